@@ -73,7 +73,7 @@ def test_the_report_says_what_happened(log):
     assert words["cost"] == f"{log.cost:.6g}"
     error = np.abs(log.xs[:-1, 0] - 0.4 * log.times[:-1])
     assert words["goal: position"].startswith(
-        f"off by {np.sqrt(np.mean(error**2)):.3g} m rms, {error.max():.3g} m at most"
+        f"error {np.sqrt(np.mean(error**2)):.3g} m rms, {error.max():.3g} m at most"
     )
     gave_way = f"hold, except soft ones: speed by {log.violations['speed'].max():.3g} at 0 s"
     assert words["constraints"] == gave_way

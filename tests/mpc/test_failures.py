@@ -148,7 +148,7 @@ def test_bad_input_leaves_the_controller_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("build", "said"),
     [
-        (lambda p: mpc.MPCController(p, "SolverFDDP"), "mode 'real-time' takes SolverSQP"),
+        (lambda p: mpc.MPCController(p, "SolverFDDP"), "mode 'real-time' needs SolverSQP"),
         (lambda p: mpc.MPCController(p, "SolverPID"), "SolverPID"),
         (lambda p: mpc.MPCController(p, SolverSQP(p)), "expected a class such as SolverSQP"),
         (lambda p: mpc.MPCController("arm"), "problem: expected"),
@@ -163,7 +163,10 @@ def test_bad_input_leaves_the_controller_as_it_was() -> None:
         (lambda p: MPCOptions(soft=(0.0, 0.0)), "soft: expected a weight > 0"),
         (lambda p: MPCOptions(soft=3.0), r"soft: expected two weights \(linear, quadratic\)"),
         (lambda p: MPCOptions(solver_options=3), "solver_options"),
-        (lambda p: mpc.MPCController(ShootingProblem(p.x0, p.running, p.terminal, start="free")), "a fixed start"),
+        (
+            lambda p: mpc.MPCController(ShootingProblem(p.x0, p.running, p.terminal, start="free")),
+            "start='fixed' and T >= 1",
+        ),
         (lambda p: mpc.MPCController(p).reset(guess=3), r"guess: expected \(xs, us\) or a Solution"),
         (lambda p: mpc.MPCController(p).reset([0.0]), r"x0: expected shape \(2,\)"),
         (lambda p: mpc.MPCController(problems.load("lqr").problem), r"options\.dt: expected a time"),

@@ -97,7 +97,7 @@ def test_references_may_change_and_end() -> None:
         ("hand.goal", support.target, "parameter"),
         ("hand.reference", [0.4, 0.0, 0.4], r"expected a function of time \[s\] or a pair"),
         ("hand.reference", ([0.0, 1.0], [[0.4, 0.0, 0.4]]), "one value for each of 2 times, got 1"),
-        ("hand.reference", ([0.0, 0.0], np.zeros((2, 3))), "times.*that ascend"),
+        ("hand.reference", ([0.0, 0.0], np.zeros((2, 3))), "times.*ascending"),
         ("hand.reference", ([0.0, 1.0], np.zeros((2, 4))), r"hand\.reference at 0 s: expected shape \(3,\)"),
         ("dt", lambda t: 0.1, "expected a parameter other than 'dt'"),
     ],
@@ -231,7 +231,7 @@ def test_limits_that_change_along_time_are_kept() -> None:
     [
         (lambda: mpc.ParameterSchedule([0.0, 0.1], {"a": [1.0]}), r"values\['a'\]: expected one row for each of 2"),
         (lambda: mpc.ParameterSchedule([0.0, 0.5], {"a": [1.0, 0.0]}, period=0.4), "period: expected more than"),
-        (lambda: mpc.ParameterSchedule([0.0], {"a": [1.0]}, advance={"a": 1.0}), "give period"),
+        (lambda: mpc.ParameterSchedule([0.0], {"a": [1.0]}, advance={"a": 1.0}), "pass period"),
         (lambda: mpc.ParameterSchedule([0.0], {"a": [1.0]}, period=1.0, advance={"b": 1.0}), "got 'b'"),
         (lambda: controller().schedule({"hand.weight": 1.0}), "expected a ParameterSchedule, or a function"),
         (lambda: controller().schedule(lambda t: {"hand.weight": np.ones(2)}), "one row for each of 6 knots, got 2"),

@@ -246,5 +246,5 @@ def test_nothing_unpickles():
 
 def test_whoever_connects_needs_a_port():
     for listener, known in ((MPCClient, "server.address"), (PlanSubscriber, "server.publish")):
-        with pytest.raises(InvalidArgumentError, match=rf"address: expected a port, got .*; {known} has it"):
+        with pytest.raises(InvalidArgumentError, match=rf"address: expected a port, got .*; {known} has the port"):
             listener("tcp://127.0.0.1:*")

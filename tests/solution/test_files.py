@@ -90,7 +90,7 @@ def test_times_are_those_of_the_solve(tmp_path: Path) -> None:
 def test_a_problem_with_other_coordinates_is_refused(tmp_path: Path) -> None:
     path = arm().save(tmp_path / "arm.npz")
     other = problems.load("lqr", nx=6, nu=3, T=len(arm().us)).problem
-    with pytest.raises(InvalidArgumentError, match="problem: expected a state with coordinates q: .*got x0"):
+    with pytest.raises(InvalidArgumentError, match="problem: expected a state with coordinates q:.*got x0"):
         Solution.load(path, other)
     assert Solution.load(path, arm().problem).problem is arm().problem
 
