@@ -129,7 +129,7 @@ def test_ellipses_of_a_hand_are_those_of_its_samples() -> None:
     assert (found.names, found.units) == (("tool0 x", "tool0 z"), ("m", "m"))
     with pytest.raises(KeyError, match="frame 'hand' not found"):
         solution.covariance(1e-3).ellipses("x", "z", frame="hand")
-    with pytest.raises(InvalidArgumentError, match="frame: expected None for a state that is no robot's"):
+    with pytest.raises(InvalidArgumentError, match="frame: expected None, as the state has no robot"):
         solved("unicycle").covariance(0.01).ellipses("x", "y", frame="hand")
 
 

@@ -88,7 +88,7 @@ def test_format_2_is_read() -> None:
     assert not loaded.description.known
     assert loaded.times is None
     assert loaded.coordinate_names == ("x0", "x1", "x2")
-    with pytest.raises(InvalidArgumentError, match="of an early version, and gets it from Solution.load"):
+    with pytest.raises(InvalidArgumentError, match="from an early version, so pass the problem: Solution.load"):
         plot_cost_terms(loaded)
 
 

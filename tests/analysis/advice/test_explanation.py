@@ -107,7 +107,9 @@ def test_soft_constraints_are_said_to_be_soft_and_what_their_slacks_cost(tmp_pat
     assert "    'motor': soft, at a bound at" in text
     assert "all hard constraints hold" in text
     assert "violated" not in text
-    assert constraints_report(solution)["constraints"].startswith(f"soft one gives way: motor by {slack.max():.3g} N")
+    assert constraints_report(solution)["constraints"].startswith(
+        f"soft constraint violated: motor by {slack.max():.3g} N"
+    )
     assert line in lines(Solution.load(solution.save(tmp_path / "soft.npz")))
 
 
