@@ -270,7 +270,7 @@ def test_a_goal_out_of_reach_is_told_in_the_summary():
     assert result.exit_code == 2
     summary = result.stdout.split("SolverFDDP: ")[0]
     assert "goal        residual of 'goal'" in summary
-    assert "no posture gets there, 5 m from the first joint with an arm of at most" in summary
+    assert "it is out of reach, 5 m from the first joint with an arm of at most" in summary
     assert "raise max_iterations" not in result.stdout
 
 

@@ -81,7 +81,7 @@ def test_explaining_repeats_nothing(asked):
     assert lines[-1].startswith(
         "-> the delay is a large part of the control period: in Python, simulate(..., compensate_delay"
     )
-    assert row(run("slider", "--explain").output, "explained") == "nothing to mend"
+    assert row(run("slider", "--explain").output, "explained") == "nothing to improve"
 
 
 @pytest.mark.parametrize(

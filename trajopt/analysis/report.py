@@ -114,10 +114,10 @@ def tipping_margin(motion: LeggedMotion) -> float:
 
 def tipping(motion: LeggedMotion) -> tuple[str, int, float, float, float] | None:
     """Returns the foot and knot closest to tipping, or tipping most; None if no sole has a known size.
+
     Returns:
         Name of the foot; knot; min(X f_n - |τ_y|, Y f_n - |τ_x|) there [N m]; distance of the centre of pressure from
-        the
-            middle of the sole along that side [m]; half the side [m].
+        the middle of the sole along that side [m]; half the side [m].
     """
     candidates = []
     for foot in motion.feet:

@@ -1,4 +1,4 @@
-"""The command `trajopt cache`: what the disk cache holds."""
+"""The command `trajopt cache`: content of the disk cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ cache_app = typer.Typer(no_args_is_help=True, help="The cache of programs and co
 
 @cache_app.command("info")
 def cache_info() -> None:
-    """Show the folder and the size of the cache, and what it holds by robot and kind."""
+    """Show folder and size of the cache, and its content by robot and kind."""
     from trajopt import cache
 
     with clean_errors():
@@ -32,7 +32,7 @@ def cache_info() -> None:
 
 
 def _list(found: list[Content]) -> None:
-    """Prints a table: a row for each kind of what a robot has, a column for each form."""
+    """Prints a table with a row for each robot and kind, and a column for each form."""
     from rich.table import Table
 
     from trajopt import cache
@@ -47,14 +47,14 @@ def _list(found: list[Content]) -> None:
         table.add_row("" if robot == last else robot, kind, *(_cell(sizes.get((robot, kind, f))) for f in forms))
         last = robot
     console = new_console()
-    if not console.is_terminal:  # a pipe has no width: one line for each row
+    if not console.is_terminal:  # a pipe has no width: print each row on one line
         console.width = max(console.width, 1000)
     console.print()
     console.print(table, markup=False, highlight=False)
 
 
 def _cell(content: Content | None) -> str:
-    """Number and size of entries."""
+    """Number and size of entries as text."""
     return "" if content is None else f"{content.entries}, {content.size / 2**10:.0f} KiB"
 
 
