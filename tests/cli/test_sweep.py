@@ -175,7 +175,10 @@ def test_exit_codes_tell_of_failures(asked: SimpleNamespace) -> None:
     ("arguments", "message"),
     [
         (("arm-reech",), "problem 'arm-reech' not found; did you mean 'arm-reach'"),
-        (("cart-pole-balance",), "cart-pole-balance is a closed loop, which sweeps do not support: run trajopt mpc cart-pole"),
+        (
+            ("cart-pole-balance",),
+            "cart-pole-balance is a closed loop, which sweeps do not support: run trajopt mpc cart-pole",
+        ),
         ((*REACH,), "--vary: expected NAME=LOW:HIGH"),
         ((*REACH, "--vary", "gaol=1:2"), "--vary: parameter 'gaol' not found"),
         ((*REACH, "--solver", "ddq"), "--solver: solver 'ddq' not found; did you mean 'ddp'"),

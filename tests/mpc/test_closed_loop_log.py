@@ -215,7 +215,7 @@ def test_violations_of_plans_are_told_from_those_of_the_loop(log):
 
     kept = {name: 0.0 * values for name, values in log.violations.items()}
     assert panel() == ("", ["planned, worst knot", "speed"])
-    title = "the loop keeps all constraints; plans miss some ahead"
+    title = "all constraints hold in closed loop; plans violate some ahead"
     assert panel(violations=kept) == (title, ["planned, worst knot"])
 
 
@@ -238,7 +238,7 @@ def _applied(log):
 def test_a_log_without_a_step_is_told():
     with pytest.raises(mpc.ClosedLoopError) as told:
         mpc.simulate(controller(), lambda x, u, dt: [np.inf, 0.0], X0, 1.0)
-    with pytest.raises(InvalidArgumentError, match="log: expected a closed loop with a step at least"):
+    with pytest.raises(InvalidArgumentError, match="log: expected a closed loop with at least one step"):
         told.value.log.plot()
     assert told.value.log.report()["steps"] == "no step"
 

@@ -267,7 +267,7 @@ def test_a_model_with_a_skeleton_has_its_motion_in_the_summary(tmp_path: Path) -
         loaded = plot_summary(Solution.load(solution.save(tmp_path / "one.npz"))).axes[0]
         for mine, kept in zip(scene.get_lines(), loaded.get_lines(), strict=True):
             np.testing.assert_array_equal(mine.get_xydata(), kept.get_xydata())
-    with pytest.raises(InvalidArgumentError, match="frame: expected none for a solution without a robot"):
+    with pytest.raises(InvalidArgumentError, match="frame: expected None for a solution without a robot"):
         plot_motion(solution, frame="tool0")
 
 

@@ -1,4 +1,4 @@
-"""Picture of inverse dynamics with contact: forces of the contacts, torques of the joints, what is left unexplained."""
+"""Plot of inverse dynamics with contacts: contact forces, joint torques, and the residual at the base."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 
 
 def plot_inverse_dynamics(found: ContactInverseDynamics, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws the torques of each limb and what the base lacks, and beside them the force of each contact.
+    """Draws the torques of each limb and the missing force at the base, and beside them the force of each contact.
 
-    Forces are drawn as `plot_contact_forces` draws them. Dashed lines are torque limits, where a torque comes near.
+    Forces are drawn as in `plot_contact_forces`. Torque limits are dashed lines, drawn if a torque comes close to
+    them.
 
     Args:
-        found: The result.
+        found: Result of the inverse dynamics.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
@@ -60,7 +61,7 @@ def plot_inverse_dynamics(found: ContactInverseDynamics, *, figure: Figure | Sub
 
 
 def _torque_panels(found: ContactInverseDynamics) -> dict[str, list[tuple[str, Reals, float]]]:
-    """Name, torques (N,) and limit of the joints of each limb."""
+    """Name, torques (N,) and limit of each joint, by limb."""
     model = found.motion.robot.model
     limbs, limits = limbs_of(model), ActuationModelFloatingBase(StateMultibody(found.motion.robot)).upper
     panels: dict[str, list[tuple[str, Reals, float]]] = {}
@@ -86,7 +87,7 @@ def _draw_torques(axes: Axes, times: Reals, label: str, lines: list[tuple[str, R
 
 
 def _legged(found: ContactInverseDynamics) -> LeggedMotion:
-    """The contacts as feet; forces hold from a time to the next."""
+    """Legged motion with the contacts as feet; forces are constant between times."""
     m, n = found.motion, len(found.motion)
     step = m.times[-1] - m.times[-2] if n > 1 else 1.0
     times = np.append(m.times, m.times[-1] + step)
