@@ -127,7 +127,7 @@ def test_a_summary_is_drawn_of_what_there_is(cells: Sweep) -> None:
     [
         (lambda s: s.plot(kind="maps"), "kind 'maps' not found; did you mean 'map'"),
         (lambda s: s.plot("sweep.txt"), "path: expected a file ending in .png or .pdf or .svg"),
-        (lambda s: s[:5].plot(kind="map"), r"two components that vary, got goal.reference\[0\]; kind='costs' needs"),
+        (lambda s: s[:5].plot(kind="map"), r"varying components for a map, got goal.reference\[0\]; use kind='costs'"),
         (lambda s: s.plot(x="goal"), "x: component 'goal' not found"),
         (lambda s: plot_sweep(s, x="goal.reference[0]", y="goal.reference[0]"), "y: expected a component other"),
         (lambda s: s[:0].plot(), "sweep: expected at least one row, got none"),

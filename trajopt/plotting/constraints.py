@@ -226,6 +226,6 @@ def _entries(target: Figure | SubFigure) -> list[Any]:
     entries = {
         "_bound": Line2D([], [], color=GREY, label="bound", **LIMIT),
         "_beyond": Patch(color=GREY, alpha=0.25, linewidth=0, label="beyond a bound"),
-        "_touched": Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="at a bound"),
+        "_touched": Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="line at its bound"),
     }
     return [entry for label, entry in entries.items() if label in drawn]

@@ -367,7 +367,7 @@ def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more:
     if "_bound" in labels:
         handles.append(Line2D([], [], color=GREY, label="bound of a constraint", **LIMIT))
     if "_touched" in labels:
-        handles.append(Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="at a bound"))
+        handles.append(Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="line at its bound"))
     handles += more
     if handles and columns == 1 and shared:
         target.legend(handles=handles, loc="outside right upper", ncols=1 if len(handles) <= 16 else 2)
