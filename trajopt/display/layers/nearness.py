@@ -140,7 +140,6 @@ def joint_axes(model: pin.Model) -> dict[str, Reals]:
             turn = column[3:] if np.linalg.norm(column[3:]) > 1e-9 else column[:3]
             axes[model.names[joint]] = turn / np.linalg.norm(turn)
 
-
     return axes
 
 
