@@ -101,8 +101,8 @@ def reached_words(rows: Iterable[Reached]) -> dict[str, str]:
         chosen = [row for row in rows if row.what == what]
         if chosen:
             shares = [100 * row.reached / row.asked for row in chosen]
-            asked = _span([row.asked for row in chosen], ".4g")
-            words[what] = f"{_span(shares, '.1f')} % of the {asked} m asked for"
+            targets = _span([row.asked for row in chosen], ".4g")
+            words[what] = f"{_span(shares, '.1f')} % of the {targets} m asked for"
     landings = [1e3 * row.reached for row in rows if row.what == "landing"]
     lowest = [row for row in rows if row.what == "lowest"]
     if landings:

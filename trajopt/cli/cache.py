@@ -31,19 +31,19 @@ def cache_info() -> None:
             _list(cache.contents())
 
 
-def _list(found: list[Content]) -> None:
+def _list(contents: list[Content]) -> None:
     """Prints a table with a row for each robot and kind, and a column for each form."""
     from rich.table import Table
 
     from trajopt import cache
 
-    sizes = {(each.robot, each.kind, each.form): each for each in found}
-    forms = [form for form in (*cache.FORMS, cache.OTHER) if any(each.form == form for each in found)]
+    sizes = {(each.robot, each.kind, each.form): each for each in contents}
+    forms = [form for form in (*cache.FORMS, cache.OTHER) if any(each.form == form for each in contents)]
     table = Table("robot", "kind", box=None, pad_edge=False, header_style="bold")
     for form in forms:
         table.add_column(form, justify="right")
     last = ""
-    for robot, kind in dict.fromkeys((each.robot, each.kind) for each in found):
+    for robot, kind in dict.fromkeys((each.robot, each.kind) for each in contents):
         table.add_row("" if robot == last else robot, kind, *(_cell(sizes.get((robot, kind, f))) for f in forms))
         last = robot
     console = new_console()

@@ -52,12 +52,12 @@ def read_path(file: Path, dt: float | None) -> tuple[Reals, float]:
     return np.stack([np.interp(at, times, column) for column in values[:, 1:].T], axis=1), step
 
 
-def write_path(file: Path, found: IKPath, names: tuple[str, ...]) -> None:
+def write_path(file: Path, path: IKPath, names: tuple[str, ...]) -> None:
     """Writes times and configurations by coordinate name; a .npz file also gets velocities."""
     if file.suffix == ".npz":
-        np.savez(file, times=found.times, positions=found.qs, velocities=found.vs, distance=found.distance)
+        np.savez(file, times=path.times, positions=path.qs, velocities=path.vs, distance=path.distance)
         return
     with file.open("w", newline="", encoding="utf-8") as lines:
         writer = csv.writer(lines)
         writer.writerow(["time [s]", *names])
-        writer.writerows([repr(float(each)) for each in (t, *q)] for t, q in zip(found.times, found.qs))
+        writer.writerows([repr(float(each)) for each in (t, *q)] for t, q in zip(path.times, path.qs))

@@ -90,15 +90,15 @@ def _contacts(robot: str, feet: str | None, points: bool | None, friction: float
     return [ContactFrame(frame, "point" if points else "sole", cone) for frame in frames]
 
 
-def _save(path: Path, found: ContactInverseDynamics) -> None:
-    motion = found.motion
+def _save(path: Path, result: ContactInverseDynamics) -> None:
+    motion = result.motion
     np.savez(
         path,
-        contacts=np.array([contact.frame for contact in found.contacts]),
-        stands=found.stands,
-        wrenches=found.wrenches,
-        torques=found.torques,
-        base_residual=found.base_residual,
+        contacts=np.array([contact.frame for contact in result.contacts]),
+        stands=result.stands,
+        wrenches=result.wrenches,
+        torques=result.torques,
+        base_residual=result.base_residual,
         times=motion.times,
         positions=motion.positions,
         velocities=motion.velocities,

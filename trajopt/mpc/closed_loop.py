@@ -148,11 +148,11 @@ class _Loop:
             "solver": _solver_words(controller),
         }
 
-    def _plant_step(self, given: float | None) -> float:
+    def _plant_step(self, dt_plant: float | None) -> float:
         """Largest time step of the plant [s]."""
         plant = self._plant
         fixed = plant.fixed_step
-        step = given if given is not None else fixed or plant.usual_step or self._dt
+        step = dt_plant if dt_plant is not None else fixed or plant.usual_step or self._dt
         step = check_positive("dt_plant", step, unit="s")
         if fixed is None:
             return min(step, self._dt)
@@ -318,11 +318,11 @@ def _generator(seed: Any) -> np.random.Generator:
         ) from None
 
 
-def _words(given: Any, plant: PlantAbstract) -> str:
+def _words(argument: Any, plant: PlantAbstract) -> str:
     """Description of a plant for the log."""
-    if given is None:
+    if argument is None:
         return "the controller's own model"
-    name = getattr(given, "__name__", type(given).__name__)
+    name = getattr(argument, "__name__", type(argument).__name__)
     return f"function {name}" if type(plant).__name__ == "FunctionPlant" else name
 
 

@@ -164,18 +164,18 @@ class Disturbance:
         )
 
 
-def _pushes(given: Any) -> tuple[Push, ...]:
-    if given is None:
+def _pushes(disturbance: Any) -> tuple[Push, ...]:
+    if disturbance is None:
         return ()
-    if isinstance(given, Push):
-        return (given,)
-    if callable(given):
-        return (Push(time=0.0, duration=1e9, value=given),)
-    if isinstance(given, Sequence) and all(isinstance(each, Push) for each in given):
-        return tuple(given)
+    if isinstance(disturbance, Push):
+        return (disturbance,)
+    if callable(disturbance):
+        return (Push(time=0.0, duration=1e9, value=disturbance),)
+    if isinstance(disturbance, Sequence) and all(isinstance(each, Push) for each in disturbance):
+        return tuple(disturbance)
     raise InvalidArgumentError(
         f"disturbance: expected Push(time=..., value=...), a list of them, or a function of time and state, got "
-        f"{shown(given)}"
+        f"{shown(disturbance)}"
     )
 
 
@@ -221,8 +221,8 @@ def _called(argument: str, function: Callable[..., Any], *arguments: Any) -> Any
         raise function_raised(argument, error) from error
 
 
-def _deviations(given: Any, state: StateAbstract) -> Reals:
-    values = as_numbers("noise", given, "standard deviations, or a function of generator and state")
+def _deviations(noise: Any, state: StateAbstract) -> Reals:
+    values = as_numbers("noise", noise, "standard deviations, or a function of generator and state")
     if values.ndim == 0:
         values = np.full(state.ndx, float(values))
     cure = f"one number, or one for each tangent coordinate: {', '.join(state.tangent_names[:8])}"

@@ -97,9 +97,9 @@ def read(path: str | Path) -> dict[str, Any]:
         ) from error
 
 
-def _push(given: dict[str, Any]) -> Push:
-    value = given["value"]
-    return Push(**(given | {"value": _forgotten if value is None else value}))
+def _push(fields: dict[str, Any]) -> Push:
+    value = fields["value"]
+    return Push(**(fields | {"value": _forgotten if value is None else value}))
 
 
 def _forgotten(t: float, x: Any) -> Any:

@@ -51,9 +51,9 @@ class Plan:
     def take(self, xs: Reals, us: Reals, K: Reals | None, lam: Reals | None, y: Reals | None) -> None:
         """Copies a solution into the plan; arguments that are None leave it unchanged."""
         self.xs[:], self.us[:] = xs, us
-        for mine, given in ((self.K, K), (self.lam, lam), (self.y, y)):
-            if given is not None:
-                mine[:] = given
+        for mine, new in ((self.K, K), (self.lam, lam), (self.y, y)):
+            if new is not None:
+                mine[:] = new
 
 
 class Shift:

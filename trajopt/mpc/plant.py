@@ -164,7 +164,7 @@ def fixed_step(model: ActionModelAbstract, period: float) -> float | None:
     return None if "dt" in model.parameters() else model.time_step() or period
 
 
-def plant_of(given: Any, problem: ShootingProblem, model_error: Any, period: float) -> PlantAbstract:
+def plant_of(plant: Any, problem: ShootingProblem, model_error: Any, period: float) -> PlantAbstract:
     """Builds the plant from the argument of `simulate`, for a control period [s].
 
     Raises:
@@ -172,26 +172,26 @@ def plant_of(given: Any, problem: ShootingProblem, model_error: Any, period: flo
         UnknownNameError: The model has no parameter with a name in `model_error`.
     """
     error = {} if model_error is None else check_mapping("model_error", model_error, "write {'mass': 1.2}")
-    model = given.running[0] if isinstance(given, ShootingProblem) and given.T else given
-    if given is None:
+    model = plant.running[0] if isinstance(plant, ShootingProblem) and plant.T else plant
+    if plant is None:
         parameters = {name: p for kind in problem.kinds[:-1] for name, p in kind.parameters.items()}
         return ModelPlant(None, None, error, parameters, fixed_step(problem.running[0], period))
     if isinstance(model, (ActionModelAbstract, Simulator)):
         _check_sizes(model, problem)
     if isinstance(model, ActionModelAbstract):
-        values = dict(given.table.at(0)) if isinstance(given, ShootingProblem) else None
+        values = dict(plant.table.at(0)) if isinstance(plant, ShootingProblem) else None
         return ModelPlant(model, values, error, model.parameters(), fixed_step(model, period))
     if error:
         raise InvalidArgumentError(
-            f"model_error: expected an action model as plant, got {type(given).__name__}; change its own parameters"
+            f"model_error: expected an action model as plant, got {type(plant).__name__}; change its own parameters"
         )
-    if isinstance(given, Simulator):
-        return SimulatorPlant(given, problem.running[0].model_parts.actuation, problem.nu)
-    if callable(given):
-        return FunctionPlant(given, problem.state)
+    if isinstance(plant, Simulator):
+        return SimulatorPlant(plant, problem.running[0].model_parts.actuation, problem.nu)
+    if callable(plant):
+        return FunctionPlant(plant, problem.state)
     raise InvalidArgumentError(
         f"plant: expected None for the controller's model, an action model, a ShootingProblem, a Simulator or a "
-        f"function (x, u, dt) -> x_next, got {shown(given)}"
+        f"function (x, u, dt) -> x_next, got {shown(plant)}"
     )
 
 
@@ -209,13 +209,15 @@ def _check_sizes(model: Any, problem: ShootingProblem) -> None:
         )
 
 
-def _checked_error(error: Mapping[str, Any], known: Mapping[str, Parameter]) -> dict[str, Any]:
+def _checked_error(error: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> dict[str, Any]:
     """Checked changes of parameters by name: a Factor, or a value in column order."""
     checked: dict[str, Any] = {}
     for name, value in error.items():
-        if name not in known or name == "dt":
-            raise unknown_name("model_error: parameter", name, [n for n in known if n != "dt"])
-        checked[name] = value if isinstance(value, Factor) else known[name].flat(known[name].check(name, value))
+        if name not in parameters or name == "dt":
+            raise unknown_name("model_error: parameter", name, [n for n in parameters if n != "dt"])
+        checked[name] = (
+            value if isinstance(value, Factor) else parameters[name].flat(parameters[name].check(name, value))
+        )
     return checked
 
 

@@ -132,12 +132,12 @@ class Window:
             self._known[name, knots] = [(index_of(ts), columns) for ts, columns in places]
         return self._known[name, knots]
 
-    def _checked_rows(self, name: str, given: Any, times: Reals) -> Reals:
-        if len(given) != len(times):
-            raise InvalidArgumentError(f"{name}: expected one row for each of {len(times)} knots, got {len(given)}")
-        for t, row in zip(times, given):
+    def _checked_rows(self, name: str, rows: Any, times: Reals) -> Reals:
+        if len(rows) != len(times):
+            raise InvalidArgumentError(f"{name}: expected one row for each of {len(times)} knots, got {len(rows)}")
+        for t, row in zip(times, rows):
             self._problem.table.check(name, row, f"{name} at {t:g} s")
-        return np.asarray(given, dtype=np.float64)
+        return np.asarray(rows, dtype=np.float64)
 
 
 def _checked(check: Callable[[str, Any, str], Reals], name: str, argument: str, value: Any) -> Reals:

@@ -129,8 +129,8 @@ def _scheduled(rows: Sequence[Reached]) -> list[str]:
     for what, start, scale, unit in (("length", "steps of", 1.0, "m"), ("clearance", "feet rise", 1e3, "mm")):
         chosen = [row for row in rows if row.what == what]
         if chosen:
-            got, asked = (_range((getattr(row, key) for row in chosen), scale) for key in ("reached", "asked"))
-            words.append(f"{start} {got} {unit} ({'as' if ' ' in asked and got == asked else asked} asked)")
+            got, target = (_range((getattr(row, key) for row in chosen), scale) for key in ("reached", "asked"))
+            words.append(f"{start} {got} {unit} ({'as' if ' ' in target and got == target else target} asked)")
     landings = [row.reached for row in rows if row.what == "landing"]
     return [*words, *([f"land {_range(landings, 1e3)} mm high"] if landings else [])]
 

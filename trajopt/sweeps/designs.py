@@ -193,16 +193,16 @@ def _of_rows(rows: Iterable[Any], size: int) -> Iterator[Block]:
         yield {name: np.array([row[name] for row in read]) for name in shapes}
 
 
-def _together(argument: str, given: Any, more: Mapping[str, Any]) -> dict[str, Any]:
-    return {**check_mapping(argument, {} if given is None else given, "names and values"), **more}
+def _together(argument: str, values: Any, more: Mapping[str, Any]) -> dict[str, Any]:
+    return {**check_mapping(argument, {} if values is None else values, "names and values"), **more}
 
 
-def _arrays(argument: str, given: Mapping[Any, Any]) -> Block:
+def _arrays(argument: str, columns: Mapping[Any, Any]) -> Block:
     """Converts values to arrays (m, ...) of finite numbers, m > 0."""
-    if not given:
+    if not columns:
         raise InvalidArgumentError(f"{argument}: expected at least one name with values, got none")
     arrays = {}
-    for name, values in given.items():
+    for name, values in columns.items():
         if not isinstance(name, str):
             raise InvalidArgumentError(f"{argument}: expected names, got {shown(name)}")
         cure = "one value a row; a placement T is T.homogeneous[:3]"

@@ -34,12 +34,12 @@ def fingerprint(built: Built) -> str:
     return digest.hexdigest()
 
 
-def check_unchanged(case: ProblemCase, made: Built) -> None:
+def check_unchanged(case: ProblemCase, setup: Built) -> None:
     """Raises InvalidArgumentError if a case differs from what its recipe builds."""
-    if fingerprint(Built(solver=case.solver(case.problem, case.options), xs=case.xs, us=case.us)) == fingerprint(made):
+    if fingerprint(Built(solver=case.solver(case.problem, case.options), xs=case.xs, us=case.us)) == fingerprint(setup):
         return
     current = dict(_values(case.problem, case.xs, case.us))
-    fresh = dict(_values(made.solver.problem, made.xs, made.us))
+    fresh = dict(_values(setup.solver.problem, setup.xs, setup.us))
     changed = [name for name in fresh if name not in current or not np.array_equal(current[name], fresh[name])]
     what = f"one whose {', '.join(changed)} changed" if changed else "one with another problem or other options"
     raise InvalidArgumentError(

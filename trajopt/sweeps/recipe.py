@@ -119,21 +119,21 @@ class Recipe:
         Raises:
             InvalidArgumentError: The function does not exist or returns another type, or no solver is set.
         """
-        made = self._made()
-        if isinstance(made, ProblemCase):
-            return Built(solver=self._solver(made.problem, made.solver, made.options), xs=made.xs, us=made.us)
-        if isinstance(made, SolverAbstract):
-            return Built(solver=self._solver(made.problem, type(made), made.options))
-        if isinstance(made, ShootingProblem) and self.solver is not None:
-            return Built(solver=self._solver(made, None, None))
-        if isinstance(made, ShootingProblem):
+        result = self._made()
+        if isinstance(result, ProblemCase):
+            return Built(solver=self._solver(result.problem, result.solver, result.options), xs=result.xs, us=result.us)
+        if isinstance(result, SolverAbstract):
+            return Built(solver=self._solver(result.problem, type(result), result.options))
+        if isinstance(result, ShootingProblem) and self.solver is not None:
+            return Built(solver=self._solver(result, None, None))
+        if isinstance(result, ShootingProblem):
             raise InvalidArgumentError(
                 f"solver: expected the name of a solver, as {self.problem} returns only a ShootingProblem, got None; "
                 f'pass Recipe(problem="{self.problem}", solver="SolverFDDP")'
             )
         raise InvalidArgumentError(
             f"problem: expected {self.problem} to return a ProblemCase, a solver or a ShootingProblem, got "
-            f"{type(made).__name__}"
+            f"{type(result).__name__}"
         )
 
     def _made(self) -> Any:

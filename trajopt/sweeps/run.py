@@ -81,18 +81,18 @@ def sweep(
     first = next(values, None)
     if first is None:
         raise InvalidArgumentError("parameters: expected at least one row, got an empty generator")
-    made = recipe.build()
+    setup = recipe.build()
     if isinstance(case_or_recipe, ProblemCase):
-        check_unchanged(case_or_recipe, made)
-    mark = fingerprint(made)
-    set_row(made, {name: column[0] for name, column in first.items()})
+        check_unchanged(case_or_recipe, setup)
+    mark = fingerprint(setup)
+    set_row(setup, {name: column[0] for name, column in first.items()})
     chunks, most = (
         _chunks(recipe, itertools.chain([first], values), size, trajectories),
         check_count("ahead", ahead, least=1),
     )
     with _executor(executor, workers) as used, shown_progress(n, check_flag("progress", progress)) as tell:
         place = Store(store, recipe, mark)
-        engine = Engine(executor=used, store=place, ahead=most, tell=tell, begin=functools.partial(_compile, made))
+        engine = Engine(executor=used, store=place, ahead=most, tell=tell, begin=functools.partial(_compile, setup))
         engine.run(chunks)
     try:
         place.close(engine.keys)
@@ -111,15 +111,15 @@ def _chunks(recipe: Recipe, values: Iterable[Block], size: int, trajectories: bo
         yield Chunk(recipe=recipe, start=number * size, values=block, trajectories=trajectories, owner=os.getpid())
 
 
-def _compile(made: Built, chunk: Chunk) -> None:
+def _compile(setup: Built, chunk: Chunk) -> None:
     """Compiles the code of the first chunk to solve in this process, for all workers that share its cache."""
-    solver = made.solver
+    solver = setup.solver
     if not type(solver).__module__.startswith("trajopt."):
         return
     options = dataclasses.replace(solver.options, max_iterations=1)
     # an error in row 0 is an error of the call; an error in a later row is the result of that row
     with contextlib.suppress(TrajoptError if chunk.start else ModelEvaluationError):
-        xs, us = set_row(made, {name: values[0] for name, values in chunk.values.items()})
+        xs, us = set_row(setup, {name: values[0] for name, values in chunk.values.items()})
         if type(solver)(solver.problem, options).solve(xs, us).status is SolverStatus.INTERRUPTED:
             raise KeyboardInterrupt
     for thread in threading.enumerate():  # otherwise each worker would optimise the same code
@@ -128,14 +128,14 @@ def _compile(made: Built, chunk: Chunk) -> None:
 
 
 @contextlib.contextmanager
-def _executor(given: Executor | None, workers: int | None) -> Iterator[Executor]:
+def _executor(executor: Executor | None, workers: int | None) -> Iterator[Executor]:
     """Context manager of the executor: the user's, or processes of this machine that end with the sweep."""
-    if given is not None:
+    if executor is not None:
         if workers is not None:
             raise InvalidArgumentError(
                 f"workers: expected None together with an executor, got {workers}; set the number of workers there"
             )
-        yield check_instance("executor", given, Executor, "a Dask client has one: client.get_executor()")
+        yield check_instance("executor", executor, Executor, "a Dask client has one: client.get_executor()")
         return
     processes = Processes(physical_cores() if workers is None else check_count("workers", workers, least=1, most=4096))
     try:

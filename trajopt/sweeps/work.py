@@ -72,15 +72,15 @@ def solve_chunk(chunk: Chunk) -> Arrays:
     """
     if os.getpid() != chunk.owner and get_num_threads() != 1:
         set_num_threads(1)
-    made, n = built(chunk.recipe, chunk.values), chunk.n
-    problem = made.solver.problem
+    setup, n = built(chunk.recipe, chunk.values), chunk.n
+    problem = setup.solver.problem
     status, error = ["ERROR"] * n, [""] * n
     cost, seconds, iterations = np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, dtype=np.int64)
     xs = np.full((n, problem.T + 1, problem.state.nx), np.nan)
     us = np.full((n, problem.T, problem.nu), np.nan)
     for i in range(n):
         try:
-            solution = solve_row(made, {name: values[i] for name, values in chunk.values.items()})
+            solution = solve_row(setup, {name: values[i] for name, values in chunk.values.items()})
         except Exception as raised:
             error[i] = f"{type(raised).__name__}: {raised}"
             continue
@@ -101,16 +101,16 @@ def solve_chunk(chunk: Chunk) -> Arrays:
     }
 
 
-def solve_row(made: Built, values: Mapping[str, Any]) -> Solution:
+def solve_row(setup: Built, values: Mapping[str, Any]) -> Solution:
     """Solves a problem with the values of a row by name; see `set_row`.
 
     Raises:
         TrajoptError: A value does not fit, or the solve raised an error.
     """
-    return made.solver.solve(*set_row(made, values))
+    return setup.solver.solve(*set_row(setup, values))
 
 
-def set_row(made: Built, values: Mapping[str, Any]) -> tuple[Any, Any]:
+def set_row(setup: Built, values: Mapping[str, Any]) -> tuple[Any, Any]:
     """Sets run-time parameters and `x0` of a problem, and returns the guess from `xs`, `us`, `seed` and `spread`.
 
     A name such as "state.weight@terminal" selects the knots of a parameter: "running", "terminal" or "all".
@@ -121,7 +121,7 @@ def set_row(made: Built, values: Mapping[str, Any]) -> tuple[Any, Any]:
     Raises:
         TrajoptError: There is no parameter of this name, or a value does not fit.
     """
-    problem, guess = made.solver.problem, {"xs": made.xs, "us": made.us}
+    problem, guess = setup.solver.problem, {"xs": setup.xs, "us": setup.us}
     for name, value in values.items():
         if name in guess:
             guess[name] = value
@@ -133,13 +133,13 @@ def set_row(made: Built, values: Mapping[str, Any]) -> tuple[Any, Any]:
     if "spread" in values and "seed" not in values:
         raise InvalidArgumentError("spread: expected a seed with it, got none; add one, such as {'seed': range(100)}")
     if "seed" in values:
-        guess["xs"] = _random_states(made, guess["xs"], values["seed"], values.get("spread", SPREAD))
+        guess["xs"] = _random_states(setup, guess["xs"], values["seed"], values.get("spread", SPREAD))
     return guess["xs"], guess["us"]
 
 
-def _random_states(made: Built, xs: Reals | None, seed: Any, spread: Any) -> Reals:
+def _random_states(setup: Built, xs: Reals | None, seed: Any, spread: Any) -> Reals:
     """Returns xs[t] ⊕ s sin(π t / T) d with d ~ N(0, 1); if the state has velocities, only positions change."""
-    problem = made.solver.problem
+    problem = setup.solver.problem
     state, T = problem.state, problem.T
     states = np.tile(problem.x0, (T + 1, 1)) if xs is None else np.asarray(xs)
     whole = check_number("seed", seed)

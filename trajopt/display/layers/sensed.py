@@ -168,6 +168,6 @@ def sensed(grid: OccupancyGrid | None, scans: Scan | Sequence[Scan], solution: S
     return tuple(kinds)
 
 
-def _is_scan(given: Any) -> bool:
+def _is_scan(value: Any) -> bool:
     """Whether an object is a Scan of `trajopt.planar`, which this module may not import."""
-    return all(hasattr(given, name) for name in ("pose", "ranges", "most", "points", "wall"))
+    return all(hasattr(value, name) for name in ("pose", "ranges", "most", "points", "wall"))

@@ -48,9 +48,9 @@ def build_vehicle(scene: Any, solution: Solution, name: str) -> str:
     return "body"
 
 
-def _first(known: Any, parameter: str, otherwise: float) -> float:
+def _first(parameters: Any, parameter: str, otherwise: float) -> float:
     """Value of a parameter at its first knot, or the default `otherwise`."""
-    values = np.ravel(known.get(parameter, ()))
+    values = np.ravel(parameters.get(parameter, ()))
     values = values[np.isfinite(values)]
     return float(values[0]) if len(values) else otherwise
 

@@ -42,14 +42,14 @@ def check_address(argument: str, address: str, *, allow_remote: bool, cure: str 
     return f"tcp://{host}:{match['port']}"
 
 
-def check_port(address: str, known: str) -> str:
-    """Checks that an address to connect to has a port, and returns it; `known` names what has the port, for messages.
+def check_port(address: str, origin: str) -> str:
+    """Checks that an address to connect to has a port, and returns it; `origin` names its source in messages.
 
     Raises:
         InvalidArgumentError: The port is *.
     """
     if address.endswith(":*"):
-        raise InvalidArgumentError(f"address: expected a port, got {address!r}; {known} has the port of the server")
+        raise InvalidArgumentError(f"address: expected a port, got {address!r}; {origin} has the port of the server")
     return address
 
 

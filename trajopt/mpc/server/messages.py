@@ -105,7 +105,7 @@ def array_of(name: str, value: Any, sizes: tuple[int | None, ...]) -> Reals:
 
 
 def _fits(shape: tuple[int, ...], sizes: tuple[int | None, ...]) -> bool:
-    return len(shape) == len(sizes) and all(size in (None, found) for size, found in zip(sizes, shape))
+    return len(shape) == len(sizes) and all(size in (None, actual) for size, actual in zip(sizes, shape))
 
 
 def _shape(name: str, value: Any) -> tuple[int, ...]:

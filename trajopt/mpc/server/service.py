@@ -35,14 +35,15 @@ class Service(Protocol):
         """Prepares the next step: does all work that does not need its measurement."""
 
 
-def service_of(given: Any) -> Service:
+def service_of(controller: Any) -> Service:
     """Returns the service of a controller or of a solver."""
-    if isinstance(given, MPCController):
-        return ControllerService(given)
-    if isinstance(given, SolverAbstract):
-        return SolverService(given)
+    if isinstance(controller, MPCController):
+        return ControllerService(controller)
+    if isinstance(controller, SolverAbstract):
+        return SolverService(controller)
     raise InvalidArgumentError(
-        f"controller: expected an MPCController(problem) or a solver such as SolverSQP(problem), got {shown(given)}"
+        f"controller: expected an MPCController(problem) or a solver such as SolverSQP(problem), "
+        f"got {shown(controller)}"
     )
 
 
@@ -124,24 +125,24 @@ class SolverService:
             raise KeyboardInterrupt
         return self._step(solution, 0.0 if t is None else t, started)
 
-    def _step(self, found: Solution, t: float, started: float) -> MPCStep:
-        beyond = {name: float(np.nanmax(rows, initial=0.0)) for name, rows in found.violations().items()}
+    def _step(self, solution: Solution, t: float, started: float) -> MPCStep:
+        beyond = {name: float(np.nanmax(rows, initial=0.0)) for name, rows in solution.violations().items()}
         violated = max(beyond, key=lambda name: beyond[name], default="")
         violation = beyond.get(violated, 0.0)
         nu, ndx = self.problem.nu, self.problem.state.ndx
         return MPCStep(
             t=t,
-            u=found.us[0].copy(),
-            K=np.zeros((nu, ndx)) if found.K is None else found.K[0].copy(),
-            xs=found.xs,
-            us=found.us,
+            u=solution.us[0].copy(),
+            K=np.zeros((nu, ndx)) if solution.K is None else solution.K[0].copy(),
+            xs=solution.xs,
+            us=solution.us,
             times=t + self._times,
-            status=MPCStatus.SOLVED if found.converged else MPCStatus.PARTIAL,
-            reason="" if found.converged else str(found.status),
-            cost=found.cost,
+            status=MPCStatus.SOLVED if solution.converged else MPCStatus.PARTIAL,
+            reason="" if solution.converged else str(solution.status),
+            cost=solution.cost,
             violation=violation,
             violated=violated if violation > 1e-6 else "",
-            iterations=found.iterations,
+            iterations=solution.iterations,
             preparation_time=0.0,
             feedback_time=time.perf_counter() - started,
         )
