@@ -127,7 +127,7 @@ def test_explain_lists_them_and_says_what_to_do() -> None:
     assert "limits exceeded (3):" in words
     assert "30 N m at knot 3 (0.15 s), 20 N m beyond the limit 10" in words
     assert "-> limits are enforced only as constraints" in words
-    assert "constraints=ConstraintStack.of_robot(state, actuation) of the dynamics, with SolverSQP; else" in words
+    assert "constraints=ConstraintStack.of_robot(state, actuation) of the dynamics, with SolverSQP; otherwise" in words
     assert "give angle, torque, velocity more weight" in words
     wide = reach([-INF] * 4, [INF] * 4)
     assert "limits" not in solution(wide, *motion()).explain()

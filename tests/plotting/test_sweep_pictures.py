@@ -131,7 +131,7 @@ def test_a_summary_is_drawn_of_what_there_is(cells: Sweep) -> None:
         (lambda s: s.plot(x="goal"), "x: component 'goal' not found"),
         (lambda s: plot_sweep(s, x="goal.reference[0]", y="goal.reference[0]"), "y: expected a component other"),
         (lambda s: s[:0].plot(), "sweep: expected at least one row, got none"),
-        (lambda s: plot_parallel_coordinates(print), "sweep: expected a Sweep, got .*makes one"),
+        (lambda s: plot_parallel_coordinates(print), "sweep: expected a Sweep, got .*returns one"),
         (lambda s: plot_success_map(None), "sweep: expected a Sweep, got None"),
     ],
 )

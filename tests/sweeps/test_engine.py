@@ -166,7 +166,7 @@ def test_a_cluster_without_workers_is_told_once_and_waited_for(
     with caplog.at_level(logging.WARNING):
         found = trajopt.sweep(REACH, {"goal.reference": goals}, executor=Deserted(3), chunk=64, store=tmp_path)
     check(found, plain_loop(goals))
-    assert caplog.text.count("the cluster has no workers, and the sweep waits for some") == 1
+    assert caplog.text.count("the cluster has no workers, and the sweep waits for them") == 1
     assert str(tmp_path) in caplog.text
 
 

@@ -82,7 +82,7 @@ def test_programs_that_fail_speak_of_what_is_left_and_not_of_black_boxes(solver:
 def test_no_decrease_with_a_gap_asks_for_the_constraint_to_relax() -> None:
     text = advice(left(move(), SolverStatus.LINE_SEARCH_FAILED, "SolverFatrop", gap=6.0))
     assert "the trajectory still has a gap of 6 before knot 2" in text
-    assert "or ask SolverSQP, which names the constraint to relax" in text
+    assert "or use SolverSQP, which names the constraint to relax" in text
 
 
 @pytest.mark.parametrize("boxed", [False, True])

@@ -69,7 +69,7 @@ def test_dynamics_that_end_are_named_by_their_knot(solver: type[SolverAbstract])
     assert nonfinite_trial[0] < KNOTS
     text = solution.explain()
     assert f"the domain of costs or dynamics at knot {nonfinite_trial[0]}" in text
-    assert text.count("trials of steps") == 1
+    assert text.count("trial steps were not finite") == 1
     assert "times as curved" not in text, "steps are short for another reason"
 
 

@@ -129,7 +129,7 @@ def _violated(solution: Solution, constraints: Sequence[ConstraintRows]) -> list
             _, row, words = _worst(solution, rows)
             price = float(rows.prices.sum())
             lines.append(
-                f"  soft constraint {rows.title(row)!r} is violated {words}; its slacks cost {price:.4g} in all"
+                f"  soft constraint {rows.title(row)!r} is exceeded {words}; its slacks cost {price:.4g} in all"
             )
     for rows, row, excess in at_start:
         beyond = f"{excess:.3g}{_unit(solution, rows, 0, row)}"
