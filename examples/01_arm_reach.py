@@ -3,8 +3,8 @@
     minimise  Σ dt (½ 1e-2 |v|² + ½ 1e-4 |u|²)  +  ½ 1e3 |p_goal - p(q_T)|²  +  ½ 10 |v_T|²
     subject to  M(q) dv/dt + h(q, v) = u,  symplectic Euler, dt = 10 ms, 100 knots
 
-Look at: the table of iterations; the tool ends within a tenth of a millimetre of its goal, at rest. The goal counts at
-the end only, so the motion takes its time, with a fifth of the torques and speeds that the robot has.
+Look at: the table of iterations; the tool ends at rest, within a tenth of a millimetre of its goal. Only the end is
+compared with the goal, so the motion is slow: it uses a fifth of the torques and velocities that the robot can reach.
 Expected cost: 0.024954831.
 """
 
@@ -24,7 +24,7 @@ def main(plot: bool = False) -> trajopt.Solution:
     x0 = np.r_[0.0, -1.5, 1.0, -1.0, -1.5, 0.0, np.zeros(6)]  # [rad], [rad/s]
     goal = trajopt.ResidualModelFrameTranslation(state, "tool0", [0.4, 0.3, 0.5])  # [m]
     motion = trajopt.ResidualModelState(state)
-    velocities = trajopt.ActivationModelWeightedQuad(np.repeat([0.0, 1.0], 6))  # leaves the angles out
+    velocities = trajopt.ActivationModelWeightedQuad(np.repeat([0.0, 1.0], 6))  # without the angles
 
     running = trajopt.CostStack(state)
     running.add("velocity", motion, weight=1e-2, activation=velocities)  # [cost s/rad²]
@@ -39,7 +39,7 @@ def main(plot: bool = False) -> trajopt.Solution:
 
     solution = SolverFDDP(problem, callbacks=[trajopt.CallbackVerbose()]).solve()
     print(solution.explain())
-    print(limits_report(solution)["limits"])  # in parts of the limits
+    print(limits_report(solution)["limits"])  # as fractions of the limits
     if plot:
         trajopt.plotting.plot_summary(solution, "arm_reach.png")
     return solution

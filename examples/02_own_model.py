@@ -3,7 +3,7 @@
     m l² dv/dt = u - m g l sin(q)
     minimise  Σ dt (½ 1e-2 u²)  +  ½ 1e2 ((q - π)² + v²),  symplectic Euler, dt = 20 ms, 100 knots
 
-Look at: the model has ten lines and runs at the speed of a built-in one. Mass and length are run-time parameters, so
+Look at: the model takes ten lines and runs as fast as a built-in one. Mass and length are run-time parameters, so
 the second solve, with twice the mass, compiles nothing. Expected cost: 0.03321005 for 1 kg.
 """
 

@@ -2,7 +2,7 @@
 
     r(x) = max(0, R - |p - post|),  weight 1e4: a penalty inside the circle around the post, a run-time parameter
 
-Look at: the term is two lines of CasADi. Solving again with another post compiles nothing.
+Look at: the cost term is two lines of CasADi. Solving again with another post compiles nothing.
 Expected cost: 1.0625663 with the post at (-0.5, -0.6).
 """
 
@@ -24,7 +24,7 @@ class Unicycle(trajopt.DifferentialActionModelSymbolic):
 
 
 def intrusion(x: ca.SX, post: ca.SX) -> ca.SX:
-    """Depth of the robot inside a circle of 0.4 m around the post [m]."""
+    """Penetration of the robot into a circle of 0.4 m around the post [m]."""
     return ca.fmax(0.4 - ca.sqrt(ca.sumsqr(x[:2] - post) + 1e-6), 0)
 
 

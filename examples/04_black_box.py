@@ -1,8 +1,8 @@
-"""A black box: dynamics given by a Python function only, in a problem with compiled knots.
+"""A black box: dynamics available only as a Python function, in a problem with compiled knots.
 
     x⁺ = x + dt (v, u - 0.3 v |v|),  cost dt (½ 1e-1 u²);  the first half of the horizon is the black box
 
-Look at: `ActionModelNumDiff` computes the derivatives of the black box numerically; an error inside names its knot.
+Look at: `ActionModelNumDiff` computes the derivatives of the black box numerically; an error inside it names its knot.
 Expected cost: 2.4712185.
 """
 
@@ -18,7 +18,7 @@ DT = 5e-2  # [s]
 
 
 class Boat(trajopt.ActionModelAbstract):
-    """A boat with quadratic drag, in numpy: x = (p, v) [m, m/s], u a thrust per mass [m/s²]."""
+    """A boat with quadratic drag, in numpy: x = (p, v) [m, m/s], u is the thrust per mass [m/s²]."""
 
     def calc(self, data: trajopt.ActionData, x: np.ndarray, u: np.ndarray | None = None) -> None:
         """Next state and cost."""

@@ -1,8 +1,8 @@
-"""Receding horizon: an arm follows a moving target by a controller that plans anew every 10 ms.
+"""Receding horizon: an arm follows a moving target with a controller that replans every 10 ms.
 
-    the target moves on a circle of radius 8 cm in 2 s; the controller looks 0.3 s ahead, one SQP iteration a step
+    the target moves on a circle of radius 8 cm in 2 s; the controller plans 0.3 s ahead, with one SQP iteration a step
 
-Look at: `follow`, which gives a parameter of the problem as a function of time; nothing is compiled after the first
+Look at: `follow`, which makes a parameter of the problem a function of time; nothing is compiled after the first
 solve. Expected distance in mm: below 5.
 """
 
@@ -17,7 +17,7 @@ DT = 1e-2  # [s]
 
 
 def target(time: float) -> np.ndarray:
-    """Position of the target at a time [s]: [m]."""
+    """Position of the target (3,) [m] at a time [s]."""
     angle = np.pi * time
     return np.array([0.25 + 0.08 * np.cos(angle), 0.1, 0.3 + 0.08 * np.sin(angle)])
 
@@ -41,7 +41,7 @@ def main(plot: bool = False) -> mpc.ClosedLoop:
 
     controller = mpc.MPCController(problem)
     controller.follow("hand.reference", target)
-    log = mpc.simulate(controller, None, x0, 2.0, dt_plant=1e-3)  # by the same model, in steps of 1 ms
+    log = mpc.simulate(controller, None, x0, 2.0, dt_plant=1e-3)  # the plant is the same model, in steps of 1 ms
     places = [robot.placement(x[: robot.nq], "gripper_left_joint")[:3, 3] for x in log.xs]
     away = np.linalg.norm([place - target(time) for time, place in zip(log.times, places)], axis=1)
     print(log.explain())

@@ -1,10 +1,10 @@
-"""A quadruped trots: a gait as data, and its problem with all contacts.
+"""A quadruped trots: a gait schedule and its problem with all contacts.
 
     minimise   ∫ distances of the centre of mass and the swinging feet to their references, forces outside of their
                friction cones, distance to the posture, torques dt
-    subject to M(q) dv/dt + h(q, v) = (0, u) + Σ Jᵢᵀ fᵢ; feet in contact do not move; a foot that lands stops at once
+    subject to M(q) dv/dt + h(q, v) = (0, u) + Σ Jᵢᵀ fᵢ; feet in contact do not move; a landing foot stops instantly
 
-Look at: the table of the schedule; what the feet were asked for and what they reached; no force leaves its cone.
+Look at: the table of the schedule; the planned and the reached motion of the feet; no force leaves its friction cone.
 Expected cost: 259.87817.
 """
 

@@ -2,7 +2,7 @@
 
     minimise   ∫ distances of the centre of mass and the swinging soles to their references, wrenches outside of their
                cones (slipping, tipping or turning of a sole), distance to the posture, torques dt
-    subject to M(q) dv/dt + h(q, v) = (0, u) + Σ Jᵢᵀ wᵢ; soles in contact do not move; a sole that lands stops at once
+    subject to M(q) dv/dt + h(q, v) = (0, u) + Σ Jᵢᵀ wᵢ; soles in contact do not move; a landing sole stops instantly
 
 Look at: the footsteps and the body turn with the path. Expected cost: 1422.0060.
 """
@@ -16,7 +16,7 @@ from trajopt import gaits
 from trajopt.analysis import motion_report
 from trajopt.solvers import SolverFDDP
 
-SOLE = (0.14, 0.06)  # length and width of the part that carries load, 1 cm inside the edges [m]
+SOLE = (0.14, 0.06)  # length and width of the area that carries load, 1 cm inside the edges [m]
 RADIUS = 0.8  # [m]
 
 

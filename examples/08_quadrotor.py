@@ -4,9 +4,9 @@
     m (dv/dt + ω x v) = (0, 0, Σ u) - m g Rᵀ e_z,    J dω/dt + ω x J ω = τ(u),    u: thrusts of four rotors [N]
     minimise  Σ dt ½ (1e-2 |u - m g / 4|² + 1e-2 |(v, ω)|² + 1e2 d²) + dt ½ 1e3 |q_40 ⊖ waypoint|² + ½ 1e3 |x ⊖ goal|²
 
-where d is how far u is outside of 0 ... 8 N; 80 knots of 20 ms; the waypoint is upside down. Look at: no Euler angles,
-so nothing is singular. The guess turns by 2π on the spot, and FDDP closes its gaps; from a guess that hovers the
-quadrotor turns back after the waypoint. Expected cost: 0.33277392.
+where d is the distance of u from 0 ... 8 N; 80 knots of 20 ms; at the waypoint the body is upside down. Look at: there
+are no Euler angles, so nothing is singular. The guess turns by 2π on the spot, and FDDP closes its gaps; from a
+hovering guess the quadrotor turns back after the waypoint. Expected cost: 0.33277392.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GRAVITY, MOST = 9.81, 8.0  # [m/s²], [N]
 
 
 class Quadrotor(trajopt.DifferentialActionModelSymbolic):
-    """A rigid body under four thrusts u along its z axis; rotors turn in alternating directions."""
+    """A rigid body with four thrusts u along its z axis; neighbouring rotors spin in opposite directions."""
 
     def __init__(self, costs: trajopt.CostStack, mass: float = 1.0, arm: float = 0.2, drag: float = 0.02) -> None:
         rotors = {"control_names": ["front", "left", "rear", "right"], "control_units": ["N"] * 4}
@@ -31,7 +31,7 @@ class Quadrotor(trajopt.DifferentialActionModelSymbolic):
         self.mass = self.parameter("mass", mass, unit="kg")
         self.inertia = self.parameter("inertia", [0.01, 0.01, 0.02], unit="kg m²")
         self.arm = self.parameter("arm", arm, unit="m")
-        self.drag = self.parameter("drag", drag, unit="m")  # torque of a rotor by its thrust [N m / N]
+        self.drag = self.parameter("drag", drag, unit="m")  # torque of a rotor per thrust [N m / N]
 
     def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
         """dν/dt (6,) [m/s², rad/s²] in the body's frame, of x (13,) and u (4,) [N]."""

@@ -1,12 +1,12 @@
-"""A hopper finds its jump: nobody says when its foot leaves the ground, or where it lands.
+"""A hopper finds its jump: neither take-off nor landing is prescribed.
 
     minimise   ∫ ½ (|posture|² + 1e-3 |u|²) dt + ½ 1e3 (z - 0.7 m)² at half-time + ½ |posture at rest|² at the end
-    subject to steps of a simulator whose contacts dissipate as much power as they can,
+    subject to steps of a simulator whose contacts dissipate as much power as possible,
 
-from a guess that stands still without any torque. Then the barrier of the contacts is tightened from solve to solve,
-and the last solution is replayed in steps ten times smaller, under its own feedback.
+from a guess that stands still without any torque. Then the barrier of the contacts is reduced from solve to solve,
+and the last solution is replayed with ten times smaller steps and its own feedback.
 
-Look at: flight and height for each barrier, and where the replay ends. Expected cost: 0.1124041689.
+Look at: flight and height for each barrier, and the final height of the replay. Expected cost: 0.1124041689.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main(plot: bool = False) -> Solution:
     """Solves for three barriers, replays the last one, and returns its solution."""
     case = problems.load("hopper")
     weight = 3.6 * 9.81  # of the hopper [N]
-    speeds = (1.0, 0.1, 0.03)  # at which a resting foot may creep [m/s]
+    speeds = (1.0, 0.1, 0.03)  # creep of a resting foot [m/s]
     solver = SolverFDDP(case.problem, FDDPOptions(max_iterations=300))
     solutions = continuation(solver, "barrier_weight", [weight * v for v in speeds], case.xs, case.us)
     for speed, solution in zip(speeds, solutions):

@@ -1,11 +1,11 @@
-"""A puck that slides on after it was pushed: a contact between two bodies, and friction as the only brake.
+"""A puck slides on after a push: a contact between two bodies, and friction is the only brake.
 
     minimise   ∫ ½ (x² + 0.1 ẋ² + 1e-3 u²) dt + ½ (1e3 (y - 0.5 m)² + 100 ẏ²) at the end,
 
-pusher x, puck y, force u on the pusher. Of two bodies the simulator knows how far apart they are; the solver finds when
-the pusher has to let go. Friction then brakes by mu g, so the way from there on is v² / (2 mu g).
+pusher x, puck y, force u on the pusher. The simulator only knows the distance between the two bodies; the solver finds
+when the pusher has to let go. Friction then decelerates the puck by mu g, so that it slides v² / (2 mu g) further.
 
-Look at: the way after the release, beside that formula. Expected cost: 0.04035756259.
+Look at: the distance after the release, next to that formula. Expected cost: 0.04035756259.
 """
 
 from __future__ import annotations

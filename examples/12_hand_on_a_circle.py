@@ -1,12 +1,12 @@
 """A hand on a circle: inverse kinematics along a path, step by step and for all times at once.
 
-    each step: least |hand - target|² by v, then the posture, with |v| <= v_max, |a| <= a_max, q within limits
-    all at once: minimise ∫ ½ τ⁴ |a|² + ½ |q - posture|² dt with the hand on the path, within the same limits
+    step by step: least |hand - target|² by v, then the posture, with |v| <= v_max, |a| <= a_max, q within limits
+    all at once:  minimise ∫ ½ τ⁴ |a|² + ½ |q - posture|² dt with the hand on the path, within the same limits
 
-The circle takes 1.6 s, and joints accelerate with 30 % at most of what the maker of the Panda allows: too slow for it.
-Step by step the hand lags, and catches up later; all at once it begins before it must, and stays closer.
+The circle takes 1.6 s. The joints' accelerations are limited to 30 % of the Panda's data sheet, which is too little
+for this circle. Step by step the hand lags and catches up later; all at once it starts earlier and stays closer.
 
-Look at: where limits hold, and how far the hand is from its path meanwhile. Expected cost: 5.75081237.
+Look at: which limits are active, and the distance of the hand from its path. Expected cost: 5.75081237.
 """
 
 from __future__ import annotations

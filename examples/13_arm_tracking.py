@@ -1,12 +1,12 @@
-"""An arm follows a moving target within the limits of its joints and motors, planning anew 200 times a second.
+"""An arm follows a moving target within the limits of its joints and motors and replans 200 times a second.
 
     minimise   ∫ ½ (1e3 |hand - target(t)|² + 0.1 |q - q₀|² + 0.05 |v|² + 1e-4 |τ - g(q)|²) dt over 0.6 s ahead,
 
-with hard limits of torques and soft ones of positions and velocities. After 1.5 s the target moves away faster than the
-joints can turn: the arm starts early, at its limit of velocity. The hand of the plant carries 0.2 kg that the
-controller does not know of, so that it stays a little below its target.
+with hard limits of torques and soft ones of positions and velocities. After 1.5 s the target moves away faster than
+the joints can turn: the arm starts early, at its velocity limit. The plant's hand carries 0.2 kg that the controller
+does not know about, so that it stays slightly below its target.
 
-Look at: the velocities, which end just at their limits. Expected distance in mm: below 3.
+Look at: the velocities, which stay just within their limits. Expected distance in mm: below 3.
 """
 
 from __future__ import annotations

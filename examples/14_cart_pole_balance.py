@@ -1,12 +1,12 @@
-"""A cart swings a pole up, balances it, and is pushed three times; its motor is weak and its rail short.
+"""A cart swings a pole up, balances it, and is pushed three times; its motor is weak and its rail is short.
 
     minimise   ∫ ½ (|x - (0, π, 0, 0)|² + 1e-2 f²) dt + ½ |x - (0, π, 0, 0)|²_W at the end, 2 s ahead,
 
-|f| <= 8 N hard, |y| <= 0.6 m soft. All pushes are balanced while the cart stays on its rail. With 0.2 N s it goes
-0.18 m beyond; 0.3 N s topple the pole, and the same controller swings it up once more. The plant's pole is heavier by
-10 % than the controller thinks.
+|f| <= 8 N hard, |y| <= 0.6 m soft. The cart balances all pushes and stays on its rail. With 0.2 N s it leaves the rail
+by 0.18 m; with 0.3 N s the pole falls, and the same controller swings it up again. The plant's pole is 10 % heavier
+than the controller's.
 
-Look at: the force, which is at its limit while the pole swings. Expected angle in deg: below 1.
+Look at: the force, which is at its limit during the swing-up. Expected angle in deg: below 1.
 """
 
 from __future__ import annotations

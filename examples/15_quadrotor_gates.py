@@ -2,8 +2,8 @@
 
     minimise   ∫ ½ (20 |p - p_ref(t)|² + |turn|² + |v|² + 0.1 |ω|² + 0.1 |u - m g / 4|²) dt over 1.5 s ahead,
 
-0 <= u <= 5 N hard. Near the time of a gate the body has to be within its opening, a constraint whose bounds are
-parameters of the knots that move along with time. A body of 0.6 m flies through openings of 1 m at up to 3 m/s.
+0 <= u <= 5 N hard. Around the time of a gate the body has to be inside its opening: a constraint whose bounds are
+parameters of the knots and shift with time. A body of 0.6 m flies through openings of 1 m at up to 3 m/s.
 
 Look at: the distance from the edges. Expected distance in mm: above 10.
 """

@@ -1,12 +1,12 @@
-"""A quadruped trots with commanded velocities and is pushed from the side; the simulator finds its contacts.
+"""A quadruped trots at commanded velocities and is pushed from the side; the simulator determines its contacts.
 
     minimise   ∫ ½ (|x ⊖ x_ref(t)|²_W + 3e4 Σ (z_foot - z_ref(t))² + 1e-3 |τ|²) dt over 0.8 s ahead,
 
 whole-body dynamics of go2 at 40 knots, torques within the motors' limits and forces within friction cones. Which feet
-stand is a parameter of each knot that moves along with time; where they step follows from the problem. A push of 10 N s
-makes 16 kg 0.6 m/s faster: the next steps are to the side.
+stand is a parameter of each knot and shifts with time; where they step is a result. A push of 10 N s makes the robot
+of 16 kg 0.6 m/s faster: its next steps go to the side.
 
-Look at: how fast the base is as commanded again. Expected velocity in m/s: below 0.1.
+Look at: how soon the base has its commanded velocity again. Expected velocity in m/s: below 0.1.
 """
 
 from __future__ import annotations

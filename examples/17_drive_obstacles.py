@@ -2,10 +2,10 @@
 
     minimise   ∫ ½ (10 |p - p_ref(t)|² + |(v_l, v_r) - v_ref(t)|² + 0.05 |(a_l, a_r)|²) dt over 4 s ahead,
 
-|a| <= 2 m/s² hard, wheels at 1.2 m/s at most and 5 cm between body and obstacles, whose places are parameters of the
-knots that move along with time. The plant's wheels are 2 cm farther apart than the controller thinks.
+|a| <= 2 m/s² hard, wheels at 1.2 m/s at most and 5 cm between body and obstacles, whose positions are parameters of
+the knots and shift with time. The plant's wheels are 2 cm farther apart than the controller's.
 
-Look at: the way around the circles that lie on the path. Expected distance in mm: above 40.
+Look at: how the robot avoids the circles on its path. Expected distance in mm: above 40.
 """
 
 from __future__ import annotations

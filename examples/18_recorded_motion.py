@@ -1,12 +1,13 @@
-"""Which forces and torques made a recorded motion, and could this robot do it? Inverse dynamics with contact.
+"""Inverse dynamics with contact: which forces and torques caused a recorded motion, and is it feasible for this robot?
 
     minimise   Σ_i Σ_j ‖moment_ij‖² + 0.01 ‖force_ij‖² + ‖w_{i+1} - w_i‖²   over the wrenches w_ij of the feet j
     subject to Σ_j (J_jᵀ w_ij)_base = (M a + C v + g)_base, forces within friction cones
 
-The recording is a trot that a solver found, as 0.1 mm of noise leaves it; splines take the noise out again, and feet
-that are low and slow are taken to stand.
+The recording is a trot computed by a solver, with 0.1 mm of added noise; splines remove the noise, and feet that are
+low and slow count as standing.
 
-Look at: what the base lacks, 1 % of the weight, and the friction that the forces need. Expected cost: 259.8781713.
+Look at: the missing force at the base, 1 % of the weight, and the friction that the forces need.
+Expected cost: 259.8781713.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ FEET = ["lf_foot", "rf_foot", "lh_foot", "rh_foot"]
 
 
 def main(plot: bool = False) -> Solution:
-    """Solves the trot, forgets all but its configurations, and returns its solution."""
+    """Solves the trot, keeps only its configurations, recovers the forces, and returns the trot's solution."""
     case = problems.load("quadruped-trot", robot="small-quadruped", cycles=2)
     solution = case.solve()
     times, robot = solution.times, solution.robot
@@ -31,10 +32,10 @@ def main(plot: bool = False) -> Solution:
 
     feet = [ContactFrame(foot, "point", FrictionCone(0.8)) for foot in FEET]
     stands = find_contacts(motion, feet)
-    found = multiple_contact_inverse_dynamics_over_time(motion, feet, stands=stands, torque_limits=True)
-    print(found.explain())
+    dynamics = multiple_contact_inverse_dynamics_over_time(motion, feet, stands=stands, torque_limits=True)
+    print(dynamics.explain())
     if plot:
-        found.plot().savefig("recorded.png")
+        dynamics.plot().savefig("recorded.png")
     return solution
 
 

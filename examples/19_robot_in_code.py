@@ -1,13 +1,13 @@
-"""A crane that is declared in code carries its load across the yard, and sets it down at rest.
+"""A crane that is built in code carries its load across the yard and puts it down at rest.
 
     minimise  Σ dt (½ 1e-2 |u|² + ½ |swing|²)  +  ½ 1e3 |p_goal - p(q_T)|²  +  ½ 1e3 |x_T|² of the swing and all speeds
     subject to  M(q) dv/dt + h(q, v) = (u, 0, 0),  symplectic Euler, dt = 20 ms, 125 knots
 
-Links, joints and solids make a Robot: its inertias are those of the solids, and pictures show them. The trolley slides
-along two axes, and the rope, a rod, swings about two more, which have no motor.
+Links, joints and solids make a Robot: its inertias are those of the solids, and pictures show the solids. The trolley
+slides along two axes, and the rope, a rod, swings about two more axes without motors.
 
-Look at: the trolley pulls the load, which overtakes it halfway; at the end the rope hangs straight down, and the load
-is 6 mm from its goal. Expected cost: 4.5516351.
+Look at: the trolley pulls the load, which overtakes it halfway; at the end the rope is vertical, and the load is 6 mm
+from its goal. Expected cost: 4.5516351.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Two links reach a point: the notebook's loop, Newton's method, closed form, and a motion that ends there.
+"""Two links reach a point: the notebook's loop, Newton's method, closed form, and a motion to it.
 
     tip = (a cos θ1 + a cos(θ1 + θ2), a sin θ1 + a sin(θ1 + θ2)) = (10, 12), a = 10
     loop: θ ← θ + J⁻¹ (0.1 |e| e);  Newton: θ ← θ + J⁻¹ e;  closed form: both elbows, by the law of cosines
     minimise  ∫ ½ |torque - gravity's|² dt  with the tip at the point, at rest, after 2 s: hard constraints
 
-The loop's steps shrink with the square of the error: each digit takes ten times as many steps as the one before.
+The loop's steps shrink with the square of the error: each further digit takes ten times as many steps.
 
-Look at: 9991 steps of the loop, 7 of Newton's method, and who finds both elbows. Expected cost: 6894.755249.
+Look at: 9991 steps of the loop, 7 of Newton's method, and which methods find both elbows. Expected cost: 6894.755249.
 """
 
 from __future__ import annotations
@@ -41,11 +41,10 @@ def main(plot: bool = False) -> trajopt.Solution:
     tasks = trajopt.ConstraintStack(state).add("tip", point, equals=0.0)
     q, slow = iterate(START, 0.1, 1e-3)
     _, newton = iterate(np.array([0.5, 0.2]), None, 1e-8)
-    found, branches = ik.solve(ROBOT, tasks, start=START), ik.planar_2r(TARGET, first=10.0, second=10.0)[0]
+    result, branches = ik.solve(ROBOT, tasks, start=START), ik.planar_2r(TARGET, first=10.0, second=10.0)[0]
     print(f"loop: {len(slow) - 1} steps to {np.mod(q + np.pi, 2 * np.pi) - np.pi} rad; Newton: {len(newton) - 1} steps")
-    print(
-        f"closed form: {branches.tolist()}; least squares: {found.iterations} passes, {found.configurations.tolist()}"
-    )
+    both = result.configurations.tolist()
+    print(f"closed form: {branches.tolist()}; least squares: {result.iterations} passes, {both}")
 
     motors = trajopt.ActuationModelFull(state)
     effort = trajopt.CostStack(state).add("effort", trajopt.ResidualModelControlGrav(state, motors), weight=1.0)

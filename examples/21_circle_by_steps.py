@@ -1,12 +1,12 @@
-"""Two links draw a circle: joint after joint as servos do, both joints at once, and a motion that is planned.
+"""Two links draw a circle: joint after joint as servos do, both joints at once, and a planned motion.
 
-    circle: (10 + 5 cos t, 8 + 5 sin t), links of 15; 20 points of it by inverse kinematics in closed form
+    circle: (10 + 5 cos t, 8 + 5 sin t), links of 15; 20 of its points by inverse kinematics in closed form
     stair-step: from point to point θ1 alone, then θ2 alone, in 25 steps each; joint-linear: both at once
     planned: minimise ∫ ½ τ⁴ |acceleration|² dt with the tip on the circle, from rest to rest in 8 s
 
-All three are exact where they were planned; in between, the slow servo, 950 points, is off by a quarter of the radius.
+All three are exact at their planned points; in between, the stair-step motion is off by a quarter of the radius.
 
-Look at: the largest and the mean distance from the circle, of each. Expected cost: 0.000199006320.
+Look at: the largest and the mean distance from the circle for each. Expected cost: 0.000199006320.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def circle(angle: np.ndarray) -> np.ndarray:
 
 
 def stairs(q: np.ndarray) -> np.ndarray:
-    """Configurations with one more between each two, where joint 1 has moved and joint 2 has not."""
+    """Configurations with one more between any two, where joint 1 has moved and joint 2 has not."""
     corners = np.repeat(q, 2, axis=0)[:-1]
     corners[1::2, 0] = q[1:, 0]
     return corners
 
 
 def joint_linear(q: np.ndarray, steps: int) -> np.ndarray:
-    """Configurations along straight lines between those that are given, so many of each line."""
+    """Configurations along straight lines between those in q, with `steps` points on each line."""
     part = np.linspace(0.0, 1.0, steps)[:, None]
     return np.concatenate([a + part * step for a, step in zip(q, np.diff(q, axis=0))])
 

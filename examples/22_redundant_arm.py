@@ -1,10 +1,10 @@
-"""Three links, one tip: pseudo-inverse steps beside a plan, motions that leave the tip where it is, reach.
+"""Three links, one tip: pseudo-inverse steps compared with a plan, motions that do not move the tip, and reach.
 
     steps: q ← q + J⁺ v, v = 0.1 (-sin(i/100), 2 cos(i/100)) for i = 1 .. 100: an arc of an ellipse
     plan: minimise  ∫ ½ τ⁴ |acceleration|² + ½ 1e-4 (m(q) - 200)² dt,  m = √det(J Jᵀ), with the tip on the arc
-    null space: q ← q + 0.01 n, J n = 0, ten times; beside it, the way to a posture with the tip held
+    null space: q ← q + 0.01 n, J n = 0, ten times; compared with a motion to a posture with the tip fixed
 
-Look at: how far the tip is from where it was to be, and m and σ along the arc. Expected cost: 0.05818908754.
+Look at: the distance of the tip from its path, and m and σ along the arc. Expected cost: 0.05818908754.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trajopt import ik
 from trajopt.plotting import plot_configurations
 
 ROBOT = trajopt.Robot(trajopt.robots.planar_arm(lengths=(10.0, 10.0, 10.0)))
-ARC, HELD = np.array([0.0, 2 * np.pi / 3, -3 * np.pi / 4]), np.array([0.2, 0.3, 0.4])  # where to start [rad]
+ARC, HELD = np.array([0.0, 2 * np.pi / 3, -3 * np.pi / 4]), np.array([0.2, 0.3, 0.4])  # start configurations [rad]
 
 
 def tip(q: np.ndarray) -> np.ndarray:
@@ -58,7 +58,7 @@ def main(plot: bool = False) -> trajopt.Solution:
     here = np.tile(ROBOT.placement(HELD, "tool")[:3, 3], (301, 1))
     held = ik.track(ROBOT, (tasks, easy), {"tip.reference": here}, 0.01, q0=HELD, settling=1.0, method="optimal")
     drift = [np.linalg.norm(tip(q) - tip(HELD), axis=-1).max() for q in (null_space(HELD, 0.01, 10), held.qs)]
-    print(f"the tip that is to stay drifts by {drift[0]:.1e} m in ten steps, by {drift[1]:.1e} m as a constraint")
+    print(f"the fixed tip drifts by {drift[0]:.1e} m in ten steps, by {drift[1]:.1e} m as a constraint")
     print(f"(20, 25) is out of reach:\n{ik.solve(ROBOT, tasks)}")
     if plot:
         from matplotlib import pyplot as plt

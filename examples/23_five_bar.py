@@ -1,13 +1,13 @@
-"""A five-bar linkage: the tip's workspace in closed form, and a motion of the closed chain by its two motors.
+"""A five-bar linkage: the tip's workspace in closed form, and a motion of the closed chain with its two motors.
 
     closed form: elbows e, u = e_right - e_left, tip = ½ (e_left + e_right) + √(l2² - ¼ |u|²) n, n normal to u
     minimise  ∫ ½ (|torque|² + 10 |v|²) dt  from rest to rest within 1 s
     subject to  M dv/dt + h = B u + Jᵀ λ,  J dv/dt + J̇ v = 0,  the tip at (0.4, 1.1) at the end
 
-J is the Jacobian of the right rod's tip seen from the left one's, λ the force between them; two motors move all bars.
-The dynamics hold the loop's acceleration at zero; gains bring back what steps of 5 ms let drift.
+J is the Jacobian of the right rod's tip relative to the left one's, λ the force between them; two motors move all
+bars. The dynamics keep the loop's acceleration at zero; gains correct the drift of steps of 5 ms.
 
-Look at: how far the tips of both rods come apart. Expected cost: 81.38806314.
+Look at: the largest distance between the tips of both rods. Expected cost: 81.38806314.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ START, END = BAR.configurations([-0.4, 0.8])[0], np.array([0.4, 1.1])  # [rad], 
 
 
 def workspace(count: int) -> np.ndarray:
-    """Tips (count², 2) [m] for cranks between level, outwards, and upright, as in the notebook."""
+    """Tips (count², 2) [m] for cranks from horizontal, outwards, to vertical, as in the notebook."""
     angles = 1.57 * np.arange(1, count + 1) / count
     left, right = np.meshgrid(np.pi - angles, angles)
     return BAR.tip(np.stack([left.ravel(), right.ravel()], axis=1))
 
 
 def main(plot: bool = False) -> trajopt.Solution:
-    """Sweeps the workspace, and returns the motion; `plot` writes five_bar.png."""
+    """Samples the workspace and returns the motion; `plot` writes five_bar.png."""
     tips = workspace(100)
     print(f"workspace: x from {tips[:, 0].min():.4f} to {tips[:, 0].max():.4f} m, z to {tips[:, 1].max():.4f} m")
     state = trajopt.StateMultibody(BAR.robot)
@@ -45,7 +45,7 @@ def main(plot: bool = False) -> trajopt.Solution:
     end = trajopt.ConstraintStack(state)
     goal = trajopt.ResidualModelFrameTranslation(state, "left_tip", [END[0], 0.0, END[1]])
     end.add("tip", goal, equals=0.0)
-    still = np.where(np.isin(np.arange(8), (4, 6)), 0.0, np.inf)  # rods are still where cranks are
+    still = np.where(np.isin(np.arange(8), (4, 6)), 0.0, np.inf)  # when the cranks are at rest, so are the rods
     end.add("still", trajopt.ResidualModelState(state), lower=-still, upper=still)
     terminal = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=end)
     knots = [trajopt.IntegratedActionModelEuler(chain, dt=5e-3)] * 200

@@ -1,12 +1,12 @@
-"""A straight line by two links, a loop in space by an arm that slides: two robots, one call.
+"""A straight line by two links, a loop in space by an arm with sliding joints: two robots, one function.
 
     line: (t + 1, 2t - 1), t from 1 to 5, links of 10; loop: once round (2.5, 2.5), up and down twice
     slides: tip = (a1 cos θ1, a1 sin θ1, 5 - a2), 0 <= θ1 <= π/2, 1 <= a1, a2 <= 5: turn, reach, lower
     minimise  ∫ ½ τ⁴ |acceleration|² dt  with the tip on its path, within the limits of the joints
 
-The joints' paths are those of the closed forms; their timing is the motion's.
+The joints' paths are those of the closed forms; the optimised motion determines their timing.
 
-Look at: largest distances from the paths, and from the closed forms. Expected cost: 0.00002252937547.
+Look at: the largest distances from the paths, and from the closed forms. Expected cost: 0.00002252937547.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trajopt import ik
 
 
 def sliding_arm() -> trajopt.Robot:
-    """Turns about z at height 5, reaches along a1, lowers its tip by a2: joints (θ1, a1, a2) [rad, m, m]."""
+    """Turns about z at height 5, reaches by a1, lowers its tip by a2: joints (θ1, a1, a2) [rad, m, m]."""
     model, parent, height = pin.Model(), 0, 5.0
     down = pin.JointModelPrismaticUnaligned(np.array([0.0, 0.0, -1.0]))
     joints = {"turn": (pin.JointModelRZ(), 0.0, np.pi / 2), "reach": (pin.JointModelPX(), 1.0, 5.0)}
@@ -33,7 +33,7 @@ def sliding_arm() -> trajopt.Robot:
 
 
 def follow(robot: trajopt.Robot, path: np.ndarray, closed: np.ndarray) -> ik.IKPath:
-    """The smoothest motion of the tool along a path (n, 3) [m], a point every 20 ms; prints how near it is."""
+    """The smoothest motion of the tool along a path (n, 3) [m], a point every 20 ms; prints its deviation."""
     state = trajopt.StateMultibody(robot)
     tasks = trajopt.ConstraintStack(state).add("tip", trajopt.ResidualModelFrameTranslation(state, "tool"), equals=0.0)
     track = ik.track(robot, tasks, path, 0.02, q0=closed[0], method="optimal")

@@ -1,11 +1,11 @@
-"""Wheels that turn as ω1 = 1.25 + cos t and ω2 = 1 + sin t: Euler steps beside the exact drive.
+"""Wheels that turn at ω1 = 1.25 + cos t and ω2 = 1 + sin t: Euler steps compared with the exact drive.
 
     x⁺ = x + dt v cos θ,  y⁺ = y + dt v sin θ,  θ⁺ = θ + dt r (ω1 - ω2) / (2 L),  v = r (ω1 + ω2) / 2
 
-with r = 1 m, L = 2 m, 5 s, and rates held over each step. The cost is the wheels' turning, ∫ ½ |ω|² dt.
+with r = 1 m, L = 2 m, 5 s, and constant rates within each step. The cost is of the wheels' rates, ∫ ½ |ω|² dt.
 
-Look at: Euler's distance from the exact end, which halves with dt; a Runge-Kutta step with the rates of the middle of
-each step has an error that falls with dt². Expected cost: 8.470391622.
+Look at: Euler's distance from the exact end, which halves with dt; for a Runge-Kutta step with the rates at the middle
+of each step the error falls with dt². Expected cost: 8.470391622.
 """
 
 from __future__ import annotations

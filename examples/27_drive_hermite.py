@@ -1,11 +1,11 @@
-"""A cubic Hermite spline from (1, -1) to (3, 4) m: what it asks of the wheels, and what the wheels can do.
+"""A cubic Hermite spline from (1, -1) to (3, 4) m: the wheel rates it needs, and those within the wheels' limits.
 
     x = -3t³ + 4t² + t + 1, y = -11t³ + 19t² - 3t - 1:   φ̇ = (v / r) (1 ± κ L) up to 86.5 and -83.3 rad/s
     minimise  ∫ ½ (100 |p - p_ref|² + 10 (θ - θ_ref)² + 1e-4 |φ̇|²) dt   with |φ̇| <= 30 rad/s, to the path's last pose
 
-Look at: the guess, rates from the curvature, is beyond the limit; within it, in the same second, the robot leaves the
-bend and comes back. In the least time for which one wheel is always near its limit, (length + L ∫ |dθ|) / (r φ̇_max),
-it stays on the path, and arrives earlier: it slows down where the path bends, and nowhere else.
+Look at: the guess, with rates from the curvature, exceeds the limit; within the limit, in the same second, the robot
+leaves the bend and returns. In the least time for which one wheel is always near its limit,
+(length + L ∫ |dθ|) / (r φ̇_max), it stays on the path and arrives earlier: it slows down only where the path bends.
 Expected cost: 0.0560446556.
 """
 
@@ -30,18 +30,18 @@ def main(plot: bool = False) -> trajopt.Solution:
     free = planar.rollout(model, path.poses[0], rates[:-1], 0.01, integrator="euler")
     print(f"Euler drive without limits ends at {free.xs[-1]} [m, m, rad]")
 
-    found = {}
+    solutions = {}
     for name, fastest in (("within the limit", False), ("in the least time", True)):
         case = problems.load("hermite-path", limit=LIMIT, fastest=fastest)
-        found[name] = case.solve()
-        print(f"{name}: {case.report(found[name])}")
+        solutions[name] = case.solve()
+        print(f"{name}: {case.report(solutions[name])}")
     if plot:
-        paths = {"Euler drive without limits": free.xs} | {name: s.xs for name, s in found.items()}
+        paths = {"Euler drive without limits": free.xs} | {name: s.xs for name, s in solutions.items()}
         wheels = {"Euler drive without limits": (free.times, free.us)}
-        wheels |= {name: (s.times, s.us) for name, s in found.items()}
+        wheels |= {name: (s.times, s.us) for name, s in solutions.items()}
         figure = plotting.plot_drives(paths, points=[point[:2] for point in POINTS], wheels=wheels, limit=LIMIT)
         figure.savefig("drive_hermite.png")
-    return found["in the least time"]
+    return solutions["in the least time"]
 
 
 if __name__ == "__main__":

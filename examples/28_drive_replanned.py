@@ -3,10 +3,10 @@
     minimise  ∫ ½ (100 |p - p_ref|² + 10 (θ - θ_ref)² + 1e-3 |φ̇|²) dt,  |φ̇| <= 25 rad/s,  last pose as planned
 
 p_ref is a Hermite spline through (0, 1), (1, 2) and (2, 1) m, in 2 s; wheels of 10 cm radius are 40 cm apart. In the
-first second they slip: the robot turns as if they were 48 cm apart. Then it finds out where it is.
+first second they slip: the robot turns as if they were 48 cm apart. Then it measures its position.
 
-Look at: the planned controls lead the robot past the goal; when the rest of the problem is solved again from where it
-is, it drives to the goal within the limit of its wheels. Expected cost: 0.4320097036.
+Look at: the planned controls take the robot past the goal; after the rest of the problem is solved again from the
+measured pose, it drives to the goal within the limit of its wheels. Expected cost: 0.4320097036.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main(plot: bool = False) -> trajopt.Solution:
     half, dt = case.problem.T // 2, float(case.problem.get_parameter("dt", 0))  # [-, s]
 
     def drive(start: np.ndarray, us: np.ndarray, half_track: float = HALF_TRACK) -> np.ndarray:
-        """Poses (n, 3) that rates of the wheels lead to."""
+        """Poses (n, 3) after controls of the wheels."""
         costs = trajopt.CostStack(planar.state_of_pose())
         robot = planar.DifferentialActionModelDiffDrive(costs, radius=RADIUS, half_track=half_track)
         return planar.rollout(robot, start, us, dt).xs

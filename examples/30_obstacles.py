@@ -1,10 +1,11 @@
-"""A robot with two driven wheels drives around circles: the distance from each is a row of the problem.
+"""A robot with two driven wheels drives around circles: the distance from each is a constraint.
 
     minimise  ∫ ½ r² (|φ̈|² + 0.1 |φ̇|²) dt    subject to    |p - c_i| - ρ_i - 0.2 m >= 0.05 m at each knot
 
-of x = (x, y, θ, φ̇1, φ̇2) and wheels of r = 0.1 m, from rest at the origin to rest at (4 m, 0) in 8 s; p = (x, y), and
-c_i, ρ_i are run-time parameters. Between knots the body cuts into the margin of 5 cm by 2 mm, which the picture's title
-says: take more knots, or more margin, where that matters. Then a circle moves, and the same code solves again.
+with x = (x, y, θ, φ̇1, φ̇2), wheels of r = 0.1 m, from rest at the origin to rest at (4 m, 0) in 8 s; p = (x, y), and
+c_i, ρ_i are run-time parameters. Between knots the clearance is up to 2 mm less than the margin of 5 cm, as the
+picture's title shows: use more knots, or more margin, where that matters. Then a circle moves, and the same compiled
+code solves the problem again.
 
 Look at: `ResidualModelObstacleDistance` and `clearance`. Expected cost: 1.0008638.
 """
@@ -20,7 +21,7 @@ from trajopt.plotting import plot_path
 from trajopt.solvers import SolverSQP
 
 CIRCLES = np.array([[1.2, 0.1, 0.4], [2.6, -0.5, 0.5], [3.2, 0.9, 0.3]])  # x, y, radius [m]
-BODY, MARGIN, RADIUS = 0.2, 0.05, 0.1  # of the body, asked for, of a wheel [m]
+BODY, MARGIN, RADIUS = 0.2, 0.05, 0.1  # radius of the body, required clearance, radius of a wheel [m]
 GOAL = np.array([4.0, 0.0, 0.0, 0.0, 0.0])  # [m, m, rad, rad/s, rad/s]
 
 

@@ -1,13 +1,14 @@
-"""A robot with two driven wheels follows a wall with its right hand, by LIDAR alone.
+"""A robot with two driven wheels follows a wall on its right side, with LIDAR only.
 
 At each measurement a scan of the room gives the nearest wall: its normal n, which points to the robot, and the tangent
 T = (n2, -n1), which keeps the wall on the right. The reference of the next 2 s is the line at 0.5 m along T at 0.4 m/s,
 
     p_ref(t + τ) = p_wall + 0.5 m n + 0.4 m/s τ T,    θ free,
 
-and a model-predictive controller tracks it, with circles where the scan met something as rows.
+and a model-predictive controller tracks it; circles at the readings of the scan are constraints.
 
-Look at: the first scan in the picture, and the way around the block and the pillar. Expected distance in mm: above 20.
+Look at: the first scan in the picture, and the path around the block and the pillar.
+Expected distance in mm: above 20.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def main(plot: bool = False) -> mpc.ClosedLoop:
     controller.schedule(AlongTheWall(plant))
     log = mpc.simulate(controller, plant, X0, 40.0, dt_plant=0.05)
     away = 1e3 * map_clearance(plant.grid, log.xs)
-    print(f"{len(first.points)} of {len(first.ranges)} beams met something at the start")
+    print(f"{len(first.points)} of {len(first.ranges)} beams hit something at the start")
     print(f"distance in mm: {away:.1f} from the walls at least")
     if plot:
         plot_grid(plant.grid, "lidar_scan.png", scan=first, title="The first scan, with 1 cm of noise")

@@ -1,12 +1,12 @@
-"""A robot with two driven wheels crosses a room of which it knows what its LIDAR sees.
+"""A robot with two driven wheels crosses an unknown room with its LIDAR.
 
     minimise   ∫ ½ (10 |p - p_ref(t)|² + |(v_l, v_r) - v_ref|² + 0.05 |(a_l, a_r)|²) dt over 4 s ahead,
 
-p_ref moves straight through what stands in the way. Every 0.1 s a scan becomes 36 circles, the nearest reading of each
-sector, and the controller plans anew around them: soft rows with 5 cm margin, whose places are run-time parameters, so
-that no scan compiles anything. Readings have 1 cm of noise.
+p_ref moves straight through the obstacles. Every 0.1 s a scan becomes 36 circles, the nearest reading of each sector,
+and the controller replans around them: soft constraints with a margin of 5 cm, whose positions are run-time
+parameters, so that no scan compiles anything. Readings have 1 cm of noise.
 
-Look at: the route among pillars and boxes. Expected distance in mm: above 50.
+Look at: the route between pillars and boxes. Expected distance in mm: above 50.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""A controller in a server, and a robot that asks it for controls from elsewhere.
+"""A controller in a server, and a robot that requests controls from it.
 
     minimise   ∫ ½ (1e3 |hand - target|² + 0.1 |q - q₀|² + 0.05 |v|² + 1e-4 |τ - g(q)|²) dt over 0.6 s ahead,
 
-with hard limits of torques, planned anew 100 times a second. The server runs in a thread here; usually it is another
-process, `trajopt serve arm-tracking`, and the robot's own program has the client. After 1.5 s the hand is pushed for
-0.1 s. What the client sends is the measured state, what it gets is the control, its gain and the plan, and a picture
-somewhere else may listen to all plans.
+with hard limits of torques, replanned 100 times a second. The server runs in a thread here; usually it is another
+process, `trajopt serve arm-tracking`, and the robot's own program contains the client. After 1.5 s the hand is pushed
+for 0.1 s. The client sends the measured state and receives the control, its gain and the plan; a display elsewhere can
+subscribe to all plans.
 
-Look at: the closed loop, which is the same bit for bit as that of the controller without a server between.
+Look at: the closed loop, which is bitwise the same as that of the controller without a server.
 Expected distance in mm: below 3.
 """
 
@@ -22,13 +22,13 @@ from trajopt.mpc.server import MPCClient, MPCServer, PlanSubscriber
 from trajopt.problems.mpc.arm import FRAME, arm, horizon
 from trajopt.types import Reals
 
-FREE = "tcp://127.0.0.1:*"  # any port of this machine that is free
+FREE = "tcp://127.0.0.1:*"  # any free port of this machine
 TARGET = (0.45, 0.3, 0.5)  # [m]
 PUSH = mpc.Push(time=1.5, duration=0.1, frame=FRAME, value=[0.0, 0.0, -60.0])  # [s], [s], [N]
 
 
 class Remote:
-    """A controller whose steps come from a server, for `mpc.simulate`; the problem is that of one that stays here."""
+    """A controller with the steps of a server, for `mpc.simulate`; the problem is that of a local controller."""
 
     def __init__(self, here: mpc.MPCController, client: MPCClient) -> None:
         self.here, self.client = here, client

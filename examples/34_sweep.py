@@ -2,12 +2,12 @@
 
     minimise  ∫ (½ 1e-2 |v|² + ½ 1e-4 |u|²) dt  +  ½ 1e3 |p_goal - p(q_T)|²  +  ½ 10 |v_T|²
 
-from 64 guesses: all states at rest at the start, bent by s sin(π t / T) d with d random. The arm can turn its base,
-fold or lean back, so there are several minima. The usual guess finds one that costs twice as much as the best; the
-cheapest motion of all turns the elbow beyond its limit, which this problem does not know.
+from 64 guesses: at rest at the start posture, plus s sin(π t / T) d with a random d. The arm can turn its base, fold
+or lean back, so there are several minima. The usual guess leads to one that costs twice as much as the best; the
+cheapest motion of all turns the elbow beyond its limit, which is not a constraint of this problem.
 
-Look at: the minima and how often each was found; the last line, as a row that is solved again has the same bits. Rows
-go in chunks of 8 to processes of this machine; `executor=client.get_executor()` sends them to a Dask cluster instead.
+Look at: the minima and how often each was found; the last line, as solving a row again gives the same bits. Rows are
+solved in chunks of 8 by processes of this machine; `executor=client.get_executor()` sends them to Dask instead.
 Expected cost: 0.0740856355.
 """
 

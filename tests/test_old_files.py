@@ -218,7 +218,7 @@ def test_a_log_says_what_it_said(name: str) -> None:
 def test_a_function_that_pushed_is_asked_for_again() -> None:
     log = mpc.ClosedLoop.load(FILES / "closed_loop_slider.npz")
     (push,) = [each for each in log.pushes if callable(each.value)]
-    with pytest.raises(InvalidArgumentError, match="a file does not keep functions; give the push again"):
+    with pytest.raises(InvalidArgumentError, match="a file does not store functions; pass the push"):
         push.value(1.0, np.zeros(2))
 
 

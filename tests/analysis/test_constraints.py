@@ -164,5 +164,5 @@ def test_wrong_rows_are_refused() -> None:
         motor.title(1)
     with pytest.raises(InvalidArgumentError, match=r"upper: expected shape \(101, 1\), got \(100, 1\)"):
         dataclasses.replace(motor, upper=motor.upper[1:])
-    with pytest.raises(InvalidArgumentError, match="units: expected 1, one a row"):
+    with pytest.raises(InvalidArgumentError, match="units: expected 1, one per row"):
         dataclasses.replace(motor, units=("N m", "N m"))

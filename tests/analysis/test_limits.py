@@ -126,8 +126,8 @@ def test_explain_lists_them_and_says_what_to_do() -> None:
     words = solution(tight, *motion()).explain()
     assert "limits exceeded (3):" in words
     assert "30 N m at knot 3 (0.15 s), 20 N m beyond the limit 10" in words
-    assert "-> limits are not enforced" in words
-    assert "constraints=ConstraintStack.of_robot(state, actuation) of the dynamics, with SolverSQP; else" in words
+    assert "-> limits are enforced only as constraints" in words
+    assert "constraints=ConstraintStack.of_robot(state, actuation) of the dynamics, with SolverSQP; otherwise" in words
     assert "give angle, torque, velocity more weight" in words
     wide = reach([-INF] * 4, [INF] * 4)
     assert "limits" not in solution(wide, *motion()).explain()
@@ -150,7 +150,7 @@ def test_limits_of_controls_are_cured_by_a_line_of_code_or_by_the_box_solver() -
     problem = ShootingProblem(np.zeros(2), [node] * 10, end)
     free = SolverSQP(problem).solve()
     assert np.abs(free.us).max() > 3.1
-    (advice,) = [line for line in free.explain().splitlines() if "limits are not enforced" in line]
+    (advice,) = [line for line in free.explain().splitlines() if "limits are enforced only as constraints" in line]
     assert (
         'add("limits", ResidualModelControl(state), lower=..., upper=...), with SolverSQP, or SolverBoxFDDP' in advice
     )
@@ -160,7 +160,7 @@ def test_limits_of_controls_are_cured_by_a_line_of_code_or_by_the_box_solver() -
     boxed = SolverBoxFDDP(problem).solve()
     for solution in (held, boxed):
         assert np.abs(solution.us).max() < 3.0 + 1e-6
-        assert "limits are not enforced" not in solution.explain()
+        assert "limits are enforced only as constraints" not in solution.explain()
 
 
 def test_the_report_names_the_worst_and_counts_the_others() -> None:

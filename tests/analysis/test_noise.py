@@ -86,7 +86,9 @@ def test_equal_seeds_give_equal_samples() -> None:
 def test_one_sample_has_no_covariance() -> None:
     one = solved("unicycle").monte_carlo(0.01, 1)
     assert one.deviations().shape == (1, 3)
-    with pytest.raises(InvalidArgumentError, match="n: expected at least 2 samples for a covariance, got 1; draw more"):
+    with pytest.raises(
+        InvalidArgumentError, match="n: expected at least 2 samples for a covariance, got 1; pass a larger n"
+    ):
         one.covariance()
 
 
@@ -129,7 +131,7 @@ def test_ellipses_of_a_hand_are_those_of_its_samples() -> None:
     assert (found.names, found.units) == (("tool0 x", "tool0 z"), ("m", "m"))
     with pytest.raises(KeyError, match="frame 'hand' not found"):
         solution.covariance(1e-3).ellipses("x", "z", frame="hand")
-    with pytest.raises(InvalidArgumentError, match="frame: expected None for a state that is no robot's"):
+    with pytest.raises(InvalidArgumentError, match="frame: expected None, as the state has no robot"):
         solved("unicycle").covariance(0.01).ellipses("x", "y", frame="hand")
 
 
@@ -176,7 +178,7 @@ def test_wrong_noise_says_what() -> None:
             solution.covariance(noise)
     with pytest.raises(InvalidArgumentError, match="n: expected an integer >= 1"):
         solution.monte_carlo(0.1, 0)
-    with pytest.raises(InvalidArgumentError, match="another coordinate"):
+    with pytest.raises(InvalidArgumentError, match="a coordinate other than first"):
         solution.covariance(0.1).ellipses("x", "x")
     with pytest.raises(KeyError, match="theta"):
         solution.covariance(0.1).ellipses("x", "z")

@@ -16,7 +16,7 @@ def test_time_left_is_that_of_the_rest_at_the_same_rate() -> None:
 
 
 def test_rows_from_a_store_do_not_count_for_the_rate() -> None:
-    words = progress_words(solved=100, found=50, n=250, seconds=10.0)
+    words = progress_words(solved=100, stored=50, n=250, seconds=10.0)
     assert words == "150 of 250 rows, 50 from the store, 10 rows/s, 0:00:10 left"
     assert progress_words(0, 50, None, 1.0) == "50 rows, 50 from the store"
 

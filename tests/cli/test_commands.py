@@ -256,8 +256,8 @@ def test_wrong_input_is_one_line_and_solves_nothing(case, tmp_path, monkeypatch,
 def test_limits_of_what_is_no_gait_name_the_problem_that_has_some():
     line = one_error_line(run("solve", "pendulum", "--limits"))
     assert line == (
-        "error: --limits: expected a gait, got pendulum, which has no such option; pendulum-limits is the problem with "
-        "limits"
+        "error: --limits: expected a gait, got pendulum, which has no such option; use pendulum-limits, the "
+        "problem with limits"
     )
     assert one_error_line(run("solve", "lqr", "--limits")).endswith("no such option; leave it out")
 
@@ -270,7 +270,7 @@ def test_a_goal_out_of_reach_is_told_in_the_summary():
     assert result.exit_code == 2
     summary = result.stdout.split("SolverFDDP: ")[0]
     assert "goal        residual of 'goal'" in summary
-    assert "no posture gets there, 5 m from the first joint with an arm of at most" in summary
+    assert "it is out of reach, 5 m from the first joint with an arm of at most" in summary
     assert "raise max_iterations" not in result.stdout
 
 

@@ -53,15 +53,15 @@ def test_a_path_beyond_reach_is_told(path):
         (
             "time,x,y\n0,1,2\n1,1,2\n",
             (),
-            "--path: expected columns time, x, y, z and two rows at least; path.csv lacks z",
+            "--path: expected columns time, x, y, z and at least two rows; path.csv lacks z",
         ),
         ("time,x,y,z\n0,1,2,0\n", (), "path.csv has 1 rows"),
         ("time,x,y,z\n0,1,2,0\n0,1,2,0\n", (), "--path: expected finite numbers and ascending times"),
         ("time,x,y,z\n0,1,2,0\n1,1,a,0\n", (), "--path: expected numbers in every row"),
         ("time,x,y,z\n0,1,2,0\n1,1,2,0\n", ("--dt", -1), "--dt: expected a number > 0"),
-        ("time,x,y,z\n0,1,2,0\n1,1,2,0\n", ("--dt", 1e-9), "--dt: expected one to 1e6 steps in 1 s"),
+        ("time,x,y,z\n0,1,2,0\n1,1,2,0\n", ("--dt", 1e-9), "--dt: expected 1 to 1e6 steps in 1 s"),
         ("time,x,y,z\n0,1,2,0\n1,1,2,0\n", ("--save", "a.txt"), "--save: expected a file ending in .csv or .npz"),
-        ("", ("--position", 1, 0, 0), "--position: expected that or --path, and not both"),
+        ("", ("--position", 1, 0, 0), "--position: expected either --position or --path"),
     ],
 )
 def test_what_does_not_fit_is_one_line(path, text, arguments, message):
@@ -73,5 +73,5 @@ def test_what_does_not_fit_is_one_line(path, text, arguments, message):
 
 
 def test_options_of_a_path_need_one():
-    assert "--position: expected that or --path" in run().output
-    assert "--save: expected with --path alone" in run("--position", 1, 0, 0, "--save", "a.csv").output
+    assert "--position: expected either --position or --path" in run().output
+    assert "--save: expected with --path only" in run("--position", 1, 0, 0, "--save", "a.csv").output

@@ -50,7 +50,7 @@ def test_feet_may_be_named_and_points(recording):
 
 def test_wrong_calls_are_one_line(recording, tmp_path):
     for arguments, wanted in [
-        (("small-biped", tmp_path / "none.npz"), "MOTION: expected a file"),
+        (("small-biped", tmp_path / "none.npz"), "MOTION: expected an existing file"),
         (("small-biped", recording, "--dt", -1), "--dt: expected a number > 0 [s], got -1"),
         (("small-biped", recording, "--friction", -1), "--friction: expected a number > 0, got -1"),
         (("small-biped", recording, "--feet", "left_foot"), "left_foot"),

@@ -78,8 +78,10 @@ def test_explaining_repeats_nothing(asked):
     result = run("slider", "--explain", "--delay", 0.05)
     lines = result.output.splitlines()
     assert len(lines) == len(set(lines))
-    assert lines[-1].startswith("-> the delay is a large part of the period: in Python, simulate(..., compensate_delay")
-    assert row(run("slider", "--explain").output, "explained") == "nothing to mend"
+    assert lines[-1].startswith(
+        "-> the delay is a large part of the control period: in Python, simulate(..., compensate_delay"
+    )
+    assert row(run("slider", "--explain").output, "explained") == "nothing to improve"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_a_failed_step_has_an_exit_code(asked, monkeypatch):
         (("slider", "--animate", "loop.png"), "--animate: expected a file ending in .gif or .mp4"),
         (("slider", "--duration", "0"), "duration: expected a number > 0"),
         (("slider", "--delay", "-1"), "delay: expected a number >= 0"),
-        (("slider", "--seed", "-1"), "seed: expected a seed >= 0"),
+        (("slider", "--seed", "-1"), "seed: expected an integer >= 0"),
         (("slider", "--set", "mass"), "--set: expected NAME=VALUE, got 'mass'"),
     ],
 )

@@ -108,7 +108,7 @@ def test_a_gait_with_options_of_its_own():
         ("quadruped-trot --set inner=3", "quadruped-trot: option 'inner' not found"),
         ("quadruped-trot --set profile=3", "profile: expected a name, got 3"),
         ("quadruped-trot --set name=3", "quadruped-trot: option 'name' not found"),
-        ("lqr --set robot=ur5", "--set: a robot has an option of its own: --robot ur5"),
+        ("lqr --set robot=ur5", "--set: expected no robot, which has its own option; use --robot ur5"),
         ("lqr --set =3", "--set: expected NAME=VALUE, got '=3'"),
         ("lqr --set T=", "--set: expected NAME=VALUE, got 'T='"),
         ("lqr --set T=1 --set T=2", "--set: expected each name once, got 'T' twice"),

@@ -79,8 +79,8 @@ def test_it_serves_until_ctrl_c(asked):
     ("arguments", "message"),
     [
         (("slidr",), "closed loop 'slidr' not found; did you mean 'slider'"),
-        (("slider", "--address", "tcp://0.0.0.0:5555"), "--address: expected one of this machine"),
-        (("slider", "--address", "tcp://0.0.0.0:5555"), "if that is meant, pass --remote"),
+        (("slider", "--address", "tcp://0.0.0.0:5555"), "--address: expected an address of this machine"),
+        (("slider", "--address", "tcp://0.0.0.0:5555"), "to accept that, pass --remote"),
         (("slider", "--publish", "here"), "--publish: expected an address such as 'tcp://127.0.0.1:5555', got 'here'"),
     ],
 )

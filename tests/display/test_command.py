@@ -49,7 +49,7 @@ def test_solve_shows_its_solution(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_doors(reach: Solution, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = str(reach.save(tmp_path / "reach.npz"))
     for arguments, words in [
-        (["show", file, "--robot", "ur5"], "expected none with a file"),
+        (["show", file, "--robot", "ur5"], "expected none for a file"),
         (["show", file, "--html", "motion.gif"], "--html: expected a file ending in .html"),
         (["show", "arm-mpc-nowhere"], "not found"),
     ]:

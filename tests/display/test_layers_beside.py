@@ -175,15 +175,13 @@ def test_what_does_not_fit_is_told(name: str, value: Any, message: str) -> None:
 def test_scans_and_covariances_are_those_of_the_solution() -> None:
     solution = drive()
     scan = Lidar(beams=8).scan(hall(), solution.xs[0])
-    with pytest.raises(
-        InvalidArgumentError, match="scans: expected one, or one for each of the knots, 20 or 21, got 3"
-    ):
+    with pytest.raises(InvalidArgumentError, match="scans: expected one, or one for each knot \\(20 or 21\\), got 3"):
         kinds(solution, scans=[scan] * 3)
-    with pytest.raises(InvalidArgumentError, match="covariance: expected that of the first solution"):
+    with pytest.raises(InvalidArgumentError, match="covariance: expected that of the first displayed solution"):
         kinds(solution, covariance=drive().covariance(0.01, feedback=False))
     case = problems.load("minimum-jerk")
     placeless = solution_of(case.problem, np.zeros((case.problem.T + 1, 3)), np.zeros((case.problem.T, 1)))
-    with pytest.raises(InvalidArgumentError, match="covariance: expected states with a place in space"):
+    with pytest.raises(InvalidArgumentError, match="covariance: expected states with a position in space"):
         kinds(placeless, covariance=placeless.covariance(0.01, feedback=False))
 
 

@@ -169,7 +169,7 @@ def test_wrong_arguments_are_told_before_a_solve(argument: str, value: Any) -> N
 def test_a_plan_of_another_problem_is_refused(live: Callable[..., CallbackDisplay]) -> None:
     view = live(problems.load("pendulum").problem)
     step = SimpleNamespace(xs=np.zeros((5, 2)), t=0.0, cost=0.0, status="")
-    with pytest.raises(InvalidArgumentError, match=r"step: expected a plan of shape \(101, 2\), .* got \(5, 2\)"):
+    with pytest.raises(InvalidArgumentError, match=r"step: expected a plan of shape \(101, 2\) .*, got \(5, 2\)"):
         view.show_plan(step)
 
 

@@ -42,7 +42,7 @@ def test_a_page_waits_for_a_view_and_ends_with_it(reach: Solution) -> None:
                 View(reach, page=page)
             assert not page.closed
         assert page.closed
-        with pytest.raises(InvalidArgumentError, match="got a closed one; make another Page"):
+        with pytest.raises(InvalidArgumentError, match="got a closed one; create a new Page"):
             View(reach, page=page)
     with pytest.raises(InvalidArgumentError, match="page: expected a Page"):
         View(reach, page="http://127.0.0.1")  # type: ignore[arg-type]

@@ -206,7 +206,7 @@ def test_a_solution_without_anything_to_show_says_so(reach: Solution, monkeypatc
     with pytest.raises(InvalidArgumentError, match="got nothing to show"):
         show(dataclasses.replace(reach, problem=None), browser=False)
     xs = np.full_like(reach.xs, np.nan)
-    with pytest.raises(InvalidArgumentError, match=r"expected finite states, got others; explain\(\)"):
+    with pytest.raises(InvalidArgumentError, match=r"expected finite states, got NaN or inf; .*explain\(\)"):
         show(dataclasses.replace(reach, xs=xs), browser=False)
 
 

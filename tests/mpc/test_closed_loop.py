@@ -215,7 +215,7 @@ def test_a_plant_with_other_parameters(slider):
     assert slider.problem.get_parameter("mass") == 1.0
     with pytest.raises(UnknownNameError, match=r"model_error: parameter 'maas' not found; did you mean 'mass'"):
         mpc.simulate(slider, None, X0, 1.0, model_error={"maas": 1.0})
-    with pytest.raises(InvalidArgumentError, match="model_error: expected a plant that is a model, got function"):
+    with pytest.raises(InvalidArgumentError, match="model_error: expected an action model as plant, got function"):
         mpc.simulate(slider, moved, X0, 1.0, model_error={"mass": 1.0})
 
 
@@ -302,7 +302,9 @@ def test_a_model_that_leaves_the_numbers_is_told(slider):
 def test_a_reference_that_is_too_short_is_told_before_the_start():
     own = controller()
     own.follow("goal.reference", ([0.0, 2.0], [[0.0, 0.0], [1.0, 0.0]]))
-    with pytest.raises(InvalidArgumentError, match=r"goal.reference: the reference goes from 0 s to 2 s"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"goal.reference: expected samples from .* got samples from 0 s to 2 s"
+    ):
         mpc.simulate(own, None, X0, 3.0)
     assert len(mpc.simulate(own, None, X0, 0.5)) == 5
 
@@ -336,7 +338,7 @@ def test_a_black_box_keeps_its_step(slider):
     for k in range(5):
         half = moved(log.xs[k], log.us[k], 0.05)
         assert np.allclose(log.xs[k + 1], moved(half, log.us[k], 0.05), atol=1e-14)
-    with pytest.raises(InvalidArgumentError, match="dt_plant: the plant's model has steps of 0.05 s"):
+    with pytest.raises(InvalidArgumentError, match="dt_plant: the plant's model has a fixed step of 0.05 s"):
         mpc.simulate(slider, Steps(), X0, 0.5, dt_plant=0.01)
     with pytest.raises(InvalidArgumentError, match="delay: expected a multiple of the plant's step 0.05 s, got 0.02"):
         mpc.simulate(slider, Steps(), X0, 0.5, delay=0.02)
@@ -347,7 +349,7 @@ def test_a_model_without_time_keeps_its_step():
     own, x0 = mpc.MPCController(lqr, options=mpc.MPCOptions(dt=0.1)), lqr.x0
     log = mpc.simulate(own, None, x0, 0.3, delay=0.1, compensate_delay=True)
     np.testing.assert_allclose(log.xs[1], lqr.rollout([log.us[0]] * lqr.T)[1], rtol=1e-12)
-    with pytest.raises(InvalidArgumentError, match=r"dt_plant: the plant's model has steps of 0\.1 s"):
+    with pytest.raises(InvalidArgumentError, match=r"dt_plant: the plant's model has a fixed step of 0\.1 s"):
         mpc.simulate(own, None, x0, 0.3, dt_plant=0.05)
     with pytest.raises(InvalidArgumentError, match=r"delay: expected a multiple of the plant's step 0\.1 s"):
         mpc.simulate(own, None, x0, 0.3, delay=0.05)
@@ -363,11 +365,11 @@ def test_a_model_without_time_keeps_its_step():
         ({"delay": -0.1}, "delay: expected a number >= 0"),
         (
             {"noise": [0.1, 0.1, 0.1]},
-            r"noise: expected shape \(2,\), got \(3,\); a number, or one for each tangent coord",
+            r"noise: expected shape \(2,\), got \(3,\); one number, or one for each tangent coord",
         ),
         ({"noise": -0.1}, "noise: expected standard deviations >= 0, got -0.1"),
         ({"noise": "loud"}, "noise: expected standard deviations, or a function"),
-        ({"seed": -1}, "seed: expected a seed >= 0 or a numpy.random.Generator, got -1"),
+        ({"seed": -1}, "seed: expected an integer >= 0 or a numpy.random.Generator, got -1"),
         ({"x0": [0.0]}, r"x0: expected shape \(2,\), got \(1,\)"),
         ({"dt_plant": 0.0}, "dt_plant: expected a number > 0"),
         ({"plant": "hardware"}, "plant: expected None for the controller's model, an action model"),
@@ -378,7 +380,7 @@ def test_a_model_without_time_keeps_its_step():
         ),
         (
             {"disturbance": mpc.Push(time=0.1, duration=0.1, frame="tool", value=[1.0, 0, 0])},
-            "pushes a frame of a robot",
+            "a force needs a frame of a robot",
         ),
         ({"controller": problem()}, r"controller: expected an MPCController\(problem\)"),
         ({"feedback": "yes"}, "feedback: expected True or False"),

@@ -114,7 +114,7 @@ def test_a_simulator_is_a_plant():
     assert np.allclose(log.xs[-1], x, atol=1e-6)
     arm = StateMultibody(load_robot("ur5"))
     with pytest.raises(
-        InvalidArgumentError, match=r"plant: expected a state with nx = 2 and ndx = 2 as the controller"
+        InvalidArgumentError, match=r"plant: expected a state with nx = 2 and ndx = 2 like the controller's"
     ):
         mpc.simulate(own, Simulator(arm.robot), x0, 0.5)
 

@@ -133,7 +133,7 @@ def test_bad_input_leaves_the_controller_as_it_was() -> None:
         ((np.zeros(3),), r"x: expected shape \(2,\), got \(3,\)"),
         ((np.array([np.nan, 0.0]),), "x: expected finite numbers"),
         (("left",), "x: expected numbers"),
-        ((x, -1.0), "t: expected a time that is not before the last one, 0 s, got -1 s"),
+        ((x, -1.0), "t: expected a time >= 0 s, that of the last measurement, got -1 s"),
         ((x, np.nan), "t: expected a finite number"),
     ]:
         with pytest.raises(InvalidArgumentError, match=said):
@@ -148,23 +148,26 @@ def test_bad_input_leaves_the_controller_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("build", "said"),
     [
-        (lambda p: mpc.MPCController(p, "SolverFDDP"), "mode 'real-time' takes SolverSQP"),
+        (lambda p: mpc.MPCController(p, "SolverFDDP"), "mode 'real-time' needs SolverSQP"),
         (lambda p: mpc.MPCController(p, "SolverPID"), "SolverPID"),
-        (lambda p: mpc.MPCController(p, SolverSQP(p)), "expected a class of solvers"),
+        (lambda p: mpc.MPCController(p, SolverSQP(p)), "expected a class such as SolverSQP"),
         (lambda p: mpc.MPCController("arm"), "problem: expected"),
         (lambda p: mpc.MPCController(p, options=SQPOptions()), "options: expected"),
         (lambda p: MPCOptions(mode="fast"), "mode: expected 'real-time' or 'converged', got 'fast'"),
         (lambda p: MPCOptions(on_failure="stop"), "on_failure: expected 'feedback' or 'solve'"),
         (lambda p: MPCOptions(hessian="bfgs"), "hessian: expected 'exact' or 'gauss-newton', got 'bfgs'"),
         (lambda p: MPCOptions(dt=0.0), "dt"),
-        (lambda p: mpc.MPCController(p, options=MPCOptions(dt=100.0)), "dt: expected at most the window, "),
+        (lambda p: mpc.MPCController(p, options=MPCOptions(dt=100.0)), "dt: expected at most the window's duration "),
         (lambda p: MPCOptions(time_budget=-1.0), "time_budget"),
         (lambda p: MPCOptions(iterations=0), "iterations"),
         (lambda p: MPCOptions(soft=(0.0, 0.0)), "soft: expected a weight > 0"),
         (lambda p: MPCOptions(soft=3.0), r"soft: expected two weights \(linear, quadratic\)"),
         (lambda p: MPCOptions(solver_options=3), "solver_options"),
-        (lambda p: mpc.MPCController(ShootingProblem(p.x0, p.running, p.terminal, start="free")), "a fixed start"),
-        (lambda p: mpc.MPCController(p).reset(guess=3), r"guess: expected \(xs, us\), or a Solution"),
+        (
+            lambda p: mpc.MPCController(ShootingProblem(p.x0, p.running, p.terminal, start="free")),
+            "start='fixed' and T >= 1",
+        ),
+        (lambda p: mpc.MPCController(p).reset(guess=3), r"guess: expected \(xs, us\) or a Solution"),
         (lambda p: mpc.MPCController(p).reset([0.0]), r"x0: expected shape \(2,\)"),
         (lambda p: mpc.MPCController(problems.load("lqr").problem), r"options\.dt: expected a time"),
     ],
@@ -193,7 +196,7 @@ def test_a_step_that_leads_apart_is_none() -> None:
     plan = c.problem.rollout
     step = c.feedback(x, 0.0)
     assert step.status is MPCStatus.FAILED
-    assert "the step leads too far" in step.reason
+    assert "the step is too long" in step.reason
     c.problem.x0 = x
     np.testing.assert_allclose(step.xs, plan(step.us), atol=1e-9)
 
@@ -205,7 +208,7 @@ def test_a_step_that_turns_a_state_far_is_none(angle: float, status: MPCStatus) 
     x = c.reset().xs[0]
     step = c.feedback(c.problem.state.integrate(x, [0.0, 0.0, 0.0, 0.0, 0.0, angle]), 0.0)
     assert step.status is status
-    assert ("the step leads too far" in step.reason) is (status is MPCStatus.FAILED)
+    assert ("the step is too long" in step.reason) is (status is MPCStatus.FAILED)
 
 
 @pytest.mark.parametrize(("solver", "warned"), [("SolverSQP", True), ("SolverBoxFDDP", False)])
@@ -219,5 +222,5 @@ def test_limits_that_no_plan_knows_are_told(solver: str, warned: bool, caplog: p
     problem = ShootingProblem(np.zeros(3), knots, trajopt.CostStack(state).add("goal", goal, 5.0))
     step = mpc.MPCController(problem, solver, MPCOptions(mode="converged")).reset()
     assert step.u[0] == pytest.approx(0.2)
-    assert ("plans do not know the limits of v: what is beyond" in caplog.text) == warned
+    assert ("plans ignore the limits of v, so controls are clipped" in caplog.text) == warned
     assert (np.max(step.us[:, 0]) > 0.21) == warned

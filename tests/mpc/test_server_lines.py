@@ -41,7 +41,7 @@ def test_a_request_that_comes_again_is_no_second_step():
     assert again.step is None
     assert (ledger.counts["answered"], ledger.counts["repeated"]) == (1, 1)
     other = read(unpack(desk.answer(served.request(1, 2 * X)).message, 9999), REFUSAL)
-    assert "seq: expected more than 1, the last one of client 'tests', got 1; count on" in other["reason"]
+    assert "seq: expected more than 1, the last number of client 'tests', got 1; number requests" in other["reason"]
     assert (other["client"], other["seq"], other["error"]) == ("tests", 1, "sequence")
 
 
@@ -124,7 +124,7 @@ def test_a_request_that_is_damaged_on_its_way_is_sent_again():
     with (
         Between(lambda _, message, desk: [desk.answer(message[:-1]).message]) as line,
         MPCClient(line.address) as client,
-        pytest.raises(RequestRefusedError, match="cut or changed on its way"),
+        pytest.raises(RequestRefusedError, match="truncated or changed on the way"),
     ):
         client.step(X)
 
@@ -144,7 +144,9 @@ def test_no_server_is_an_error_and_a_later_one_is_found():
     with MPCServer(slider.controller(dt=0.05), FREE) as first:
         address = first.address
     with MPCClient(address, timeout=0.05, retries=1) as client:
-        with pytest.raises(NoAnswerError, match="step: no answer within 0.05 s from .* in 2 attempts; is the server"):
+        with pytest.raises(
+            NoAnswerError, match="step: no answer within 0.05 s from .* in 2 attempts; check that the server runs"
+        ):
             client.step(X)
         with MPCServer(slider.controller(dt=0.05), address), MPCClient(address) as patient:
             assert patient.step(X).t == 0.0

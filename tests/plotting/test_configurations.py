@@ -49,7 +49,9 @@ def test_placements_have_axes() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"configurations: expected shape \(2,\) or \(n, 2\), got \(3,\)"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"configurations: expected shape \(2,\) or \(n, 2\) for 'planar-2r', got \(3,\)"
+    ):
         plot_configurations(ROBOT, [1.0, 2.0, 3.0])
     with pytest.raises(InvalidArgumentError, match=r"robot: expected a Robot, got 'panda'"):
         plot_configurations("panda", Q)  # type: ignore[arg-type]

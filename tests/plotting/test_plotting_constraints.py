@@ -73,7 +73,8 @@ def test_bounds_of_a_control_are_lines_and_thick_where_they_are_touched() -> Non
         bound = float(np.nanmax(values))
         np.testing.assert_array_equal(np.isfinite(values), np.abs(solution.us[:, 0] - bound) < 1e-6)
     assert len(hidden(axes, "_touched")) == 2
-    assert {"bound of a constraint", "touched", "at a bound", "equation"} <= set(legend_texts(plot_solution(solution)))
+    names = {"bound of a constraint", "line at its bound", "at a bound", "equation"}
+    assert names <= set(legend_texts(plot_solution(solution)))
 
 
 def test_a_goal_of_the_end_is_a_dot() -> None:
@@ -267,7 +268,7 @@ def test_a_model_with_a_skeleton_has_its_motion_in_the_summary(tmp_path: Path) -
         loaded = plot_summary(Solution.load(solution.save(tmp_path / "one.npz"))).axes[0]
         for mine, kept in zip(scene.get_lines(), loaded.get_lines(), strict=True):
             np.testing.assert_array_equal(mine.get_xydata(), kept.get_xydata())
-    with pytest.raises(InvalidArgumentError, match="frame: expected none for a solution without a robot"):
+    with pytest.raises(InvalidArgumentError, match="frame: expected None for a solution without a robot"):
         plot_motion(solution, frame="tool0")
 
 

@@ -243,7 +243,7 @@ def test_a_path_in_the_plane_has_the_axes_of_the_body():
 
 def test_paths_refuse_what_they_cannot_draw(flight):
     solution = make(StateVector(2), np.zeros((T + 1, 2)), np.zeros((T, 1)))
-    with pytest.raises(InvalidArgumentError, match="solution: expected a problem whose states are poses, got none"):
+    with pytest.raises(InvalidArgumentError, match="solution: expected a problem whose states are poses, got another"):
         plot_path(solution)
     with pytest.raises(InvalidArgumentError, match="obstacles: expected none for a solution without a motion"):
         plot_summary(solution, obstacles=[[0, 0, 1]])

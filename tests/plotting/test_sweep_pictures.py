@@ -127,11 +127,11 @@ def test_a_summary_is_drawn_of_what_there_is(cells: Sweep) -> None:
     [
         (lambda s: s.plot(kind="maps"), "kind 'maps' not found; did you mean 'map'"),
         (lambda s: s.plot("sweep.txt"), "path: expected a file ending in .png or .pdf or .svg"),
-        (lambda s: s[:5].plot(kind="map"), r"two components that vary, got goal.reference\[0\]; kind='costs' needs"),
+        (lambda s: s[:5].plot(kind="map"), r"varying components for a map, got goal.reference\[0\]; use kind='costs'"),
         (lambda s: s.plot(x="goal"), "x: component 'goal' not found"),
-        (lambda s: plot_sweep(s, x="goal.reference[0]", y="goal.reference[0]"), "y: expected another component"),
-        (lambda s: s[:0].plot(), "sweep: expected one row at least, got none"),
-        (lambda s: plot_parallel_coordinates(print), "sweep: expected a Sweep, got .*makes one"),
+        (lambda s: plot_sweep(s, x="goal.reference[0]", y="goal.reference[0]"), "y: expected a component other"),
+        (lambda s: s[:0].plot(), "sweep: expected at least one row, got none"),
+        (lambda s: plot_parallel_coordinates(print), "sweep: expected a Sweep, got .*returns one"),
         (lambda s: plot_success_map(None), "sweep: expected a Sweep, got None"),
     ],
 )

@@ -90,7 +90,7 @@ def test_times_are_those_of_the_solve(tmp_path: Path) -> None:
 def test_a_problem_with_other_coordinates_is_refused(tmp_path: Path) -> None:
     path = arm().save(tmp_path / "arm.npz")
     other = problems.load("lqr", nx=6, nu=3, T=len(arm().us)).problem
-    with pytest.raises(InvalidArgumentError, match="problem: its state has coordinates x0, .*; the solution has q:"):
+    with pytest.raises(InvalidArgumentError, match="problem: expected a state with coordinates q:.*got x0"):
         Solution.load(path, other)
     assert Solution.load(path, arm().problem).problem is arm().problem
 
@@ -103,7 +103,7 @@ def test_a_robot_that_pinocchio_cannot_read_is_left_out(tmp_path: Path, caplog: 
     tree["fields"]["robot"]["model"] = "22 serialization::archive 99 0 0"
     np.savez(path, **arrays | {"description": np.array(json.dumps(tree))})
     loaded = Solution.load(path)
-    assert "cannot be read by this version of Pinocchio" in caplog.text
+    assert "cannot be read by the installed version of Pinocchio" in caplog.text
     assert loaded.robot is None
     assert loaded.coordinate_names == arm().coordinate_names
     with pytest.raises(InvalidArgumentError, match="expected a state with a robot"):
@@ -185,7 +185,9 @@ def test_paths_are_those_of_pinocchio(make: Callable[[], Solution], tmp_path: Pa
 
 
 def test_a_name_that_is_too_long_is_no_file() -> None:
-    with pytest.raises(InvalidArgumentError, match="path: expected a file that Solution.save wrote, there is none at"):
+    with pytest.raises(
+        InvalidArgumentError, match="path: expected a file that Solution.save wrote, but there is no file at"
+    ):
         Solution.load("a" * 5000)
 
 
@@ -202,7 +204,7 @@ def test_a_solve_that_failed_is_saved_too(tmp_path: Path, caplog: pytest.LogCapt
     assert loaded.description is not None
     assert loaded.description.cost_terms is None
     assert loaded.coordinate_names == ("x", "y", "theta")
-    assert "the file lacks what pictures need: xs" in caplog.text
+    assert "so plots from the file will lack it: xs" in caplog.text
     with pytest.raises(InvalidArgumentError, match="expected finite states"):
         loaded.animate(tmp_path / "one.gif")
 

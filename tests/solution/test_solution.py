@@ -88,7 +88,7 @@ def test_format_2_is_read() -> None:
     assert not loaded.description.known
     assert loaded.times is None
     assert loaded.coordinate_names == ("x0", "x1", "x2")
-    with pytest.raises(InvalidArgumentError, match="of an early version, and gets it from Solution.load"):
+    with pytest.raises(InvalidArgumentError, match="from an early version, so pass the problem: Solution.load"):
         plot_cost_terms(loaded)
 
 
@@ -97,7 +97,7 @@ def test_a_format_of_the_future_is_refused(tmp_path: Path) -> None:
         arrays = dict(file)
     arrays["facts"] = np.array(json.dumps(json.loads(str(arrays["facts"])) | {"format": 4}))
     np.savez(tmp_path / "new.npz", **arrays)
-    with pytest.raises(InvalidArgumentError, match="it has format 4, and this version knows formats up to 3"):
+    with pytest.raises(InvalidArgumentError, match="it has format 4, this version reads up to 3; upgrade trajopt"):
         Solution.load(tmp_path / "new.npz")
 
 
@@ -109,7 +109,7 @@ def test_a_record_gives_its_trajectory_while_it_is_the_latest() -> None:
     for record, xs, us in seen:
         assert case.problem.calc(xs, us).cost == pytest.approx(record.cost, rel=1e-13)
     np.testing.assert_array_equal(solution.history[-1].trajectory[0], solution.xs)
-    with pytest.raises(UnsupportedOperationError, match="iteration 1 is not kept; take record.trajectory within"):
+    with pytest.raises(UnsupportedOperationError, match="iteration 1 is not kept; read record.trajectory within"):
         _ = solution.history[0].trajectory
     copied: IterationRecord = pickle.loads(pickle.dumps(solution.history[-1]))
     np.testing.assert_equal(vars(copied), vars(solution.history[-1]) | {"kept": None})

@@ -62,14 +62,14 @@ def test_generators_give_one_row_at_a_time() -> None:
     ("parameters", "message"),
     [
         ({}, "parameters: expected at least one name"),
-        ({"a": [1, 2], "b": [1]}, r"as many rows of b as of a, 2, got 1; for all combinations write .*grid"),
-        ({"a": 3.0}, "expected rows of values of a, got 3.0"),
+        ({"a": [1, 2], "b": [1]}, r"expected 2 rows for b, as for a, got 1; for all combinations use .*grid"),
+        ({"a": 3.0}, "expected rows of values for a, got 3.0"),
         ({"a": [1.0, np.nan]}, "expected finite numbers"),
         ({"a": ["x"]}, "parameters: a: expected rows of numbers"),
         ({1: [2]}, "expected names, got 1"),
         ("x0", "expected a dictionary of arrays"),
         ([3], "row 0: expected a dictionary, got 3"),
-        ([{"a": 1}, {"b": 1}], "got {'b': .*} in row 1; give every row all values"),
+        ([{"a": 1}, {"b": 1}], "got {'b': .*} in row 1; set the same names in every row"),
         ([{"a": 1}, {"a": [1, 2]}], "in row 1"),
     ],
 )
@@ -79,9 +79,9 @@ def test_wrong_parameters(parameters: Any, message: str) -> None:
 
 
 def test_wrong_ranges() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"expected \(lower, upper\) of w, got \[2, 1\]"):
+    with pytest.raises(InvalidArgumentError, match=r"expected \(lower, upper\) for w, got \[2, 1\]"):
         random({"w": [2, 1]}, 3)
-    with pytest.raises(InvalidArgumentError, match="log: expected ends > 0 of w"):
+    with pytest.raises(InvalidArgumentError, match="log: expected bounds > 0 for w"):
         random({"w": [0, 1]}, 3, log=["w"])
     with pytest.raises(UnknownNameError, match="log: range 'v' not found"):
         random({"w": [0, 1]}, 3, log=["v"])

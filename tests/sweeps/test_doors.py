@@ -87,7 +87,7 @@ def test_unfinished_files_of_other_sweeps_stay(goals: Any, tmp_path: Path) -> No
     [
         ({"seed": [[1, 2]]}, "seed: expected a number, got an array"),
         ({"seed": [1.5]}, "seed: expected an integer >= 0, got 1.5"),
-        ({"spread": [0.1]}, "spread: expected a seed beside it, got none"),
+        ({"spread": [0.1]}, "spread: expected a seed with it, got none"),
     ],
 )
 def test_wrong_seeds(values: Any, message: str, tmp_path: Path) -> None:
@@ -122,10 +122,10 @@ def test_a_store_that_can_no_longer_be_written_says_so(
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", refused)
-        with pytest.raises(InvalidArgumentError, match="store: expected a folder that can be written, .*denied"):
+        with pytest.raises(InvalidArgumentError, match="store: expected a writable folder, .*denied"):
             trajopt.sweep(REACH, values, executor=Here(), store=tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr("trajopt.sweeps.store.Store.close", refused)
-        with pytest.raises(SweepError, match="store: all rows are done, but .* cannot be completed.*the same call"):
+        with pytest.raises(SweepError, match="store: all rows are solved, but .* cannot be completed.*repeat the call"):
             trajopt.sweep(REACH, values, executor=Here(), store=tmp_path)
     assert len(trajopt.sweep(REACH, values, executor=Here(), store=tmp_path)) == 2

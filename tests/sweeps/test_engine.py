@@ -126,7 +126,7 @@ def test_it_goes_on_where_it_was_cut_off(
     with pytest.raises(comes) as raised:
         trajopt.sweep(REACH, values, executor=Here(2, error), chunk=5, store=tmp_path, ahead=1)
     if comes is SweepError:
-        assert "the same call with a new executor goes on from there" in str(raised.value)
+        assert "repeat the call with a new executor to continue" in str(raised.value)
     done = len(list((tmp_path / "chunks").glob("*.npz")))
     assert len(Sweep.read(tmp_path)) == 5 * done >= 5
     later = Here()
@@ -166,7 +166,7 @@ def test_a_cluster_without_workers_is_told_once_and_waited_for(
     with caplog.at_level(logging.WARNING):
         found = trajopt.sweep(REACH, {"goal.reference": goals}, executor=Deserted(3), chunk=64, store=tmp_path)
     check(found, plain_loop(goals))
-    assert caplog.text.count("the cluster has no workers, and the sweep waits for some") == 1
+    assert caplog.text.count("the cluster has no workers, and the sweep waits for them") == 1
     assert str(tmp_path) in caplog.text
 
 
@@ -204,7 +204,7 @@ def test_the_store_of_another_recipe_is_refused(goals: Any, tmp_path: Path) -> N
     values = {"goal.reference": goals[:2]}
     trajopt.sweep(REACH, values, executor=Here(), store=tmp_path)
     other = Recipe(problem="arm-reach", options={"T": 21}, robot="planar-2r")
-    with pytest.raises(InvalidArgumentError, match="store: expected a new folder, or that of the same recipe"):
+    with pytest.raises(InvalidArgumentError, match="store: expected a new folder, or one of the same recipe"):
         trajopt.sweep(other, values, executor=Here(), store=tmp_path)
     facts = (tmp_path / "recipe.json").read_text()
     (tmp_path / "recipe.json").write_text(facts.replace('"fingerprint": "', '"fingerprint": "0'))
@@ -227,7 +227,7 @@ def test_wrong_values_are_told_before_anything_is_handed_out(goals: Any, tmp_pat
         assert not executor.calls
     with pytest.raises(InvalidArgumentError, match=r"executor: expected an Executor.*client.get_executor\(\)"):
         trajopt.sweep(REACH, {"goal.reference": goals}, executor="dask", store=tmp_path)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgumentError, match="workers: expected None beside an executor"):
+    with pytest.raises(InvalidArgumentError, match="workers: expected None together with an executor"):
         trajopt.sweep(REACH, {"goal.reference": goals}, executor=Here(), workers=2, store=tmp_path)
 
 
@@ -312,7 +312,7 @@ def test_a_chunk_that_ends_its_workers_ends_the_sweep(goals: Any, tmp_path: Path
             return future
 
     executor = Ending()
-    with pytest.raises(SweepError, match=f"rows 6 to 11 failed, at try {TRIES} of {TRIES} .* ended by signal 11"):
+    with pytest.raises(SweepError, match=f"rows 6 to 11 failed in attempt {TRIES} of {TRIES} .* ended by signal 11"):
         trajopt.sweep(REACH, {"goal.reference": goals[:12]}, executor=executor, chunk=6, store=tmp_path)
     assert len(executor.calls) == TRIES + 1
     assert len(Sweep.read(tmp_path)) == 6

@@ -79,7 +79,9 @@ def test_best_is_the_cheapest_that_converged(tmp_path: Path) -> None:
     best = Sweep.read(store).best()
     assert best.index == 5
     assert best.converged
-    with pytest.raises(InvalidArgumentError, match=r"sweep: none of 1 rows converged; sweep.failures\(\) says why"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"sweep: none of 1 rows converged; sweep.failures\(\) shows the reasons"
+    ):
         Sweep.read(store)[[10]].best()
 
 
@@ -100,7 +102,7 @@ def test_failures_come_by_reason(found: Sweep) -> None:
 
 def test_a_row_with_an_error_has_no_trajectory(found: Sweep) -> None:
     for ask in (lambda: found[20].xs, lambda: found[20].solution()):
-        with pytest.raises(UnsupportedOperationError, match="row 20 has none, its solve ended with: InvalidArg"):
+        with pytest.raises(UnsupportedOperationError, match="row 20 has none, its solve failed with: InvalidArg"):
             ask()
 
 
@@ -183,7 +185,10 @@ def test_a_sweep_without_trajectories_says_so(found: Sweep) -> None:
             kept = {name: arrays[name] for name in arrays.files if name not in ("xs", "us")}
         np.savez(file, **kept)
     columns._trajectories.cache_clear()
-    with pytest.raises(UnsupportedOperationError, match=r"xs: this sweep keeps none; .* and solution\(\) solves again"):
+    with pytest.raises(
+        UnsupportedOperationError,
+        match=r"xs: this sweep did not store trajectories; .* or solution\(\) to solve the row again",
+    ):
         _ = Sweep.read(found.folder)[0].xs
 
 
@@ -191,9 +196,9 @@ def test_a_sweep_without_trajectories_says_so(found: Sweep) -> None:
     ("ask", "message"),
     [
         (lambda s: s[25], "row: expected one of 25 rows, 0 to 24, got 25"),
-        (lambda s: s[[25]], "rows: expected numbers 0 to 24, got"),
-        (lambda s: s[np.ones(3, dtype=bool)], "rows: expected a number, a slice, a mask of 25 rows or a list"),
-        (lambda s: s["cost"], r"rows: expected a number, .*; where\(name, least, most\) chooses by a parameter"),
+        (lambda s: s[[25]], "rows: expected integers from 0 to 24, got"),
+        (lambda s: s[np.ones(3, dtype=bool)], "rows: expected an integer, a slice, a mask of 25 rows or a list"),
+        (lambda s: s["cost"], r"rows: expected an integer, .*; where\(name, least, most\) selects rows by a parameter"),
         (lambda s: s.where("cost", least="low"), "least: expected a"),
         (lambda s: s.where("status"), "column 'status' not found"),
         (lambda s: s.where("goal.reference"), r"column 'goal.reference' not found; did you mean 'goal.reference\["),

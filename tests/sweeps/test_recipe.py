@@ -45,24 +45,24 @@ def test_a_case_that_changed_is_refused_and_the_message_names_the_change() -> No
     case = arm()
     made = Recipe.of(case).build()
     case.problem.set_parameter("goal.weight", 3.0)
-    with pytest.raises(InvalidArgumentError, match=r"its goal\.weight changed since, .* make that a parameter"):
+    with pytest.raises(InvalidArgumentError, match=r"got one whose goal\.weight changed; make that a parameter"):
         check_unchanged(case, made)
     case = arm()
     case.problem.x0 = case.problem.x0 + 0.1
-    with pytest.raises(InvalidArgumentError, match="its x0 changed"):
+    with pytest.raises(InvalidArgumentError, match="one whose x0 changed"):
         check_unchanged(case, made)
     other = dataclasses.replace(arm(), problem=arm(dt=0.02).problem)
-    with pytest.raises(InvalidArgumentError, match="its dt changed"):
+    with pytest.raises(InvalidArgumentError, match="one whose dt changed"):
         check_unchanged(other, made)
     guess = dataclasses.replace(arm(), us=np.ones((20, 2)))
-    with pytest.raises(InvalidArgumentError, match="its us changed"):
+    with pytest.raises(InvalidArgumentError, match="one whose us changed"):
         check_unchanged(guess, made)
 
 
 def test_a_case_of_a_robot_without_a_name_or_file_is_refused() -> None:
     case = trajopt.problems.load("arm-reach", robot=trajopt.load_robot("planar-2r"))
     with pytest.raises(
-        InvalidArgumentError, match=r"case: expected one whose robot has a name or a file, .* got Robot"
+        InvalidArgumentError, match=r"case: expected a case whose robot has a name or a file, .* got Robot"
     ):
         Recipe.of(case)
 
@@ -76,8 +76,8 @@ def test_functions_of_modules() -> None:
     assert bare.solver.options == SQPOptions()
     for problem, message in (
         ("bare_problem", r'pass Recipe\(problem="tests.sweeps.builders:bare_problem", solver="SolverFDDP"\)$'),
-        ("nothing", "expected that .* returns a ProblemCase, a solver or a ShootingProblem, got NoneType"),
-        ("absent", "expected a function that can be imported, .* no attribute 'absent'"),
+        ("nothing", "expected .* to return a ProblemCase, a solver or a ShootingProblem, got NoneType"),
+        ("absent", "expected a function that can be imported .* no attribute 'absent'"),
     ):
         with pytest.raises(InvalidArgumentError, match=message):
             Recipe(problem=f"tests.sweeps.builders:{problem}").build()
@@ -86,7 +86,7 @@ def test_functions_of_modules() -> None:
         ("tests.sweeps.builders:ARM", {}),
         ("tests.sweeps.builders:arm", {"speed": 1}),
     ):
-        with pytest.raises(InvalidArgumentError, match="a function that can be imported, and takes the options, got"):
+        with pytest.raises(InvalidArgumentError, match="a function that can be imported and takes the options, got"):
             Recipe(problem=wrong, options=options).build()
 
 
@@ -114,8 +114,8 @@ def test_what_workers_cannot_build_is_refused() -> None:
     inside.__module__ = "__main__"
     built = dataclasses.replace(arm(), arguments=None)
     for thing, message in (
-        (lambda: None, "a function that workers can import, .* of a place without a name"),
-        (inside, "of the script that runs; put it into a module"),
+        (lambda: None, "a function that workers can import, .* without an importable name"),
+        (inside, "in the main script; move it to a module"),
         (arm().problem, "pass a function in a module that returns a ProblemCase or a solver"),
         (built, "that was built otherwise; write a function"),
         (SolverFDDP, "expected a ready problem or its name"),

@@ -1,4 +1,4 @@
-"""Analysis of a solution in numbers: feet, forces, references, limits, constraints, a report in words."""
+"""Analysis of a solution: feet, forces, references, limits and constraints, as numbers and as reports in text."""
 
 from trajopt.analysis.clearance import clearance
 from trajopt.analysis.constraints import ConstraintRows, constraint_rows, constraints_report

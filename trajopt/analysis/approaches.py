@@ -1,4 +1,4 @@
-"""Closest points between bodies and obstacles along a motion, of costs and constraints that keep them apart."""
+"""Closest points between bodies and obstacles along a motion, for distance costs and constraints."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 Pair = tuple[Reals, Reals, Reals, Reals]
-"""Points (T + 1, n, 3) and radii (T + 1,) of a body, and those of another one [m]."""
+"""Points (T + 1, n, 3) and radii (T + 1,) of a body, then those of a second body [m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Approach:
-    """A body and what is nearest to it, among what one cost term or constraint keeps it clear of.
+    """Closest points between a body and the nearest obstacle of one cost term or constraint.
 
     Attributes:
         name: Name of the cost term or constraint.
-        starts: Point on the surface of the body at each knot, shape (T + 1, 3) [m]; NaN at knots without the term.
-        ends: Point on the surface of what is nearest, shape (T + 1, 3) [m].
-        distances: Distance between the surfaces, < 0 where they overlap, shape (T + 1,) [m].
-        least: Distance that a constraint keeps at least, shape (T + 1,) [m]; 0 for a cost, and without a bound.
+        starts: Closest point on the surface of the body, shape (T + 1, 3) [m]; NaN at knots without the term.
+        ends: Closest point on the surface of the obstacle, shape (T + 1, 3) [m].
+        distances: Distance between the surfaces, < 0 if they overlap, shape (T + 1,) [m].
+        least: Smallest distance that a constraint allows, shape (T + 1,) [m]; 0 for a cost and without a bound.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Approach:
 
     @property
     def margins(self) -> Reals:
-        """Distance beyond that which has to be kept, shape (T + 1,) [m]."""
+        """Distance minus the smallest allowed distance, shape (T + 1,) [m]."""
         return self.distances - self.least
 
 
 def approaches_of(solution: Solution) -> list[Approach]:
-    """Closest points for each distance among a solution's costs and constraints; none without its problem.
+    """Computes the closest points for each distance cost and constraint; empty for a solution without its problem.
 
     Args:
         solution: The solution.
@@ -57,10 +57,10 @@ def approaches_of(solution: Solution) -> list[Approach]:
 
 
 def _approach(solution: Solution, item: Any, values: Mapping[str, Reals]) -> Approach:
-    """The nearest of all pairs of bodies that a residual keeps apart."""
+    """Computes the nearest of all pairs of bodies of a distance residual."""
     pairs = _pair_of_two if isinstance(item.residual, ResidualModelPairDistance) else _pairs_of_obstacles
-    found = [_surfaces(*pair) for pair in pairs(solution, item, values)]
-    starts, ends, distances = (np.array([each[k] for each in found]) for k in range(3))
+    surfaces = [_surfaces(*pair) for pair in pairs(solution, item, values)]
+    starts, ends, distances = (np.array([each[k] for each in surfaces]) for k in range(3))
     lower = values.get(f"{item.name}.lower", np.zeros(distances.T.shape)).T
     least = np.where(np.isfinite(lower), lower, 0.0)
     margins = distances - least
@@ -71,7 +71,7 @@ def _approach(solution: Solution, item: Any, values: Mapping[str, Reals]) -> App
 
 
 def _pair_of_two(solution: Solution, item: Any, values: Mapping[str, Reals]) -> Iterator[Pair]:
-    """Two bodies, of which one may be fixed in the world."""
+    """Yields the two bodies of a pair; one of them may be fixed in the world."""
     points = [
         _carried(solution, frame, _rows_of_points(values[f"{item.name}.{key}"]))
         for key, frame in zip(("first", "second"), item.residual.frame_ids)
@@ -81,7 +81,7 @@ def _pair_of_two(solution: Solution, item: Any, values: Mapping[str, Reals]) -> 
 
 
 def _pairs_of_obstacles(solution: Solution, item: Any, values: Mapping[str, Reals]) -> Iterator[Pair]:
-    """A body and each of the obstacles; upright cylinders are met at the body's height."""
+    """Yields the body with each obstacle; upright cylinders are points at the body's height."""
     residual, radius = item.residual, values[f"{item.name}.radius"]
     rows = values[f"{item.name}.{'circles' if residual.dim == 2 else 'spheres'}"]
     if residual.frame_id is None:
@@ -95,12 +95,12 @@ def _pairs_of_obstacles(solution: Solution, item: Any, values: Mapping[str, Real
 
 
 def _rows_of_points(values: Reals) -> Reals:
-    """Points (T + 1, n, 3) of a centre (T + 1, 3) or of ends (T + 1, 2, 3)."""
+    """Points (T + 1, n, 3) from a centre (T + 1, 3) or from ends (T + 1, 2, 3)."""
     return values[:, None] if values.ndim == 2 else values
 
 
 def _carried(solution: Solution, frame: int | None, points: Reals) -> Reals:
-    """Points (T + 1, n, 3) in the world, of those in the axes of a frame; None is the world."""
+    """Transforms points from a frame to the world, (T + 1, n, 3) [m]; frame None is the world."""
     robot = solution.robot
     if frame is None or robot is None:
         return points
@@ -109,7 +109,7 @@ def _carried(solution: Solution, frame: int | None, points: Reals) -> Reals:
 
 
 def _surfaces(first: Reals, rho: Reals, second: Reals, radii: Reals) -> tuple[Reals, Reals, Reals]:
-    """Closest points (T + 1, 3) on the surfaces of two bodies, and their distance (T + 1,)."""
+    """Closest points (T + 1, 3) on the surfaces of two bodies, and their distance (T + 1,) [m]."""
     weights = _weights(first.shape[1], second.shape[1])
     p, q = np.full((len(first), 3), np.nan), np.full((len(first), 3), np.nan)
     for t in np.flatnonzero(np.isfinite(first).all(axis=(1, 2)) & np.isfinite(second).all(axis=(1, 2))):
@@ -123,6 +123,6 @@ def _surfaces(first: Reals, rho: Reals, second: Reals, radii: Reals) -> tuple[Re
 
 @cache
 def _weights(first: int, second: int) -> ca.Function:
-    """`closest_points` of two shapes with so many points, as a function of numbers."""
+    """Numeric function of `closest_points` for two shapes with these numbers of points."""
     a, b = ca.SX.sym("a", first, 3), ca.SX.sym("b", second, 3)
     return ca.Function("weights", [a, b], list(closest_points(a, b)))

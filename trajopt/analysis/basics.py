@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def check_solution(solution: Any) -> Solution:
-    """Returns a solution; raises InvalidArgumentError for anything else."""
+    """Checks that an argument is a Solution and returns it; raises InvalidArgumentError otherwise."""
     if not (
         hasattr(solution, "problem") and hasattr(solution, "status")
-    ):  # a Solution, which this room does not import
-        cure = "; Solution.load(path) reads one" if isinstance(solution, (str, PathLike)) else ""
+    ):  # a Solution; the import direction forbids isinstance
+        cure = "; load it with Solution.load(path)" if isinstance(solution, (str, PathLike)) else ""
         raise InvalidArgumentError(f"solution: expected a Solution, got {shown(solution)}{cure}")
     checked: Solution = solution
     return checked
 
 
 def robot_of(solution: Solution) -> Any:
-    """The Pinocchio model of a solution's robot.
+    """Returns the Pinocchio model of a solution's robot.
 
     Raises:
         InvalidArgumentError: The solution has no problem and no description, or its state has no robot.
@@ -45,13 +45,13 @@ def check_described(solution: Solution) -> None:
     """Raises InvalidArgumentError if a solution has neither a problem nor the description of one."""
     if not solution.description.known:
         raise InvalidArgumentError(
-            "solution: expected one with its problem, got none; this one is from a file of an early version, "
-            "and gets it from Solution.load(path, problem)"
+            "solution: expected one with its problem, got none; its file is from an early version, so pass the "
+            "problem: Solution.load(path, problem)"
         )
 
 
 def time_axis(solution: Solution) -> tuple[Reals, str]:
-    """Abscissa of the knots, shape (T + 1,), and its label: times [s], or knot numbers if the problem has no times."""
+    """Returns the time axis (T + 1,) and its label: times [s], or knot numbers if the problem has no times."""
     times = solution.times
     if times is None:
         return np.arange(len(solution.xs), dtype=np.float64), "knot [-]"

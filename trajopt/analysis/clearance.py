@@ -1,4 +1,4 @@
-"""Clearance of a path from round obstacles, between its points too."""
+"""Clearance between a piecewise straight path and round obstacles."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from trajopt.robots.round_bodies import check_round
 
 
 def clearance(path: npt.ArrayLike, obstacles: npt.ArrayLike, radius: float = 0.0) -> float:
-    """min |p - c_i| - ρ_i - ρ over the straight lines between the points of a path [m]: negative where it cuts in.
+    """Returns min |p - c_i| - ρ_i - ρ over the straight lines between the points of a path [m]; < 0 in a collision.
 
-    The closest point of each line to each centre is exact; only what the true motion bends away from the line is
-    missing.
+    The distance of each line to each centre is exact. The deviation of the true motion from the line is not included.
 
     Args:
-        path: Points (T + 1, 2 or more) in order, such as `solution.xs` where states begin with x, y (and z) [m].
+        path: Points (T + 1, 2 or more) in order, such as `solution.xs` if states begin with x, y (and z) [m].
         obstacles: Circles (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
         radius: Radius ρ of the body, >= 0 [m].
 
     Returns:
-        The smallest distance; inf without obstacles.
+        The smallest distance [m]; inf without obstacles.
 
     Raises:
         InvalidArgumentError: An argument has the wrong shape or value.

@@ -1,4 +1,4 @@
-"""Constraints of a solution, knot by knot: values, bounds, what is violated, active, and what it costs."""
+"""Constraints of a solution at each knot: values, bounds, violations, active rows, multipliers."""
 
 from __future__ import annotations
 
@@ -28,30 +28,31 @@ if TYPE_CHECKING:
 Flags = npt.NDArray[np.bool_]
 
 HELD = 1e-6
-"""A row holds that is beyond a bound by at most this [unit of the row]."""
+"""Largest violation at which a row still counts as satisfied [unit of the row]."""
 TOUCH = 1e-6
-"""A row is at a bound within this distance, relative to bounds larger than 1 [unit of the row]."""
+"""Largest distance at which a row counts as at a bound, relative to bounds larger than 1 [unit of the row]."""
 
 _MOST = 4  # constraints that a report lists [-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConstraintRows:
-    """Rows of one constraint over the knots 0..T; the last is the end.
+    """Rows of one constraint over the knots 0..T, where knot T is the terminal knot.
 
     Attributes:
         name: Name of the constraint.
-        rows: Name of each row (n,), such as that of its control or coordinate; else its number.
-        units: Unit of each row (n,); empty where it is not known.
-        values: Values, shape (T + 1, n); NaN at knots that have no such constraint.
-        lower: Lower bounds, shape (T + 1, n); -inf where there is none.
-        upper: Upper bounds, shape (T + 1, n); inf where there is none.
-        enforced: Whether a solver can keep a row, shape (T + 1, n): it has a bound, and is not fixed by a given x0.
+        rows: Name of each row (n,), such as that of its control or coordinate; otherwise its number.
+        units: Unit of each row (n,); empty if unknown.
+        values: Values, shape (T + 1, n); NaN at knots without the constraint.
+        lower: Lower bounds, shape (T + 1, n); -inf without a bound.
+        upper: Upper bounds, shape (T + 1, n); inf without a bound.
+        enforced: Whether a solver enforces a row, shape (T + 1, n): it has a bound, and a fixed x0 does not determine
+            it.
         multipliers: Lagrange multipliers, shape (T + 1, n) [cost per unit of the row]: > 0 at an upper bound, < 0 at a
-            lower one; None if the solver has none.
-        controls: Control that each row is but for a constant (n,); -1 for other rows.
-        coordinates: Tangent coordinate of the state that each row is but for a constant (n,); -1 for other rows.
-        prices: What the slack of each row costs, shape (T + 1, n) [cost]; 0 where it has none. None of hard rows.
+            lower bound; None if the solver has none.
+        controls: Index of the control that equals the row up to a constant (n,); -1 for other rows.
+        coordinates: Index of the tangent coordinate that equals the row up to a constant (n,); -1 for other rows.
+        prices: Cost of the slack of each row, shape (T + 1, n) [cost]; 0 without slack. None for hard constraints.
     """
 
     name: str
@@ -70,36 +71,36 @@ class ConstraintRows:
         check_text("name", self.name)
         n = len(check_texts("rows", self.rows))
         for name in ("units", "controls", "coordinates"):
-            if len(check_items(name, getattr(self, name), "items, one a row")) != n:
-                raise InvalidArgumentError(f"{name}: expected {n}, one a row, got {shown(getattr(self, name))}")
+            if len(check_items(name, getattr(self, name), "items, one per row")) != n:
+                raise InvalidArgumentError(f"{name}: expected {n}, one per row, got {shown(getattr(self, name))}")
         knots = shape_of(self.values)[:1]
         for name in ("values", "lower", "upper", "enforced", *self._given("multipliers", "prices")):
-            check_shape(name, getattr(self, name), (*knots, n), cure="one row a knot")
+            check_shape(name, getattr(self, name), (*knots, n), cure="one row per knot")
 
     def _given(self, *names: str) -> tuple[str, ...]:
         return tuple(name for name in names if getattr(self, name) is not None)
 
     @property
     def soft(self) -> bool:
-        """Whether rows may be beyond their bounds by a slack that costs something."""
+        """Whether rows may exceed their bounds at a cost."""
         return self.prices is not None
 
     @property
     def violations(self) -> Reals:
-        """By how much each row is beyond its bounds, shape (T + 1, n); 0 where it holds, and where a knot has none."""
+        """Excess of each row over its bounds, shape (T + 1, n); 0 if the row holds or the knot lacks it."""
         beyond = np.maximum(np.maximum(self.lower - self.values, self.values - self.upper), 0.0)
         return np.where(np.isnan(beyond), 0.0, beyond)
 
     @property
     def violated(self) -> Flags:
-        """Whether each row is beyond a bound by more than rounding, shape (T + 1, n)."""
+        """Whether each row exceeds a bound by more than rounding, shape (T + 1, n)."""
         return np.asarray(self.violations > HELD)
 
     @property
     def active(self) -> Flags:
-        """Whether each row is at a bound, or beyond it, shape (T + 1, n).
+        """Whether each row is at a bound or beyond it, shape (T + 1, n).
 
-        Where a contact has no force, at the tip of its cone, that is the normal force alone, and not friction.
+        For a contact without force, at the tip of its friction cone, only the row of the normal force counts.
         """
         with np.errstate(invalid="ignore"):
             distance = np.minimum(self.values - self.lower, self.upper - self.values)
@@ -113,17 +114,17 @@ class ConstraintRows:
 
     @property
     def equations(self) -> Flags:
-        """Whether the bounds of each row are equal, shape (T + 1, n)."""
+        """Whether each row is an equation, with equal bounds, shape (T + 1, n)."""
         return np.asarray((self.lower == self.upper) & np.isfinite(self.lower))
 
     @property
     def knots(self) -> npt.NDArray[np.int64]:
-        """Knots at which a row has a bound."""
+        """Knots at which the constraint has a bound, (m,)."""
         bounded = np.isfinite(self.lower) | np.isfinite(self.upper)
         return np.flatnonzero((bounded & np.isfinite(self.values)).any(axis=1))
 
     def title(self, row: int) -> str:
-        """Name of a row for a reader: "motor", or "tool[z]" of a constraint with several rows.
+        """Returns the name of a row for display: "motor", or "tool[z]" if the constraint has several rows.
 
         Raises:
             InvalidArgumentError: There is no such row.
@@ -132,20 +133,20 @@ class ConstraintRows:
         return self.name if len(self.rows) == 1 else f"{self.name}[{self.rows[row]}]"
 
     def largest(self, values: Reals) -> tuple[int, int, float]:
-        """Knot, row and size of the largest of values (T + 1, n); NaN counts as none."""
+        """Returns knot, row and absolute value of the largest of values (T + 1, n); NaN is ignored."""
         sizes = np.where(np.isfinite(values), np.abs(values), -1.0)
         knot, row = (int(i) for i in np.unravel_index(int(sizes.argmax()), sizes.shape))
         return knot, row, float(max(sizes[knot, row], 0.0))
 
 
 def _size(lower: Reals, upper: Reals) -> Reals:
-    """Size of the larger bound; 0 without any."""
+    """Absolute value of the larger bound, ignoring infinite bounds."""
     ends = [np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)]
     return np.asarray(np.maximum(*ends))
 
 
 def constraint_rows(solution: Solution) -> tuple[ConstraintRows, ...]:
-    """Constraints of a solution, in the order of the knots that have them first; those of its file without a problem.
+    """Returns the constraints of a solution, ordered by their first knots; without a problem those of its file.
 
     Values, bounds and derivatives are computed from the problem with the parameters of the solve.
 
@@ -169,7 +170,7 @@ def solved_rows(solution: Solution, problem: ShootingProblem) -> tuple[Constrain
 
 
 def units_of(problem: ShootingProblem) -> dict[str, str]:
-    """Unit of each constraint of states whose rows have one and the same; nothing is evaluated."""
+    """Returns the unit of each constraint on states whose rows share one unit, by name, without evaluating anything."""
     units: dict[str, set[str]] = {}
     for kind in problem.kinds:
         for constraint in kind.model.constraints.constraints:
@@ -178,7 +179,7 @@ def units_of(problem: ShootingProblem) -> dict[str, str]:
 
 
 def units_of_rows(constraints: Sequence[ConstraintRows]) -> dict[str, str]:
-    """Unit of each of these constraints of states whose rows have one and the same."""
+    """Returns the unit of each constraint on states whose rows share one unit, by name."""
     return _common({rows.name: {""} if any(i >= 0 for i in rows.controls) else set(rows.units) for rows in constraints})
 
 
@@ -189,9 +190,9 @@ def _common(units: dict[str, set[str]]) -> dict[str, str]:
 
 
 def constraints_report(solution: Solution) -> dict[str, str]:
-    """One line on constraints in words, under the name "constraints"; empty if the problem has none.
+    """Summarises the constraints in one line of text, under the key "constraints"; empty without constraints.
 
-    It names the constraint that is violated most, else those that are at a bound, those at most knots first.
+    The line names the most violated constraint. If all hold, it names those at a bound with their numbers of knots.
 
     Args:
         solution: The solution.
@@ -199,11 +200,11 @@ def constraints_report(solution: Solution) -> dict[str, str]:
     constraints = constraint_rows(solution)
     if not constraints:
         return {}
-    found = [(rows, *rows.largest(np.where(rows.enforced, rows.violations, 0.0))) for rows in constraints]
-    rows, knot, row, excess = max(found, key=lambda item: (not item[0].soft and item[3] > HELD, item[3]))
+    violations = [(rows, *rows.largest(np.where(rows.enforced, rows.violations, 0.0))) for rows in constraints]
+    rows, knot, row, excess = max(violations, key=lambda item: (not item[0].soft and item[3] > HELD, item[3]))
     if excess > HELD:
         unit = f" {rows.units[row]}" if rows.units[row] else ""
-        kind = "soft one gives way" if rows.soft else "violated"
+        kind = "soft constraint violated" if rows.soft else "violated"
         return {"constraints": f"{kind}: {rows.title(row)} by {excess:.3g}{unit} at knot {knot}"}
     at_bound = {rows.name: (rows.active & rows.enforced & ~rows.equations).any(axis=1).sum() for rows in constraints}
     words = [
@@ -217,25 +218,25 @@ def constraints_report(solution: Solution) -> dict[str, str]:
 
 
 def violated_at_start(constraints: Sequence[ConstraintRows]) -> list[tuple[ConstraintRows, int, float]]:
-    """Constraints that x0 violates in rows that no control changes, with the worst of these rows and its violation."""
-    found = []
+    """Returns constraints that x0 violates in rows without control, with the worst such row and its violation."""
+    violated = []
     for rows in constraints:
-        given = np.where(rows.enforced, 0.0, rows.violations)[0]
-        row = int(given.argmax())
-        if given[row] > HELD:
-            found.append((rows, row, float(given[row])))
-    return sorted(found, key=lambda item: -item[2])
+        fixed = np.where(rows.enforced, 0.0, rows.violations)[0]
+        row = int(fixed.argmax())
+        if fixed[row] > HELD:
+            violated.append((rows, row, float(fixed[row])))
+    return sorted(violated, key=lambda item: -item[2])
 
 
 def _rows_of(
     problem: ShootingProblem, d: ProblemDerivatives, y: Reals | None, softness: tuple[Reals, Reals], name: str
 ) -> ConstraintRows:
-    """Rows of the constraint `name`, from all kinds of knots that have it."""
+    """Collects the rows of one constraint from all kinds of knots that have it."""
     places = _places(problem, name)
     n = places[0][1].stop - places[0][1].start
     shape = (problem.T + 1, n)
     values, lower, upper = np.full(shape, np.nan), np.full(shape, -np.inf), np.full(shape, np.inf)
-    given = np.zeros(shape, dtype=np.bool_)
+    fixed = np.zeros(shape, dtype=np.bool_)
     multipliers = None if y is None else np.full(shape, np.nan)
     prices = np.zeros(shape) if name in problem.soft_constraint_names else None
     for kind, place in places:
@@ -246,7 +247,7 @@ def _rows_of(
         if prices is not None:
             prices[knots] = _prices(*(array[knots, place] for array in (d.rows, d.lower, d.upper, *softness)))
         if 0 in kind.knots and problem.start == "fixed":
-            given[0] = _free_of_control(kind, n, place)
+            fixed[0] = _free_of_control(kind, n, place)
     controls, coordinates = _coordinates(problem, d, places)
     rows, units = _names(problem, places[0][0].model, name, controls, coordinates)
     bounded = (np.isfinite(lower) | np.isfinite(upper)) & np.isfinite(values)
@@ -257,7 +258,7 @@ def _rows_of(
         values=values,
         lower=lower,
         upper=upper,
-        enforced=bounded & ~given,
+        enforced=bounded & ~fixed,
         multipliers=multipliers,
         controls=controls,
         coordinates=coordinates,
@@ -266,7 +267,7 @@ def _rows_of(
 
 
 def _prices(rows: Reals, lower: Reals, upper: Reals, linear: Reals, quadratic: Reals) -> Reals:
-    """Cost of slacks, linear · s + ½ quadratic · s²; 0 of hard rows."""
+    """Cost of slacks, linear · s + ½ quadratic · s²; 0 for hard rows."""
     slack = np.maximum(np.maximum(lower - rows, rows - upper), 0.0)
     soft = np.isfinite(linear) & np.isfinite(slack)
     slack = np.where(soft, slack, 0.0)
@@ -274,26 +275,26 @@ def _prices(rows: Reals, lower: Reals, upper: Reals, linear: Reals, quadratic: R
 
 
 def _places(problem: ShootingProblem, name: str) -> list[tuple[Kind, slice]]:
-    """Kinds of knots that have a constraint, each with its place among the rows of the kind."""
-    found = []
+    """Kinds of knots with a constraint, each with the slice of its rows."""
+    places = []
     for kind in problem.kinds:
         start = 0
         for other, size in kind.row_sizes().items():
             if other == name:
-                found.append((kind, slice(start, start + size)))
+                places.append((kind, slice(start, start + size)))
             start += size
-    return found
+    return places
 
 
 def _free_of_control(kind: Kind, n: int, place: slice) -> Flags:
-    """Whether each of the n rows can't depend on the control of its knot."""
+    """Whether each of the n rows is independent of the control of its knot."""
     return np.zeros(n, dtype=np.bool_) if kind.terminal else kind.model.rows_free_of_control[place]
 
 
 def _coordinates(
     problem: ShootingProblem, d: ProblemDerivatives, places: Sequence[tuple[Kind, slice]]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Control, and tangent coordinate, that each row is but for a constant at all its knots; -1 for other rows."""
+    """Control, and tangent coordinate, that equals each row up to a constant at all its knots; -1 for other rows."""
     ndx, nu = problem.state.ndx, problem.nu
     gradients = []
     for kind, place in places:
@@ -303,25 +304,25 @@ def _coordinates(
     rows = np.array(gradients)  # (knots, n, ndx + nu)
     same = np.ptp(rows, axis=0).max(axis=-1) < 1e-12
     unit = same & (np.count_nonzero(rows[0], axis=-1) == 1) & (np.abs(rows[0].sum(axis=-1) - 1.0) < 1e-12)
-    found = np.where(unit, rows[0].argmax(axis=-1), -1)
-    controls = tuple(int(i) - ndx if i >= ndx else -1 for i in found)
-    return controls, tuple(int(i) if 0 <= i < ndx else -1 for i in found)
+    indices = np.where(unit, rows[0].argmax(axis=-1), -1)
+    controls = tuple(int(i) - ndx if i >= ndx else -1 for i in indices)
+    return controls, tuple(int(i) if 0 <= i < ndx else -1 for i in indices)
 
 
 def _names(
     problem: ShootingProblem, model: ActionModelAbstract, name: str, controls: Sequence[int], coordinates: Sequence[int]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Name and unit of each row: of the control or the coordinate that it is, else its number and the residual's."""
-    known, state = inspection.controls(problem), problem.state
-    efforts = control_quantities(state, known)
+    """Name and unit of each row: those of its control or coordinate, otherwise its number and the residual's unit."""
+    all_controls, state = inspection.controls(problem), problem.state
+    efforts = control_quantities(state, all_controls)
     residual = model.constraints[name].residual
     own = row_names(residual, len(controls))
     names, units = [], []
     if isinstance(residual, ResidualModelState) and len(controls) == state.ndx:
-        coordinates = range(state.ndx)  # of a manifold, where rows are more than coordinates and constants
+        coordinates = range(state.ndx)  # on a manifold a row is no coordinate plus a constant
     for row, (control, coordinate) in enumerate(zip(controls, coordinates)):
         if control >= 0:
-            names.append(known.names[control].removeprefix("u:"))
+            names.append(all_controls.names[control].removeprefix("u:"))
             units.append(efforts[control][1])
         elif coordinate >= 0:
             names.append(state.tangent_names[coordinate])

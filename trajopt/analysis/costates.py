@@ -9,11 +9,13 @@ from trajopt.types import Reals
 
 
 def adjoint(d: ProblemDerivatives, K: Reals, y: Reals) -> tuple[Reals, Reals]:
-    """Gradient of the Lagrangian along each control (T, nu), and costates λ (T + 1, ndx); see `Solution.stationarity`.
+    """Returns the gradient of the Lagrangian by the controls (T, nu), and the costates λ (T + 1, ndx).
+
+    The formula is that of `Solution.stationarity`.
 
     Args:
         d: Derivatives along a trajectory.
-        K: Gains that later controls follow (T, nu, ndx).
+        K: Feedback gains of later controls (T, nu, ndx).
         y: Multipliers of the constraints (T + 1, nc).
     """
     Lx, Lu = d.Lx + (y[:, None] @ d.Cx)[:, 0], d.Lu + (y[:-1, None] @ d.Cu)[:, 0]

@@ -1,4 +1,4 @@
-"""Covariance of a state along a solution, under process noise and the feedback of its gains."""
+"""Covariance of the state along a solution, under process noise and feedback."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Ellipses:
-    """Ellipses (z - centre)ᵀ P⁻¹ (z - centre) = k² of two coordinates, k standard deviations each, one a knot.
+    """Ellipses (z - centre)ᵀ P⁻¹ (z - centre) = k² of two coordinates z, one per knot, with k standard deviations.
 
     Attributes:
-        names: Names of the coordinates.
-        units: Their units.
-        centres: (T + 1, 2).
-        covariances: P (T + 1, 2, 2).
-        sigmas: k [-].
+        names: Names of the two coordinates.
+        units: Units of the two coordinates.
+        centres: Centres, shape (T + 1, 2) [units].
+        covariances: Covariances P, shape (T + 1, 2, 2).
+        sigmas: Number k of standard deviations [-].
     """
 
     names: tuple[str, str]
@@ -38,13 +38,13 @@ class Ellipses:
 
     @property
     def areas(self) -> Reals:
-        """π k² √det P, (T + 1,)."""
+        """Area π k² √det P of each ellipse, shape (T + 1,)."""
         det = np.linalg.det(self.covariances)
         return np.asarray(np.pi * self.sigmas**2 * np.sqrt(np.maximum(det, 0.0)))
 
     @property
     def axes(self) -> tuple[Reals, Reals]:
-        """Semi-axes, the longer first, (T + 1, 2), and the angle of the longer one (T + 1,) [rad]."""
+        """Semi-axes, longer first, shape (T + 1, 2), and the angle of the longer one, shape (T + 1,) [rad]."""
         values, vectors = np.linalg.eigh(self.covariances)
         lengths = self.sigmas * np.sqrt(np.maximum(values[:, ::-1], 0.0))
         return lengths, np.arctan2(vectors[:, 1, 1], vectors[:, 0, 1])
@@ -52,12 +52,12 @@ class Ellipses:
 
 @dataclass(frozen=True, kw_only=True)
 class StateCovariance:
-    """Covariances of x ⊖ xs along a solution.
+    """Covariances of the deviation x ⊖ xs along a solution.
 
     Attributes:
         solution: The solution.
-        P: Covariances (T + 1, ndx, ndx), of the tangent coordinates.
-        names: Names of these coordinates.
+        P: Covariances of the tangent coordinates, shape (T + 1, ndx, ndx).
+        names: Names of the tangent coordinates.
     """
 
     solution: Solution
@@ -66,31 +66,31 @@ class StateCovariance:
 
     @property
     def deviations(self) -> Reals:
-        """Standard deviations (T + 1, ndx)."""
+        """Standard deviations of the tangent coordinates, shape (T + 1, ndx)."""
         return np.sqrt(np.maximum(np.einsum("tii->ti", self.P), 0.0))
 
     def ellipses(
         self, first: str | int = 0, second: str | int = 1, *, sigmas: float = 2.0, frame: str | None = None
     ) -> Ellipses:
-        """Ellipses of two coordinates around the solution, such as x and y of a mobile robot, or of a robot's hand.
+        """Returns covariance ellipses of two coordinates, such as x and y of a mobile robot or of a robot's hand.
 
-        Those of a frame are of its position in the world, linearised: J P Jᵀ, J its Jacobian.
+        For a frame they are those of its position in the world, linearised: J P Jᵀ with its Jacobian J.
 
         Args:
-            first: Name or number of a coordinate whose tangent is its rate, such as a position; "x", "y" or "z" of a
-                frame.
-            second: Another one.
-            sigmas: Size in standard deviations, > 0; 2 hold 86 % of the states.
-            frame: Name of a frame of the robot.
+            first: Name or number of a coordinate whose tangent is its rate, such as a position; for a frame "x", "y"
+                or "z".
+            second: Name or number of another coordinate.
+            sigmas: Size in standard deviations, > 0; an ellipse of size 2 contains 86 % of the states [-].
+            frame: Name of a frame of the robot; None for coordinates of the state.
 
         Raises:
-            InvalidArgumentError: Both coordinates are the same, or a frame is asked for of what is no robot.
-            UnknownNameError: There is no such coordinate, or no such frame.
+            InvalidArgumentError: Both coordinates are equal, or a frame is set although the state has no robot.
+            UnknownNameError: There is no coordinate or no frame of this name.
         """
         names = self.names if frame is None else ("x", "y", "z")
         pair = [_number(name, names) for name in (first, second)]
         if pair[0] == pair[1]:
-            raise InvalidArgumentError(f"second: expected another coordinate than first, got {second!r} twice")
+            raise InvalidArgumentError(f"second: expected a coordinate other than first, got {second!r} twice")
         if frame is not None:
             (points, P), units = self._of_frame(frame), ["m"] * 3
             names = tuple(f"{frame} {name}" for name in names)
@@ -110,7 +110,7 @@ class StateCovariance:
         """Positions of a frame (T + 1, 3) and their covariances (T + 1, 3, 3)."""
         robot = self.solution.robot
         if robot is None:
-            raise InvalidArgumentError(f"frame: expected None for a state that is no robot's, got {frame!r}")
+            raise InvalidArgumentError(f"frame: expected None, as the state has no robot, got {frame!r}")
         qs = self.solution.xs[:, : robot.nq]
         J = robot.jacobian(qs, frame)[:, :3]
         return robot.placement(qs, frame)[:, :3, 3], J @ self.P[:, : robot.nv, : robot.nv] @ J.swapaxes(1, 2)
@@ -129,17 +129,17 @@ def _number(name: str | int, names: tuple[str, ...]) -> int:
 def state_covariance(
     solution: Solution, noise: npt.ArrayLike, *, initial: npt.ArrayLike = 0.0, feedback: bool = True
 ) -> StateCovariance:
-    """Linear propagation P⁺ = A P Aᵀ + Q, A = Fx - Fu K, of the covariance of x ⊖ xs along a solution.
+    """Propagates the covariance of x ⊖ xs along a solution, linearised: P⁺ = A P Aᵀ + Q, A = Fx - Fu K.
 
     Args:
         solution: The solution, with its problem.
-        noise: What disturbs the state after each knot: standard deviation of all tangent coordinates, of each (ndx,), a
-            covariance (ndx, ndx), or one for each knot (T, ndx, ndx).
-        initial: That of the first state: one of the first three.
-        feedback: Whether controls are us - K (x ⊖ xs), or us alone.
+        noise: Noise of the state after each knot: one standard deviation for all tangent coordinates, one for each
+            (ndx,), a covariance (ndx, ndx), or a covariance for each knot (T, ndx, ndx).
+        initial: Noise of the first state, in one of the first three forms.
+        feedback: True for controls us - K (x ⊖ xs), False for us.
 
     Raises:
-        InvalidArgumentError: Noise is of another shape or no covariance, or the solver gave no gains.
+        InvalidArgumentError: The noise has another shape or is not a covariance, or the solver has no gains.
 
     Source: Thrun, Burgard and Fox, Probabilistic Robotics, 2005, table 3.1 without measurements.
     """
@@ -148,15 +148,15 @@ def state_covariance(
         Q = noise_covariances("noise", noise, T, n)
         P = np.empty((T + 1, n, n))
         P[0] = noise_covariances("initial", initial, 1, n)[0]
-        found = problem.calc_diff(solution.xs, solution.us)
-        A = found.Fx - found.Fu @ gains_of(solution, feedback)
+        derivatives = problem.calc_diff(solution.xs, solution.us)
+        A = derivatives.Fx - derivatives.Fu @ gains_of(solution, feedback)
         for t in range(T):
             P[t + 1] = A[t] @ P[t] @ A[t].T + Q[t]
         return StateCovariance(solution=solution, P=P, names=tuple(problem.state.tangent_names))
 
 
 def gains_of(solution: Solution, feedback: Any) -> Reals:
-    """Gains K of feedback (T, nu, ndx), zeros without."""
+    """Returns the gains K of the feedback (T, nu, ndx), or zeros without feedback."""
     if not check_flag("feedback", feedback):
         return np.zeros((*solution.us.shape, solution.problem.state.ndx))  # type: ignore[union-attr]
     if solution.K is None:

@@ -1,4 +1,4 @@
-"""Legged motion as arrays: feet, what they touch, and the support phases between."""
+"""Legged motion as arrays: feet, contact forces and support phases."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Foot:
         name: Name of its contact.
         frame: Name of the frame.
         positions: Positions of the frame, shape (T + 1, 3) [m].
-        references: Reference positions of the cost terms, shape (T + 1, 3) [m]; NaN at knots without one.
+        references: Reference positions of the cost terms, shape (T + 1, 3) [m]; NaN at knots without a reference.
         stands: Whether the foot is in contact from a knot to the next, shape (T,).
-        forces: Force of the ground on the foot in world axes, shape (T, 3) [N]; NaN while it is not in contact.
-        torques: Torque of the ground about the frame's origin in world axes, shape (T, 3) [N m]; NaN likewise.
+        forces: Force of the ground on the foot in world axes, shape (T, 3) [N]; NaN without contact.
+        torques: Torque of the ground about the frame's origin in world axes, shape (T, 3) [N m]; NaN without contact.
         impulses: Impulse of the ground at a touch-down, shape (T, 3) [N s]; NaN at all other knots.
         normals: Normal of the ground, shape (T, 3) [-].
-        mu: Friction coefficient of cost terms and constraints, shape (T,) [-]; NaN at knots without one.
-        outline: Corners of the sole around the frame's origin in world axes, shape (T + 1, 4, 3) [m]; zeros of shape
-            (T + 1, 1, 3) for a point foot, and for a sole whose size is not known.
-        lands: Whether its last swing ends on a foothold at the end of the horizon, where it stands no more.
+        mu: Friction coefficient in costs and constraints, shape (T,) [-]; NaN at knots without one.
+        outline: Corners of the sole relative to the frame's origin in world axes, shape (T + 1, 4, 3) [m]; zeros of
+            shape (T + 1, 1, 3) for a point foot or a sole of unknown size.
+        lands: Whether the foot touches down at the end of the horizon, where it has no stance phase.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Foot:
 
     @property
     def on_floor(self) -> bool:
-        """Whether the foot touches a floor (its normal is within 60 degrees of the vertical) and not a wall."""
+        """Whether the foot touches a floor, with a normal within 60 degrees of the vertical, and not a wall."""
         return bool(np.median(self.normals[:, 2]) > 0.5)
 
     @property
@@ -62,14 +62,14 @@ class Foot:
 
     @property
     def cone_use(self) -> Reals:
-        """Part of the friction cone that is used, |f_t| / (μ f_n), shape (T,) [-].
+        """Fraction of the friction cone in use, |f_t| / (μ f_n), shape (T,) [-].
 
-        inf where the ground does not push; NaN without a contact or a friction coefficient.
+        It is inf if the normal force is not positive, and NaN without a contact or a friction coefficient.
         """
         most = self.mu * self.normal_forces
-        known = np.isfinite(most)
-        use = np.divide(self.tangential_forces, most, out=np.full(most.shape, np.inf), where=known & (most > 0.0))
-        return np.where(known, use, np.nan)
+        defined = np.isfinite(most)
+        use = np.divide(self.tangential_forces, most, out=np.full(most.shape, np.inf), where=defined & (most > 0.0))
+        return np.where(defined, use, np.nan)
 
     @property
     def normal_impulses(self) -> Reals:
@@ -78,20 +78,21 @@ class Foot:
 
     @property
     def hits(self) -> npt.NDArray[np.int64]:
-        """Knots at which the foot touches down with an impulse."""
+        """Knots at which the foot touches down with an impulse, (m,)."""
         return np.flatnonzero(np.isfinite(self.impulses[:, 0]))
 
     @property
     def pressures(self) -> Reals:
-        """Centre of pressure p + n × τ / f_n, shape (T, 3) [m]; NaN while the normal force is not positive."""
+        """Centre of pressure p + n × τ / f_n, shape (T, 3) [m]; NaN if the normal force is not positive."""
         load = np.where(self.normal_forces > 0, self.normal_forces, np.nan)
         return self.positions[:-1] + np.cross(self.normals, self.torques) / load[:, None]
 
     @property
     def sole_use(self) -> Reals:
-        """Distance of the centre of pressure from the sole's middle, in half lengths or widths, shape (T,) [-].
+        """Distance of the centre of pressure from the sole's middle, relative to its half length and width, (T,) [-].
 
-        The larger of the two; beyond 1 the sole tips about an edge. NaN where there is no pressure, and of a point.
+        It is the larger of both ratios; above 1 the sole tips about an edge. NaN without pressure, and for a point
+        foot.
         """
         if self.outline.shape[1] != 4:
             return np.full(len(self.stands), np.nan)
@@ -117,17 +118,17 @@ class SupportPhase:
 
 @dataclass(frozen=True, kw_only=True)
 class LeggedMotion:
-    """Motion of a robot on feet.
+    """Motion of a legged robot.
 
     Attributes:
         abscissa: Time of each knot, or its number if the problem has no times, shape (T + 1,) [s] or [-].
         label: Label of the time axis.
-        takes_time: Whether a knot takes time, shape (T,); the knot of an impulse takes none.
+        takes_time: Whether each knot has a positive duration, shape (T,); that of an impulse has none.
         feet: The feet, in the order of the contacts.
         com: Centre of mass, shape (T + 1, 3) [m].
         com_references: Reference positions of the centre of mass, shape (T + 1, 3) [m]; NaN at knots without one.
         weight: Weight of the robot [N].
-        ground: Height of level ground, if it is known [m]; else it is where the feet stand.
+        ground: Height of level ground [m]; None if unknown, then the ground is where the feet stand.
     """
 
     abscissa: Reals
@@ -141,9 +142,9 @@ class LeggedMotion:
 
     @property
     def pressures(self) -> Reals:
-        """Centre of pressure Σ c_i f_n,i / Σ f_n,i of the feet on the floor, shape (T, 3) [m].
+        """Centre of pressure Σ c_i f_n,i / Σ f_n,i of all feet on the floor, shape (T, 3) [m].
 
-        NaN while these feet carry at most a thousandth of the weight.
+        It is NaN while these feet carry at most a thousandth of the weight.
         """
         feet = [foot for foot in self.feet if foot.on_floor]
         if not feet:
@@ -166,23 +167,23 @@ class LeggedMotion:
         ]
 
     def intervals(self, foot: Foot, *, standing: bool) -> list[tuple[int, int]]:
-        """First and last knot of each interval in which a foot is in contact (`standing`), or in the air."""
+        """Returns first and last knot of each interval in which a foot stands, or is in the air if not `standing`."""
         knots = np.flatnonzero(self.takes_time)
         flags = np.concatenate([[False], foot.stands[knots] == standing, [False]]).astype(int)
         edges = np.flatnonzero(np.diff(flags))
         return [(int(knots[a]), int(knots[b - 1]) + 1) for a, b in zip(edges[::2], edges[1::2])]
 
     def slip(self, foot: Foot) -> float:
-        """Largest distance of a foot from its position at the beginning of a stance, over all its stances [m]."""
+        """Returns the largest distance of a foot from its position at the start of a stance, over all stances [m]."""
         stances = self.intervals(foot, standing=True)
         moved = [np.linalg.norm(foot.positions[a : b + 1] - foot.positions[a], axis=1).max() for a, b in stances]
         return float(max(moved, default=0.0))
 
     def landings(self, foot: Foot) -> list[int]:
-        """Knots at which a foot begins a stance, and the last one if it lands there."""
+        """Returns the knots at which a foot begins a stance, and the last knot if it lands there."""
         knots = [first for first, _ in self.intervals(foot, standing=True)]
         return [*knots, len(foot.positions) - 1] if foot.lands else knots
 
     def footholds(self, foot: Foot) -> Reals:
-        """Position of a foot at each of its `landings`, shape (n, 3) [m]; empty for a foot against a wall."""
+        """Returns the position of a foot at each of its `landings`, shape (n, 3) [m]; empty for a foot on a wall."""
         return foot.positions[self.landings(foot)] if foot.on_floor else np.zeros((0, 3))

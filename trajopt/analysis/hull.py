@@ -8,9 +8,9 @@ from trajopt.types import Reals
 
 
 def convex_hull(points: Reals) -> Reals:
-    """Corners of the convex hull of points, shape (n, 2), in counter-clockwise order, shape (m, 2).
+    """Returns the corners of the convex hull of points (n, 2) in counter-clockwise order, shape (m, 2).
 
-    Points on a straight edge are left out. For points on a line the corners are its two ends, for one point the point.
+    Points on a straight edge are left out. For points on a line the corners are its ends, for one point the point.
 
     Source: Andrew, Information Processing Letters 9, 1979.
     """

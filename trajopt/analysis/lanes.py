@@ -1,4 +1,4 @@
-"""Operations of a state at many points, several lanes at a time."""
+"""Operations of a state at many points in parallel lanes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trajopt.types import Reals
 
 
 class StateLanes:
-    """x ⊕ dx, or x1 ⊖ x0, of up to `size` rows at once.
+    """Evaluates x ⊕ dx, or x1 ⊖ x0, for up to `size` rows at once.
 
     Args:
         state: The state.
@@ -31,7 +31,7 @@ class StateLanes:
         self._call = KernelCall([kernel(program, width)], np.zeros(blocks), lanes, arguments)
 
     def __call__(self, first: Reals, second: Reals) -> Reals:
-        """Results (m, n) of rows, of which the first may be one for all."""
+        """Returns the results (m, n) for rows of arguments; `first` may be a single row."""
         m = len(second)
         self._first[:m], self._second[:m] = first, second
         self._call(0, -(-m // lane_count()))

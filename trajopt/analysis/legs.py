@@ -1,4 +1,4 @@
-"""Legged motion of a solution as arrays: when and where each foot is in contact, and with which force."""
+"""Legged motion of a solution as arrays: contact phases, positions and forces of each foot."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def is_legged(solution: Solution) -> bool:
 
 
 def has_contacts(solution: Solution) -> bool:
-    """Whether a contact or an impulse of a solution touches the world."""
+    """Whether a contact or an impulse of a solution acts between the robot and the world."""
     return solution.description.touches
 
 
 def legged_motion(solution: Solution, sole: Reals | None = None) -> LeggedMotion:
-    """Legged motion of a solution.
+    """Returns the legged motion of a solution.
 
     Args:
         solution: The solution.
-        sole: Length and width of soles whose size no cost term gives (2,) [m]; None takes such soles as points.
+        sole: Length and width (2,) [m] of soles whose size is in no cost term; None treats such soles as points.
 
     Raises:
         InvalidArgumentError: The solution has no problem, its state has no robot, or no contact touches the world.
@@ -53,29 +53,29 @@ def legged_motion(solution: Solution, sole: Reals | None = None) -> LeggedMotion
     description = solution.description
     if not description.touches:
         raise InvalidArgumentError(
-            "solution: expected a problem with contacts, got one without; its dynamics take a ContactStack"
+            "solution: expected a problem with contacts, got one without; pass a ContactStack to its dynamics"
         )
     if sole is None and description.legs is not None:
         return description.legs
     if solution.problem is None:
         raise InvalidArgumentError(
-            "sole: expected None for a solution without its problem, got sides; use Solution.load(path, problem)"
+            "sole: expected None for a solution without its problem, got a size; use Solution.load(path, problem)"
         )
     return motion_of(solution, solution.problem, sole)
 
 
 def touches_world(problem: ShootingProblem) -> bool:
-    """Whether a contact or an impulse of a problem touches the world."""
+    """Whether a contact or an impulse of a problem acts between the robot and the world."""
     return bool(simulated_contacts(problem.running) or _touches(problem))
 
 
 def contact_frames(problem: ShootingProblem) -> tuple[str, ...]:
-    """Frames that contacts and impulses touch the world with, in their order."""
+    """Returns the frames of contacts and impulses with the world, in their order."""
     return tuple(_touches(problem))
 
 
 def motion_of(solution: Solution, problem: ShootingProblem, sole: Reals | None = None) -> LeggedMotion:
-    """Legged motion of a solution, computed from its problem; see `legged_motion`."""
+    """Returns the legged motion of a solution, computed from its problem; see `legged_motion`."""
     import pinocchio as pin
 
     model = robot_of(solution)
@@ -92,8 +92,8 @@ def motion_of(solution: Solution, problem: ShootingProblem, sole: Reals | None =
             places[i, t] = data.oMf[frame].homogeneous[:3]
     values, forces = knot_values(solution), solution.contact_forces()
     size = None if sole is None else check_array("sole", sole, (2,), cure="length and width [m]")
-    known = _Known(solution, values, forces, size)
-    feet = [_foot(known, f, items, places[i]) for i, (f, items) in enumerate(touches.items())]
+    shared = _Known(solution, values, forces, size)
+    feet = [_foot(shared, f, items, places[i]) for i, (f, items) in enumerate(touches.items())]
     abscissa, label = time_axis(solution)
     timed = np.array([m.time_step() != 0.0 for m in problem.running])
     weight = float(pin.computeTotalMass(model) * np.linalg.norm(model.gravity.linear))
@@ -102,7 +102,7 @@ def motion_of(solution: Solution, problem: ShootingProblem, sole: Reals | None =
 
 
 def _simulated(solution: Solution, contacts: Sequence[MDPContact]) -> LeggedMotion:
-    """Motion of the spheres of a simulator, of those that touch something at any time."""
+    """Motion of a simulator's spheres; spheres that never touch anything are left out."""
     times, label = time_axis(solution)
     values = knot_values(solution)
     friction = {c.name: values[f"contacts.{c.name}.friction"][:-1] for c in contacts}
@@ -114,7 +114,7 @@ def _simulated(solution: Solution, contacts: Sequence[MDPContact]) -> LeggedMoti
 
 
 def _touches(problem: ShootingProblem) -> dict[str, dict[tuple[str, str], Any]]:
-    """Contact and impulse models by frame, then by kind and name; loops, which join two frames, are left out."""
+    """Contact and impulse models by frame, then by kind and name, without loops, which join two frames."""
     touches: dict[str, dict[tuple[str, str], Any]] = {}
     for action in {id(model): model for model in problem.running}.values():
         parts = action.model_parts
@@ -127,7 +127,7 @@ def _touches(problem: ShootingProblem) -> dict[str, dict[tuple[str, str], Any]]:
 
 @dataclass(frozen=True)
 class _Known:
-    """Data that all feet share; see `knot_values`, `Solution.contact_forces` and `legged_motion`."""
+    """Data shared by all feet; see `knot_values`, `Solution.contact_forces` and `legged_motion`."""
 
     solution: Solution
     values: Mapping[str, Reals]
@@ -136,7 +136,7 @@ class _Known:
 
 
 def _foot(known: _Known, frame: str, items: dict[tuple[str, str], Any], places: Reals) -> Foot:
-    """A foot from the contacts and impulses of its frame, and its placements (T + 1, 3, 4)."""
+    """Builds a foot from the contacts and impulses of its frame, and its placements (T + 1, 3, 4)."""
     rotations, T = places[:, :, :3], len(places) - 1
     wrenches = {kind: np.full((T, 6), np.nan) for kind in ("contacts", "impulses")}
     surface = _surface(known, items, rotations)
@@ -162,9 +162,9 @@ def _foot(known: _Known, frame: str, items: dict[tuple[str, str], Any], places: 
 
 
 def _lands(solution: Solution, frame: str, contact: Reals, impulse: Reals) -> bool:
-    """Whether a foot that is in the air at the last knot that takes time touches down at the end.
+    """Whether a foot that swings at the last knot with a duration touches down at the end.
 
-    The last knot may be that of its touch-down; a schedule's last phase may end with its landing.
+    The touch-down may be the impulse of the last knot, or the landing at the end of a schedule's last phase.
     """
     hits = np.flatnonzero(np.isfinite(impulse[:, 0]))
     stands = np.flatnonzero(np.isfinite(contact[:, 0]))
@@ -179,7 +179,7 @@ def _lands(solution: Solution, frame: str, contact: Reals, impulse: Reals) -> bo
 
 @dataclass(frozen=True)
 class _Surface:
-    """Ground below a foot as the cost terms describe it; see Foot."""
+    """Ground below a foot as cost terms describe it; see Foot."""
 
     normals: Reals
     mu: Reals
@@ -187,11 +187,11 @@ class _Surface:
 
 
 def _surface(known: _Known, items: dict[tuple[str, str], Any], rotations: Reals) -> _Surface:
-    """Ground below a frame, from costs and constraints on its contacts: friction and wrench cones, pressure."""
+    """Ground below a frame, from friction cones, wrench cones and pressures in costs and constraints."""
     T, values = len(rotations) - 1, known.values
     normals, mu, outline = np.tile(_UP, (T, 1)), np.full(T, np.nan), np.zeros((T + 1, 1, 3))
     contacts = {name: item for (kind, name), item in items.items() if kind == "contacts"}
-    found = False
+    has_cone = False
     if known.sole is not None and any(item.nc == 6 for item in contacts.values()):
         outline = _corners(known.sole, rotations)
     for term in known.solution.description.items:
@@ -201,8 +201,8 @@ def _surface(known: _Known, items: dict[tuple[str, str], Any], rotations: Reals)
         turn = values[f"{term.name}.rotation"]
         here = np.isfinite(turn[:T, 0, 0]) & _bounded(values, term.name, T)
         axes = _held(turn) if item.in_world else rotations @ _held(turn)
-        rows = here if found else np.full(T, True)  # touch-downs, which may have no cone, are on the same ground
-        normals[rows], found = axes[:T, :, 2][rows], True
+        rows = here if has_cone else np.full(T, True)  # touch-downs may have no cone, and are on the same ground
+        normals[rows], has_cone = axes[:T, :, 2][rows], True
         if f"{term.name}.mu" in values:
             mu[here] = values[f"{term.name}.mu"][:T][here]
         if f"{term.name}.box" in values:
@@ -212,7 +212,7 @@ def _surface(known: _Known, items: dict[tuple[str, str], Any], rotations: Reals)
 
 
 def _bounded(values: Mapping[str, Reals], name: str, T: int) -> Any:
-    """Knots (T,) at which a constraint has a bound; for a cost term all."""
+    """Knots (T,) at which a constraint has a bound; all knots for a cost term."""
     bounds = [values[f"{name}.{key}"][:T] for key in ("lower", "upper") if f"{name}.{key}" in values]
     return np.any([np.isfinite(bound).any(axis=1) for bound in bounds], axis=0) if bounds else np.full(T, True)
 
@@ -224,14 +224,14 @@ def _corners(box: Reals, axes: Reals) -> Reals:
 
 
 def _held(rows: Reals) -> Reals:
-    """Rows with each NaN row replaced by the last known row before it, or at the start by the first known row."""
-    known = np.flatnonzero(np.isfinite(rows.reshape(len(rows), -1)[:, 0]))
-    before = known[np.maximum(np.searchsorted(known, np.arange(len(rows)), side="right") - 1, 0)]
+    """Replaces each NaN row by the last finite row before it, or at the start by the first finite row."""
+    finite = np.flatnonzero(np.isfinite(rows.reshape(len(rows), -1)[:, 0]))
+    before = finite[np.maximum(np.searchsorted(finite, np.arange(len(rows)), side="right") - 1, 0)]
     return np.asarray(rows[before])
 
 
 def _in_world(item: Any, forces: Reals, rotations: Reals) -> Reals:
-    """Forces of a contact, shape (T, nc), as force and torque in world axes, shape (T, 6) [N, N m]."""
+    """Converts forces of a contact (T, nc) to force and torque in world axes, shape (T, 6) [N, N m]."""
     wrenches = np.zeros((len(forces), 6))
     if item.nc == 1:
         wrenches[:, :3] = forces * item.axis

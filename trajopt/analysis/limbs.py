@@ -1,19 +1,19 @@
-"""Limbs of a robot: chains of joints between the places where its kinematic tree branches."""
+"""Limbs of a robot: chains of joints between the branches of its kinematic tree."""
 
 from __future__ import annotations
 
 from typing import Any
 
-_FEW = 8  # a robot with at most this many joints beside its base is drawn whole [-]
-_SMALL = 2  # chains of at most this many joints, such as a torso and a head, count as one limb together [-]
+_FEW = 8  # robots with at most this many joints besides the base have no limbs [-]
+_SMALL = 2  # chains of at most this many joints, such as torso and head, form one limb together [-]
 
 
 def limbs_of(model: Any) -> dict[str, str]:
-    """Limb of each joint by the joint's name, for a robot with more than eight joints; else empty.
+    """Returns the limb of each joint by joint name, for a robot with more than eight joints; otherwise empty.
 
-    A limb is a chain of joints without a branch, and has the name that its joints begin with: "FL" for FL_hip_joint,
-    FL_thigh_joint and FL_calf_joint. Chains of one or two joints, such as torso and head, are one limb together. A
-    floating base belongs to no limb.
+    A limb is a chain of joints without a branch. It is named after the common prefix of its joints: "FL" for
+    FL_hip_joint, FL_thigh_joint and FL_calf_joint. Chains of one or two joints, such as torso and head, form one limb
+    together. A floating base belongs to no limb.
 
     Args:
         model: Pinocchio model of the robot.
@@ -30,7 +30,7 @@ def limbs_of(model: Any) -> dict[str, str]:
     if len(first) <= _FEW or len(chains) < 2:
         return {}
     small = [chain for chain in chains.values() if len(chain) <= _SMALL]
-    together = ", ".join(dict.fromkeys(_name(model, chain) for chain in small))  # two fingers have one name
+    together = ", ".join(dict.fromkeys(_name(model, chain) for chain in small))  # two fingers share a name
     named = {}
     for chain in chains.values():
         name = together if chain in small else _name(model, chain)
@@ -39,7 +39,7 @@ def limbs_of(model: Any) -> dict[str, str]:
 
 
 def _name(model: Any, chain: list[int]) -> str:
-    """Text that the names of the first joints of a chain begin with, in whole words, else the name of the first joint.
+    """Common prefix of the first joints' names of a chain, in whole words; otherwise the first joint's name.
 
     "lf" for lf_haa and lf_hfe, "LHip" for LHipYaw and LHipRoll.
     """
@@ -54,6 +54,6 @@ def _name(model: Any, chain: list[int]) -> str:
 
 
 def _in_a_word(name: str, place: int) -> bool:
-    """Whether a name that is cut before a place is cut within a word."""
+    """Whether a cut before a place in a name would split a word."""
     before, after = name[place - 1 : place], name[place : place + 1]
     return before.isalpha() and after.isalpha() and not (before.islower() and after.isupper())

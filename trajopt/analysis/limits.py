@@ -1,4 +1,4 @@
-"""Limits of a robot that a solution exceeds: torques, forces, velocities and positions, where and by how much."""
+"""Use of the limits of a robot by a solution: torques, forces, velocities and positions."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 ROUNDING = 1e-6
-"""A value is at its limit, not beyond it, within this part of the limit's size [-]."""
+"""Tolerance at a limit, relative to the limit's size: a value within it counts as at the limit [-]."""
 
 HALF_WAY = 0.5
-"""Angles and positions farther than this on their way from the middle to a limit are worth a word [-]."""
+"""A position or angle is reported if its use of the limit is larger than this [-]."""
 
 PERCENTAGES = ("control", "force", "torque", "velocity")
-"""Quantities of which the part of the limit that is used says something; of others the distance from it does."""
+"""Quantities that are reported as a percentage of their limit; the others are reported by the distance from it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LimitUse:
-    """Use that a coordinate, a velocity or a control makes of its limits.
+    """Use of the limits of one coordinate, velocity or control.
 
     Attributes:
         quantity: "torque", "force", "velocity", "angle", "position", "control" or "state".
-        name: Joint, coordinate or control.
+        name: Name of the joint, coordinate or control.
         unit: Unit of `value` and `limit`; empty if unknown.
-        value: The value farthest out.
-        limit: The limit on that side.
-        constrained: Whether `limit` is the bound of a constraint at that knot, no wider than the line's own.
+        value: Value with the largest use.
+        limit: Limit on that side.
+        constrained: Whether `limit` is the bound of a constraint at that knot, at least as tight as the model's limit.
         bounded: Whether a constraint has a bound at that knot and side, which may be wider.
-        use: Distance from the middle of the two limits in units of half their distance, |value| / limit for limits
-            of one size; where there is one limit only, 1 + excess [-].
+        use: Distance from the middle of both limits, divided by half their distance; |value| / limit for symmetric
+            limits; 1 + excess for a single limit [-].
         knot: Knot of `value` [-].
-        time: Its time [s]; None if the problem has no times.
-        knots: Number of knots beyond a limit; 0 if both are kept [-].
+        time: Time of the knot [s]; None if the problem has no times.
+        knots: Number of knots beyond a limit; 0 if both limits hold [-].
     """
 
     quantity: str
@@ -68,14 +68,14 @@ class LimitUse:
 
 
 def limit_uses(solution: Solution) -> list[LimitUse]:
-    """Use of each limit that the problem's state and controls have, the most exceeded one first.
+    """Returns the use of each limit of states and controls, the most exceeded limit first.
 
-    Limits are those of the robot's file (`problem.state.lower`, `upper`) and of the controls, which are shown, not
-    enforced, and where they are tighter the bounds of constraints at their knots, as they were in the solve. A pair of
-    limits without room between them (a file's zeros, an equation) is none.
+    Limits are those of the robot's file (`problem.state.lower`, `upper`) and of the controls; both are reported, not
+    enforced. Tighter bounds of constraints, as in the solve, replace them at their knots. A pair of limits without a
+    range between them, such as zeros in a file or an equation, is ignored.
 
     Args:
-        solution: A solution with its problem; without one there are no limits to be known.
+        solution: A solution with its problem; without it the limits are unknown.
     """
     times = check_solution(solution).times
     lines = [line for panel in panels_of(solution) for line in panel]
@@ -84,7 +84,7 @@ def limit_uses(solution: Solution) -> list[LimitUse]:
 
 
 def line_uses(line: Line) -> Reals:
-    """Use of a line's limits at each of its knots, shape (n,) [-]: `LimitUse.use`; -inf where it has no limit.
+    """Returns the use of a line's limits at each of its knots, (n,) [-], see `LimitUse.use`; -inf without a limit.
 
     Args:
         line: The line.
@@ -97,15 +97,15 @@ def line_uses(line: Line) -> Reals:
 
 
 def joint_uses(solution: Solution) -> dict[str, Reals]:
-    """Largest use that each joint of a robot makes of its limits at each knot, shape (T + 1,) [-].
+    """Returns the largest use of the limits of each joint at each knot, shape (T + 1,) [-], by joint name.
 
-    It is that of its position, velocity, and torque or force; joints without any limit are left out, and a knot has
-    -inf where no limit is in force.
+    It covers position, velocity, and torque or force. Joints without limits are left out. A knot without a limit has
+    -inf.
 
     Args:
         solution: A solution of a robot.
     """
-    robot, found = solution.robot, dict[str, Reals]()
+    robot, joint_use = solution.robot, dict[str, Reals]()
     names = () if robot is None else tuple(robot.model.names)
     for line in check_solution(solution).description.lines:
         label = line.owner or line.name
@@ -114,12 +114,12 @@ def joint_uses(solution: Solution) -> dict[str, Reals]:
         if joint in names and np.isfinite(uses).any():
             every = np.full(len(solution.xs), -np.inf)
             every[: len(uses)] = uses
-            found[joint] = np.maximum(found.get(joint, -np.inf), every)
-    return found
+            joint_use[joint] = np.maximum(joint_use.get(joint, -np.inf), every)
+    return joint_use
 
 
 def limits_report(solution: Solution) -> dict[str, str]:
-    """One line on limits in words, under the name "limits"; empty if the problem has none."""
+    """Summarises the use of limits in one line of text, under the key "limits"; empty without limits."""
     uses = limit_uses(solution)
     if not uses:
         return {}
@@ -127,7 +127,7 @@ def limits_report(solution: Solution) -> dict[str, str]:
     if over:
         more = f"; and {len(over) - 1} more, listed by explain" if len(over) > 1 else ""
         return {"limits": f"exceeded: {over[0]}{more}"}
-    largest = {use.quantity: use.use for use in reversed(uses)}  # the first of each quantity uses most of it
+    largest = {use.quantity: use.use for use in reversed(uses)}  # the first use of each quantity is its largest
     words = [f"{name} {100 * largest[name]:.0f} %" for name in sorted(largest) if name in PERCENTAGES]
     near = [use for use in uses if use.quantity not in PERCENTAGES and use.use > HALF_WAY]
     if near:
@@ -140,7 +140,7 @@ def limits_report(solution: Solution) -> dict[str, str]:
 
 
 def _use(line: Line, times: Reals | None) -> Iterator[LimitUse]:
-    """Use of a line's limits; nothing if it has none."""
+    """Yields the use of a line's limits; nothing without limits."""
     lower, upper = _in_force(line)
     beyond, uses = np.maximum(line.values - upper, lower - line.values), line_uses(line)
     if not np.isfinite(uses).any():
@@ -166,7 +166,7 @@ def _use(line: Line, times: Reals | None) -> Iterator[LimitUse]:
 
 
 def _constrained(line: Line, knot: int, *, above: bool) -> bool:
-    """Whether the upper, or lower, limit in force at a knot is the bound of a constraint."""
+    """Whether the active upper or lower limit at a knot is the bound of a constraint."""
     if line.least is None or line.most is None or not line.least[knot] < line.most[knot]:
         return False
     if line.lower >= line.upper:
@@ -176,7 +176,7 @@ def _constrained(line: Line, knot: int, *, above: bool) -> bool:
 
 
 def _in_force(line: Line) -> tuple[Reals, Reals]:
-    """Lower and upper limits of each value: the line's own, and bounds of constraints that are tighter."""
+    """Lower and upper limit of each value: the tighter of the line's own limit and the bounds of constraints."""
     room = line.lower < line.upper
     lower = np.full(line.values.shape, line.lower if room else -np.inf)
     upper = np.full(line.values.shape, line.upper if room else np.inf)

@@ -1,4 +1,4 @@
-"""States and controls of a solution as lines over time, each with name, quantity, unit and limits."""
+"""States and controls of a solution as lines over time, with name, quantity, unit and limits."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A coordinate over the knots, shape (T + 1,), or a control, shape (T,), which holds from its knot to the next.
+    """A coordinate over the knots, shape (T + 1,), or a control, shape (T,), which is constant between knots.
 
     Attributes:
-        group: "configuration", "velocity", "state", "control", or "torque" of a motor where the controls are others.
+        group: "configuration", "velocity", "state", "control", or "torque" of a motor if controls are not torques.
         limb: Name of the limb, see `limbs_of`; lines of a limb share a column. Empty for a robot with few joints.
-        owner: Name of the joint if it has several coordinates, which then share a panel; else empty.
+        owner: Name of the joint if it has several coordinates, which then share a panel; otherwise empty.
         quantity: Quantity, for the label of the axis.
         unit: Unit; empty if unknown.
         name: Name, for the legend.
-        values: Values.
-        lower: Lower limit, -inf if there is none.
-        upper: Upper limit, inf if there is none.
-        tangent: Tangent coordinate of the state that the line is but for a constant; None for others, and for controls.
-        least: Lower bounds by constraints, one for each value, -inf where there is none; None without any.
-        most: Upper bounds by constraints, likewise.
+        values: Values [unit].
+        lower: Lower limit [unit]; -inf without a limit.
+        upper: Upper limit [unit]; inf without a limit.
+        tangent: Index of the tangent coordinate that equals the line up to a constant; None for other lines and
+            controls.
+        least: Lower bounds by constraints, one per value [unit], -inf without a bound; None without constraints.
+        most: Upper bounds by constraints, likewise, with inf.
     """
 
     group: str
@@ -65,7 +66,7 @@ class Line:
 
 
 def panels_of(solution: Solution) -> list[list[Line]]:
-    """Lines of a solution grouped by panel, states before controls."""
+    """Groups the lines of a solution by panel, states before controls."""
     panels: dict[tuple[str, ...], list[Line]] = {}
     for line in solution.description.lines:
         panels.setdefault(line.panel, []).append(line)
@@ -73,7 +74,7 @@ def panels_of(solution: Solution) -> list[list[Line]]:
 
 
 def lines_of(solution: Solution, problem: ShootingProblem) -> tuple[Line, ...]:
-    """Lines of a solution: coordinates of the states in their order, then controls in theirs, then torques."""
+    """Returns the lines of a solution: coordinates of the states, then controls, then torques, each in their order."""
     constraints = constraint_rows(solution)
     return (
         *(_bounded(line, constraints, line.tangent, "coordinates") for line in state_lines(problem, solution.xs)),
@@ -83,23 +84,23 @@ def lines_of(solution: Solution, problem: ShootingProblem) -> tuple[Line, ...]:
 
 
 def _bounded(line: Line, constraints: tuple[ConstraintRows, ...], number: int | None, kind: str) -> Line:
-    """A line with the bounds of those rows of constraints that are it but for a constant."""
+    """Adds the bounds of those constraint rows that equal the line up to a constant."""
     least, most = np.full(line.values.shape, -np.inf), np.full(line.values.shape, np.inf)
-    found, T = False, len(line.values)
+    bounded, T = False, len(line.values)
     for constraint in constraints:
         for row, other in enumerate(getattr(constraint, kind)):
             if number is None or other != number:
                 continue
-            found = True
+            bounded = True
             shift = line.values - constraint.values[:T, row]
             here = np.isfinite(shift)
             least[here] = np.maximum(least, constraint.lower[:T, row] + shift)[here]
             most[here] = np.minimum(most, constraint.upper[:T, row] + shift)[here]
-    return dataclasses.replace(line, least=least, most=most) if found else line
+    return dataclasses.replace(line, least=least, most=most) if bounded else line
 
 
 def coordinate_units(state: StateAbstract) -> tuple[str, ...]:
-    """Unit of each coordinate of a state (nx,): that of the tangent coordinate of its name, else "-"."""
+    """Returns the unit of each coordinate of a state (nx,): that of the tangent coordinate with its name, or "-"."""
     units = dict(zip(state.tangent_names, state.tangent_units))
     return tuple(units.get(name, "-") for name in state.coordinate_names)
 
@@ -123,15 +124,15 @@ def _control_lines(problem: ShootingProblem, us: Reals) -> Iterator[Line]:
 
 
 def _torque_lines(solution: Solution, problem: ShootingProblem) -> Iterator[Line]:
-    """Torques of the motors where controls are accelerations."""
+    """Yields lines of motor torques if controls are accelerations."""
     if not any(name.startswith("a:") for name in controls_of(problem).names):
         return
     try:
         values = solution.torques()
-    except TrajoptError:  # such as a state that is not finite, of a solve that failed
+    except TrajoptError:  # for example a state of a failed solve that is not finite
         return
-    known, efforts, limbs = motors_of(problem), efforts_of(problem.state), _limbs(problem.state)
-    for i, name in enumerate(known.names):
+    motors, efforts, limbs = motors_of(problem), efforts_of(problem.state), _limbs(problem.state)
+    for i, name in enumerate(motors.names):
         quantity, unit = efforts.get(f"u:{name}", ("torque", "N m, N"))
         yield Line(
             group="torque",
@@ -140,18 +141,18 @@ def _torque_lines(solution: Solution, problem: ShootingProblem) -> Iterator[Line
             unit=unit,
             name=name,
             values=values[name],
-            lower=float(known.lower[i]),
-            upper=float(known.upper[i]),
+            lower=float(motors.lower[i]),
+            upper=float(motors.upper[i]),
         )
 
 
 def _limbs(state: StateAbstract) -> dict[str, str]:
-    """Limb of each joint of a robot with many joints, by the name of the joint; else empty."""
+    """Limb of each joint by joint name, for a robot with many joints; otherwise empty."""
     return limbs_of(state.robot.model) if state.robot is not None else {}
 
 
 def state_lines(problem: ShootingProblem, xs: Reals) -> Iterator[Line]:
-    """Lines of the coordinates of states in their order, without bounds of constraints.
+    """Yields lines of the state coordinates in their order, without bounds of constraints.
 
     Args:
         problem: The problem.
@@ -179,17 +180,17 @@ def state_lines(problem: ShootingProblem, xs: Reals) -> Iterator[Line]:
 
 
 def _added(state: StateAbstract) -> dict[int, int]:
-    """Tangent coordinate of each coordinate of a state that it just adds to."""
-    found, x, dx = {}, 0, 0
+    """Tangent coordinate of each coordinate to which it is simply added, as in a vector space."""
+    tangents, x, dx = {}, 0, 0
     for part in state.states if isinstance(state, StateProduct) else [state]:
         if isinstance(part, StateVector):
-            found.update({x + i: dx + i for i in range(part.nx)})
+            tangents.update({x + i: dx + i for i in range(part.nx)})
         x, dx = x + part.nx, dx + part.ndx
-    return found
+    return tangents
 
 
 def _velocities_of(problem: ShootingProblem) -> dict[int, tuple[str, str]]:
-    """Name and unit of velocities that their state does not name: those of the positions, by their numbers."""
+    """Name and unit of velocities whose state has no names for them, by index; derived from the positions."""
     continuous = [model.model_parts.differential for model in problem.running]
     if not any(model is not None and model.second_order for model in continuous):
         return {}
@@ -199,12 +200,12 @@ def _velocities_of(problem: ShootingProblem) -> dict[int, tuple[str, str]]:
         return {}
     if all(re.fullmatch(r"(.*\.)?x\d+", name) for name in state.tangent_names[:n]):
         return {}
-    known = zip(state.tangent_names[:n], state.tangent_units[:n])
-    return {first + i: (name, "-" if unit == "-" else f"{unit}/s") for i, (name, unit) in enumerate(known)}
+    positions = zip(state.tangent_names[:n], state.tangent_units[:n])
+    return {first + i: (name, "-" if unit == "-" else f"{unit}/s") for i, (name, unit) in enumerate(positions)}
 
 
 def _configuration_lines(state: StateMultibody, xs: Reals) -> Iterator[Line]:
-    """Coordinates joint by joint: points on the unit circle as angles, quaternions unchanged."""
+    """Yields lines of coordinates joint by joint, with points on the unit circle as angles."""
     limbs = _limbs(state)
     for joint in joint_spaces(state.model):
         space, q = joint.space, xs[:, joint.q]
@@ -218,7 +219,7 @@ def _configuration_lines(state: StateMultibody, xs: Reals) -> Iterator[Line]:
             q, names, units = np.hstack([q[:, :2], _angle(q[:, 2:])]), ["x", "y", "angle"], ["m", "m", "rad"]
         for k, (name, unit) in enumerate(zip(names, units)):
             bounds: dict[str, Any] = {}
-            if isinstance(space, VectorSpace):  # in other spaces bounds are on tangent coordinates, not on these
+            if isinstance(space, VectorSpace):  # in other spaces bounds apply to tangent coordinates
                 bounds = {"lower": float(state.lower[joint.v][k]), "upper": float(state.upper[joint.v][k])}
                 bounds["tangent"] = joint.v.start + k
             quantity = STATE_QUANTITIES.get(unit, "quaternion")
@@ -256,5 +257,5 @@ def _velocity_lines(state: StateMultibody, xs: Reals) -> Iterator[Line]:
 
 
 def _angle(circle: Reals) -> Reals:
-    """Angle without jumps, shape (T + 1, 1) [rad], of points (cos, sin), shape (T + 1, 2)."""
+    """Continuous angle, shape (T + 1, 1) [rad], of points (cos, sin), shape (T + 1, 2)."""
     return np.unwrap(np.arctan2(circle[:, 1:], circle[:, :1]), axis=0)

@@ -1,4 +1,4 @@
-"""Rollouts of a solution under random noise: samples as lanes, knot by knot."""
+"""Monte Carlo rollouts of a solution under random noise, with samples in parallel lanes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.solution import Solution
 
-CHUNK = 1024  # samples side by side: their derivatives take memory too
+CHUNK = 1024  # samples in parallel; limits the memory for their derivatives
 
 
 @dataclass(frozen=True, kw_only=True)
 class MonteCarlo:
-    """Samples of a motion under noise.
+    """Sampled rollouts of a motion under noise.
 
     Attributes:
         solution: The solution.
@@ -43,7 +43,14 @@ class MonteCarlo:
     us: Reals
 
     def deviations(self, knot: int = -1) -> Reals:
-        """x ⊖ xs of all samples at a knot (n, ndx)."""
+        """Returns the deviations x ⊖ xs of all samples at a knot, shape (n, ndx).
+
+        Args:
+            knot: Number of the knot; negative numbers count from the end.
+
+        Raises:
+            InvalidArgumentError: There is no such knot.
+        """
         knots = self.xs.shape[1]
         if not is_integer(knot) or not -knots <= knot < knots:
             raise InvalidArgumentError(
@@ -55,17 +62,17 @@ class MonteCarlo:
         return np.concatenate([apart(self.solution.xs[knot], part) for part in parts])
 
     def covariance(self, knot: int = -1) -> Reals:
-        """Sample covariance of x ⊖ xs at a knot (ndx, ndx), about the samples' mean.
+        """Returns the sample covariance of x ⊖ xs at a knot, shape (ndx, ndx), about the mean of the samples.
 
         Raises:
-            InvalidArgumentError: There is one sample alone.
+            InvalidArgumentError: There is only one sample.
         """
         if len(self.xs) < 2:
             raise InvalidArgumentError(
-                f"n: expected at least 2 samples for a covariance, got {len(self.xs)}; draw more by n"
+                f"n: expected at least 2 samples for a covariance, got {len(self.xs)}; pass a larger n to monte_carlo"
             )
-        found = self.deviations(knot)
-        return np.cov(found, rowvar=False).reshape(found.shape[1], found.shape[1])
+        deviations = self.deviations(knot)
+        return np.cov(deviations, rowvar=False).reshape(deviations.shape[1], deviations.shape[1])
 
     def __repr__(self) -> str:
         return f"MonteCarlo({len(self.xs)} samples, {self.xs.shape[1]} knots)"
@@ -81,21 +88,21 @@ def monte_carlo(
     feedback: bool = True,
     clip: bool = True,
 ) -> MonteCarlo:
-    """Rolls the motion out under noise: x⁺ = f(x, us - K (x ⊖ xs)) ⊕ w, w normally distributed.
+    """Samples rollouts of the motion under noise: x⁺ = f(x, us - K (x ⊖ xs)) ⊕ w, with w normally distributed.
 
-    Equal seeds give equal samples, whatever the number of threads.
+    Equal seeds give equal samples for any number of threads.
 
     Args:
         solution: The solution, with its problem.
-        noise: That of `state_covariance`.
-        n: Number of samples, >= 1.
+        noise: Noise of the state after each knot, as in `state_covariance`.
+        n: Number of samples, >= 1 [-].
         seed: Seed of the random numbers.
         initial: Noise of the first state.
-        feedback: Whether controls are us - K (x ⊖ xs), or us alone.
-        clip: Whether controls are clipped to the models' limits `lower` and `upper`.
+        feedback: True for controls us - K (x ⊖ xs), False for us.
+        clip: Whether to clip controls to the models' limits `lower` and `upper`.
 
     Raises:
-        InvalidArgumentError: Noise is of another shape or no covariance, or the solver gave no gains.
+        InvalidArgumentError: The noise has another shape or is not a covariance, or the solver has no gains.
     """
     count, clip = check_count("n", n, least=1), check_flag("clip", clip)
     rng = np.random.default_rng(check_count("seed", seed))
@@ -125,7 +132,7 @@ def _roll_out(
     clip: bool,
     batches: Batches,
 ) -> None:
-    """Fills states and controls of some samples, with w their noise (T + 1, m, ndx)."""
+    """Fills states xs (m, T + 1, nx) and controls us (m, T, nu) of some samples with noise w (T + 1, m, ndx)."""
     states, controls = np.empty((len(us[0]) + 1, *xs[:, 0].shape)), np.empty((len(us[0]), *us[:, 0].shape))
     states[0] = x = batches.integrate(solution.xs[0], w[0])
     for t, model in enumerate(problem.running):
@@ -139,7 +146,7 @@ def _roll_out(
 
 
 class Batches:
-    """Models and state operations at many points.
+    """Evaluates models and state operations at many points.
 
     Args:
         state: The state.
@@ -151,14 +158,14 @@ class Batches:
         self._size, self._models = size, dict[ActionModelAbstract, StepBatch]()
 
     def of(self, model: ActionModelAbstract) -> StepBatch:
-        """The batch of a model."""
+        """Returns the batch of a model."""
         if model not in self._models:
             self._models[model] = StepBatch(model, self._size)
         return self._models[model]
 
 
 class StepBatch:
-    """x⁺ = f(x, u) of an action model at many points, several lanes at a time.
+    """Evaluates x⁺ = f(x, u) of an action model at many points in parallel lanes.
 
     Args:
         model: The model.
@@ -172,7 +179,7 @@ class StepBatch:
         self._evaluator.prepare()
 
     def step(self, parameters: Reals, xs: Reals, us: Reals) -> Reals:
-        """Next states (m, nx) of states (m, nx) and controls (m, nu), with the run-time parameters of a knot."""
+        """Returns next states (m, nx) of states (m, nx) and controls (m, nu), with the parameters of a knot."""
         e, m = self._evaluator, len(xs)
         size = self._problem.kinds[0].layout.size
         self._problem.table.values[:-1, :size] = parameters[:size]

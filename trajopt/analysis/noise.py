@@ -1,4 +1,4 @@
-"""Process noise of a solution's knots: normal distributions on the tangent space of the state."""
+"""Process noise of a solution: normal distributions in the tangent space of the state."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from trajopt.checks import as_numbers, check_array
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
 
-NEGATIVE = -1e-9  # least eigenvalue of a covariance, relative to the largest
+NEGATIVE = -1e-9  # smallest eigenvalue of a covariance, relative to the largest
 
 
 def noise_covariances(argument: str, noise: Any, T: int, n: int) -> Reals:
-    """Covariances Q (T, n, n) of the noise after each knot.
+    """Converts noise to covariances Q (T, n, n) of the noise after each knot.
 
     Args:
         argument: Name of the argument, for messages.
-        noise: Standard deviation of all tangent coordinates, of each (n,), one covariance (n, n), or one for each knot
-            (T, n, n).
-        T: Number of knots.
-        n: Dimension of the tangent space.
+        noise: One standard deviation for all tangent coordinates, one for each (n,), one covariance (n, n), or one for
+            each knot (T, n, n).
+        T: Number of knots [-].
+        n: Dimension of the tangent space [-].
 
     Raises:
-        InvalidArgumentError: The shape is another, a number is not finite, a standard deviation negative, or a matrix
-            no covariance.
+        InvalidArgumentError: The shape differs, a number is not finite, a standard deviation is negative, or a matrix
+            is not a covariance.
     """
-    given = as_numbers(argument, noise)
-    if given.ndim <= 1:
-        sigma = check_array(argument, given, () if given.ndim == 0 else (n,), cure="standard deviations, see noise")
+    values = as_numbers(argument, noise)
+    if values.ndim <= 1:
+        sigma = check_array(argument, values, () if values.ndim == 0 else (n,), cure="standard deviations, see noise")
         if np.min(sigma, initial=0.0) < 0:
             raise InvalidArgumentError(f"{argument}: expected standard deviations >= 0, got {np.min(sigma):g}")
         Q = np.diag(np.broadcast_to(sigma, (n,)) ** 2)
-    elif given.ndim == 2:
-        Q = _covariance(argument, check_array(argument, given, (n, n), cure="a covariance"))
+    elif values.ndim == 2:
+        Q = _covariance(argument, check_array(argument, values, (n, n), cure="a covariance"))
     else:
-        each = check_array(argument, given, (T, n, n), cure="a covariance for each knot")
+        each = check_array(argument, values, (T, n, n), cure="a covariance for each knot")
         return np.array([_covariance(f"{argument}[{t}]", q) for t, q in enumerate(each)]).reshape(T, n, n)
     return np.broadcast_to(Q, (T, n, n))
 
 
 def factors_of(Q: Reals) -> Reals:
-    """L with L Lᵀ = Q of covariances (..., n, n), singular ones included."""
+    """Returns factors L with L Lᵀ = Q of covariances (..., n, n), which may be singular."""
     values, vectors = np.linalg.eigh(Q)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
 
@@ -51,5 +51,8 @@ def _covariance(argument: str, Q: Reals) -> Reals:
     values = np.linalg.eigvalsh(0.5 * (Q + Q.T))
     size = max(1e-300, float(np.abs(values).max(initial=0.0)))
     if np.abs(Q - Q.T).max(initial=0.0) > 1e-9 * size or values.min(initial=0.0) < NEGATIVE * size:
-        raise InvalidArgumentError(f"{argument}: expected a covariance: symmetric, without negative eigenvalues")
+        raise InvalidArgumentError(
+            f"{argument}: expected a covariance, symmetric without negative eigenvalues; smallest eigenvalue "
+            f"{values.min(initial=0.0):.3g}"
+        )
     return 0.5 * (Q + Q.T)

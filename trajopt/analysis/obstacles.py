@@ -1,4 +1,4 @@
-"""Obstacles that costs and constraints of a problem keep clear of, knot by knot."""
+"""Obstacles in the distance costs and constraints of a problem, at each knot."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Obstacle:
-    """All points within a radius of a point, or of a segment, fixed in the world or moving.
+    """A ball, capsule or upright cylinder, fixed or moving: all points within a radius of a point, segment or axis.
 
     Attributes:
-        name: Name of the cost term or constraint, with a number where it has several obstacles.
-        points: A ball's centre (T + 1, 1, 3), or the ends of a capsule (T + 1, 2, 3) [m]; z is NaN for an upright
-            cylinder. NaN at knots that do not have it.
-        radii: Its radius (T + 1,) [m].
+        name: Name of the cost term or constraint, with an index if it has several obstacles.
+        points: Centre of a ball or cylinder (T + 1, 1, 3), or ends of a capsule (T + 1, 2, 3) [m]; z is NaN for an
+            upright cylinder. NaN at knots without the obstacle.
+        radii: Radius (T + 1,) [m].
     """
 
     name: str
@@ -32,24 +32,24 @@ class Obstacle:
 
     @property
     def upright(self) -> bool:
-        """Whether it is an upright cylinder."""
+        """Whether the obstacle is an upright cylinder."""
         return bool(np.isnan(self.points[np.isfinite(self.radii)][..., 2]).all())
 
 
 def obstacles_of(solution: Solution) -> list[Obstacle]:
-    """Obstacles of a solution; none without its problem.
+    """Returns the obstacles in a solution's costs and constraints; empty for a solution without its problem.
 
     Args:
         solution: The solution.
     """
-    found: list[Obstacle] = []
+    obstacles: list[Obstacle] = []
     items, values = distances_of(solution)
     for item in items:
         if isinstance(item.residual, ResidualModelObstacleDistance):
             rows = values[f"{item.name}.{'circles' if item.residual.dim == 2 else 'spheres'}"]
             rows = rows if rows.shape[2] == 4 else np.insert(rows, 2, np.nan, axis=2)
             many = rows.shape[1] > 1
-            found += [
+            obstacles += [
                 Obstacle(
                     name=f"{item.name}[{i}]" if many else item.name, points=rows[:, i, None, :3], radii=rows[:, i, 3]
                 )
@@ -60,12 +60,12 @@ def obstacles_of(solution: Solution) -> list[Obstacle]:
             if frame is None:
                 points = values[f"{item.name}.{key}"]
                 points = points[:, None] if points.ndim == 2 else points
-                found.append(Obstacle(name=item.name, points=points, radii=values[f"{item.name}.radii"][:, i]))
-    return _without_copies(found)
+                obstacles.append(Obstacle(name=item.name, points=points, radii=values[f"{item.name}.radii"][:, i]))
+    return _without_copies(obstacles)
 
 
 def _without_copies(obstacles: list[Obstacle]) -> list[Obstacle]:
-    """Obstacles without those that stand where an earlier one stands at all knots: each limb names them again."""
+    """Removes obstacles that equal an earlier one at all knots, since each limb has its own term for them."""
     kept: dict[bytes, Obstacle] = {}
     for each in obstacles:
         here = np.flatnonzero(np.isfinite(each.radii))[:1]

@@ -1,4 +1,4 @@
-"""Quantity and unit of coordinates and controls, for labels."""
+"""Quantity and unit of coordinates and controls, for axis labels."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from trajopt.shooting import Controls
 
 STATE_QUANTITIES = {"m": "position", "rad": "angle", "m/s": "velocity", "rad/s": "velocity"}
-"""Quantity by its unit."""
+"""Quantity by unit."""
 
 
 def control_quantities(state: Any, controls: Controls) -> list[tuple[str, str]]:
-    """Quantity and unit of each control, "torque" or "force" where it drives a single joint; the unit may be empty.
+    """Returns quantity and unit of each control, "torque" or "force" if it drives one joint; the unit may be empty.
 
     Controls of inverse dynamics are accelerations, "a:JOINT", and contact forces, "f:FOOT".
     """
@@ -21,7 +21,7 @@ def control_quantities(state: Any, controls: Controls) -> list[tuple[str, str]]:
 
 
 def efforts_of(state: Any) -> dict[str, tuple[str, str]]:
-    """Quantity and unit of each control that drives a single joint, by its name, which is "u:JOINT"."""
+    """Returns quantity and unit of each control that drives a single joint, by its name "u:JOINT"."""
     efforts = {"rad/s": ("torque", "N m"), "m/s": ("force", "N")}
     names = {f"u:{name[2:]}": unit for name, unit in zip(state.tangent_names, state.tangent_units) if name[:2] == "v:"}
     return {name: efforts[unit] for name, unit in names.items() if unit in efforts}

@@ -1,4 +1,4 @@
-"""Asked and reached: what a gait's schedule asks of feet and centre of mass, and what a solution makes of it."""
+"""Comparison of a gait's targets for feet and centre of mass with a solution."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from trajopt.gaits import ContactSchedule, Phase, Swing
     from trajopt.solution import Solution
 
-_MOTION = "legged_motion(solution) makes one"
+_MOTION = "legged_motion(solution) returns one"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """One thing that a phase of a gait asks for, and what came of it.
+    """One target of a gait phase, and the value that a solution reached.
 
     Attributes:
-        what: "clearance", height of a swing above the line between its footholds; "length", horizontal distance between
-            them; "landing", height of the foot above its foothold when it lands; "lowest", smallest height of a foot
-            above the ground in the whole motion; "rise", that of the centre of mass in a jump.
+        what: "clearance", height of a swing above the line between its footholds; "length", horizontal distance
+            between them; "landing", height of the foot above its foothold when it lands; "lowest", smallest height of
+            a foot above the ground in the whole motion; "rise", height gain of the centre of mass in a jump.
         of: Name of the foot's frame, or "centre of mass".
         phase: Name of the phase; empty for "lowest".
-        knot: Knot at which it is reached [-].
-        asked: What the schedule asks for; 0 for "landing" and "lowest" [m].
-        reached: What the solution does [m].
+        knot: Knot at which the value is reached [-].
+        asked: Target of the schedule; 0 for "landing" and "lowest" [m].
+        reached: Value of the solution [m].
     """
 
     what: str
@@ -44,11 +44,11 @@ class Reached:
 
 
 def reached(solution: Solution, motion: LeggedMotion | None = None) -> tuple[Reached, ...]:
-    """Asked and reached of a gait, phase by phase; empty for a problem that has no schedule.
+    """Compares a gait's targets with a solution, phase by phase; empty for a problem without a schedule.
 
     Args:
-        solution: A solution of a problem from `gaits.gait_problem` or `gaits.GaitModels`, or its file.
-        motion: Its motion if it is known already, from `legged_motion`.
+        solution: A solution of a problem from `gaits.gait_problem` or `gaits.GaitModels`, or loaded from its file.
+        motion: The motion from `legged_motion`; None to compute it.
     """
     if motion is not None:
         check_instance("motion", motion, LeggedMotion, _MOTION)
@@ -59,7 +59,7 @@ def reached(solution: Solution, motion: LeggedMotion | None = None) -> tuple[Rea
 
 
 def gait_reached(schedule: ContactSchedule, motion: LeggedMotion | None) -> tuple[Reached, ...]:
-    """Asked and reached of a motion by a schedule; nothing without contacts."""
+    """Compares a schedule's targets with a motion; empty if the motion is None."""
     if motion is None:
         return ()
     places = {foot.frame: foot.positions for foot in motion.feet}
@@ -67,9 +67,9 @@ def gait_reached(schedule: ContactSchedule, motion: LeggedMotion | None) -> tupl
 
 
 def friction_use(motion: LeggedMotion) -> float:
-    """Largest ratio |f_t| / f_n of tangential to normal force over all feet in contact [-].
+    """Returns the largest ratio |f_t| / f_n of tangential to normal force over all feet in contact [-].
 
-    Forces of less than a thousandth of the weight are left out; infinite if a foot is pulled.
+    Forces below a thousandth of the weight are ignored. The ratio is inf if the ground pulls a foot.
     """
     largest = 0.0
     for foot in check_instance("motion", motion, LeggedMotion, _MOTION).feet:
@@ -81,17 +81,17 @@ def friction_use(motion: LeggedMotion) -> float:
 
 
 def reached_words(rows: Iterable[Reached]) -> dict[str, str]:
-    """Asked and reached in words, by the short names "clearance", "length", "rise", "landing" and "lowest".
+    """Summarises targets and reached values in text, by the keys "clearance", "length", "rise", "landing", "lowest".
 
     ```python
     words = reached_words(reached(solution))
     ```
 
     Args:
-        rows: What `reached(solution)` returns; without rows there are no words.
+        rows: Result of `reached(solution)`; without rows the text is empty.
 
     Raises:
-        InvalidArgumentError: They are no rows, such as the solution itself.
+        InvalidArgumentError: `rows` are not Reached objects, for example a solution.
     """
     words, cure = {}, "write reached_words(reached(solution))"
     rows = check_items("rows", rows, "Reached", cure=cure)
@@ -101,8 +101,8 @@ def reached_words(rows: Iterable[Reached]) -> dict[str, str]:
         chosen = [row for row in rows if row.what == what]
         if chosen:
             shares = [100 * row.reached / row.asked for row in chosen]
-            asked = _span([row.asked for row in chosen], ".4g")
-            words[what] = f"{_span(shares, '.1f')} % of the {asked} m asked for"
+            targets = _span([row.asked for row in chosen], ".4g")
+            words[what] = f"{_span(shares, '.1f')} % of the {targets} m asked for"
     landings = [1e3 * row.reached for row in rows if row.what == "landing"]
     lowest = [row for row in rows if row.what == "lowest"]
     if landings:
@@ -119,7 +119,7 @@ def _span(values: list[float], form: str) -> str:
 
 
 def _phases(schedule: ContactSchedule, places: dict[str, Reals], com: Reals) -> Iterator[Reached]:
-    """Rows of all phases."""
+    """Yields the rows of all phases."""
     first, stances = 0, schedule.stances
     for i, phase in enumerate(schedule.phases):
         last = min(first + phase.knots, schedule.T)
@@ -136,7 +136,7 @@ def _phases(schedule: ContactSchedule, places: dict[str, Reals], com: Reals) -> 
 
 
 def _swing(phase: Phase, swing: Swing, start: Reals, path: Reals, knots: tuple[int, int]) -> Iterator[Reached]:
-    """Rows of one swing from the foothold `start` (3,), with the path of the foot at all knots (T + 1, 3)."""
+    """Yields the rows of one swing from the foothold `start` (3,), with the path of the foot (T + 1, 3)."""
     (first, last), goal = knots, np.array(swing.to.position)
     move, travelled = goal - start, path[first : last + 1] - start
     length = float(np.linalg.norm(move[:2]))
@@ -164,7 +164,7 @@ def _flight_end(schedule: ContactSchedule, phase: int, first: int) -> int:
 
 
 def _lowest(schedule: ContactSchedule, places: dict[str, Reals]) -> Iterator[Reached]:
-    """Smallest height of each foot above the ground: its foothold, in a swing the lower one of its two footholds."""
+    """Yields the smallest height of each foot above its foothold; in a swing above the lower one of both footholds."""
     stances, number = schedule.stances, schedule.phase_of_knot
     for foot, path in places.items():
         ground = [min(stances[i].feet[foot].position[2], stances[i + 1].feet[foot].position[2]) for i in number]

@@ -1,4 +1,4 @@
-"""Cost terms and constraints of a problem, and references for points of the robot, knot by knot."""
+"""Cost terms and constraints of a problem, and references of robot points at each knot."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from trajopt.shooting import ShootingProblem
     from trajopt.solution import Solution
 
-_TOLERANCE = 0.1  # bounds this close to the middle are a tolerance around a goal; wider ones a region [m, rad]
+_TOLERANCE = 0.1  # half widths of bounds up to this are a tolerance around a goal; wider ones a region [m, rad]
 
 
 Item = CostTerm | Constraint
-"""What asks something of a knot."""
+"""A cost term or a constraint."""
 
 PLACED = (ResidualModelFramePlacement, ResidualModelFrameTranslation)
 """Residuals that ask a frame to be at a place."""
 
 
 def items_of(model: ActionModelAbstract) -> tuple[Item, ...]:
-    """Cost terms and constraints of an action model, running or terminal."""
+    """Returns the cost terms and constraints of a running or terminal action model."""
     return (*model.model_parts.terms, *model.constraints.constraints)
 
 
 def items_of_all(problem: ShootingProblem) -> tuple[Item, ...]:
-    """Those of all knots, costs before constraints, one for each name of either."""
+    """Returns the cost terms and constraints of all knots, costs first, with one item for each name."""
     models = list({id(model): model for model in (*problem.running, problem.terminal)}.values())
     terms = [term for model in models for term in model.model_parts.terms]
     constraints = [constraint for model in models for constraint in model.constraints.constraints]
@@ -48,40 +48,40 @@ def items_of_all(problem: ShootingProblem) -> tuple[Item, ...]:
 
 
 def _one_of_each_name(items: Iterable[Item]) -> Iterable[Item]:
-    found: dict[str, Item] = {}
+    first: dict[str, Item] = {}
     for item in items:
-        found.setdefault(item.name, item)
-    return found.values()
+        first.setdefault(item.name, item)
+    return first.values()
 
 
 def distances_of(solution: Solution) -> tuple[list[Item], Mapping[str, Reals]]:
-    """Costs and constraints of distances between bodies, and the values of parameters; none without its problem."""
+    """Returns costs and constraints on distances, and parameter values; empty for a solution without problem."""
     kinds = (ResidualModelObstacleDistance, ResidualModelPairDistance)
-    found = [item for item in check_solution(solution).description.items if isinstance(item.residual, kinds)]
-    return found, knot_values(solution) if found else {}
+    items = [item for item in check_solution(solution).description.items if isinstance(item.residual, kinds)]
+    return items, knot_values(solution) if items else {}
 
 
 def knot_values(solution: Solution) -> Mapping[str, Reals]:
-    """Run-time parameters of the solve by name, one row per knot 0..T; NaN at knots without the parameter."""
+    """Returns the run-time parameters of the solve by name, one row per knot 0..T; NaN at knots without one."""
     problem = solution.problem
     assert problem is not None
-    found = {}
+    tables = {}
     for name, rows in {**problem.parameter_values(), **solution.parameters}.items():
         if name in problem.parameters:
             values = np.asarray(rows, dtype=np.float64)
-            found[name] = np.full((problem.T + 1, *values.shape[1:]), np.nan)
-            found[name][list(problem.parameters[name].knots)] = values
-    return found
+            tables[name] = np.full((problem.T + 1, *values.shape[1:]), np.nan)
+            tables[name][list(problem.parameters[name].knots)] = values
+    return tables
 
 
 def asked_values(item: Item, values: Mapping[str, Reals]) -> Reals:
-    """Value that a cost term or a constraint asks its residual to have, shape (T + 1, nr) or (T + 1, 1) [its unit].
+    """Returns the target of a residual in a cost term or constraint, shape (T + 1, nr) or (T + 1, 1) [its unit].
 
-    A term asks for 0 where its weight is > 0. A constraint asks for the middle of its bounds where they are equal, or
-    a tolerance: at most 0.1 to either side. NaN elsewhere.
+    The target of a cost term is 0 where its weight is > 0. The target of a constraint is the middle of its bounds if
+    they are equal or at most 0.1 to either side. Otherwise it is NaN.
 
     Args:
-        item: The term or the constraint.
+        item: The cost term or constraint.
         values: Parameters of the solution, from `knot_values`.
     """
     if f"{item.name}.weight" in values:
@@ -92,32 +92,32 @@ def asked_values(item: Item, values: Mapping[str, Reals]) -> Reals:
 
 
 def frame_points(item: Item, values: Mapping[str, Reals]) -> Reals:
-    """Points that a cost term or a constraint asks a frame, or the centre of mass, to be at, shape (T + 1, 3) [m].
+    """Returns target positions of a frame or the centre of mass in a cost term or constraint, shape (T + 1, 3) [m].
 
-    NaN at knots without one. A constraint counts where it asks for all three coordinates, in the axes of its reference
-    for a placement.
+    They are NaN at knots without a target. A constraint counts if it fixes all three coordinates; for a placement
+    these are in the axes of its reference.
 
     Args:
-        item: The term or the constraint; its residual is of a translation, a placement, or the centre of mass.
+        item: The cost term or constraint, with a residual of a translation, a placement, or the centre of mass.
         values: Parameters of the solution, from `knot_values`.
     """
     import pinocchio as pin
 
-    reference, asked = values[f"{item.name}.reference"], asked_values(item, values)
-    asked = np.broadcast_to(asked, (len(asked), max(asked.shape[1], 3)))
+    reference, target = values[f"{item.name}.reference"], asked_values(item, values)
+    target = np.broadcast_to(target, (len(target), max(target.shape[1], 3)))
     if reference.ndim == 2:
-        return np.asarray(reference + asked[:, :3])
-    points = np.full((len(asked), 3), np.nan)
-    for t in np.flatnonzero(np.isfinite(asked[:, :3]).all(axis=1)):
-        turn = asked[t, 3:] if asked.shape[1] == 6 else np.zeros(3)
-        if np.isfinite(turn).all() or not asked[t, :3].any():  # without a turn the frame's axes are free
-            twist = np.concatenate([asked[t, :3], np.nan_to_num(turn)])
+        return np.asarray(reference + target[:, :3])
+    points = np.full((len(target), 3), np.nan)
+    for t in np.flatnonzero(np.isfinite(target[:, :3]).all(axis=1)):
+        turn = target[t, 3:] if target.shape[1] == 6 else np.zeros(3)
+        if np.isfinite(turn).all() or not target[t, :3].any():  # an offset needs axes with a fixed rotation
+            twist = np.concatenate([target[t, :3], np.nan_to_num(turn)])
             points[t] = reference[t, :, 3] + reference[t, :, :3] @ pin.exp6(twist).translation
     return points
 
 
 def frame_references(solution: Solution, frame: str, values: Mapping[str, Reals]) -> Reals:
-    """Reference positions of a frame, shape (T + 1, 3) [m]; NaN at knots where no term or constraint asks for one.
+    """Returns reference positions of a frame, shape (T + 1, 3) [m]; NaN at knots without a cost or constraint on it.
 
     Args:
         solution: The solution.
@@ -129,16 +129,16 @@ def frame_references(solution: Solution, frame: str, values: Mapping[str, Reals]
 
 
 def com_references(solution: Solution, values: Mapping[str, Reals]) -> Reals:
-    """Reference positions of the centre of mass, shape (T + 1, 3) [m]; NaN as in `frame_references`."""
+    """Returns reference positions of the centre of mass, shape (T + 1, 3) [m]; NaN at knots without one."""
     items = [item for item in solution.description.items if isinstance(item.residual, ResidualModelCoMPosition)]
     return _asked(len(solution.xs), items, values)
 
 
 def _asked(knots: int, items: list[Item], values: Mapping[str, Reals]) -> Reals:
-    """Points (knots, 3) that the first item which asks for one asks for."""
-    asked = np.full((knots, 3), np.nan)
+    """Target points (knots, 3) [m] of the first item that has one at each knot."""
+    targets = np.full((knots, 3), np.nan)
     for item in items:
         points = frame_points(item, values)
-        here = np.isfinite(points).all(axis=1) & np.isnan(asked[:, 0])
-        asked[here] = points[here]
-    return asked
+        here = np.isfinite(points).all(axis=1) & np.isnan(targets[:, 0])
+        targets[here] = points[here]
+    return targets

@@ -1,4 +1,4 @@
-"""Replays of a solution by the simulator, with the feedback of its gains and a smaller time step."""
+"""Replay of a solution in the simulator, with feedback gains and a smaller time step."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ if TYPE_CHECKING:
 
 
 def replay(solution: Solution, substeps: int = 10, *, x0: Reals | None = None, clip: bool = False) -> Rollout:
-    """Motion of the solution's simulator in smaller steps, under u = us_t - K_t (x ⊖ x_ref).
+    """Simulates the solution in smaller steps, with the feedback u = us_t - K_t (x ⊖ x_ref).
 
-    x_ref moves from xs_t to xs_(t+1) along the step between them. The simulator has the parameters of the solve; its
-    barrier weight is a power, so that smaller steps have barriers that much smaller.
+    x_ref moves from xs_t to xs_(t+1) along the step between them. The simulator has the parameters of the solve. Its
+    barrier weight is per time, so that the barriers of smaller steps shrink with the step.
 
     Args:
-        solution: Solution of a problem whose knots all have one ActionModelSimulator.
-        substeps: Number of steps a knot, >= 1 [-].
-        x0: Where it starts, (nx,); at the first state of the solution by default.
-        clip: Whether controls are clipped to the motors' limits.
+        solution: Solution of a problem with the same ActionModelSimulator at all knots.
+        substeps: Number of steps per knot, >= 1 [-].
+        x0: Initial state (nx,); by default the first state of the solution.
+        clip: Whether to clip controls to the motors' limits.
 
     Raises:
-        InvalidArgumentError: The problem has other knots, or the solver gave no gains.
+        InvalidArgumentError: The problem has other models, or the solver has no gains.
     """
     model, count = _model_of(solution), check_count("substeps", substeps, least=1)
     state, K, clip = model.state, solution.K, check_flag("clip", clip)
     if K is None:
-        raise InvalidArgumentError(f"solution: expected one with gains K, got none from {solution.solver}; use FDDP")
+        raise InvalidArgumentError(
+            f"solution: expected one with gains K, got none from {solution.solver}; use SolverFDDP"
+        )
     values, simulator = knot_values(solution), model.make_simulator()
     for name in simulator.model.parameters():
         if name != "dt":
@@ -55,14 +57,14 @@ def replay(solution: Solution, substeps: int = 10, *, x0: Reals | None = None, c
 
 
 def _model_of(solution: Solution) -> ActionModelSimulator:
-    """The model of all knots."""
+    """Returns the model that all knots share."""
     from trajopt.simulator import ActionModelSimulator
 
     running = check_solution(solution).description.models[:-1]
     if not running or any(model is not running[0] for model in running):
-        raise InvalidArgumentError("solution: expected a problem of one model at all knots, [model] * T")
+        raise InvalidArgumentError("solution: expected a problem with one model at all knots, such as [model] * T")
     if not isinstance(running[0], ActionModelSimulator):
         raise InvalidArgumentError(
-            f"solution: expected a problem of ActionModelSimulator, got {type(running[0]).__name__}"
+            f"solution: expected a problem with an ActionModelSimulator, got {type(running[0]).__name__}"
         )
     return running[0]

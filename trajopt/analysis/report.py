@@ -1,4 +1,4 @@
-"""Report of a legged motion: asked and reached, slip, largest force, margins against sliding and tipping, limits."""
+"""Report of a legged motion: targets, slip, forces, margins against sliding and tipping, limits."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 FLAT = 1e-5
-"""Centres of pressure beyond the edge of a sole by at most this, under the whole weight, count as on it [m]."""
+"""Tolerance of the centre of pressure beyond the edge of a sole, for a load of the whole weight [m]."""
 
 
 def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]:
-    """Report of a legged motion in words, by short names.
+    """Summarises a legged motion in text by keyword.
 
     Args:
         solution: A solution of a problem with contacts.
-        mu: Friction coefficient for the margin against sliding [-]; None for those of the problem's cost terms and
-            constraints. Without either there is no margin.
+        mu: Friction coefficient for the margin against sliding [-]; None for those in the problem's costs and
+            constraints. Without any there is no margin.
     """
     motion, mu = legged_motion(solution), None if mu is None else check_positive("mu", mu)
     base = solution.xs[:, :3]
@@ -45,80 +45,81 @@ def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]
 
 
 def moved_words(solution: Solution) -> str:
-    """Way of the base from the first knot to the last, in words."""
+    """Returns the displacement of the base from the first to the last knot as text."""
     step, times = solution.xs[-1, :3] - solution.xs[0, :3], solution.times
     words = f"{step[0]:+.3f} m forward, {step[1]:+.3f} m to the left"
     return words if times is None else f"{words} in {times[-1]:.2f} s"
 
 
 def _friction_words(motion: LeggedMotion, mu: float | None) -> str:
-    """Margin against sliding, where mu is known, and the largest use of friction."""
+    """Margin against sliding if mu is available, and the largest use of friction, as text."""
     margin, use = cone_margin(motion, mu), f"tangential at most {friction_use(motion):.3g} of the normal force"
     if not np.isfinite(margin):
         return use
-    known = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
-    shown = mu if mu is not None else float(known.min())
+    coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
+    shown = mu if mu is not None else float(coefficients.min())
     return f"{abs(margin):.3g} N {'inside' if margin >= 0 else 'outside'} the cone at worst (mu = {shown:g}); {use}"
 
 
 def tipping_words(solution: Solution, motion: LeggedMotion) -> dict[str, str]:
-    """Whether soles tip, which one, when and by how much, under the name "tipping"; empty without known soles.
+    """Reports tipping of soles in text, under the key "tipping": which foot, when and by how much.
 
-    Soles are those of the problem's costs and constraints, which may be smaller than the robot's.
+    The result is empty if no sole size is known. The soles are those of the problem's costs and constraints, which may
+    be smaller than the robot's.
 
     Args:
         solution: The solution.
         motion: Its motion, from `legged_motion`.
     """
-    found = tipping(motion)
-    if found is None:
+    worst = tipping(motion)
+    if worst is None:
         return {}
-    foot, knot, margin, pressure, half = found
+    foot, knot, margin, pressure, half = worst
     where = f"{foot}, knot {knot}" + ("" if solution.times is None else f", {solution.times[knot]:.3g} s")
     if margin < -FLAT * motion.weight:
         return {
             "tipping": f"the centre of pressure leaves the problem's sole ({where}): {1e3 * pressure:.1f} mm from its "
-            f"middle, half its side is {1e3 * half:.1f} mm; {-margin:.3g} N m outside what it can take"
+            f"middle, half its side is {1e3 * half:.1f} mm; {-margin:.3g} N m beyond the limit"
         }
     left = "one is at its edge" if margin < FLAT * motion.weight else f"at least {margin:.3g} N m from tipping"
     return {"tipping": f"none, forces are within the soles; {left} ({where})"}
 
 
 def tips(motion: LeggedMotion) -> bool:
-    """Whether a sole tips, by more than `FLAT`."""
+    """Whether a sole tips by more than the tolerance `FLAT`."""
     return tipping_margin(motion) < -FLAT * motion.weight
 
 
 def cone_margin(motion: LeggedMotion, mu: float | None = None) -> float:
-    """Smallest μ f_n - |f_t| over all feet in contact [N]; negative if a foot would slide.
+    """Returns the smallest μ f_n - |f_t| over all feet in contact [N]; negative if a foot would slide.
 
-    Infinite where no μ is known: the one given, else those of the feet.
+    μ is the argument, or without it that of the feet; the margin is inf without any μ.
     """
     margins = [np.zeros(0)]
     for foot in motion.feet:
         rough = foot.mu if mu is None else np.full(foot.mu.shape, mu)
-        known = foot.stands & np.isfinite(rough)
-        margins.append((rough * foot.normal_forces - foot.tangential_forces)[known])
+        rated = foot.stands & np.isfinite(rough)
+        margins.append((rough * foot.normal_forces - foot.tangential_forces)[rated])
     return float(np.min(np.concatenate(margins), initial=np.inf))
 
 
 def tipping_margin(motion: LeggedMotion) -> float:
-    """Smallest min(X f_n - |τ_y|, Y f_n - |τ_x|) over all soles in contact, with half sides X, Y [N m].
+    """Returns the smallest min(X f_n - |τ_y|, Y f_n - |τ_x|) over all soles in contact, with half sides X, Y [N m].
 
-    Negative if a sole would tip; infinite if no sole has a known size.
+    It is negative if a sole would tip, and inf if no sole has a known size.
     """
-    found = tipping(motion)
-    return np.inf if found is None else found[2]
+    worst = tipping(motion)
+    return np.inf if worst is None else worst[2]
 
 
 def tipping(motion: LeggedMotion) -> tuple[str, int, float, float, float] | None:
-    """Foot and knot at which a sole is closest to tipping, or tips most; None if no sole has a known size.
+    """Returns the foot and knot closest to tipping, or tipping most; None if no sole has a known size.
 
     Returns:
         Name of the foot; knot; min(X f_n - |τ_y|, Y f_n - |τ_x|) there [N m]; distance of the centre of pressure from
         the middle of the sole along that side [m]; half the side [m].
     """
-    found = []
+    candidates = []
     for foot in motion.feet:
         if foot.outline.shape[1] != 4 or not foot.stands.any():
             continue
@@ -130,5 +131,6 @@ def tipping(motion: LeggedMotion) -> tuple[str, int, float, float, float] | None
             margin = np.where(foot.stands, half * foot.normal_forces - torque, np.inf)
             t = int(np.argmin(margin))
             load = float(foot.normal_forces[t])
-            found.append((foot.name, t, float(margin[t]), float(torque[t]) / load if load > 0 else np.inf, half[t]))
-    return min(found, key=lambda item: item[2], default=None)
+            ratio = float(torque[t]) / load if load > 0 else np.inf
+            candidates.append((foot.name, t, float(margin[t]), ratio, half[t]))
+    return min(candidates, key=lambda item: item[2], default=None)

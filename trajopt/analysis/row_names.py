@@ -1,4 +1,4 @@
-"""Names and units of the rows of residuals: axes of points, sides of friction and wrench cones."""
+"""Names and units of the rows of residuals: axes of points, faces of friction and wrench cones."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _SIDES = ("+x", "-x", "+y", "-y")
 
 
 def row_names(residual: ResidualModelAbstract, n: int) -> Names:
-    """Name and unit of each of n rows of a constraint; numbers where the residual has no names for them."""
+    """Returns name and unit of each of n rows of a constraint; names are numbers if the residual has none."""
     name_rows = _NAMES.get(type(residual))
-    found = [] if name_rows is None else name_rows(residual)
-    if len(found) == n:
-        return found
+    names = [] if name_rows is None else name_rows(residual)
+    if len(names) == n:
+        return names
     return [(str(row), "-" if "," in residual.unit else residual.unit) for row in range(n)]
 
 
@@ -38,14 +38,14 @@ def _axes(residual: Any) -> Names:
 
 
 def _friction(facets: int) -> Names:
-    """Sides of a pyramid by their directions, then the normal force."""
+    """Faces of a friction pyramid by their directions, then the normal force."""
     angles = [(360 * (i // 2) / facets + 180 * (i % 2)) % 360 for i in range(facets)]
     sides = _SIDES if facets == 4 else [f"{angle:g} deg" for angle in angles]
     return [*((f"friction {side}", "N") for side in sides), (NORMAL, "N")]
 
 
 def _wrench(residual: Any) -> Names:
-    """Friction and normal force, tipping about an axis of the sole, and turning about its normal."""
+    """Friction and normal force, tipping about the axes of the sole, and yaw about its normal."""
     return [*_friction(residual.cone.facets), *_TIPPING, *((f"yaw {i}", "N m") for i in range(8))]
 
 

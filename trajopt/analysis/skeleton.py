@@ -1,4 +1,4 @@
-"""Skeleton of a robot: points, and lines between them."""
+"""Skeleton of a robot: points and the lines between them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 def skeleton_of(
     model: Any, configurations: Reals, tracked: Sequence[int] = (), shapes: Sequence[Shape] = ()
 ) -> tuple[Skeleton, Reals]:
-    """Skeleton of a motion, and paths of the tracked frames, shape (len(tracked), T + 1, 3) [m].
+    """Returns the skeleton of a motion, and paths of the tracked frames, shape (len(tracked), T + 1, 3) [m].
 
     Args:
         model: The Pinocchio model.
         configurations: Configurations (T + 1, nq).
-        tracked: Frames whose paths are wanted.
+        tracked: Indices of the frames whose paths to return.
         shapes: Solids on the links.
     """
     data = model.createData()
@@ -49,7 +49,7 @@ def skeleton_of(
             paths[i, t] = data.oMf[index].translation
         for moved, (index, hull) in zip(hulls, on_links):
             moved[t] = hull @ data.oMf[index].rotation.T + data.oMf[index].translation
-    for j in reversed(slides):  # at the body that they move: nothing is where they are
+    for j in reversed(slides):  # draw massless sliders at the body that they move
         points[:, j] = points[:, list(model.parents).index(j, 1)]
     parents = [(model.parents[j], j) for j in range(1, model.njoints)]
     bones = [(i, j) for i, j in parents if i != 0 and i not in slides]
@@ -66,18 +66,18 @@ def skeleton_of(
 
 _EDGES = [(i, i | bit) for bit in (1, 2, 4) for i in range(8) if not i & bit]
 """Edges of a box with corners in the order of `_box`."""
-_LIGHT = 1e-5  # part of a model's mass that is none
+_LIGHT = 1e-5  # fraction of a model's mass that counts as massless
 
 
 def _slides(model: Any) -> list[int]:
-    """Joints without mass by which a body slides in the world, such as x and z of a block, from the ground up."""
+    """Massless prismatic joints by which a body slides in the world, such as x and z of a block, from the ground up."""
     parents, total = list(model.parents), sum(inertia.mass for inertia in model.inertias)
-    found: list[int] = []
+    sliders: list[int] = []
     for j in range(1, model.njoints):
         light = model.inertias[j].mass <= _LIGHT * total and parents[1:].count(j) == 1
-        if _slides_along(model, j) and light and (parents[j] == 0 or parents[j] in found):
-            found.append(j)
-    return found
+        if _slides_along(model, j) and light and (parents[j] == 0 or parents[j] in sliders):
+            sliders.append(j)
+    return sliders
 
 
 def _slides_along(model: Any, joint: int) -> bool:
@@ -86,7 +86,7 @@ def _slides_along(model: Any, joint: int) -> bool:
 
 
 def _loose_bodies(model: Any, slides: Sequence[int]) -> list[int]:
-    """Bodies that slide, and have no joints: blocks, carts."""
+    """Bodies that slide and carry no joints, such as blocks and carts."""
     parents = list(model.parents)
     leaves = [j for j in range(1, model.njoints) if j not in parents[1:] and model.inertias[j].mass > 0]
     on_rails = [j for j in leaves if parents[j] == 0 and _slides_along(model, j)] if slides else []
@@ -94,7 +94,7 @@ def _loose_bodies(model: Any, slides: Sequence[int]) -> list[int]:
 
 
 def _box(inertia: Any) -> Reals:
-    """Corners (8, 3) of the box with this inertia, in the joint's frame [m]: of a box its own."""
+    """Corners (8, 3) of the homogeneous box with this inertia, in the joint's frame [m]."""
     moments, axes = np.linalg.eigh(inertia.inertia)
     halves = np.sqrt(np.maximum(6 * (moments.sum() - 2 * moments) / inertia.mass, 0.0)) / 2
     corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * halves
@@ -102,12 +102,13 @@ def _box(inertia: Any) -> Reals:
 
 
 def ends_of(model: Any) -> list[tuple[int, Reals, str]]:
-    """Joints without children, each with its end point in the joint's frame, shape (3,) [m], and the frame there.
+    """Returns joints without children, each with its end point (3,) [m] in the joint's frame, and the frame there.
 
-    The end point is the origin of the joint's farthest frame (the tool, the foot), or its centre of mass, with an empty
-    name, if all its frames are at the joint. Of frames at one place it is the last one that is no fixed joint: "tool0".
+    The end point is the origin of the joint's farthest frame, such as tool or foot. If all its frames are at the
+    joint, it is the centre of mass, with an empty name. Of several frames at one point, the last one that is not a
+    fixed joint is used, such as "tool0".
     """
-    found = []
+    ends = []
     for joint in range(1, model.njoints):
         if joint in list(model.parents)[1:]:
             continue
@@ -119,24 +120,24 @@ def ends_of(model: Any) -> list[tuple[int, Reals, str]]:
         off = [(point, name) for point, name in candidates if np.linalg.norm(point) > 1e-6]
         named = [end for end in off if end[1]] or off
         if named:
-            found.append((joint, *max(named, key=lambda end: round(float(np.linalg.norm(end[0])), 9))))
-    return found
+            ends.append((joint, *max(named, key=lambda end: round(float(np.linalg.norm(end[0])), 9))))
+    return ends
 
 
 @runtime_checkable
 class Drawn(Protocol):
-    """A model that draws itself."""
+    """Interface of a model that has its own skeleton."""
 
     def skeleton(self, xs: Reals, parameters: Mapping[str, Reals]) -> Skeleton:
-        """Skeleton of states (T + 1, nx), with the values of parameters at the first knot that has them."""
+        """Returns the skeleton of states (T + 1, nx), with parameter values by name at their first knot."""
 
 
 def model_skeleton(solution: Solution, models: Sequence[ActionModelAbstract]) -> Skeleton | None:
-    """Skeleton of a body that is no robot, if the first model of a solution or that of its end has one.
+    """Returns the skeleton of a body that is not a robot, from a solution's first or terminal model; None without one.
 
     Raises:
-        InvalidArgumentError: The model's method `skeleton` returns something else.
-        ModelEvaluationError: It raises an exception.
+        InvalidArgumentError: The model's method `skeleton` returns another type.
+        ModelEvaluationError: The method raises an exception.
     """
     for owner in (part for model in (models[0], models[-1]) for part in (model, model.model_parts.differential)):
         if isinstance(owner, Drawn):
@@ -146,14 +147,14 @@ def model_skeleton(solution: Solution, models: Sequence[ActionModelAbstract]) ->
 
 
 def _checked(owner: Drawn, xs: Reals, parameters: dict[str, Reals]) -> Skeleton:
-    """The skeleton that a model returns."""
+    """Calls a model's `skeleton` and checks the result."""
     name = f"{type(owner).__name__}.skeleton"
     try:
-        found = owner.skeleton(xs, parameters)
+        result = owner.skeleton(xs, parameters)
     except Exception as error:
         raise ModelEvaluationError(f"{name} raised {type(error).__name__}: {error}") from error
-    if not isinstance(found, Skeleton) or np.ndim(found.points) != 3 or found.points.shape[::2] != (len(xs), 3):
+    if not isinstance(result, Skeleton) or np.ndim(result.points) != 3 or result.points.shape[::2] != (len(xs), 3):
         raise InvalidArgumentError(
-            f"{name}: expected a trajopt.robots.Skeleton with points of shape ({len(xs)}, n, 3), got {found!r:.200}"
+            f"{name}: expected a trajopt.robots.Skeleton with points of shape ({len(xs)}, n, 3), got {result!r:.200}"
         )
-    return found
+    return result

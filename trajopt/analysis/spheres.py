@@ -1,4 +1,4 @@
-"""Spheres of a simulator as feet: where they touch, when, and with which force."""
+"""Spheres of a simulator as feet: their contact points, contact phases and forces."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from trajopt.actions.base import ActionModelAbstract
     from trajopt.simulator import MDPContact
 
-_TOUCHES = 1e-3  # a contact with a smaller force is in the air, in weights of the robot [-]
+_TOUCHES = 1e-3  # a contact with a smaller force, relative to the robot's weight, is in the air [-]
 
 
 def simulated_contacts(models: Sequence[ActionModelAbstract]) -> tuple[MDPContact, ...]:
-    """The spheres of the simulator that is the first of some models; none of other models."""
+    """Returns the spheres of the simulator if the first model is one; otherwise empty."""
     if not (models and hasattr(models[0], "simulator")):
         return ()
     from trajopt.simulator import ActionModelSimulator, MDPContact
@@ -40,7 +40,7 @@ def sphere_motion(
     forces: Mapping[str, Reals],
     friction: Mapping[str, npt.ArrayLike],
 ) -> LeggedMotion:
-    """Motion of spheres that may touch something; their positions are those of the points that touch first.
+    """Returns the motion of spheres that may touch something; a position is the point closest to the surface.
 
     Args:
         model: The robot.
@@ -48,8 +48,8 @@ def sphere_motion(
         xs: States (T + 1, nx).
         times: Time of each state (T + 1,) [s].
         label: Label of the time axis.
-        forces: Force of each contact by its name (T, 3), in the world's axes [N].
-        friction: Friction coefficient by the contact's name, one or (T,) [-].
+        forces: Force of each contact by name (T, 3), in world axes [N].
+        friction: Friction coefficient by contact name, a number or (T,) [-].
     """
     data, T = model.createData(), len(xs) - 1
     centres, com = {c.name: np.empty((T + 1, 3)) for c in contacts}, np.empty((T + 1, 3))
@@ -84,14 +84,14 @@ def sphere_motion(
 
 
 def _normals(contact: MDPContact, points: Reals) -> Reals:
-    """Normals of the contact's surface, in its axes, at points (n, 3), as (n, 3)."""
+    """Normals (n, 3) of the contact's surface at points (n, 3), both in its axes."""
     p = ca.SX.sym("p", 3)
     normal = ca.Function("normal", [p], [ca.densify(contact.surface.normal(p))])
     return np.array(normal(points.T)).T
 
 
 def _level(contacts: Sequence[MDPContact]) -> float | None:
-    """Height of the level plane of the world that contacts touch [m]; None if there is none, or several."""
+    """Height of the level plane that contacts touch in the world [m]; None without one, or with several."""
     fixed = [c.surface for c in contacts if c.surface.body is None]
     planes = [np.asarray(getattr(surface, "coefficients", np.zeros(4))) for surface in fixed]
     same = bool(planes) and all(np.array_equal(plane, planes[0]) for plane in planes)

@@ -1,21 +1,21 @@
-"""A bar on the terminal that shows how far long work has come."""
+"""Progress bar on the terminal for long work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-MOVES = 1000  # of a bar, at most [-]
+MOVES = 1000  # largest number of updates of a bar [-]
 
 
 @contextmanager
 def progress_bar(title: str, total: int | None, *, wanted: bool) -> Iterator[Callable[[int, str], None]]:
-    """Gives a function of what is done and of a text beside the bar, which is on the terminal if wanted.
+    """Context manager that yields a function (done, words), which updates the bar and the text beside it.
 
     Args:
         title: Text before the bar.
-        total: What there is to do; None if it is not known [-].
-        wanted: Whether to show the bar.
+        total: Number of items to do; None if unknown [-].
+        wanted: Whether to show the bar; it needs a terminal in any case.
     """
     from rich.console import Console
 
@@ -45,6 +45,6 @@ def progress_bar(title: str, total: int | None, *, wanted: bool) -> Iterator[Cal
 
 
 def time_left(done: int, total: int, seconds: float) -> str:
-    """Time that the rest takes, as "0:00:27 left", if `done` of `total` has taken so many seconds."""
+    """Returns the remaining time as text, such as "0:00:27 left", if `done` of `total` items took `seconds`."""
     left = round((total - done) * seconds / max(done, 1))
     return f"{left // 3600}:{left // 60 % 60:02d}:{left % 60:02d} left"

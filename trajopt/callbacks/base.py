@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 
 class Callback(ABC):
-    """Observer of a solve, to derive from; the solver calls its methods in the order below.
+    """Base class for observers of a solve; the solver calls the methods in the order below.
 
-    `start` is called once, the object itself after each iteration, `finish` once. Where only the records matter, pass a
-    plain function of a record to the solver instead. One object may observe several solves, one after the other.
+    `start` is called once, the object itself after each iteration, and `finish` once. If only the records matter, pass
+    a plain function of a record to the solver instead. One object can observe several solves, one after the other.
     """
 
     @staticmethod
     def of(callback: Callback | Callable[[IterationRecord], Any]) -> Callback:
-        """The callback itself; or, of a function, a callback that calls it with each record.
+        """Returns a Callback unchanged; wraps a function in a Callback that calls it with each record.
 
         Raises:
-            InvalidArgumentError: `callback` is neither a Callback nor a function.
+            InvalidArgumentError: `callback` is neither a Callback nor a function of one argument.
         """
         if isinstance(callback, Callback):
             return callback
         if not callable(callback) or isinstance(callback, type):
             raise InvalidArgumentError(
-                f"callbacks: expected functions of an iteration's record, or objects of classes derived from "
+                f"callbacks: expected functions of an iteration's record, or instances of subclasses of "
                 f"trajopt.callbacks.Callback, got {callback!r}"
             )
         fault = wrong_call(callback, (None,), {})
@@ -41,23 +41,23 @@ class Callback(ABC):
         return _Function(callback)
 
     def start(self, problem: ShootingProblem, solver_name: str) -> None:  # noqa: B027 (optional: nothing to do here)
-        """Called before the first iteration.
+        """Prepares for a solve; called before the first iteration.
 
         Args:
-            problem: The problem that is about to be solved.
+            problem: The problem to solve.
             solver_name: Name of the solver.
         """
 
     @abstractmethod
     def __call__(self, record: IterationRecord) -> bool | None:
-        """Called after each iteration; returning True stops the solve with the status STOPPED_BY_CALLBACK.
+        """Receives the record of an iteration; returning True stops the solve with status STOPPED_BY_CALLBACK.
 
         Args:
             record: Record of the iteration; read-only.
         """
 
     def finish(self, solution: Solution) -> None:  # noqa: B027 (optional: nothing to do here)
-        """Called once after the last iteration.
+        """Receives the solution; called once after the last iteration.
 
         Args:
             solution: Result of the solve.

@@ -1,4 +1,4 @@
-"""Logger: the records of a solve as arrays."""
+"""Logger that collects the records of a solve as arrays."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ _FIELDS = {
     "feasible": "feasible",
     "seconds": "seconds",
 }
-"""Names of the arrays, and the fields of a record that they hold."""
+"""Names of the arrays, and the fields of a record in them."""
 
 
 class CallbackLogger(Callback):
-    """Keeps the record of every iteration; each array below has one entry per iteration, shape (iterations,).
+    """Stores the record of every iteration; each array has one entry per iteration, shape (iterations,).
 
     A new solve starts a new log. The arrays can be read at any time, also during a solve.
 
     Args:
-        records: Records to begin with, for example `solution.history`.
-        trajectories: Whether to keep the states of every iteration too, for `trajopt.display.show(iterates=...)`.
+        records: Initial records, for example `solution.history`.
+        trajectories: Whether to store the states of every iteration too, for `trajopt.display.show(iterates=...)`.
     """
 
     def __init__(self, records: Iterable[IterationRecord] = (), *, trajectories: bool = False) -> None:
@@ -55,20 +55,20 @@ class CallbackLogger(Callback):
             raise InvalidArgumentError(f"records: expected iteration records, got {shown(records)}")
 
     def start(self, problem: ShootingProblem, solver_name: str) -> None:
-        """Forgets the previous solve."""
+        """Discards the records of the previous solve."""
         self._records.clear()
         if self._kept is not None:
             self._kept.clear()
 
     def __call__(self, record: IterationRecord) -> None:
-        """Keeps the record."""
+        """Stores the record."""
         self._records.append(record)
         if self._kept is not None:
             self._kept.append(record.trajectory[0])
 
     @property
     def trajectories(self) -> tuple[Reals, ...]:
-        """States (T + 1, nx) after each iteration; empty unless `trajectories` asked for them."""
+        """States (T + 1, nx) after each iteration; empty unless the logger was created with `trajectories=True`."""
         return tuple(self._kept or ())
 
     @property
@@ -93,7 +93,7 @@ class CallbackLogger(Callback):
 
     @property
     def step_lengths(self) -> npt.NDArray[np.float64]:
-        """Step length of each iteration [-]; where `accepted` is False, the last one that was tried."""
+        """Step length of each iteration [-]; the last one tried if no step was accepted."""
         return self._reals("step_length")
 
     @property
@@ -133,17 +133,17 @@ class CallbackLogger(Callback):
 
     @property
     def blends(self) -> npt.NDArray[np.float64]:
-        """Part of the exact Hessian in that of each step [-], 0 is Gauss-Newton's; NaN for a solver without."""
+        """Fraction of the exact Hessian in each step [-]: 0 is Gauss-Newton, 1 exact; NaN for other solvers."""
         return self._reals("blend")
 
     @property
     def bent(self) -> npt.NDArray[np.bool_]:
-        """Whether each step went along a parabola."""
+        """Whether each step followed a parabola (geodesic acceleration)."""
         return np.array(self._column("bent"), dtype=np.bool_)
 
     @property
     def feasible(self) -> npt.NDArray[np.bool_]:
-        """Whether the trajectory was a rollout after each iteration."""
+        """Whether the trajectory was a rollout, without gaps, after each iteration."""
         return np.array(self._column("feasible"), dtype=np.bool_)
 
     @property
@@ -152,7 +152,7 @@ class CallbackLogger(Callback):
         return self._reals("seconds")
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """The log as lists of plain numbers by name, for `json.dumps` or a data frame; None in place of NaN."""
+        """Returns the log as lists of plain numbers by name, for `json.dumps` or a data frame, with None for NaN."""
         columns = {name: self._column(field) for name, field in _FIELDS.items()}
         return {name: [None if value != value else value for value in column] for name, column in columns.items()}
 

@@ -1,4 +1,4 @@
-"""Verbose: a table of the iterations, printed line by line during the solve."""
+"""Table of the iterations, printed line by line during the solve."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COLUMNS = {
     "feas": 4,
     "s": 5,
 }
-"""Header and width of the columns; 80 characters in all with the blanks between them."""
+"""Header and width of each column; 80 characters in all with the blanks between them."""
 
 _CONSTRAINED = {
     "iter": 4,
@@ -45,22 +45,22 @@ _CONSTRAINED = {
     "feas": 4,
     "s": 6,
 }
-"""Those of a solver that records how far constraints are violated."""
+"""Header and width of each column for a solver with constraints."""
 
 
 class CallbackVerbose(Callback):
     """Prints a table of the iterations, one line each, then the status and the totals.
 
-    Columns: iteration, cost after the step, stopping value, step length ("refused" if no step was accepted), Hessian of
-    the step ("gn" for Gauss-Newton's, "gn~" where that step went along a parabola, "H" for the exact one, "/2" for
-    half of it), regularisation, largest gap before the step, predicted and actual decrease of the cost (exp.dV and dV),
-    whether the trajectory is a rollout, seconds since the start. A solver with constraints has stationarity, the
-    largest violation of a constraint and complementarity in place of stopping value and decreases. A dash stands where
-    a solver has no such number. In a pipe or a file the lines are plain text.
+    The columns are: iteration; cost after the step; stopping value; step length, or "refused" if no step was accepted;
+    Hessian of the step ("gn" for Gauss-Newton, "gn~" for Gauss-Newton along a parabola, "H" for the exact one, "/2"
+    for half of it); regularisation; largest gap before the step; predicted and actual decrease of the cost (exp.dV and
+    dV); whether the trajectory is a rollout; seconds since the start. For a solver with constraints, stationarity,
+    largest violation of a constraint and complementarity replace stopping value and decreases. A dash means that the
+    solver has no such number. In a pipe or a file the lines are plain text.
 
     Args:
         every: Prints every n-th iteration, >= 1 [-]; the last one is always printed.
-        console: Where to print; by default the terminal (standard output).
+        console: Console to print to; by default the terminal (standard output).
         closing: Whether to print the status and the totals at the end.
 
     Raises:
@@ -124,7 +124,7 @@ class CallbackVerbose(Callback):
 
 
 def _line(record: IterationRecord, columns: dict[str, int]) -> str:
-    """The cells of an iteration, right-aligned under the header."""
+    """Text of an iteration, with cells right-aligned under the header."""
     cells = {
         "iter": f"{record.iteration}",
         "cost": f"{record.cost:.5e}",
@@ -145,14 +145,14 @@ def _line(record: IterationRecord, columns: dict[str, int]) -> str:
 
 
 def _number(value: float, form: str, *, zero: bool = True) -> str:
-    """A number; a dash for NaN, and where `zero` 0 for zero."""
+    """Text of a number: a dash for NaN, and "0" for zero if `zero`."""
     if math.isnan(value):
         return "-"
     return "0" if zero and value == 0 else f"{value:{form}}"
 
 
 def _mode(record: IterationRecord) -> str:
-    """The Hessian of the step."""
+    """Text of the Hessian column."""
     if math.isnan(record.blend):
         return "-"
     if record.blend == 0.0:
@@ -161,7 +161,7 @@ def _mode(record: IterationRecord) -> str:
 
 
 def _seconds(value: float) -> str:
-    """A time in five characters."""
+    """Text of a time in at most five characters."""
     form = ".3f" if value < 10 else ".1f" if value < 1000 else ".0f" if value < 99999 else ".0e"
     return f"{value:{form}}"
 

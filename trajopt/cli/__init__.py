@@ -1,4 +1,4 @@
-"""Command line `trajopt`: solves ready problems, lists them, simulates, controls, serves, finds joint angles, sweeps.
+"""Command line `trajopt`: solve ready problems, list them, simulate, control, serve, inverse kinematics, sweeps.
 
 Exit codes of `solve` and `ik`: 0 if it converged, 2 if it did not, 1 for an invalid argument.
 """
@@ -44,8 +44,8 @@ app.command("warm")(warm_up)
 def main() -> None:
     """Runs the command line.
 
-    Python's search for cycles would look at all objects of all libraries again and again while they are imported and
-    used: a fifth of the time of a picture. Here it begins later, and is left out at the end.
+    Python's cyclic garbage collector would scan the objects of all libraries many times during imports and plotting,
+    which takes a fifth of the time of a plot. Here it starts later, and it does not run at exit.
     """
     gc.set_threshold(100_000, 50, 100)
     try:

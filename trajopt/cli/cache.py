@@ -1,4 +1,4 @@
-"""The command `trajopt cache`: what the disk cache holds."""
+"""The command `trajopt cache`: content of the disk cache."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ cache_app = typer.Typer(no_args_is_help=True, help="The cache of programs and co
 
 @cache_app.command("info")
 def cache_info() -> None:
-    """Show the folder and the size of the cache, and what it holds by robot and kind."""
+    """Show folder and size of the cache, and its content by robot and kind."""
     with clean_errors():
         info = cache.info()
         if info.directory is None:
@@ -25,17 +25,17 @@ def cache_info() -> None:
             _list(cache.contents())
 
 
-def _list(found: list[cache.Content]) -> None:
-    """Prints a table: a row for each kind of what a robot has, a column for each form."""
+def _list(contents: list[cache.Content]) -> None:
+    """Prints a table with a row for each robot and kind, and a column for each form."""
     from rich.table import Table
 
-    sizes = {(each.robot, each.kind, each.form): each for each in found}
-    forms = [form for form in (*cache.FORMS, cache.OTHER) if any(each.form == form for each in found)]
+    sizes = {(each.robot, each.kind, each.form): each for each in contents}
+    forms = [form for form in (*cache.FORMS, cache.OTHER) if any(each.form == form for each in contents)]
     table = Table("robot", "kind", box=None, pad_edge=False, header_style="bold")
     for form in forms:
         table.add_column(form, justify="right")
     last = ""
-    for robot, kind in dict.fromkeys((each.robot, each.kind) for each in found):
+    for robot, kind in dict.fromkeys((each.robot, each.kind) for each in contents):
         table.add_row("" if robot == last else robot, kind, *(_cell(sizes.get((robot, kind, f))) for f in forms))
         last = robot
     console = new_console(wide=True)
@@ -44,7 +44,7 @@ def _list(found: list[cache.Content]) -> None:
 
 
 def _cell(content: cache.Content | None) -> str:
-    """Number and size of entries."""
+    """Number and size of entries as text."""
     return "" if content is None else f"{content.entries}, {content.size / 2**10:.0f} KiB"
 
 

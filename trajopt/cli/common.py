@@ -1,4 +1,4 @@
-"""Parts of commands: assignments in texts, rows of results, errors as one line."""
+"""Shared parts of commands: assignments, result rows, errors on one line."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ ControllerOptions = Annotated[
 
 
 def assignments(option: str, texts: list[str] | None) -> dict[str, Any]:
-    """Values by name of texts such as "mu=0.5", "target=0.4,0,0.6", "pushes=((4, 0.1), (6, -0.2))" and "inner=false".
+    """Parses assignments such as "mu=0.5", "target=0.4,0,0.6", "pushes=((4, 0.1), (6, -0.2))" and "inner=false".
 
     Raises:
-        InvalidArgumentError: A text is no assignment, or a name is given twice.
+        InvalidArgumentError: A text is not an assignment, or a name occurs twice.
     """
     values: dict[str, Any] = {}
     for text in texts or ():
@@ -55,7 +55,7 @@ def assignments(option: str, texts: list[str] | None) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """A truth value, None, number or tuple of numbers, also a nested one, that a text stands for; else the text."""
+    """Parses a boolean, None, number, or (nested) tuple of numbers; returns other text unchanged."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
@@ -69,7 +69,7 @@ def _value(text: str) -> Any:
 
 
 def _nested(text: str) -> tuple[Any, ...] | None:
-    """Rows of numbers in brackets; None for anything else."""
+    """Parses rows of numbers in brackets; returns None for other text."""
     try:
         value = ast.literal_eval(text)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -78,7 +78,7 @@ def _nested(text: str) -> tuple[Any, ...] | None:
 
 
 def _rows(values: Any) -> tuple[Any, ...] | None:
-    """Nested tuples and lists of numbers as tuples; None if they hold anything else."""
+    """Converts nested tuples and lists of numbers to tuples; None if they contain anything else."""
     rows = [_rows(each) if isinstance(each, (tuple, list)) else each for each in values]
     plain = all(isinstance(each, (tuple, int, float)) and not isinstance(each, bool) for each in rows)
     return tuple(rows) if plain else None
@@ -94,12 +94,12 @@ def _number(text: str) -> int | float | None:
 
 
 def show_row(console: Console, key: str, value: str, style: str | None = None, width: int = 11) -> None:
-    """Prints a keyword in a column of a width and its text in one line."""
+    """Prints a keyword, padded to a width, and its text on one line."""
     console.print(f"{key:<{width}} {value}", style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 def new_console(wide: bool = False) -> Console:
-    """The terminal, or a pipe, which has no width; `wide` for one line for each row of a table there."""
+    """Returns a console on the terminal or a pipe."""
     from rich.console import Console
 
     console = Console()
@@ -127,7 +127,7 @@ def check_outputs(
 
 @contextmanager
 def clean_errors() -> Iterator[None]:
-    """Turns a TrajoptError into one line and exit code 1, and Ctrl-C outside of a solve into exit code 130."""
+    """Prints a TrajoptError on one line with exit code 1; Ctrl-C outside of a solve gives exit code 130."""
     try:
         yield
     except TrajoptError as error:

@@ -1,4 +1,4 @@
-"""The command `trajopt ik`: joint angles for a place of a frame, or along a path of places."""
+"""The command `trajopt ik`: joint angles for a pose of a frame, or along a path of positions."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from trajopt.errors import InvalidArgumentError
 
 def inverse_kinematics(
     robot: Annotated[str, typer.Option(help="Robot, or its file.")],
-    frame: Annotated[str, typer.Option(help="Frame of the robot that is to be somewhere.")],
+    frame: Annotated[str, typer.Option(help="Frame of the robot to place.")],
     position: Annotated[
-        tuple[float, float, float] | None, typer.Option(metavar="X Y Z", help="Where its origin is to be \\[m].")
+        tuple[float, float, float] | None, typer.Option(metavar="X Y Z", help="Target position of its origin \\[m].")
     ] = None,
     quaternion: Annotated[
         tuple[float, float, float, float] | None,
-        typer.Option(metavar="X Y Z W", help="How its axes are to be turned; any way if it is left out."),
+        typer.Option(metavar="X Y Z W", help="Target orientation; free if left out."),
     ] = None,
     limits: Annotated[bool, typer.Option("--limits/--no-limits", help="Keep the robot's joint limits.")] = True,
-    starts: Annotated[int, typer.Option(help="Largest number of starts.")] = 32,
+    starts: Annotated[int, typer.Option(help="Largest number of start configurations.")] = 32,
     path: Annotated[
-        Path | None, typer.Option(help="In place of a position, a .csv of them: time \\[s], x, y, z \\[m].")
+        Path | None, typer.Option(help="Instead of a position, a .csv file of positions: time \\[s], x, y, z \\[m].")
     ] = None,
     dt: Annotated[float | None, typer.Option(help="Time step of the path's motion \\[s].")] = None,
-    save: Annotated[Path | None, typer.Option(help="Motion along the path to write: .csv or .npz.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture of the robot: .png, .pdf or .svg.")] = None,
+    save: Annotated[Path | None, typer.Option(help="File for the motion along the path: .csv or .npz.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="File for a plot of the robot: .png, .pdf or .svg.")] = None,
 ) -> None:
-    """Find joint angles for a frame's place. Exit code: 0 found, 2 out of reach (the nearest one is shown), 1 error."""
+    """Find joint angles for a pose. Exit code: 0 solved, 2 out of reach (the nearest pose is shown), 1 error."""
     from trajopt import ConstraintStack, ResidualModelFramePlacement, ResidualModelFrameTranslation, StateMultibody, ik
     from trajopt.robots import load_robot
 
     with clean_errors():
         check_outputs(plot)
         if (position is None) == (path is None):
-            raise InvalidArgumentError("--position: expected that or --path, and not both")
+            raise InvalidArgumentError("--position: expected either --position or --path; set one of both")
         if path is not None:
             if quaternion is not None:
-                raise InvalidArgumentError("--quaternion: expected with --position alone; a path has positions only")
+                raise InvalidArgumentError("--quaternion: expected with --position only; a path has no orientations")
             raise typer.Exit(_follow_path(robot, frame, path, dt, limits, plot, save))
         assert position is not None
-        for option, given in (("--dt", dt), ("--save", save)):
-            if given is not None:
-                raise InvalidArgumentError(f"{option}: expected with --path alone")
+        for option, value in (("--dt", dt), ("--save", save)):
+            if value is not None:
+                raise InvalidArgumentError(f"{option}: expected with --path only; leave it out, or set --path")
         console, state = new_console(), StateMultibody(load_robot(robot))
         residual = (
             ResidualModelFrameTranslation(state, frame, position)
@@ -68,7 +68,7 @@ def inverse_kinematics(
 def _follow_path(
     robot: str, frame: str, path: Path, dt: float | None, limits: bool, plot: Path | None, save: Path | None
 ) -> int:
-    """Lets a frame follow positions of a file; the exit code."""
+    """Solves for a frame that follows the positions of a file; returns the exit code."""
     from trajopt import ConstraintStack, ResidualModelFrameTranslation, StateMultibody, ik
     from trajopt.cli.ik_path import read_path, write_path
     from trajopt.robots import load_robot
@@ -79,12 +79,12 @@ def _follow_path(
     residual = ResidualModelFrameTranslation(state, frame, positions[0])
     tasks = ConstraintStack(state).add(frame if frame.isidentifier() else "frame", residual, equals=0.0)
     with console.status("solving ..."):
-        found = ik.track(state.robot, tasks, positions, step, limits=limits)
-    console.print(str(found), markup=False, highlight=False, soft_wrap=True)
+        ik_path = ik.track(state.robot, tasks, positions, step, limits=limits)
+    console.print(str(ik_path), markup=False, highlight=False, soft_wrap=True)
     if plot is not None:
-        found.plot(plot)
+        ik_path.plot(plot)
         show_row(console, "picture", str(plot))
     if save is not None:
-        write_path(save, found, tuple(state.coordinate_names[: state.robot.nq]))
+        write_path(save, ik_path, tuple(state.coordinate_names[: state.robot.nq]))
         show_row(console, "saved", str(save))
-    return 0 if found.followed else 2
+    return 0 if ik_path.followed else 2

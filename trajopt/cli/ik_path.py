@@ -1,4 +1,4 @@
-"""Paths of the command `trajopt ik`: positions over time from a file, joint angles into another."""
+"""Files of the command `trajopt ik`: positions over time as input, joint angles as output."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ COLUMNS = ("time", "x", "y", "z")
 
 
 def read_path(file: Path, dt: float | None) -> tuple[Reals, float]:
-    """Positions (n, 3) [m] at times 0, dt, 2 dt ..., and dt [s], of a .csv file with columns time, x, y and z.
+    """Reads positions (n, 3) [m] from a .csv file and returns them at times 0, dt, 2 dt ..., with dt [s].
 
     Args:
-        file: The file, whose header may have units, "x [m]".
-        dt: Time step; by default the file's least one [s].
+        file: The file, with columns time, x, y and z; its header may have units, such as "x [m]".
+        dt: Time step [s]; by default the smallest step in the file.
 
     Raises:
-        InvalidArgumentError: The file can't be read, lacks a column, or has times that do not ascend.
+        InvalidArgumentError: The file cannot be read, lacks a column, or its times do not ascend.
     """
     if not file.is_file():
-        raise InvalidArgumentError(f"--path: expected a file, got {str(file)!r}, which there is not")
+        raise InvalidArgumentError(f"--path: expected an existing file, got {str(file)!r}")
     with file.open(newline="", encoding="utf-8") as lines:
         rows = [row for row in csv.reader(lines) if row]
     names = [head.split("[")[0].strip().lower() for head in rows[0]] if rows else []
     missing = [name for name in COLUMNS if name not in names]
     if missing or len(rows) < 3:
         got = f"lacks {', '.join(missing)}" if missing else f"has {len(rows) - 1} rows"
-        raise InvalidArgumentError(f"--path: expected columns time, x, y, z and two rows at least; {file.name} {got}")
+        raise InvalidArgumentError(f"--path: expected columns time, x, y, z and at least two rows; {file.name} {got}")
     places = [names.index(name) for name in COLUMNS]
     try:
         values = np.array([[float(row[i]) for i in places] for row in rows[1:]])
@@ -47,17 +47,17 @@ def read_path(file: Path, dt: float | None) -> tuple[Reals, float]:
     times = values[:, 0] - values[0, 0]
     step = float(np.diff(times).min()) if dt is None else check_positive("--dt", dt, unit="s")
     if step > times[-1] or times[-1] / step > 1e6:
-        raise InvalidArgumentError(f"--dt: expected one to 1e6 steps in {times[-1]:g} s, got steps of {step:g} s")
+        raise InvalidArgumentError(f"--dt: expected 1 to 1e6 steps in {times[-1]:g} s, got a step of {step:g} s")
     at = step * np.arange(round(times[-1] / step) + 1, dtype=np.float64)
     return np.stack([np.interp(at, times, column) for column in values[:, 1:].T], axis=1), step
 
 
-def write_path(file: Path, found: IKPath, names: tuple[str, ...]) -> None:
-    """Writes times and configurations, by the names of coordinates; a .npz file gets velocities as well."""
+def write_path(file: Path, path: IKPath, names: tuple[str, ...]) -> None:
+    """Writes times and configurations by coordinate name; a .npz file also gets velocities."""
     if file.suffix == ".npz":
-        np.savez(file, times=found.times, positions=found.qs, velocities=found.vs, distance=found.distance)
+        np.savez(file, times=path.times, positions=path.qs, velocities=path.vs, distance=path.distance)
         return
     with file.open("w", newline="", encoding="utf-8") as lines:
         writer = csv.writer(lines)
         writer.writerow(["time [s]", *names])
-        writer.writerows([repr(float(each)) for each in (t, *q)] for t, q in zip(found.times, found.qs))
+        writer.writerows([repr(float(each)) for each in (t, *q)] for t, q in zip(path.times, path.qs))

@@ -1,4 +1,4 @@
-"""The command `trajopt inverse-dynamics`: forces and torques of a recorded motion."""
+"""The command `trajopt inverse-dynamics`: contact forces and torques of a recorded motion."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def forces_of_motion(
     robot: Annotated[str, typer.Argument(help="Robot: a name, such as hyq, or a .urdf.")],
     motion: Annotated[Path, typer.Argument(help="Recorded configurations: .csv with a header, or .npz.")],
     feet: Annotated[
-        str | None, typer.Option(help="Frames of the feet, such as left_sole,right_sole; those of known robots.")
+        str | None, typer.Option(help="Frames of the feet, such as left_sole,right_sole; known for legged robots.")
     ] = None,
     points: Annotated[
-        bool | None, typer.Option("--points/--soles", help="Whether feet are points, which transmit forces alone.")
+        bool | None, typer.Option("--points/--soles", help="Whether feet are points, which transmit only forces.")
     ] = None,
-    friction: Annotated[float | None, typer.Option(help="Friction coefficient: forces stay within cones.")] = None,
+    friction: Annotated[float | None, typer.Option(help="Friction coefficient; limits forces to cones.")] = None,
     torque_limits: Annotated[bool, typer.Option("--torque-limits", help="Keep the robot's torque limits.")] = False,
     dt: Annotated[float | None, typer.Option(help="Time step of a file without times \\[s].")] = None,
-    smooth: Annotated[bool, typer.Option("--smooth/--as-it-is", help="Take noise out by splines.")] = True,
-    smoothness: Annotated[float, typer.Option(help="Weight of changes of the forces.")] = 1.0,
-    plot: Annotated[Path | None, typer.Option(help="Picture: .png, .pdf or .svg.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Wrenches and torques to write: .npz.")] = None,
+    smooth: Annotated[bool, typer.Option("--smooth/--as-it-is", help="Remove noise with splines.")] = True,
+    smoothness: Annotated[float, typer.Option(help="Weight on changes of the forces.")] = 1.0,
+    plot: Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")] = None,
+    save: Annotated[Path | None, typer.Option(help="File for wrenches and torques: .npz.")] = None,
 ) -> None:
-    """Find the contact forces and torques that made a motion, and whether the robot could do it."""
+    """Compute contact forces and torques of a motion, and whether the robot can produce them."""
     from trajopt.inverse_dynamics import (
         Motion,
         find_contacts,
@@ -45,14 +45,14 @@ def forces_of_motion(
     with clean_errors():
         check_outputs(plot, save=(save, (".npz",)))
         if not motion.is_file():
-            raise InvalidArgumentError(f"MOTION: expected a file, got {str(motion)!r}, which there is not")
+            raise InvalidArgumentError(f"MOTION: expected an existing file, got {str(motion)!r}")
         weight = check_non_negative("--smoothness", smoothness)
         if dt is not None:
             check_positive("--dt", dt, unit="s")
         loaded, contacts = load_robot(robot), _contacts(robot, feet, points, friction)
         positions, times = read_positions(loaded, motion, dt)
         recorded = Motion.of(loaded, positions, times, smoothing="auto" if smooth else None)
-        found = multiple_contact_inverse_dynamics_over_time(
+        result = multiple_contact_inverse_dynamics_over_time(
             recorded,
             contacts,
             stands=find_contacts(recorded, contacts),
@@ -61,40 +61,40 @@ def forces_of_motion(
             axes="world",
         )
         console = new_console()
-        console.print(found.explain(), markup=False, highlight=False, soft_wrap=True)
+        console.print(result.explain(), markup=False, highlight=False, soft_wrap=True)
         if plot is not None:
-            found.plot().savefig(plot)
+            result.plot().savefig(plot)
             show_row(console, "picture", str(plot))
         if save is not None:
-            _save(save, found)
+            _save(save, result)
             show_row(console, "saved", str(save))
 
 
 def _contacts(robot: str, feet: str | None, points: bool | None, friction: float | None) -> list[ContactFrame]:
-    """The feet, of which those of a known robot are points unless it has soles."""
+    """Contact frames of the feet; those of a known robot are points unless it has soles."""
     from trajopt.inverse_dynamics import ContactFrame
     from trajopt.residuals.friction_cone import FrictionCone
     from trajopt.robots.legged import LEGGED_ROBOTS
 
-    known = LEGGED_ROBOTS.get(robot)
-    if feet is None and known is None:
-        raise InvalidArgumentError(f"--feet: expected frames of the feet, as {robot!r} is no known legged robot")
-    frames = [name.strip() for name in feet.split(",")] if feet is not None else list(known.feet if known else ())
+    legged = LEGGED_ROBOTS.get(robot)
+    if feet is None and legged is None:
+        raise InvalidArgumentError(f"--feet: expected frames of the feet, as {robot!r} is not a known legged robot")
+    frames = [name.strip() for name in feet.split(",")] if feet is not None else list(legged.feet if legged else ())
     if points is None:
-        points = known is not None and known.sole is None
+        points = legged is not None and legged.sole is None
     cone = None if friction is None else FrictionCone(check_positive("--friction", friction))
     return [ContactFrame(frame, "point" if points else "sole", cone) for frame in frames]
 
 
-def _save(path: Path, found: ContactInverseDynamics) -> None:
-    motion = found.motion
+def _save(path: Path, result: ContactInverseDynamics) -> None:
+    motion = result.motion
     np.savez(
         path,
-        contacts=np.array([contact.frame for contact in found.contacts]),
-        stands=found.stands,
-        wrenches=found.wrenches,
-        torques=found.torques,
-        base_residual=found.base_residual,
+        contacts=np.array([contact.frame for contact in result.contacts]),
+        stands=result.stands,
+        wrenches=result.wrenches,
+        torques=result.torques,
+        base_residual=result.base_residual,
         times=motion.times,
         positions=motion.positions,
         velocities=motion.velocities,

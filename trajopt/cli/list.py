@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def list_problems(
-    name: Annotated[str | None, typer.Argument(help="Problem, to list its robots and options.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Problem whose robots and options to list.")] = None,
 ) -> None:
     """List the ready problems and closed loops, or the options of one."""
     from trajopt import problems
@@ -25,14 +25,14 @@ def list_problems(
     with clean_errors():
         console = new_console(wide=True)
         if name is None:
-            loops = [_as_loop(mpc.describe(known)) for known in mpc.names()]
-            _list_all(console, [*(problems.describe(known) for known in problems.names()), *loops])
+            loops = [_as_loop(mpc.describe(each)) for each in mpc.names()]
+            _list_all(console, [*(problems.describe(each) for each in problems.names()), *loops])
         else:
             _list_one(console, _as_loop(mpc.describe(name)) if name in mpc.names() else problems.describe(name))
 
 
 def _as_loop(about: ProblemInfo) -> ProblemInfo:
-    """A closed loop, whose description says which command runs it."""
+    """Adds to the description of a closed loop the command that runs it."""
     return dataclasses.replace(about, description=f"{about.description} Closed loop: trajopt mpc {about.name}.")
 
 

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def control(
-    name: Annotated[str | None, typer.Argument(help="Controller; without one, all are listed.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Controller; leave it out to list all.")] = None,
     duration: Annotated[float | None, typer.Option(help="Duration \\[s].")] = None,
     assigned: ControllerOptions = None,
     delay: Annotated[float | None, typer.Option(help="Time from a measurement to its control \\[s].")] = None,
     noise: Annotated[float | None, typer.Option(help="Standard deviation of measurements.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 0,
     disturbed: Annotated[bool, typer.Option("--pushes/--no-pushes", help="Push the plant.")] = True,
-    plot: Annotated[Path | None, typer.Option(help="Picture: .png, .pdf or .svg.")] = None,
-    animate: Annotated[Path | None, typer.Option(help="Moving picture to write: .gif, or .mp4 by ffmpeg.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Log to write: .npz.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say what went wrong and what to try.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")] = None,
+    animate: Annotated[Path | None, typer.Option(help="File for an animation: .gif, or .mp4 with ffmpeg.")] = None,
+    save: Annotated[Path | None, typer.Option(help="File for the log: .npz.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain what went wrong and what to try.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the progress bar.")] = False,
 ) -> None:
     """Run a model-predictive controller with its plant. Exit code: 0 done, 2 a step failed, 1 error."""
@@ -40,8 +40,8 @@ def control(
             return
         with console.status(f"building {name} ..."):
             case = mpc.load(name, **assignments("--set", assigned))
-        given = {"duration": duration, "delay": delay, "noise": noise}
-        changed: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        options = {"duration": duration, "delay": delay, "noise": noise}
+        changed: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
         if not disturbed:
             changed["disturbance"] = None
         log = case.simulate(seed=seed, progress=not quiet and console.is_terminal, **changed)
@@ -59,7 +59,7 @@ def control(
 
 
 def _show(console: Console, case: Any, log: ClosedLoop, explain: bool) -> int:
-    """Prints the result in a few lines; returns the width of their keywords."""
+    """Prints the result in a few lines; returns the width of the keyword column."""
     from trajopt.mpc.report import advice
 
     failed = bool(log.counts["failed"] or log.stopped)
@@ -69,7 +69,7 @@ def _show(console: Console, case: Any, log: ClosedLoop, explain: bool) -> int:
         style = ("bold yellow" if failed else "bold green") if key == "steps" else None
         show_row(console, key, words, style, width)
     if explain:
-        text = "\n".join(advice(log)) or f"{'explained':<{width}} nothing to mend"
+        text = "\n".join(advice(log)) or f"{'explained':<{width}} nothing to improve"
         console.print(text, markup=False, highlight=False, soft_wrap=True)
     return width
 

@@ -1,4 +1,4 @@
-"""The command `trajopt serve`: answers other processes with the steps of a ready controller."""
+"""The command `trajopt serve`: serves the steps of a ready controller to other processes."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from trajopt.cli.common import ControllerOptions, assignments, clean_errors, new
 def serve(
     name: Annotated[str, typer.Argument(help="Controller, as in `trajopt mpc`.")],
     address: Annotated[
-        str, typer.Option(help="Address for requests; port * for any that is free.")
+        str, typer.Option(help="Address for requests; port * selects a free port.")
     ] = "tcp://127.0.0.1:5555",
     publish: Annotated[
-        str | None, typer.Option(help="Address at which plans are published; nowhere by default.")
+        str | None, typer.Option(help="Address at which plans are published; by default they are not.")
     ] = None,
     remote: Annotated[bool, typer.Option("--remote", help="Let addresses be such that others can reach them.")] = False,
     assigned: ControllerOptions = None,
 ) -> None:
-    """Answer requests about states with controls and gains, until Ctrl-C. Exit code: 0 ended, 1 error."""
+    """Answer requests with controls and gains for measured states, until Ctrl-C. Exit code: 0 ended, 1 error."""
     from trajopt.mpc.server import MPCServer
     from trajopt.mpc.server.addresses import check_address
     from trajopt.problems import mpc
 
     with clean_errors():
         console = new_console()
-        for option, given in (("--address", address), ("--publish", publish)):
-            if given is not None:
-                check_address(option, given, allow_remote=remote, cure="pass --remote")
+        for option, value in (("--address", address), ("--publish", publish)):
+            if value is not None:
+                check_address(option, value, allow_remote=remote, cure="pass --remote")
         with console.status(f"building {name} ..."):
             case = mpc.load(name, **assignments("--set", assigned))
             case.controller.reset(case.x0)

@@ -1,4 +1,4 @@
-"""The command `trajopt show`: a motion in the browser, or as a page that plays by itself."""
+"""The command `trajopt show`: shows a motion in the browser, or writes a page that plays it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def show_motion(
     robot: ProblemRobot = None,
     assigned: ProblemOptions = None,
     html: Annotated[
-        Path | None, typer.Option(help="Page to write, .html, that plays without a server; none is started.")
+        Path | None, typer.Option(help="Page to write, .html, which plays the motion without a server.")
     ] = None,
-    port: Annotated[int, typer.Option(help="Port of the page on this machine; 0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option(help="Port of the page on this machine; 0 selects a free port.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
 ) -> None:
     """Solve a ready problem and show its motion in the browser, until Ctrl-C."""
@@ -62,17 +62,17 @@ def show_until_closed(
     *,
     status: bool = False,
 ) -> None:
-    """Serves a page and says its address, then shows there what `solve` returns, until Ctrl-C.
+    """Serves a page and prints its address, then shows there what `solve` returns, until Ctrl-C.
 
-    A browser takes as long to load the page as most problems to be solved: it does both at once.
+    Loading the page takes as long as solving most problems, so the browser loads it during the solve.
 
     Args:
-        console: Where to say it.
-        solve: Returns the solution.
+        console: Console for messages.
+        solve: Function that returns the solution.
         label: Name of the motion.
-        port: Port of the page; 0 takes a free one.
+        port: Port of the page; 0 selects a free port.
         browser: Whether to open the page.
-        status: Whether to say the solution's status.
+        status: Whether to print the solution's status.
     """
     from trajopt.display.page import Page
 
@@ -94,13 +94,13 @@ def _say_status(console: Console, solution: Solution) -> None:
 
 
 def _prepared(console: Console, name: str, robot: str | None, assigned: list[str] | None) -> Callable[[], Solution]:
-    """Function that solves a ready problem, or returns the solution of a file; what it needs is read now."""
+    """Returns a function that solves a ready problem, or returns the solution of a file; reads files at once."""
     from trajopt import problems
     from trajopt.solution import Solution
 
     if name.endswith(".npz"):
         if robot is not None or assigned:
-            raise InvalidArgumentError("--robot, --set: expected none with a file, whose solution has its own")
+            raise InvalidArgumentError("--robot, --set: expected none for a file, which has its own robot and options")
         loaded = Solution.load(name)
         return lambda: loaded
     if name in problems.mpc.names():

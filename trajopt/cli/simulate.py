@@ -1,4 +1,4 @@
-"""The command `trajopt simulate`: a robot that falls on a floor."""
+"""The command `trajopt simulate`: drops a robot on a floor."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def simulate_fall(
     base: Annotated[
         str | None,
         typer.Option(
-            help="Base: free_flyer, euler, planar or fixed; by default a .urdf floats, or is fixed where its root "
-            "link has no mass."
+            help="Base: free_flyer, euler, planar or fixed; by default a .urdf floats, or is fixed if its root link "
+            "has no mass."
         ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture: .png, .pdf or .svg.")] = None,
-    animate: Annotated[Path | None, typer.Option(help="Moving picture to write: .gif, or .mp4 by ffmpeg.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")] = None,
+    animate: Annotated[Path | None, typer.Option(help="File for an animation: .gif, or .mp4 with ffmpeg.")] = None,
 ) -> None:
-    """Let a robot fall on a floor while its joints hold a posture."""
+    """Drop a robot on a floor while its joints hold a posture."""
     from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
     from trajopt.simulator.diffne import DiffNERobotModel
     from trajopt.simulator.diffne.drop import Drop, stepping_mode

@@ -1,4 +1,4 @@
-"""The command `trajopt solve`: a ready problem, with pictures and files of its solution."""
+"""The command `trajopt solve`: solves a ready problem, with plots and files of its solution."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def solve_problem(
     ] = False,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Picture: .png, .pdf or .svg; walkers get more pages."),
+        typer.Option(help="File for a plot: .png, .pdf or .svg; gaits get more pages."),
     ] = None,
-    animate: Annotated[Path | None, typer.Option(help="Moving picture to write: .gif, or .mp4 by ffmpeg.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Solution to write: .npz.")] = None,
+    animate: Annotated[Path | None, typer.Option(help="File for an animation: .gif, or .mp4 with ffmpeg.")] = None,
+    save: Annotated[Path | None, typer.Option(help="File for the solution: .npz.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the cost and suggest what to try.")] = False,
     show: Annotated[bool, typer.Option("--show", help="Show the motion in the browser, until Ctrl-C.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the table of iterations.")] = False,
@@ -90,7 +90,7 @@ def solve_problem(
 
 
 def _load(console: Console, name: str, robot: str | None, values: dict[str, Any]) -> ProblemCase:
-    """A ready problem with options."""
+    """Loads a ready problem with options."""
     from trajopt import problems
 
     if name in problems.mpc.names():
@@ -98,17 +98,17 @@ def _load(console: Console, name: str, robot: str | None, values: dict[str, Any]
     if name not in problems.names():
         raise unknown_name("problem", name, problems.names())
     if "robot" in values:
-        raise InvalidArgumentError(f"--set: a robot has an option of its own: --robot {values['robot']}")
+        raise InvalidArgumentError(f"--set: expected no robot, which has its own option; use --robot {values['robot']}")
     if "limits" in values and "limits" not in problems.describe(name).options:
         limited = f"{name}-limits"
-        cure = f"{limited} is the problem with limits" if limited in problems.names() else "leave it out"
+        cure = f"use {limited}, the problem with limits" if limited in problems.names() else "leave it out"
         raise InvalidArgumentError(f"--limits: expected a gait, got {name}, which has no such option; {cure}")
     with console.status(f"building {name} ..."):
         return problems.load(name, robot, **values)
 
 
 def _check_animated(case: ProblemCase) -> None:
-    """Refuses a problem without a body to draw, before it is solved."""
+    """Raises before the solve if the problem has no body to draw."""
     import numpy as np
 
     from trajopt.plotting.film import check_body
@@ -123,7 +123,7 @@ def _check_animated(case: ProblemCase) -> None:
 
 
 def _solver_and_options(case: ProblemCase, name: str | None, values: dict[str, Any]) -> tuple[Any, Any]:
-    """Solver class and options of a case with other values; a solver given by `name` inherits what the case changes."""
+    """Solver class and options with other values; a solver set by `name` takes over the case's changed options."""
     from trajopt import solvers
 
     if name is not None and name not in SOLVERS:
@@ -133,8 +133,8 @@ def _solver_and_options(case: ProblemCase, name: str | None, values: dict[str, A
     own = [field.name for field in dataclasses.fields(solver_class.options_type)]
     if type(options) is not solver_class.options_type:
         usual = type(options)()
-        given = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
-        changed = {key: value for key, value in given.items() if key in own and value != getattr(usual, key)}
+        current = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
+        changed = {key: value for key, value in current.items() if key in own and value != getattr(usual, key)}
         options = solver_class.options_type(**changed)
     for key in values:
         if key not in own:

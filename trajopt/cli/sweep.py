@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from trajopt.sweeps import Sweep
 
 KINDS = ("summary", "map", "costs", "parallel")
-WAIT = 20.0  # time that a Dask scheduler has to answer [s]
+WAIT = 20.0  # time limit for the answer of a Dask scheduler [s]
 
 
 def sweep(
@@ -39,15 +39,15 @@ def sweep(
         typer.Option(
             "--vary",
             metavar="NAME=LOW:HIGH[:COUNT]",
-            help="Range of a parameter, of x0, us or seed, or of one component, such as goal\\[2]=0.3:0.6: drawn at "
-            "random, or with COUNT a grid. Again for more.",
+            help="Range of a parameter, x0, us, seed, or a component such as goal\\[2]=0.3:0.6: random, or with COUNT "
+            "a grid. Repeat it for more ranges.",
         ),
     ] = None,
     n: Annotated[int | None, typer.Option("--n", help="Number of random rows; 100 by default.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of random rows.")] = 0,
-    store: Annotated[Path, typer.Option(help="Folder of the results; the same call goes on there.")] = Path("runs"),
-    chunk: Annotated[int, typer.Option(help="Rows that a worker gets at a time.")] = 64,
-    workers: Annotated[int | None, typer.Option(help="Processes of this machine; one a core by default.")] = None,
+    store: Annotated[Path, typer.Option(help="Folder of the results; the same call continues there.")] = Path("runs"),
+    chunk: Annotated[int, typer.Option(help="Rows in a task of a worker.")] = 64,
+    workers: Annotated[int | None, typer.Option(help="Processes of this machine; by default one per core.")] = None,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://head:8786.")] = None,
     robot: ProblemRobot = None,
     solver: Annotated[str | None, typer.Option(help="Solver, as in `trajopt solve`.")] = None,
@@ -56,12 +56,12 @@ def sweep(
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Option of the solver.")
     ] = None,
     trajectories: Annotated[
-        bool, typer.Option("--trajectories/--no-trajectories", help="Keep states and controls.")
+        bool, typer.Option("--trajectories/--no-trajectories", help="Store states and controls.")
     ] = True,
-    plot: Annotated[Path | None, typer.Option(help="Picture: .png, .pdf or .svg.")] = None,
-    kind: Annotated[str, typer.Option(help="What it shows: summary, map, costs or parallel.")] = "summary",
-    csv: Annotated[Path | None, typer.Option(help="Table to write: .csv.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Explain one failure of each kind.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")] = None,
+    kind: Annotated[str, typer.Option(help="Content of the plot: summary, map, costs or parallel.")] = "summary",
+    csv: Annotated[Path | None, typer.Option(help="File for a table: .csv.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain one failure for each reason.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the progress bar.")] = False,
 ) -> None:
     """Solve a ready problem for many values. Exit code: 0 done, 2 no row converged or some raised, 1 error."""
@@ -92,13 +92,13 @@ def sweep(
 def _recipe(
     name: str, robot: str | None, options: dict[str, Any], solver: str | None, solver_options: dict[str, Any]
 ) -> Any:
-    """The recipe of a ready problem."""
+    """Builds the recipe of a ready problem."""
     from trajopt import problems
     from trajopt.errors import unknown_name
     from trajopt.sweeps import Recipe
 
     if name in problems.mpc.names():
-        raise InvalidArgumentError(f"{name} is a closed loop, which a sweep cannot run: trajopt mpc {name}")
+        raise InvalidArgumentError(f"{name} is a closed loop, which sweeps do not support: run trajopt mpc {name}")
     if solver is not None and solver not in SOLVERS:
         raise unknown_name("--solver: solver", solver, SOLVERS)
     chosen = None if solver is None else SOLVERS[solver]
@@ -107,19 +107,19 @@ def _recipe(
 
 @contextlib.contextmanager
 def _dask(address: str | None, workers: int | None) -> Iterator[Executor | None]:
-    """Executor of a Dask cluster; None without an address."""
+    """Context manager of the executor of a Dask cluster; None without an address."""
     if address is None:
         yield None
         return
     if workers is not None:
-        raise InvalidArgumentError(f"--workers: expected none beside --dask, whose workers run already, got {workers}")
+        raise InvalidArgumentError(f"--workers: expected none with --dask, which has its own workers, got {workers}")
     distributed = Extra("--dask", "distributed").load("distributed")
     try:
         client = distributed.Client(address, timeout=WAIT)
     except (OSError, ValueError, TypeError) as error:
         raise InvalidArgumentError(
-            f"--dask: expected the address of a scheduler that answers, got {address!r} ({error}); such as "
-            "tcp://127.0.0.1:8786, which dask scheduler prints"
+            f"--dask: expected the address of a scheduler that answers, got {address!r} ({error}); use the one that "
+            "dask scheduler prints, such as tcp://127.0.0.1:8786"
         ) from error
     with client:
         yield client.get_executor()
@@ -135,8 +135,8 @@ def _show(console: Console, outcomes: Sweep, explain: bool) -> None:
     if outcomes.converged.any():
         best = outcomes.best()
         row = int((outcomes.index == best.index).argmax())
-        given = [f"{key} = {column[row]:.6g}" for key, column in list(outcomes.varied.items())[:6]]
-        show_row(console, "best", ", ".join([f"row {best.index}: cost {best.cost:.8g}", *given]))
+        values = [f"{key} = {column[row]:.6g}" for key, column in list(outcomes.varied.items())[:6]]
+        show_row(console, "best", ", ".join([f"row {best.index}: cost {best.cost:.8g}", *values]))
     if not explain:
         return
     for failure in outcomes.failures().values():

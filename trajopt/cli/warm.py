@@ -1,4 +1,4 @@
-"""The command `trajopt warm`: compiles ahead what problems of a robot need."""
+"""The command `trajopt warm`: compiles the code of a robot's problems ahead."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trajopt.errors import InvalidArgumentError
 def warm_up(
     robot: Annotated[str, typer.Argument(help="Robot with gaits, such as go2, or an arm: a name or a file.")],
 ) -> None:
-    """Compile ahead what a robot's gaits need, or a reach of an arm: later starts take it from the cache."""
+    """Compile the code of a robot's gaits, or of a reach of an arm, ahead; later starts load it from the cache."""
     from trajopt import cache, kernels
     from trajopt.problems import warm
 

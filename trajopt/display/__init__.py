@@ -1,4 +1,4 @@
-"""Motions in the browser: robots with their meshes, beside what the solution knows.
+"""Display of motions in the browser: robots with their meshes, and numbers of the solution beside them.
 
     view = solution.show()                        # a page on this machine; view.wait() keeps a script running
     solution.show("motion.html")                  # one file that plays without a server and a network

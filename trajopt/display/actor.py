@@ -1,4 +1,4 @@
-"""One solution in a scene: its body, and the layers that it has."""
+"""Display of one solution in a scene: its body and its layers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Actor:
         scene: viser's scene.
         solution: The solution.
         name: Path in the scene, such as "/trot".
-        number: Which of several solutions it is; only the first one has layers.
+        number: Index among several solutions; only the first has layers.
         layers: Kinds of layers that it may have.
 
     Attributes:
-        body: Meshes of the robot, or the body of a system without one.
-        layers: Layers by their labels; those that are hidden at first are built when they are shown.
+        body: Meshes of the robot, or the body of a system without a robot.
+        layers: Layers by label; layers that are hidden at first are built when they are shown.
         timeline: Times of the knots.
 
     Raises:
@@ -46,8 +46,8 @@ class Actor:
         bodies = [kind for kind in LAYERS if kind.body and kind.applies(solution)]
         if solution.robot is None and not bodies:
             raise InvalidArgumentError(
-                "solution: expected one with its problem or from a file with its description, got nothing to show; "
-                "Solution.load(path, problem) gives it back"
+                "solution: expected one with its problem or a file with a description, got nothing to show; use "
+                "Solution.load(path, problem)"
             )
         self.body: Layer
         if solution.robot is not None:
@@ -61,24 +61,24 @@ class Actor:
                 self.layers[kind.label] = layer
 
     def at(self, time: float) -> None:
-        """Moves everything that is shown to a time [s]; after the end it stays there."""
+        """Moves all visible parts to a time [s]; after the end of the motion they stay at its end."""
         time = min(time, self.timeline.duration)
         for layer in (self.body, *self.layers.values()):
             if layer.visible:
                 layer.at(time)
 
     def follow(self, xs: Reals) -> None:
-        """Takes another trajectory (T + 1, nx): the body, and those layers that are of states alone."""
+        """Switches to another trajectory (T + 1, nx): moves the body, and layers that depend on states only."""
         for layer in (self.body, *self.layers.values()):
             layer.follow(xs)
 
     def points(self) -> Reals:
-        """Points (n, 3) that the camera should see [m]."""
+        """Returns points (n, 3) that the camera should show [m]."""
         return np.concatenate([layer.points() for layer in (self.body, *self.layers.values())])
 
     @property
     def visible(self) -> bool:
-        """Whether it is shown."""
+        """Whether the solution is visible."""
         return bool(self._root.visible)
 
     @visible.setter
@@ -87,15 +87,15 @@ class Actor:
 
 
 def _built(kind: LayerKind, scene: Any, solution: Solution, name: str) -> Layer | LazyLayer | None:
-    """A layer; None where the solution has none, or where its numbers cannot be computed, which is told.
+    """Builds a layer, or a placeholder if it is hidden at first; None if the solution has no such layer.
 
-    One that is hidden at first is built when it is shown.
+    A layer whose numbers cannot be computed is None too, with a warning.
     """
     try:
         if not kind.applies(solution):
             return None
         build = kind.build if kind.on else partial(LazyLayer, kind)
         return build(scene, solution, f"{name}/{kind.label}")
-    except TrajoptError as error:  # such as a black box that fails on the trajectory of a solve that failed
+    except TrajoptError as error:  # for example a black box that fails on the trajectory of a failed solve
         _LOG.warning("%s: not shown: %s", kind.label, error)
         return None

@@ -1,4 +1,4 @@
-"""The browser of the machine's screen."""
+"""Access to the browser of this machine."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import webbrowser
 
 
 def open_page(url: str) -> bool:
-    """Opens a page; returns whether it could: there is a screen, and a browser with windows."""
+    """Opens a page in the browser; returns whether there is a screen and a graphical browser."""
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        return False  # a browser in the terminal could not show it
+        return False  # a text browser could not show it
     return webbrowser.open(url)
 
 

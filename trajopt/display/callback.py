@@ -1,4 +1,4 @@
-"""A live view of a solve, or of a controller: each trajectory as it comes."""
+"""Live view of a solve or a controller, which shows each new trajectory."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from trajopt.types import Reals
 
 _LOG = logging.getLogger(__name__)
 _LIVE = tuple(kind for kind in LAYERS if kind.body or kind.label in ("paths", "goals", "obstacles"))
-_TALL = 180  # height of the chart of costs [pixel]
+_TALL = 180  # height of the cost chart [pixel]
 
 
 class CallbackDisplay(Callback):
-    """Page in the browser that shows each iterate of a solve, or each plan of a controller, as it comes.
+    """Page in the browser that shows each iterate of a solve, or each plan of a controller, as it is computed.
 
         view = CallbackDisplay(problem)
         SolverFDDP(problem, callbacks=[view]).solve()                     # iterates, then the solution
         simulate(controller, None, x0, 2.0, on_step=view.show_plan)       # plans of a controller of this problem
 
-    The solve hands over copies of its trajectories; a thread of the view draws them, at most `rate` a second, so that a
-    fast solve shows some of its iterates and always the last one. While no page is open nothing is copied or drawn.
+    The solve passes copies of its trajectories to a thread, which draws at most `rate` per second. A fast solve shows
+    only some iterates, but always the last. While no page is open, nothing is copied or drawn.
 
     Args:
-        problem: The problem; by default that of the first solve, whose page is made as it starts.
-        rate: Most trajectories that are drawn in a second, > 0 [1/s].
-        pause: Time for which the solve waits after each iteration while a page is open, >= 0 [s].
+        problem: The problem; None for that of the first solve, whose page is created when it starts.
+        rate: Largest number of trajectories drawn per second, > 0 [1/s].
+        pause: Time that the solve waits after each iteration while a page is open, >= 0 [s].
         host: Address at which the server listens.
-        port: Its port; 0 takes a free one.
+        port: Port of the server; 0 selects a free port.
         browser: Whether to open the page.
 
     Attributes:
         view: The view; None until there is a problem.
 
     Raises:
-        InvalidArgumentError: An argument does not fit, or there is nothing to show.
+        InvalidArgumentError: An argument has a wrong type or value, or there is nothing to show.
         MissingDependencyError: The extra `display` is not installed.
     """
 
@@ -72,21 +72,21 @@ class CallbackDisplay(Callback):
         self.view: View | None = None
         self._problem: ShootingProblem | None = None
         self._lock, self._news = threading.Lock(), threading.Event()
-        self._latest: tuple[Reals, str, bool] | None = None  # states, words, whether it is a plan
+        self._latest: tuple[Reals, str, bool] | None = None  # states, text, whether it is a plan
         self._costs: list[float] = []
         self._drawn: Reals = np.zeros((0, 0))
         if problem is not None:
             self._make(problem)
 
     def start(self, problem: ShootingProblem, solver_name: str) -> None:
-        """Makes the page of the first problem; later problems need its sizes."""
+        """Creates the page for the first problem; later problems must have the same sizes."""
         if self.view is None:
             self._make(problem)
         self._check(problem)
         self._costs.clear()
 
     def __call__(self, record: IterationRecord) -> None:
-        """Hands the trajectory of an iteration over, if a page is open."""
+        """Passes the trajectory of an iteration to the page, if it is open."""
         self._costs.append(record.cost)
         if self.watched:
             words = f"iteration {record.iteration}, cost {record.cost:.6g}"
@@ -97,22 +97,24 @@ class CallbackDisplay(Callback):
                 time.sleep(self._pause)
 
     def finish(self, solution: Solution) -> None:
-        """Hands the solution over."""
+        """Passes the solution to the page."""
         words = f"{solution.status}: cost {solution.cost:.6g} after {solution.iterations} iterations"
         self._hand_over(solution.xs.copy(), words, plan=False)
 
     def show_plan(self, step: Any) -> None:
-        """Shows the plan of a step of a controller, whose window has the problem's knots: an `MPCStep`.
+        """Shows the plan of a controller's step, an `MPCStep` with the knots of the problem.
 
-        The body stands where it was measured; its paths are those of the plan.
+        The body is at the measured state, and its paths are those of the plan.
         """
         if not all(hasattr(step, name) for name in ("xs", "t", "cost", "status")):
-            raise InvalidArgumentError(f"step: expected an MPCStep, as controllers return it, got {shown(step)}")
+            raise InvalidArgumentError(f"step: expected an MPCStep, such as from controller.step(x), got {shown(step)}")
         if self.view is None:
-            raise InvalidArgumentError("problem: expected one, got none; write CallbackDisplay(controller.problem)")
+            raise InvalidArgumentError(
+                "problem: expected one before the first plan, got none; use CallbackDisplay(controller.problem)"
+            )
         if step.xs.shape != self._shape:
             raise InvalidArgumentError(
-                f"step: expected a plan of shape {self._shape}, as the problem has it, got {step.xs.shape}; write "
+                f"step: expected a plan of shape {self._shape} like the problem's, got {step.xs.shape}; use "
                 "CallbackDisplay(controller.problem)"
             )
         if self.watched:
@@ -131,10 +133,8 @@ class CallbackDisplay(Callback):
             self._news.set()
 
     def _make(self, problem: ShootingProblem) -> None:
-        """Makes the page."""
-        first: Any = ShownIterate.at_rest(
-            check_instance("problem", problem, ShootingProblem, "a case has one: case.problem")
-        )
+        """Creates the page."""
+        first: Any = ShownIterate.at_rest(check_instance("problem", problem, ShootingProblem, "such as case.problem"))
         self._problem = problem
         view = View(first, labels=["live"], host=self._host, port=self._port, layers=_LIVE, panels=())
         gui = view.server.gui
@@ -148,11 +148,11 @@ class CallbackDisplay(Callback):
             view.open()
 
     def _check(self, problem: ShootingProblem) -> None:
-        """Raises InvalidArgumentError unless trajectories of a problem fit the page."""
+        """Raises InvalidArgumentError unless trajectories of a problem have the sizes of the page."""
         shape = (problem.T + 1, problem.state.nx)
         if shape != self._shape:
             raise InvalidArgumentError(
-                f"problem: expected states of shape {self._shape}, as the first one had them, got {shape}; make "
+                f"problem: expected states of shape {self._shape} like the first problem's, got {shape}; create "
                 "another CallbackDisplay for it"
             )
 
@@ -162,18 +162,18 @@ class CallbackDisplay(Callback):
         self._news.set()
 
     def _draw_forever(self, view: View) -> None:
-        """Draws the latest trajectory whenever there is another one, until the view is closed."""
+        """Draws the latest trajectory whenever there is a new one, until the view is closed."""
         while not view.closed:
             if self._news.wait(0.5):
                 self._news.clear()
                 try:
                     self.draw()
-                except TrajoptError as error:  # such as a path through a state that a model refuses
+                except TrajoptError as error:  # for example a path through a state that a model rejects
                     _LOG.warning("live view: not drawn: %s", error)
                 time.sleep(self._period)
 
     def draw(self) -> None:
-        """Draws the latest trajectory now, if there is one that is not drawn yet."""
+        """Draws the latest trajectory now, unless it has been drawn."""
         with self._lock:
             latest, self._latest = self._latest, None
         if latest is None or self.view is None or self.view.closed:
@@ -189,10 +189,10 @@ class CallbackDisplay(Callback):
 
 
 def _costs_look(costs: list[float]) -> dict[str, Any]:
-    """Arguments of viser's chart of the costs of all iterations."""
-    known = np.array(costs[:]) if costs else np.zeros(1)
+    """Arguments of viser's chart for the costs of all iterations."""
+    values = np.array(costs[:]) if costs else np.zeros(1)
     return {
-        "data": (np.arange(1.0, len(known) + 1.0), known),
+        "data": (np.arange(1.0, len(values) + 1.0), values),
         "series": ({"label": "iteration"}, {"label": "cost", "stroke": BLUE, "width": 1.5}),
         "scales": {"x": {"time": False}},
         "axes": ({"label": "iteration"}, {"label": "cost"}),

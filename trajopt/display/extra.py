@@ -1,4 +1,4 @@
-"""Packages of the extra `display`: viser serves the page, trimesh reads meshes."""
+"""Packages of the extra `display`: viser serves the page, and trimesh reads meshes."""
 
 from trajopt.objects.extras import Extra
 

@@ -1,4 +1,4 @@
-"""A trajectory that is not solved yet, with what a view asks of a solution."""
+"""A trajectory that is not solved yet, in the form that views need."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from trajopt.types import Reals
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ShownIterate(DescribedMotion):
-    """A trajectory of a problem, as a body and its paths need it: nothing is evaluated, so that a solve may go on.
+    """A trajectory of a problem for bodies and paths; nothing is evaluated, so a solve can continue meanwhile.
 
     Attributes:
         problem: The problem.
         xs: States (T + 1, nx).
         times: Time of each knot (T + 1,) [s]; None if the problem has no times.
         parameters: Values of the problem's parameters by name.
-        status: None: it is no outcome.
+        status: None, since the trajectory is not a result.
     """
 
     problem: ShootingProblem
@@ -32,6 +32,6 @@ class ShownIterate(DescribedMotion):
 
     @classmethod
     def at_rest(cls, problem: ShootingProblem) -> ShownIterate:
-        """The first state at all knots."""
+        """Returns a trajectory with the first state at all knots."""
         xs = np.tile(problem.x0, (problem.T + 1, 1))
         return cls(problem=problem, xs=xs, times=problem.times, parameters=problem.parameter_values())

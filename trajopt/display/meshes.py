@@ -1,4 +1,4 @@
-"""Triangles of meshes and solids, with colours: read by trimesh, with sharp edges, and not more than are needed."""
+"""Triangle meshes with colours, read by trimesh, with sharp edges and a limited number of faces."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Faces = npt.NDArray[np.int64]
 Color = tuple[int, int, int]
 
 GREY: Color = (150, 156, 166)
-SHARP = 0.6  # angle between two faces from which their edge is sharp [rad]
-_ROUND = 24  # points on a circle
+SHARP = 0.6  # angle between two faces above which their edge is sharp [rad]
+_ROUND = 24  # number of points on a circle
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Mesh:
-    """Triangles of one colour.
+    """Triangle mesh of one colour.
 
     Attributes:
         vertices: Points (n, 3) [m].
         faces: Indices of three points each (m, 3).
-        color: Red, green, blue, from 0 to 255; None for that of the picture.
+        color: Red, green, blue, from 0 to 255; None for the default colour.
         opacity: From 0 to 1 [-].
     """
 
@@ -38,7 +38,7 @@ class Mesh:
     opacity: float = 1.0
 
     def moved(self, placement: Reals, scale: npt.ArrayLike = 1.0) -> Mesh:
-        """The mesh scaled, then moved by a placement (4, 4)."""
+        """Returns the mesh after scaling, then moving it by a placement (4, 4)."""
         factors = np.broadcast_to(np.asarray(scale, dtype=float), (3,))
         vertices = (self.vertices * factors) @ placement[:3, :3].T + placement[:3, 3]
         faces = self.faces[:, ::-1] if np.prod(factors) < 0 else self.faces
@@ -46,26 +46,26 @@ class Mesh:
 
 
 def solid(kind: str, size: npt.ArrayLike, color: Color | None = None, opacity: float = 1.0) -> Mesh:
-    """Mesh of a box (sides), sphere (radius), capsule or cylinder (radius, length along z) about the origin [m]."""
+    """Returns a box (sides), sphere (radius), capsule or cylinder (radius, length along z) about the origin [m]."""
     creation = DISPLAY.load("trimesh").creation
     sides = [float(s) for s in np.atleast_1d(np.asarray(size, dtype=float))]
     if kind == "box":
-        found = creation.box(extents=sides)
+        shape = creation.box(extents=sides)
     elif kind == "sphere":
-        found = creation.icosphere(subdivisions=2, radius=sides[0])
+        shape = creation.icosphere(subdivisions=2, radius=sides[0])
     elif kind == "capsule":
-        found = creation.capsule(height=sides[1], radius=sides[0], count=[_ROUND, _ROUND])
-        found.apply_translation([0.0, 0.0, -float(found.bounds.mean(axis=0)[2])])
+        shape = creation.capsule(height=sides[1], radius=sides[0], count=[_ROUND, _ROUND])
+        shape.apply_translation([0.0, 0.0, -float(shape.bounds.mean(axis=0)[2])])
     else:
-        found = creation.cylinder(radius=sides[0], height=sides[1], sections=_ROUND)
-    return _creased(found.vertices, found.faces, color, opacity)
+        shape = creation.cylinder(radius=sides[0], height=sides[1], sections=_ROUND)
+    return _creased(shape.vertices, shape.faces, color, opacity)
 
 
 def load_mesh(path: Path) -> tuple[Mesh, ...]:
-    """Meshes of a file, one for each of its colours.
+    """Reads the meshes of a file, one for each of its colours.
 
     Raises:
-        ValueError: It cannot be read.
+        ValueError: The file cannot be read.
     """
     return _loaded(str(path), path.stat().st_mtime_ns)
 
@@ -75,16 +75,16 @@ def _loaded(path: str, _changed: int) -> tuple[Mesh, ...]:
     trimesh = DISPLAY.load("trimesh")
     try:
         parts = trimesh.load_scene(path).dump()
-    except Exception as error:  # readers of trimesh raise what they like
+    except Exception as error:  # readers of trimesh raise errors of any type
         raise ValueError(f"{type(error).__name__}: {error}") from error
-    found = [part for part in parts if isinstance(part, trimesh.Trimesh) and len(part.faces)]
-    if not found:
-        raise ValueError("no triangles in it")
-    return tuple(_creased(np.array(part.vertices), np.array(part.faces), *_look(part)) for part in found)
+    solids = [part for part in parts if isinstance(part, trimesh.Trimesh) and len(part.faces)]
+    if not solids:
+        raise ValueError("expected triangles, got none")
+    return tuple(_creased(np.array(part.vertices), np.array(part.faces), *_look(part)) for part in solids)
 
 
 def _look(part: Any) -> tuple[Color | None, float]:
-    """Colour and opacity of a part, of which a texture has the mean one."""
+    """Colour and opacity of a part; a texture is replaced by its mean colour."""
     visual, color = part.visual, None
     if visual.kind == "texture":
         image = getattr(visual.material, "image", None) or getattr(visual.material, "baseColorTexture", None)
@@ -100,7 +100,7 @@ def _look(part: Any) -> tuple[Color | None, float]:
 
 
 def _creased(vertices: Reals, faces: Faces, color: Color | None, opacity: float) -> Mesh:
-    """A mesh whose smooth parts share no points, so that shading is smooth inside them and edges are sharp."""
+    """Splits points along sharp edges, so that shading is smooth only within smooth parts."""
     trimesh = DISPLAY.load("trimesh")
     whole = trimesh.Trimesh(vertices=vertices, faces=faces, process=False)
     whole.merge_vertices(merge_tex=True, merge_norm=True)
@@ -113,12 +113,12 @@ def _creased(vertices: Reals, faces: Faces, color: Color | None, opacity: float)
 
 
 def merged(meshes: list[Mesh]) -> list[Mesh]:
-    """One mesh for each colour and opacity."""
-    found: dict[tuple[Color | None, float], list[Mesh]] = {}
+    """Merges meshes of the same colour and opacity."""
+    groups: dict[tuple[Color | None, float], list[Mesh]] = {}
     for mesh in meshes:
-        found.setdefault((mesh.color, round(mesh.opacity, 2)), []).append(mesh)
+        groups.setdefault((mesh.color, round(mesh.opacity, 2)), []).append(mesh)
     joined = []
-    for (color, opacity), group in found.items():
+    for (color, opacity), group in groups.items():
         starts = np.cumsum([0, *(len(mesh.vertices) for mesh in group)])
         faces = np.concatenate([mesh.faces + start for mesh, start in zip(group, starts)])
         vertices = np.concatenate([mesh.vertices for mesh in group])
@@ -127,7 +127,7 @@ def merged(meshes: list[Mesh]) -> list[Mesh]:
 
 
 def coarsened(mesh: Mesh, most: int) -> Mesh:
-    """The mesh with about `most` faces at most: points of one cell of a grid become one, faces that collapse go."""
+    """Reduces a mesh to about `most` faces: points in the same grid cell are merged, collapsed faces removed."""
     while len(mesh.faces) > most:
         a, b, c = (mesh.vertices[mesh.faces[:, i]] for i in range(3))
         area = float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum()) / 2

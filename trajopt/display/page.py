@@ -1,4 +1,4 @@
-"""A page in the browser without a scene yet: its server, its address and its light."""
+"""An empty page in the browser: server, address and light."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from trajopt.objects.closing import Closing
 
 
 class Page(Closing):
-    """A page that is served until `close`, or the end of the program, and waits for a `View` to fill it.
+    """A page that is served until `close` or the end of the program, and is filled by a `View`.
 
         with Page(words="solving ...") as page:
             page.open()
             View(solver.solve(), page=page).wait()
 
-    A browser takes a second or more to load viser's client: in this way it does while the problem is solved.
+    A browser takes a second or more to load viser's client. With a page it does so while the problem is solved.
 
     Args:
-        host: Address at which it listens; others than loopback let other machines see the page.
-        port: Port; 0 takes a free one.
-        words: What stands on the page until it is filled.
+        host: Address to listen at; other than with loopback addresses, other machines can see the page.
+        port: Port; 0 selects a free port.
+        words: Text on the page until it is filled.
 
     Attributes:
         server: viser's server.
-        host: Address at which it listens.
-        port: Port at which it listens.
-        filled: Whether a view fills it.
+        host: Address of the server.
+        port: Port of the server.
+        filled: Whether a view fills the page.
 
     Raises:
-        InvalidArgumentError: The address is not of this machine, or the port is taken.
+        InvalidArgumentError: The address is not on this machine, or the port is in use.
         MissingDependencyError: The extra `display` is not installed.
     """
 
@@ -59,7 +59,7 @@ class Page(Closing):
         self._words = gui.add_html(f'<div style="padding:0 1em">{escape(words)}</div>') if words else None
 
     def start(self) -> None:
-        """Takes the words away, as a view fills the page now."""
+        """Removes the text, as a view fills the page now."""
         self.filled = True
         if self._words is not None:
             self._words.remove()
@@ -67,16 +67,16 @@ class Page(Closing):
 
     @property
     def url(self) -> str:
-        """Address of the page."""
+        """URL of the page."""
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}.get(self.host, self.host)
         return f"http://{host}:{self.port}"
 
     def open(self) -> bool:
-        """Opens the page in the browser of this machine's screen; returns whether there is one."""
+        """Opens the page in the browser of this machine; returns whether there is a graphical browser."""
         return open_page(self.url)
 
     def wait(self) -> None:
-        """Returns when the page is closed, or after Ctrl-C, which closes it."""
+        """Waits until the page is closed; Ctrl-C closes it."""
         try:
             while not self._closed.wait(0.5):
                 pass
@@ -84,7 +84,7 @@ class Page(Closing):
             self.close()
 
     def close(self) -> None:
-        """Ends the server; a browser keeps what it shows. A closed page stays closed."""
+        """Ends the server; browsers keep what they show. A page cannot be reopened."""
         if self._closed.is_set():
             return
         self._closed.set()
@@ -102,7 +102,7 @@ class Page(Closing):
 
 
 def check_address(host: Any, port: Any) -> str:
-    """Returns `host`; raises InvalidArgumentError unless one can listen at a port of it."""
+    """Checks that a server can listen at a host and port, and returns the host; raises InvalidArgumentError if not."""
     check_text("host", host)
     check_count("port", port, most=65535)
     try:
@@ -113,14 +113,14 @@ def check_address(host: Any, port: Any) -> str:
     except (OSError, UnicodeError) as error:
         raise InvalidArgumentError(
             f"host, port: expected an address of this machine with a free port, got {host}:{port} "
-            f"({getattr(error, 'strerror', error)}); port 0 takes a free one"
+            f"({getattr(error, 'strerror', error)}); port 0 selects a free port"
         ) from error
     return str(host)
 
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Keeps viser from printing when a server starts and stops."""
+    """Context manager that keeps viser from printing when a server starts and stops."""
     import rich
 
     console = rich.get_console()

@@ -1,4 +1,4 @@
-"""Play, pause, speed and time of a view."""
+"""Playback of a view: play, pause, speed and time."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 from trajopt.checks import check_finite, check_positive
 
-RATE = 30.0  # pictures a second [1/s]
+RATE = 30.0  # frame rate [1/s]
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
-_HOLD = 0.7  # time for which the start stays when a page opens, and the end before the motion starts again [s]
+_HOLD = 0.7  # pause at the start when a page opens, and at the end before the motion repeats [s]
 
 
 class Player:
-    """Clock of a view with its controls: a button, a slider, speeds. `start` lets it run.
+    """Clock of a view, with play button, time slider and speeds; `start` runs it.
 
-    It stands while no page is open, so that a page shows the motion from its start.
+    It is stopped while no page is open, so that a page shows the motion from its start.
 
     Args:
         gui: viser's controls.
-        duration: Length of the motion [s].
-        show: Called with a time when something is to be shown, by one thread at a time.
-        watched: Says whether a page is open.
+        duration: Duration of the motion [s].
+        show: Function that shows a time [s]; it is called by one thread at a time.
+        watched: Function that returns whether a page is open.
         playing: Whether it plays at first.
     """
 
@@ -38,7 +38,7 @@ class Player:
     ) -> None:
         self.duration, self._show, self._watched = duration, show, watched
         self._lock, self._stopped, self._time = threading.RLock(), threading.Event(), 0.0
-        self._playing, self._still = playing and duration > 0.0, _HOLD  # _still: time for which it stands yet [s]
+        self._playing, self._still = playing and duration > 0.0, _HOLD  # _still: remaining pause [s]
         self._button = gui.add_button("Pause" if self._playing else "Play")
         end = max(duration, 1e-3)
         self._slider = gui.add_slider("time [s]", min=0.0, max=end, step=end / 1000.0, initial_value=0.0)
@@ -54,7 +54,7 @@ class Player:
 
     @property
     def time(self) -> float:
-        """Time that is shown [s]; to set it shows another one."""
+        """Current time [s]; setting it shows that time."""
         return self._time
 
     @time.setter
@@ -66,12 +66,12 @@ class Player:
 
     @property
     def playing(self) -> bool:
-        """Whether time goes on by itself."""
+        """Whether the motion plays."""
         return self._playing
 
     @property
     def speed(self) -> float:
-        """Speed of play; 1 is real time [-]."""
+        """Playback speed; 1 is real time [-]."""
         return float(self._speed.value)
 
     @speed.setter
@@ -82,25 +82,25 @@ class Player:
         self._speed.value = text
 
     def play(self) -> None:
-        """Lets time go on, from the start if it is at the end."""
+        """Starts playing, from the start if the time is at the end."""
         with self._lock:
             if self._time >= self.duration:
                 self.time = 0.0
             self._playing, self._still, self._button.label = self.duration > 0.0, 0.0, "Pause"
 
     def pause(self) -> None:
-        """Stops time."""
+        """Stops playing."""
         with self._lock:
             self._playing, self._button.label = False, "Play"
 
     def close(self) -> None:
-        """Ends the clock."""
+        """Ends the clock's thread."""
         self._stopped.set()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(timeout=2.0)
 
     def _dragged(self, event: Any) -> None:
-        if event.client is not None:  # moved by a hand, not by the clock
+        if event.client is not None:  # moved by the user, not by the clock
             self.pause()
             with self._lock:
                 self._time = float(self._slider.value)

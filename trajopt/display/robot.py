@@ -1,4 +1,4 @@
-"""A robot in a scene: its meshes, moved along a trajectory."""
+"""Display of a robot's meshes, moved along a trajectory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ACCENTS = ((214, 96, 77), (67, 147, 195), (90, 174, 97), (153, 112, 171))
 
 
 def joint_poses(model: pin.Model, configurations: npt.ArrayLike, joints: Sequence[int]) -> Reals:
-    """Poses of joints in the world, (K, n, 7): position x, y, z [m], then quaternion w, x, y, z [-].
+    """Returns poses of joints in the world, (K, n, 7): position x, y, z [m], then quaternion w, x, y, z [-].
 
     Args:
         model: The Pinocchio model.
@@ -43,8 +43,8 @@ class RobotBody(Layer):
     Args:
         scene: viser's scene.
         solution: The solution; it has a robot.
-        name: Path in the scene; joints are nodes below it, by their names.
-        number: Which of several robots it is: the first has its own colours, others are translucent.
+        name: Path in the scene; each joint is an entry below it, by its name.
+        number: Index among several robots: the first has its own colours, others are translucent.
     """
 
     def __init__(self, scene: Any, solution: Solution, name: str, number: int = 0) -> None:
@@ -76,7 +76,7 @@ class RobotBody(Layer):
         self.at(0.0)
 
     def follow(self, xs: Reals) -> None:
-        """Takes another trajectory (T + 1, nx), such as that of an earlier iteration."""
+        """Switches to another trajectory (T + 1, nx), for example of an earlier iteration."""
         self._xs = xs
 
     def at(self, time: float) -> None:
@@ -85,7 +85,7 @@ class RobotBody(Layer):
             node.position, node.wxyz = pose[:3], pose[3:]
 
     def points(self) -> Reals:
-        """Corners (n, 3) of a box around its joints at some times [m]."""
+        """Returns two opposite corners (2, 3) of a box around the joints at some times [m]."""
         times = np.linspace(0.0, self._timeline.duration, 20)
         configurations = self._timeline.states(self._xs, times)[:, : self._model.nq]
         places = joint_poses(self._model, configurations, range(1, self._model.njoints))[:, :, :3].reshape(-1, 3)

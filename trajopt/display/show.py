@@ -1,4 +1,4 @@
-"""Solutions as a page: served, or written to a file."""
+"""Display of solutions as a page that is served or written to a file."""
 
 from __future__ import annotations
 
@@ -61,33 +61,33 @@ def show(
     port: int = 0,
     browser: bool = True,
 ) -> View | Path:
-    """Shows solutions over each other in the browser, or writes a file that does.
+    """Shows solutions over each other in the browser, or writes a page that does.
 
     Args:
-        solutions: One or several; the first one has its own colours and all layers, others are translucent.
-        path: File .html to write, which plays without a server and a network; None serves a page.
-        labels: Name of each.
-        iterates: Trajectories (T + 1, nx) of the first solution's iterations, to be chosen by a slider: those of
+        solutions: One solution or several; the first has its own colours and all layers, others are translucent.
+        path: File .html to write, which plays without a server or network; None to serve a page.
+        labels: Name of each solution.
+        iterates: Trajectories (T + 1, nx) of the first solution's iterations, selected by a slider, for example from
             `CallbackLogger(trajectories=True)`.
-        layers: Labels of layers to show that are hidden at first: "margins", "friction cones".
-        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m], beside
-            those that costs and constraints of the first solution keep clear of.
-        lines: What stands beside the motion: lists of points (n, 2) or (n, 3) that lines join, such as gates [m].
-        covariance: Covariances of the first solution, `solution.covariance(noise)`: ellipsoids of two standard
-            deviations along the path of its tool, its feet or its body.
-        grid: Map that stands around the motion as walls.
-        scans: LIDAR scan, or one for each knot of the first solution: its beams, and the nearest wall.
+        layers: Labels of hidden layers to show: "margins", "friction cones".
+        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m],
+            besides those in costs and constraints of the first solution.
+        lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
+        covariance: Covariances of the first solution, `solution.covariance(noise)`, drawn as ellipsoids of two
+            standard deviations along the path of its tool, feet or body.
+        grid: Map to draw as walls around the motion.
+        scans: LIDAR scan, or one for each knot of the first solution, drawn with its beams and the nearest wall.
         host: Address at which the server listens.
-        port: Its port; 0 takes a free one.
-        browser: Whether to open the page; without a screen, or in a notebook, where it stands in the cell, none is.
+        port: Port of the server; 0 selects a free port.
+        browser: Whether to open the page; without a screen, or in a notebook, it is not opened.
 
     Returns:
-        The view, whose server runs until `close` or the end of the program: `view.wait()` keeps a script running. With
-        a path the path.
+        With a path the path. Otherwise the view, whose server runs until `close` or the end of the program;
+        `view.wait()` keeps a script running, and a notebook shows the view in its cell.
 
     Raises:
         InvalidArgumentError: There is nothing to show, an argument does not fit, or the file cannot be written.
-        UnknownNameError: There is no such layer.
+        UnknownNameError: There is no layer of this name.
         MissingDependencyError: The extra `display` is not installed.
     """
     check_flag("browser", browser)

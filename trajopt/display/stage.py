@@ -9,16 +9,16 @@ import numpy as np
 
 from trajopt.types import Reals
 
-_DIRECTION = np.array([0.6, -1.0, 0.38])  # of the camera, from what it looks at [-]
+_DIRECTION = np.array([0.6, -1.0, 0.38])  # direction from the target to the camera [-]
 _LAMP = "/sky"  # name of the light from above
-_NONE = 0.0  # intensity of an environment map that is none, by which ours is known [-]
+_NONE = 0.0  # intensity that marks our own empty environment map [-]
 _SKY = 2.5  # intensity of the light from above [-]
-_FOV = 45.0  # angle of view [deg]
-_BELOW = 0.05  # part of the size by which a motion may be below z = 0 until the ground sinks [-]
+_FOV = 45.0  # field of view [deg]
+_BELOW = 0.05  # depth of a motion below z = 0 at which the ground is lowered, relative to the motion's size [-]
 
 
 def set_stage(server: Any, points: Reals) -> None:
-    """Sets the ground, the light and the first place of the camera around points (n, 3) [m]."""
+    """Sets the ground, the light and the initial camera for points (n, 3) [m]."""
     low, high = points.min(axis=0), points.max(axis=0)
     size = max(float(np.linalg.norm(high - low)), 0.2)
     floor = min(0.0, float(low[2])) if low[2] < -_BELOW * size else 0.0
@@ -43,9 +43,9 @@ def set_stage(server: Any, points: Reals) -> None:
 
 
 def light_simply(server: Any) -> None:
-    """Lights a page by lamps alone: to be called before there is anything in the scene, so that it is drawn but once.
+    """Lights a page with lamps only; call it before anything is in the scene, so that the scene is drawn once.
 
-    Reflections and shadows take computers without a graphics card 10 s at first, and three times as long a picture.
+    Without a graphics card, reflections and shadows take 10 s at first, and triple the time of each frame.
     """
     server.scene.configure_environment_map(None, environment_intensity=_NONE)
     server.scene.configure_default_lights(cast_shadow=False)
@@ -53,9 +53,9 @@ def light_simply(server: Any) -> None:
 
 
 def light_as_usual(recording: Any) -> None:
-    """Takes the lamps of `light_simply` out of a recording, unless somebody has set an environment map since.
+    """Removes the lamps of `light_simply` from a recording, unless the user has set an environment map since.
 
-    Whenever a file starts anew viser shows reflections first, which flicker if the recording turns them off.
+    viser shows reflections first whenever a file restarts, which flicker if the recording turns them off.
     """
     maps = [message for _, message in recording._messages if message["type"] == "EnvironmentMapMessage"]
     if maps and maps[-1]["environment_intensity"] == _NONE:
@@ -63,7 +63,7 @@ def light_as_usual(recording: Any) -> None:
 
 
 def _is_lamp(message: Mapping[str, Any]) -> bool:
-    """Whether a message of a recording is of `light_simply`."""
+    """Whether a message of a recording comes from `light_simply`."""
     if message["type"] == "EnableLightsMessage":
         return bool(message["enabled"])
     return message["type"] == "EnvironmentMapMessage" or message.get("name") == _LAMP

@@ -26,35 +26,36 @@ from trajopt.solution import Solution
 from trajopt.types import Reals
 
 _LOG = logging.getLogger(__name__)
-_HEIGHT = 500  # of the frame in a notebook [pixel]
-_MOST = 1500  # pictures of a file
+_HEIGHT = 500  # height of the frame in a notebook [pixel]
+_MOST = 1500  # largest number of frames in a file
 
 
 class View(Closing):
-    """A page that shows solutions over time, as long as its server runs: until `close`, or the end of the program.
+    """A page that shows solutions over time; its server runs until `close` or the end of the program.
 
-    A page may be opened several times, and closed; that ends nothing. Several views have ports of their own. As a
-    context it is closed at the end.
+    The page can be opened and closed several times. Several views have different ports. As a context manager the view
+    is closed at the end.
 
     Args:
-        solutions: The solutions; the first one has its own colours and all layers, others are translucent.
-        labels: Name of each; by default "solution", or "solution 1", ...
-        iterates: Trajectories (T + 1, nx) of the iterations of the first solution, to be chosen by a slider.
-        host: Address at which it listens; others than loopback let other machines see the page.
-        port: Port; 0 takes a free one.
+        solutions: The solutions; the first has its own colours and all layers, others are translucent.
+        labels: Name of each solution; by default "solution", or "solution 1", ...
+        iterates: Trajectories (T + 1, nx) of the first solution's iterations, selected by a slider.
+        host: Address to listen at; other than with loopback addresses, other machines can see the page.
+        port: Port; 0 selects a free port.
         playing: Whether it plays at first.
         layers: Kinds of layers that the first solution may have.
-        panels: Kinds of panels that stand beside it, where it has them.
-        page: A page that is served already and still empty, with a host and a port of its own.
+        panels: Kinds of panels beside the scene, if the solution has them.
+        page: An empty page that is already served, with its own host and port.
 
     Attributes:
         page: The page.
-        server: viser's server, to add things of one's own: `view.server.scene.add_icosphere(...)`.
+        server: viser's server, for your own objects: `view.server.scene.add_icosphere(...)`.
         player: Clock with `time`, `speed`, `play()` and `pause()`.
-        actors: Body and layers of each solution by its label.
+        actors: Body and layers of each solution by label.
 
     Raises:
-        InvalidArgumentError: There is nothing to show, states are not finite, labels do not fit, or the port is taken.
+        InvalidArgumentError: There is nothing to show, states are not finite, labels do not fit, or the port is in
+            use.
         MissingDependencyError: The extra `display` is not installed.
     """
 
@@ -90,7 +91,7 @@ class View(Closing):
         self, names: Sequence[str], playing: bool, layers: Sequence[LayerKind], panels: Sequence[PanelKind]
     ) -> None:
         """Builds the scene and the controls."""
-        with self.server.atomic():  # a page that is open already draws it once, not piece by piece
+        with self.server.atomic():  # an open page draws the scene once, not piece by piece
             self._set_scene(names, layers)
             self._add_controls(playing)
             self.player.time = 0.0
@@ -106,7 +107,7 @@ class View(Closing):
         set_stage(self.server, np.concatenate([actor.points() for actor in self.actors.values()]))
 
     def _add_controls(self, playing: bool) -> None:
-        """Adds the clock, and boxes of what can be hidden."""
+        """Adds the clock, and checkboxes for solutions and layers."""
         gui, first = self.server.gui, next(iter(self.actors.values()))
         self._panels: list[Any] = []
         duration = max(actor.timeline.duration for actor in self.actors.values())
@@ -121,7 +122,7 @@ class View(Closing):
             self._checkboxes(gui, "Layers", first.layers)
 
     def _add_panel(self, gui: Any, kind: PanelKind) -> None:
-        """A panel in a folder; none where its numbers cannot be computed, which is told."""
+        """Adds a panel in a folder, or logs a warning if its numbers cannot be computed."""
         folder = None
         try:
             if kind.applies(self.solutions[0]):
@@ -134,7 +135,7 @@ class View(Closing):
                 folder.remove()
 
     def _checkboxes(self, gui: Any, title: str, things: Mapping[str, Any]) -> None:
-        """A box for each thing, which shows and hides it."""
+        """Adds a checkbox for each object, which shows and hides it."""
         with gui.add_folder(title):
             for label, thing in things.items():
                 note = getattr(thing, "note", "")
@@ -147,10 +148,10 @@ class View(Closing):
                 box.on_update(change)
 
     def choose(self, iteration: int) -> None:
-        """Shows the trajectory of one of the `iterates`, from 0.
+        """Shows the trajectory of one of the `iterates`, numbered from 0.
 
         Raises:
-            InvalidArgumentError: There is no such iteration.
+            InvalidArgumentError: There is no iterate of this number.
         """
         number = check_count("iteration", iteration)
         if number >= len(self._iterates):
@@ -169,7 +170,7 @@ class View(Closing):
 
     @property
     def url(self) -> str:
-        """Address of the page."""
+        """URL of the page."""
         return self.page.url
 
     @property
@@ -179,18 +180,18 @@ class View(Closing):
 
     @property
     def port(self) -> int:
-        """Port at which it listens."""
+        """Port at which the page's server listens."""
         return self.page.port
 
     def open(self) -> bool:
-        """Opens the page in the browser of this machine's screen; returns whether there is one."""
+        """Opens the page in the browser of this machine; returns whether there is a graphical browser."""
         return self.page.open()
 
     def html(self, *, frames_per_second: float = RATE) -> str:
-        """The motion as one page that plays without a server and a network; layers as they are shown now.
+        """Returns the motion as an HTML page that plays without a server or network, with the currently visible layers.
 
         Args:
-            frames_per_second: Pictures a second, > 0 [1/s]; fewer where there would be more than 1,500.
+            frames_per_second: Frame rate, > 0 [1/s]; it is lowered to keep at most 1,500 frames.
 
         Raises:
             UnsupportedOperationError: The view is closed.
@@ -216,10 +217,10 @@ class View(Closing):
         return page.replace("<title>Viser</title>", f"<title>{title}</title>", 1)
 
     def save(self, path: str | Path, *, frames_per_second: float = RATE) -> Path:
-        """Writes the page of `html` to a file .html, and returns its path.
+        """Writes the page of `html` to a .html file, and returns its path.
 
         Raises:
-            InvalidArgumentError: The suffix is another, or the file cannot be written.
+            InvalidArgumentError: The suffix is not .html, or the file cannot be written.
         """
         path = check_output_path(path, "path", (".html",))
         page = self.html(frames_per_second=frames_per_second).encode()
@@ -231,12 +232,12 @@ class View(Closing):
         return path
 
     def wait(self) -> None:
-        """Returns when the view is closed, or after Ctrl-C, which closes it."""
+        """Waits until the view is closed; Ctrl-C closes it."""
         self.page.wait()
         self.close()
 
     def close(self) -> None:
-        """Ends the server; pages that are open stay as they are. A closed view stays closed."""
+        """Ends the server; open pages keep what they show. A view cannot be reopened."""
         atexit.unregister(self.close)
         if hasattr(self, "player"):
             self.player.close()
@@ -269,16 +270,16 @@ def _labels(labels: Sequence[str] | None, count: int) -> list[str]:
 
 
 def _check_empty(page: Any) -> Page:
-    """The page, if a view can fill it."""
-    check_instance("page", page, Page, "trajopt.display.Page() is one")
+    """Checks that a view can fill a page, and returns the page."""
+    check_instance("page", page, Page, "such as trajopt.display.Page()")
     if page.closed or page.filled:
         state = "closed" if page.closed else "filled"
-        raise InvalidArgumentError(f"page: expected an open page without a view, got a {state} one; make another Page")
+        raise InvalidArgumentError(f"page: expected an open page without a view, got a {state} one; create a new Page")
     return cast(Page, page)
 
 
 def _check_iterates(iterates: Sequence[Reals], solutions: Sequence[Solution]) -> list[Reals]:
-    """Trajectories of iterations, which fit the first solution."""
-    shape, cure = solutions[0].xs.shape, "CallbackLogger(trajectories=True) keeps those of a solve"
-    given = check_items("iterates", iterates, "trajectories (T + 1, nx)", cure=cure)
-    return [check_array(f"iterates[{i}]", xs, shape, cure=cure) for i, xs in enumerate(given)]
+    """Checks that trajectories of iterations fit the first solution, and returns them."""
+    shape, cure = solutions[0].xs.shape, "CallbackLogger(trajectories=True) stores those of a solve"
+    trajectories = check_items("iterates", iterates, "trajectories (T + 1, nx)", cure=cure)
+    return [check_array(f"iterates[{i}]", xs, shape, cure=cure) for i, xs in enumerate(trajectories)]

@@ -1,4 +1,4 @@
-"""Meshes on the joints of a robot: from its URDF or MJCF, from its shapes, or else rods and boxes."""
+"""Meshes of a robot's joints: from its URDF or MJCF, from its shapes, or otherwise rods and boxes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from trajopt.robots.example import example_robot_files
 from trajopt.types import Reals
 
 _LOG = logging.getLogger(__name__)
-MOST_FACES = 160_000  # of a robot: 5 MB of a file
+MOST_FACES = 160_000  # largest number of faces of a robot, 5 MB in a file
 _COAL = {"Box": "box", "Sphere": "sphere", "Capsule": "capsule", "Cylinder": "cylinder"}
 
 
@@ -39,10 +39,10 @@ class JointMeshes:
 
 
 def joint_meshes(robot: Robot) -> tuple[JointMeshes, ...]:
-    """Everything that a robot looks like, by joints.
+    """Returns the meshes of a robot by joint.
 
-    Meshes that cannot be read are named in a warning; the link's collision shapes that are no meshes stand for them,
-    else a rod or box of the link.
+    A warning names meshes that cannot be read. They are replaced by the link's collision shapes that are not meshes,
+    or otherwise by a rod or box.
     """
     placed, lacking = _found(robot)
     drawn = {joint for joint, _ in placed}
@@ -61,7 +61,7 @@ def joint_meshes(robot: Robot) -> tuple[JointMeshes, ...]:
 
 
 def _found(robot: Robot) -> tuple[list[tuple[int, Mesh]], set[int]]:
-    """Meshes with their joints, and joints of links whose meshes are missing."""
+    """Meshes with their joints, and the joints of links whose meshes are missing."""
     if robot.shapes:
         return [_of_shape(robot.model, shape) for shape in robot.shapes], set()
     name = robot.source or robot.name
@@ -79,7 +79,7 @@ def _found(robot: Robot) -> tuple[list[tuple[int, Mesh]], set[int]]:
         return _Urdf(path, folders).meshes(robot.model)
     except (TrajoptError, OSError, ElementTree.ParseError) as error:
         if robot.source is not None:
-            _LOG.warning("%s: no meshes, rods stand for its links: %s", robot.name, error)
+            _LOG.warning("%s: meshes cannot be read, so its links are drawn as rods: %s", robot.name, error)
         return [], set()
 
 
@@ -94,8 +94,8 @@ def _of_shape(model: pin.Model, shape: Any) -> tuple[int, Mesh]:
 
 
 def _of_geometry(geometry: pin.GeometryModel) -> list[tuple[int, Mesh]]:
-    """Solids and meshes of one of Pinocchio's geometry models."""
-    found = []
+    """Converts solids and meshes of a Pinocchio geometry model."""
+    placed = []
     for entry in geometry.geometryObjects:
         shape, kind = entry.geometry, type(entry.geometry).__name__
         red, green, blue, alpha = (float(c) for c in entry.meshColor)
@@ -107,8 +107,8 @@ def _of_geometry(geometry: pin.GeometryModel) -> list[tuple[int, Mesh]]:
             mesh = Mesh(vertices=np.array(shape.vertices()), faces=faces, color=color, opacity=alpha)
         else:
             continue
-        found.append((int(entry.parentJoint), mesh.moved(entry.placement.homogeneous)))
-    return found
+        placed.append((int(entry.parentJoint), mesh.moved(entry.placement.homogeneous)))
+    return placed
 
 
 def _coal_size(shape: Any) -> list[float]:
@@ -122,16 +122,16 @@ def _of_mjcf(path: Path) -> list[tuple[int, Mesh]]:
     try:
         return _of_geometry(pin.buildGeomFromMJCF(model, str(path), pin.GeometryType.VISUAL))
     except (ValueError, RuntimeError, TypeError) as error:
-        _LOG.warning("%s: no meshes, rods stand for its links: %s", path.name, error)
+        _LOG.warning("%s: meshes cannot be read, so its links are drawn as rods: %s", path.name, error)
         return []
 
 
 class _Urdf:
-    """Shapes of the links in a URDF.
+    """Shapes of the links in a URDF file.
 
     Args:
         path: The file.
-        folders: Folders that "package://" may stand for.
+        folders: Folders that "package://" may refer to.
     """
 
     def __init__(self, path: Path, folders: Sequence[str]) -> None:
@@ -142,8 +142,8 @@ class _Urdf:
         self._missing: list[str] = []
 
     def meshes(self, model: pin.Model) -> tuple[list[tuple[int, Mesh]], set[int]]:
-        """Meshes with their joints, and joints of links whose meshes are missing."""
-        found, lacking = [], set()
+        """Returns meshes with their joints, and the joints of links whose meshes are missing."""
+        placed, lacking = [], set()
         for link in self._root.findall("link"):
             name = link.get("name", "")
             if not model.existFrame(name, pin.FrameType.BODY):
@@ -156,11 +156,11 @@ class _Urdf:
                         m for shape in link.findall("collision") if not _is_mesh(shape) for m in self._of(shape) or ()
                     ]
                     lacking.add(int(frame.parentJoint))
-                found += [(int(frame.parentJoint), mesh.moved(frame.placement.homogeneous)) for mesh in meshes]
+                placed += [(int(frame.parentJoint), mesh.moved(frame.placement.homogeneous)) for mesh in meshes]
         if self._missing:
             names = ", ".join(dict.fromkeys(self._missing))
-            _LOG.warning("%s: meshes that cannot be read, with simple shapes in their places: %s", model.name, names)
-        return found, lacking
+            _LOG.warning("%s: meshes that cannot be read are replaced by simple shapes: %s", model.name, names)
+        return placed, lacking
 
     def _of(self, shape: ElementTree.Element) -> list[Mesh] | None:
         """Meshes of a shape in its link's frame; None if its file cannot be read."""
@@ -193,8 +193,8 @@ class _Urdf:
 
     def _look(self, shape: ElementTree.Element) -> tuple[Color | None, float]:
         material = shape.find("material")
-        found = None if material is None else _color(material) or self._materials.get(material.get("name", ""))
-        return (None, 1.0) if found is None else found
+        look = None if material is None else _color(material) or self._materials.get(material.get("name", ""))
+        return (None, 1.0) if look is None else look
 
 
 def _is_mesh(shape: ElementTree.Element) -> bool:

@@ -1,4 +1,4 @@
-"""Model-predictive control: a problem that is solved again at each measurement, over a window that moves with time."""
+"""Model-predictive control: solves a problem again at each measurement, over a window that moves with time."""
 
 from trajopt.mpc.closed_loop import simulate
 from trajopt.mpc.controller import MPCController

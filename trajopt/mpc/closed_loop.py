@@ -1,4 +1,4 @@
-"""Closed loops: a controller and a plant, from measurement to measurement."""
+"""Closed-loop simulation of a controller and a plant."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from trajopt.types import Reals
 
 MOST = 10_000_000
 """Largest number of control periods [-]."""
-_SAME = 1e-9  # part of a control period that counts as none
+_SAME = 1e-9  # tolerance for equal times, as a fraction of a control period
 
 
 def simulate(
@@ -49,41 +49,41 @@ def simulate(
     progress: bool = False,
     on_step: Callable[[MPCStep], Any] | None = None,
 ) -> ClosedLoop:
-    """Runs a controller with a plant.
+    """Simulates a controller in closed loop with a plant.
 
-    Each control period the state is measured, the controller computes a control, and the plant moves on. The first
-    control is in force at once, the others after the delay. Without a time budget of the controller, equal seeds give
-    equal results, bit for bit. Ctrl-C ends the loop and keeps the log.
+    In each control period the state is measured, the controller computes a control, and the plant advances. The first
+    control acts at once, later ones after the delay. Without a time budget of the controller, equal seeds give
+    bit-identical results. Ctrl-C ends the loop and keeps the log.
 
     Args:
         controller: The controller; it is reset to x0.
-        plant: None for the controller's own model, whose parameters move along with its references; an action model or
-            a ShootingProblem, of which the first knot counts; a Simulator, whose torques are those of the controls; or
-            a function (x, u, dt) -> x_next.
+        plant: None for the controller's own model, whose parameters move along with its references; an action model; a
+            ShootingProblem, whose first knot is used; a Simulator, which takes the controls as torques; or a function
+            (x, u, dt) -> x_next.
         x0: State at the start (nx,).
-        duration: Time, > 0, rounded up to whole control periods [s].
-        delay: Time from a measurement to the control that follows from it, >= 0 [s].
-        compensate_delay: Whether plans start from where the controller's model says the plant will be after the delay.
-        feedback: Whether the plant follows u - K (x ⊖ x_plan) at each of its steps, within the limits of the controls;
-            otherwise u is held.
+        duration: Duration > 0, rounded up to whole control periods [s].
+        delay: Time >= 0 from a measurement until its control acts [s].
+        compensate_delay: True to start each plan from the state that the controller's model predicts after the delay.
+        feedback: True to apply u - K (x ⊖ x_plan) at each step of the plant, clipped to the limits of the controls;
+            False to hold u.
         noise: Standard deviation of the measurement in each tangent coordinate, a number or (ndx,); or a function from
-            a numpy generator and a state to a deviation (ndx,). None for none.
-        disturbance: A Push, a list of them, or a function from time and state to a change of the state per second
-            (ndx,).
-        model_error: Run-time parameters of the plant's model with other values, or with a Factor, by name.
-        dt_plant: Largest time step of the plant [s]; by default the control period, for a Simulator 1 ms.
+            a numpy generator and a state to a deviation (ndx,). None for no noise.
+        disturbance: A Push, a list of Push, or a function from time [s] and state (nx,) to a rate of change of the
+            state (ndx,) [1/s].
+        model_error: Other values of the plant model's run-time parameters by name, each a value or a Factor.
+        dt_plant: Largest time step of the plant [s]; by default the control period, and 1 ms for a Simulator.
         seed: Seed of the noise, or a numpy generator.
-        progress: Whether to show a bar.
-        on_step: Function that is called with each step of the controller, such as `CallbackDisplay.show_plan`;
-            what it raises ends the loop.
+        progress: True to show a progress bar.
+        on_step: Function that is called with each MPCStep, such as `CallbackDisplay.show_plan`. An exception that it
+            raises ends the loop.
 
     Returns:
-        The log.
+        The log of the closed loop.
 
     Raises:
         InvalidArgumentError: An argument has the wrong type, size or value.
-        ClosedLoopError: The plant, the controller or a function raised, or a next state is not finite; its `log` has
-            what came before.
+        ClosedLoopError: The plant, the controller or a function raised an error, or a next state is not finite. Its
+            `log` has the steps before the error.
     """
     return _Loop(
         controller,
@@ -135,8 +135,8 @@ class _Loop:
         self._model_step = self._prediction_step() if self._predicts else self._dt
         fault = None if on_step is None or not callable(on_step) else wrong_call(on_step, (None,), {})
         if on_step is not None and (fault is not None or not callable(on_step)):
-            told = f"got {shown(on_step)}" if fault is None else fault
-            raise InvalidArgumentError(f"on_step: expected a function of one argument, an MPCStep; {told}")
+            got = f"got {shown(on_step)}" if fault is None else fault
+            raise InvalidArgumentError(f"on_step: expected a function of one argument, an MPCStep; {got}")
         self._on_step = on_step
         self._coming: deque[tuple[float, MPCStep]] = deque()
         self._facts = {
@@ -146,24 +146,24 @@ class _Loop:
             "solver": _solver_words(controller),
         }
 
-    def _plant_step(self, given: float | None) -> float:
+    def _plant_step(self, dt_plant: float | None) -> float:
         """Largest time step of the plant [s]."""
         plant = self._plant
         fixed = plant.fixed_step
-        step = given if given is not None else fixed or plant.usual_step or self._dt
+        step = dt_plant if dt_plant is not None else fixed or plant.usual_step or self._dt
         step = check_positive("dt_plant", step, unit="s")
         if fixed is None:
             return min(step, self._dt)
         if abs(step - fixed) > _SAME * fixed or abs(self._dt / fixed - round(self._dt / fixed)) > 1e-6:
             raise InvalidArgumentError(
-                f"dt_plant: the plant's model has steps of {fixed:g} s, which can't be changed, got {step:g} s in "
-                f"control periods of {self._dt:g} s; make the period a multiple of {fixed:g} s"
+                f"dt_plant: the plant's model has a fixed step of {fixed:g} s, got {step:g} s with a control period of "
+                f"{self._dt:g} s; leave dt_plant out, and make the control period a multiple of {fixed:g} s"
             )
         self._check_delay(fixed, "the plant's")
         return fixed
 
     def _prediction_step(self) -> float:
-        """Largest time step of the controller's model [s]; feedback changes the control at each step of the plant."""
+        """Largest time step of the prediction [s]; with feedback the control changes at each step of the plant."""
         fixed = fixed_step(self._problem.running[0], self._dt)
         if fixed is None:
             return self._dt_plant if self._feedback else self._dt
@@ -172,10 +172,12 @@ class _Loop:
 
     def _check_delay(self, fixed: float, whose: str) -> None:
         if abs(self._delay / fixed - round(self._delay / fixed)) > 1e-6:
-            raise InvalidArgumentError(f"delay: expected a multiple of {whose} step {fixed:g} s, got {self._delay:g}")
+            raise InvalidArgumentError(
+                f"delay: expected a multiple of {whose} step {fixed:g} s, got {self._delay:g} s; round the delay"
+            )
 
     def run(self, duration: float, progress: bool) -> ClosedLoop:
-        """Runs for a duration [s]."""
+        """Runs the loop for a duration [s] and returns the log."""
         if duration / self._dt > MOST:
             raise InvalidArgumentError(
                 f"duration: expected at most {MOST} control periods of {self._dt:g} s, got {duration:g} s"
@@ -202,7 +204,7 @@ class _Loop:
 
     @contextlib.contextmanager
     def _told(self, k: int) -> Iterator[None]:
-        """Adds the time to errors, and the log so far."""
+        """Converts an error to a ClosedLoopError with the time and the log so far."""
         self._now = k * self._dt
         try:
             yield
@@ -210,7 +212,7 @@ class _Loop:
             raise ClosedLoopError(f"at {self._now:.6g} s: {error}", log=self._recorder.log(str(error))) from error
 
     def _period(self, k: int, x: Reals) -> Reals:
-        """One control period: measures, computes the control, and moves the plant."""
+        """Runs one control period: measures, computes the control, advances the plant."""
         t, controller, recorder = k * self._dt, self._controller, self._recorder
         model, row = self._problem.running[0], self._row(t)
         recorder.knot_of(model)
@@ -225,12 +227,12 @@ class _Loop:
         self._coming.append((t + self._delay if k else t, step))
         x = self._moved(k, x)
         recorder.finish_period(x)
-        if k + 1 < self._periods:  # later ones may lack references
+        if k + 1 < self._periods:  # a reference may end with the last period
             controller.prepare()
         return x
 
     def _row(self, t: float) -> Reals:
-        """Parameters of the first knot at a time [s], which is before the controller's window if that is predicted."""
+        """Parameters of the first knot at a time [s]; with delay compensation the window itself begins later."""
         values = self._problem.table.values
         if not self._predicts:
             return values[0]
@@ -241,7 +243,7 @@ class _Loop:
         return row
 
     def _moved(self, k: int, x: Reals) -> Reals:
-        """The state at the end of a period."""
+        """State at the end of control period k, from its state at the begin."""
         begin, end = k * self._dt, (k + 1) * self._dt
         for a, b in self._parts(begin, end):
             count = max(1, math.ceil((b - a) / self._dt_plant - 1e-6))
@@ -251,21 +253,21 @@ class _Loop:
         return x
 
     def _parts(self, begin: float, end: float) -> list[tuple[float, float]]:
-        """Parts of a time, cut where another control comes into force."""
+        """Splits a time interval where another control starts to act."""
         same = _SAME * self._dt
         cuts = [t for t, _ in self._coming if begin + same < t < end - same]
         edges = [begin, *cuts, end]
         return list(pairwise(edges))
 
     def _in_force(self, t: float) -> MPCStep:
-        """The step whose control is in force at a time [s]; earlier ones are forgotten."""
+        """Step whose control acts at a time [s]; earlier steps are dropped."""
         coming, same = self._coming, _SAME * self._dt
         while len(coming) > 1 and coming[1][0] <= t + same:
             coming.popleft()
         return coming[0][1]
 
     def _stepped(self, x: Reals, t: float, h: float) -> Reals:
-        """The state after a step of the plant."""
+        """State after one step of the plant."""
         self._now, disturbance, plant = t, self._disturbance, self._plant
         if disturbance.pushes:
             x = disturbance.moved(x, t, h)
@@ -277,11 +279,11 @@ class _Loop:
         return check_next(plant.step(x, u, h, torque), self._state)
 
     def _control(self, t: float, x: Reals) -> Reals:
-        """The control that the plant gets at a time (nu,)."""
+        """Control that the plant receives at a time [s], shape (nu,)."""
         return self._policy(self._in_force(t), t, self._noise.measured(x) if self._feedback else x)
 
     def _policy(self, step: MPCStep, t: float, x: Reals) -> Reals:
-        """The control of a step at a time, for a state as it is measured (nu,)."""
+        """Control (nu,) of a step at a time [s], for a measured state."""
         if not self._feedback:
             return step.u
         part = np.clip((t - step.times[0]) / (step.times[1] - step.times[0]), 0.0, 1.0)
@@ -291,7 +293,7 @@ class _Loop:
         return np.clip(u, *self._bounds)
 
     def _predicted(self, x: Reals, t: float, row: Reals) -> Reals:
-        """The state after the delay, as the controller's model predicts it."""
+        """State after the delay, predicted by the controller's model."""
         knot = self._recorder.knot_of(self._problem.running[0])
         knot.parameters[:] = row[: len(knot.parameters)]
         edges = [t, *(s for s, _ in self._coming if t < s < t + self._delay), t + self._delay]
@@ -310,19 +312,19 @@ def _generator(seed: Any) -> np.random.Generator:
         return random_generator(seed)
     except InvalidArgumentError:
         raise InvalidArgumentError(
-            f"seed: expected a seed >= 0 or a numpy.random.Generator, got {shown(seed)}"
+            f"seed: expected an integer >= 0 or a numpy.random.Generator, got {shown(seed)}"
         ) from None
 
 
-def _words(given: Any, plant: PlantAbstract) -> str:
-    """A plant in words."""
-    if given is None:
+def _words(argument: Any, plant: PlantAbstract) -> str:
+    """Description of a plant for the log."""
+    if argument is None:
         return "the controller's own model"
-    name = getattr(given, "__name__", type(given).__name__)
+    name = getattr(argument, "__name__", type(argument).__name__)
     return f"function {name}" if type(plant).__name__ == "FunctionPlant" else name
 
 
 def _solver_words(controller: MPCController) -> str:
-    """A controller in words."""
+    """Description of a controller for the log."""
     T, offsets = controller.problem.T, controller.offsets
     return f"{controller.options.mode}, {T} knots over {offsets[-1]:g} s"

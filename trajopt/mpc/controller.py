@@ -30,26 +30,26 @@ from trajopt.solvers import SolverAbstract, SolverSQP
 from trajopt.types import Reals
 
 LOG = logging.getLogger("trajopt.mpc")
-FIRM = 100.0  # times the largest multiplier: the price of slacks; at least a tenth of it times slopes of the cost
+FIRM = 100.0  # slack price as a multiple of the largest multiplier; a tenth of it is the multiple of cost slopes
 
 
 class MPCController(Immutable):
-    """Solves a problem again at each measured state, over a window of its length that moves along with time.
+    """Solves a problem again at each measured state, over a window of fixed length that moves with time.
 
-    `reset` solves it for the first time, and compiles all that is needed. Then, for each measurement, `step` plans from
-    there and gives the control; those who run a loop of their own call `feedback` when the measurement is there and
-    `prepare` in the time that is left before the next one.
+    `reset` solves the problem for the first time and compiles all code. Then `step` takes each measurement, plans from
+    it and returns the control. A loop of your own can split `step`: call `feedback` when the measurement arrives, and
+    `prepare` in the time before the next one.
 
-    The controller has a copy of the problem, whose parameters it moves; those that stay can be set on it,
-    `controller.problem.set_parameter(...)`, between two steps: they count from the next preparation on.
+    The controller copies the problem and sets the parameters that change with time. Set the others between two steps
+    with `controller.problem.set_parameter(...)`; they take effect at the next preparation.
 
-    Controls are clipped to the limits `lower` and `upper` of the models; plans of SolverSQP know limits that are
-    constraints alone, and `reset` logs a warning where these lack some.
+    Controls are clipped to the limits `lower` and `upper` of the models. SolverSQP plans only with limits that are
+    constraints; `reset` logs a warning if a limit of a model is missing there.
 
     Args:
-        problem: The problem of the first window, whose start is fixed.
+        problem: Problem of the first window, with a fixed start.
         solver: Class of a solver, or its name.
-        options: Options.
+        options: Options; None for the defaults.
 
     Attributes:
         problem: The controller's own copy of the problem.
@@ -57,7 +57,7 @@ class MPCController(Immutable):
         dt: Time from one measurement to the next [s].
 
     Raises:
-        InvalidArgumentError: An argument is of the wrong type, or can't be combined with the others.
+        InvalidArgumentError: An argument has the wrong type, or does not fit the others.
         UnknownNameError: There is no solver of this name.
     """
 
@@ -70,14 +70,17 @@ class MPCController(Immutable):
         check_instance("problem", problem, ShootingProblem)
         self.options = check_instance("options", MPCOptions() if options is None else options, MPCOptions)
         if problem.start != "fixed" or problem.T == 0:
-            raise InvalidArgumentError("problem: expected one with a fixed start and T >= 1; the start is measured")
+            raise InvalidArgumentError(
+                "problem: expected start='fixed' and T >= 1, as each measured state becomes x0, got "
+                f"start={shown(problem.start)}, T = {problem.T}"
+            )
         self.problem, self._x0 = copy.copy(problem), problem.x0
         self._window = Window(self.problem, self.options.dt)
         self.dt = float(self._window.offsets[1]) if self.options.dt is None else self.options.dt
         if self.dt > (1.0 + SAME) * self._window.duration:
             raise InvalidArgumentError(
-                f"dt: expected at most the window, {self._window.duration:g} s, got {self.dt:g} s; measure more "
-                "often, or take more knots"
+                f"dt: expected at most the window's duration {self._window.duration:g} s, got {self.dt:g} s; use a "
+                "smaller dt or more knots"
             )
         kind, own = _solver(solver, self.options.mode), self.options.solver_options
         self._plans_within = getattr(kind, "keeps_limits", False)  # of the models
@@ -100,20 +103,21 @@ class MPCController(Immutable):
     # Once
 
     def reset(self, x0: Any = None, t: float = 0.0, guess: Any = None) -> MPCStep:
-        """Solves the first window, compiles all that steps need, and forgets the last plan.
+        """Solves the first window, compiles the code of all steps, and discards the last plan.
 
-        It returns when the code of this process is optimised; TRAJOPT_OPTIMISE=off keeps quick code.
+        It waits until the code of this process is optimised; set TRAJOPT_OPTIMISE=off to keep code that compiles
+        faster and runs slower.
 
         Args:
-            x0: State at the start (nx,); that of the problem by default.
-            t: Time of the start, where the first step is expected [s].
-            guess: (xs, us), or a Solution, to start from; the solver's own guess by default.
+            x0: State at the start (nx,); by default x0 of the problem.
+            t: Time of the start [s], at which the first step is expected.
+            guess: Initial guess (xs, us), or a Solution; by default the solver's own guess.
 
         Returns:
             The plan from x0, as a step.
 
         Raises:
-            InvalidArgumentError: An argument does not fit, or a reference does not last for the window.
+            InvalidArgumentError: An argument does not fit, or a reference ends within the window.
         """
         x = self._x0.copy() if x0 is None else self.problem.state.check(x0, "x0")
         now = check_finite("t", t)
@@ -130,12 +134,12 @@ class MPCController(Immutable):
             self._engine.begin()
         if not self._plans_within and (names := self._limits.unknown_to_rows()):
             LOG.warning(
-                "plans do not know the limits of %s: what is beyond them is clipped. Add them as a constraint, "
+                "plans ignore the limits of %s, so controls are clipped afterwards. Add the limits as a constraint: "
                 'ConstraintStack(state).add("limits", ResidualModelControl(state), lower=..., upper=...)',
                 ", ".join(names),
             )
         reason = self._rehearse()
-        wait_until_optimised()  # a loop in real time must not begin at half speed
+        wait_until_optimised()  # a real-time loop must not begin with slow code
         if reason and not outcome.reason:
             outcome.reason = f"a step from there fails: {reason}"
         self._judge.see(plan)
@@ -150,7 +154,7 @@ class MPCController(Immutable):
         self._shift.prepare()
 
     def _first(self, plan: Plan, x: Reals, guess: Any) -> PlanOutcome:
-        """The first solve: with hard limits of states; with soft ones where these can't be kept, and from then on."""
+        """First solve, with hard limits of states; if that fails, with soft limits for this and all later solves."""
         rows, prices = self.problem.table.rows, self.options.soft
         rows.soften(prices if self._softens else None)
         self._limits.begin()
@@ -166,7 +170,7 @@ class MPCController(Immutable):
         return outcome
 
     def _price(self, plan: Plan) -> float:
-        """Price of the slacks of softened rows: higher than what holding them costs, where it is possible."""
+        """Price of the slacks of softened rows, higher than the multiplier of any row that can be satisfied."""
         e, free = self._evaluator, self.problem.table.rows.free
         e.xs[:], e.us[:] = plan.xs, plan.us
         e.expand(None)
@@ -175,14 +179,14 @@ class MPCController(Immutable):
         return max(FIRM * float(np.max(np.abs(plan.y[free]), initial=0.0)), 0.1 * FIRM * slope, 1e-6)
 
     def _rehearse(self) -> str:
-        """A step that is forgotten, as solvers compile some code where they first need it; why it fails, or nothing."""
+        """Runs a step and discards it, so that solvers compile all code; returns why it failed, or an empty text."""
         plan, reason = copy.deepcopy(self._plan), ""
         self._shift(plan, plan.t + 0.5 * self.dt)
         for engine in (self._solve, self._engine):
             try:
                 engine.prepare(plan)
                 engine.feedback(plan, plan.xs[0].copy())
-            except ModelEvaluationError as error:  # steps may fail, and so may this one
+            except ModelEvaluationError as error:  # a failed step is no error here
                 reason = str(error)
         self._limits.fall_back(plan, plan.xs[0].copy())
         return reason
@@ -190,24 +194,24 @@ class MPCController(Immutable):
     # Each time
 
     def step(self, x: Any, t: float | None = None) -> MPCStep:
-        """The control for a measured state; then prepares the next step.
+        """Returns the control for a measured state, then prepares the next step.
 
         Args:
             x: Measured state (nx,).
-            t: Time of the measurement [s], not before that of the last one; by default dt after it.
+            t: Time of the measurement [s], not before the last one; by default dt after it.
 
         Raises:
-            InvalidArgumentError: An argument does not fit, or a reference ends; the controller stays as it was.
+            InvalidArgumentError: An argument does not fit, or a reference has ended; the controller is unchanged.
         """
         step = self.feedback(x, t)
         try:
             self.prepare()
-        except InvalidArgumentError:  # a reference that has ended is told when the next measurement comes
+        except InvalidArgumentError:  # a reference has ended: the next measurement raises the error
             self._prepared = False
         return step
 
     def feedback(self, x: Any, t: float | None = None) -> MPCStep:
-        """The control for a measured state; arguments as in `step`."""
+        """Returns the control for a measured state without preparing the next step; arguments as in `step`."""
         started = time.perf_counter()
         now = self._time(t)
         measured = self.problem.state.check(x, "x")
@@ -218,7 +222,7 @@ class MPCController(Immutable):
         return self._step(now, outcome, started)
 
     def _planned(self, x: Reals) -> PlanOutcome:
-        """Makes the plan one from a measured state: that of the engine, or, where it fails, the last plan's policy."""
+        """Computes the plan from a measured state; if that fails, continues the policy of the last plan."""
         again = self._failed and self.options.on_failure == "solve"
         engine = self._solve if again else self._engine
         try:
@@ -232,7 +236,7 @@ class MPCController(Immutable):
         return outcome
 
     def prepare(self) -> None:
-        """Does all of the next step that does not need its measurement.
+        """Prepares the next step: does all work that does not need its measurement.
 
         Raises:
             InvalidArgumentError: A reference ends within the next window.
@@ -251,18 +255,18 @@ class MPCController(Immutable):
 
     def _check_reset(self) -> None:
         if not self._begun:
-            raise InvalidArgumentError("step: call reset(x0) first; it solves the first window")
+            raise InvalidArgumentError("step: the controller has no plan yet; call reset(x0) first")
 
     def _time(self, t: float | None) -> float:
-        """Time of a measurement, after checking it [s]."""
+        """Checks the time of a measurement and returns it [s]."""
         self._check_reset()
         if t is None:
             return self._next
         now, last = check_finite("t", t), self._plan.t if self._t is None else self._t
         if now < last - SAME * self.dt:
             raise InvalidArgumentError(
-                f"t: expected a time that is not before the last one, {last:g} s, got {now:g} s; reset(x0, t) begins "
-                "anew"
+                f"t: expected a time >= {last:g} s, that of the last measurement, got {now:g} s; call reset(x0, t) to "
+                "start again at an earlier time"
             )
         return now
 
@@ -291,17 +295,17 @@ class MPCController(Immutable):
     # Along time
 
     def follow(self, name: str, reference: Any, *, interpolate: bool = True, hold: bool = False) -> None:
-        """Lets a parameter follow a reference, which is looked up at the time of each knot.
+        """Makes a parameter follow a reference over time: each knot gets the value at its time.
 
-        A function is asked once for each knot of each step; `schedule` asks once a step.
+        A function is called once for each knot in each step; use `schedule` for a function of all times at once.
 
         Args:
-            name: The parameter, such as "goal.reference".
-            reference: A function of the time [s]; or (times, values), samples (n,) [s] and (n, *shape) that are
-                linear in between. None to stop.
-            interpolate: False to keep each sample until the next one.
-            hold: Whether the first and the last sample hold before and after the samples; otherwise a window that
-                reaches beyond them is an error.
+            name: Name of the parameter, such as "goal.reference".
+            reference: A function of the time [s]; or a pair (times, values) of samples (n,) [s] and (n, *shape). None
+                stops following.
+            interpolate: True to interpolate linearly between samples, False to keep each value until the next sample.
+            hold: True to use the first and the last sample before and after the samples; False to raise an error if
+                the window leaves the samples.
 
         Raises:
             UnknownNameError: There is no such parameter.
@@ -311,40 +315,40 @@ class MPCController(Immutable):
         self._prepared = False
 
     def schedule(self, table: Schedule, *, knots: str = "all") -> None:
-        """Lets parameters follow a schedule, such as the contacts of a gait.
+        """Makes parameters follow a schedule over time, such as the contacts of a gait.
 
         Args:
-            table: A ParameterSchedule, or a function from the times of all knots (N + 1,) [s] to rows by the names of
-                parameters, (N + 1, *shape) each.
-            knots: "all", or "running" to leave the end as it is.
+            table: A ParameterSchedule; or a function from the times of all knots (N + 1,) [s] to a dictionary of rows
+                (N + 1, *shape) by parameter name.
+            knots: "all", or "running" to leave the last knot unchanged.
         """
         self._window.schedule(table, knots)
         self._prepared = False
 
     def check_references(self, first: float, last: float) -> None:
-        """Raises InvalidArgumentError unless references last for all windows that begin from `first` to `last` [s]."""
+        """Raises InvalidArgumentError unless references cover all windows that begin between `first` and `last` [s]."""
         self._window.check(first, last + self._window.duration)
 
     def sensitivity(self, name: str, knots: Knots = None) -> Reals:
-        """Derivative du0/dp of the control of the last step (nu, np), found from its plan when it is asked for.
+        """Returns the derivative du0/dp (nu, np) of the last step's control by a parameter.
 
-        Of a plan in real time, which is not quite optimal, it is that of one more iteration; see
+        A real-time plan is not fully converged, so the result is that of one more iteration; see
         `trajopt.solvers.SolutionDerivatives`. One factorisation serves all names until the next step.
 
         Args:
-            name: Name of a run-time parameter, whose numbers are in C order, or "x0", which gives -K.
-            knots: Knots at which the parameter changes, by the same amount at all; all that have it by default.
+            name: Name of a run-time parameter, whose elements are in C order, or "x0", which gives -K.
+            knots: Knots at which the parameter changes, by the same amount; by default all knots with the parameter.
 
         Raises:
             UnknownNameError: There is no such parameter.
-            InvalidArgumentError: There was no step yet, or the last one failed.
-            ModelEvaluationError: The plan is at a saddle.
+            InvalidArgumentError: There is no step yet, or the last step failed.
+            ModelEvaluationError: The plan is at a saddle point.
         """
         return self._derivatives.by(name, knots)
 
     @property
     def offsets(self) -> Reals:
-        """Time of each knot of a window from its first one (N + 1,) [s]."""
+        """Time of each knot relative to the first knot of the window (N + 1,) [s]."""
         return self._window.offsets.copy()
 
     def __repr__(self) -> str:
@@ -355,15 +359,15 @@ class MPCController(Immutable):
 
 
 def _solver(solver: Any, mode: str) -> type[SolverAbstract[Any]]:
-    """A solver by its class or name, which knows the mode."""
+    """Returns a solver class from a class or a name; raises if it does not support the mode."""
     if isinstance(solver, str):
         others = ("SolverAbstract", "SolverOptions")
         names = [name for name in solvers.__all__ if name.startswith("Solver") and name not in others]
         solver = getattr(solvers, check_known("solver", solver, names))
     if not isinstance(solver, type) or not issubclass(solver, SolverAbstract):
-        raise InvalidArgumentError(f"solver: expected a class of solvers, such as SolverSQP, got {shown(solver)}")
+        raise InvalidArgumentError(f"solver: expected a class such as SolverSQP, or its name, got {shown(solver)}")
     if mode == "real-time" and not issubclass(solver, SolverSQP):
         raise InvalidArgumentError(
-            f"solver: mode 'real-time' takes SolverSQP, got {solver.__name__}; write MPCOptions(mode='converged')"
+            f"solver: mode 'real-time' needs SolverSQP, got {solver.__name__}; use MPCOptions(mode='converged')"
         )
     return solver

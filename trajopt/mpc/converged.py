@@ -1,4 +1,4 @@
-"""Steps that are full solves, from the shifted plan."""
+"""Steps of the mode "converged": full solves from the shifted plan."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STOPPED = (
 
 @dataclasses.dataclass(slots=True)
 class PlanOutcome:
-    """Outcome of a phase that plans: how good the plan is, why it is not better, and iterations [-]."""
+    """Outcome of planning: status, reason why the plan is not solved, number of iterations [-]."""
 
     status: MPCStatus
     reason: str
@@ -31,15 +31,15 @@ class PlanOutcome:
 
 
 class Converged:
-    """Solves the problem from a plan, and makes the solution the plan.
+    """Solves the problem from a plan, and copies the solution to the plan.
 
     Args:
         solver: Class of the solver.
         problem: The problem.
         options: Options of the solver.
-        judge: Of the problem.
-        limits: Of the problem.
-        time_budget: Time of a solve but the first [s]; None for no limit.
+        judge: Evaluator of plans of the problem.
+        limits: Limits of the problem.
+        time_budget: Time limit of each solve except the first [s]; None for no limit.
     """
 
     def __init__(
@@ -60,29 +60,29 @@ class Converged:
             self._next = solver(problem, dataclasses.replace(self._first.options, time_limit=shorter))
 
     def begin(self, plan: Plan, x: Reals, guess: Any) -> PlanOutcome:
-        """The first solve, from x and a guess: (xs, us), a Solution, or None for that of the solver."""
+        """First solve, from state x and a guess: (xs, us), a Solution, or None for the solver's own guess."""
         self._problem.x0 = x
         if guess is None:
             return self._taken(plan, self._first.solve())
         if isinstance(guess, Solution):
             return self._taken(plan, self._first.solve(guess))
         if not isinstance(guess, (list, tuple)) or len(guess) != 2:
-            raise InvalidArgumentError(f"guess: expected (xs, us), or a Solution, got {type(guess).__name__}")
+            raise InvalidArgumentError(f"guess: expected (xs, us) or a Solution, got {type(guess).__name__}")
         return self._taken(plan, self._first.solve(*guess))
 
     def prepare(self, plan: Plan) -> None:
-        """Nothing: a solve begins with the measured state."""
+        """Does nothing: a solve starts with the measured state."""
 
     def feedback(self, plan: Plan, x: Reals) -> PlanOutcome:
-        """Solves from the plan, with a measured state."""
+        """Solves from the plan and a measured state."""
         self._problem.x0 = x
         xs = plan.xs.copy()
         xs[0] = x
         self._limits.follow()
-        known = None
+        multipliers = None
         if self._next.takes_multipliers:
-            known = {"dynamics": plan.lam, "constraints": plan.y}
-        return self._taken(plan, self._next.solve(xs, plan.us, multipliers=known))
+            multipliers = {"dynamics": plan.lam, "constraints": plan.y}
+        return self._taken(plan, self._next.solve(xs, plan.us, multipliers=multipliers))
 
     def _taken(self, plan: Plan, solution: Solution) -> PlanOutcome:
         if solution.status is SolverStatus.INTERRUPTED:

@@ -1,4 +1,4 @@
-"""Disturbances of a closed loop: pushes of the plant, and noise of its measurement."""
+"""Disturbances of a closed loop: pushes on the plant, and measurement noise."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from trajopt.states import StateAbstract
 from trajopt.types import Reals
 
 Rate = Callable[[float, Reals], Any]
-"""From a time [s] and a state (nx,) to a change of the state per second (ndx,)."""
+"""Function from a time [s] and a state (nx,) to a rate of change of the state (ndx,) [1/s]."""
 
-ROUNDING = 1e-9  # [s] by which a time may be off and still count as equal
+ROUNDING = 1e-9  # times that differ by less count as equal [s]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Push:
-    """A disturbance: a jump of the state, a rate at which it changes, or a force on a frame.
+    """A disturbance: a jump of the state, a rate of change of the state, or a force on a frame.
 
-    A jump, x ⊕ value, happens at once. A rate moves the state by x ⊕ value · time while it lasts, beside the plant's
-    own motion. A force pushes a frame's origin: contacts of a simulator react to it; of any other plant it changes
-    velocities by M⁻¹ Jᵀ f · time, as if the robot touched nothing.
+    A jump sets x ⊕ value at once. A rate adds x ⊕ value · time while it lasts, on top of the plant's own motion. A
+    force acts at the origin of a frame. A simulator includes it in its contacts; in any other plant it changes the
+    velocity by M⁻¹ Jᵀ f · time, as for a robot without contacts.
 
     Attributes:
         time: Time at which it begins, >= 0 [s].
-        value: Jump (ndx,) without duration; with one a rate (ndx,) [1/s], or a function from time [s] and state (nx,)
-            to it. With `frame` a force in the world's axes (3,) [N], or a force and a moment (6,) [N, N m].
-        duration: Time that it lasts [s]; 0 for a jump.
-        frame: Frame of the robot that a force pushes.
+        value: Without duration a jump (ndx,). With a duration a rate (ndx,) [1/s], or a function from time [s] and
+            state (nx,) to a rate. With `frame` a force in world axes (3,) [N], or a force and a moment (6,) [N, N m].
+        duration: Duration [s]; 0 for a jump.
+        frame: Name of the robot frame on which a force acts; None for a jump or a rate.
 
     Raises:
-        InvalidArgumentError: A value is out of its range.
+        InvalidArgumentError: A value is out of range.
     """
 
     time: float
@@ -55,11 +55,11 @@ class Push:
             value.flags.writeable = False
             object.__setattr__(self, "value", value)
         elif self.duration == 0.0:
-            raise InvalidArgumentError("duration: expected a time > 0 [s], as the push is a function of time, got 0")
+            raise InvalidArgumentError("duration: expected a time > 0 [s], as value is a function of time, got 0")
         if self.frame is not None:
             check_text("frame", self.frame, such_as="tool0")
             if self.duration == 0.0:
-                raise InvalidArgumentError("duration: expected a time > 0 [s] for which the force pushes, got 0")
+                raise InvalidArgumentError("duration: expected a time > 0 [s] while the force acts, got 0")
             if callable(self.value) or np.shape(self.value) not in ((3,), (6,)):
                 raise InvalidArgumentError(f"value: expected a force (3,) or (6,) on {self.frame!r}, got {self._shown}")
 
@@ -83,14 +83,14 @@ class Push:
 
 
 class Disturbance:
-    """The pushes of a closed loop, applied between its times.
+    """The pushes of a closed loop; applies them over time intervals.
 
     Args:
-        given: A Push, a list of them, a function from time and state to a rate (ndx,), or None.
+        given: A Push, a list of Push, a function from time and state to a rate (ndx,), or None.
         state: The plant's state.
 
     Attributes:
-        pushes: The pushes; a function is one without end.
+        pushes: The pushes; a function becomes one push that never ends.
     """
 
     def __init__(self, given: Any, state: StateAbstract) -> None:
@@ -107,17 +107,17 @@ class Disturbance:
             robot = state.robot
             if robot is None:
                 raise InvalidArgumentError(
-                    f"{argument}: a force pushes a frame of a robot, and {state!r} has none; push its state: leave "
-                    "frame out, and give a rate (ndx,)"
+                    f"{argument}: a force needs a frame of a robot, but {state!r} has no robot; leave frame out and "
+                    "pass a rate (ndx,)"
                 )
             check_known("frame", push.frame, robot.frame_names)
         elif not callable(push.value):
             names = ", ".join(state.tangent_names[:8]) + (", ..." if state.ndx > 8 else "")
-            cure = f"one number for each tangent coordinate: {names}; or name the frame that a force pushes"
+            cure = f"one number for each tangent coordinate: {names}; for a force set frame"
             check_array(f"{argument}.value", push.value, (state.ndx,), cure=cure)
 
     def moved(self, x: Reals, t: float, h: float) -> Reals:
-        """A state (nx,) after the jumps and rates of the time from t to t + h [s]."""
+        """State (nx,) after the jumps and rates between t and t + h [s]."""
         for push in self.pushes:
             if push.frame is not None:
                 continue
@@ -131,7 +131,7 @@ class Disturbance:
         return x
 
     def torque(self, x: Reals, t: float, h: float) -> Reals | None:
-        """Generalized force (nv,) of the forces on frames, their mean from t to t + h [s]; None without any."""
+        """Generalized force (nv,) of the forces on frames, averaged from t to t + h [s]; None without a force."""
         total: Reals | None = None
         for push in self.pushes:
             time = _overlap(push, t, h) if push.frame is not None else 0.0
@@ -141,7 +141,7 @@ class Disturbance:
         return total
 
     def accelerated(self, x: Reals, torque: Reals, h: float) -> Reals:
-        """A state (nx,) after a generalized force (nv,) on a free body for a time h [s]."""
+        """State (nx,) after a generalized force (nv,) acted on the robot without contacts for a time h [s]."""
         model = self._robot.model  # type: ignore[union-attr]
         inverse = pin.computeMinverse(model, self._data, x[: model.nq])
         dx = np.concatenate([np.zeros(model.nv), h * (inverse @ torque)])
@@ -152,46 +152,46 @@ class Disturbance:
         axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         J = pin.computeFrameJacobian(model, self._data, x[: model.nq], model.getFrameId(push.frame), axes)
         force = cast(Reals, push.value)
-        found: Reals = J[: len(force)].T @ force
-        return found
+        torque: Reals = J[: len(force)].T @ force
+        return torque
 
     def _rate(self, push: Push, t: float, x: Reals) -> Reals:
         if not callable(push.value):
             return cast(Reals, push.value)
-        given = _called("disturbance", push.value, t, x.copy())
+        rate = _called("disturbance", push.value, t, x.copy())
         return check_array(
-            "disturbance: result of the function", given, (self._state.ndx,), cure="one rate a tangent coordinate"
+            "disturbance: result of the function", rate, (self._state.ndx,), cure="one rate for each tangent coordinate"
         )
 
 
-def _pushes(given: Any) -> tuple[Push, ...]:
-    if given is None:
+def _pushes(disturbance: Any) -> tuple[Push, ...]:
+    if disturbance is None:
         return ()
-    if isinstance(given, Push):
-        return (given,)
-    if callable(given):
-        return (Push(time=0.0, duration=1e9, value=given),)
-    if isinstance(given, Sequence) and all(isinstance(each, Push) for each in given):
-        return tuple(given)
+    if isinstance(disturbance, Push):
+        return (disturbance,)
+    if callable(disturbance):
+        return (Push(time=0.0, duration=1e9, value=disturbance),)
+    if isinstance(disturbance, Sequence) and all(isinstance(each, Push) for each in disturbance):
+        return tuple(disturbance)
     raise InvalidArgumentError(
         f"disturbance: expected Push(time=..., value=...), a list of them, or a function of time and state, got "
-        f"{shown(given)}"
+        f"{shown(disturbance)}"
     )
 
 
 def _overlap(push: Push, t: float, h: float) -> float:
-    """Time between t and t + h that a push lasts [s]."""
+    """Time between t and t + h [s] during which a push acts [s]."""
     return max(min(push.end, t + h) - max(push.time, t), 0.0)
 
 
 class Noise:
-    """Noise of a measurement, x ⊕ dx.
+    """Measurement noise x ⊕ dx.
 
     Args:
-        given: Standard deviation of each tangent coordinate, a number or (ndx,); or a function from the generator and a
-            state to dx (ndx,); None for none.
+        given: Standard deviation of each tangent coordinate, a number or (ndx,); or a function from the generator and
+            a state to dx (ndx,); None for no noise.
         state: The plant's state.
-        rng: The generator.
+        rng: Random generator.
     """
 
     def __init__(self, given: Any, state: StateAbstract, rng: np.random.Generator) -> None:
@@ -200,32 +200,32 @@ class Noise:
         self._deviations = None if given is None or callable(given) else _deviations(given, state)
 
     def measured(self, x: Reals) -> Reals:
-        """A measurement of a state (nx,)."""
+        """Noisy measurement (nx,) of a state (nx,)."""
         if self._function is None and self._deviations is None:
             return x.copy()
         if self._deviations is not None:
             return self._state.integrate_unchecked(x, self._deviations * self._rng.standard_normal(self._state.ndx))
         assert self._function is not None
-        given = _called("noise", self._function, self._rng, x.copy())
+        deviation = _called("noise", self._function, self._rng, x.copy())
         cure = "one deviation for each tangent coordinate"
         return self._state.integrate_unchecked(
-            x, check_array("noise: result of the function", given, (self._state.ndx,), cure=cure)
+            x, check_array("noise: result of the function", deviation, (self._state.ndx,), cure=cure)
         )
 
 
 def _called(argument: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Result of a user's function; what it raises names the argument that it came as."""
+    """Calls a user's function; an error that it raises names the argument."""
     try:
         return function(*arguments)
     except Exception as error:
         raise function_raised(argument, error) from error
 
 
-def _deviations(given: Any, state: StateAbstract) -> Reals:
-    values = as_numbers("noise", given, "standard deviations, or a function of generator and state")
+def _deviations(noise: Any, state: StateAbstract) -> Reals:
+    values = as_numbers("noise", noise, "standard deviations, or a function of generator and state")
     if values.ndim == 0:
         values = np.full(state.ndx, float(values))
-    cure = f"a number, or one for each tangent coordinate: {', '.join(state.tangent_names[:8])}"
+    cure = f"one number, or one for each tangent coordinate: {', '.join(state.tangent_names[:8])}"
     values = check_array("noise", values, (state.ndx,), cure=cure + (", ..." if state.ndx > 8 else ""))
     if np.any(values < 0.0):
         raise InvalidArgumentError(f"noise: expected standard deviations >= 0, got {values.min():g}")

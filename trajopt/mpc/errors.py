@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class ClosedLoopError(TrajoptError, RuntimeError):
-    """A plant, a controller or a disturbance ended a closed loop; the message says at which time.
+    """A plant, controller or function ended a closed loop with an error; the message has the time.
 
     Attributes:
-        log: The closed loop up to there, without a step if it ended in its first period.
+        log: Closed loop up to the error; it has no steps if the first period failed.
     """
 
     def __init__(self, *args: Any, log: ClosedLoop | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Closed loops as .npz files."""
+"""Reading and writing of closed loops as .npz files."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _plain_push(push: Push) -> dict[str, Any]:
 
 
 def read(path: str | Path) -> dict[str, Any]:
-    """The fields of a closed loop in a file; see `ClosedLoop.load`."""
+    """Reads the fields of a closed loop from a file; see `ClosedLoop.load`."""
     path = check_path("path", path)
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -72,33 +72,33 @@ def read(path: str | Path) -> dict[str, Any]:
         if "first_solve" not in facts and "status" in facts:
             raise ValueError("it is a saved Solution; read it with trajopt.Solution.load(path)")
         if facts["format"] > FORMAT:
-            raise ValueError(f"it has format {facts['format']}, and this version knows formats up to {FORMAT}")
-        found = {name: facts[name] for name in _FACTS}
-        found |= {name: tuple(found[name]) for name in ("coordinate_names", "control_names", "soft")}
-        found["violations"] = {name: arrays.pop(f"violation/{name}") for name in facts["violations"]}
-        found["reasons"] = {int(k): text for k, text in facts["reasons"].items()}
-        found["pushes"] = tuple(_push(given) for given in facts["pushes"])
-        found["kept"] = tuple(
+            raise ValueError(f"it has format {facts['format']}, this version reads up to {FORMAT}; upgrade trajopt")
+        attributes = {name: facts[name] for name in _FACTS}
+        attributes |= {name: tuple(attributes[name]) for name in ("coordinate_names", "control_names", "soft")}
+        attributes["violations"] = {name: arrays.pop(f"violation/{name}") for name in facts["violations"]}
+        attributes["reasons"] = {int(k): text for k, text in facts["reasons"].items()}
+        attributes["pushes"] = tuple(_push(push) for push in facts["pushes"])
+        attributes["kept"] = tuple(
             Tracked(name=t["name"], labels=tuple(t["labels"]), unit=t["unit"], actual=arrays.pop(f"actual/{i}"),
                     reference=arrays.pop(f"reference/{i}"))
             for i, t in enumerate(facts["tracked"])
         )  # fmt: skip
-        found["motion"] = _motion(arrays)
-        return found | {name: array for name, array in arrays.items() if "/" not in name}
+        attributes["motion"] = _motion(arrays)
+        return attributes | {name: array for name, array in arrays.items() if "/" not in name}
     except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InvalidArgumentError(
-            f"path: {shown(str(path))} cannot be read as a file that ClosedLoop.save wrote: {error}"
+            f"path: expected a file that ClosedLoop.save wrote, but {shown(str(path))} cannot be read: {error}"
         ) from error
 
 
-def _push(given: dict[str, Any]) -> Push:
-    value = given["value"]
-    return Push(**(given | {"value": _forgotten if value is None else value}))
+def _push(fields: dict[str, Any]) -> Push:
+    value = fields["value"]
+    return Push(**(fields | {"value": _forgotten if value is None else value}))
 
 
 def _forgotten(t: float, x: Any) -> Any:
-    """Stands for a function that a file does not keep."""
-    raise InvalidArgumentError("disturbance: a file does not keep functions; give the push again")
+    """Replaces a function of time and state, which files do not store."""
+    raise InvalidArgumentError("disturbance: a file does not store functions; pass the push with its function again")
 
 
 def _motion(arrays: dict[str, Any]) -> Solution | None:

@@ -1,4 +1,4 @@
-"""The first control, moved to where constraint rows hold at the measured state."""
+"""Correction of the first control, so that constraint rows hold at the measured state."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import InteriorPoint, QPStatus, StageQP
 from trajopt.types import Reals
 
-HELD = 1e-6  # violation that is left
+HELD = 1e-6  # accepted violation
 
 
 class FirstControl:
     """Minimises ½ Σ Luu_ii du_i² subject to the rows of the first knot, linearised at the measured state.
 
-    The program of a real-time iteration has the rows of the predicted state. After a push they miss by the curvature
-    along x; along u many rows, such as contact forces, have none, so that this step is exact.
+    The program of a real-time iteration has rows linearised at the predicted state. After a push their error is their
+    curvature along x. Along u many rows are linear, such as contact forces, so that this step is exact.
 
     Args:
-        evaluator: Of the problem.
-        limits: Of the problem.
+        evaluator: Evaluator of the problem.
+        limits: Limits of the problem.
     """
 
     def __init__(self, evaluator: Evaluator, limits: Limits) -> None:
@@ -31,12 +31,12 @@ class FirstControl:
         self._interior = InteriorPoint(self._qp)
 
     def prepare(self) -> None:
-        """Compiles what it runs."""
+        """Compiles the code that it runs."""
         if self._e.nc:
             self._interior.prepare()
 
     def missed(self, c: Reals) -> bool:
-        """Whether hard rows c (nc,) of the first knot that depend on more than one control do not hold."""
+        """Whether a hard row of the first knot that depends on several controls is violated; c are the rows (nc,)."""
         rows = self._limits.rows
         general = rows.general[0]
         if not general.any():
@@ -45,7 +45,7 @@ class FirstControl:
         return bool((beyond > HELD)[general].any())
 
     def step(self, x: Reals, u: Reals, c: Reals) -> Reals | None:
-        """Change (nu,) of a control at a state, where the rows are c (nc,); None if there is none that holds them."""
+        """Correction (nu,) of control u at state x with rows c (nc,); None if no correction satisfies the rows."""
         e, qp, rows = self._e, self._qp, self._limits.rows
         held = rows.general[0] | rows.limits[0]
         qp.C[0, :, 1:] = self._derivative(x, u)
@@ -54,16 +54,16 @@ class FirstControl:
         weights = np.abs(np.diagonal(e.H[0])[e.state.ndx :])
         largest = float(weights.max(initial=0.0))
         np.einsum("ii->i", qp.lq.H[0])[1:] = np.maximum(weights / largest, 1e-6) if largest > 0.0 else 1.0
-        found = self._interior.solve()
-        return found.du[0] if found.status in (QPStatus.SOLVED, QPStatus.ROUNDING) else None
+        solution = self._interior.solve()
+        return solution.du[0] if solution.status in (QPStatus.SOLVED, QPStatus.ROUNDING) else None
 
     def _derivative(self, x: Reals, u: Reals) -> Reals:
-        """Derivative of the rows by the control there (nc, nu); the evaluator is left as it was."""
+        """Derivative of the rows by the control at x and u (nc, nu); the evaluator is restored."""
         e = self._e
         before = e.xs[0].copy(), e.us[0].copy()
         e.xs[0], e.us[0] = x, u
         e.expand_first()
-        found = e.C[0, :, e.state.ndx :].copy()
+        derivative = e.C[0, :, e.state.ndx :].copy()
         e.xs[0], e.us[0] = before
         e.expand_first()
-        return found
+        return derivative

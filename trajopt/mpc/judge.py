@@ -1,4 +1,4 @@
-"""Cost, gaps and violations of a plan, and limits of its controls."""
+"""Cost, gaps and constraint violations of a plan."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from trajopt.mpc.plan import Plan
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.linear_trial import LinearTrial
 
-HELD = 1e-6  # violation that counts as none
+HELD = 1e-6  # violations up to this size are not reported
 
 
 class PlanEvaluator:
-    """Evaluates plans of a problem: all knots at once, without derivatives.
+    """Evaluates plans of a problem at all knots together, without derivatives.
 
     Args:
-        evaluator: The evaluator, from whose trajectory plans are steps.
-        limits: Its rows and their bounds, as the last preparation has seen them.
+        evaluator: Evaluator; plans are steps from its trajectory.
+        limits: Rows and bounds as of the last preparation.
 
     Attributes:
         trial: The plan: its direction from the evaluator's trajectory, its states, controls, gaps and rows.
-        cost: Its cost [cost].
-        violation: Largest violation of a row.
-        at: Knot and row of that.
+        cost: Cost of the plan [cost].
+        violation: Largest violation of a row [unit of the row].
+        at: Knot and row of the largest violation.
     """
 
     def __init__(self, evaluator: Evaluator, limits: Limits) -> None:
@@ -36,11 +36,11 @@ class PlanEvaluator:
         self._names = {t: kind.model.row_names for kind in kinds for t in kind.knots}
 
     def prepare(self) -> None:
-        """Compiles what it runs."""
+        """Compiles the code that it runs."""
         self.trial.prepare()
 
     def see(self, plan: Plan) -> None:
-        """Evaluates a plan, from which steps are then counted."""
+        """Evaluates a plan, and makes it the origin of later steps."""
         e, trial = self.trial.evaluator, self.trial
         e.xs[:], e.us[:] = plan.xs, plan.us
         trial.dx.fill(0.0)
@@ -48,7 +48,7 @@ class PlanEvaluator:
         self.look()
 
     def look(self) -> bool:
-        """Evaluates the trial at its direction; whether all of it is finite."""
+        """Evaluates the trial at its direction; returns whether all values are finite."""
         trial = self.trial
         self.cost = trial.go(1.0)
         self.violation, self.at = 0.0, (0, 0)
@@ -64,7 +64,7 @@ class PlanEvaluator:
 
     @property
     def violated(self) -> str:
-        """Constraint row and knot of the largest violation; empty where all hold."""
+        """Constraint row and knot of the largest violation; empty if all constraints hold."""
         if not self.violation > HELD:
             return ""
         knot, row = self.at

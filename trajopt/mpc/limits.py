@@ -1,4 +1,4 @@
-"""Rows and limits of a window, and the control that follows a plan within them."""
+"""Constraint rows and control limits of a window, and the fallback to the policy of a plan."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from trajopt.types import Reals
 
 
 class Limits:
-    """Constraint rows of a window, as the parameters have them now, and limits of its controls.
+    """Constraint rows of a window at the current parameters, and limits of its controls.
 
-    Limits are those of constraints on single controls, and those of the models.
+    The limits combine constraints on single controls with the limits of the models.
 
     Args:
-        evaluator: Of the problem.
+        evaluator: Evaluator of the problem.
         problem: The problem.
 
     Attributes:
         rows: The rows.
-        bounds: Their bounds, before those of rows that are switched off, and weights of their slacks.
-        lower: Lower limits of the controls (N, nu), -inf where there are none.
-        upper: Upper limits.
+        bounds: Bounds of the rows, those of inactive rows included, and weights of their slacks.
+        lower: Lower limits of the controls (N, nu), -inf without a limit.
+        upper: Upper limits of the controls (N, nu), inf without a limit.
     """
 
     def __init__(self, evaluator: Evaluator, problem: ShootingProblem) -> None:
@@ -34,7 +34,7 @@ class Limits:
         self._of_models = self.lower.copy(), self.upper.copy()
 
     def begin(self) -> None:
-        """Finds them at the evaluator's trajectory."""
+        """Computes rows and limits at the evaluator's trajectory."""
         self._e.expand(None)
         self.rows, self.bounds = RowBounds(self._e, self._problem), self._problem.table.rows.now()
         lower, upper = self._of_models
@@ -43,7 +43,7 @@ class Limits:
         self._trials.lower[:], self._trials.upper[:] = self.lower, self.upper
 
     def unknown_to_rows(self) -> list[str]:
-        """Names of controls with limits of the models, `lower` and `upper`, that no constraint has."""
+        """Names of controls whose model has a limit, `lower` or `upper`, that no constraint repeats."""
         lower, upper = self._of_models
         beyond = (lower > self.rows.u_lower) | (upper < self.rows.u_upper)
         return list(
@@ -56,16 +56,16 @@ class Limits:
         )
 
     def follow(self) -> None:
-        """Takes the parameters of now."""
+        """Updates rows and bounds to the current parameters."""
         now = self._problem.table.rows.now()
         if now is not self.bounds and not self.rows.follow(self._problem):
             self.begin()
         self.bounds = now
 
     def fall_back(self, plan: Plan, x: Reals) -> None:
-        """Makes a plan the rollout of its own policy clip(us - K (x ⊖ xs)) from a state.
+        """Replaces a plan by the rollout of its own policy clip(us - K (x ⊖ xs)) from a state.
 
-        Where that diverges, the first control alone is that of the policy.
+        If the rollout diverges, only the first control is replaced.
         """
         e, trials = self._e, self._trials
         e.xs[:], e.us[:], e.K[:], e.k[:] = plan.xs, plan.us, plan.K, 0.0

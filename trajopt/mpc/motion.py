@@ -1,4 +1,4 @@
-"""The motion of a closed loop as a Solution, which reports and pictures of trajectories take."""
+"""Conversion of a closed loop to a Solution, for reports and plots of trajectories."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from trajopt.types import Reals
 
 
 def motion_of(models: Sequence[ActionModelAbstract], rows: Reals, durations: Reals, xs: Reals, us: Reals) -> Solution:
-    """A trajectory of knots with models and parameter values of their own, and an end that costs nothing.
+    """Returns a closed loop as a Solution whose knots have their own models and parameters, and no terminal cost.
 
-    It is no solution of this problem: the plant's motion has gaps in the eyes of the controller's model.
+    The plant's motion has gaps with respect to the controller's model, so it does not solve the problem.
 
     Args:
         models: Model of each knot (T,).
-        rows: Values of its parameters, in the order of its layout (T, largest number).
+        rows: Parameter values of each knot, in the order of its layout (T, largest number of parameters).
         durations: Duration of each knot (T,) [s].
         xs: States (T + 1, nx).
         us: Controls (T, nu).

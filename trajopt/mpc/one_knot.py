@@ -1,4 +1,4 @@
-"""One knot of an action model, evaluated again and again: next state, cost, constraint rows, limits of the controls."""
+"""Evaluation of one knot of an action model: next state, cost, constraint rows, control limits."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from trajopt.types import Reals
 
 @dataclass(frozen=True, eq=False)
 class KnotValues:
-    """Values of a knot at a state and a control.
+    """Values of a knot at one state and control.
 
     Attributes:
         xnext: Next state (nx,).
         cost: Cost of the knot [cost].
-        violations: By how much each constraint row is beyond its bounds (nc,), 0 where it holds.
-        lower: Lower limits of the controls (nu,), by the model and by hard constraints on single controls.
-        upper: Upper limits of the controls (nu,).
+        violations: Violation of each constraint row (nc,) [unit of the row], 0 if it holds.
+        lower: Lower limits of the controls (nu,), from the model and from hard constraints on single controls.
+        upper: Upper limits of the controls (nu,), likewise.
     """
 
     xnext: Reals
@@ -35,15 +35,15 @@ class KnotValues:
 
 
 class OneKnot:
-    """x⁺ = f(x, u) with cost and constraint rows of an action model, by compiled code, one point at a time.
+    """Evaluates x⁺ = f(x, u), cost and constraint rows of an action model at one point, with compiled code.
 
     Args:
         model: The action model of a running knot.
 
     Attributes:
-        layout: Where each run-time parameter is in a row of values.
-        parameters: Values of the run-time parameters (size,), in the order of the model's layout; write into them.
-        sizes: Number of rows of each constraint by name [-].
+        layout: Position of each run-time parameter in a row of values.
+        parameters: Values of the run-time parameters (size,), in the order of the model's layout; writable.
+        sizes: Number of rows of each constraint, by name [-].
     """
 
     def __init__(self, model: ActionModelAbstract) -> None:
@@ -60,25 +60,25 @@ class OneKnot:
         self.parameters: Reals = self._problem.table.values[0, : self.layout.size]
 
     def soft(self) -> set[str]:
-        """Names of the constraints that a controller lets give way: soft ones, and those free of the control."""
+        """Names of the constraints that a controller softens: soft constraints, and those that do not depend on u."""
         soft = np.isfinite(self._problem.table.rows.now().linear[0]) | self._kind.model.rows_free_of_control
         ends = np.cumsum([0, *self.sizes.values()])
         return {name for name, i, j in zip(self.sizes, ends, ends[1:]) if soft[i:j].all()}
 
     def set_time_step(self, dt: float) -> None:
-        """Sets the knot's duration [s]; of a model without one it does nothing."""
+        """Sets the knot's duration [s]; does nothing for a model without a time step."""
         place = self.layout.slices.get("dt")
         if place is not None:
             self.parameters[place] = dt
 
     def next_state(self, x: Reals, u: Reals) -> Reals:
-        """f(x, u), shape (nx,); NaN where a step of the model has failed."""
+        """Returns f(x, u), shape (nx,); NaN if the model failed to compute the step."""
         cost = self._run(x, u)
         xnext = self._trial.xs[0, 1].copy()
         return xnext if np.isfinite(cost) or not self._evaluator.can_fail else np.full_like(xnext, np.nan)
 
     def values(self, x: Reals, u: Reals) -> KnotValues:
-        """All values at a state (nx,) and a control (nu,)."""
+        """Returns all values at a state (nx,) and a control (nu,)."""
         cost, rows = self._run(x, u), self._trial.c[0, 0].copy()
         now = self._problem.table.rows.now()
         lower, upper = now.lower[0], now.upper[0]

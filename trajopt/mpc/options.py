@@ -1,4 +1,4 @@
-"""Options of a model-predictive controller: frozen, keyword-only, checked."""
+"""Options of a model-predictive controller."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ class MPCOptions:
     """Options of MPCController.
 
     Attributes:
-        dt: Time from one measurement to the next [s]; by default that from the first knot to the second one. It may
-            be a part of it, or several of them.
-        mode: "real-time", SQP iterations with full steps, of which all that does not need the measurement is done
-            before it comes; it takes SolverSQP. Or "converged": the solver goes on until it has converged.
-        iterations: SQP iterations of a step under "real-time" [-].
-        hessian: Of these iterations: "exact", that of the Lagrangian as far as all models give it and it is convex; or
-            "gauss-newton", that of the costs alone, which takes less time. It tracks references as well; where little
-            else than an effort is paid for, as in a swing-up, plans fall apart with it.
-        time_budget: Time that the feedback phase may take, checked once an iteration of SQP, and of the interior point
-            inside it [s]; then it returns the best so far. None for no limit, and results that are the same each time.
-        solver_options: Options of the solver: of the first solve, and of all under "converged".
-        soft: Prices (linear, quadratic) of the slacks of hard constraints that are free of the control, which a
-            measurement may violate [cost by unit of the row]; by default such that they give only where nothing else
-            helps. Constraints that are soft in the model keep their own.
-        on_failure: After a failed step, "feedback": further steps start from the last plan, until one succeeds; or
-            "solve": the next one is a solve from there, as the first one.
+        dt: Time between measurements [s]; by default the time from the first knot to the second one. It may be shorter
+            or longer than a knot.
+        mode: "real-time" takes full SQP steps, and does all work that does not need the measurement before it arrives;
+            it needs SolverSQP. "converged" solves each problem until the solver converges.
+        iterations: SQP iterations of each step in mode "real-time" [-].
+        hessian: Hessian of these iterations. "exact" is that of the Lagrangian, as far as all models provide it and it
+            is convex. "gauss-newton" uses the costs only and takes less time. Both track references equally well; for
+            motions with little cost besides effort, such as a swing-up, "gauss-newton" fails.
+        time_budget: Time limit of the feedback phase [s], checked after each iteration of SQP and of its interior
+            point. At the limit the best plan so far is used. None for no limit, which makes results reproducible.
+        solver_options: Options of the solver, for the first solve, and in mode "converged" for all solves.
+        soft: Penalties (linear, quadratic) on the violation of hard constraints that do not depend on the control,
+            since a measured state may violate them [cost per unit of the row]. By default they are so high that these
+            constraints are violated only if they cannot be satisfied. Soft constraints of the model keep their own.
+        on_failure: Behaviour after a failed step. With "feedback" further steps start from the last plan until one
+            succeeds; with "solve" the next step is a full solve from the last plan.
     """
 
     dt: float | None = None
@@ -49,9 +49,9 @@ class MPCOptions:
         for name in ("dt", "time_budget"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_positive(name, getattr(self, name), unit="s"))
-        for name, known in (("mode", MODES), ("hessian", HESSIANS), ("on_failure", ON_FAILURE)):
-            if getattr(self, name) not in known:
-                expected = " or ".join(repr(each) for each in known)
+        for name, choices in (("mode", MODES), ("hessian", HESSIANS), ("on_failure", ON_FAILURE)):
+            if getattr(self, name) not in choices:
+                expected = " or ".join(repr(each) for each in choices)
                 raise InvalidArgumentError(f"{name}: expected {expected}, got {shown(getattr(self, name))}")
         check_count("iterations", self.iterations, least=1)
         if self.solver_options is not None:

@@ -1,4 +1,4 @@
-"""The plan of a controller, and its shift along time."""
+"""Plan of a controller, and its shift in time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from trajopt.shooting.knots import Index, index_of
 from trajopt.shooting.linear_trial import Interpolation
 from trajopt.types import Ints, Reals
 
-SAME = 1e-9  # part of a knot that counts as none
-DIGITS = 12  # of a shift [s]
+SAME = 1e-9  # tolerance for equal times, as a fraction of a knot's duration
+DIGITS = 12  # decimals of a shift [s]
 
 
 @dataclass(eq=False)
 class Plan:
-    """Trajectory of the window that begins at a time.
+    """Trajectory of a window that begins at time t, with gains and multipliers.
 
     Attributes:
         t: Time of the first knot [s].
@@ -37,7 +37,7 @@ class Plan:
 
     @staticmethod
     def zeros(problem: ShootingProblem) -> Plan:
-        """A plan of the problem's sizes, at its x0."""
+        """Plan with the problem's sizes, all states at its x0, and zeros."""
         N, n, nu = problem.T, problem.state.ndx, problem.nu
         return Plan(
             t=0.0,
@@ -49,23 +49,23 @@ class Plan:
         )
 
     def take(self, xs: Reals, us: Reals, K: Reals | None, lam: Reals | None, y: Reals | None) -> None:
-        """Copies a solution; None leaves what there is."""
+        """Copies a solution into the plan; arguments that are None leave it unchanged."""
         self.xs[:], self.us[:] = xs, us
-        for mine, given in ((self.K, K), (self.lam, lam), (self.y, y)):
-            if given is not None:
-                mine[:] = given
+        for mine, new in ((self.K, K), (self.lam, lam), (self.y, y)):
+            if new is not None:
+                mine[:] = new
 
 
 class Shift:
-    """Moves a plan by any part of a knot: what holds at t_k + τ becomes what holds at knot k.
+    """Shifts a plan in time, by any fraction of a knot.
 
-    States lie on the geodesic from knot to knot, a control is the mean of what was planned for the time of its knot,
-    multipliers are interpolated; gains are those of the knot that the time lies in. Before the start and beyond the end
-    states and controls stay as they are there; multipliers of constraints at the end stay at the end.
+    States are interpolated along geodesics between knots. A control becomes the mean of the plan over the time of its
+    knot. Multipliers are interpolated, and a gain is that of the knot in which the new time lies. Before the start and
+    after the end, states and controls are constant. Multipliers of constraints at the last knot stay there.
 
     Args:
         problem: The problem.
-        offsets: Times of its knots from the first one (N + 1,), ascending [s].
+        offsets: Times of its knots relative to the first one (N + 1,), ascending [s].
     """
 
     def __init__(self, problem: ShootingProblem, offsets: Reals) -> None:
@@ -74,12 +74,12 @@ class Shift:
         self._last: _Places | None = None
 
     def prepare(self) -> None:
-        """Compiles what it runs."""
+        """Compiles the code that it runs."""
         self._between.prepare()
 
     def __call__(self, plan: Plan, t: float) -> None:
-        """Moves a plan to another time [s]."""
-        shift = round(t - plan.t, DIGITS)  # equal from step to step, and what was found for it still holds
+        """Shifts a plan to start at time t [s]."""
+        shift = round(t - plan.t, DIGITS)  # equal in all steps, so that the weights can be reused
         plan.t = t
         if not len(plan.us) or abs(shift) <= SAME * self._offsets[1]:
             return
@@ -108,14 +108,14 @@ class _Sums:
 
     Attributes:
         knots: Knots (L, n).
-        weights: Their weights (L, n, 1).
+        weights: Weights of the knots (L, n, 1).
     """
 
     knots: Ints
     weights: Reals
 
     def __call__(self, rows: Reals) -> Reals:
-        """The sums (n, ...)."""
+        """Returns the sums (n, ...) of rows (N, ...)."""
         total = self.weights[0] * rows.take(self.knots[0], axis=0)
         for knots, weights in zip(self.knots[1:], self.weights[1:]):
             total += weights * rows.take(knots, axis=0)
@@ -124,19 +124,19 @@ class _Sums:
 
 @dataclass(frozen=True, eq=False)
 class _Places:
-    """Places of moved knots among those of a plan.
+    """Positions of shifted knots between the knots of a plan.
 
     Attributes:
-        shift: By how much they are moved [s].
-        before: Knot before each, at most N - 1 (N + 1,).
-        after: The knot after that.
-        part: Part of the time between the two that has passed, 0 to 1 (N + 1, 1).
-        exact: Moved knots that are at a knot.
-        same: Those knots.
-        controls: Means of controls over the times of running knots; the first and the last hold before and after.
-        dynamics: What lies between multipliers of the dynamics.
-        constraints: The same for those of constraints, which stay where they are at the end.
-        gains: Running knot that each running one lies in (N,); None where all lie in their own.
+        shift: Time by which knots are shifted [s].
+        before: Knot before each shifted knot, at most N - 1 (N + 1,).
+        after: Knot after each shifted knot (N + 1,).
+        part: Fraction of the time between both knots that has passed, 0 to 1 (N + 1, 1).
+        exact: Shifted knots that coincide with a knot.
+        same: The knots that they coincide with.
+        controls: Means of controls over the times of running knots; the first and last control extend beyond the ends.
+        dynamics: Interpolation of multipliers of the dynamics.
+        constraints: Interpolation of multipliers of constraints; those at the last knot stay there.
+        gains: Running knot in which each shifted running knot lies (N,); None if each lies in its own.
     """
 
     shift: float
@@ -152,7 +152,7 @@ class _Places:
 
     @classmethod
     def of(cls, offsets: Reals, shift: float) -> _Places:
-        """Those of knots at offsets (N + 1,), at least two, moved by a time [s]."""
+        """Positions of knots at offsets (N + 1,), at least two, after a shift [s]."""
         steps, at = np.diff(offsets), offsets + shift
         last, same = len(steps) - 1, SAME * steps[0]
         knots = np.minimum(np.maximum(offsets.searchsorted(at + same, side="right") - 1, 0), last)
@@ -179,10 +179,10 @@ class _Places:
 
 
 def _means(offsets: Reals, at: Reals, knots: Ints) -> _Sums:
-    """Means of controls between moved knots, which lie behind these knots; each has as many parts as the longest."""
+    """Means of controls between shifted knots, where `knots` come before them; all sums have the same length."""
     edges, most = offsets.copy(), int((knots[1:] - knots[:-1]).max())
     edges[0], edges[-1] = -np.inf, np.inf
     parts = np.minimum(knots[:-1] + np.arange(most + 1)[:, None], len(offsets) - 2)
     during = np.maximum(np.minimum(edges[parts + 1], at[1:]) - np.maximum(edges[parts], at[:-1]), 0.0)
-    during[1:][parts[1:] == parts[:-1]] = 0.0  # the last one counts once
+    during[1:][parts[1:] == parts[:-1]] = 0.0  # the last knot counts once
     return _Sums(parts, (during / during.sum(axis=0))[:, :, None])

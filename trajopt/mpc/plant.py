@@ -1,4 +1,4 @@
-"""Plants of closed loops: action models with parameters of their own, simulators, functions."""
+"""Plants of closed loops: action models with their own parameters, simulators, functions."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from trajopt.states import StateAbstract
 from trajopt.types import Reals
 
 STEP = 1e-3
-"""Time step of simulators, unless another one is given [s]."""
+"""Default time step of simulators [s]."""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A factor by which the value of a parameter is multiplied, for `model_error` of `simulate`.
+    """A factor on the value of a parameter, for `model_error` of `simulate`.
 
     Args:
         value: The factor [-].
@@ -39,12 +39,12 @@ class Factor:
 
 
 class PlantAbstract(ABC):
-    """A system that is controlled: x⁺ after a control has been held for a time.
+    """Interface of a controlled system: next state after holding a control for some time.
 
     Attributes:
-        fixed_step: Its time step, where it has one that can't be changed [s]; else None.
-        usual_step: Its time step, unless another one is given [s]; None for that of the control.
-        takes_torques: Whether `step` takes generalized forces.
+        fixed_step: Time step if it cannot be changed [s]; otherwise None.
+        usual_step: Default time step [s]; None for the control period.
+        takes_torques: Whether `step` accepts generalized forces.
     """
 
     fixed_step: float | None = None
@@ -52,22 +52,22 @@ class PlantAbstract(ABC):
     takes_torques = False
 
     def follow(self, model: ActionModelAbstract, row: Reals) -> None:  # noqa: B027  # most plants need nothing
-        """Takes the controller's model of the knot that begins, and values of its parameters."""
+        """Sets the controller's model of the knot that begins, and the values of its parameters."""
 
     @abstractmethod
     def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None) -> Reals:
-        """The state (nx,) after a time dt [s] with control u (nu,), and generalized forces (nv,) or none."""
+        """State (nx,) after a time dt [s] with control u (nu,), and generalized forces (nv,) or None."""
 
 
 class ModelPlant(PlantAbstract):
-    """Action models: the controller's own, whose parameters move along with its references, or another one.
+    """Plant from an action model: the controller's own, whose parameters follow its references, or another one.
 
     Args:
-        model: Another one; None for the controller's own.
-        values: Values of the parameters of the other one by name; its first values by default.
-        error: Parameters with other values, or a Factor, by name.
-        known: Parameters that there are by name.
-        fixed_step: Time step, where it can't be changed [s]; None where it can.
+        model: Another model; None for the controller's own.
+        values: Parameter values of the other model by name; None for its initial values.
+        error: Changed parameter values by name, each a value or a Factor.
+        known: Existing parameters by name.
+        fixed_step: Time step if it cannot be changed [s]; otherwise None.
     """
 
     def __init__(
@@ -112,11 +112,11 @@ class ModelPlant(PlantAbstract):
 
 
 class SimulatorPlant(PlantAbstract):
-    """A simulator, which finds its contacts itself.
+    """Plant from a simulator, which detects contacts itself.
 
     Args:
         simulator: The simulator.
-        actuation: Motors that the controls drive; None for one at every joint that is no base.
+        actuation: Motors that the controls drive; None for one motor at each joint except the base.
         nu: Number of controls of the controller.
     """
 
@@ -128,8 +128,8 @@ class SimulatorPlant(PlantAbstract):
         motors = default_actuation(simulator.state) if actuation is None else actuation
         if motors.nu != nu:
             raise InvalidArgumentError(
-                f"plant: the simulator has {motors.nu} motors, and the controller {nu} controls, which are no torques "
-                "of these; pass a function (x, u, dt) -> x_next that computes the torques"
+                f"plant: expected a simulator with one motor for each of the controller's {nu} controls, got "
+                f"{motors.nu} motors; pass a function (x, u, dt) -> x_next that computes torques from controls"
             )
         self._matrix = np.asarray(motors.matrix, dtype=np.float64)
 
@@ -139,7 +139,7 @@ class SimulatorPlant(PlantAbstract):
 
 
 class FunctionPlant(PlantAbstract):
-    """A function (x, u, dt) -> x_next.
+    """Plant from a function (x, u, dt) -> x_next.
 
     Args:
         function: The function.
@@ -151,45 +151,45 @@ class FunctionPlant(PlantAbstract):
 
     def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None) -> Reals:
         try:
-            given = self._function(x.copy(), u.copy(), dt)
+            xnext = self._function(x.copy(), u.copy(), dt)
         except Exception as error:
             raise ModelEvaluationError(f"plant: the function raised {type(error).__name__}: {error}") from error
-        return self._state.check(given, "plant: next state")
+        return self._state.check(xnext, "plant: next state")
 
 
 def fixed_step(model: ActionModelAbstract, period: float) -> float | None:
-    """Time step of a model that can't be changed [s], the period where it does not tell; None where it can."""
+    """Time step of a model without parameter dt, or the period if it has no time step [s]; None if dt can be set."""
     return None if "dt" in model.parameters() else model.time_step() or period
 
 
-def plant_of(given: Any, problem: ShootingProblem, model_error: Any, period: float) -> PlantAbstract:
-    """The plant that a user means, for control periods of this length [s].
+def plant_of(plant: Any, problem: ShootingProblem, model_error: Any, period: float) -> PlantAbstract:
+    """Builds the plant from the argument of `simulate`, for a control period [s].
 
     Raises:
-        InvalidArgumentError: It is none, or does not fit the controller's problem.
-        UnknownNameError: The model has no parameter of a name in `model_error`.
+        InvalidArgumentError: The argument is not a plant, or does not fit the controller's problem.
+        UnknownNameError: The model has no parameter with a name in `model_error`.
     """
     error = {} if model_error is None else check_mapping("model_error", model_error, "write {'mass': 1.2}")
-    model = given.running[0] if isinstance(given, ShootingProblem) and given.T else given
-    if given is None:
-        known = {name: p for kind in problem.kinds[:-1] for name, p in kind.parameters.items()}
-        return ModelPlant(None, None, error, known, fixed_step(problem.running[0], period))
+    model = plant.running[0] if isinstance(plant, ShootingProblem) and plant.T else plant
+    if plant is None:
+        parameters = {name: p for kind in problem.kinds[:-1] for name, p in kind.parameters.items()}
+        return ModelPlant(None, None, error, parameters, fixed_step(problem.running[0], period))
     if isinstance(model, (ActionModelAbstract, Simulator)):
         _check_sizes(model, problem)
     if isinstance(model, ActionModelAbstract):
-        values = dict(given.table.at(0)) if isinstance(given, ShootingProblem) else None
+        values = dict(plant.table.at(0)) if isinstance(plant, ShootingProblem) else None
         return ModelPlant(model, values, error, model.parameters(), fixed_step(model, period))
     if error:
         raise InvalidArgumentError(
-            f"model_error: expected a plant that is a model, got {type(given).__name__}; set its parameters there"
+            f"model_error: expected an action model as plant, got {type(plant).__name__}; change its own parameters"
         )
-    if isinstance(given, Simulator):
-        return SimulatorPlant(given, problem.running[0].model_parts.actuation, problem.nu)
-    if callable(given):
-        return FunctionPlant(given, problem.state)
+    if isinstance(plant, Simulator):
+        return SimulatorPlant(plant, problem.running[0].model_parts.actuation, problem.nu)
+    if callable(plant):
+        return FunctionPlant(plant, problem.state)
     raise InvalidArgumentError(
-        f"plant: expected None for the controller's model, an action model, a ShootingProblem, a Simulator, or a "
-        f"function (x, u, dt) -> x_next, got {shown(given)}"
+        f"plant: expected None for the controller's model, an action model, a ShootingProblem, a Simulator or a "
+        f"function (x, u, dt) -> x_next, got {shown(plant)}"
     )
 
 
@@ -197,28 +197,30 @@ def _check_sizes(model: Any, problem: ShootingProblem) -> None:
     state, own = problem.state, model.state
     if (own.nx, own.ndx) != (state.nx, state.ndx):
         raise InvalidArgumentError(
-            f"plant: expected a state with nx = {state.nx} and ndx = {state.ndx} as the controller has, got {own.nx} "
-            f"and {own.ndx}; pass a function that converts"
+            f"plant: expected a state with nx = {state.nx} and ndx = {state.ndx} like the controller's, got {own.nx} "
+            f"and {own.ndx}; pass a function (x, u, dt) -> x_next that converts states"
         )
     if isinstance(model, ActionModelAbstract) and model.nu != problem.nu:
         raise InvalidArgumentError(
-            f"plant: expected {problem.nu} controls as the controller has, got {model.nu}; pass a function that "
-            "converts"
+            f"plant: expected {problem.nu} controls like the controller's, got {model.nu}; pass a function "
+            "(x, u, dt) -> x_next that converts controls"
         )
 
 
-def _checked_error(error: Mapping[str, Any], known: Mapping[str, Parameter]) -> dict[str, Any]:
-    """Factors, and values as the columns have them."""
-    found: dict[str, Any] = {}
+def _checked_error(error: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> dict[str, Any]:
+    """Checked changes of parameters by name: a Factor, or a value in column order."""
+    checked: dict[str, Any] = {}
     for name, value in error.items():
-        if name not in known or name == "dt":
-            raise unknown_name("model_error: parameter", name, [n for n in known if n != "dt"])
-        found[name] = value if isinstance(value, Factor) else known[name].flat(known[name].check(name, value))
-    return found
+        if name not in parameters or name == "dt":
+            raise unknown_name("model_error: parameter", name, [n for n in parameters if n != "dt"])
+        checked[name] = (
+            value if isinstance(value, Factor) else parameters[name].flat(parameters[name].check(name, value))
+        )
+    return checked
 
 
 def check_next(x: Any, state: StateAbstract) -> Reals:
-    """The next state of a plant; raises ModelEvaluationError unless it is finite."""
+    """Returns the next state of a plant; raises ModelEvaluationError if it is not finite."""
     checked = np.asarray(x, dtype=np.float64)
     if not np.all(np.isfinite(checked)):
         bad = state.coordinate_names[int(np.flatnonzero(~np.isfinite(checked))[0])]

@@ -1,4 +1,4 @@
-"""Real-time iteration: one step of SQP a measurement, of which all but the measured state is done before it comes.
+"""Real-time iteration: one SQP step per measurement, prepared before the measurement arrives.
 
 Diehl, Bock, Schlöder, A real-time iteration scheme for nonlinear optimization in optimal feedback control, 2005.
 """
@@ -30,32 +30,32 @@ from trajopt.types import Reals
 FINE = InteriorPointOptions(tolerance=1e-7, row_tolerance=1e-7, max_iterations=100)
 ROUGH = replace(FINE, tolerance=1e-4)  # before the measurement
 NEAR = replace(FINE, max_iterations=3)  # after it, from the prepared iterate
-FAR = 3.0  # largest rotation of a state by a step [rad]
-LESS, LEAST_BLEND = 4.0, 0.02  # by which the part of the exact Hessian is divided, and below which it is left out
-SLIGHT = 0.1  # sum of gaps that are none, beside a motion
+FAR = 3.0  # largest rotation of a state in a step [rad]
+LESS, LEAST_BLEND = 4.0, 0.02  # divisor of the exact Hessian's weight, and smallest weight before it becomes 0
+SLIGHT = 0.1  # sum of gaps that is accepted even without motion
 
 
 class RealTimeIteration:
-    """Steps x ⊕ dx, u + du of a plan, with dx, du the solution of the quadratic program at the plan.
+    """Real-time iteration: x ⊕ dx, u + du with dx, du from the quadratic program at the plan.
 
-    The plan is expanded at the predicted state, and the program solved as far as it goes; of the measured state it has
-    the first gap alone, dx_0 = x ⊖ xs_0, so that the step is one pass of the factored recursion, or, with rows, a few
-    iterations of an interior point from the prepared iterate. The Hessian is that of the Lagrangian, as far as it is
-    wanted, all models give it and it is convex along the dynamics, otherwise Gauss-Newton's. Limits of controls are
-    exact. A step that is not finite, or far, is none: then the plan stays.
+    The preparation expands the problem at the predicted state and solves the program as far as possible. The measured
+    state changes only the first gap, dx_0 = x ⊖ xs_0. The feedback is then one forward pass of the factored recursion,
+    or, with rows, a few iterations of an interior point from the prepared iterate. The Hessian is that of the
+    Lagrangian, if `exact`, all models provide it and it is convex along the dynamics; otherwise Gauss-Newton's. Limits
+    of controls hold exactly. A step that is not finite or too long fails, and the plan is unchanged.
 
     Args:
-        evaluator: Of the problem; its trajectory is the plan that was expanded.
-        judge: Of the problem.
-        limits: Of the problem.
+        evaluator: Evaluator of the problem; its trajectory is the plan of the last expansion.
+        judge: Evaluator of plans.
+        limits: Limits of the problem.
         iterations: SQP iterations of a step [-].
-        exact: Whether the exact Hessian is wanted.
-        time_budget: Time of a feedback phase [s]; None for no limit.
+        exact: Whether to use the exact Hessian.
+        time_budget: Time limit of a feedback phase [s]; None for no limit.
 
     Attributes:
         evaluator: The evaluator.
-        program: The quadratic program at the plan.
-        found: Its last solution.
+        program: Quadratic program at the plan.
+        found: Last solution of the program.
     """
 
     def __init__(
@@ -69,8 +69,8 @@ class RealTimeIteration:
     ) -> None:
         self.evaluator, self._judge, self._limits = evaluator, judge, limits
         self._iterations, self._budget = iterations, time_budget
-        known = exact and LagrangianHessian.available(evaluator)
-        self._exact = LagrangianHessian(evaluator) if known else None
+        available = exact and LagrangianHessian.available(evaluator)
+        self._exact = LagrangianHessian(evaluator) if available else None
         self.program = StepProgram(evaluator, self._exact, chosen=False, bounded=False, shared=False)
         qp = self.program.qp
         self._solver: _Phases = _Rows(InteriorPoint(qp, FINE)) if qp.nc else _Free(Recursion.of(qp))
@@ -80,7 +80,7 @@ class RealTimeIteration:
         self._scale, self._blend, self._failure = 1.0, 1.0, ""
 
     def begin(self) -> None:
-        """Takes units of the problem, at the evaluator's trajectory, which was expanded."""
+        """Sets the scale of the cost at the evaluator's expanded trajectory, and compiles all code."""
         self._scale, self._blend = units.cost_scale(self.evaluator), 1.0
         self._first.prepare()
         self._solver.compile()
@@ -88,7 +88,7 @@ class RealTimeIteration:
             self._exact.prepare()
 
     def prepare(self, plan: Plan) -> None:
-        """Expands at a plan, and solves for the predicted state."""
+        """Expands the problem at a plan, and solves the program for the predicted state."""
         e, self._failure = self.evaluator, ""
         e.xs[:], e.us[:] = plan.xs, plan.us
         try:
@@ -99,7 +99,7 @@ class RealTimeIteration:
         self._linearize(plan)
 
     def _linearize(self, plan: Plan) -> None:
-        """Hands what was expanded to the program, and solves it, with as much of the exact Hessian as is convex."""
+        """Solves the program of the expansion, with the largest weight of the exact Hessian that is convex."""
         program, limits = self.program, self._limits
         limits.follow()
         program.take(self._scale, limits.rows)
@@ -119,12 +119,12 @@ class RealTimeIteration:
         hessian.write()
 
     def _take_less(self) -> None:
-        """Takes a smaller part of the exact Hessian."""
+        """Reduces the weight of the exact Hessian."""
         self._blend = self._blend / LESS if self._blend > LEAST_BLEND else 0.0
         self._write_hessian()
 
     def feedback(self, plan: Plan, x: Reals) -> PlanOutcome:
-        """Makes the plan one from a measured state, unless that fails."""
+        """Computes the plan from a measured state; a failed step leaves the plan unchanged."""
         started = time.perf_counter()
         if self._failure:
             return PlanOutcome(MPCStatus.FAILED, self._failure, 0)
@@ -147,35 +147,35 @@ class RealTimeIteration:
         return outcome
 
     def _step(self, plan: Plan, x: Reals, iteration: int, until: float) -> PlanOutcome:
-        found = self._solver.feedback(until)
-        while found.status is QPStatus.INDEFINITE and self._blend > 0.0:  # other rows are active than were prepared for
+        solution = self._solver.feedback(until)
+        while solution.status is QPStatus.INDEFINITE and self._blend > 0.0:  # the measurement changed the active rows
             self._take_less()
-            found = self._solver.feedback(until)
-        self.found = found
-        if found.status in (QPStatus.INDEFINITE, QPStatus.INFEASIBLE):
-            where = "" if found.failed_knot is None else f" at knot {found.failed_knot}"
-            return PlanOutcome(MPCStatus.FAILED, f"quadratic program: {found.status}{where}", iteration)
+            solution = self._solver.feedback(until)
+        self.found = solution
+        if solution.status in (QPStatus.INDEFINITE, QPStatus.INFEASIBLE):
+            where = "" if solution.failed_knot is None else f" at knot {solution.failed_knot}"
+            return PlanOutcome(MPCStatus.FAILED, f"quadratic program: {solution.status}{where}", iteration)
         trial, limits, e, scale = self._judge.trial, self._limits, self.evaluator, self._scale
-        trial.dx[:] = found.dx
-        np.maximum(found.du, limits.lower - e.us, out=trial.du)
+        trial.dx[:] = solution.dx
+        np.maximum(solution.du, limits.lower - e.us, out=trial.du)
         np.minimum(trial.du, limits.upper - e.us, out=trial.du)
         if not self._judge.look() or self._leads_apart():
             return PlanOutcome(
-                MPCStatus.FAILED, "the step leads too far from the plan, or to what is not finite", iteration
+                MPCStatus.FAILED, "the step is too long, or leads to values that are not finite", iteration
             )
         if self.program.qp.nc and self._first.missed(trial.c[0]) and not self._hold_first(x):
             return PlanOutcome(
-                MPCStatus.FAILED, "rows of the first knot hold only where values are not finite", iteration
+                MPCStatus.FAILED, "constraints of the first knot hold only where values are not finite", iteration
             )
-        plan.take(trial.xs, trial.us, found.K, found.lam / scale, found.y / scale)
+        plan.take(trial.xs, trial.us, solution.K, solution.lam / scale, solution.y / scale)
         plan.xs[0] = x
-        solved = found.status in (QPStatus.SOLVED, QPStatus.ROUNDING)
+        solved = solution.status in (QPStatus.SOLVED, QPStatus.ROUNDING)
         late = time.perf_counter() > until
-        reason = "" if solved else "time_budget is used up" if late else f"quadratic program: {found.status}"
+        reason = "" if solved else "time_budget is used up" if late else f"quadratic program: {solution.status}"
         return PlanOutcome(MPCStatus.SOLVED if solved else MPCStatus.PARTIAL, reason, iteration)
 
     def _hold_first(self, x: Reals) -> bool:
-        """Moves the first control to where rows hold at the measured state, if it can; whether all is finite then."""
+        """Corrects the first control so that rows hold at the measured state; returns whether all values are finite."""
         trial, limits = self._judge.trial, self._limits
         du = self._first.step(x, trial.us[0], trial.c[0])
         if du is None:
@@ -185,7 +185,7 @@ class RealTimeIteration:
         return self._judge.look()
 
     def _leads_apart(self) -> bool:
-        """Whether the step turns a state far, or leads to a trajectory whose gaps are larger than its motion."""
+        """Whether the step rotates a state too far, or leads to a trajectory whose gaps are larger than its motion."""
         trial, gaps = self._judge.trial, self._judge.trial.sum_of_gaps
         if len(self._rotations) and not np.abs(trial.dx[:, self._rotations]).max() < FAR:
             return True
@@ -193,20 +193,20 @@ class RealTimeIteration:
 
 
 class _Phases(Protocol):
-    """A quadratic program in two phases."""
+    """A quadratic program that is solved in two phases."""
 
     def compile(self) -> None:
-        """Compiles all that it may need."""
+        """Compiles all code that it may need."""
 
     def prepare(self) -> bool:
-        """Solves it for the predicted state; whether it is convex."""
+        """Solves the program for the predicted state; returns whether it is convex."""
 
     def feedback(self, until: float) -> QPSolution:
-        """Solves it with another first gap, as far as it comes until a time [s]."""
+        """Solves the program with a new first gap, until a time [s] at most."""
 
 
 class _Free:
-    """A program without rows: factors first; then one pass forward."""
+    """A program without rows: preparation factors it, feedback is one forward pass."""
 
     def __init__(self, recursion: Recursion) -> None:
         self._recursion = recursion
@@ -218,12 +218,12 @@ class _Free:
         return self._recursion.factor()
 
     def feedback(self, until: float) -> QPSolution:
-        del until  # it is one pass
+        del until  # one pass needs no time limit
         return self._recursion.forward()
 
 
 class _Rows:
-    """A program with rows: an interior point, which goes on from where it was."""
+    """A program with rows: an interior point that continues from its last iterate."""
 
     def __init__(self, interior: InteriorPoint) -> None:
         self._interior = interior

@@ -1,4 +1,4 @@
-"""Recorder of a closed loop: arrays of known size, filled period by period."""
+"""Recorder of a closed loop, with arrays of fixed size."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from trajopt.solution import Solution
 from trajopt.types import Ints, Reals
 
 SAMPLES = 4000
-"""Largest number of periods of which parameters are kept, for pictures [-]."""
+"""Largest number of samples whose parameters are stored for plots [-]."""
 REASONS = 1000
-"""Largest number of reasons that are kept [-]."""
+"""Largest number of reasons that are stored [-]."""
 
 
 class Recorder:
-    """Fills the arrays of a closed loop; memory does not grow while it runs, but for the texts of failures.
+    """Records a closed loop; its memory is fixed, apart from the reasons of failures.
 
     Args:
         controller: The controller.
-        periods: Number of its periods [-].
-        facts: Further fields of the ClosedLoop: delay, seed, plant.
+        periods: Number of control periods [-].
+        facts: Further fields of the ClosedLoop: delay, seed, plant, solver.
         pushes: The pushes.
     """
 
@@ -67,11 +67,11 @@ class Recorder:
         self._soft: set[str] = set()
 
     def start(self, x0: Reals, first_solve: float) -> None:
-        """Takes the first state (nx,), and the time of the first solve [s]."""
+        """Records the first state (nx,) and the time of the first solve [s]."""
         self._xs[0], self._first_solve = x0, first_solve
 
     def knot_of(self, model: ActionModelAbstract) -> OneKnot:
-        """The knot of one of the controller's models, compiled once."""
+        """Compiled knot of one of the controller's models; each model is compiled once."""
         if id(model) not in self._knots:
             self._knots[id(model)] = OneKnot(model)
             self._models.append(model)
@@ -79,7 +79,7 @@ class Recorder:
         return self._knots[id(model)]
 
     def take(self, x: Reals, measured: Reals, step: MPCStep, model: ActionModelAbstract, row: Reals) -> None:
-        """Takes a control period that begins: true and measured state, the controller's step, its model and its row."""
+        """Records the begin of a period: true and measured state, the controller's step, its model and parameters."""
         k, knot = self._n, self.knot_of(model)
         knot.parameters[:] = row[: len(knot.parameters)]
         knot.set_time_step(self._dt)
@@ -108,25 +108,25 @@ class Recorder:
         return self._n * self._dt
 
     def limits(self) -> tuple[Reals, Reals]:
-        """Limits of the controls in the period that was taken last, (nu,) each."""
+        """Limits of the controls in the current period, (nu,) each."""
         return self._lower[self._n], self._upper[self._n]
 
     def applied(self, u: Reals) -> None:
-        """Takes a control (nu,) that the plant gets in the period that was taken last."""
+        """Records a control (nu,) that the plant receives in the current period."""
         k, excess = self._n, self._numbers["control_excess"]
         beyond = np.maximum(self._lower[k] - u, u - self._upper[k]).max(initial=0.0)
         excess[k] = max(excess[k], beyond)
 
     def finish_period(self, x: Reals) -> None:
-        """Takes the state (nx,) at the end of the period."""
+        """Records the state (nx,) at the end of the period."""
         self._n += 1
         self._xs[self._n] = x
 
     def log(self, stopped: str = "") -> ClosedLoop:
-        """The closed loop so far."""
+        """Returns the closed loop so far."""
         n, problem = self._n, self._problem
         samples = np.arange(0, n, self._every)
-        known = controls(problem)
+        control_rows = controls(problem)
         numbers: dict[str, Any] = {name: values[:n].copy() for name, values in self._numbers.items()}
         return ClosedLoop(
             dt=self._dt,
@@ -145,7 +145,7 @@ class Recorder:
             reasons={k: text for k, text in self._reasons.items() if k < n},
             pushes=self._pushes,
             stopped=stopped,
-            control_names=known.names,
+            control_names=control_rows.names,
             coordinate_names=tuple(problem.state.coordinate_names),
             every=self._every,
             motion=self._motion(samples) if n else None,

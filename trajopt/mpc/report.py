@@ -1,4 +1,4 @@
-"""Closed loops in words."""
+"""Text reports of closed loops."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from trajopt.mpc.tracking import Tracked
 
 PERCENTILE = 99.0
-"""Percentile of times that reports and pictures give [%]."""
+"""Percentile of times in reports and plots [%]."""
 
-_MOST = 4  # constraints, and reasons, that a text lists [-]
+_MOST = 4  # constraints, and reasons, that a report lists [-]
 
 
 def report(log: ClosedLoop) -> dict[str, str]:
-    """A closed loop in words by keyword; see `ClosedLoop.report`."""
+    """Summarises a closed loop in text by keyword; see `ClosedLoop.report`."""
     words = {
         "loop": f"{log.times[-1]:g} s in {len(log)} steps of {1e3 * log.dt:g} ms, {log.solver}",
         "plant": log.plant + (f", delay {1e3 * log.delay:g} ms" if log.delay else ""),
@@ -47,10 +47,10 @@ def report(log: ClosedLoop) -> dict[str, str]:
 def _tracking(tracked: Tracked) -> str:
     errors = tracked.errors[np.isfinite(tracked.errors)]
     if not errors.size:
-        return "nothing was asked"
+        return "no reference"
     unit = f" {tracked.unit}" if tracked.unit else ""
     rms = float(np.sqrt(np.mean(errors**2)))
-    return f"off by {rms:.3g}{unit} rms, {errors.max():.3g}{unit} at most, {errors[-1]:.3g}{unit} at the end"
+    return f"error {rms:.3g}{unit} rms, {errors.max():.3g}{unit} at most, {errors[-1]:.3g}{unit} at the end"
 
 
 def _controls(log: ClosedLoop) -> str:
@@ -77,8 +77,8 @@ def _constraints(log: ClosedLoop) -> str:
         return f"hold to {HELD:g}: {', '.join(list(log.violations)[:_MOST])}"
     hard = {name: size for name, size in violated.items() if name not in log.soft}
     soft = {name: size for name, size in violated.items() if name in log.soft}
-    parts = [(hard, "violated"), (soft, "hold, but soft ones give way" if not hard else "soft ones give way")]
-    return "; ".join(f"{words}: {_sizes(log, found)}" for found, words in parts if found)
+    parts = [(hard, "violated"), (soft, "hold, except soft ones" if not hard else "soft ones violated")]
+    return "; ".join(f"{words}: {_sizes(log, sizes)}" for sizes, words in parts if sizes)
 
 
 def _sizes(log: ClosedLoop, violated: Mapping[str, float]) -> str:
@@ -90,7 +90,7 @@ def _sizes(log: ClosedLoop, violated: Mapping[str, float]) -> str:
 
 
 def _units(log: ClosedLoop) -> dict[str, str]:
-    """Unit of each constraint, after a space, where it is known."""
+    """Unit of each constraint after a space, if it has one."""
     units = {} if log.motion is None else log.motion.description.constraint_units
     return {name: f" {unit}" for name, unit in units.items()}
 
@@ -109,7 +109,7 @@ def _times(log: ClosedLoop) -> str:
 
 
 def explain(log: ClosedLoop) -> str:
-    """Outcome, what went wrong and when, and which knob to turn."""
+    """Explains the outcome of a closed loop: what went wrong and when, and which setting to change."""
     if not len(log):
         return f"closed loop without a step{': ' + log.stopped if log.stopped else ''}"
     lines = [f"{key}: {text}" for key, text in report(log).items()]
@@ -117,12 +117,12 @@ def explain(log: ClosedLoop) -> str:
 
 
 def advice(log: ClosedLoop) -> list[str]:
-    """Lines on what went wrong and when, and which knob to turn; none if nothing did."""
+    """Lines on what went wrong and when, and which setting to change; empty if all went well."""
     return [*_reasons(log), *(f"-> {cure}" for cure in _cures(log))] if len(log) else []
 
 
 def _reasons(log: ClosedLoop) -> list[str]:
-    """Steps that were not solved by their reasons, the most frequent first."""
+    """Steps that were not solved, grouped by reason, the most frequent first."""
     groups: dict[tuple[str, str], list[int]] = {}
     for k, text in log.reasons.items():
         groups.setdefault((str(log.statuses[k]), text.split(":")[0] or "no reason given"), []).append(k)
@@ -154,7 +154,7 @@ def _cures(log: ClosedLoop) -> list[str]:
         )
     if log.delay > 0.2 * log.dt:
         cures.append(
-            "the delay is a large part of the period: in Python, simulate(..., compensate_delay=True) starts plans "
-            "from after it"
+            "the delay is a large part of the control period: in Python, simulate(..., compensate_delay=True) starts "
+            "each plan from the predicted state after the delay"
         )
     return cures

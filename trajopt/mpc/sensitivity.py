@@ -14,10 +14,10 @@ from trajopt.types import Reals
 
 
 class PlanDerivatives:
-    """Derivatives of the first control of a plan, found when they are asked for; one factorisation serves all names.
+    """Derivatives of the first control of a plan, computed on demand; one factorisation serves all names.
 
     Args:
-        problem: The problem of the window.
+        problem: Problem of the window.
         solver: Name of the solver.
     """
 
@@ -25,17 +25,17 @@ class PlanDerivatives:
         self._problem, self._solver, self._plan = problem, solver, Plan.zeros(problem)
         self._table = problem.table.values.copy()
         self._known: SolutionDerivatives | None = None
-        self._missing = "call reset(x0) first; it solves the first window"
+        self._missing = "the controller has no plan yet; call reset(x0) first"
 
     def remember(self, plan: Plan, *, failed: bool) -> None:
-        """Takes the plan of a step, with the parameters as they are now."""
+        """Stores the plan of a step and the current parameters."""
         self._plan.take(plan.xs, plan.us, plan.K, plan.lam, plan.y)
         self._table[:] = self._problem.table.values
         self._known = None
-        self._missing = "the last step failed, so that its control is that of an earlier plan" if failed else ""
+        self._missing = "the last step failed, and its control follows an earlier plan" if failed else ""
 
     def by(self, name: str, knots: Knots = None) -> Reals:
-        """du0/dp (nu, np), see `MPCController.sensitivity`."""
+        """Returns du0/dp (nu, np); see `MPCController.sensitivity`."""
         if self._missing:
             raise InvalidArgumentError(f"sensitivity: {self._missing}")
         if self._known is None:

@@ -1,4 +1,4 @@
-"""Outcome of a step of a model-predictive controller."""
+"""Result of a step of a model-predictive controller."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trajopt.types import Reals
 
 
 class MPCStatus(Enum):
-    """Outcome of a step: a plan for this measurement, one that could be better, or none."""
+    """Outcome of a step: solved, partly solved, or failed."""
 
     SOLVED = "solved"
     PARTIAL = "partial"
@@ -21,25 +21,25 @@ class MPCStatus(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class MPCStep:
-    """Control for a measured state, and the plan that it begins.
+    """Result of a controller step: the control for a measured state, and the plan.
 
     Attributes:
         t: Time of the measurement [s].
-        u: Control (nu,), within its limits, to be held until the next measurement.
-        K: Gain (nu, ndx): for a state near the measured one, u - K (x ⊖ measured) within limits is the plan's answer to
-            first order; zero along what active constraints hold.
-        xs: Planned states (N + 1, nx); the first one is the measured one.
+        u: Control (nu,) within its limits, to hold until the next measurement.
+        K: Gain (nu, ndx). For a state x near the measured one, u - K (x ⊖ measured) follows the optimal plan to first
+            order; K is zero in directions that active constraints fix.
+        xs: Planned states (N + 1, nx); the first is the measured state.
         us: Planned controls (N, nu).
         times: Time of each knot (N + 1,) [s].
-        status: "solved"; "partial", where iterations or time were used up before the quadratic program, or under
-            "converged" the problem, was solved; or "failed": u follows the last plan by its feedback,
-            u = u_plan - K (x ⊖ x_plan), and xs and us are the rollout of that.
-        reason: Why it is not solved, and which constraint is violated at which knot; empty if there is nothing to say.
+        status: "solved"; "partial" if iterations or time ran out before the quadratic program was solved, or in mode
+            "converged" the problem; or "failed". After a failure u follows the last plan,
+            u = u_plan - K (x ⊖ x_plan), and xs and us are the rollout of this policy.
+        reason: Reason why the step is not solved, and which constraint is violated at which knot; otherwise empty.
         cost: Cost of the plan [cost].
-        violation: Largest violation of a constraint along the plan, those that were softened included [its unit].
-        violated: Constraint row and knot of that, such as "cone[2] at knot 3"; empty where all hold to 1e-6.
+        violation: Largest violation of a constraint along the plan, including softened constraints [its unit].
+        violated: Constraint row and knot of this violation, such as "cone[2] at knot 3"; empty if all hold to 1e-6.
         iterations: Iterations of the solver [-].
-        preparation_time: Time from the last step to where this one could take its measurement [s].
+        preparation_time: Time that the preparation of this step took [s].
         feedback_time: Time from the measurement to the control [s].
     """
 
@@ -60,5 +60,5 @@ class MPCStep:
 
     @property
     def failed(self) -> bool:
-        """Whether the control follows the last plan."""
+        """Whether the step failed, so that the control follows the last plan."""
         return self.status is MPCStatus.FAILED

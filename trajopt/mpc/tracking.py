@@ -1,4 +1,4 @@
-"""References that a closed loop followed, and what became of them."""
+"""Comparison of a closed loop with its references."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _AXES = ("x", "y", "z")
 
 @dataclass(frozen=True, kw_only=True)
 class Tracked:
-    """A quantity with its reference, at the samples of a motion.
+    """A quantity and its reference, at the samples of a motion.
 
     Attributes:
-        name: Name of the cost term that asks for it.
+        name: Name of the cost term with the reference.
         labels: Name of each element (n,).
-        unit: Unit of the elements; empty where it is not known.
-        actual: Values (samples, n) [unit].
-        reference: Values that were asked for (samples, n) [unit].
+        unit: Unit of the elements; empty if it is unknown.
+        actual: Actual values (samples, n) [unit].
+        reference: Reference values (samples, n) [unit]; NaN where there is none.
     """
 
     name: str
@@ -42,27 +42,28 @@ class Tracked:
 
     @property
     def errors(self) -> Reals:
-        """Distance from the reference (samples,) [unit]; NaN where nothing was asked."""
+        """Distance from the reference (samples,) [unit]; NaN where there is no reference."""
         return np.asarray(np.linalg.norm(self.actual - self.reference, axis=1))
 
 
 def tracked_quantities(motion: Solution) -> tuple[Tracked, ...]:
-    """Quantities whose references changed with time; without any, all that have a reference.
+    """Returns the quantities whose references changed over time; if none did, all quantities with a reference.
 
-    A quantity is what a cost term of positive weight compares with a parameter: y(x) of r = y(x) - reference, the
-    coordinates of a state, the position of a placement. Terms of controls and forces are left out.
+    Such a quantity belongs to a cost term of positive weight that compares it with a parameter: y(x) of
+    r = y(x) - reference, the coordinates of a state, or the position of a placement. Terms of controls and forces are
+    left out.
 
     Args:
         motion: The motion, with its problem.
     """
-    found = list(_all_tracked(motion))
-    return tuple([each for each in found if _moves(each.reference)] or found)
+    tracked = list(_all_tracked(motion))
+    return tuple([each for each in tracked if _moves(each.reference)] or tracked)
 
 
 def _moves(reference: Reals) -> bool:
-    """Whether a reference (samples, n) changes, where there is one."""
-    known = reference[np.isfinite(reference).all(axis=1)]
-    return bool(len(known)) and bool(np.ptp(known, axis=0).max(initial=0.0) > 0.0)
+    """Whether a reference (samples, n) changes over time."""
+    finite = reference[np.isfinite(reference).all(axis=1)]
+    return bool(len(finite)) and bool(np.ptp(finite, axis=0).max(initial=0.0) > 0.0)
 
 
 def _all_tracked(motion: Solution) -> Iterator[Tracked]:
@@ -76,16 +77,16 @@ def _all_tracked(motion: Solution) -> Iterator[Tracked]:
             knots = list(kind.knots)
             try:
                 own = _tracked(motion, kind, term, knots)
-            except TrajoptError:  # such as of a black box
+            except TrajoptError:  # for example of a black box
                 continue
             for each in own:
                 parts.setdefault((each.name, each.unit), []).append((knots, each))
-    for found in parts.values():
-        yield _joined(found, problem.T)
+    for quantities in parts.values():
+        yield _joined(quantities, problem.T)
 
 
 def _joined(parts: list[tuple[list[int], Tracked]], T: int) -> Tracked:
-    """One quantity of several kinds of knots; NaN at knots that have none."""
+    """Joins one quantity of several kinds of knots; NaN at knots without it."""
     first = parts[0][1]
     actual, reference = (np.full((T, len(first.labels)), np.nan) for _ in range(2))
     for knots, part in parts:
@@ -95,15 +96,15 @@ def _joined(parts: list[tuple[list[int], Tracked]], T: int) -> Tracked:
 
 
 def _tracked(motion: Solution, kind: Kind, term: Any, knots: list[int]) -> Iterator[Tracked]:
-    """Quantities of a term at the knots of a kind."""
+    """Tracked quantities of a cost term at the knots of a kind."""
     assert motion.problem is not None
     rows = kind.rows(motion.problem.table.values)
     weight = rows[:, kind.layout.slices[f"{term.name}.weight"]]
     if not np.any(weight > 0.0):
         return
-    asked = weight[:, 0] > 0.0
+    active = weight[:, 0] > 0.0
     for each in _of_residual(motion, kind, term, knots, rows):
-        yield dataclasses.replace(each, reference=np.where(asked[:, None], each.reference, np.nan))
+        yield dataclasses.replace(each, reference=np.where(active[:, None], each.reference, np.nan))
 
 
 def _of_residual(motion: Solution, kind: Kind, term: Any, knots: list[int], rows: Reals) -> Iterator[Tracked]:
@@ -145,7 +146,7 @@ def _labels(n: int, unit: str) -> tuple[str, ...]:
 
 
 def _values(kind: Kind, instant: Any, expression: SX, xs: Reals, rows: Reals) -> Reals:
-    """An expression of state and parameters at several knots, (n, size)."""
+    """Values (n, size) of an expression of state and parameters at several knots."""
     function = ca.Function("tracked", [instant.x, kind.layout.symbols], [ca.densify(expression)])  # type: ignore[attr-defined]
     return np.asarray(function(xs.T, rows.T)).T
 
@@ -159,25 +160,25 @@ def _is_subtracted(r: SX, symbol: SX) -> bool:
 
 
 def _coordinates(motion: Solution, term: Any, rows: Reals, kind: Kind, knots: list[int]) -> Iterator[Tracked]:
-    """Coordinates of a state by joint, quantity and unit, without quaternions, and those of weight 0."""
+    """Coordinates of a state by joint, quantity and unit, except quaternions and those of weight 0."""
     units = np.array(motion.problem.state.tangent_units)  # type: ignore[union-attr]
     counts = _weighed(kind, term, rows, len(units))
-    asked_states = motion.xs.copy()
-    asked_states[knots] = rows[:, kind.layout.slices[f"{term.name}.reference"]]
+    references = motion.xs.copy()
+    references[knots] = rows[:, kind.layout.slices[f"{term.name}.reference"]]
     panels: dict[tuple[str, str, str], list[tuple[str, Reals, Reals]]] = {}
-    lines = (state_lines(motion.problem, xs) for xs in (motion.xs, asked_states))  # type: ignore[arg-type]
-    for line, asked in zip(*lines):
+    lines = (state_lines(motion.problem, xs) for xs in (motion.xs, references))  # type: ignore[arg-type]
+    for line, target in zip(*lines):
         weighed = counts[line.tangent] if line.tangent is not None else np.any(counts[units == (line.unit or "-")])
         if line.quantity != "quaternion" and weighed:
-            actual, reference = line.values[knots], asked.values[knots]
+            actual, reference = line.values[knots], target.values[knots]
             if line.tangent is None and line.unit == "rad":
                 reference = reference + 2.0 * np.pi * np.round((actual - reference) / (2.0 * np.pi))
             panels.setdefault((line.owner, line.quantity, line.unit), []).append((line.name, actual, reference))
-    for (owner, quantity, unit), found in panels.items():
+    for (owner, quantity, unit), columns in panels.items():
         yield Tracked(
             name=f"{term.name}: {owner} {quantity}" if owner else f"{term.name}: {quantity}",
-            labels=tuple(name for name, *_ in found),
+            labels=tuple(name for name, *_ in columns),
             unit=unit,
-            actual=np.stack([actual for _, actual, _ in found], axis=1),
-            reference=np.stack([reference for *_, reference in found], axis=1),
+            actual=np.stack([actual for _, actual, _ in columns], axis=1),
+            reference=np.stack([reference for *_, reference in columns], axis=1),
         )

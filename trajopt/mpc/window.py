@@ -1,4 +1,4 @@
-"""The window of a controller: times of its knots, and parameters that move along with time."""
+"""The moving window of a controller: times of its knots, and parameters that change over time."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from trajopt.shooting.knots import Index, index_of
 from trajopt.types import Reals
 
 Schedule = Callable[[Reals], Mapping[str, Any]]
-"""From the times of all knots (N + 1,) [s] to rows of parameters by name, (N + 1, *shape) each."""
+"""Function from the times of all knots (N + 1,) [s] to rows (N + 1, *shape) by parameter name."""
 
 Places = tuple[Index, slice]
-"""Knots, and columns of their rows of parameters."""
+"""Knots, and the columns of a parameter in their rows."""
 
 
 class Window:
-    """Looks up references and schedules at the absolute time of each knot, and sets the parameters of a problem.
+    """Sets the parameters of a problem from references and schedules, evaluated at the absolute time of each knot.
 
     Args:
         problem: The problem.
-        dt: Time between knots of a problem that has no time steps [s].
+        dt: Time between knots of a problem without time steps [s].
 
     Attributes:
-        offsets: Time of each knot from the first one (N + 1,) [s].
+        offsets: Time of each knot relative to the first one (N + 1,) [s].
     """
 
     def __init__(self, problem: ShootingProblem, dt: float | None) -> None:
@@ -45,12 +45,14 @@ class Window:
         times = problem.times
         if times is None:
             if dt is None:
-                raise InvalidArgumentError("options.dt: expected a time [s], as the problem's knots have no time step")
+                raise InvalidArgumentError(
+                    "options.dt: expected a time [s], as the problem's knots have no time step; pass MPCOptions(dt=...)"
+                )
             return dt * np.arange(problem.T + 1, dtype=np.float64)
         for knot in np.flatnonzero(np.diff(times) <= 0.0)[:1]:
             raise InvalidArgumentError(
-                f"problem: knot {knot} takes no time, as an impulse does, and can't be moved along with time; make the "
-                "gait without impulses"
+                f"problem: expected knots of positive duration, got 0 s at knot {knot}, such as for an impulse; build "
+                "the gait without impulses"
             )
         return times
 
@@ -60,11 +62,11 @@ class Window:
         return float(self.offsets[-1])
 
     def follow(self, name: str, reference: Any, **how: bool) -> None:
-        """Takes a reference of a parameter; None to take it back."""
+        """Sets the reference of a parameter; None removes it."""
         table = self._problem.table
-        table.places(name)  # there is such a parameter
+        table.places(name)  # raises for an unknown parameter
         if name == "dt":
-            raise InvalidArgumentError("name: dt can't move along with time; the times of knots are fixed")
+            raise InvalidArgumentError("name: expected a parameter other than 'dt', as the times of knots are fixed")
         if reference is None:
             self._references.pop(name, None)
             return
@@ -75,12 +77,12 @@ class Window:
             self._references[name] = ArrayReference(name, reference[0], reference[1], check, **how)
         else:
             raise InvalidArgumentError(
-                f"reference: expected a function of time [s], or a pair (times, values), got {shown(reference)}; to "
-                f"set one value, write controller.problem.set_parameter({name!r}, value)"
+                f"reference: expected a function of time [s] or a pair (times, values), got {shown(reference)}; for a "
+                f"constant value use controller.problem.set_parameter({name!r}, value)"
             )
 
     def schedule(self, table: Schedule, knots: str) -> None:
-        """Takes a schedule for "all" or for "running" knots, after a look at what it gives."""
+        """Adds a schedule for "all" or for "running" knots, after checking its values."""
         if not callable(table):
             raise InvalidArgumentError(
                 f"table: expected a ParameterSchedule, or a function from times (N + 1,) to rows by name, got "
@@ -92,36 +94,36 @@ class Window:
         self._schedules.append((table, knots))
 
     def check(self, first: float, last: float) -> None:
-        """Raises InvalidArgumentError if a reference does not last from the one time [s] to the other."""
+        """Raises InvalidArgumentError if a reference does not cover the times from `first` to `last` [s]."""
         for reference in self._references.values():
             reference.cover(first, last)
 
     def move(self, t: float) -> None:
-        """Sets all parameters for a window from a time on [s]; none if one of them can't be looked up."""
+        """Sets all parameters for a window that begins at time t [s]; sets none if a reference fails."""
         times = t + self.offsets
         self.check(t, float(times[-1]))
         values = self._problem.table.values
-        found = [found for each, knots in self._schedules for found in self._scheduled(each, knots, times)]
+        settings = [pair for each, knots in self._schedules for pair in self._scheduled(each, knots, times)]
         for name, reference in self._references.items():
             rows = reference.at(times)
-            found += [(places, rows[places[0]]) for places in self._places(name, "all")]
-        for places, rows in found:
+            settings += [(places, rows[places[0]]) for places in self._places(name, "all")]
+        for places, rows in settings:
             values[places] = rows
 
     def _scheduled(
         self, table: Schedule, knots: str, times: Reals, *, checked: bool = False
     ) -> list[tuple[Places, Reals]]:
         """Places and rows that a schedule sets."""
-        found: list[tuple[Places, Reals]] = []
-        for name, given in table(times).items():
-            rows = np.asarray(given, dtype=np.float64)
+        settings: list[tuple[Places, Reals]] = []
+        for name, row_values in table(times).items():
+            rows = np.asarray(row_values, dtype=np.float64)
             if checked or len(rows) != len(times) or math.isnan(rows.min(initial=np.inf)):
-                rows = self._checked_rows(name, given, times)
-            if rows.ndim > 2:  # columns first, as parameters lie
+                rows = self._checked_rows(name, row_values, times)
+            if rows.ndim > 2:  # parameters are stored in column order
                 rows = rows.transpose(0, *range(rows.ndim - 1, 0, -1))
             flat = rows.reshape(len(rows), -1)
-            found += [(places, flat[places[0]]) for places in self._places(name, knots)]
-        return found
+            settings += [(places, flat[places[0]]) for places in self._places(name, knots)]
+        return settings
 
     def _places(self, name: str, knots: str) -> list[Places]:
         """Places of a parameter, one pair for each kind of knots."""
@@ -130,12 +132,12 @@ class Window:
             self._known[name, knots] = [(index_of(ts), columns) for ts, columns in places]
         return self._known[name, knots]
 
-    def _checked_rows(self, name: str, given: Any, times: Reals) -> Reals:
-        if len(given) != len(times):
-            raise InvalidArgumentError(f"{name}: expected a row for each of {len(times)} knots, got {len(given)}")
-        for t, row in zip(times, given):
+    def _checked_rows(self, name: str, rows: Any, times: Reals) -> Reals:
+        if len(rows) != len(times):
+            raise InvalidArgumentError(f"{name}: expected one row for each of {len(times)} knots, got {len(rows)}")
+        for t, row in zip(times, rows):
             self._problem.table.check(name, row, f"{name} at {t:g} s")
-        return np.asarray(given, dtype=np.float64)
+        return np.asarray(rows, dtype=np.float64)
 
 
 def _checked(check: Callable[[str, Any, str], Reals], name: str, argument: str, value: Any) -> Reals:

@@ -1,10 +1,10 @@
-"""Pictures of solutions, controllers, inverse kinematics, schedules, grids and sweeps.
+"""Plots of solutions, closed loops, inverse kinematics, contact schedules, grids and sweeps.
 
 Functions return a matplotlib figure; the first call imports matplotlib.
 
-`plt.show()` shows the figures where there is a display; a notebook shows them by itself. `figure.savefig("one.png")`
-writes one. Functions that write a file, and all functions where there is no display, make figures apart from pyplot. To
-draw into a figure of your own, pass it: `plot_solution(solution, figure=plt.figure(layout="constrained"))`.
+`plt.show()` shows the figures on a display; a notebook shows them by itself. `figure.savefig("one.png")` writes a
+file. Functions that write a file do not use pyplot, and without a display none does. To draw into your own figure,
+pass it: `plot_solution(solution, figure=plt.figure(layout="constrained"))`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Animations of a motion: GIF by Pillow, MP4 where ffmpeg is there."""
+"""Animations of a motion: GIF with Pillow, MP4 with ffmpeg."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from trajopt.solution import Solution
 from trajopt.types import Reals
 
 SUFFIXES = (".gif", ".mp4")
-_MOST = 1500  # frames; a minute of 25 a second
-_HOLD = 1.0  # time for which the last frame stays [s]
+_MOST = 1500  # frames; a minute at 25 frames per second
+_HOLD = 1.0  # duration of the last frame [s]
 _DPI = 100
-_SHADES = np.linspace(0.0, 0.85, 16)  # of each colour of a GIF, towards white: smooth edges of lines on white
+_SHADES = np.linspace(0.0, 0.85, 16)  # shades of each colour of a GIF towards white, for smooth edges of lines
 
 
 def animate(
@@ -36,17 +36,17 @@ def animate(
     frames_per_second: float = 25.0,
     obstacles: npt.ArrayLike = (),
 ) -> Path:
-    """Writes the motion as a moving picture: stick figure, contacts and their forces, ground, goals, paths, obstacles.
+    """Writes the motion as an animation: stick figure, contacts and forces, ground, goals, paths and obstacles.
 
-    Between two knots points move on straight lines, and forces stay what they are. A robot on feet is seen from its
-    right; points on its left are shifted forward, so that both sides are visible. Knots without a time step last 50 ms.
+    Between two knots points move along straight lines, and forces are constant. A legged robot is seen from its right
+    side; points on its left are shifted forward, so that both sides are visible. Knots without a time step last 50 ms.
 
     Args:
-        solution: Solution with a robot, or whose states are poses of a body, or whose model has a method `skeleton`:
-            see `trajopt.robots.Skeleton`.
+        solution: Solution with a robot, with states that are poses of a body, or with a model that has a method
+            `skeleton`, see `trajopt.robots.Skeleton`.
         path: File to write: .gif, or .mp4, which needs the program ffmpeg.
-        speed: How many times faster than real time it plays [-].
-        frames_per_second: Frames a second, > 0 [1/s]; in a GIF rounded to a delay of whole 10 ms, at least 20 ms.
+        speed: Playback speed relative to real time [-].
+        frames_per_second: Frame rate, > 0 [1/s]; in a GIF rounded to a delay of whole 10 ms, at least 20 ms.
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
 
     Returns:
@@ -55,7 +55,7 @@ def animate(
     Raises:
         InvalidArgumentError: The path cannot be written, there is no body to draw, there would be over 1,500 frames,
             or the obstacles have another shape.
-        MissingDependencyError: A .mp4 is asked for, and there is no ffmpeg.
+        MissingDependencyError: The path ends with .mp4, and ffmpeg is not installed.
     """
     path = check_animation_path(path)
     film = film_of(solution, obstacles)
@@ -64,7 +64,7 @@ def animate(
 
 
 def write_film(film: Film, path: Path, speed: float, frames_per_second: float) -> None:
-    """Writes a film as a moving picture, see `animate`."""
+    """Writes a film as an animation, see `animate`."""
     speed, rate = check_positive("speed", speed), check_positive("frames_per_second", frames_per_second)
     if path.suffix.lower() == ".gif":
         rate = 100.0 / max(2, round(100.0 / rate))
@@ -82,11 +82,11 @@ def write_film(film: Film, path: Path, speed: float, frames_per_second: float) -
 
 
 def check_animation_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
-    """Returns the path after checking that an animation can be written there.
+    """Checks that an animation can be written to a path, and returns the path.
 
     Raises:
-        InvalidArgumentError: The suffix is another one, or the folder does not exist or cannot be written.
-        MissingDependencyError: A .mp4 is asked for, and there is no ffmpeg.
+        InvalidArgumentError: The suffix is not .gif or .mp4, or the folder does not exist or cannot be written.
+        MissingDependencyError: The path ends with .mp4, and ffmpeg is not installed.
     """
     path = check_output_path(path, argument, SUFFIXES)
     if path.suffix.lower() == ".mp4":
@@ -101,15 +101,15 @@ def check_animation_path(path: str | os.PathLike[str], argument: str = "path") -
 
 
 def frame_times(film: Film, speed: float, rate: float) -> Reals:
-    """Time of each frame (n,) [s], the end included.
+    """Returns the time of each frame (n,) [s], including the end.
 
     Args:
         film: The film.
-        speed: How many times faster than real time it plays [-].
-        rate: Frames a second [1/s].
+        speed: Playback speed relative to real time [-].
+        rate: Frame rate [1/s].
 
     Raises:
-        InvalidArgumentError: There are too many.
+        InvalidArgumentError: There would be too many frames.
     """
     start, end = float(film.times[0]), float(film.times[-1])
     count = (end - start) / speed * rate
@@ -123,7 +123,7 @@ def frame_times(film: Film, speed: float, rate: float) -> Reals:
 
 @contextmanager
 def _writer(path: Path, stage: FilmStage, rate: float) -> Iterator[Any]:
-    """Function that adds the stage as it is as a frame; the file is written at the end."""
+    """Context manager that yields a function to add the current stage as a frame; writes the file at the end."""
     if path.suffix.lower() == ".mp4":
         from matplotlib.animation import FFMpegWriter
 
@@ -147,7 +147,7 @@ def _writer(path: Path, stage: FilmStage, rate: float) -> Iterator[Any]:
 
 
 def _palette() -> Any:
-    """Image with the colours of all frames, so that a colour stays what it is from frame to frame."""
+    """Palette image with the colours of all frames, so that colours do not change between frames."""
     from matplotlib.colors import to_rgb
     from PIL import Image
 

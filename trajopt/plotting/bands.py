@@ -1,4 +1,4 @@
-"""Bands under a time axis: where each constraint is at a bound, and where it is violated."""
+"""Bands below a time axis that show where each constraint is at a bound or violated."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST = 8
-"""Number of bands that are drawn."""
+"""Largest number of bands."""
 BAND = 0.17
 """Height of a band in a figure [inch]."""
 _LOOKS = ((BLUE, "at a bound"), (GREY, "equation"), (RED, "violated"))
 _EMPTY = "#EDEDED"
-_LETTERS = 24  # longest name of a band [-]
+_LETTERS = 24  # longest name of a band, in characters [-]
 
 
 def bands_height(constraints: Sequence[ConstraintRows]) -> float:
-    """Height of the bands of constraints in a figure [inch]; 0 without constraints."""
+    """Returns the height of the bands of constraints in a figure [inch]; 0 without constraints."""
     return BAND * min(len(constraints), MOST) + 0.06 if constraints else 0.0
 
 
 def draw_bands(axes: Axes, constraints: Sequence[ConstraintRows], abscissa: Reals) -> None:
     """Draws a band for each constraint: pale where a knot has it, dark where it is active, red where it is violated.
 
-    A knot's part of a band ends where the next knot begins; a knot without duration, such as a touch-down and the end
-    of the horizon, is a diamond. Of more than eight constraints those that are violated or active are drawn.
+    The part of a knot ends where the next knot begins. A knot without duration, such as a touch-down and the end of
+    the horizon, is a diamond. With more than eight constraints, violated and active ones are drawn first.
 
     Args:
         axes: Axes to draw into.
@@ -42,9 +42,9 @@ def draw_bands(axes: Axes, constraints: Sequence[ConstraintRows], abscissa: Real
     """
     chosen = _chosen(constraints)
     for level, rows in enumerate(reversed(chosen)):
-        known = np.zeros(len(abscissa), dtype=np.bool_)
-        known[rows.knots] = True
-        _fill(axes, level, known, abscissa, {"color": _EMPTY, "zorder": 1})
+        present = np.zeros(len(abscissa), dtype=np.bool_)
+        present[rows.knots] = True
+        _fill(axes, level, present, abscissa, {"color": _EMPTY, "zorder": 1})
         for (color, _), flags in zip(_LOOKS, _flags(rows)):
             _fill(axes, level, flags, abscissa, {"color": color, "zorder": 2, "label": "_band"})
         if rows.knots.tolist() == [len(abscissa) - 1]:
@@ -59,7 +59,7 @@ def draw_bands(axes: Axes, constraints: Sequence[ConstraintRows], abscissa: Real
 
 
 def band_entries(constraints: Sequence[ConstraintRows]) -> list[Any]:
-    """Entries of a legend for those colours that the bands of constraints have."""
+    """Returns legend entries for the colours that occur in the bands of constraints."""
     from matplotlib.patches import Patch
 
     used = [any(_flags(rows)[i].any() for rows in _chosen(constraints)) for i in range(len(_LOOKS))]
@@ -67,14 +67,14 @@ def band_entries(constraints: Sequence[ConstraintRows]) -> list[Any]:
 
 
 def _chosen(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
-    """Those that are drawn, in their order."""
+    """Selects the constraints to draw, in their order."""
     weights = [(rows.violated.any(), int(rows.active.any(axis=1).sum())) for rows in constraints]
     first = sorted(range(len(constraints)), key=lambda i: weights[i], reverse=True)[:MOST]
     return [constraints[i] for i in sorted(first)]
 
 
 def _flags(rows: ConstraintRows) -> tuple[npt.NDArray[np.bool_], ...]:
-    """Knots of each colour."""
+    """Flags of the knots for each colour."""
     violated = (rows.violated & rows.enforced).any(axis=1)
     active = (rows.active & ~rows.equations & rows.enforced).any(axis=1) & ~violated
     equations = (rows.equations & rows.enforced).any(axis=1) & ~violated & ~active
@@ -82,7 +82,7 @@ def _flags(rows: ConstraintRows) -> tuple[npt.NDArray[np.bool_], ...]:
 
 
 def _fill(axes: Axes, level: int, flags: npt.NDArray[np.bool_], abscissa: Reals, look: dict[str, Any]) -> None:
-    """Draws those parts of a band that have a flag (T + 1,)."""
+    """Draws the parts of a band whose knots have a flag (T + 1,)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flags[:-1].astype(int), [0]])))
     spans = [(abscissa[a], abscissa[b] - abscissa[a]) for a, b in zip(edges[::2], edges[1::2])]
     lasting = [span for span in spans if span[1] > 0.0]
@@ -95,7 +95,7 @@ def _fill(axes: Axes, level: int, flags: npt.NDArray[np.bool_], abscissa: Reals,
 
 
 def _words(rows: ConstraintRows) -> tuple[str, str]:
-    """Text on a constraint of the end, and its colour: by how much it is violated, or its largest multiplier."""
+    """Text for a terminal constraint, and its colour: the violation, or the largest multiplier."""
     knot, row, excess = rows.largest(np.where(rows.violated & rows.enforced, rows.violations, 0.0))
     unit = f" {rows.units[row]}" if rows.units[row] else ""
     if excess > 0.0:

@@ -1,4 +1,4 @@
-"""Balance: centre of mass, centre of pressure, and support polygons."""
+"""Plot of balance: centre of mass, centre of pressure, and support polygons."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_AROUND = np.array([0.09, 0.16])  # room around the view from above, for names above and below [-]
-_NARROW = 0.25  # the shorter side of the view from above is at least twice this fraction of the longer side [-]
+_AROUND = np.array([0.09, 0.16])  # margin of the top view, with room for names above and below [-]
+_NARROW = 0.25  # the shorter side of the top view is at least twice this fraction of the longer side [-]
 
 
 def plot_com(
@@ -46,14 +46,14 @@ def plot_com(
 ) -> Figure:
     """Draws centre of mass and centre of pressure from above, with the support polygon of each phase.
 
-    The centre of pressure is Σ c_i f_n,i / Σ f_n,i, where the centre c_i of a point foot is the foot, and that of a
-    sole is p + n × τ / f_n with the wrench (f, τ) about p. It jumps where a phase begins, and is missing while no foot
-    is on the ground. Below is the height of the centre of mass. References of cost terms are dashed.
+    The centre of pressure is Σ c_i f_n,i / Σ f_n,i. The centre c_i of a point foot is the foot itself; that of a sole
+    is p + n × τ / f_n with the wrench (f, τ) about p. It jumps at the start of a phase, and is not drawn while no foot
+    is on the ground. The lower panel shows the height of the centre of mass. References of cost terms are dashed.
 
     Args:
         solution: Solution to draw; its problem has contacts.
         schedule: Gait of the solution, for the names of its phases.
-        sole: Length and width of soles whose size no cost term gives (2,) [m]; None takes such soles as points.
+        sole: Length and width (2,) [m] of soles whose size is in no cost term; None treats such soles as points.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
@@ -86,7 +86,7 @@ def _sides(sole: npt.ArrayLike) -> Reals:
 
 
 def _shown(motion: LeggedMotion) -> Reals:
-    """Points inside the view from above, shape (n, 2) [m]."""
+    """Points that the top view must contain, shape (n, 2) [m]."""
     prints = [
         (foot.positions[first] + foot.outline[first])[:, :2] for foot in motion.feet for first in motion.landings(foot)
     ]
@@ -95,7 +95,7 @@ def _shown(motion: LeggedMotion) -> Reals:
 
 
 def _draw_above(axes: Axes, motion: LeggedMotion, points: Reals) -> None:
-    """Draws the view from above."""
+    """Draws the top view."""
     low, high = points.min(axis=0), points.max(axis=0)
     longer = max(float((high - low).max()), 1e-3)
     center, half = (low + high) / 2, np.maximum((high - low) / 2, _NARROW * longer) + _AROUND * longer
@@ -127,7 +127,7 @@ def _draw_support(axes: Axes, motion: LeggedMotion, phase: SupportPhase) -> None
 
 
 def _draw_footprints(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
-    """Draws a print at each landing, and the name of the foot beside the first."""
+    """Draws a footprint at each landing, and the name of the foot beside the first one."""
     for i, knot in enumerate(motion.landings(foot)):
         corners = foot.positions[knot] + foot.outline[knot]
         if len(corners) == 1:
@@ -139,7 +139,7 @@ def _draw_footprints(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
 
 
 def _write_name(axes: Axes, motion: LeggedMotion, foot: Foot, corners: Reals) -> None:
-    """Writes the name of a foot beside its first print, away from the others."""
+    """Writes the name of a foot beside its first footprint, away from the other feet."""
     from matplotlib.patheffects import withStroke
 
     left = foot.positions[0, 1] >= motion.com[0, 1]
@@ -150,7 +150,7 @@ def _write_name(axes: Axes, motion: LeggedMotion, foot: Foot, corners: Reals) ->
 
 
 def short_names(motion: LeggedMotion) -> dict[str, str]:
-    """Names of the feet without the ending that all of them share: "FL" of "FL_foot", if they still differ."""
+    """Returns the names of the feet without a common suffix, such as "FL" for "FL_foot", if they still differ."""
     names = [foot.name for foot in motion.feet]
     ends = [name[name.index("_") :] if "_" in name else "" for name in names]
     short = [name.removesuffix(end) for name, end in zip(names, ends)]
@@ -177,7 +177,7 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
 
     entries: list[Any] = [Line2D([], [], color=BLUE, linewidth=2.0, label="centre of mass")]
     if np.isfinite(motion.com_references).any():
-        entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.1, label="asked for"))
+        entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.1, label="reference"))
     entries.append(Line2D([], [], color=RED, marker=".", linewidth=0.8, markersize=4, label="centre of pressure"))
     entries.append(Patch(facecolor=(*to_rgb(RAMP[1]), 0.16), edgecolor=RAMP[1], label="span of feet (dark: last)"))
     if any(not phase.feet for phase in motion.phases):

@@ -1,4 +1,4 @@
-"""Configurations of a robot as stick figures, with what its frame was to reach."""
+"""Plot of robot configurations as stick figures, with target points and placements."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
-_VIEW = (18.0, -60.0)  # elevation and azimuth of the eye [deg]
-_FLAT = 1e-6  # depth below which a robot is drawn in its plane, in its sizes [-]
-_ARROW = 0.12  # length of the axes of a target, in sizes of the robot [-]
+_VIEW = (18.0, -60.0)  # elevation and azimuth of the camera [deg]
+_FLAT = 1e-6  # depth relative to its size, below which a robot is drawn in its plane [-]
+_ARROW = 0.12  # length of a target's axes, relative to the size of the robot [-]
 
 
 def plot_configurations(
@@ -36,33 +36,33 @@ def plot_configurations(
     view: tuple[float, float] | None = None,
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
-    """Draws configurations of a robot, the first one dark, such as those that inverse kinematics found.
+    """Draws configurations of a robot, the first one dark, for example those from inverse kinematics.
 
     Args:
         robot: The robot.
         configurations: Configurations (nq,) or (n, nq).
         points: Points to mark, (3,) or (n, 3) in the world [m].
-        placements: Placements to mark by their axes (x red, y green, z blue): one, or a sequence, each a pinocchio.SE3,
-            a matrix (4, 4), or position and quaternion xyzw (7,).
-        view: Elevation and azimuth of the eye [deg]; a robot that is flat is drawn in its plane by default.
+        placements: Placements to mark by their axes (x red, y green, z blue): one, or a sequence. Each is a
+            pinocchio.SE3, a matrix (4, 4), or position and quaternion xyzw (7,).
+        view: Elevation and azimuth of the camera [deg]; by default a planar robot is drawn in its plane.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
         The figure; `figure.savefig("arm.png")` writes it.
 
     Raises:
-        InvalidArgumentError: An argument has a wrong value.
+        InvalidArgumentError: An argument has a wrong type, shape or value.
     """
-    check_instance("robot", robot, Robot, "load_robot('panda') is one")
+    check_instance("robot", robot, Robot, "such as load_robot('panda')")
     q = as_numbers("configurations", configurations, f"configurations (n, {robot.nq})")
     if q.shape[-1:] != (robot.nq,) or q.ndim > 2 or not q.size:
         raise InvalidArgumentError(
-            f"configurations: expected shape ({robot.nq},) or (n, {robot.nq}), got {q.shape}; those of {robot.name!r}"
+            f"configurations: expected shape ({robot.nq},) or (n, {robot.nq}) for {robot.name!r}, got {q.shape}"
         )
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     marks, targets = check_points("points", points), _placements(placements)
-    q = q.reshape(-1, robot.nq)[::-1]  # the first one is drawn last
+    q = q.reshape(-1, robot.nq)[::-1]  # draw the first configuration on top
     skeleton, _ = skeleton_of(robot.model, q, shapes=robot.shapes)
     size = float(np.ptp(skeleton.points.reshape(-1, 3), axis=0).max())
     axes = np.stack([targets[:, :, 3], targets[:, :, 3]], axis=1)[:, None] + np.zeros((len(targets), 3, 2, 3))
@@ -87,6 +87,6 @@ def plot_configurations(
 
 
 def _placements(values: Any) -> Reals:
-    """Placements as rotation and position (n, 3, 4)."""
-    given = list(values) if isinstance(values, (list, tuple)) or np.ndim(values) == 3 else [values]
-    return np.array([check_placement(f"placements[{i}]", each) for i, each in enumerate(given)]).reshape(-1, 3, 4)
+    """Converts placements to rotation and position, shape (n, 3, 4)."""
+    sequence = list(values) if isinstance(values, (list, tuple)) or np.ndim(values) == 3 else [values]
+    return np.array([check_placement(f"placements[{i}]", each) for i, each in enumerate(sequence)]).reshape(-1, 3, 4)

@@ -1,4 +1,4 @@
-"""Constraints over time: rows with their bounds, where they are touched, and what they cost."""
+"""Plot of constraints over time: rows with their bounds, active knots, and multipliers."""
 
 from __future__ import annotations
 
@@ -29,20 +29,21 @@ if TYPE_CHECKING:
 
     from trajopt.solution import Solution
 
-_MOST = 5  # constraints with panels of their own [-]
-_FEW = 4  # rows that are drawn with bounds of their own; more, with different bounds, as distances from them [-]
-_ROWS = 6  # entries of a legend [-]
-_SHORT = 6  # letters of a name of which many fit side by side [-]
+_MOST = 5  # largest number of constraints with panels [-]
+_FEW = 4  # largest number of rows with their own bounds; more rows are drawn as distances from the bounds [-]
+_ROWS = 6  # largest number of legend entries [-]
+_SHORT = 6  # longest name, in characters, for a legend on one line [-]
 
 
 def plot_constraints(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws the rows of each constraint with their bounds on the left, and their multipliers on the right.
 
-    Below the panels each constraint has a band: dark where a row is at a bound, red where one is violated; a diamond is
-    the end of the horizon. What is beyond a bound is shaded, and a row is thick where it touches one. Of a constraint
-    with more than four rows and different bounds the distances from the nearest bound are drawn. Constraints of one
-    knot, such as those of the end, have bands only. Of more than five constraints with panels, those with the most
-    active knots are drawn. Multipliers are left out where constraints are violated, as they are no prices then.
+    Below the panels each constraint has a band: dark where a row is at a bound, red where one is violated; a diamond
+    marks the end of the horizon. The region beyond a bound is shaded, and a row is thick where it is at a bound. For a
+    constraint with more than four rows and different bounds, the distances from the nearest bound are drawn.
+    Constraints of a single knot, such as the terminal one, have bands only. At most five constraints have panels,
+    those with the most active knots. If constraints are violated, multipliers are left out, as they are not prices
+    then.
 
     Args:
         solution: Solution to draw, of a problem with constraints.
@@ -58,7 +59,7 @@ def plot_constraints(solution: Solution, *, figure: Figure | SubFigure | None = 
     constraints = constraint_rows(solution)
     if not constraints:
         raise InvalidArgumentError(
-            "solution: expected one of a problem with constraints, got none; a ConstraintStack has them"
+            "solution: expected one of a problem with constraints, got none; add some with a ConstraintStack"
         )
     chosen = _chosen(constraints)
     abscissa, label = time_axis(solution)
@@ -87,15 +88,15 @@ def plot_constraints(solution: Solution, *, figure: Figure | SubFigure | None = 
 
 
 def _size(constraints: Sequence[ConstraintRows]) -> float:
-    """Size of the largest multiplier; 0 without any, and where constraints are violated: then they are no prices."""
+    """Absolute value of the largest multiplier; 0 without multipliers, or if constraints are violated."""
     if any((rows.violated & rows.enforced).any() for rows in constraints):
         return 0.0
-    found = [np.nan_to_num(np.abs(rows.multipliers)) for rows in constraints if rows.multipliers is not None]
-    return max((float(y.max(initial=0.0)) for y in found), default=0.0)
+    multipliers = [np.nan_to_num(np.abs(rows.multipliers)) for rows in constraints if rows.multipliers is not None]
+    return max((float(y.max(initial=0.0)) for y in multipliers), default=0.0)
 
 
 def _chosen(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
-    """Constraints with panels, in their order."""
+    """Selects the constraints with panels, in their order."""
     several = [i for i, rows in enumerate(constraints) if len(rows.knots) > 1]
     count = {i: int(constraints[i].active.any(axis=1).sum()) for i in several}
     worst = {i: float(constraints[i].violations.max(initial=0.0)) for i in several}
@@ -104,7 +105,7 @@ def _chosen(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
 
 
 def _bounded(rows: ConstraintRows) -> list[int]:
-    """Rows that have a bound at some knot."""
+    """Indices of the rows with a bound at some knot."""
     return np.flatnonzero((np.isfinite(rows.lower) | np.isfinite(rows.upper)).any(axis=0)).tolist()
 
 
@@ -114,7 +115,7 @@ def _shared(rows: ConstraintRows, which: Sequence[int]) -> bool:
 
 
 def _draw_rows(axes: Axes, rows: ConstraintRows, abscissa: Reals) -> None:
-    """Draws values and bounds of the rows that have bounds, or distances from the bounds."""
+    """Draws values and bounds of the rows with bounds, or their distances from the bounds."""
     which = _bounded(rows)
     shared = _shared(rows, which)
     units = {rows.units[i] for i in which}
@@ -135,7 +136,7 @@ def _draw_rows(axes: Axes, rows: ConstraintRows, abscissa: Reals) -> None:
         color = GREY if shared and len(which) > 1 else line_look(k)["color"]
         for bounds, edge in ((lower[:, i], low), (upper[:, i], high)):
             shown = np.where(np.isfinite(bounds) & np.isfinite(rows.values[:, i]), bounds, np.nan)
-            beyond = edge if shared else None  # else what is beyond one row's bound is within another's
+            beyond = edge if shared else None  # with different bounds, beyond one bound may be within another
             draw_limit(axes, shown, abscissa, color=color, edge=beyond, steps=steps[k], label="_bound")
     for k, i in enumerate(which):
         look = {"color": line_look(k)["color"], "alpha": 0.35, "linewidth": 4.5, "solid_capstyle": "butt"}
@@ -144,14 +145,14 @@ def _draw_rows(axes: Axes, rows: ConstraintRows, abscissa: Reals) -> None:
         for side in (touched & above, touched & ~above):
             _draw_curve(axes, abscissa, np.where(side, values[:, i], np.nan), "_touched", look, steps[k])
     axes.set_ylabel(("distance" if distances else "value") + (unit or mixed))
-    told = _bounds_words(rows, which[0], unit) if shared else ""
-    axes.set_title(rows.name + (": distance from the nearest bound" if distances else told))
+    title = _bounds_words(rows, which[0], unit) if shared else ""
+    axes.set_title(rows.name + (": distance from the nearest bound" if distances else title))
     if len(which) > 1:
         _legend_inside(axes, [rows.rows[i] for i in which])
 
 
 def _bounds_words(rows: ConstraintRows, row: int, unit: str) -> str:
-    """Bounds of a row in words, which may be outside of the panel; nothing if they change."""
+    """Text for the bounds of a row, which may lie outside the panel; empty if they change over time."""
     words = []
     if rows.equations[rows.knots, row].all() and np.ptp(rows.lower[rows.knots, row]) == 0.0:
         return f" = {rows.lower[rows.knots[0], row]:.4g}{unit.replace('[', '').replace(']', '')}"
@@ -167,7 +168,7 @@ def _bounds_words(rows: ConstraintRows, row: int, unit: str) -> str:
 def _draw_curve(
     axes: Axes, abscissa: Reals, values: Reals, label: str, look: dict[str, Any], steps: bool = False
 ) -> None:
-    """Draws a curve, with dots where a line would show nothing; `steps` hold from a knot to the next."""
+    """Draws a curve, with dots at isolated knots; with `steps` values are constant between knots."""
     if np.isfinite(values).any():
         values = held(values) if steps else values
         alone = single_knots(values)
@@ -176,7 +177,7 @@ def _draw_curve(
 
 
 def _range(values: Reals, lower: Reals, upper: Reals) -> tuple[float, float]:
-    """Range of a panel: the values, and those bounds that are close to them."""
+    """Range of a panel: the values, and bounds close to them."""
     low, high = clear_range(values)
     extent = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-9)
     near = np.concatenate([lower.ravel(), upper.ravel()])
@@ -188,14 +189,14 @@ def _range(values: Reals, lower: Reals, upper: Reals) -> tuple[float, float]:
 
 
 def _draw_multipliers(axes: Axes, rows: ConstraintRows, abscissa: Reals, size: float) -> None:
-    """Draws the multipliers of the rows that have bounds; `size` is that of the largest of all constraints."""
+    """Draws the multipliers of the rows with bounds; `size` is the largest multiplier of all constraints."""
     which = _bounded(rows)
     axes.axhline(0.0, color="#555555", linewidth=0.6, zorder=1)
     y = np.zeros(rows.values.shape) if rows.multipliers is None else rows.multipliers
     for k, i in enumerate(which):
         _draw_curve(axes, abscissa, y[:, i], rows.rows[i], line_look(k), rows.controls[i] >= 0)
     low, high = float(np.nanmin(y[:, which], initial=0.0)), float(np.nanmax(y[:, which], initial=0.0))
-    margin = max(0.1 * (high - low), 1e-3 * size)  # zeros are a line, not noise of 1e-13
+    margin = max(0.1 * (high - low), 1e-3 * size)  # show zeros as a line, not as noise of 1e-13
     axes.set_ylim(low - margin, high + margin)
     units = {rows.units[i] for i in which}
     unit = units.pop() if len(units) == 1 and units != {""} else "unit of the row"
@@ -204,7 +205,7 @@ def _draw_multipliers(axes: Axes, rows: ConstraintRows, abscissa: Reals, size: f
 
 
 def _legend_inside(axes: Axes, names: Sequence[str]) -> None:
-    """A legend where the panel is emptiest, of the rows that come first."""
+    """Draws a legend of the first rows where the panel is emptiest."""
     handles = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")][:_ROWS]
     labels = list(names[:_ROWS])
     if len(names) > _ROWS:
@@ -215,7 +216,7 @@ def _legend_inside(axes: Axes, names: Sequence[str]) -> None:
 
 
 def _entries(target: Figure | SubFigure) -> list[Any]:
-    """Entries of the legend for what panels show."""
+    """Legend entries for what the panels show."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -223,6 +224,6 @@ def _entries(target: Figure | SubFigure) -> list[Any]:
     entries = {
         "_bound": Line2D([], [], color=GREY, label="bound", **LIMIT),
         "_beyond": Patch(color=GREY, alpha=0.25, linewidth=0, label="beyond a bound"),
-        "_touched": Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="touched"),
+        "_touched": Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="line at its bound"),
     }
     return [entry for label, entry in entries.items() if label in drawn]

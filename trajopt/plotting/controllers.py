@@ -1,4 +1,4 @@
-"""Pictures of closed loops: tracking, controls with limits, times, and all on one page."""
+"""Plots of closed loops: tracking, controls with limits, computation times, and all on one page."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ if TYPE_CHECKING:
     from trajopt.mpc.tracking import Tracked
 
 _PUSH = PALETTE[4]
-_PANEL = 4  # lines of a tracked quantity that share a panel [-]
-_MOST, _ON_PAGE = 10, 4  # panels of tracked quantities, alone and on a page [-]
-_FLOOR = 1e-10  # smallest violation that is drawn [unit of the row]
+_PANEL = 4  # largest number of lines of a tracked quantity in a panel [-]
+_MOST, _ON_PAGE = 10, 4  # largest number of panels of tracked quantities, alone and on a page [-]
+_FLOOR = 1e-10  # smallest violation to draw [unit of the row]
 _BINS = 60
 _TIME = "time [s]"
 
 
 def plot_tracking(log: ClosedLoop, *, figure: Figure | SubFigure | None = None, most: int = _MOST) -> Figure:
-    """Draws what followed a reference, and the reference dashed; the states where there is none.
+    """Draws the tracked quantities, with their references dashed; without references it draws the states.
 
     Args:
         log: The closed loop.
@@ -108,7 +108,7 @@ def _head(axes: Axes, tracked: Tracked) -> None:
     """Writes name and errors of a tracked quantity above its first panel."""
     errors = tracked.errors
     unit = f" {tracked.unit}" if tracked.unit else ""
-    note = f"off by {_rms(errors):.3g}{unit} rms, {np.nanmax(errors, initial=0.0):.3g}{unit} at most"
+    note = f"error {_rms(errors):.3g}{unit} rms, {np.nanmax(errors, initial=0.0):.3g}{unit} at most"
     axes.set_title(tracked.name)
     axes.set_title(note, loc="right", fontweight="normal", fontsize=8)
 
@@ -119,7 +119,7 @@ def _rms(values: Reals) -> float:
 
 
 def plot_closed_loop_controls(log: ClosedLoop, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws the controls with their limits, and a band for each constraint: dark where active, red where violated.
+    """Draws the controls with their limits, and a band per constraint: dark where active, red where violated.
 
     Args:
         log: The closed loop.
@@ -135,28 +135,28 @@ def plot_closed_loop_controls(log: ClosedLoop, *, figure: Figure | SubFigure | N
 
 
 def _control_panels(motion: Solution) -> list[list[Line]]:
-    """Panels of controls, or of torques that follow from them; where limits are few, controls that share them."""
+    """Panels of controls, or of motor torques derived from them; controls with equal limits share a panel."""
     panels = panels_of(motion)
     torques = [panel for panel in panels if panel[0].group == "torque"]
-    found = torques or [panel for panel in panels if panel[0].group == "control"]
-    if any(line.limb for panel in found for line in panel):
-        return [[_short(line) for line in panel] for panel in found]
+    panels_drawn = torques or [panel for panel in panels if panel[0].group == "control"]
+    if any(line.limb for panel in panels_drawn for line in panel):
+        return [[_short(line) for line in panel] for panel in panels_drawn]
     alike: dict[tuple[Any, ...], list[Line]] = {}
-    for panel in found:
+    for panel in panels_drawn:
         for line in panel:
             bounds = (b"" if each is None else each.tobytes() for each in (line.least, line.most))
             alike.setdefault((*line.panel, line.lower, line.upper, *bounds), []).append(line)
-    return list(alike.values()) if len(alike) <= _PANEL else found
+    return list(alike.values()) if len(alike) <= _PANEL else panels_drawn
 
 
 def _short(line: Line) -> Line:
-    """A line without its limb, which becomes the title of its panel."""
+    """Moves the limb of a line from its name to its owner, which becomes the title of its panel."""
     name = line.name.removeprefix(line.limb).removesuffix("_joint").strip("_")
     return dataclasses.replace(line, limb="", owner=line.limb, name=name or line.name)
 
 
 def plot_timing(log: ClosedLoop, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws a histogram of the times of steps and of their feedback phase, with 99th percentiles and the period.
+    """Draws histograms of step times and feedback times, with 99th percentiles and the control period.
 
     Args:
         log: The closed loop.
@@ -192,7 +192,7 @@ def _draw_timing(axes: Axes, log: ClosedLoop) -> None:
 
 
 def _plain_ticks(axes: Axes, low: float, high: float) -> None:
-    """Numbers such as 0.2 and 5 on a logarithmic axis."""
+    """Labels a logarithmic axis with numbers such as 0.2 and 5."""
     from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
     steps = (1, 2, 5) if high / low < 1e3 else (1,)
@@ -205,7 +205,7 @@ def _plain_ticks(axes: Axes, low: float, high: float) -> None:
 
 
 def _draw_violations(axes: Axes, log: ClosedLoop) -> None:
-    """Draws the largest violation of each constraint that is violated, and of the plans; marks failed steps."""
+    """Draws the largest violation of each violated constraint and of the plans, and marks failed steps."""
     times = log.times[:-1]
     shown = list(log.violated)[: len(PALETTE) - 1]
     points: dict[str, Any] = {"linestyle": "", "marker": ".", "markeredgewidth": 0.0}
@@ -218,7 +218,7 @@ def _draw_violations(axes: Axes, log: ClosedLoop) -> None:
         axes.plot(times, _above_floor(log.plan_violations), color=GREY, label="planned, worst knot", markersize=3.5,
                   **points)  # fmt: skip
         if not shown:
-            axes.set_title("the loop keeps all constraints; plans miss some ahead", fontweight="normal")
+            axes.set_title("all constraints hold in closed loop; plans violate some ahead", fontweight="normal")
     for i, name in enumerate(shown):
         axes.plot(times, _above_floor(log.violations[name]), label=name, color=PALETTE[i], markersize=6, **points)
     failed = times[log.statuses == "failed"]
@@ -247,17 +247,17 @@ def plot_closed_loop(
     obstacles: npt.ArrayLike = (),
     lines: Sequence[npt.ArrayLike] = (),
 ) -> Figure:
-    """Draws motion, tracking, controls, violations and times in one figure of the size of a screen.
+    """Draws motion, tracking, controls, violations and computation times in one figure of screen size.
 
     Args:
         log: The closed loop.
         path: File to write (.png, .pdf or .svg).
         title: Text before the outcome in the heading.
-        obstacles: Obstacles beside the motion, as in `trajopt.plotting.plot_path`.
-        lines: Lines beside the motion, such as gates and rails, as there.
+        obstacles: Obstacles to draw with the motion, as in `trajopt.plotting.plot_path`.
+        lines: Polylines to draw with the motion, such as gates and rails, as in `trajopt.plotting.plot_path`.
 
     Raises:
-        InvalidArgumentError: `path` cannot be written, or the log has no step.
+        InvalidArgumentError: `path` cannot be written, or the log has no steps.
     """
     path = None if path is None else check_picture_path(path)
     title = "" if title is None else f"{check_text('title', title)}, "
@@ -290,7 +290,7 @@ def _draw_motion(log: ClosedLoop, figure: SubFigure, obstacles: npt.ArrayLike, l
 
 
 def _asked_path(log: ClosedLoop) -> Reals:
-    """Points of the first reference that is a path of places (n, 3) [m]; none where there is no such."""
+    """Points (n, 3) [m] of the first reference that is a path of positions; empty if there is none."""
     for each in log.tracked:
         if each.unit == "m" and each.labels in (("x", "y"), ("x", "y", "z")):
             points = np.zeros((len(each.reference), 3))
@@ -310,7 +310,7 @@ def _mark_pushes(log: ClosedLoop, drawn: list[Axes]) -> None:
 
 
 def _finite_pushes(log: ClosedLoop) -> list[Any]:
-    """Pushes that begin and end; a function for all times is none."""
+    """Pushes with an end, without functions that act at all times."""
     return [push for push in log.pushes if push.time <= log.times[-1] and push.duration < 1e8]
 
 
@@ -329,7 +329,7 @@ def _reference_entry() -> Any:
 def animate_closed_loop(
     log: ClosedLoop, path: str | Path, *, speed: float = 1.0, obstacles: npt.ArrayLike = ()
 ) -> Path:
-    """Writes the motion as a moving picture; see `ClosedLoop.animate`."""
+    """Writes the motion as an animation; see `ClosedLoop.animate`."""
     checked = check_animation_path(path)
     film = film_of(_motion(log), obstacles)
     write_film(film, checked, speed, 25.0)
@@ -339,6 +339,6 @@ def animate_closed_loop(
 def _motion(log: ClosedLoop) -> Solution:
     if log.motion is None:
         raise InvalidArgumentError(
-            "log: expected a closed loop with a step at least, got one that ended in its first period"
+            "log: expected a closed loop with at least one step, got one that ended in its first period"
         )
     return log.motion

@@ -1,4 +1,4 @@
-"""Convergence of a solve, iteration by iteration."""
+"""Plot of the convergence of a solve, by iteration."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 AMBER = PALETTE[4]
-_ROUNDING = 1e-12  # gaps below this are rounding
-_LOG_FROM = 100.0  # a positive quantity that spans more than this factor gets a logarithmic axis
+_ROUNDING = 1e-12  # smaller gaps count as rounding errors
+_LOG_FROM = 100.0  # a positive quantity with a larger ratio of extremes gets a logarithmic axis
 
 
 def plot_convergence(
@@ -42,11 +42,11 @@ def plot_convergence(
 ) -> Figure:
     """Draws cost, stopping value, predicted and actual decrease, step length, regularisation and gaps by iteration.
 
-    A solver with constraints has stationarity, the largest violation of a constraint and complementarity in place of
-    the stopping value, and the decrease is that of its merit function. Step length, regularisation and gaps that stay
-    the same throughout get no panel; the legend tells them. Dots are iterations that accepted a step, crosses those
-    that refused it. Among step lengths, green dots have the exact Hessian or a part of it, and amber ones went along a
-    parabola. On a logarithmic axis, zero or a negative decrease is an open triangle on the lower edge.
+    For a solver with constraints, stationarity, largest violation of a constraint and complementarity replace the
+    stopping value, and the decrease is that of its merit function. Step length, regularisation and gaps that are
+    constant have no panel; the legend has their values. Dots are iterations with an accepted step, crosses those
+    without. Among step lengths, green dots have the exact Hessian or a part of it, and amber dots followed a parabola.
+    On a logarithmic axis, an open triangle on the lower edge is a zero or negative decrease.
 
     Args:
         solution_or_history: A solution, its history, or a CallbackLogger.
@@ -73,20 +73,20 @@ def plot_convergence(
 
 
 def main_quantities(log: CallbackLogger, *, decrease: bool = False) -> list[str]:
-    """Names of the quantities that say how far a solve has come, for `draw_convergence`; `decrease` adds that."""
-    known = {
+    """Returns the names of the main quantities for `draw_convergence`; `decrease` adds the decrease."""
+    quantities = {
         "cost": log.costs,
         "stationarity" if _constrained(log) else "stopping value": log.stops,
         "violation": log.constraint_violations,
         "complementarity": log.complementarities,
     }
     if decrease:
-        known["merit decrease" if _constrained(log) else "decrease"] = log.expected_decreases
-    return [name for name, values in known.items() if name == "cost" or np.isfinite(values).any()]
+        quantities["merit decrease" if _constrained(log) else "decrease"] = log.expected_decreases
+    return [name for name, values in quantities.items() if name == "cost" or np.isfinite(values).any()]
 
 
 def _constrained(log: CallbackLogger) -> bool:
-    """Whether the solver records how far constraints are violated."""
+    """Whether the solver records violations of constraints."""
     return bool(np.isfinite(log.constraint_violations).any())
 
 
@@ -96,7 +96,7 @@ def draw_convergence(target: Figure | SubFigure, log: CallbackLogger, names: lis
     Args:
         target: Figure or subfigure to draw into.
         log: The records.
-        names: Quantities of `main_quantities`, and "step length", "regularisation", "largest gap".
+        names: Names from `main_quantities`, or "step length", "regularisation", "largest gap".
         across: Number of panels in a row [-].
     """
     panels = list(np.ravel(target.subplots(-(-len(names) // across), across, sharex=True, squeeze=False)))
@@ -107,7 +107,7 @@ def draw_convergence(target: Figure | SubFigure, log: CallbackLogger, names: lis
     for i, (axes, name) in enumerate(zip(panels, names)):
         _draw_quantity(axes, log, name)
         integer_axis(axes, ticks)
-        if i + across >= len(names):  # the lowest of its column
+        if i + across >= len(names):  # the lowest panel of its column
             axes.set_xlabel("iteration [-]")
             axes.tick_params(labelbottom=True)
     _draw_legend(target, log)
@@ -129,7 +129,7 @@ def _draw_quantity(axes: Axes, log: CallbackLogger, name: str) -> None:
 
 
 def _draw_exact(axes: Axes, log: CallbackLogger) -> None:
-    """Marks steps with an exact Hessian, or a part of it, and those along a parabola."""
+    """Marks steps with an exact Hessian or a part of it, and steps along a parabola."""
     for mask, color, label in ((log.blends > 0.0, GREEN, "_exact"), (log.bent, AMBER, "_bent")):
         mask = mask & log.accepted
         if mask.any():
@@ -138,12 +138,12 @@ def _draw_exact(axes: Axes, log: CallbackLogger) -> None:
 
 
 def _varied(log: CallbackLogger) -> list[str]:
-    """Names of those of `_others` that change."""
+    """Names of the quantities in `_others` that change."""
     return [name for name, values in _others(log).items() if len(np.unique(values[np.isfinite(values)])) > 1]
 
 
 def _others(log: CallbackLogger) -> dict[str, Reals]:
-    """Quantities that have a panel only if they change; gaps that are rounding throughout count as zero."""
+    """Quantities that have a panel only if they change; gaps of rounding size count as zero."""
     gaps = log.gap_norms
     rounding = bool(np.nanmax(gaps, initial=0.0) < _ROUNDING)
     return {
@@ -156,7 +156,7 @@ def _others(log: CallbackLogger) -> dict[str, Reals]:
 def _draw_curve(axes: Axes, title: str, log: CallbackLogger, values: Reals, *, powers: bool = False) -> None:
     """Draws a curve over the iterations; the axis is logarithmic for a wide range of values, and for powers of ten.
 
-    One that has its scale already keeps it.
+    An axis with a scale keeps it.
     """
     axes.set_title(title)
     if axes.get_yscale() == "linear":
@@ -176,13 +176,13 @@ def _draw_curve(axes: Axes, title: str, log: CallbackLogger, values: Reals, *, p
 
 
 def _draw_decreases(axes: Axes, title: str, log: CallbackLogger) -> None:
-    """Draws the predicted decrease (line) and the actual decrease (dots) of each iteration."""
+    """Draws the predicted decrease as a line and the actual decrease as dots."""
     axes.set_title(title)
     positive = np.concatenate([log.expected_decreases, log.decreases])
     positive = positive[np.isfinite(positive) & (positive > 0)]
     if positive.size:
         _logarithmic(axes)
-        if positive.max() < 10 * positive.min():  # a narrower range may contain no power of ten, and so no tick label
+        if positive.max() < 10 * positive.min():  # a narrower range may contain no power of ten, so no tick label
             axes.set_ylim(positive.min() / 5, positive.max() * 5)
     promised = np.where(log.expected_decreases > 0, log.expected_decreases, np.nan)
     axes.plot(log.iterations, promised, color=GREY, linewidth=1.6, label="_promised")
@@ -212,12 +212,12 @@ def _draw_zeros(axes: Axes, iterations: npt.NDArray[np.int64], color: str) -> No
 
 
 def _dot(log: CallbackLogger) -> float:
-    """Size of the dots: small where there are many [points]."""
+    """Size of the dots, smaller for many iterations [points]."""
     return 3.5 if len(log) <= 60 else 2.0
 
 
 def _scale(axes: Axes, values: Reals, factor: float) -> None:
-    """Makes the axis logarithmic for values >= 0 whose positive ones span more than a factor."""
+    """Makes the axis logarithmic if values are >= 0 and the positive ones span more than a factor."""
     finite = values[np.isfinite(values)]
     positive = finite[finite > 0]
     if not positive.size or np.any(finite < 0):
@@ -236,7 +236,7 @@ def _logarithmic(axes: Axes) -> None:
 
 
 def _halves(axes: Axes, lengths: Reals) -> None:
-    """Gives an axis the base 2, all step lengths > 0 within it, and the labels 1, 1/2, 1/4, ..."""
+    """Scales an axis by base 2, with all step lengths > 0 visible and labels 1, 1/2, 1/4, ..."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     positive = lengths[np.isfinite(lengths) & (lengths > 0.0)]
@@ -248,16 +248,16 @@ def _halves(axes: Axes, lengths: Reals) -> None:
 
 
 def _draw_legend(target: Figure | SubFigure, log: CallbackLogger) -> None:
-    """Draws the legend, and below it what stays the same throughout."""
+    """Draws the legend, with the values of constant quantities below."""
     from matplotlib.lines import Line2D
 
     labels = {line.get_label() for axes in target.axes for line in axes.get_lines()}
     entries = [Line2D([], [], color=BLUE, marker="o", markersize=3.5, linewidth=1.2, label="step taken")]
     if "_promised" in labels:
-        entries.append(Line2D([], [], color=GREY, linewidth=1.6, label="decrease promised"))
-    for label, color, told in (("_exact", GREEN, "exact Hessian"), ("_bent", AMBER, "along a parabola")):
+        entries.append(Line2D([], [], color=GREY, linewidth=1.6, label="predicted decrease"))
+    for label, color, text in (("_exact", GREEN, "exact Hessian"), ("_bent", AMBER, "along a parabola")):
         if label in labels:
-            entries.append(Line2D([], [], color=color, marker="o", markersize=3.5, linestyle="", label=told))
+            entries.append(Line2D([], [], color=color, marker="o", markersize=3.5, linestyle="", label=text))
     if not log.accepted.all():
         entries.append(Line2D([], [], color=RED, marker="x", markeredgewidth=1.8, linestyle="", label="step refused"))
     if "_zero" in labels:

@@ -1,4 +1,4 @@
-"""Contribution of each cost term over time."""
+"""Plot of the contribution of each cost term over time."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_MOST = 12  # curves, and entries of the legend [-]
-_DECADES = 1e-12  # contributions smaller than this fraction of the largest are rounding, and stay below the panel
+_MOST = 12  # largest number of curves and legend entries [-]
+_DECADES = 1e-12  # smaller contributions, relative to the largest, are rounding errors below the panel
 
 
 def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws the contribution of each cost term by knot; the diamond at the end is its terminal contribution.
+    """Draws the contribution of each cost term by knot; a diamond at the end is the terminal contribution.
 
-    The legend names the terms with their sums, the largest first; of more than twelve, or than there is room for, the
-    least are one together. The axis is logarithmic unless a contribution is negative; zeros are then left out.
+    The legend lists the terms with their sums, the largest first. If there are more than twelve, or more than fit, the
+    smallest are summed up. The axis is logarithmic unless a contribution is negative; zeros are then not drawn.
 
     Args:
         solution: Solution to draw, with its problem.
@@ -53,7 +53,7 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
         for i, name in enumerate(ordered):
             values = np.where(terms[name] > 0, terms[name], np.nan) if logarithmic else terms[name]
             if values[-1] < floor:
-                values[-1] = np.nan  # its diamond is not clipped, and would lie below the panel
+                values[-1] = np.nan  # its diamond is not clipped, and would be drawn below the panel
             look, text = line_look(i), f"{name}  {np.nansum(terms[name]):.3g}"
             running = bool(np.isfinite(values[:-1]).any())
             if running:
@@ -84,12 +84,12 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
 
 
 def _few(values: Mapping[str, Reals], most: int) -> dict[str, Reals]:
-    """Terms by the size of their sums, the largest first; beyond `most`, the least are one together."""
+    """Terms by the size of their sums, the largest first; those beyond `most` are summed up."""
     terms = {name: np.asarray(rows, dtype=np.float64) for name, rows in values.items()}
     ordered = sorted(terms, key=lambda name: -abs(float(np.nansum(terms[name]))))
     few = {name: terms[name] for name in ordered}
     if len(ordered) > most:
         least = np.array([few.pop(name) for name in ordered[most - 1 :]])
-        known = np.isfinite(least).any(axis=0)
-        few[f"{len(least)} others"] = np.where(known, np.nansum(least, axis=0), np.nan)
+        present = np.isfinite(least).any(axis=0)
+        few[f"{len(least)} others"] = np.where(present, np.nansum(least, axis=0), np.nan)
     return few

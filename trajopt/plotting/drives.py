@@ -1,4 +1,4 @@
-"""Paths of mobile robots side by side: where they went, where they pointed, and how their wheels turned."""
+"""Plot of mobile robots' paths with headings and wheel rates."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-ARROWS = 14  # headings along the longest path [-]
-ARROW = 0.07  # their length in sizes of the picture [-]
+ARROWS = 14  # number of heading arrows along the longest path [-]
+ARROW = 0.07  # length of an arrow, relative to the size of the plot [-]
 WHEELS = ("right", "left")
 
 
@@ -31,13 +31,13 @@ def plot_drives(
     limit: float | None = None,
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
-    """Draws paths in the plane with their headings, and beside them rates of both wheels against time.
+    """Draws paths in the plane with their headings, and beside them the rates of both wheels over time.
 
     Args:
-        paths: Poses of each path by its name, (n, 3) or states that begin with (x, y, θ) [m, m, rad].
+        paths: Poses of each path by name, (n, 3), or states that begin with (x, y, θ) [m, m, rad].
         points: Points to mark (m, 2) [m].
-        wheels: Times (n,) [s] and rates of the right and the left wheel (n, 2) [rad/s] by the name of a path, the same
-            colour; none by default. Rates with one row less than times are held from each time to the next.
+        wheels: Times (n,) [s] and rates of the right and left wheel (n, 2) [rad/s] by name of a path, drawn in its
+            colour; None to draw no rates. Rates with one row less than times are constant between times.
         limit: Largest rate of a wheel, drawn as dashed lines [rad/s].
         figure: Figure or subfigure to draw into; by default a new one.
 
@@ -45,14 +45,14 @@ def plot_drives(
         The figure; `figure.savefig("drives.png")` writes it.
 
     Raises:
-        InvalidArgumentError: There is no path, or a size is another.
+        InvalidArgumentError: There is no path, or an argument has a wrong shape.
     """
     drawn = {str(name): _poses(name, poses) for name, poses in check_mapping("paths", paths, "{name: poses}").items()}
     if not drawn:
-        raise InvalidArgumentError("paths: expected one or more, got none; give {name: poses}")
+        raise InvalidArgumentError("paths: expected one or more, got none; pass {name: poses}")
     rates = {str(name): _rates(name, pair) for name, pair in check_mapping("wheels", wheels or {}).items()}
-    given = as_numbers("points", points)
-    marks = check_array("points", given, (len(given) if given.ndim else 1, 2)) if given.size else np.zeros((0, 2))
+    array = as_numbers("points", points)
+    marks = check_array("points", array, (len(array) if array.ndim else 1, 2)) if array.size else np.zeros((0, 2))
     most = None if limit is None else check_positive("limit", limit, unit="rad/s")
     looks = {name: line_look(i) for i, name in enumerate(dict.fromkeys([*drawn, *rates]))}
     with drawing(figure, 11.0 if rates else 6.5, 5.5) as target:
@@ -65,8 +65,8 @@ def plot_drives(
             _draw_rates(panel, row, rates, most, looks)
             panel.set_ylabel(f"{wheel} wheel [rad/s]")
             if row == 0:
-                known = {handle.get_label() for handle in handles}
-                handles += [h for h in panel.get_legend_handles_labels()[0] if h.get_label() not in known]
+                labels = {handle.get_label() for handle in handles}
+                handles += [h for h in panel.get_legend_handles_labels()[0] if h.get_label() not in labels]
             else:
                 panel.set_xlabel("time [s]")
         target.legend(handles=handles, loc="outside upper left", ncols=6)
@@ -105,19 +105,19 @@ def _draw_rates(
 
 
 def _spread(points: Reals, size: float) -> npt.NDArray[np.int_]:
-    """Places at even distances along a path."""
+    """Indices of points at even distances along a path."""
     way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
     count = max(2, min(ARROWS, round(ARROWS * way[-1] / size)))
     return np.unique([int(np.argmin(np.abs(way - place))) for place in np.linspace(0.0, way[-1], count)])
 
 
 def _poses(name: object, poses: npt.ArrayLike) -> Reals:
-    given = as_numbers(f"paths[{name!r}]", poses)
-    if given.ndim != 2 or given.shape[1] < 3:
+    values = as_numbers(f"paths[{name!r}]", poses)
+    if values.ndim != 2 or values.shape[1] < 3:
         raise InvalidArgumentError(
-            f"paths[{name!r}]: expected poses (n, 3) or states that begin with (x, y, θ), got shape {given.shape}"
+            f"paths[{name!r}]: expected poses (n, 3) or states that begin with (x, y, θ), got shape {values.shape}"
         )
-    return check_array(f"paths[{name!r}]", given, given.shape)[:, :3]
+    return check_array(f"paths[{name!r}]", values, values.shape)[:, :3]
 
 
 def _rates(name: object, pair: Any) -> tuple[Reals, Reals]:

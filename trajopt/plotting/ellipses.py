@@ -1,4 +1,4 @@
-"""Ellipses of two coordinates along a motion: how far noise takes it."""
+"""Plot of covariance ellipses of two coordinates along a motion."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-MOST = 12  # ellipses that are drawn
-FEW = 10  # samples without an ellipse of their own are fewer
+MOST = 12  # largest number of ellipses to draw
+FEW = 10  # smallest number of samples that get their own ellipse
 
 
 def plot_ellipses(
@@ -28,24 +28,28 @@ def plot_ellipses(
     paths: npt.ArrayLike = (),
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
-    """Draws the path of two coordinates, ellipses along it, and samples of the end.
+    """Draws the path of two coordinates, covariance ellipses along it, and samples of the last knot.
 
     Args:
-        ellipses: The ellipses, such as those of `Solution.covariance(noise).ellipses("x", "y")`.
-        samples: Both coordinates of samples (n, 2) of the end, drawn as points; of ten or more with their own ellipse.
-        paths: Both coordinates of some samples at all knots (m, T + 1, 2), drawn as thin lines.
+        ellipses: The ellipses, for example `Solution.covariance(noise).ellipses("x", "y")`.
+        samples: Both coordinates (n, 2) of samples at the last knot, drawn as points; ten or more get their own
+            ellipse.
+        paths: Both coordinates (m, T + 1, 2) of some samples at all knots, drawn as thin lines.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
         The figure; `figure.savefig("ellipses.png")` writes it.
+
+    Raises:
+        InvalidArgumentError: An argument has a wrong type or shape.
     """
-    check_instance("ellipses", ellipses, Ellipses, "Solution.covariance(noise).ellipses() makes them")
-    given = as_numbers("samples", samples)
-    points = check_array("samples", given, (len(given) if given.ndim else 1, 2)) if given.size else np.zeros((0, 2))
-    given = as_numbers("paths", paths)
+    check_instance("ellipses", ellipses, Ellipses, "such as Solution.covariance(noise).ellipses()")
+    array = as_numbers("samples", samples)
+    points = check_array("samples", array, (len(array) if array.ndim else 1, 2)) if array.size else np.zeros((0, 2))
+    array = as_numbers("paths", paths)
     lines = (
-        check_array("paths", given, (len(given) if given.ndim else 1, len(ellipses.centres), 2))
-        if given.size
+        check_array("paths", array, (len(array) if array.ndim else 1, len(ellipses.centres), 2))
+        if array.size
         else np.zeros((0, 1, 2))
     )
     with drawing(figure, 6.5, 5.5) as target:

@@ -1,4 +1,4 @@
-"""Paths of the feet: heights over time, and footholds."""
+"""Plot of the feet: heights over time, paths and footholds."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_ALONG = 0.02  # a direction this close to an axis of the world gets the name of the axis [-]
+_ALONG = 0.02  # a direction this close to a world axis is named after the axis [-]
 _WIDE: dict[str, Any] = {"linewidth": 3.4, "alpha": 0.5}
 _NARROW: dict[str, Any] = {"linewidth": 1.4}
-"""Alternating line widths, so that left and right feet with equal paths are both visible."""
+"""Alternating line widths, which keep left and right feet with equal paths visible."""
 
-_TREAD = 0.03  # width of the ground below a foothold, as a fraction of the panel [-]
-_SPAN = 0.04  # smallest range of a panel, so that a foot at rest is a line and not millimetres of noise [m]
+_TREAD = 0.03  # width of the ground below a foothold, relative to the panel [-]
+_SPAN = 0.04  # smallest range of a panel, which keeps a foot at rest from being magnified [m]
 
 
 def plot_feet(
@@ -45,17 +45,16 @@ def plot_feet(
     side: bool = True,
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
-    """Draws the height of each foot over time and, below, the paths of all feet from the side.
+    """Draws the height of each foot over time and, below, the paths of all feet in a side view.
 
-    References of cost terms are dashed. Thick grey lines are the ground while the foot is in contact: if it
-    is level, at the height on which the feet stand at the start. The view from the
-    side looks across the direction of the motion, marks the footholds, and is not to scale. The position of a foot is
-    the origin of its frame, which may be above the ground.
+    References of cost terms are dashed. Thick grey lines are the ground while the foot is in contact; level ground is
+    drawn at the height of the feet at the start. The side view looks across the direction of motion, marks the
+    footholds, and is not to scale. The position of a foot is the origin of its frame, which may be above the ground.
 
     Args:
         solution: Solution to draw; its problem has contacts.
         schedule: Gait of the solution, for the names of its phases.
-        side: Whether to draw the view from the side.
+        side: Whether to draw the side view.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
@@ -102,19 +101,19 @@ def _draw_height(axes: Axes, motion: LeggedMotion, foot: Foot, number: int) -> N
 
 
 def _draw_side(axes: Axes, motion: LeggedMotion) -> None:
-    """Draws the paths of all feet from the side."""
+    """Draws the paths of all feet in a side view."""
     direction, label = _way(motion)
     paths = [np.column_stack([foot.positions[:, :2] @ direction, foot.positions[:, 2]]) for foot in motion.feet]
     holds = [
         np.column_stack([places[:, :2] @ direction, places[:, 2]]) for places in map(motion.footholds, motion.feet)
     ]
-    asked = [np.column_stack([foot.references[:, :2] @ direction, foot.references[:, 2]]) for foot in motion.feet]
-    _set_range(axes, np.concatenate([*paths, *asked]))
+    references = [np.column_stack([foot.references[:, :2] @ direction, foot.references[:, 2]]) for foot in motion.feet]
+    _set_range(axes, np.concatenate([*paths, *references]))
     width = _TREAD * float(np.ptp(axes.get_xlim()))
     draw_ground(axes, motion, np.concatenate(holds), width)
     for i, foot in enumerate(motion.feet):
         look = line_look(i)
-        axes.plot(*asked[i].T, color=GREY, linestyle="--", linewidth=1.1, label="_reference")
+        axes.plot(*references[i].T, color=GREY, linestyle="--", linewidth=1.1, label="_reference")
         axes.plot(*paths[i].T, label=foot.name, **look, **(_NARROW if i % 2 else _WIDE))
         axes.plot(*holds[i].T, "^", color=look["color"], markersize=7, markeredgecolor="white", linestyle="", zorder=4,
                   label="_foothold")  # fmt: skip
@@ -147,7 +146,7 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion, side: bool) -
     if side:
         entries += [Line2D([], [], label=foot.name, **line_look(i)) for i, foot in enumerate(motion.feet)]
     if any(np.isfinite(foot.references).any() for foot in motion.feet):
-        entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.1, label="asked for"))
+        entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.1, label="reference"))
     if side:
         entries.append(Line2D([], [], color=GREY, marker="^", linestyle="", label="foothold"))
     entries.append(Line2D([], [], color=GROUND, linewidth=4.0, alpha=0.5, label="ground"))

@@ -1,4 +1,4 @@
-"""Contents of an animation: a skeleton, contacts and paths over time, and where they are between two knots."""
+"""Content of an animation: skeleton, contacts and paths over time, interpolated between knots."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
-KNOT = 0.05  # time of a knot that has none [s]
-_WEIGHT, _LONGEST = 0.25, 0.35  # length of the weight's arrow, and of long arrows, in heights of the robot [-]
+KNOT = 0.05  # duration of a knot without a time step [s]
+_WEIGHT, _LONGEST = 0.25, 0.35  # arrow lengths of the weight, and of large forces, relative to the robot's height [-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Film:
-    """A motion over time, in axes that look at it: x to the right, y away from the eye, z up.
+    """A motion over time, in view axes: x to the right, y away from the camera, z up.
 
     Attributes:
         times: Time of each knot (T + 1,) [s].
-        label: What the times are: "time [s]" or "knot [-]".
+        label: Label of the times: "time [s]" or "knot [-]".
         skeleton: The skeleton.
-        axes: Origin and end of each axis of a body whose states are poses (T + 1, 3, 2, 3) [m]; empty for others.
+        axes: Origin and end of each axis of a body whose states are poses (T + 1, 3, 2, 3) [m]; otherwise empty.
         trails: Paths of the tool, of all feet, or of other points (n, T + 1, 3) [m].
-        goals: Points to reach (n, 3) [m].
+        goals: Target points (n, 3) [m].
         obstacles: Balls (x, y, z, radius), shape (n, 4) [m]; z is NaN for upright cylinders.
-        motion: Contacts; None without any.
-        side: Whether it is seen from the side: a robot on feet.
-        turn: Map from the world's axes to these axes (3, 3): a rotation; seen from the side, points on the left are
-            shifted forward, so that left and right legs do not hide each other. Heights are true.
+        motion: Contacts; None without contacts.
+        side: Whether the motion is seen from the side, as for legged robots.
+        turn: Map from world axes to view axes (3, 3): a rotation. In a side view it also shifts points on the left
+            forward, so that left and right legs do not hide each other. Heights are true.
         facing: The rotation without that shift (3, 3), for forces.
         scale: Length of an arrow per force [m/N].
     """
@@ -59,9 +59,9 @@ class Film:
     scale: float
 
     def knot(self, time: float) -> tuple[int, float]:
-        """Knot 0..T-1 at a time, and the part of it that has passed, from 0 to 1; at the end the last that takes time.
+        """Returns the knot 0..T-1 at a time, and the fraction of the knot that has passed, from 0 to 1.
 
-        With T = 0 it is knot 0.
+        At the end it is the last knot with a duration. With T = 0 it is knot 0.
         """
         last = int(np.searchsorted(self.times, self.times[-1])) - 1
         t = max(min(int(np.searchsorted(self.times, time, side="right")) - 1, last), 0)
@@ -69,12 +69,12 @@ class Film:
         return t, min((time - float(self.times[t])) / step, 1.0) if step > 0 else 0.0
 
     def between(self, rows: Reals, time: float) -> Reals:
-        """Points (...) at a time, from those at the knots (T + 1, ...), on straight lines between two knots."""
+        """Returns points (...) at a time, interpolated linearly between points at the knots (T + 1, ...)."""
         t, part = self.knot(time)
         return np.asarray((1.0 - part) * rows[t] + part * rows[min(t + 1, len(rows) - 1)])
 
     def forces(self, time: float) -> tuple[Reals, Reals]:
-        """Tips (n, 3) [m] and arrows (n, 3) [m] of the forces on the feet in contact at a time: pushes from below."""
+        """Returns tips (n, 3) [m] and arrows (n, 3) [m] of the ground's forces on the feet in contact at a time."""
         feet = [] if self.motion is None else [f for f in self.motion.feet if f.stands[self.knot(time)[0]]]
         t = self.knot(time)[0]
         tips = [f.pressures[t] if np.isfinite(f.pressures[t]).all() else f.positions[t] for f in feet]
@@ -82,29 +82,31 @@ class Film:
         return np.reshape(tips, (-1, 3)) @ self.turn.T, np.reshape(arrows, (-1, 3)) @ self.facing.T
 
     def soles(self, time: float) -> list[Reals]:
-        """Corners (n, 3) [m] of each foot in contact at a time."""
+        """Returns the corners (n, 3) [m] of each foot in contact at a time."""
         t = self.knot(time)[0]
         feet = [] if self.motion is None else [f for f in self.motion.feet if f.stands[t]]
         return [(f.positions[t] + f.outline[t]) @ self.turn.T for f in feet]
 
 
 def film_of(solution: Solution, obstacles: npt.ArrayLike = (), *, aside: bool = True, forces: bool = True) -> Film:
-    """Film of a solution.
+    """Returns the film of a solution.
 
     Args:
         solution: The solution.
         obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
-        aside: Whether a robot on feet is seen from its side; otherwise all axes are those of the world.
-        forces: Whether contact forces are computed, where there are contacts.
+        aside: Whether a legged robot is seen from its side; otherwise all axes are world axes.
+        forces: Whether to compute contact forces.
 
     Raises:
-        InvalidArgumentError: A state is not finite; or it has no robot and is no pose, and the model has no `skeleton`;
-            or obstacles are none.
+        InvalidArgumentError: A state is not finite; there is no robot, pose or model with `skeleton` to draw; or the
+            obstacles have a wrong shape.
     """
     bodies = check_obstacles(obstacles)
     skeleton, trails, goals = body_of(check_solution(solution))
     if not np.all(np.isfinite(skeleton.points)):
-        raise InvalidArgumentError("solution: expected finite states, got others; explain() says why the solve failed")
+        raise InvalidArgumentError(
+            "solution: expected finite states, got NaN or inf; solution.explain() says why the solve failed"
+        )
     robot = solution.robot
     legged = forces and robot is not None and has_contacts(solution)
     abscissa, label = time_axis(solution)
@@ -133,19 +135,19 @@ def filmed(
     goals: Sequence[Reals] = (),
     obstacles: npt.ArrayLike = (),
 ) -> Film:
-    """Film of a body, whose parts are given in the world's axes.
+    """Returns the film of a body from its parts in world axes.
 
     Args:
         skeleton: The skeleton.
-        motion: Contacts; None without any.
-        facing: Rotation to axes whose first one is the direction that a robot on feet faces, which is then seen from
-            the side (3, 3); None for others.
+        motion: Contacts; None without contacts.
+        facing: Rotation (3, 3) to axes whose first one is the direction that a legged robot faces, for a side view;
+            None for other bodies.
         times: Time of each knot (T + 1,) [s].
         label: What the times are.
         axes: As in `Film`; None for no body's axes.
         trails: Paths (T + 1, 3) [m].
-        goals: Points (3,) [m].
-        obstacles: As in `Film`.
+        goals: Target points (3,) [m].
+        obstacles: Obstacles as in `Film`.
     """
     side = facing is not None
     facing = np.eye(3) if facing is None else facing
@@ -174,7 +176,7 @@ def filmed(
 
 
 def _turned(bodies: Reals, turn: Reals) -> Reals:
-    """Obstacles in the axes of a film, whose third axis is the world's."""
+    """Transforms obstacles to view axes; z is the same in both."""
     places = np.column_stack([bodies[:, :2], np.zeros(len(bodies))]) @ turn.T
     return np.column_stack([places[:, :2], bodies[:, 2:]])
 
@@ -185,7 +187,7 @@ def check_body(solution: Solution) -> None:
 
 
 def body_of(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
-    """Skeleton, paths (T + 1, 3) and goals (3,) in the world's axes.
+    """Returns skeleton, paths (T + 1, 3) and goals (3,) in world axes.
 
     Raises:
         InvalidArgumentError: There is no body to draw.
@@ -198,19 +200,19 @@ def body_of(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
         if skeleton is None:
             raise InvalidArgumentError(
                 "solution: expected a robot, a state with coordinates x and y, or a model with a method skeleton(xs, "
-                "parameters) that returns a trajopt.robots.Skeleton, got none of them; add the method, or draw it with "
+                "parameters) that returns a trajopt.robots.Skeleton, got none of them; add the method, or use "
                 "plot_solution"
             )
         return skeleton, [skeleton.points[:, i] for i in skeleton.tracks], []
     model, (frames, goals) = solution.robot.model, shown_goals(solution)
-    known = list(solution.robot.frame_names)
+    frame_names = list(solution.robot.frame_names)
     qs = solution.xs[:, : model.nq]
-    skeleton, paths = skeleton_of(model, qs, [known.index(name) for name in frames], solution.robot.shapes)
+    skeleton, paths = skeleton_of(model, qs, [frame_names.index(name) for name in frames], solution.robot.shapes)
     return skeleton, list(paths), [point for _, point in goals]
 
 
 def _axes(solution: Solution, points: Reals, goals: list[Reals]) -> Reals:
-    """Axes of a body; see Film."""
+    """Axes of a body, as in `Film`."""
     description = solution.description
     poses = description.poses
     if description.robot is not None or description.skeleton is not None or poses is None:
@@ -221,7 +223,7 @@ def _axes(solution: Solution, points: Reals, goals: list[Reals]) -> Reals:
 
 
 def facing_of(robot: Robot, x: Reals, base: int = 1) -> Reals:
-    """Rotation (3, 3) to axes whose first one is the horizontal direction that the base, a joint, faces in a state."""
+    """Returns the rotation (3, 3) to axes whose x is the horizontal direction that joint `base` faces in a state."""
     x, y = robot.placement(x[: robot.nq], robot.model.names[base])[:2, 0]
     length = float(np.hypot(x, y))
     forward, left = (float(x) / length, float(y) / length) if length > 0.1 else (1.0, 0.0)
@@ -229,7 +231,7 @@ def facing_of(robot: Robot, x: Reals, base: int = 1) -> Reals:
 
 
 def _scale(motion: LeggedMotion, points: Reals) -> float:
-    """Length of an arrow per force [m/N]; the largest tenth of the forces, which are peaks, may be longer."""
+    """Length of an arrow per force [m/N]; the largest tenth of the forces may exceed the longest arrow."""
     tall = float(np.max(np.ptp(points[:, 1:, 2], axis=1)))
     forces = [np.linalg.norm(foot.forces[foot.stands], axis=1) for foot in motion.feet]
     large = float(np.quantile(np.concatenate([np.zeros(1), *forces]), 0.9))

@@ -1,4 +1,4 @@
-"""Contact forces of each foot, with the limit that friction sets on the tangential force."""
+"""Plot of the contact forces of each foot, with the friction limit of the tangential force."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _PUSH: dict[str, Any] = {"color": BLUE, "marker": "^"}
 _PULL: dict[str, Any] = {"color": RED, "marker": "v", "markerfacecolor": "white"}
-_LETTER = 0.008  # width of a letter, as a fraction of the panel [-]
-_SLIGHT = 1e-3  # an impulse that changes the robot's velocity by less is one of a soft touch-down [m/s]
+_LETTER = 0.008  # width of a letter, relative to the panel [-]
+_SLIGHT = 1e-3  # velocity change of the robot below which a touch-down is soft [m/s]
 _GRAVITY = 9.81  # [m/s²]
-_ROOM = 0.16  # room for words above the forces, as a fraction of the panel [-]
-_TIPS = 1.0 + 1e-3  # part of the sole beyond which it tips, but for the digits that are written [-]
-_FULL = 0.999  # part of the cone from which on it counts as used up [-]
-_TOUCHES = 0.02  # part of the weight below which a foot hardly touches [-]
+_ROOM = 0.16  # room for text above the forces, relative to the panel [-]
+_TIPS = 1.0 + 1e-3  # use of the sole above which it tips, with a tolerance for rounding [-]
+_FULL = 0.999  # use of the cone above which it is fully used [-]
+_TOUCHES = 0.02  # normal force below which a foot is hardly loaded, relative to the weight [-]
 
 
 def plot_contact_forces(
@@ -36,15 +36,17 @@ def plot_contact_forces(
 ) -> Figure:
     """Draws normal and tangential force of each foot over time, and the friction limit of the tangential force.
 
-    The limit is a band up to μ times the normal force, drawn for contacts with a friction or wrench cone in the cost or
-    in the constraints.
-    Forces are constant over a knot and drawn as steps. The background is grey while a foot is in the air. A triangle is
-    a touch-down, with its normal impulse in N s where there is room for the number and it changes the robot's velocity
-    by 1 mm/s or more; it takes no time and has no force. It points up where the ground pushes; an open one, which
-    points down, is a negative impulse: the ground would pull. Each panel tells the largest part of the friction limit
-    that is used; dots are where all of it is. In brackets is the part that a foot uses while it hardly touches, below
-    2 % of the weight, where that is more. For soles it also tells how far the centre of pressure gets from the
-    middle of the sole, in half lengths or widths: beyond 100 % the foot tips.
+    The friction limit is a band up to μ times the normal force, for contacts with a friction or wrench cone in costs
+    or constraints. Forces are constant over a knot and drawn as steps. The background is grey while a foot is in the
+    air.
+
+    A triangle marks a touch-down, with its normal impulse [N s] if it changes the robot's velocity by at least 1 mm/s
+    and the number fits. It points up if the ground pushes. An open triangle that points down is a negative impulse,
+    with which the ground would pull.
+
+    Each panel shows the largest use of the friction limit; dots mark full use. The use at loads below 2 % of the
+    weight is in brackets if it is larger. For soles it also shows the largest distance of the centre of pressure from
+    the middle, in half lengths or widths: above 100 % the foot tips.
 
     Args:
         solution: Solution to draw; its problem has contacts.
@@ -66,7 +68,7 @@ def plot_contact_forces(
 
 
 def draw_forces(target: Figure | SubFigure, motion: LeggedMotion) -> list[Axes]:
-    """Draws the forces of each foot as `plot_contact_forces` describes; returns the panels."""
+    """Draws the forces of each foot as in `plot_contact_forces`, and returns the panels."""
     panels = list(target.subplots(len(motion.feet), sharex=True, sharey=True, squeeze=False)[:, 0])
     for axes, foot in zip(panels, motion.feet):
         shade_air(axes, motion, foot)
@@ -102,7 +104,7 @@ def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
 
 
 def _draw_use(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
-    """Writes the largest parts of friction limit and sole that a foot uses; marks where it uses all of the former."""
+    """Writes the largest use of friction limit and sole of a foot, and marks full use of the friction limit."""
     from matplotlib.patheffects import withStroke
 
     words, full = [], np.zeros(0, dtype=np.int64)
@@ -124,7 +126,7 @@ def _draw_use(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
 
 
 def _friction_words(use: Reals, foot: Foot, least: float) -> str:
-    """Words on the largest part (T,) of the friction limit that a foot uses, from a normal force on [N], and below."""
+    """Text for the largest use of friction (T,), at normal forces above `least` [N] and below."""
     firm = np.nan_to_num(foot.normal_forces) >= least
     most, slightly = (100 * float(np.max(use, initial=0.0, where=where)) for where in (firm, ~firm))
     more = f" ({slightly:.0f} % below {least:.2g} N)" if f"{slightly:.0f}" != f"{most:.0f}" and slightly > most else ""
@@ -132,7 +134,7 @@ def _friction_words(use: Reals, foot: Foot, least: float) -> str:
 
 
 def _sole_use(motion: LeggedMotion, foot: Foot) -> float:
-    """Largest part of its sole that a foot uses while it carries a thousandth of the weight [-]; NaN for a point."""
+    """Largest use of a sole while it carries at least a thousandth of the weight [-]; NaN for a point foot."""
     loaded = foot.stands & (np.nan_to_num(foot.normal_forces) > 1e-3 * motion.weight)
     use = foot.sole_use[loaded]
     return float(np.nanmax(use)) if np.isfinite(use).any() else np.nan
@@ -144,7 +146,7 @@ def _slight(motion: LeggedMotion) -> float:
 
 
 def _has_room(motion: LeggedMotion, foot: Foot, knot: int, letters: int) -> bool:
-    """Whether the number of a touch-down fits between it and the touch-down before."""
+    """Whether the number of a touch-down fits between it and the previous touch-down."""
     before = [float(motion.abscissa[k]) for k in foot.hits if k < knot]
     left = max([float(motion.abscissa[0]), *before])
     width = float(motion.abscissa[-1] - motion.abscissa[0])
@@ -152,7 +154,7 @@ def _has_room(motion: LeggedMotion, foot: Foot, knot: int, letters: int) -> bool
 
 
 def held(motion: LeggedMotion, *rows: Reals) -> tuple[Reals, ...]:
-    """Corners of step curves: times and, for each row (T,) of values, values at the n knots that take time (2 n,)."""
+    """Returns the corners of step curves: times (2 n,), and each row (T,) at the n knots with a duration (2 n,)."""
     knots = np.flatnonzero(motion.takes_time)
     times = np.stack([motion.abscissa[knots], motion.abscissa[knots + 1]], axis=1).ravel()
     return times, *(np.repeat(values[knots], 2) for values in rows)
@@ -166,9 +168,9 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
         Line2D([], [], color=BLUE, label="normal force"),
         Line2D([], [], color=RED, label="tangential force"),
     ]
-    known = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
-    if known.size:
-        value = f" = {known[0]:g}" if np.ptp(known) == 0 else ""
+    coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
+    if coefficients.size:
+        value = f" = {coefficients[0]:g}" if np.ptp(coefficients) == 0 else ""
         entries.append(Patch(facecolor=RED, alpha=0.18, label=f"friction limit (μ{value})"))
     impulses = np.concatenate([foot.normal_impulses[foot.hits] for foot in motion.feet])
     slight = np.abs(impulses) < _slight(motion)

@@ -12,15 +12,15 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LEVEL = 0.03  # ground is level if footholds differ by less than this fraction of the centre of mass's height [-]
+_LEVEL = 0.03  # largest height difference of footholds on level ground, relative to the height of the CoM [-]
 GROUND, EARTH = "#8A8A8A", "#E9E4DC"
 
 
 def ground_level(motion: LeggedMotion) -> float | None:
-    """Height of level ground [m]; None if the ground is not level, or if there are no footholds.
+    """Returns the height of level ground [m]; None if the ground is not level, or without footholds.
 
-    Where the motion does not know it, it is that of the feet which stand at the start; one that lands higher later
-    floats above it. Without such feet it is the height of the lowest foothold.
+    It is that of the motion if set, otherwise that of the lowest foot that stands at the start, so that a foot that
+    lands higher later floats. Without a standing foot it is the height of the lowest foothold.
     """
     if motion.ground is not None:
         return motion.ground
@@ -35,19 +35,19 @@ def ground_level(motion: LeggedMotion) -> float | None:
 
 
 def gap_to_ground(motion: LeggedMotion, foot: Foot, knot: int) -> float:
-    """Height of a foot above the ground [m]; 0 on uneven ground, which is where the feet stand."""
+    """Returns the height of a foot above the ground [m]; 0 on uneven ground, which is assumed at the feet."""
     level = ground_level(motion)
     return 0.0 if level is None or not foot.on_floor else float(foot.positions[knot, 2]) - level
 
 
 def draw_ground(axes: Axes, motion: LeggedMotion, footholds: Reals, width: float) -> None:
-    """Draws the ground: a line through the whole panel if it is level, else a tread below each foothold.
+    """Draws level ground as a line through the panel, otherwise a short line below each foothold.
 
     Args:
-        axes: Axes to draw into; their limits are set already.
+        axes: Axes to draw into, with limits set.
         motion: The motion.
         footholds: Horizontal and vertical positions of the footholds (n, 2) [m].
-        width: Width of a tread [m].
+        width: Width of the ground below a foothold [m].
     """
     bottom = axes.get_ylim()[0]
     level = ground_level(motion)

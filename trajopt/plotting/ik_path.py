@@ -1,4 +1,4 @@
-"""Pictures of a motion along a path: the robot, distance, joints and limits over time; an animation."""
+"""Plots of inverse kinematics along a path: robot, distance, joints and limits over time; an animation."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
     from trajopt.ik.path import IKPath
 
-_FIGURES = 8  # stick figures of a motion
-_STEP = 0.01  # between two times of an animation [s]
-_FLOOR = 1e-12  # distance below which none is drawn
+_FIGURES = 8  # number of stick figures
+_STEP = 0.01  # time step of an animation [s]
+_FLOOR = 1e-12  # smallest distance to draw
 
 
 def plot_ik_path(
     track: IKPath, path: str | os.PathLike[str] | None = None, *, figure: Figure | SubFigure | None = None
 ) -> Figure:
-    """Draws stick figures with the path that is asked for, and beside it panels over time, see `IKPath.plot`."""
+    """Draws stick figures with the reference path, and panels over time beside them; see `IKPath.plot`."""
     file = None if path is None else check_picture_path(path)
     with drawing(figure, 13.0, 7.6) as target:
         left, right = split(target, 1, 2, width_ratios=[1.0, 1.25])
@@ -56,9 +56,9 @@ def plot_ik_path(
 
 
 def _draw_motion(target: Any, track: IKPath) -> None:
-    known = list(track.robot.frame_names)
+    frame_names = list(track.robot.frame_names)
     skeleton, paths = skeleton_of(
-        track.robot.model, track.qs, [known.index(name) for name in track.frames], track.robot.shapes
+        track.robot.model, track.qs, [frame_names.index(name) for name in track.frames], track.robot.shapes
     )
     around = [paths.reshape(-1, 3), track.wanted.reshape(-1, 3), around_solids(skeleton)]
     scene = scene_of(target, skeleton.points, np.concatenate(around), None)
@@ -66,7 +66,7 @@ def _draw_motion(target: Any, track: IKPath) -> None:
     last = len(track) - 1
     draw_figures(scene, skeleton, np.unique(np.round(np.linspace(0, last, _FIGURES)).astype(int)), last)
     for i, each in enumerate(track.wanted):
-        scene.draw(each, color=GREY, linewidth=3.0, label="_" if i else "path that is asked for", zorder=3)
+        scene.draw(each, color=GREY, linewidth=3.0, label="_" if i else "reference path", zorder=3)
     for i, each in enumerate(paths):
         scene.draw(each, color=RED, linewidth=1.3, zorder=4, label="_" if i else f"path of {', '.join(track.frames)}")
     if len(paths):
@@ -75,7 +75,7 @@ def _draw_motion(target: Any, track: IKPath) -> None:
 
 
 def _draw_panels(target: Any, track: IKPath) -> None:
-    """Distance; positions, velocities and accelerations of the joints that move or are limited, in parts of limits."""
+    """Draws the distance, and positions, velocities and accelerations of moving joints relative to their limits."""
     moving = np.flatnonzero(np.ptp(track.vs, axis=0) > 1e-9)
     labels = [_label(track, int(j)) for j in moving]
     a = np.vstack([track.accelerations, np.full((1, track.vs.shape[1]), np.nan)])
@@ -111,7 +111,7 @@ def _label(track: IKPath, j: int) -> str:
 
 
 def _draw_positions(axes: Axes, track: IKPath, moving: Any, labels: list[str]) -> list[Any]:
-    """Positions as parts of their range, 0 at the lower limit, 1 at the upper one; the others from where they start."""
+    """Draws positions within their range, 0 at the lower limit and 1 at the upper; joints without limits are empty."""
     model = track.robot.model
     neutral = pin.neutral(model)
     moved = np.array([pin.difference(model, neutral, q) for q in track.qs])
@@ -127,7 +127,7 @@ def _draw_positions(axes: Axes, track: IKPath, moving: Any, labels: list[str]) -
 
 
 def _draw_parts(axes: Axes, times: Reals, label: str, values: Reals, least: Reals, largest: Reals) -> None:
-    """Values in parts of their limits; as they are where nothing is limited."""
+    """Draws values relative to their limits, or without limits the values themselves."""
     limit = np.where(np.isfinite(largest), largest, np.nan)
     limited = bool(np.isfinite(limit).any())
     parts = values / limit if limited else values
@@ -150,13 +150,13 @@ def _limit_lines(axes: Axes, values: tuple[float, float]) -> None:
 def animate_ik_path(
     track: IKPath, path: str | os.PathLike[str], *, speed: float = 1.0, frames_per_second: float = 25.0
 ) -> Path:
-    """Writes the motion as a moving picture, see `IKPath.animate`."""
+    """Writes the motion as an animation; see `IKPath.animate`."""
     file = check_animation_path(path)
     every = max(1, round(_STEP / (track.times[1] - track.times[0])))
     knots = np.unique(np.r_[np.arange(0, len(track), every), len(track) - 1])
-    known = list(track.robot.frame_names)
+    frame_names = list(track.robot.frame_names)
     skeleton, paths = skeleton_of(
-        track.robot.model, track.qs[knots], [known.index(name) for name in track.frames], track.robot.shapes
+        track.robot.model, track.qs[knots], [frame_names.index(name) for name in track.frames], track.robot.shapes
     )
     film = filmed(
         skeleton,

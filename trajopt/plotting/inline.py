@@ -1,4 +1,4 @@
-"""Figure of a notebook with inline pictures; a module of its own, as it needs matplotlib when it is imported."""
+"""Figure for notebooks with inline figures; a separate module, as its import needs matplotlib."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ class InlineFigure(Figure):
     """A figure that is shown once: as the value of a cell's last line, by `display`, or at the end of the cell."""
 
     def _ipython_display_(self) -> None:
-        """Closes the figure, as open ones are shown at the end of a cell; then IPython shows it as any other.
+        """Closes the figure, since open figures are shown again at the end of a cell.
 
         Raises:
-            NotImplementedError: Always; it makes IPython go on to the figure's picture.
+            NotImplementedError: Always; IPython then shows the figure in the usual way.
         """
         plt.close(self)
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Picture of inverse dynamics with contact: forces of the contacts, torques of the joints, what is left unexplained."""
+"""Plot of inverse dynamics with contacts: contact forces, joint torques, and the residual at the base."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 
 
 def plot_inverse_dynamics(found: ContactInverseDynamics, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws the torques of each limb and what the base lacks, and beside them the force of each contact.
+    """Draws the torques of each limb and the missing force at the base, and beside them the force of each contact.
 
-    Forces are drawn as `plot_contact_forces` draws them. Dashed lines are torque limits, where a torque comes near.
+    Forces are drawn as in `plot_contact_forces`. Torque limits are dashed lines, drawn if a torque comes close to
+    them.
 
     Args:
-        found: The result.
+        found: Result of the inverse dynamics.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
@@ -57,17 +58,17 @@ def plot_inverse_dynamics(found: ContactInverseDynamics, *, figure: Figure | Sub
         return whole_figure(target)
 
 
-def _torque_panels(found: ContactInverseDynamics) -> dict[str, list[tuple[str, Reals, float]]]:
-    """Name, torques (N,) and limit of the joints of each limb."""
-    model = found.motion.robot.model
-    limbs, limits = limbs_of(model), ActuationModelFloatingBase(StateMultibody(found.motion.robot)).upper
+def _torque_panels(dynamics: ContactInverseDynamics) -> dict[str, list[tuple[str, Reals, float]]]:
+    """Name, torques (N,) and limit of each joint, by limb."""
+    model = dynamics.motion.robot.model
+    limbs, limits = limbs_of(model), ActuationModelFloatingBase(StateMultibody(dynamics.motion.robot)).upper
     panels: dict[str, list[tuple[str, Reals, float]]] = {}
     for j in range(2, model.njoints):
         joint, name = model.joints[j], model.names[j]
         for i in range(joint.nv):
             limit = float(limits[joint.idx_v - 6 + i])
             label = name if joint.nv == 1 else f"{name} {i}"
-            line = (label, found.torques[:, joint.idx_v + i], limit)
+            line = (label, dynamics.torques[:, joint.idx_v + i], limit)
             panels.setdefault(limbs.get(name, "joints"), []).append(line)
     return panels
 
@@ -83,25 +84,26 @@ def _draw_torques(axes: Axes, times: Reals, label: str, lines: list[tuple[str, R
     legend_beside(axes, len(lines))
 
 
-def _legged(found: ContactInverseDynamics) -> LeggedMotion:
-    """The contacts as feet; forces hold from a time to the next."""
-    m, n = found.motion, len(found.motion)
+def _legged(dynamics: ContactInverseDynamics) -> LeggedMotion:
+    """Legged motion with the contacts as feet; forces are constant between times."""
+    m, n = dynamics.motion, len(dynamics.motion)
     step = m.times[-1] - m.times[-2] if n > 1 else 1.0
     times = np.append(m.times, m.times[-1] + step)
     com = np.array(m.robot.com(m.positions))
     feet = []
-    for j, contact in enumerate(found.contacts):
-        on = found.stands[:, j, None]
-        points = found.kinetics.points[:, j]
+    for j, contact in enumerate(dynamics.contacts):
+        on = dynamics.stands[:, j, None]
+        points = dynamics.kinetics.points[:, j]
         feet.append(
             Foot(
-                name=contact.frame, frame=contact.frame, stands=found.stands[:, j],
+                name=contact.frame, frame=contact.frame, stands=dynamics.stands[:, j],
                 positions=np.vstack([points, points[-1:]]), references=np.full((n + 1, 3), np.nan),
-                forces=np.where(on, found.forces[:, j], np.nan), torques=np.where(on, found.moments[:, j], np.nan),
+                forces=np.where(on, dynamics.forces[:, j], np.nan),
+                torques=np.where(on, dynamics.moments[:, j], np.nan),
                 impulses=np.full((n, 3), np.nan), normals=np.tile([0.0, 0.0, 1.0], (n, 1)),
                 mu=np.full(n, np.nan if contact.cone is None else contact.cone.mu), outline=np.zeros((n + 1, 1, 3)),
             )
         )  # fmt: skip
     com = np.vstack([com, com[-1:]])
     return LeggedMotion(abscissa=times, label="time [s]", takes_time=np.ones(n, dtype=bool), feet=tuple(feet), com=com,
-                        com_references=np.full((n + 1, 3), np.nan), weight=found.weight)  # fmt: skip
+                        com_references=np.full((n + 1, 3), np.nan), weight=dynamics.weight)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Summary of a legged motion on one screen, and pages with more."""
+"""Summary of a legged motion on one screen, and further pages."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_STRIP = (2.0, 2.6)  # least and largest height of the strip [inch]
-_MOST = 13  # pictures in a strip [-]
+_STRIP = (2.0, 2.6)  # smallest and largest height of the strip [inch]
+_MOST = 13  # largest number of pictures in a strip [-]
 
 
 def draw_legged(
@@ -47,9 +47,9 @@ def draw_legged(
     frame: str | Sequence[str] | None,
     targets: npt.ArrayLike | None,
 ) -> None:
-    """Draws a strip; below it forces, heights of the feet and balance; below them cost terms and convergence.
+    """Draws a strip; below it forces, heights of the feet and balance; then cost terms and convergence.
 
-    Where frames that are no feet have goals, or frames or targets are given, the motion in space replaces the balance.
+    The motion in space replaces the balance if other frames than feet have goals, or if frames or targets are passed.
     """
     count = _fitting(solution) if frames is None else frames
     tall = float(np.clip(strip_height(solution, count, SCREEN[0]), *_STRIP))
@@ -80,7 +80,7 @@ def draw_legged(
 
 
 def _fitting(solution: Solution) -> int:
-    """Least number of pictures with which a strip as wide as the screen is no higher than it should be [-]."""
+    """Smallest number of pictures in a strip of screen width that keeps its height within the limit [-]."""
     fits = (n for n in range(4, _MOST) if strip_height(solution, n, SCREEN[0]) <= _STRIP[1])
     return next(fits, _MOST)
 
@@ -96,55 +96,54 @@ def draw_contacts(figure: Figure, solution: Solution) -> None:
 
 
 def draw_space(figure: Figure, solution: Solution) -> None:
-    """Draws the motion in space on the left, the balance on the right."""
+    """Draws the motion in space on the left, and the balance on the right."""
     left, right = split(figure, 1, 2)
     plot_motion(solution, figure=left)
     plot_com(solution, figure=right)
 
 
 def heading(solution: Solution) -> str:
-    """Line that tells the way of a legged motion, and length, height and landing of its steps beside those asked.
+    """Returns a line with the displacement of a legged motion, and length, height and landing of its steps.
 
-    The numbers are those of `motion_report`: asked and reached of the gait's schedule where there is one, else those of
-    the feet's paths and references.
+    The numbers are those of `motion_report`, beside their targets: from the gait's schedule, or without one from the
+    feet's paths and references.
     """
     motion = legged_motion(solution)
     words = [f"moved {moved_words(solution)}"]
     rows = reached(solution, motion)
     if any(not phase.feet for phase in motion.phases):
-        rise, asked_rise = (float(np.nanmax(z, initial=-np.inf) - motion.com[0, 2]) for z in _com_heights(motion))
+        rise, target_rise = (float(np.nanmax(z, initial=-np.inf) - motion.com[0, 2]) for z in _com_heights(motion))
         rises = [row for row in rows if row.what == "rise"]
-        told = f" ({1e3 * asked_rise:.0f} asked)" if np.isfinite(asked_rise) else ""
+        target = f" ({1e3 * target_rise:.0f} asked)" if np.isfinite(target_rise) else ""
         if rises:
             rise = max(row.reached for row in rises)
-            asked = _range((row.asked for row in rises), 1e3)
-            told = f" ({asked} asked)"
-        words.append(f"centre of mass rises {_range([rise], 1e3)} mm{told}")
+            target = f" ({_range((row.asked for row in rises), 1e3)} asked)"
+        words.append(f"centre of mass rises {_range([rise], 1e3)} mm{target}")
     words += _scheduled(rows) if rows else _measured(_on_feet(solution, motion))
     return ", ".join(words)
 
 
 def _scheduled(rows: Sequence[Reached]) -> list[str]:
-    """Length and height of the steps, and where they land, beside what the schedule asks."""
+    """Text for length, height and landing of the steps, beside the targets of the schedule."""
     words = []
     for what, start, scale, unit in (("length", "steps of", 1.0, "m"), ("clearance", "feet rise", 1e3, "mm")):
         chosen = [row for row in rows if row.what == what]
         if chosen:
-            got, asked = (_range((getattr(row, key) for row in chosen), scale) for key in ("reached", "asked"))
-            words.append(f"{start} {got} {unit} ({'as' if ' ' in asked and got == asked else asked} asked)")
+            got, target = (_range((getattr(row, key) for row in chosen), scale) for key in ("reached", "asked"))
+            words.append(f"{start} {got} {unit} ({'as' if ' ' in target and got == target else target} asked)")
     landings = [row.reached for row in rows if row.what == "landing"]
     return [*words, *([f"land {_range(landings, 1e3)} mm high"] if landings else [])]
 
 
 def _on_feet(solution: Solution, motion: LeggedMotion) -> LeggedMotion:
-    """The motion with the robot's feet only, if they are known; knees and belly may touch the ground too."""
+    """Reduces a motion to the robot's feet, if they are known; knees and belly may touch the ground too."""
     legs = LEGGED_ROBOTS.get(getattr(solution.robot, "name", ""))
     feet = tuple(foot for foot in motion.feet if legs is not None and foot.frame in legs.feet)
     return dataclasses.replace(motion, feet=feet) if feet else motion
 
 
 def _measured(motion: LeggedMotion) -> list[str]:
-    """Length and height of the steps, and where they land, of a motion without a schedule."""
+    """Text for length, height and landing of the steps of a motion without a schedule."""
     swings = [(foot, a, b) for foot in motion.feet for a, b in motion.intervals(foot, standing=False)]
     if not swings:
         return []
@@ -152,26 +151,26 @@ def _measured(motion: LeggedMotion) -> list[str]:
     lengths = [float(np.hypot(*(f.positions[b] - f.positions[a])[:2])) for f, a, b in landed]
     rises = [float(f.positions[a : b + 1, 2].max() - f.positions[a, 2]) for f, a, b in swings]
     guided = [(f, a, b) for f, a, b in swings if np.isfinite(f.references[a:b, 2]).mean() > 0.5]
-    asked = [float(np.nanmax(f.references[a : b + 1, 2]) - f.positions[a, 2]) for f, a, b in guided]
+    targets = [float(np.nanmax(f.references[a : b + 1, 2]) - f.positions[a, 2]) for f, a, b in guided]
     words = [f"steps of {_range(lengths)} m"] if lengths else []
-    words += [f"feet rise {_range(rises, 1e3)} mm" + (f" ({_range(asked, 1e3)} asked)" if asked else "")]
+    words += [f"feet rise {_range(rises, 1e3)} mm" + (f" ({_range(targets, 1e3)} asked)" if targets else "")]
     return words + _landing(motion)
 
 
 def _com_heights(motion: LeggedMotion) -> tuple[Reals, Reals]:
-    """Heights of the centre of mass, and those asked for [m]."""
+    """Heights of the centre of mass, and their references [m]."""
     return motion.com[:, 2], motion.com_references[:, 2]
 
 
 def _landing(motion: LeggedMotion) -> list[str]:
-    """Text with the heights above level ground at which the feet land."""
+    """Text for the heights above level ground at which the feet land."""
     first = [(foot, a) for foot in motion.feet for a, _ in motion.intervals(foot, standing=True) if a > 0]
     gaps = [gap_to_ground(motion, foot, knot) for foot, knot in first]
     return [f"land {_range(gaps, 1e3)} mm high"] if gaps else []
 
 
 def _range(values: Iterable[float], scale: float = 1.0) -> str:
-    """Smallest and largest value, or one if they look the same."""
+    """Text for the smallest and largest value, or one value if both look the same."""
     values = list(values)
     ends = [f"{scale * pick(values):.{0 if scale > 1 else 3}f}" for pick in (min, max)]
     low, high = (end.replace("-0", "0") if float(end) == 0 else end for end in ends)

@@ -1,4 +1,4 @@
-"""Limits of models and bounds of constraints: thin dashed lines, in the colour of what they hold for."""
+"""Drawing of limits and bounds as thin dashed lines, in the colour of the curve that they apply to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LIMIT: dict[str, Any] = {"linestyle": "--", "linewidth": 0.9, "alpha": 0.9}
-"""How a limit looks, in a legend too."""
+"""Style of a limit, also in legends."""
 
 
 def draw_limit(
@@ -27,16 +27,16 @@ def draw_limit(
     steps: bool = False,
     label: str = "_limit",
 ) -> None:
-    """Draws a limit; at a single knot as a dash.
+    """Draws a limit over time; a limit at a single knot is a dash.
 
     Args:
         axes: Axes to draw into.
-        limit: The limit, or one for each abscissa (n,), NaN where there is none.
-        abscissa: Times or knots (n,); None for a limit that is always the same.
-        color: Colour of what it holds for; grey for several.
-        edge: Shades what is beyond it, up to this value.
-        steps: Whether each value holds up to the next abscissa.
-        label: Label of the line; one that begins with _ is left out of legends.
+        limit: The limit, or limits (n,), NaN without a limit.
+        abscissa: Times or knots (n,); None for a constant limit.
+        color: Colour of the curve that it applies to; grey for several curves.
+        edge: Value up to which the region beyond the limit is shaded; None for no shade.
+        steps: Whether each value holds until the next abscissa.
+        label: Label of the line; one that begins with _ is not in the legend.
     """
     if abscissa is None:
         axes.axhline(float(limit), color=color, label=label, **LIMIT)
@@ -55,6 +55,6 @@ def draw_limit(
 
 
 def held(values: Reals) -> Reals:
-    """Values (T + 1,) in which each value that is followed by none is held for one knot."""
+    """Extends each value (T + 1,) that is followed by NaN by one knot."""
     before = np.append(np.nan, values[:-1])
     return np.where(np.isnan(values), before, values)

@@ -1,4 +1,4 @@
-"""Motion of the robot as stick figures at some knots."""
+"""Plot of a robot's motion as stick figures at some knots."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ def plot_motion(
 ) -> Figure:
     """Draws stick figures of the robot from the first knot (light) to the last (dark).
 
-    Lines join the origins of parent and child joints. A joint without children is joined to its farthest frame (the
-    tool, the foot), or to its centre of mass if all its frames are at the joint. A motion along only two of the world's
-    axes is drawn in their plane.
+    Lines join the origins of parent and child joints. A joint without children is joined to its farthest frame, such
+    as tool or foot, or to its centre of mass if all its frames are at the joint. A motion along only two of the
+    world's axes is drawn in their plane.
 
     Args:
-        solution: Solution to draw; the state of its problem has a robot, or its model a method `skeleton`: see
+        solution: Solution to draw; the state of its problem has a robot, or its model has a method `skeleton`, see
             `trajopt.robots.Skeleton`.
         frames: Number of stick figures, >= 1 [-].
-        frame: Frame, or several, whose path is drawn. By default all feet and the frames with a goal in the cost or in
-            the constraints of the end; if there are none, the end of a robot with a single end. An empty sequence draws
-            no path. A model's skeleton says itself which paths are drawn.
-        targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default goals of frames that are no feet, in
-            the cost and in the constraints of the end; an empty sequence marks none.
+        frame: Frame, or several, whose path is drawn. By default all feet, and frames with a goal in terminal costs or
+            constraints; without any the end of a robot with a single end. An empty sequence draws no path. A model's
+            skeleton has its own list of paths.
+        targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default goals of frames other than feet, in
+            terminal costs and constraints; an empty sequence marks none.
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
-        lines: What stands beside the motion: lists of points (n, 2) or (n, 3) that lines join, such as gates [m].
-        reference: Points (n, 2) or (n, 3) of the path that was asked for, drawn dashed; gaps at NaN [m].
-        view: Elevation and azimuth of the eye [deg]; by default it looks across the main direction of the motion.
+        lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
+        reference: Points (n, 2) or (n, 3) of the reference path, drawn dashed, with gaps at NaN [m].
+        view: Elevation and azimuth of the camera [deg]; by default it looks across the main direction of the motion.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
@@ -65,7 +65,7 @@ def plot_motion(
 
     Raises:
         InvalidArgumentError: The solution has no problem, its state has no robot, or an argument has a wrong value.
-        UnknownNameError: The robot has no such frame.
+        UnknownNameError: The robot has no frame of this name.
     """
     check_count("frames", frames, least=1, most=1000)
     if view is not None:
@@ -102,27 +102,27 @@ def plot_motion(
 
 
 def _paths_label(solution: Solution, names: list[str]) -> str:
-    """Words on whose paths are drawn."""
+    """Legend text for the paths."""
     if len(names) > 1 and set(names) == set(solution.description.feet):
         return "paths of the feet"
     return f"path{'s' * (len(names) > 1)} of {', '.join(names)}" if names else "path"
 
 
 def has_motion(solution: Solution) -> bool:
-    """Whether a solution has a motion to draw: of a robot, or of a model with a method `skeleton`."""
+    """Whether a solution has a robot, or a model with a method `skeleton`, whose motion can be drawn."""
     return solution.robot is not None or solution.description.skeleton is not None
 
 
 def _parts(
     solution: Solution, frame: str | Sequence[str] | None, targets: npt.ArrayLike | None
 ) -> tuple[Skeleton, Reals, list[str], Reals]:
-    """Skeleton, paths (n, T + 1, 3), names of the frames that they are of, and targets (m, 3)."""
+    """Skeleton, paths (n, T + 1, 3), names of the frames of these paths, and targets (m, 3)."""
     own = None if check_solution(solution).robot is not None else solution.description.skeleton
     if own is not None:
         if frame is not None:
             raise InvalidArgumentError(
-                f"frame: expected none for a solution without a robot, got {shown(frame)}; its model's skeleton says "
-                "which paths are drawn, by `tracks`"
+                f"frame: expected None for a solution without a robot, got {shown(frame)}; set the paths to draw as "
+                "`tracks` of the skeleton that its model returns"
             )
         marks = check_points("targets", () if targets is None else targets)
         return own, np.reshape([own.points[:, i] for i in own.tracks], (-1, len(own.points), 3)), [], marks
@@ -131,16 +131,17 @@ def _parts(
     marks = check_points("targets", [point for _, point in goals] if targets is None else targets)
     frame = frames if frame is None else frame
     names = [frame] if isinstance(frame, str) else list(check_texts("frame", frame))
-    known = [f.name for f in model.frames]
+    frame_names = [f.name for f in model.frames]
     for name in names:
-        if name not in known:
-            raise unknown_name("frame", name, known)
-    skeleton, paths = skeleton_of(model, solution.xs[:, : model.nq], [known.index(name) for name in names], shapes)
+        if name not in frame_names:
+            raise unknown_name("frame", name, frame_names)
+    tracked = [frame_names.index(name) for name in names]
+    skeleton, paths = skeleton_of(model, solution.xs[:, : model.nq], tracked, shapes)
     return skeleton, paths, names, marks
 
 
 def draw_base(scene: Scene, skeleton: Skeleton, *, rails: bool = True) -> None:
-    """Draws what never moves: the base, and rails of sliders as far as these moved, unless their lines are known."""
+    """Draws the fixed base, and with `rails` the travelled part of each slider's rail."""
     for slider in skeleton.sliders if rails else ():
         track = skeleton.points[:, slider]
         rail = np.stack([track.min(axis=0), track.max(axis=0)])
@@ -151,7 +152,7 @@ def draw_base(scene: Scene, skeleton: Skeleton, *, rails: bool = True) -> None:
 
 
 def _draw_planes(scene: Scene, solution: Solution, points: Reals) -> None:
-    """Draws planes of the world that contacts of a simulator may touch, each as a line below the motion."""
+    """Draws planes of the world that a simulator's contacts may touch, as lines below the motion."""
     planes = [contact.surface for contact in solution.description.spheres if contact.surface.body is None]
     rows = {tuple(np.ravel(plane.coefficients)) for plane in planes if isinstance(plane, Plane)}
     for a, _, c, d in (row for row in rows if row[2] > 0 and row[1] == 0):
@@ -161,7 +162,7 @@ def _draw_planes(scene: Scene, solution: Solution, points: Reals) -> None:
 
 
 def draw_figures(scene: Scene, skeleton: Skeleton, knots: npt.NDArray[np.int_], last: int) -> None:
-    """Draws stick figures at some knots, those before the `last` one lighter."""
+    """Draws stick figures at some knots; those before knot `last` are lighter."""
     ramp = time_ramp()
     for t in knots:
         color, width = ramp(t / last if last else 1.0), 2.6 if t == last else 2.0

@@ -1,4 +1,4 @@
-"""A solution as it shows itself in a notebook."""
+"""Display of a solution in a notebook."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from trajopt.solution.solution import Solution
 
-_WIDTH, _HEIGHT = 10.0, 5.0  # of the picture [inch]
-_PICTURES = 6  # in a strip
+_WIDTH, _HEIGHT = 10.0, 5.0  # size of the figure [inch]
+_PICTURES = 6  # number of pictures in a strip
 
 
 def html_of_solution(solution: Solution) -> str:
-    """Result of a solve as a table, and a picture: a strip of a robot on feet, else states and controls over time."""
+    """Returns a solution as HTML: a table, and a strip of a legged robot, or states and controls over time."""
     T, times = len(solution.us), solution.times
     rows = {
         "status": str(solution.status),

@@ -14,13 +14,13 @@ from trajopt.types import Reals
 
 
 def check_obstacles(obstacles: npt.ArrayLike) -> Reals:
-    """Obstacles as rows (x, y, z, radius) [m]; z is NaN for a cylinder."""
+    """Checks obstacles and returns them as rows (x, y, z, radius) [m]; z is NaN for a cylinder."""
     rows = check_round("obstacles", obstacles)
     return rows if rows.shape[1] == 4 else np.insert(rows, 2, np.nan, axis=1)
 
 
 def corners(bodies: Reals, points: Reals) -> Reals:
-    """Corners of boxes around obstacles (m, 3) [m]; cylinders are as high as the path."""
+    """Returns two opposite corners of a box around each obstacle, (m, 3) [m]; a cylinder is as high as the path."""
     ends = [body[:3] + sign * body[3] * np.array([1.0, 1.0, 1.0]) for body in bodies for sign in (-1.0, 1.0)]
     corners = np.array(ends).reshape(-1, 3)
     corners[:, 2] = np.where(np.isnan(corners[:, 2]), points[0, 2], corners[:, 2])

@@ -1,4 +1,4 @@
-"""Pictures of occupancy grids, with scans and paths."""
+"""Plot of an occupancy grid, with scans and routes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-_BEAMS = 120  # that are drawn at most
+_BEAMS = 120  # largest number of beams to draw
 
 
 def plot_grid(
@@ -32,15 +32,15 @@ def plot_grid(
     title: str = "",
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
-    """Draws occupied cells, beams of a scan with the points that they met, a route, and obstacles as circles.
+    """Draws occupied cells, the beams of a scan with their end points, a route, and obstacles as circles.
 
     Args:
         grid: The grid.
         path: File to write (.png, .pdf or .svg).
         scan: A scan to draw.
         route: Points (n, 2 or more) in order, such as states that begin with x and y [m].
-        obstacles: Circles (x, y, radius), shape (n, 3) [m]; those outside of the grid are left out.
-        title: Text above.
+        obstacles: Circles (x, y, radius), shape (n, 3) [m]; those outside the grid are left out.
+        title: Text above the plot.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:

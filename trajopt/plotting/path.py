@@ -1,4 +1,4 @@
-"""Path of a single body, for models without a robot: a unicycle, a quadrotor."""
+"""Plot of the path of a single body, for models without a robot such as a unicycle or a quadrotor."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-AXIS = 0.09  # length of the body's axes, in sizes of the picture [-]
+AXIS = 0.09  # length of the body's axes, relative to the size of the plot [-]
 BODY_AXES = ((RED, "x"), (PALETTE[2], "y"), (PALETTE[0], "z"))
 
 
 def has_path(solution: Solution) -> bool:
-    """Whether a solution has a path to draw: its states are poses of a body."""
+    """Whether the states of a solution are poses of a body, whose path can be drawn."""
     return solution.description.poses is not None
 
 
@@ -49,25 +49,25 @@ def plot_path(
     Args:
         solution: Solution to draw; the states of its problem are poses, see `StateAbstract.body_poses`.
         frames: Number of knots with axes, >= 1 [-].
-        targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default the goals of costs and
-            constraints of the end, and of those that hold at a few knots (waypoints); an empty sequence marks none.
+        targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default the goals of terminal costs and
+            constraints, and waypoints, which are goals at a few knots; an empty sequence marks none.
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
-        lines: What stands beside the motion: lists of points (n, 2) or (n, 3) that lines join, such as gates [m].
-        reference: Points (n, 2) or (n, 3) of the path that was asked for, drawn dashed; gaps at NaN [m].
-        view: Elevation and azimuth of the eye [deg]; by default it looks across the main direction of the path.
+        lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
+        reference: Points (n, 2) or (n, 3) of the reference path, drawn dashed, with gaps at NaN [m].
+        view: Elevation and azimuth of the camera [deg]; by default it looks across the main direction of the path.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
         The figure; `figure.savefig("path.png")` writes it.
 
     Raises:
-        InvalidArgumentError: The solution has no problem, its states are no poses, or an argument has a wrong value.
+        InvalidArgumentError: The solution has no problem, its states are not poses, or an argument has a wrong value.
     """
     poses = check_solution(solution).description.poses
     if poses is None:
         raise InvalidArgumentError(
-            "solution: expected a problem whose states are poses, got none; name the coordinates of a StateVector x, y "
-            "(z, theta), or use plot_solution, which draws any state"
+            "solution: expected a problem whose states are poses, got another; name the coordinates of a StateVector "
+            "x, y (z, theta), or use plot_solution, which draws any state"
         )
     check_count("frames", frames, least=1)
     if view is not None:
@@ -96,13 +96,13 @@ def plot_path(
 
 
 def _spread(points: Reals, frames: int) -> npt.NDArray[np.int_]:
-    """Knots at even distances along the path, the first and the last among them."""
+    """Knots at even distances along the path, including the first and the last."""
     way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
     return np.unique([int(np.argmin(np.abs(way - place))) for place in np.linspace(0.0, way[-1], frames)])
 
 
 def axes_at(poses: Reals, length: float) -> Reals:
-    """Origin and end of each axis of the body, shape (n, 3, 2, 3) [m]; none for a point, which never turns."""
+    """Returns origin and end of each axis of the body, shape (n, 3, 2, 3) [m]; empty for a point without rotation."""
     turns = poses[:, :3, :3]
     if np.all(turns == np.eye(3)):
         return np.zeros((0, 3, 2, 3))
@@ -111,7 +111,7 @@ def axes_at(poses: Reals, length: float) -> Reals:
 
 
 def _draw_axes(scene: Scene, axes: Reals) -> None:
-    """Draws those axes of the body (n, 3, 2, 3) that the picture shows."""
+    """Draws the axes of the body (n, 3, 2, 3) that are visible in the view."""
     gap = np.full((len(axes), 1, 3), np.nan)
     for i, (color, name) in enumerate(BODY_AXES):
         across = np.ptp(axes[:, i], axis=1)

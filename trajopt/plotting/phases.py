@@ -1,4 +1,4 @@
-"""Gantt chart of contacts, and the phase marks that all pictures over time share."""
+"""Gantt chart of contacts, and the phase marks of all plots over time."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 AIR = "#EFEFEF"
 """Background colour while a foot is in the air."""
 
-_HEIGHT = 0.62  # height of a bar, as a fraction of the distance between two rows [-]
+_HEIGHT = 0.62  # height of a bar, relative to the distance between two rows [-]
 KEY = "(bar: stands, arc: in the air, dashed: free, triangle: touches down)"
 
-_LETTERS = 100  # number of letters that fit over a chart [-]
+_LETTERS = 100  # number of characters that fit above a chart [-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +59,10 @@ class NamedTime:
 def plot_phases(
     solution: Solution, schedule: ContactSchedule | None = None, *, figure: Figure | SubFigure | None = None
 ) -> Figure:
-    """Draws one row per foot: a bar while it stands, a thin arc in the air, a triangle where it touches down.
+    """Draws one row per foot: a bar for a stance, a thin arc for a swing, a triangle for a touch-down.
 
-    The chart shows the contacts and impulses that were active in the solve. An arc is dashed if no cost term guides the
-    foot. `ContactSchedule.plot` draws a schedule in the same way.
+    The chart shows the contacts and impulses that were active in the solve. An arc is dashed if no cost term guides
+    the foot. `ContactSchedule.plot` draws a schedule in the same way.
 
     Args:
         solution: Solution to draw; its problem has contacts.
@@ -96,7 +96,7 @@ def _times_of(motion: LeggedMotion, foot: Foot) -> FootTimes:
 
 
 def phases_of(motion: LeggedMotion, schedule: ContactSchedule | None) -> list[NamedTime]:
-    """Phases of a schedule; without a schedule the support phases of the motion, which have no names.
+    """Returns the phases of a schedule, or without one the support phases of the motion, which have no names.
 
     Raises:
         InvalidArgumentError: `schedule` is not a schedule, or has another number of knots than the motion.
@@ -115,13 +115,13 @@ def phases_of(motion: LeggedMotion, schedule: ContactSchedule | None) -> list[Na
 
 
 def schedule_phases(schedule: ContactSchedule, abscissa: Reals) -> list[NamedTime]:
-    """Phases of a schedule whose knots are at the times `abscissa`, shape (T + 1,) [s]."""
-    first, found = 0, []
+    """Returns the phases of a schedule whose knots are at the times `abscissa`, shape (T + 1,) [s]."""
+    first, phases = 0, []
     for phase in schedule.phases:
         last = min(first + phase.knots, schedule.T)
-        found.append(NamedTime(name=phase.name, start=float(abscissa[first]), end=float(abscissa[last])))
+        phases.append(NamedTime(name=phase.name, start=float(abscissa[first]), end=float(abscissa[last])))
         first += phase.total_knots
-    return found
+    return phases
 
 
 def draw_chart(axes: Axes, rows: Sequence[FootTimes], phases: Sequence[NamedTime]) -> None:
@@ -144,7 +144,7 @@ def draw_chart(axes: Axes, rows: Sequence[FootTimes], phases: Sequence[NamedTime
 
 
 def mark_phases(panels: Sequence[Axes], phases: Sequence[NamedTime]) -> None:
-    """Draws a line at the beginning of each phase in all panels, and its name above the first, if there is room."""
+    """Draws a line at the start of each phase in all panels, and its name above the first panel if it fits."""
     whole = max(phases[-1].end - phases[0].start, 1e-12)
     for axes in panels:
         axes.grid(False, axis="x")

@@ -1,4 +1,4 @@
-"""Oblique view of a robot on feet from its right."""
+"""Oblique projection of a legged robot, seen from its right."""
 
 OBLIQUE = 0.3
-"""Shift of the far side to the right, in its distance, so that left and right do not hide each other [-]."""
+"""Shift of a point to the right per distance to the far side, so that left and right legs are both visible [-]."""

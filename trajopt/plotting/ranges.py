@@ -1,4 +1,4 @@
-"""Ranges of axes that one spike does not stretch; values without neighbours."""
+"""Axis ranges that ignore spikes, and isolated values."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import numpy as np
 
 from trajopt.types import Reals
 
-_RARE = 0.025  # part of the values at either end that may be a spike [-]
-_SPIKE = 5.0  # a range this many times that of the other values has a spike [-]
-_AROUND = 0.6  # room around the other values, in their range [-]
+_RARE = 0.025  # largest fraction of values at either end that may be a spike [-]
+_SPIKE = 5.0  # smallest ratio of the whole range to that of the other values with a spike [-]
+_AROUND = 0.6  # margin around the other values, relative to their range [-]
 
 
 def clear_range(values: Reals) -> tuple[float, float]:
-    """Range of an axis for values of any shape, (0, 1) without a finite one.
+    """Returns the axis range for values of any shape; (0, 1) without finite values.
 
-    It is the range of the values, unless at most a fortieth of them at either end make it more than five times wider
-    than the others do; then these spikes are outside.
+    It is the range of the values. If at most a fortieth of them at either end make it more than five times wider,
+    these spikes are left outside.
     """
     finite = values[np.isfinite(values)]
     if not finite.size:
@@ -29,6 +29,6 @@ def clear_range(values: Reals) -> tuple[float, float]:
 
 
 def single_knots(values: Reals) -> list[int]:
-    """Places of finite values (n,) whose neighbours are none, which a line does not show."""
-    known = np.concatenate([[False], np.isfinite(values), [False]])
-    return np.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:]).tolist()
+    """Returns the indices of finite values (n,) without finite neighbours, which a line does not show."""
+    finite = np.concatenate([[False], np.isfinite(values), [False]])
+    return np.flatnonzero(finite[1:-1] & ~finite[:-2] & ~finite[2:]).tolist()

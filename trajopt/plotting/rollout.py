@@ -1,4 +1,4 @@
-"""Pictures of a rollout of the simulator: base, joints and contact forces over time, and an animation."""
+"""Plots of a simulator's rollout: base, joints and contact forces over time, and an animation."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-_STEP = 0.01  # between two times of an animation [s]
+_STEP = 0.01  # time step of an animation [s]
 
 
 def plot_rollout(rollout: Rollout, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws the height of the base and the joints over time, and beside them the force of each contact.
 
-    Joints of a limb share a panel. Forces are drawn as `plot_contact_forces` draws them: in grey times a contact is in
-    the air, and the tangential force has the limit μ times the normal force.
+    Joints of a limb share a panel. Forces are drawn as in `plot_contact_forces`: the background is grey while a
+    contact is in the air, and the tangential force has the limit μ times the normal force.
 
     Args:
         rollout: The rollout.
@@ -42,9 +42,9 @@ def plot_rollout(rollout: Rollout, *, figure: Figure | SubFigure | None = None) 
         The figure; `figure.savefig("rollout.png")` writes it.
 
     Raises:
-        InvalidArgumentError: `rollout` is no Rollout.
+        InvalidArgumentError: `rollout` is not a Rollout.
     """
-    check_instance("rollout", rollout, Rollout, "Simulator.rollout makes one")
+    check_instance("rollout", rollout, Rollout, "such as from Simulator.rollout")
     motion, panels = rollout_motion(rollout), _panels(rollout)
     rows = max(len(panels), 0 if motion is None else len(motion.feet))
     with drawing(figure, 8.0 if motion is None else 13.0, 0.9 + 1.5 * rows) as target:
@@ -63,7 +63,7 @@ Panel = tuple[str, Sequence[tuple[str, Reals]]]
 
 
 def _panels(rollout: Rollout) -> list[Panel]:
-    """Label and lines (name, values (T + 1,)) of each panel: the height of a base that moves, then the joints."""
+    """Label and lines (name, values (T + 1,)) of each panel: height of a moving base, then joints."""
     model = rollout.robot.model
     panels: list[Panel] = []
     base = base_joints(model)
@@ -81,7 +81,7 @@ def _panels(rollout: Rollout) -> list[Panel]:
 
 
 def _coordinates(joint: Any, xs: Reals) -> list[Reals]:
-    """Coordinates of a joint over time, (T + 1,) each; the angle of one that is stored as (cos, sin)."""
+    """Coordinates of a joint over time, (T + 1,) each; an angle for a joint that is stored as (cos, sin)."""
     own = xs[:, joint.idx_q : joint.idx_q + joint.nq]
     if joint.nv == 1 and joint.nq == 2:
         return [np.unwrap(np.arctan2(own[:, 1], own[:, 0]))]
@@ -99,23 +99,23 @@ def _draw(axes: Axes, times: Reals, label: str, lines: Sequence[tuple[str, Reals
 def animate_rollout(
     rollout: Rollout, path: str | os.PathLike[str], *, speed: float = 1.0, frames_per_second: float = 25.0
 ) -> Path:
-    """Writes a rollout as a moving picture, as `animate` does with a solution.
+    """Writes a rollout as an animation, as `animate` does for a solution.
 
     Args:
         rollout: The rollout.
         path: File to write: .gif, or .mp4, which needs the program ffmpeg.
-        speed: How many times faster than real time it plays [-].
-        frames_per_second: Frames a second, > 0 [1/s].
+        speed: Playback speed relative to real time [-].
+        frames_per_second: Frame rate, > 0 [1/s].
 
     Returns:
         The path.
 
     Raises:
         InvalidArgumentError: The path cannot be written, or there would be over 1,500 frames.
-        MissingDependencyError: A .mp4 is asked for, and there is no ffmpeg.
+        MissingDependencyError: The path ends with .mp4, and ffmpeg is not installed.
     """
     path = check_animation_path(path)
-    robot = check_instance("rollout", rollout, Rollout, "Simulator.rollout makes one").robot
+    robot = check_instance("rollout", rollout, Rollout, "such as from Simulator.rollout").robot
     base = base_joints(robot.model)
     rollout = thinned(rollout, _STEP)
     motion = rollout_motion(rollout)
@@ -133,7 +133,7 @@ def animate_rollout(
 
 
 def rollout_report(rollout: Rollout) -> dict[str, str]:
-    """A rollout in words by keyword: duration, base, joints, contacts."""
+    """Summarises a rollout in text by keyword: duration, base, joints, contacts."""
     robot, times, xs = rollout.robot, rollout.times, rollout.xs
     words = {"robot": f"{robot.name}, {robot.nv} degrees of freedom"}
     words["duration"] = f"{times[-1]:.4g} s in {len(times) - 1} steps"

@@ -1,4 +1,4 @@
-"""Contacts of a rollout as feet: where they are, when they touch, and with which force."""
+"""Conversion of a rollout's contacts to feet: positions, contact times and forces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trajopt.types import Reals
 
 
 def thinned(rollout: Rollout, step: float) -> Rollout:
-    """A rollout with times at least about `step` apart [s]; forces are those at these times."""
+    """Returns a rollout with times about `step` apart [s]; forces are those at these times."""
     every = max(1, round(step * (len(rollout.times) - 1) / float(rollout.times[-1] - rollout.times[0])))
     last = (len(rollout.times) - 1) // every * every
     return dataclasses.replace(
@@ -25,14 +25,14 @@ def thinned(rollout: Rollout, step: float) -> Rollout:
 
 
 def base_heights(rollout: Rollout) -> Reals:
-    """Height of the root link's origin over time (T + 1,) [m], for a base that moves."""
+    """Returns the height of the root link's origin over time (T + 1,) [m], for a moving base."""
     model = rollout.robot.model
     name = model.names[base_joints(model)]
     return rollout.robot.placement(rollout.xs[:, : model.nq], name)[:, 2, 3]
 
 
 def rollout_motion(rollout: Rollout) -> LeggedMotion | None:
-    """Motion of the spheres that may touch something; None without any."""
+    """Returns the motion of the spheres that may touch something; None without spheres."""
     spheres = [contact for contact in rollout.contacts if isinstance(contact, MDPContact)]
     if not spheres:
         return None

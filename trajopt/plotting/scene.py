@@ -1,4 +1,4 @@
-"""Axes of a motion: in a plane of the world, or in space."""
+"""Axes for a motion: in a plane of the world, or in space."""
 
 from __future__ import annotations
 
@@ -19,18 +19,23 @@ if TYPE_CHECKING:
 
 
 _STILL, _FLAT = 1e-4, 0.5
-"""Limits for drawing in a plane: largest motion across it, and largest depth, as fractions of the robot's size."""
+"""Limits for drawing in a plane: largest motion across it, and largest depth, relative to the robot's size."""
 
 DARK = PALETTE[6]
 _AXES = "xyz"
-_LABEL = (36.0, 20.0)  # width and height that the label of a tick takes, at 100 pixels an inch [pixel]
-_SHRINKS = 0.75  # part of its first size that a picture keeps when legends and bars get their place [-]
-_FILL = 0.76  # part of the picture that a box in space fills, the rest is for its labels [-]
+_LABEL = (36.0, 20.0)  # width and height of a tick label, at 100 pixels per inch [pixel]
+_SHRINKS = 0.75  # part of its size that a plot keeps when legends and colour bars are added [-]
+_FILL = 0.76  # part of the axes that a box in space fills; the rest is for labels [-]
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Axes in three dimensions, or in a plane of two of the world's axes."""
+    """Axes in three dimensions, or in a plane of two world axes.
+
+    Attributes:
+        axes: The axes of matplotlib.
+        shown: Indices of the visible world axes.
+    """
 
     axes: Any
     shown: tuple[int, ...]
@@ -41,7 +46,7 @@ class Scene:
 
 
 def check_points(argument: str, points: npt.ArrayLike) -> Reals:
-    """Points as an array (n, 3) [m].
+    """Checks points and returns them as an array (n, 3) [m].
 
     Raises:
         InvalidArgumentError: The shape is neither (3,) nor (n, 3).
@@ -57,7 +62,7 @@ def check_points(argument: str, points: npt.ArrayLike) -> Reals:
 
 
 def check_line(argument: str, points: npt.ArrayLike) -> Reals:
-    """Points of a line as an array (n, 3) [m], z = 0 where they have none; NaN is a gap.
+    """Checks the points of a line and returns them as an array (n, 3) [m], with z = 0 for (n, 2); NaN is a gap.
 
     Raises:
         InvalidArgumentError: The shape is neither (n, 2) nor (n, 3), or a number is infinite.
@@ -72,10 +77,10 @@ def check_line(argument: str, points: npt.ArrayLike) -> Reals:
 
 @dataclass(frozen=True)
 class SceneLines:
-    """Lines beside a motion, and the path that was asked for.
+    """Polylines beside a motion, and its reference path.
 
     Args:
-        lines: Lists of points (n, 2) or (n, 3) [m].
+        lines: Polylines, each with points (n, 2) or (n, 3) [m].
         reference: Points of the path (n, 2) or (n, 3) [m].
     """
 
@@ -89,7 +94,7 @@ class SceneLines:
 
     @property
     def points(self) -> Reals:
-        """All its points without gaps (n, 3) [m]."""
+        """All points, without gaps (n, 3) [m]."""
         every = np.concatenate([*self.lines, self.reference, np.zeros((0, 3))])
         return np.asarray(every[np.isfinite(every).all(axis=1)])
 
@@ -103,12 +108,12 @@ class SceneLines:
 
 
 def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple[float, float] | None) -> Scene:
-    """Axes with equal scales whose limits contain the robot's points (T + 1, n, 3) and others (m, 3)."""
+    """Returns axes with equal scales that contain the robot's points (T + 1, n, 3) and other points (m, 3) [m]."""
     everything = np.concatenate([points.reshape(-1, 3), more])
     low, high = everything.min(axis=0), everything.max(axis=0)
     size = max(float((high - low).max()), 1e-3)
     still = np.ptp(points, axis=0).max(axis=0) < _STILL * size
-    flat = [i for i in (1, 0, 2) if still[i] and high[i] - low[i] < _FLAT * size]  # from the side, if there is a choice
+    flat = [i for i in (1, 0, 2) if still[i] and high[i] - low[i] < _FLAT * size]  # prefer the side view
     hidden = flat[0] if flat and view is None else None
     margin = 0.06 * size
     if hidden is not None:
@@ -134,7 +139,7 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
 
 
 def _zoom(axes: Any, half: Reals) -> float:
-    """Zoom at which a box of these half sides fills the axes up to its labels [-]."""
+    """Zoom at which a box of these half sides fills the axes, with room for labels [-]."""
     from mpl_toolkits.mplot3d import proj3d
 
     axes.set_box_aspect(half, zoom=1.0)
@@ -146,7 +151,7 @@ def _zoom(axes: Any, half: Reals) -> float:
 
 
 def _ticks(axes: Any, center: Reals, half: Reals) -> Any:
-    """Locator for an axis from center - half to center + half with as many ticks as there is room for labels."""
+    """Locator for an axis from center - half to center + half, with as many ticks as labels fit."""
     from matplotlib.ticker import MaxNLocator
     from mpl_toolkits.mplot3d import proj3d
 
@@ -158,16 +163,16 @@ def _ticks(axes: Any, center: Reals, half: Reals) -> Any:
 
 
 def _azimuth(points: Reals) -> float:
-    """Azimuth of an eye that looks across the main horizontal direction of the motion, slightly turned [deg]."""
+    """Azimuth of a camera that looks across the main horizontal direction of the motion, slightly turned [deg]."""
     horizontal = points[:, :2] - points[:, :2].mean(axis=0)
     _, _, directions = np.linalg.svd(horizontal, full_matrices=False)
     along = float(np.degrees(np.arctan2(directions[0, 1], directions[0, 0])))
-    azimuth = (along + 90.0) % 180.0 - 180.0  # of the two sides the one in front: y < 0
+    azimuth = (along + 90.0) % 180.0 - 180.0  # choose the front side, y < 0
     return azimuth + 25.0
 
 
 def draw_color_bar(target: Figure | SubFigure, axes: Any, abscissa: Reals, label: str) -> None:
-    """Draws the bar that tells the time of a colour."""
+    """Draws a colour bar for the times of the colours."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 

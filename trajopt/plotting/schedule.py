@@ -1,4 +1,4 @@
-"""Gantt chart of a contact schedule, and the schedule as it shows itself in a notebook."""
+"""Gantt chart of a contact schedule, and its display in a notebook."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def plot_schedule(schedule: ContactSchedule, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws one row per foot: a bar while it stands, a thin arc in the air, a triangle where it touches down.
+    """Draws one row per foot: a bar for a stance, a thin arc for a swing, a triangle for a touch-down.
 
     An arc is dashed if the foot has no reference. `trajopt.plotting.plot_phases` draws a solution in the same way.
 
@@ -46,7 +46,7 @@ def plot_schedule(schedule: ContactSchedule, *, figure: Figure | SubFigure | Non
 
 
 def _in_the_air(phases: list[tuple[Phase, tuple[float, float]]], foot: str) -> list[tuple[float, float, bool]]:
-    """Begin and end of each flight of a foot [s], over all phases that it lasts, and whether any of them guides it."""
+    """Start and end [s] of each swing of a foot over all its phases, and whether a phase guides it."""
     flights: list[tuple[float, float, bool]] = []
     joined = False
     for phase, (start, end) in phases:
@@ -63,6 +63,6 @@ def _in_the_air(phases: list[tuple[Phase, tuple[float, float]]], foot: str) -> l
 
 
 def html_of_schedule(schedule: ContactSchedule) -> str:
-    """Table and chart of a schedule."""
+    """Returns table and chart of a schedule as HTML."""
     figure = new_figure(8.0, 1.1 + 0.42 * len(schedule.feet), apart=True)
     return notebook.text(table(schedule)) + notebook.picture(plot_schedule(schedule, figure=figure))

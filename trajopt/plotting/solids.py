@@ -1,4 +1,4 @@
-"""Solids on the links of a robot: outlines in a plane, shaded faces in space."""
+"""Drawing of solids on the links of a robot: outlines in a plane, shaded faces in space."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLEAR = 0.3  # opacity of a solid [-]
 
 
 def around_solids(skeleton: Skeleton) -> Reals:
-    """Corners of the boxes around the solids of all knots (n, 3) [m]."""
+    """Returns the corners of bounding boxes around the solids at all knots (n, 3) [m]."""
     boxes = [corner for solid in skeleton.solids for corner in (solid.points.min(axis=1), solid.points.max(axis=1))]
     return np.concatenate([np.zeros((0, 3)), *boxes])
 
@@ -24,9 +24,9 @@ class Hull:
 
     Args:
         scene: The scene.
-        points: Points whose hull it is, at first (n, 3) [m].
+        points: Initial points (n, 3) whose convex hull is drawn [m].
         color: Its colour.
-        zorder: Its place before or behind what else is drawn [-].
+        zorder: Drawing order; larger numbers are in front [-].
     """
 
     def __init__(self, scene: Scene, points: Reals, color: Any, zorder: float = 1.5) -> None:
@@ -44,7 +44,7 @@ class Hull:
         scene.axes.add_collection3d(self._artist, autolim=False)
 
     def move(self, points: Reals) -> None:
-        """Gives it other points (n, 3) of the same solid."""
+        """Moves the solid to new points (n, 3) [m]."""
         if len(self._shown) == 2:
             self._artist.set_xy(self._outline(points))
         else:
@@ -58,13 +58,13 @@ class Hull:
 
 
 def draw_solids(scene: Scene, skeleton: Skeleton, knot: int, color: Any, zorder: float) -> None:
-    """Draws the solids at a knot, in their own colours or else in this one."""
+    """Draws the solids at a knot, in their own colours or otherwise in `color`."""
     for solid in skeleton.solids:
         Hull(scene, solid.points[knot], solid.color or color, zorder)
 
 
 def outer_faces(points: Reals) -> Any:
-    """Triangles of the hull (n, 3), as indices of points, whose normals point outwards."""
+    """Triangles of the convex hull (n, 3), as indices of points, with outward normals."""
     from scipy.spatial import ConvexHull
 
     hull = ConvexHull(points)

@@ -1,4 +1,4 @@
-"""Ellipsoids in space: how far noise takes the points whose paths pictures draw."""
+"""Covariance ellipsoids of the points whose paths are drawn."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from trajopt.checks import check_instance, check_positive
 from trajopt.plotting.film import body_of
 from trajopt.types import Reals
 
-_STEP = np.finfo(float).eps ** (1 / 3)  # of central differences
+_STEP = np.finfo(float).eps ** (1 / 3)  # step of central differences
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ellipsoids:
-    """Ellipsoids (p - centre)ᵀ P⁻¹ (p - centre) = k² of points, k standard deviations each, one a knot.
+    """Ellipsoids (p - centre)ᵀ P⁻¹ (p - centre) = k² of points p, one per knot, with k standard deviations.
 
     Attributes:
         centres: Points (n, T + 1, 3) [m].
-        covariances: P (n, T + 1, 3, 3) [m²].
-        sigmas: k [-].
+        covariances: Covariances P (n, T + 1, 3, 3) [m²].
+        sigmas: Number k of standard deviations [-].
     """
 
     centres: Reals
@@ -30,25 +30,25 @@ class Ellipsoids:
 
     @property
     def axes(self) -> tuple[Reals, Reals]:
-        """Semi-axes, the longest last, (n, T + 1, 3) [m], and rotations to them (n, T + 1, 3, 3)."""
+        """Semi-axes, the longest last, (n, T + 1, 3) [m], and rotations to them (n, T + 1, 3, 3) [-]."""
         values, vectors = np.linalg.eigh(self.covariances)
         vectors[..., 0] *= np.where(np.linalg.det(vectors) < 0.0, -1.0, 1.0)[..., None]
         return self.sigmas * np.sqrt(np.maximum(values, 0.0)), vectors
 
 
 def ellipsoids_of(covariance: StateCovariance, sigmas: float = 2.0) -> Ellipsoids:
-    """Ellipsoids of a tool, of feet, of a body, or of other points whose paths pictures draw: J P Jᵀ.
+    """Returns the covariance ellipsoids J P Jᵀ of a tool, of feet, of a body, or of other points with drawn paths.
 
-    J is the derivative of a point by the tangent coordinates of the state, by central differences.
+    J is the derivative of a point by the tangent coordinates of the state, from central differences.
 
     Args:
-        covariance: Covariances of a solution, `Solution.covariance(noise)`.
-        sigmas: Size in standard deviations, > 0; in space 2 hold 74 % of the points, in the plane 86 %.
+        covariance: Covariances along a solution, `Solution.covariance(noise)`.
+        sigmas: Size in standard deviations, > 0; size 2 contains 74 % of the points in space and 86 % in a plane [-].
 
     Raises:
-        InvalidArgumentError: The states of the solution have no place in space.
+        InvalidArgumentError: There is no robot, pose or skeleton in the solution.
     """
-    solution = check_instance("covariance", covariance, StateCovariance, "Solution.covariance(noise) makes it").solution
+    solution = check_instance("covariance", covariance, StateCovariance, "such as Solution.covariance(noise)").solution
     state = solution.problem.state  # type: ignore[union-attr]
 
     def places(tangent: Reals) -> Reals:

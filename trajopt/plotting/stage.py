@@ -1,4 +1,4 @@
-"""Figure of an animation: what moves is drawn anew at each time, in axes that stay."""
+"""Figure of an animation, with fixed axes and moving parts."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from trajopt.plotting.style import GREEN, GREY, RAMP, RED, legend_below
 from trajopt.plotting.window import new_figure
 from trajopt.types import Reals
 
-_WIDE, _TALL = 7.2, 5.4  # largest size of the picture [inch]
+_WIDE, _TALL = 7.2, 5.4  # largest width and height of the figure [inch]
 _LOW, _SLIM = 2.6, 3.6  # smallest height and width [inch]
-_ROOM, _MARGIN = 1.35, 0.75  # for labels and legend above and below, and for labels beside [inch]
-_KEY = 0.2  # largest length of the arrow that tells the scale of forces, in widths of the axes [-]
-_MIDDLE = 0.02  # bones this close to the middle belong to no side, in sizes of the robot [-]
-_PEAK = 0.3  # largest room for arrows below the feet, in heights of the robot [-]; a peak of a force may be cut off
-_HEAD = 0.045  # length of an arrow's head, in heights of the robot [-]
+_ROOM, _MARGIN = 1.35, 0.75  # room for labels and legend above and below, and for labels at the sides [inch]
+_KEY = 0.2  # largest length of the force scale's arrow, relative to the width of the axes [-]
+_MIDDLE = 0.02  # distance from the middle below which bones belong to no side, relative to the robot's size [-]
+_PEAK = 0.3  # largest room for arrows below the feet, relative to the robot's height; peaks may be cut off [-]
+_HEAD = 0.045  # length of an arrow's head, relative to the robot's size [-]
 _SIDES = (GREEN, GREY, RAMP[2])  # left (far), trunk, right (near)
 
 
 class FilmStage:
-    """Figure of a film.
+    """Figure of a film, which shows it at any time.
 
     Args:
         film: The film.
 
     Attributes:
-        figure: The figure; it belongs to no window.
-        canvas: Its pixels.
+        figure: The figure, without a window.
+        canvas: Canvas with the pixels of the figure.
     """
 
     def __init__(self, film: Film) -> None:
@@ -47,7 +47,7 @@ class FilmStage:
         self._axes, self._shown = self._side() if film.side else self._anywhere()
         self._fit()
         self._eye = np.eye(3)[1] if film.side else self._line_of_sight()
-        points = film.skeleton.points[:, 1 if film.side else 0 :]  # on feet without the world's origin
+        points = film.skeleton.points[:, 1 if film.side else 0 :]  # for a legged robot without the world's origin
         self._size = float(np.ptp(points.reshape(-1, 3), axis=0).max())
         self._groups = self._sides(film.skeleton.points[0])
         self._draw_still()
@@ -68,11 +68,11 @@ class FilmStage:
         self._clock = self._axes.set_title(" ", loc="left", fontweight="normal", fontsize=10, color="#222222")
         self._draw_key()
         self._draw_legend()
-        self.canvas.draw()  # lays it out, once
+        self.canvas.draw()  # computes the layout once
         self.figure.set_layout_engine("none")
 
     def show(self, time: float, clock: str) -> None:
-        """Draws the motion at a time [s], with a text in the corner."""
+        """Draws the motion at a time [s], with the text `clock` in the corner."""
         film = self.film
         points, knot = film.between(film.skeleton.points, time), film.knot(time)[0]
         self._move(self._body, points if not film.skeleton.bones else np.zeros((0, 3)))
@@ -92,7 +92,7 @@ class FilmStage:
         self._clock.set_text(clock)
 
     def _side(self) -> tuple[Any, tuple[int, ...]]:
-        """Axes for a robot on feet, seen from its right and a little from the front, with the ground."""
+        """Axes for a legged robot, seen from its right and slightly from the front, with the ground."""
         film = self.film
         assert film.motion is not None
         points = film.skeleton.points[:, 1:].reshape(-1, 3)  # without the world's origin
@@ -112,7 +112,7 @@ class FilmStage:
         return axes, (0, 2)
 
     def _anywhere(self) -> tuple[Any, tuple[int, ...]]:
-        """Axes in a plane or in space, as `plot_motion` has them."""
+        """Axes in a plane or in space, as in `plot_motion`."""
         film = self.film
         around = corners(film.obstacles, film.skeleton.points.reshape(-1, 3))
         more = np.concatenate([film.trails.reshape(-1, 3), film.axes.reshape(-1, 3), film.goals, around])
@@ -121,7 +121,7 @@ class FilmStage:
         return scene.axes, scene.shown
 
     def _fit(self) -> None:
-        """Gives the figure the shape of axes in a plane, with room for labels and the clock; in space a square."""
+        """Sets the figure's shape to that of plane axes, with room for labels and clock; in space it stays square."""
         if len(self._shown) == 3:
             return
         ratio = float(np.ptp(self._axes.get_ylim()) / np.ptp(self._axes.get_xlim()))
@@ -130,7 +130,7 @@ class FilmStage:
         self.figure.set_size_inches(0.02 * round(width / 0.02), 0.02 * round(height / 0.02))  # even pixels, for videos
 
     def _line_of_sight(self) -> Reals:
-        """Direction from the eye (3,) [-]."""
+        """Viewing direction, away from the camera (3,) [-]."""
         hidden = [i for i in range(3) if i not in self._shown]
         if hidden:
             return np.eye(3)[hidden[0]]
@@ -155,7 +155,7 @@ class FilmStage:
             self._move(goals, self.film.goals)
 
     def _draw_key(self) -> None:
-        """Draws an arrow above the axes, and the force that it stands for."""
+        """Draws an arrow above the axes as the scale of forces, with its value."""
         film = self.film
         if film.motion is None or len(self._shown) == 3 or not film.scale > 0.0:
             return
@@ -169,7 +169,7 @@ class FilmStage:
                             va="center", textcoords="offset points", fontsize=8, annotation_clip=False)  # fmt: skip
 
     def _draw_legend(self) -> None:
-        """Draws a legend below: sides of a robot on feet, axes of a body, contacts, path, target."""
+        """Draws the legend: sides of a legged robot, axes of a body, contacts, path, target."""
         from matplotlib.lines import Line2D
 
         film, entries = self.film, []
@@ -203,7 +203,7 @@ class FilmStage:
             legend_below(self.figure, entries)
 
     def _sides(self, points: Reals) -> list[list[tuple[int, int]]]:
-        """Bones that begin on the far side, in the middle and on the near side; all on that unless seen from the side.
+        """Groups bones by side: far, middle, near; all are near unless the robot is seen from the side.
 
         Args:
             points: Points at the first knot (n, 3) [m].
@@ -218,11 +218,11 @@ class FilmStage:
         return groups
 
     def _outline(self, sole: Reals) -> Reals:
-        """Corners of a sole in the order in which they are drawn."""
+        """Corners of a sole in drawing order."""
         return sole[np.argsort(sole[:, 0])] if self.film.side else np.vstack([sole, sole[:1]])
 
     def _arrow(self, tip: Reals, arrow: Reals) -> Reals:
-        """Line that draws an arrow (n, 3): shaft and head."""
+        """Polyline (n, 3) of an arrow's shaft and head."""
         length = float(np.linalg.norm(arrow))
         if length < 1e-9:
             return np.zeros((0, 3))
@@ -233,21 +233,21 @@ class FilmStage:
         return np.array([tail, tip, wings[0], tip, wings[1]])
 
     def _curve(self, **look: Any) -> Any:
-        """A curve without points yet."""
+        """Creates a curve without points."""
         return self._axes.plot(*([] for _ in self._shown), **look)[0]
 
     def _move(self, curve: Any, points: Reals) -> None:
-        """Gives a curve other points (n, 3)."""
+        """Sets the points (n, 3) of a curve."""
         columns = [points[:, i] for i in self._shown]
         curve.set_data(*columns) if len(columns) == 2 else curve.set_data_3d(*columns)
 
 
 def _path_look(film: Film) -> dict[str, Any]:
-    """Look of paths: thin for feet, which are many; grey for these, and for a body, which has a red axis."""
+    """Style of paths: thin for feet; grey for feet, and for a body, which has a red axis."""
     return {"color": GREY if film.axes.size or film.side else RED, "linewidth": 0.9 if film.side else 1.3}
 
 
 def _broken(lines: list[Reals]) -> Reals:
-    """Lines (n, 3) as one with gaps between them."""
+    """Joins lines (n, 3) with gaps between them."""
     gap = np.full((1, 3), np.nan)
     return np.concatenate([part for line in lines for part in (line, gap)] or [np.zeros((0, 3))])

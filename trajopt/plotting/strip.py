@@ -1,4 +1,4 @@
-"""Legged motion as a strip of pictures."""
+"""Plot of a legged motion as a strip of pictures."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 Knots = npt.NDArray[np.int64]
 
-_GAP = 0.12  # gap between two pictures, in widths of a picture [-]
-_MIDDLE = 0.02  # bones this close to the middle belong to no side, in widths of a picture [-]
+_GAP = 0.12  # gap between two pictures, relative to the width of a picture [-]
+_MIDDLE = 0.02  # distance from the middle below which bones belong to no side, relative to a picture's width [-]
 _AROUND = 1.0  # height of legend and labels [inch]
-_SLIM = 0.5  # smallest width of a picture, in heights of the robot [-]
-_WEIGHT, _LONGEST = 0.3, 0.5  # length of the weight's arrow, and of the longest arrow, in heights of the robot [-]
-_FLOATS = 1e-3  # a foot in contact that is farther from the ground than this is marked [m]
+_SLIM = 0.5  # smallest width of a picture, relative to the robot's height [-]
+_WEIGHT, _LONGEST = 0.3, 0.5  # length of the weight's and of the longest arrow, relative to the robot's height [-]
+_FLOATS = 1e-3  # distance from the ground above which a foot in contact is marked [m]
 
 _CONTACT: dict[str, Any] = {"color": RED, "marker": "o", "markersize": 4.5, "linewidth": 3.0, "solid_capstyle": "round"}
 _ARROW: dict[str, Any] = {
@@ -51,9 +51,9 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
 
     One of them is at the knot with the largest force. Each picture is to scale and centred on the robot's base; the
     distance between two pictures has no meaning. Points on the robot's left are shifted a little to the right, so that
-    both sides are visible; heights are true. Feet in contact are marked, and the force of the ground pushes from below.
-    The ground is drawn at the height on which the feet stand at the start; how far a foot in contact is above (+) or
-    below (-) it is written there. Touch-downs take no time and are not shown.
+    both sides are visible; heights are true. Feet in contact are marked, with the force of the ground from below. The
+    ground is drawn at the height of the feet at the start. Numbers give the height of feet in contact above (+) or
+    below (-) it. Touch-downs have no duration and are not shown.
 
     Args:
         solution: Solution to draw; its problem has contacts.
@@ -90,15 +90,15 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
 
 @dataclass(frozen=True, kw_only=True)
 class _Strip:
-    """Contents and layout of a strip.
+    """Content and layout of a strip.
 
     Attributes:
         motion: The motion.
         skeleton: Skeleton of the robot.
         knots: Knot of each picture.
-        peak: The one with the largest force; None without any.
+        peak: Knot with the largest force; None without forces.
         ahead: Direction that the robot faces at the first knot, shape (3,) [-]; to the right in the pictures.
-        left: Direction to its left, shape (3,) [-]; away from the eye.
+        left: Direction to its left, shape (3,) [-]; away from the camera.
         middle: Middle of a picture, relative to the base [m].
         width: Distance between two pictures [m].
         scale: Length of an arrow per force [m/N].
@@ -115,13 +115,13 @@ class _Strip:
     scale: float
 
     def seen(self, number: int, points: Reals) -> Reals:
-        """Coordinates of points in the world (n, 3) in picture `number`, shape (n, 2) [m]."""
+        """Returns the coordinates (n, 2) [m] of world points (n, 3) in picture `number`."""
         around = points - self.skeleton.points[self.knots[number], 1]
         across = around @ (self.ahead + OBLIQUE * self.left)
         return np.column_stack([across - self.middle + number * self.width, points[:, 2]])
 
     def heights(self) -> tuple[float, float]:
-        """Lowest and highest point of robots, arrows and their key [m]."""
+        """Returns the lowest and highest point of robots, arrows and their key [m]."""
         knots, feet = list(self.knots), self.motion.feet
         tails = [foot.positions[knots, 2] - self.scale * np.nan_to_num(foot.forces[knots, 2]) for foot in feet]
         heights = np.concatenate([self.skeleton.points[knots, 1:, 2].ravel(), *tails])
@@ -129,18 +129,18 @@ class _Strip:
         return low - 0.08 * (high - low), high + 0.04 * (high - low)
 
     def height(self, width: float) -> float:
-        """Height of a figure that the strip fills, given the figure's width [inch]."""
+        """Returns the height of a figure that fits the strip, from the figure's width [inch]."""
         low, high = self.heights()
         return float(np.clip((width - 0.6) * (high - low) / (len(self.knots) * self.width) + _AROUND, 1.5, 6.0))
 
 
 def strip_height(solution: Solution, frames: int, width: float) -> float:
-    """Height of a figure that the strip of a solution fills, given the figure's width [inch]."""
+    """Returns the height of a figure that fits the strip of a solution, from the figure's width [inch]."""
     return _strip_of(solution, frames).height(width)
 
 
 def _strip_of(solution: Solution, frames: int) -> _Strip:
-    """Strip with `frames` pictures, spread over the knots that take time, one at the largest force."""
+    """Strip with `frames` pictures, spread over the knots with a duration, one at the largest force."""
     check_count("frames", frames, least=1)
     motion, model = legged_motion(solution), robot_of(solution)
     skeleton, _ = skeleton_of(model, solution.xs[:, : model.nq])
@@ -168,7 +168,7 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
 
 
 def _with_peak(motion: LeggedMotion, timed: Knots, knots: Knots) -> tuple[Knots, int | None]:
-    """Knots of the pictures with the nearest one moved to that of the largest force, which is the second result."""
+    """Moves the nearest picture to the knot of the largest force; returns the knots and that knot."""
     total = np.sum([np.linalg.norm(np.nan_to_num(foot.forces), axis=1) for foot in motion.feet], axis=0)
     peak = int(timed[np.argmax(total[timed])])
     if not total[peak] > 0:
@@ -179,7 +179,7 @@ def _with_peak(motion: LeggedMotion, timed: Knots, knots: Knots) -> tuple[Knots,
 
 
 def _ahead(model: Any, q: Reals) -> Reals:
-    """Horizontal direction of the base's x axis, shape (3,) [-]; the world's x axis if that axis is vertical."""
+    """Horizontal direction of the base's x axis, shape (3,) [-]; the world's x axis if it is vertical."""
     import pinocchio as pin
 
     data = model.createData()
@@ -197,9 +197,9 @@ def _draw_ground(axes: Axes, strip: _Strip) -> None:
 
 
 def _draw_robot(axes: Axes, strip: _Strip, number: int, knot: int) -> None:
-    """Draws the bones, the far side (left) first and the near side (right) last, and the centre of mass.
+    """Draws the bones, left (far) side first and right (near) side last, and the centre of mass.
 
-    A bone is on the side where it is at the first knot.
+    A bone belongs to the side where it is at the first knot.
     """
     points = strip.skeleton.points[knot]
     flat, start = strip.seen(number, points), strip.skeleton.points[0]
@@ -241,22 +241,22 @@ def _draw_forces(axes: Axes, strip: _Strip) -> None:
 
 
 def _write_gaps(axes: Axes, strip: _Strip) -> None:
-    """Writes how far feet in contact are above the ground; of two that are close to each other the farther one."""
+    """Writes the heights of feet in contact above the ground; of two close feet that of the higher one."""
     for number, knot in enumerate(strip.knots):
         standing = [foot for foot in strip.motion.feet if foot.stands[knot]]
         gaps = [(gap_to_ground(strip.motion, foot, knot), foot) for foot in standing]
-        told: list[float] = []
+        places: list[float] = []
         for gap, foot in sorted(gaps, key=lambda item: -abs(item[0])):
             sole = strip.seen(number, foot.positions[knot] + foot.outline[knot])
             place = float(sole[:, 0].max())
-            if abs(gap) > _FLOATS and all(abs(place - other) > 0.4 * strip.width for other in told):
-                told.append(place)
+            if abs(gap) > _FLOATS and all(abs(place - other) > 0.4 * strip.width for other in places):
+                places.append(place)
                 axes.annotate(f"{1e3 * gap:+.0f} mm", (place, float(sole[:, 1].mean())), (3, -5), color=RED,
                               textcoords="offset points", fontsize=7, va="top")  # fmt: skip
 
 
 def round_down(value: float) -> float:
-    """Largest of 1, 2, 5, 10, 20, ... up to a value > 0."""
+    """Returns the largest of 1, 2, 5, 10, 20, ... up to a value > 0."""
     power = 10.0 ** np.floor(np.log10(value))
     return float(max(step * power for step in (1, 2, 5) if step * power <= value * (1 + 1e-9)))
 

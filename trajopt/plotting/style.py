@@ -1,4 +1,4 @@
-"""Style of all pictures: colours, fonts, the time axis, the place of legends."""
+"""Style of all plots: colours, fonts, time axis, position of legends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PALETTE = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333"),
     *("#882255", "#999933", "#6A3D9A", "#8C6D46", "#9AD15F"),
 )
-"""Twelve colours, the first seven such that colour-blind readers can tell them apart (Okabe and Ito 2008)."""
+"""Twelve colours; colour-blind readers can tell the first seven apart (Okabe and Ito 2008)."""
 
 BLUE, RED, GREEN, GREY = PALETTE[0], PALETTE[1], PALETTE[2], "#8A8A8A"
 
@@ -33,12 +33,12 @@ RAMP = ("#C9DCEC", "#5B9BC8", "#0B3C6F")
 """Colour ramp from the first knot to the last."""
 
 LINE_STYLES = ("-", "-.", ":")
-"""Line styles; the next one begins after the last colour of the palette. Dashes are reserved for limits."""
+"""Line styles; the next one follows after the last colour of the palette. Dashes are reserved for limits."""
 
 PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
 
 SCREEN, DPI = (14.0, 9.0), 100
-"""Largest width and height of a figure [inch], and its pixels per inch: 1,400 x 900 fit on the screen of a laptop."""
+"""Largest width and height of a figure [inch], and its pixels per inch: 1,400 x 900 pixels fit on a laptop."""
 
 _RC: dict[Any, Any] = {
     "font.size": 9.0,
@@ -65,16 +65,16 @@ _RC: dict[Any, Any] = {
     "legend.handlelength": 1.8,
     "lines.linewidth": 1.6,
     "savefig.dpi": "figure",
-    "figure.constrained_layout.w_pad": 0.08,  # [inch]; the first layout errs by a tick label, which cut labels off
+    "figure.constrained_layout.w_pad": 0.08,  # [inch]; the first layout misjudges tick labels and cut them off
 }
 
 
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
-    """Context with the settings of all pictures; the caller's matplotlib settings are restored at its end.
+    """Context manager with the settings of all plots; restores the caller's matplotlib settings afterwards.
 
-    But not whether it is interactive: a notebook switches that on when its first figure is made, perhaps in here, and
-    shows no figure at the end of a cell without.
+    It does not restore the interactive mode: a notebook switches it on when its first figure is created, and shows no
+    figures at the end of a cell without it.
     """
     import matplotlib
 
@@ -90,10 +90,10 @@ def house_style() -> Iterator[None]:
 
 
 def check_figure(figure: Any) -> Figure | SubFigure:
-    """Returns a figure or subfigure; raises InvalidArgumentError for anything else."""
+    """Checks that an argument is a figure or subfigure and returns it; raises InvalidArgumentError otherwise."""
     from matplotlib.figure import FigureBase
 
-    check_instance("figure", figure, FigureBase, "matplotlib.pyplot.figure() makes one")
+    check_instance("figure", figure, FigureBase, "such as matplotlib.pyplot.figure()")
     checked: Figure | SubFigure = figure
     return checked
 
@@ -101,7 +101,7 @@ def check_figure(figure: Any) -> Figure | SubFigure:
 def canvas(
     figure: Figure | SubFigure | None, width: float, height: float, *, apart: bool = False
 ) -> Figure | SubFigure:
-    """The given figure, or a new one of size width × height [inch], at most a screen; `apart` as in `new_figure`."""
+    """Returns the figure, or a new one of width × height [inch], at most a screen; `apart` as in `new_figure`."""
     if figure is not None:
         return check_figure(figure)
     return new_figure(min(width, SCREEN[0]), min(height, SCREEN[1]), dpi=DPI, apart=apart)
@@ -115,7 +115,7 @@ def drawing(figure: Figure | SubFigure | None, width: float, height: float) -> I
 
 
 def whole_figure(figure: Figure | SubFigure) -> Figure:
-    """The figure that a subfigure belongs to."""
+    """Returns the figure that a subfigure belongs to."""
     from matplotlib.figure import Figure
 
     top = figure if isinstance(figure, Figure) else figure.get_figure(root=True)
@@ -124,11 +124,11 @@ def whole_figure(figure: Figure | SubFigure) -> Figure:
 
 
 def split(figure: Figure | SubFigure, rows: int, columns: int, **ratios: Any) -> list[SubFigure]:
-    """Splits a figure into subfigures, returned row by row."""
+    """Splits a figure into subfigures and returns them row by row."""
     return list(np.ravel(figure.subfigures(rows, columns, **ratios)))  # type: ignore[arg-type]
 
 
-_ROWS = 6  # panels in a column that have room for two lines of text [-]
+_ROWS = 6  # largest number of panels in a column with two-line labels [-]
 
 
 def set_time_axis(axes: Axes, abscissa: Reals, label: str) -> None:
@@ -141,7 +141,7 @@ def set_time_axis(axes: Axes, abscissa: Reals, label: str) -> None:
 
 
 def line_look(index: int) -> dict[str, Any]:
-    """Colour and line style of the index-th line of a panel."""
+    """Returns colour and line style of the index-th line of a panel."""
     return {
         "color": PALETTE[index % len(PALETTE)],
         "linestyle": LINE_STYLES[index // len(PALETTE) % len(LINE_STYLES)],
@@ -158,7 +158,7 @@ def legend_beside(axes: Axes, entries: int) -> None:
 
 
 def label_row(axes: Axes, name: str, quantity: str, rows: int) -> None:
-    """Labels a panel of a column of panels; where there are many of them, on one small line, with few ticks."""
+    """Labels a panel in a column; with many panels on one small line, and with few ticks."""
     if rows <= _ROWS:
         axes.set_ylabel(f"{name}\n{quantity}", fontsize=8.0)
         return
@@ -168,7 +168,7 @@ def label_row(axes: Axes, name: str, quantity: str, rows: int) -> None:
 
 
 def legend_below(target: Figure | SubFigure, handles: Sequence[Any], title: str | None = None) -> Legend:
-    """Draws a legend below all panels, in as many columns as fit into the width of the figure."""
+    """Draws a legend below all panels, with as many columns as fit the width of the figure."""
     inches = target.bbox.width / whole_figure(target).dpi
     longest = max((len(str(handle.get_label())) for handle in handles), default=1)
     columns = max(1, min(len(handles), int(inches / (0.062 * longest + 0.5))))
@@ -178,7 +178,7 @@ def legend_below(target: Figure | SubFigure, handles: Sequence[Any], title: str 
 
 
 def time_ramp() -> LinearSegmentedColormap:
-    """Colours from the first knot (light) to the last (dark)."""
+    """Returns the colour map from the first knot (light) to the last (dark)."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("time", RAMP)
@@ -192,11 +192,11 @@ def integer_axis(axes: Axes, most: int = 9) -> None:
 
 
 def check_picture_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
-    """Returns the path after checking that a picture can be written there.
+    """Checks that a plot can be written to a path, and returns the path.
 
     Args:
-        path: File with a suffix .png, .pdf or .svg in a folder that exists.
-        argument: Name of the argument, for the message.
+        path: File with suffix .png, .pdf or .svg, in an existing folder.
+        argument: Name of the argument, for messages.
 
     Raises:
         InvalidArgumentError: The suffix is another one, or the folder does not exist or cannot be written.

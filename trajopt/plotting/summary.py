@@ -1,4 +1,4 @@
-"""Summary of a solution on one screen, and all its pages."""
+"""Summary of a solution on one screen, and further pages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_LETTERS = 145  # letters in a line of the heading [-]
+_LETTERS = 145  # characters on a line of the heading [-]
 
 
 def plot_summary(
@@ -52,26 +52,25 @@ def plot_summary(
 ) -> Figure:
     """Draws motion, trajectory, convergence and cost terms on one screen; `path` writes it to a file.
 
-    A robot, and a model with a method `skeleton`, is drawn as stick figures, a state that is the pose of a body as its
-    path; other states have no motion. The cost terms are left out without a problem, the convergence without an
-    iteration. A robot with a floating base and contacts has a strip, forces, heights of the feet and balance instead;
-    `plot_pages` draws its joints and more.
+    A robot, or a model with a method `skeleton`, is drawn as stick figures; a state that is the pose of a body is
+    drawn as its path; other states have no motion. Cost terms need the problem, and convergence needs an iteration. A
+    legged robot has a strip, forces, heights of the feet and balance instead; `plot_pages` draws its joints and more.
 
     Args:
         solution: Solution to draw.
         path: File to write (.png, .pdf or .svg).
         title: Text before the outcome in the heading.
-        frames: Number of stick figures, or of axes of a body, >= 1 [-]; by default as many as fit.
+        frames: Number of stick figures, or of knots with a body's axes, >= 1 [-]; by default as many as fit.
         frame: Frame of the robot, or several, whose path is drawn; by default as in `plot_motion`.
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]; by default as in `plot_motion` or `plot_path`.
-        obstacles: Obstacles beside the motion, as in `plot_path`; none beside a walking robot.
+        obstacles: Obstacles to draw with the motion, as in `plot_path`; not drawn for a legged robot.
 
     Returns:
         The figure, at most 1,400 x 900 pixels.
 
     Raises:
         InvalidArgumentError: `path` cannot be written, or an argument of the motion has a wrong value.
-        UnknownNameError: The robot has no such frame.
+        UnknownNameError: The robot has no frame of this name.
     """
     if path is not None:
         path = check_picture_path(path)
@@ -82,11 +81,11 @@ def plot_summary(
         check_count("frames", frames, least=1, most=1000)
     is_path = has_path(solution) and not has_motion(solution)
     if frame is not None and solution.robot is None:
-        raise InvalidArgumentError("frame: expected none for a solution without a robot; it marks its motion")
+        raise InvalidArgumentError("frame: expected None for a solution without a robot; leave it out")
     if targets is not None and not (has_motion(solution) or is_path):
-        raise InvalidArgumentError("targets: expected none for a solution without a motion to mark them in")
+        raise InvalidArgumentError("targets: expected None for a solution without a motion to draw; leave them out")
     if np.size(obstacles) and not (has_motion(solution) or is_path):
-        raise InvalidArgumentError("obstacles: expected none for a solution without a motion, see plot_path")
+        raise InvalidArgumentError("obstacles: expected none for a solution without a motion to draw; leave them out")
     picture: Callable[[SubFigure], Any] | None = None
     if is_path:
         picture = partial(_path, solution, frames or 12, targets, obstacles)
@@ -110,19 +109,19 @@ def plot_pages(
     title: str | None = None,
     obstacles: npt.ArrayLike = (),
 ) -> dict[str, Figure]:
-    """Draws the summary, and what does not fit on its screen on further pages.
+    """Draws the summary, and further pages with what does not fit on its screen.
 
-    These are "joints" for a robot with many joints, "constraints" for a problem with some, and "contacts", "space" and
-    "solver" for a robot with a floating base and contacts; "solver" for other contacts of a simulator too.
+    These are "joints" for a robot with many joints, "constraints" for a problem with constraints, "contacts" and
+    "space" for a legged robot, and "solver" for a legged robot or other contacts of a simulator.
 
     Args:
         solution: Solution to draw.
-        path: File of the summary (.png, .pdf or .svg); a page is written beside it, to `NAME-joints.png` and so on.
+        path: File of the summary (.png, .pdf or .svg); other pages are written to `NAME-joints.png` and so on.
         title: Text before the outcome in the heading.
-        obstacles: Obstacles beside the motion, as in `plot_summary`.
+        obstacles: Obstacles to draw with the motion, as in `plot_summary`.
 
     Returns:
-        The figures by the name of the page, "summary" first, each at most 1,400 x 900 pixels.
+        The figures by page name, "summary" first, each at most 1,400 x 900 pixels.
 
     Raises:
         InvalidArgumentError: `path` cannot be written.
@@ -149,7 +148,7 @@ def plot_pages(
 
 
 def _screen(solution: Solution, title: str | None, *, apart: bool) -> Figure:
-    """A figure of the size of a screen, with a heading: the outcome, and what the motion reached."""
+    """Figure of screen size with a heading: the outcome of the solve, and what the motion achieves."""
     figure = whole_figure(canvas(None, *SCREEN, apart=apart))
     sentence = str(solution.status).split(":")[0]
     plural = "" if solution.iterations == 1 else "s"
@@ -163,12 +162,12 @@ def _screen(solution: Solution, title: str | None, *, apart: bool) -> Figure:
 
 
 def _millimetres(metres: float) -> str:
-    """Two digits of small lengths, whole millimetres of larger ones."""
+    """Text in millimetres: two digits for small lengths, integers for larger ones."""
     return f"{1e3 * metres:.0f}" if metres >= 0.1 else f"{1e3 * metres:.2g}"
 
 
 def _goals(solution: Solution) -> list[str]:
-    """Distances of frames that are no feet from their goals at the end, each in words."""
+    """Text for the final distance of each frame other than feet from its goal."""
     if solution.robot is None:
         return []
     goals, model = shown_goals(solution)[1], robot_of(solution)
@@ -195,9 +194,9 @@ def _motion(
 
 
 def _draw(figure: Figure, solution: Solution, picture: Callable[[SubFigure], Any] | None) -> None:
-    """Draws the motion and the convergence on the left, states and cost terms on the right.
+    """Draws motion and convergence on the left, states and cost terms on the right.
 
-    Without a motion states are on the left. Forces of a simulator's contacts replace the convergence.
+    Without a motion the states are on the left. Forces of a simulator's contacts replace the convergence.
     """
     left, right = split(figure, 1, 2, wspace=0.02)
     touches = len(legged_motion(solution).feet) if solution.description.spheres else 0

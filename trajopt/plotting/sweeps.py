@@ -1,4 +1,4 @@
-"""Pictures of a sweep: success over two components of its parameters, histogram of costs, parallel coordinates."""
+"""Plots of a sweep: success over two components of its parameters, histogram of costs, parallel coordinates."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
     from trajopt.sweeps import Sweep
 
-_POINTS = 2000  # rows that a map shows one by one; of more it shows shares
-_CELLS, _BINS = 200, 40  # most values of a component that make a grid of cells; cells of a share, bins of a histogram
-_LINES, _FAILED = 1000, 150  # lines of parallel coordinates, and those of failures among them
-_AXES = 12  # components that parallel coordinates have room for
-_WIDE = 50.0  # ratio of costs beyond which their axis is logarithmic
+_POINTS = 2000  # largest number of rows that a map shows as points; it shows more rows as shares
+_CELLS, _BINS = 200, 40  # largest number of values along an axis of a grid; bins of shares and of histograms
+_LINES, _FAILED = 1000, 150  # largest number of parallel-coordinate lines, and of failures among them
+_AXES = 12  # largest number of components in parallel coordinates
+_WIDE = 50.0  # ratio of costs above which their axis is logarithmic
 
 
 def plot_sweep(
@@ -49,19 +49,19 @@ def plot_sweep(
     x: str | None = None,
     y: str | None = None,
 ) -> Figure:
-    """Draws a sweep and writes the picture to `path`.
+    """Draws a sweep and writes the figure to `path`.
 
     Args:
         sweep: The sweep.
         path: File to write (.png, .pdf or .svg).
-        kind: "map" of success over two components, "costs" for their histogram, "parallel" coordinates, or "summary",
-            which is all of them that there are.
+        kind: "map" of success over two components, "costs" for a histogram, "parallel" coordinates, or "summary" for
+            all of them.
         x: Component on the horizontal axis of the map, such as "goal.reference[0]"; by default the first that varies.
-        y: That on the vertical axis; by default the next one.
+        y: Component on the vertical axis; by default the next one that varies.
 
     Raises:
-        UnknownNameError: There is no such kind, or no such component that varies.
-        InvalidArgumentError: `path` cannot be written, or the sweep has nothing to draw.
+        UnknownNameError: There is no such kind, or no varying component of this name.
+        InvalidArgumentError: `path` cannot be written, or the sweep has no rows or too few components for a map.
     """
     path = None if path is None else check_picture_path(path)
     check_known("kind", kind, ("map", "costs", "parallel", "summary"))
@@ -82,15 +82,15 @@ def plot_sweep(
 
 
 def _check(sweep: Sweep) -> None:
-    """Raises InvalidArgumentError unless it is a sweep that has rows."""
+    """Raises InvalidArgumentError unless the argument is a sweep with rows."""
     if not (
         hasattr(type(sweep), "varied") and hasattr(type(sweep), "plot")
-    ):  # a Sweep, which this room does not import
+    ):  # a Sweep; the import direction forbids isinstance
         raise InvalidArgumentError(
-            f"sweep: expected a Sweep, got {shown(sweep)}; trajopt.sweep(case, parameters) makes one"
+            f"sweep: expected a Sweep, got {shown(sweep)}; trajopt.sweep(case, parameters) returns one"
         )
     if not len(sweep):
-        raise InvalidArgumentError("sweep: expected one row at least, got none")
+        raise InvalidArgumentError("sweep: expected at least one row, got none")
 
 
 _SIZES = {"map": (7.5, 6.0), "costs": (8.0, 4.0), "parallel": (11.0, 5.0), "summary": SCREEN}  # [inch]
@@ -119,16 +119,20 @@ def _draw_summary(sweep: Sweep, figure: Figure, x: str | None, y: str | None) ->
 def plot_success_map(
     sweep: Sweep, x: str | None = None, y: str | None = None, *, figure: Figure | SubFigure | None = None
 ) -> Figure:
-    """Draws where solves converged, over two components of parameters: their cost, red where they failed.
+    """Draws where solves converged, over two components of parameters: by colour their cost, red for failures.
 
-    A grid is drawn as cells, up to 2000 random rows as points, more of them, or several for a cell, as shares of
-    those that converged.
+    A grid is drawn as cells, and up to 2000 random rows as points. With more rows, or several per cell, it draws the
+    share of converged rows.
 
     Args:
         sweep: The sweep.
         x: Component on the horizontal axis, such as "goal.reference[0]"; by default the first that varies.
-        y: That on the vertical axis; by default the next one.
+        y: Component on the vertical axis; by default the next one that varies.
         figure: Figure or subfigure to draw into; by default a new one.
+
+    Raises:
+        UnknownNameError: No varying component has this name.
+        InvalidArgumentError: The sweep has no rows, or fewer than two components vary.
     """
     _check(sweep)
     varied = sweep.varied
@@ -154,7 +158,8 @@ def _chosen(varied: Mapping[str, Any], x: str | None, y: str | None) -> tuple[st
     """Names of the two components of a map."""
     if len(varied) < 2:
         raise InvalidArgumentError(
-            f"sweep: expected two components that vary, got {', '.join(varied) or 'none'}; kind='costs' needs none"
+            f"sweep: expected at least two varying components for a map, got {', '.join(varied) or 'none'}; use "
+            "kind='costs'"
         )
     for argument, name in (("x", x), ("y", y)):
         if name is not None:
@@ -163,12 +168,12 @@ def _chosen(varied: Mapping[str, Any], x: str | None, y: str | None) -> tuple[st
     across = x or free[0]
     up = y or next(name for name in free if name != across)
     if across == up:
-        raise InvalidArgumentError(f"y: expected another component than x, got {shown(up)} for both")
+        raise InvalidArgumentError(f"y: expected a component other than x, got {shown(up)} for both")
     return across, up
 
 
 def _draw_cells(axes: Axes, sweep: Sweep, xs: Reals, ys: Reals, columns: Any, rows: Any) -> None:
-    """A grid: costs where every cell has one row, else shares."""
+    """Draws a grid: costs if each cell has one row, otherwise shares."""
     edges = [_edges(xs), _edges(ys)]
     if len(np.unique(rows * len(xs) + columns)) < len(sweep):
         _draw_shares(axes, sweep, edges, [columns, rows])
@@ -193,7 +198,7 @@ def _draw_points(axes: Axes, sweep: Sweep, xs: Reals, ys: Reals) -> None:
 
 
 def _finish(axes: Axes, sweep: Sweep, drawn: Any, marker: str) -> None:
-    """Colour bar of the costs, and an entry for rows that failed."""
+    """Adds a colour bar of the costs, and a legend entry for failed rows."""
     figure = axes.get_figure()
     assert figure is not None
     if np.any(sweep.converged):
@@ -206,7 +211,7 @@ def _finish(axes: Axes, sweep: Sweep, drawn: Any, marker: str) -> None:
 
 
 def _draw_shares(axes: Axes, sweep: Sweep, edges: list[Reals], places: list[Any]) -> None:
-    """Share of rows that converged in each cell."""
+    """Draws the share of converged rows in each cell."""
     shape = (len(edges[1]) - 1, len(edges[0]) - 1)
     number = places[1] * shape[1] + places[0]
     total = np.bincount(number, minlength=shape[0] * shape[1])
@@ -215,12 +220,12 @@ def _draw_shares(axes: Axes, sweep: Sweep, edges: list[Reals], places: list[Any]
     drawn = axes.pcolormesh(*edges, share, cmap=_share_colors(), vmin=0.0, vmax=100.0)
     figure = axes.get_figure()
     assert figure is not None
-    figure.colorbar(drawn, ax=axes, label="share that converged [%]", pad=0.02)
+    figure.colorbar(drawn, ax=axes, label="converged rows [%]", pad=0.02)
     axes.set_title(f"{int(np.count_nonzero(sweep.converged))} of {len(sweep)} converged", fontweight="normal")
 
 
 def _draw_line(target: Figure | SubFigure, sweep: Sweep, name: str, values: Reals) -> None:
-    """Costs over the one component that varies."""
+    """Draws costs over the only varying component."""
     axes, good = target.subplots(), sweep.converged
     axes.plot(values[good], sweep.cost[good], ".", color=BLUE, label="converged")
     for value in values[~good]:
@@ -232,7 +237,7 @@ def _draw_line(target: Figure | SubFigure, sweep: Sweep, name: str, values: Real
 
 
 def plot_cost_histogram(sweep: Sweep, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws how often each cost came: of rows that converged filled, of others as a red line.
+    """Draws a histogram of the costs: filled for converged rows, a red line for the others.
 
     Args:
         sweep: The sweep.
@@ -270,7 +275,7 @@ def _draw_costs(axes: Axes, sweep: Sweep) -> None:
 
 
 def _draw_counts(axes: Axes, sweep: Sweep) -> None:
-    """Histogram of iterations."""
+    """Draws a histogram of the iterations."""
     solved = sweep.error == ""
     counts = [sweep.iterations[solved & sweep.converged], sweep.iterations[solved & ~sweep.converged]]
     most = int(max((each.max(initial=1) for each in counts), default=1))
@@ -284,9 +289,9 @@ def _draw_counts(axes: Axes, sweep: Sweep) -> None:
 
 
 def plot_parallel_coordinates(sweep: Sweep, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws a line for each row across upright axes: components that vary, cost, iterations; failures are red.
+    """Draws a line per row across vertical axes for varying components, cost and iterations; failures are red.
 
-    Of many rows it draws 1000 that are evenly chosen, at most 150 of them failures.
+    Of many rows it draws an even selection of 1000, with at most 150 failures.
 
     Args:
         sweep: The sweep.
@@ -306,15 +311,15 @@ def plot_parallel_coordinates(sweep: Sweep, *, figure: Figure | SubFigure | None
         drawn.set_array(sweep.cost[good])
         failed = _lines(axes, heights[:, rows], colors=RED, alpha=0.5, linewidths=0.6, zorder=3)
         _draw_upright_axes(axes, columns)
-        drawn.set_label(f"{len(good)} of {np.count_nonzero(sweep.converged)} that converged, dark: high cost")
+        drawn.set_label(f"{len(good)} of {np.count_nonzero(sweep.converged)} converged rows, dark: high cost")
         if len(rows):
-            failed.set_label(f"{len(rows)} of {np.count_nonzero(~sweep.converged)} that did not")
+            failed.set_label(f"{len(rows)} of {np.count_nonzero(~sweep.converged)} failed rows")
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
         return whole_figure(target)
 
 
 def _lines(axes: Axes, heights: Reals, **look: Any) -> LineCollection:
-    """One line for each column of heights (axes, m)."""
+    """Draws one line for each column of heights (axes, m)."""
     from matplotlib.collections import LineCollection
 
     places = np.broadcast_to(np.arange(len(heights))[:, None], heights.shape)
@@ -324,7 +329,7 @@ def _lines(axes: Axes, heights: Reals, **look: Any) -> LineCollection:
 
 
 def _draw_upright_axes(axes: Axes, columns: Mapping[str, Reals]) -> None:
-    """An upright axis for each column, with its least and largest number."""
+    """Draws a vertical axis for each column, with its smallest and largest number."""
     for place, column in enumerate(columns.values()):
         axes.plot([place, place], [0.0, 1.0], color="#555555", linewidth=0.8, zorder=4)
         low, high = (f"{end:.4g}" for end in _range(column))
@@ -345,9 +350,9 @@ def _range(column: Reals) -> tuple[float, float]:
 
 
 def _height(column: Reals, *, log: bool) -> Reals:
-    """Numbers between 0, the least, and 1, the largest; one half where all are the same.
+    """Scales numbers to heights from 0 for the smallest to 1 for the largest; one half if all are equal.
 
-    Those of many sizes are spread by their logarithm if `log`.
+    With `log`, numbers of a wide range are scaled by their logarithm.
     """
     low, high = _range(column)
     if log and low > 0.0 and high > _WIDE * low:
@@ -356,12 +361,12 @@ def _height(column: Reals, *, log: bool) -> Reals:
 
 
 def _evenly(rows: Any, most: int) -> Any:
-    """At most so many of the rows, evenly chosen."""
+    """Selects at most `most` rows evenly."""
     return rows[np.unique(np.linspace(0, len(rows) - 1, most).round().astype(int))] if len(rows) > most else rows
 
 
 def _edges(values: Reals) -> Reals:
-    """Edges of cells around values in ascending order."""
+    """Edges of cells around ascending values."""
     if len(values) == 1:
         return values[0] + np.array([-0.5, 0.5])
     middle = 0.5 * (values[1:] + values[:-1])
@@ -369,7 +374,7 @@ def _edges(values: Reals) -> Reals:
 
 
 def _cost_colors(sweep: Sweep) -> tuple[LinearSegmentedColormap, Normalize]:
-    """Colours of costs, from the lowest twentieth to the highest: a few large costs don't hide the others."""
+    """Colours of costs between the 5 % and 95 % quantiles, so that a few large costs do not hide the others."""
     from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
 
     costs = sweep.cost[sweep.converged]

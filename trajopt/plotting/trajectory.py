@@ -1,4 +1,4 @@
-"""States and controls over time, with their limits."""
+"""Plot of states and controls over time, with their limits."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
 
 
 _UNLIMITED = 1e20  # files write "no limit" as inf or as a very large number
-_REACH = 0.3  # a limit is drawn if its line comes this close, relative to the range of the data and of the limits [-]
-_FEW = 4  # panels with at most this many lines show the limit of each [-]
-_MOST = 12  # entries of a legend [-]
+_REACH = 0.3  # distance up to which a limit is drawn, relative to the range of the data and of the limits [-]
+_FEW = 4  # largest number of lines in a panel whose limits are drawn separately [-]
+_MOST = 12  # largest number of legend entries [-]
 
 
 def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws configuration, velocity and control over time, one panel for each quantity and unit.
 
-    Where controls are accelerations and contact forces, the torques of the motors take their place.
+    If controls are accelerations and contact forces, motor torques are drawn instead. A robot with many joints has a
+    column for its base and one for each limb. Joints that are stored as (cos, sin) are drawn as angles. Controls are
+    constant over a knot and drawn as steps. Without a problem or time steps the horizontal axis shows knots.
 
-    A robot with many joints has a column for its base and one for each limb. The region beyond a limit is shaded: in
-    grey if all lines of a panel share the limit, else in the colour of the line, and darker where the line is in it. A
-    limit, or a bound that a constraint sets, is left out if its line stays far from it. A spike that would flatten all
-    else is cut off, and its peak is written at the edge. Bounds that constraints set are solid lines, and a line is
-    thick where it is at one; below the panels each constraint has a band that is dark where it is active. Continuous
-    joints, stored as (cos, sin), are drawn as angles. Controls are constant over a knot and drawn as steps. The
-    horizontal axis counts knots if there is no problem or no time step.
+    The region beyond a limit is shaded: grey if all lines of a panel share the limit, otherwise in the colour of the
+    line, and darker where the line is beyond it. Limits and bounds far from their lines are not drawn. A spike that
+    would flatten the other values is cut off, and its peak is written at the edge. Bounds of constraints are dashed
+    lines, and a line is thick where it is at one. Below the panels each constraint has a band that is dark where it is
+    active.
 
     Args:
         solution: Solution to draw.
@@ -67,7 +67,7 @@ def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = Non
 
 
 def panels_size(panels: list[list[Line]], constraints: Sequence[ConstraintRows] = ()) -> tuple[float, float]:
-    """Width and height of a figure for panels, and bands of constraints below [inch]."""
+    """Returns width and height [inch] of a figure for panels, with bands of constraints below."""
     columns, by_limb = _columns(panels)
     rows = max((len(column) for column in columns), default=0)
     width = SCREEN[0] if by_limb else 8.0 if len(columns) == 1 else 12.0
@@ -82,15 +82,15 @@ def draw_panels(
     label: str,
     more: Sequence[Any] = (),
 ) -> list[Axes]:
-    """Draws panels as `plot_solution` does, one legend for all, and gives their axes.
+    """Draws panels as in `plot_solution`, with one legend, and returns their axes.
 
     Args:
         target: Figure or subfigure to draw into.
         panels: Lines of each panel.
-        constraints: Constraints with a band below the panels; none of robots with limbs.
+        constraints: Constraints with a band below the panels; empty for robots with limbs.
         abscissa: Time of each knot (T + 1,) [s], or its number.
         label: Label of the horizontal axis.
-        more: Further entries of the legend.
+        more: Further legend entries.
     """
     columns, by_limb = _columns(panels)
     drawn = _draw_columns(target, columns, constraints, abscissa, label)
@@ -102,9 +102,9 @@ def draw_panels(
 
 
 def _columns(panels: list[list[Line]]) -> tuple[list[list[list[Line]]], bool]:
-    """Columns of panels, and whether each is of a limb.
+    """Columns of panels, and whether each column is a limb.
 
-    Without limbs up to four panels make one column, more make two: configurations left, the others right.
+    Without limbs up to four panels form one column; more form two, with configurations on the left.
     """
     limbs = list(dict.fromkeys(line.limb for panel in panels for line in panel))
     if len(limbs) > 1:
@@ -116,12 +116,12 @@ def _columns(panels: list[list[Line]]) -> tuple[list[list[list[Line]]], bool]:
 
 
 def has_limbs(solution: Solution) -> bool:
-    """Whether a solution is of a robot with so many joints that each limb has a column."""
+    """Whether the robot of a solution has so many joints that each limb has a column."""
     return _columns(_to_draw(solution))[1]
 
 
 def _to_draw(solution: Solution) -> list[list[Line]]:
-    """Panels of a solution, with torques in place of controls from which they follow."""
+    """Panels of a solution, with motor torques instead of the controls that determine them."""
     panels = panels_of(check_solution(solution))
     torques = any(panel[0].group == "torque" for panel in panels)
     return [panel for panel in panels if not (torques and panel[0].group == "control")]
@@ -138,7 +138,7 @@ def _draw_columns(
     abscissa: Reals,
     label: str,
 ) -> _Drawn:
-    """Draws the panels, all of one height unless they are of limbs, and the bands of constraints below the last one."""
+    """Draws the panels, of equal height unless there are limbs, and bands of constraints below the last one."""
     tall = target.bbox.height / whole_figure(target).dpi  # [inch]
     band = bands_height(constraints)
     even = not any(panel[0].limb for column in columns for panel in column)
@@ -168,7 +168,7 @@ def _draw_panel(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
         look = {**line_look(i), "marker": "o" if len(abscissa) == 1 else ""}
         if len(line.values) == len(abscissa):
             axes.plot(abscissa, line.values, label=line.name, **look)
-        else:  # a control holds from its knot to the next
+        else:  # a control is constant until the next knot
             axes.plot(abscissa, _held(line.values), label=line.name, drawstyle="steps-post", **look)
     unit = f" [{panel[0].unit}]" if panel[0].unit else ""
     axes.set_ylabel(panel[0].quantity + unit)
@@ -183,7 +183,7 @@ def _held(values: Reals) -> Reals:
 
 
 def _set_range(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
-    """Sets the range of the panel, draws the limits close to its lines; returns whether there are any."""
+    """Sets the range of a panel and draws limits close to its lines; returns whether there are any."""
     values = np.concatenate([line.values for line in panel])
     low, high = clear_range(values)
     low, high = _with_bounds(panel, low, high)
@@ -194,7 +194,7 @@ def _set_range(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
         own = values if shared else line.values
         reach = _REACH * extent if shared else min(_REACH * extent, _REACH * (line.upper - line.lower) / 2)
         near += [(i, limit, side) for limit, side in _near_limits(line, own[np.isfinite(own)], reach)]
-    limits = [limit for _, limit, _ in near]  # also those that only a spike exceeds
+    limits = [limit for _, limit, _ in near]  # including those that only a spike exceeds
     bottom, top = min([low, *limits]), max([high, *limits])
     margin = 0.07 * max(top - bottom, extent)
     axes.set_ylim(bottom - margin, top + margin)
@@ -210,7 +210,7 @@ def _set_range(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
 
 
 def _with_bounds(panel: list[Line], low: float, high: float) -> tuple[float, float]:
-    """Range of the panel with those bounds and equations of constraints that are close to it."""
+    """Range of a panel, extended by close bounds and equations of constraints."""
     reach = _REACH * max(high - low, 1e-9)
     near = [np.concatenate([_near_bounds(panel, line, reach).ravel(), _equations(line)]) for line in panel]
     inside = [bound for bounds in near for bound in bounds.tolist() if low - reach < bound < high + reach]
@@ -218,32 +218,32 @@ def _with_bounds(panel: list[Line], low: float, high: float) -> tuple[float, flo
 
 
 def _equations(line: Line) -> Reals:
-    """Values that equations ask of a line, (n,); NaN where there is none."""
+    """Values (n,) that equations fix a line to; NaN without an equation."""
     if line.least is None or line.most is None:
         return np.zeros(0)
     return np.where((line.least == line.most) & np.isfinite(line.least), line.least, np.nan)
 
 
 def _near_bounds(panel: list[Line], line: Line, reach: float) -> Reals:
-    """Lower and upper bounds (2, n) that a line, or a line that shares them, comes within reach of; else NaN.
+    """Lower and upper bounds (2, n) of a line that it, or a line with the same bounds, comes close to; otherwise NaN.
 
-    A bound that its own line stays far from would look like one of the curve beside it. Equations are no bounds.
+    A bound far from its own line would look like a bound of another curve. Equations are excluded.
     """
     if line.least is None or line.most is None:
         return np.full((2, len(line.values)), np.nan)
     lines = panel if _share_bounds(panel) else [line]
-    found = np.stack([line.least, line.most])
-    found = np.where(np.isfinite(found) & (line.least != line.most), found, np.nan)
-    for bounds in found:
+    bounds_near = np.stack([line.least, line.most])
+    bounds_near = np.where(np.isfinite(bounds_near) & (line.least != line.most), bounds_near, np.nan)
+    for bounds in bounds_near:
         distance = min(float(np.nanmin(np.abs(bounds - each.values), initial=np.inf)) for each in lines)
         if distance > reach:
             bounds[:] = np.nan
-    return found
+    return bounds_near
 
 
 def _draw_bounds(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
-    """Draws the bounds of constraints, and thick lines where they are touched; returns whether there are any."""
-    found, (bottom, top) = False, axes.get_ylim()
+    """Draws bounds of constraints, and thick lines where lines are at them; returns whether there are any."""
+    drawn, (bottom, top) = False, axes.get_ylim()
     shared = len(panel) > 1 and _share_bounds(panel)
     for i, line in enumerate(panel):
         if line.least is None or line.most is None:
@@ -254,17 +254,17 @@ def _draw_bounds(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
             look["drawstyle"] = "steps-post"
         for ends in _near_bounds(panel, line, _REACH * (top - bottom)):
             if np.any((ends >= bottom) & (ends <= top)):
-                found = True
+                drawn = True
                 if not shared or i == 0:
                     color = GREY if shared else look["color"]
                     shown = _held(ends) if len(ends) < len(abscissa) else ends
                     draw_limit(axes, shown, abscissa, color=color, steps=steps, label="_bound")
-        for bounds in (line.least, line.most):  # equations are drawn where they are touched
-            known = np.where(np.isfinite(bounds), bounds, np.nan)
-            touched = np.abs(line.values - known) <= TOUCH * np.maximum(1.0, np.abs(known))
-            found = found or bool(touched.any())
-            _draw_touched(axes, abscissa, np.where(touched, known, np.nan), look)
-    return found
+        for bounds in (line.least, line.most):  # equations are drawn only where they hold
+            finite = np.where(np.isfinite(bounds), bounds, np.nan)
+            touched = np.abs(line.values - finite) <= TOUCH * np.maximum(1.0, np.abs(finite))
+            drawn = drawn or bool(touched.any())
+            _draw_touched(axes, abscissa, np.where(touched, finite, np.nan), look)
+    return drawn
 
 
 def _share_bounds(panel: list[Line]) -> bool:
@@ -277,7 +277,7 @@ def _key(line: Line) -> tuple[bytes, bytes]:
 
 
 def _draw_touched(axes: Axes, abscissa: Reals, values: Reals, look: dict[str, Any]) -> None:
-    """Draws a thick line where a line touches a bound, at values (n,), NaN elsewhere; at a single knot as a dot."""
+    """Draws a thick line where a line is at a bound, at values (n,), NaN elsewhere; at a single knot a dot."""
     if np.isfinite(values).any():
         values = values if len(values) == len(abscissa) else _held(values)
         single = single_knots(values)
@@ -287,15 +287,15 @@ def _draw_touched(axes: Axes, abscissa: Reals, values: Reals, look: dict[str, An
 
 
 def _near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, float]]:
-    """Limits that the values of a line come near or exceed, each with its side: -1 lower, 1 upper."""
-    if not values.size or line.lower == line.upper:  # files write 0 and 0 where they mean none
+    """Limits that the values of a line come close to or exceed, each with its side: -1 lower, 1 upper."""
+    if not values.size or line.lower == line.upper:  # files write 0 and 0 for no limits
         return []
-    found = []
+    limits = []
     for limit, side in ((line.lower, -1.0), (line.upper, 1.0)):
         closest = float(np.max(side * values))
         if abs(limit) < _UNLIMITED and side * limit - closest <= reach:
-            found.append((limit, side))
-    return found
+            limits.append((limit, side))
+    return limits
 
 
 def _fill_excess(axes: Axes, line: Line, limit: float, side: float, abscissa: Reals, color: Any) -> None:
@@ -309,7 +309,7 @@ def _fill_excess(axes: Axes, line: Line, limit: float, side: float, abscissa: Re
 
 
 def _mark_peaks(axes: Axes, panel: list[Line], abscissa: Reals) -> None:
-    """Writes the peak of what is cut off at the edge, in the colour of its line."""
+    """Writes the peaks of spikes that are cut off at the edge, in the colours of their lines."""
     for side, edge in zip((-1.0, 1.0), axes.get_ylim()):
         peaks = [float(np.nanmax(side * line.values, initial=-np.inf)) for line in panel]
         i = int(np.argmax(peaks))
@@ -324,7 +324,7 @@ def _mark_peaks(axes: Axes, panel: list[Line], abscissa: Reals) -> None:
 
 
 def _name_limbs(drawn: _Drawn) -> None:
-    """Writes the limb above each column, and the names of its joints, without that of the limb, below."""
+    """Writes the limb above each column, and the joint names, without that of the limb, below it."""
     limbs = list(dict.fromkeys(panel[0].limb for _, panel, _ in drawn))
     for limb in limbs:
         mine = [(axes, panel) for axes, panel, _ in drawn if panel[0].limb == limb]
@@ -346,7 +346,7 @@ def _name_limbs(drawn: _Drawn) -> None:
 
 
 def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more: Sequence[Any]) -> None:
-    """Draws one legend for all panels with the same line names, and a row above each other panel."""
+    """Draws one legend for all panels with the same line names, and a legend row above each other panel."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -365,7 +365,7 @@ def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more:
     if "_bound" in labels:
         handles.append(Line2D([], [], color=GREY, label="bound of a constraint", **LIMIT))
     if "_touched" in labels:
-        handles.append(Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="touched"))
+        handles.append(Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="line at its bound"))
     handles += more
     if handles and columns == 1 and shared:
         target.legend(handles=handles, loc="outside right upper", ncols=1 if len(handles) <= 16 else 2)

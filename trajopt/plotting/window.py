@@ -1,4 +1,4 @@
-"""New figures: in a window or a notebook where there is one, else apart from pyplot."""
+"""Creation of figures: in a window or notebook if there is one, otherwise without pyplot."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def new_figure(width: float, height: float, *, dpi: float = 100.0, apart: bool = False) -> Figure:
-    """A new figure of size width × height [inch] with `dpi` pixels an inch.
+    """Returns a new figure of size width × height [inch] with `dpi` pixels per inch.
 
-    With a display or in a notebook it is one of pyplot's, so that `plt.show()` shows it. Without, or if `apart`, it
-    belongs to no window and needs no `plt.close`.
+    On a display or in a notebook it is a figure of pyplot, so that `plt.show()` shows it. Otherwise, or if `apart`, it
+    has no window and needs no `plt.close`.
     """
     from matplotlib.figure import Figure
 
@@ -26,9 +26,9 @@ def new_figure(width: float, height: float, *, dpi: float = 100.0, apart: bool =
 
 
 def write(figure: Figure, path: Path) -> None:
-    """Writes a figure that was made apart from windows to a file.
+    """Writes a figure without a window to a file.
 
-    `savefig` has the bytes of the same PNG after it has drawn the figure twice, the first time for its layout.
+    For a PNG this gives the same bytes as `savefig`, which draws the figure twice, the first time for its layout.
     """
     if path.suffix.lower() != ".png":
         figure.savefig(path)
@@ -41,7 +41,7 @@ def write(figure: Figure, path: Path) -> None:
 
 
 def _has_window() -> bool:
-    """Whether pyplot's figures are shown: its backend draws into windows or notebooks, and this is the main thread."""
+    """Whether pyplot's figures are shown: its backend draws to windows or notebooks, in the main thread."""
     import matplotlib
     from matplotlib.backends import BackendFilter, backend_registry
 
@@ -50,9 +50,9 @@ def _has_window() -> bool:
 
 
 def _window_class() -> type[Figure]:
-    """Figure's class; in a notebook with inline pictures one that is shown once.
+    """Returns the figure class; in a notebook with inline figures one that is shown once.
 
-    There, open figures are shown when a cell ends, and a figure that is the value of the cell's last line once more.
+    Such a notebook shows open figures at the end of a cell, and again a figure that is the value of its last line.
     """
     import matplotlib
     from matplotlib.figure import Figure

@@ -103,8 +103,8 @@ def check_solution(user: str, residual: ResidualModelAbstract, instant: Instant)
 
 
 def check_controls(actuation: ActuationModelAbstract, nu: int) -> None:
-    """Raises InvalidArgumentError if an actuation has another number of controls than the model that asks."""
+    """Raises InvalidArgumentError if an actuation and its model differ in their number of controls."""
     if nu != actuation.nu:
         raise InvalidArgumentError(
-            f"actuation: expected that of the model, with {nu} controls, got one with {actuation.nu}"
+            f"actuation: expected one with {nu} controls, got one with {actuation.nu}; use the model's own"
         )

@@ -1,4 +1,4 @@
-"""Trajectory with a description: names, units and the paths of a robot."""
+"""Names, units and paths of a trajectory, from its problem or from a file."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 class DescribedMotion(ExplainsAttributes):
-    """States of a problem, or of a file that describes one."""
+    """Base class of trajectories that know their names and units: a solution with a problem, or one from a file."""
 
     xs: Reals
 
     @property
     def description(self) -> Description:
-        """Names, units and numbers of the problem, computed from it when they are read, or from a file."""
+        """Names, units and numbers, computed from the problem when they are read, or taken from the file."""
         from trajopt.solution.description import Description
 
         return Description(cast(Any, self))
 
     @property
     def robot(self) -> Robot | None:
-        """The robot; None if the state has none, or if it is not known."""
+        """The robot; None if the state has no robot, or if a file does not say which."""
         return self.description.robot
 
     @property
@@ -37,7 +37,7 @@ class DescribedMotion(ExplainsAttributes):
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
-        """Unit of each coordinate of a state (nx,); "-" for a pure number such as those of a quaternion."""
+        """Unit of each coordinate of a state (nx,); "-" for a pure number, such as an element of a quaternion."""
         return self.description.coordinate_units
 
     @property
@@ -47,18 +47,18 @@ class DescribedMotion(ExplainsAttributes):
 
     @property
     def control_units(self) -> tuple[str, ...]:
-        """Unit of each control (nu,); "-" where it is not known."""
+        """Unit of each control (nu,); "-" if the unit is unknown."""
         return self.description.control_units
 
     def frame_path(self, frame: str, *, placements: bool = False) -> Reals:
-        """Path of a frame of the robot: its positions in the world, shape (T + 1, 3) [m].
+        """Returns the positions of a frame of the robot in the world along the trajectory, shape (T + 1, 3) [m].
 
         Args:
             frame: Name of the frame, one of `robot.frame_names`.
-            placements: Whether to return placements T_world_frame instead, homogeneous matrices (T + 1, 4, 4) [-, m].
+            placements: True to return placements T_world_frame instead, homogeneous matrices (T + 1, 4, 4) [-, m].
 
         Raises:
-            UnknownNameError: The robot has no such frame.
+            UnknownNameError: The robot has no frame of this name.
             InvalidArgumentError: The solution has no robot.
         """
         check_flag("placements", placements)

@@ -43,51 +43,52 @@ _KEPT = (
     *("times", "coordinate_names", "coordinate_units", "control_names", "control_units", "lines", "cost_terms"),
     *("contact_forces", "goals", "legs", "robot", "skeleton", "poses", "pose_goals", "reached", "constraints"),
 )
-"""Attributes that a file keeps."""
+"""Attributes that a file stores."""
 
 
 class Description:
     """Names, units and numbers of a solved problem.
 
-    With the problem each is computed when it is read. Without it they are those of the file that the solution was
-    loaded from; what the file does not keep is None or empty, and coordinates and controls are numbered.
+    With a problem, each attribute is computed when it is first read. Without one, the attributes are those of the file
+    that the solution was loaded from. An attribute that the file does not store is None or empty, and coordinates and
+    controls without names are numbered.
 
     Args:
         solution: The solution.
 
     Attributes:
         known: Whether there is a problem, or a file that describes one; files of formats 1 and 2 do not.
-        state: The state's manifold; None from a file.
-        models: Action models of the knots 0..T; none from a file.
-        items: Cost terms and constraints of all knots, one for each name; none from a file.
-        terminal_items: Those of the end; none from a file.
-        values: Run-time parameters of the solve, see `knot_values`; none from a file.
+        state: Manifold of the states; None from a file.
+        models: Action models of the knots 0..T; empty from a file.
+        items: Cost terms and constraints of all knots, one for each name; empty from a file.
+        terminal_items: Cost terms and constraints of the last knot; empty from a file.
+        values: Run-time parameters of the solve, see `knot_values`; empty from a file.
         schedule: Contact schedule of a gait; None from a file.
         start: Start of the horizon, see `ShootingProblem.start`; "fixed" from a file.
         times: Time of each knot (T + 1,) [s]; None if the problem has no times.
         coordinate_names: Name of each coordinate of a state (nx,).
-        coordinate_units: Unit of each (nx,).
+        coordinate_units: Unit of each coordinate of a state (nx,).
         control_names: Name of each control (nu,).
-        control_units: Unit of each (nu,); "-" where it is not known.
+        control_units: Unit of each control (nu,); "-" if it is unknown.
         lines: States and controls over time with their limits, as `plot_solution` draws them.
-        cost_terms: See `Solution.cost_terms`; None where they could not be computed.
-        contact_forces: See `Solution.contact_forces`; None likewise.
+        cost_terms: See `Solution.cost_terms`; None if a file does not store them.
+        contact_forces: See `Solution.contact_forces`; None if a file does not store them.
         torques: See `Solution.torques`.
         violations: See `Solution.violations`.
         prices: See `Solution.prices`.
-        constraints: Constraints with values, bounds and multipliers; empty for problems without any.
-        constraint_names: Their names.
-        constraint_units: Unit of each constraint of states whose rows have one and the same.
+        constraints: Constraints with values, bounds and multipliers; empty for problems without constraints.
+        constraint_names: Names of the constraints.
+        constraint_units: Unit by constraint name, for constraints of states whose rows share one unit.
         goals: Frame and reference point (3,) [m] of each terminal cost term on a frame's position.
-        spheres: Contacts of a simulator that are spheres; none from a file.
-        touches: Whether a contact or an impulse touches the world.
-        feet: Frames of the feet of a robot with a floating base; none of other solutions.
+        spheres: Spherical contacts of a simulator; empty from a file.
+        touches: Whether a contact or an impulse acts between the robot and the world.
+        feet: Frames of the feet of a robot with a floating base; empty for other solutions.
         legs: Contacts, forces and feet; None without contacts.
-        reached: What a gait was asked to do, and did; empty for other problems.
-        robot: The robot; None for other states.
-        skeleton: Skeleton of a body that is no robot, if its model has one.
-        poses: Poses (T + 1, 4, 4) [-, m] of a body whose states are poses; else None.
-        pose_goals: Positions that the body is to reach (n, 3) [m].
+        reached: Targets of a gait and what the motion achieved; empty for other problems.
+        robot: The robot; None for states without a robot.
+        skeleton: Skeleton of a body that is not a robot, if its model has one.
+        poses: Poses (T + 1, 4, 4) [-, m] of a body whose states are poses; otherwise None.
+        pose_goals: Target positions of this body (n, 3) [m].
     """
 
     def __init__(self, solution: Solution) -> None:
@@ -96,12 +97,12 @@ class Description:
             vars(self).update(_numbered(solution.xs, solution.us) | dict(solution.described))
 
     def _solved(self, read: Callable[[ShootingProblem], T]) -> T:
-        """Numbers of the problem with the parameters of the solve."""
+        """Evaluates a function of the problem, with the parameters of the solve."""
         with self._solution.as_solved() as problem:
             return read(problem)
 
     def _along(self, evaluate: Callable[[ShootingProblem, Reals, Reals], T]) -> T:
-        """Numbers of the problem along the solution, with the parameters of the solve."""
+        """Evaluates a function of the problem, states and controls, with the parameters of the solve."""
         return self._solved(lambda problem: evaluate(problem, self._solution.xs, self._solution.us))
 
     known: Lazy[bool] = Lazy(lambda d: True)
@@ -139,7 +140,7 @@ class Description:
 
 
 def _numbered(xs: Reals, us: Reals) -> dict[str, Any]:
-    """Description of a trajectory of which nothing else is known."""
+    """Description of a trajectory without a problem: coordinates x0, x1, ... and controls u0, u1, ..."""
     states, controls = (tuple(f"{letter}{i}" for i in range(rows.shape[1])) for letter, rows in (("x", xs), ("u", us)))
     columns = [*(("state", *each) for each in zip(states, xs.T)), *(("control", *each) for each in zip(controls, us.T))]
     lines = tuple(Line(group=group, quantity=group, name=name, values=values) for group, name, values in columns)
@@ -151,15 +152,16 @@ def _numbered(xs: Reals, us: Reals) -> dict[str, Any]:
 
 
 def _prices(problem: ShootingProblem, multipliers: Arrays) -> Arrays:
-    """Multipliers of each constraint by name (T + 1, n); none of solvers without any."""
+    """Multipliers (T + 1, n) of each constraint by name; empty if the solver has no multipliers."""
     y = multipliers.get("constraints")
     return {} if y is None else inspection.rows_by_name(problem, y)
 
 
 def written(solution: Solution, arrays: dict[str, Reals]) -> str:
-    """Text of a solution's description for a file, whose arrays are added to `arrays`.
+    """Returns the description of a solution as text for a file, and adds its arrays to `arrays`.
 
-    What can't be computed, such as of a black box that fails on the trajectory of a failed solve, is left out.
+    An attribute that cannot be computed is left out with a warning. For example, a black box may fail on the
+    trajectory of a failed solve.
     """
     description, fields = solution.description, dict[str, Any]()
     if not description.known:
@@ -171,18 +173,18 @@ def written(solution: Solution, arrays: dict[str, Reals]) -> str:
         except TrajoptError as error:
             failures.add(str(error))
     for failure in sorted(failures):
-        _LOG.warning("the file lacks what pictures need: %s", failure)
+        _LOG.warning("this part of the description is not saved, so plots from the file will lack it: %s", failure)
     return json.dumps({"class": "Description", "fields": fields})
 
 
 def read(text: str, arrays: Mapping[str, Reals]) -> dict[str, Any]:
-    """Attributes of a description from a file's text and arrays; none from files of formats 1 and 2."""
+    """Reads attributes of a description from a file's text and arrays; empty for files of formats 1 and 2."""
     tree = json.loads(text)
     return completed({name: unpack(value, arrays) for name, value in tree["fields"].items()}) if tree else {}
 
 
 def completed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes that a file keeps, with those that follow from them."""
+    """Adds to the stored attributes those that are derived from them."""
     constraints, legs, robot = fields.get("constraints", ()), fields.get("legs"), fields.get("robot")
     efforts = [line for line in fields.get("lines", ()) if line.quantity in ("torque", "force")]
     prices = {rows.name: np.nan_to_num(rows.multipliers) for rows in constraints if rows.multipliers is not None}

@@ -1,6 +1,7 @@
 """Solutions as .npz files: format 3, and reading formats 1 and 2.
 
-Format 1 had gains and value functions always, no multipliers, and the columns of DDP only. Format 2 had no description.
+Format 1 always had gains and value functions, had no multipliers, and stored the columns of DDP only. Format 2 had no
+description.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _KINDS = {f.name: {"int": int, "bool": bool, "str": str}.get(str(f.type), float)
 
 
 def write(path: str | Path, solution: Solution) -> Path:
-    """Writes everything but the problem's functions; see `Solution.save`."""
+    """Writes all of a solution but the problem's functions; see `Solution.save`."""
     from trajopt.solution.description import written
 
     path = check_npz(path)
@@ -58,7 +59,7 @@ def write_arrays(path: Path, facts: dict[str, Any], described: str, arrays: dict
 
 
 def read(path: str | Path) -> dict[str, Any]:
-    """The fields of the solution in a file; see `Solution.load`."""
+    """Reads the fields of a solution from a file; see `Solution.load`."""
     from trajopt.solution import description
 
     path = check_path("path", path)
@@ -66,8 +67,8 @@ def read(path: str | Path) -> dict[str, Any]:
     try:
         facts = json.loads(str(arrays.pop("facts")))
         if facts["format"] > FORMAT:
-            raise ValueError(f"it has format {facts['format']}, and this version knows formats up to {FORMAT}")
-        found = {
+            raise ValueError(f"it has format {facts['format']}, this version reads up to {FORMAT}; upgrade trajopt")
+        attributes = {
             **{name: arrays[name] for name in _ARRAYS},
             **{name: arrays.get(name) for name in _OPTIONAL},
             **{name: facts[name] for name in _FACTS},
@@ -78,14 +79,14 @@ def read(path: str | Path) -> dict[str, Any]:
         }
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidArgumentError(f"path: {path} cannot be read as a saved solution: {error}") from error
-    return found | {"parameters": _named(arrays, "parameter"), "multipliers": _named(arrays, "multiplier")}
+    return attributes | {"parameters": _named(arrays, "parameter"), "multipliers": _named(arrays, "multiplier")}
 
 
 def _arrays(path: Path) -> dict[str, Any]:
     """All arrays of a saved solution."""
     if not os.path.isfile(path):  # Path.is_file raises for names that are too long
         raise InvalidArgumentError(
-            f"path: expected a file that Solution.save wrote, there is none at {shown(str(path))}"
+            f"path: expected a file that Solution.save wrote, but there is no file at {shown(str(path))}"
         )
     try:
         with zipfile.ZipFile(path):
@@ -97,7 +98,7 @@ def _arrays(path: Path) -> dict[str, Any]:
     if "facts" not in arrays:
         held = ", ".join(sorted(arrays)[:8]) or "nothing"
         raise InvalidArgumentError(
-            f"path: expected a file that Solution.save wrote, got {path}, which holds other arrays: {held}"
+            f"path: expected a file that Solution.save wrote, got {path}, which has other arrays: {held}"
         )
     return arrays
 
@@ -115,10 +116,10 @@ def _named(arrays: dict[str, Reals], prefix: str) -> dict[str, Reals]:
 
 
 def check_npz(path: str | Path) -> Path:
-    """A path to write a solution to, with the suffix .npz.
+    """Checks a path to write a solution to; a path without a suffix gets .npz.
 
     Raises:
-        InvalidArgumentError: The folder does not exist or cannot be written, or the suffix is another.
+        InvalidArgumentError: The folder does not exist or cannot be written, or the suffix is not .npz.
     """
     from trajopt.files import check_output_path
 

@@ -1,4 +1,4 @@
-"""Plain data as JSON and arrays: what a file keeps of a description."""
+"""Conversion of a description to JSON and arrays, and back."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _LOG = logging.getLogger(__name__)
 
 
 def pack(value: Any, arrays: dict[str, Reals]) -> Any:
-    """A value as a tree for JSON, with its arrays, which are added to `arrays`, by their names.
+    """Converts a value to a tree for JSON. Arrays go to `arrays`, and the tree holds their names.
 
     Args:
-        value: Numbers, text, None, arrays, sequences, mappings by text, robots, and the data classes of this module.
-        arrays: The arrays so far.
+        value: A number, text, None, array, sequence, mapping with text keys, robot, or data class of `_KINDS`.
+        arrays: Arrays by name so far; new ones are added.
     """
     if isinstance(value, np.ndarray):
         name = f"description/{len(arrays)}"
@@ -48,9 +48,10 @@ def pack(value: Any, arrays: dict[str, Reals]) -> Any:
 
 
 def unpack(tree: Any, arrays: Mapping[str, Reals]) -> Any:
-    """The inverse of `pack`; sequences become tuples. A robot that this Pinocchio cannot read becomes None.
+    """Inverse of `pack`: returns the value of a tree; sequences become tuples.
 
-    Fields that a class no longer has are left out; one that a class gets later needs a default, for older files.
+    A robot that the installed Pinocchio cannot read becomes None. Fields that a class no longer has are ignored. A
+    field that is added to a class later needs a default, so that older files can be read.
     """
     if isinstance(tree, list):
         return tuple(unpack(item, arrays) for item in tree)
@@ -63,8 +64,8 @@ def unpack(tree: Any, arrays: Mapping[str, Reals]) -> Any:
     if "robot" in tree:
         return _robot(tree["robot"], tree["model"], *unpack(tree.get("more", []), arrays))
     kind = _CLASSES[tree["class"]]
-    known = {field.name for field in dataclasses.fields(kind)}
-    return kind(**{name: unpack(item, arrays) for name, item in tree["fields"].items() if name in known})
+    names = {field.name for field in dataclasses.fields(kind)}
+    return kind(**{name: unpack(item, arrays) for name, item in tree["fields"].items() if name in names})
 
 
 def _robot(
@@ -73,7 +74,7 @@ def _robot(
     model = pin.Model()
     try:
         model.loadFromString(text)
-    except Exception as error:  # Pinocchio's own, of a file by a later version of it
-        _LOG.warning("the robot %r of the file cannot be read by this version of Pinocchio: %s", name, error)
+    except Exception as error:  # Pinocchio raises it for a file of a later Pinocchio version
+        _LOG.warning("robot %r of the file cannot be read by the installed version of Pinocchio: %s", name, error)
         return None
     return Robot(model, name=name, shapes=shapes, distances=distances)

@@ -1,4 +1,4 @@
-"""Why a solver stopped, and the record of one iteration: plain data."""
+"""Reasons why a solver stops, and the record of one iteration."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from trajopt.types import Reals
 
 
 class SolverStatus(Enum):
-    """Why a solver stopped; the value is what the user reads, short where loops expect it; `explain` says more."""
+    """Why a solver stopped. The value is a short message for the user; `Solution.explain` says more."""
 
     CONVERGED = "converged"
     MAX_ITERATIONS = "stopped at max_iterations"
     INDEFINITE_QUU = "Quu not positive definite at max_regularization: is the control cost > 0 at every knot?"
     DIVERGED = "the value function is not finite at max_regularization: start from a better guess, or scale the costs"
-    UNBOUNDED = "the cost is unbounded below, as far as numbers reach: has every cost term a least value?"
+    UNBOUNDED = "the cost is unbounded below: does every cost term have a minimum?"
     LINE_SEARCH_FAILED = (
         "no step length decreased the cost at max_regularization: the guess may be a minimum, or costs are not smooth"
     )
     INFEASIBLE = (
-        "no step brings the constraints closer to their bounds: they exclude one another, a limit is too tight, or "
-        "another guess is needed"
+        "no step reduces the constraint violation: constraints contradict one another, a limit is too tight, or "
+        "a better guess is needed"
     )
     STALLED = (
-        "no attempt brings the constraints to within their bounds, and attempts end at different places: start from "
-        "another guess, or relax a limit"
+        "no attempt meets all constraints, and attempts end at different violations: start from another guess, or "
+        "relax a limit"
     )
     TIME_LIMIT = "stopped at time_limit"
     INTERRUPTED = "interrupted by the user: the best iterate so far is returned"
@@ -43,30 +43,30 @@ class SolverStatus(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class IterationRecord(ExplainsAttributes):
-    """One iteration of any solver; NaN stands in a column that the solver does not have.
+    """One iteration of any solver; a column that the solver does not compute is NaN.
 
     Attributes:
         iteration: Number of the iteration, from 1 [-].
         cost: Cost after the step [cost].
         seconds: Wall time since the start of the solve [s].
-        feasible: Whether the trajectory is a rollout after the step.
+        feasible: Whether the trajectory after the step is a rollout, without gaps.
         accepted: Whether a step was accepted.
-        stop: Stopping value; of DDP and FDDP |d0 + d1/2|, the decrease that the full step promises [cost].
-        step_length: Accepted step length; that of the last try if none was accepted [-].
-        regularization: Regularisation of the direction that was used [-].
+        stop: Stopping value; for DDP and FDDP |d0 + d1/2|, the predicted decrease of the full step [cost].
+        step_length: Accepted step length; the last one tried if none was accepted [-].
+        regularization: Regularisation of the direction [-].
         gap_norm: Largest gap before the step (max norm in tangent space) [-].
-        expected_decrease: Decrease of the cost that the model promises at this step length [cost].
-        decrease: Decrease of the cost that came [cost].
+        expected_decrease: Decrease of the cost that the model predicts for this step length [cost].
+        decrease: Actual decrease of the cost [cost].
         constraint_violation: Largest violation of a constraint after the step (max norm) [-].
         complementarity: Largest product of a multiplier and its slack after the step [-].
-        blend: Part θ of the exact Hessian in that of the step: 0 is Gauss-Newton's, 1 exact [-].
-        bent: Whether the step went along a parabola (geodesic acceleration).
-        method: Method of SolverSQP that took the step: "policy", "linear" or "interior"; empty of other solvers.
-        nonfinite_trial: Knot, state (nx,) and control (nu,) where the first trial that was not finite left the domain
-            of a cost or of the dynamics; None if there is none. It is not saved.
+        blend: Fraction θ of the exact Hessian in the Hessian of the step: 0 is Gauss-Newton, 1 is exact [-].
+        bent: Whether the step followed a parabola (geodesic acceleration).
+        method: Method of SolverSQP that took the step: "policy", "linear" or "interior"; empty for other solvers.
+        nonfinite_trial: Knot, state (nx,) and control (nu,) at which the first trial with infinite or NaN numbers left
+            the domain of a cost or of the dynamics; None if every trial was finite. It is not saved.
     """
 
-    methods_explain = ()  # solvers make one an iteration, see `trajopt.objects.calls`
+    methods_explain = ()  # solvers create one in each iteration, see `trajopt.objects.calls`
 
     iteration: int
     cost: float
@@ -89,22 +89,23 @@ class IterationRecord(ExplainsAttributes):
 
     @classmethod
     def of(cls, columns: Mapping[str, Any]) -> IterationRecord:
-        """`IterationRecord(**columns)` in a quarter of the time: solvers make one an iteration."""
+        """Builds `IterationRecord(**columns)` four times faster: solvers create one in each iteration."""
         record = object.__new__(cls)
         object.__setattr__(record, "__dict__", {**_DEFAULTS, **columns})
         return record
 
     @property
     def trajectory(self) -> tuple[Reals, Reals]:
-        """States (T + 1, nx) and controls (T, nu) after the step, as copies; to be taken within a callback.
+        """Copies of the states (T + 1, nx) and controls (T, nu) after the step; available in callbacks only.
 
         Raises:
-            UnsupportedOperationError: The solver has gone on: only the latest trajectory is kept.
+            UnsupportedOperationError: The solver has gone on to another iteration; it keeps the latest trajectory
+                only.
         """
         xs, us = (ref() for ref in self.kept) if self.kept else (None, None)
         if xs is None or us is None:
             raise UnsupportedOperationError(
-                f"trajectory: that of iteration {self.iteration} is not kept; take record.trajectory within a callback"
+                f"trajectory: that of iteration {self.iteration} is not kept; read record.trajectory within a callback"
             )
         return xs.copy(), us.copy()
 
@@ -115,4 +116,4 @@ class IterationRecord(ExplainsAttributes):
 _DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(IterationRecord) if f.default is not MISSING}
 
 COLUMNS = tuple(f.name for f in fields(IterationRecord) if f.name not in ("kept", "nonfinite_trial"))
-"""Names of what a record says in numbers."""
+"""Names of the numeric fields of a record, which files store."""

@@ -1,4 +1,4 @@
-"""Time of a solve in words."""
+"""Time of a solve as text."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 COUNTS = 0.05
-"""Time of loading and compiling from which it is said [s]."""
+"""Shortest time of loading and compiling that the text mentions [s]."""
 
 
 def time_words(solution: Solution) -> str:
-    """Time of a solve, and of what it loaded and compiled where that counts: "0.11 s and 4.2 s for code"."""
+    """Time of a solve as text, with the time of loading and compiling if it is long: "0.11 s and 4.2 s for code"."""
     apart = solution.compile_seconds
     return f"{solution.seconds:.3g} s" + (f" and {apart:.2g} s for code" if apart >= COUNTS else "")

@@ -1,4 +1,4 @@
-"""Solutions as tables: columns with names and units, for .csv files and dictionaries."""
+"""Tables of solutions: columns with names and units, for .csv files and dictionaries."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 _FORCE, _TORQUE = ("fx [N]", "fy [N]", "fz [N]"), ("tx [N m]", "ty [N m]", "tz [N m]")
 _AXES = {1: ("f [N]",), 2: ("fx [N]", "fz [N]"), 3: _FORCE, 6: (*_FORCE, *_TORQUE)}
-"""Headers of the elements of a contact's force, by their number."""
+"""Headers of the elements of a contact force, by the number of elements."""
 
 
 def write_csv(path: str | Path, solution: Solution) -> Path:
-    """Writes one row a knot; see `Solution.to_csv`."""
+    """Writes one row per knot; see `Solution.to_csv`."""
     path = check_output_path(path, "path", (".csv",))
     times = solution.times
     head = ["knot [-]", *([] if times is None else ["time [s]"])]
@@ -39,7 +39,7 @@ def write_csv(path: str | Path, solution: Solution) -> Path:
 
 
 def _forces(solution: Solution) -> dict[str, Reals]:
-    """Elements of contact forces (T,) by their headers, those of impulses apart; none where they are not known."""
+    """Elements of contact forces (T,) by header, with separate columns for impulses; empty if there are none."""
     columns: dict[str, Reals] = {}
     times = solution.times
     sudden = np.full(len(solution.us), False) if times is None else np.diff(times) == 0.0  # touch-downs
@@ -55,17 +55,17 @@ def _forces(solution: Solution) -> dict[str, Reals]:
 
 
 def _cell(column: Reals, t: int) -> float | str:
-    """A number; nothing at the last knot, and where a knot has no such contact."""
+    """Text of a cell: a number, or empty at the last knot and at knots without the contact."""
     return float(column[t]) + 0.0 if t < len(column) and np.isfinite(column[t]) else ""  # -0.0 becomes 0.0
 
 
 def _time(time: float) -> float:
-    """A sum of time steps without its rounding: 0.6 instead of 0.6000000000000002."""
+    """Time without the rounding error of summed time steps: 0.6 instead of 0.6000000000000002."""
     return float(f"{time:.12g}")
 
 
 def as_dict(solution: Solution) -> dict[str, Any]:
-    """Plain numbers, texts and lists; see `Solution.to_dict`."""
+    """Returns plain numbers, text and lists; see `Solution.to_dict`."""
     states, controls = solution.coordinate_names, solution.control_names
     return {
         "solver": solution.solver,

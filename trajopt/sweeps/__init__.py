@@ -1,10 +1,10 @@
-"""Sweeps: one problem solved for many parameters, initial states and guesses, on any executor.
+"""Sweeps: solve one problem for many parameters, initial states and guesses, on any executor.
 
     sweep = trajopt.sweep("arm-reach", {"goal.reference": placements}, store="runs/reach")
 
-A `Recipe` says how to build the problem; workers build it once. `designs` makes values to solve for. Rows go out in
-chunks, and each chunk is a file of the store as soon as it is done, so that a sweep that was cut off goes on where it
-was. It needs pyarrow, and for Dask distributed: the extra `sweep`.
+A `Recipe` describes how to build the problem, and each worker builds it once. The functions of `designs` create the
+values to solve for. Rows are distributed in chunks. Each finished chunk becomes a file of the store, so an interrupted
+sweep can continue. Sweeps need pyarrow, and with Dask distributed: the extra `sweep`.
 """
 
 from trajopt.objects.calls import explain_calls

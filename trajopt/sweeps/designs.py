@@ -1,4 +1,4 @@
-"""Values to solve for: grids, random numbers, arrays and generators, as blocks of rows."""
+"""Designs of experiments as blocks of rows: grids, random numbers, arrays and generators."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.types import Reals
 
 Block = dict[str, Reals]
-"""Values of some rows by name, (n, ...)."""
+"""Values of some rows by name, (n, ...) each."""
 
 
 class Design(ABC):
-    """Rows of values by number."""
+    """Interface of a design: rows of values that are accessed by number."""
 
     @property
     @abstractmethod
@@ -29,12 +29,12 @@ class Design(ABC):
 
     @abstractmethod
     def block(self, start: int, stop: int) -> Block:
-        """Values of rows start to stop - 1."""
+        """Returns the values of rows start to stop - 1."""
 
 
 @dataclass(frozen=True)
 class Arrays(Design):
-    """Rows of arrays.
+    """Design from arrays.
 
     Attributes:
         values: Values by name, (n, ...).
@@ -52,7 +52,7 @@ class Arrays(Design):
 
 @dataclass(frozen=True)
 class Grid(Design):
-    """All combinations of values; the last axis changes fastest.
+    """Design of all combinations of values; the last axis changes fastest.
 
     Attributes:
         axes: Values of each axis by name, (m, ...).
@@ -71,13 +71,13 @@ class Grid(Design):
 
 @dataclass(frozen=True)
 class Random(Design):
-    """Uniform random numbers; a row depends on the seed and on its number alone.
+    """Design of uniform random numbers; a row depends only on the seed and its number.
 
     Attributes:
-        ranges: Lower and upper ends by name, (2, ...).
+        ranges: Lower and upper bounds by name, (2, ...).
         rows: Number of rows [-].
         seed: Seed [-].
-        log: Names whose logarithm is uniform.
+        log: Names of values whose logarithm is uniform.
     """
 
     ranges: Block
@@ -102,54 +102,56 @@ class Random(Design):
 
 
 def grid(axes: Mapping[str, Any] | None = None, /, **more: Any) -> Grid:
-    """All combinations of values: `grid({"goal.weight": [1, 10, 100]}, x0=states)` solves 3 · len(states) problems.
+    """Returns all combinations of values, such as `grid({"goal.weight": [1, 10, 100]}, x0=states)`.
 
     Args:
-        axes: Values by name, one a row, (m, ...).
-        **more: The same, for names that Python takes.
+        axes: Values by name, one per row, (m, ...).
+        **more: Further values, for names that are Python identifiers.
 
     Raises:
-        InvalidArgumentError: There is no axis, or one has no value.
+        InvalidArgumentError: There is no axis, or an axis has no values.
     """
     return Grid(_arrays("axes", _together("axes", axes, more)))
 
 
 def random(ranges: Mapping[str, Any], n: int, *, seed: int = 0, log: Iterable[str] = ()) -> Random:
-    """Uniform random values; a longer design with the same seed begins with the same rows.
+    """Returns uniform random values; a longer design with the same seed begins with the same rows.
 
     Args:
-        ranges: Lower and upper end by name, (lower, upper), each of the parameter's shape.
+        ranges: Bounds (lower, upper) by name, each of the parameter's shape.
         n: Number of rows [-].
         seed: Seed [-].
-        log: Names whose logarithm is uniform, for weights that range over decades; their ends are > 0.
+        log: Names of values whose logarithm is uniform, such as weights over several decades; their bounds are > 0.
 
     Raises:
-        InvalidArgumentError: A range is none.
-        UnknownNameError: `log` has a name that `ranges` has not.
+        InvalidArgumentError: A range is not a pair (lower, upper), or a bound is not valid.
+        UnknownNameError: `log` has a name that is not in `ranges`.
     """
     ends = _arrays("ranges", _together("ranges", ranges, {}))
     names = check_texts("log", log)
     for name, pair in ends.items():
         if len(pair) != 2 or np.any(pair[0] > pair[1]):
-            raise InvalidArgumentError(f"ranges: expected (lower, upper) of {name}, got {shown(ranges[name])}")
+            raise InvalidArgumentError(f"ranges: expected (lower, upper) for {name}, got {shown(ranges[name])}")
     for name in names:
         if name not in ends:
             raise unknown_name("log: range", name, ends)
         if np.any(ends[name] <= 0):
-            raise InvalidArgumentError(f"log: expected ends > 0 of {name}, got {shown(ranges[name])}")
+            raise InvalidArgumentError(f"log: expected bounds > 0 for {name}, got {shown(ranges[name])}")
     return Random(ends, check_count("n", n, least=1, most=10**12), check_count("seed", seed, most=2**63), names)
 
 
 def blocks(parameters: Any, size: int) -> tuple[Iterator[Block], int | None]:
-    """Blocks of `size` rows, the last one may have less, and the number of all rows; None for a generator.
+    """Returns an iterator over blocks of `size` rows, and the number of rows; the last block may be shorter.
+
+    The number of rows is None for a generator.
 
     Args:
-        parameters: A design, a mapping from names to arrays (n, ...), or an iterable of mappings, one a row, which is
-            consumed as the sweep goes on.
+        parameters: A design, a mapping from names to arrays (n, ...), or an iterable of mappings, one per row, which
+            is consumed during the sweep.
         size: Rows of a block [-].
 
     Raises:
-        InvalidArgumentError: It is none of these, or names, lengths or shapes do not fit.
+        InvalidArgumentError: The argument is of another type, or names, lengths or shapes do not fit.
     """
     if isinstance(parameters, Mapping):
         parameters = Arrays(_arrays("parameters", parameters))
@@ -157,8 +159,8 @@ def blocks(parameters: Any, size: int) -> tuple[Iterator[Block], int | None]:
         for name, values in parameters.values.items():
             if len(values) != n:
                 raise InvalidArgumentError(
-                    f"parameters: expected as many rows of {name} as of {first}, {n}, got {len(values)}; for all "
-                    "combinations write trajopt.sweeps.grid(...)"
+                    f"parameters: expected {n} rows for {name}, as for {first}, got {len(values)}; for all "
+                    "combinations use trajopt.sweeps.grid(...)"
                 )
     if isinstance(parameters, Design):
         design = parameters
@@ -172,40 +174,40 @@ def blocks(parameters: Any, size: int) -> tuple[Iterator[Block], int | None]:
 
 
 def _of_rows(rows: Iterable[Any], size: int) -> Iterator[Block]:
-    """Blocks of a generator's rows."""
+    """Groups the rows of a generator into blocks."""
     shapes: dict[str, tuple[int, ...]] | None = None
     numbered = enumerate(rows)
     while some := list(itertools.islice(numbered, size)):
         read = []
         for i, row in some:
-            given = check_mapping(f"parameters: row {i}", row, "a generator gives one dictionary a row")
-            read.append({name: as_numbers(f"parameters: row {i}: {name}", value) for name, value in given.items()})
+            values = check_mapping(f"parameters: row {i}", row, "a generator yields one dictionary per row")
+            read.append({name: as_numbers(f"parameters: row {i}: {name}", value) for name, value in values.items()})
             now = {name: value.shape for name, value in read[-1].items()}
             shapes = now if shapes is None else shapes
             if now != shapes or not now:
                 raise InvalidArgumentError(
-                    f"parameters: expected the names and shapes of the first row, {shapes}, got {now} in row {i}; give "
-                    "every row all values that vary"
+                    f"parameters: expected the names and shapes of the first row, {shapes}, got {now} in row {i}; set "
+                    "the same names in every row"
                 )
         assert shapes is not None
         yield {name: np.array([row[name] for row in read]) for name in shapes}
 
 
-def _together(argument: str, given: Any, more: Mapping[str, Any]) -> dict[str, Any]:
-    return {**check_mapping(argument, {} if given is None else given, "names and values"), **more}
+def _together(argument: str, values: Any, more: Mapping[str, Any]) -> dict[str, Any]:
+    return {**check_mapping(argument, {} if values is None else values, "names and values"), **more}
 
 
-def _arrays(argument: str, given: Mapping[Any, Any]) -> Block:
-    """Arrays (m, ...) of finite numbers, m > 0."""
-    if not given:
+def _arrays(argument: str, columns: Mapping[Any, Any]) -> Block:
+    """Converts values to arrays (m, ...) of finite numbers, m > 0."""
+    if not columns:
         raise InvalidArgumentError(f"{argument}: expected at least one name with values, got none")
-    found = {}
-    for name, values in given.items():
+    arrays = {}
+    for name, values in columns.items():
         if not isinstance(name, str):
             raise InvalidArgumentError(f"{argument}: expected names, got {shown(name)}")
         cure = "one value a row; a placement T is T.homogeneous[:3]"
         array = as_numbers(f"{argument}: {name}", values, "rows of numbers", cure=cure)
         if array.ndim == 0 or not len(array):
-            raise InvalidArgumentError(f"{argument}: expected rows of values of {name}, got {shown(values)}")
-        found[name] = check_array(f"{argument}: {name}", array, array.shape)
-    return found
+            raise InvalidArgumentError(f"{argument}: expected rows of values for {name}, got {shown(values)}")
+        arrays[name] = check_array(f"{argument}: {name}", array, array.shape)
+    return arrays

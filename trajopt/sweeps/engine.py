@@ -1,4 +1,4 @@
-"""Sliding window of chunks on an executor: never more than some ahead, each written as soon as it is done."""
+"""Execution of chunks on an executor with a sliding window; each finished chunk is written at once."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from trajopt.sweeps.store import Store
 from trajopt.sweeps.work import Chunk, solve_chunk
 
 TRIES = 5
-"""A chunk whose worker is lost is tried as often; by then it is its rows that end workers [-]."""
+"""Number of attempts for a chunk whose worker is lost; after so many its rows probably kill the workers [-]."""
 
 QUIET = 30.0
-"""Time without a chunk after which it looks whether there are workers; after twice as long it tells [s]."""
+"""Time without a finished chunk before the number of workers is checked; after twice this time it warns [s]."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(kw_only=True)
 class Engine:
-    """Hands chunks to an executor and writes what comes back.
+    """Submits chunks to an executor and writes their results.
 
     Attributes:
         executor: The executor.
         store: The store.
-        ahead: Chunks at most that the executor has at a time [-].
+        ahead: Largest number of chunks that the executor has at a time [-].
         tell: Function that shows progress.
-        begin: Function that is called with the first chunk that has to be solved, before it is.
+        begin: Function that is called with the first chunk to solve, before it is submitted.
         keys: Names of all chunks so far, in order.
     """
 
@@ -48,7 +48,7 @@ class Engine:
     _pending: dict[Future[Any], tuple[str, Chunk, int]] = field(default_factory=dict)
 
     def run(self, chunks: Iterable[Chunk]) -> None:
-        """Solves all chunks that the store does not hold; each of the others is read once.
+        """Solves all chunks that the store lacks; stored chunks are checked once.
 
         Raises:
             SweepError: The executor ended, or a chunk failed `TRIES` times.
@@ -75,13 +75,13 @@ class Engine:
     def _submit(self, key: str, chunk: Chunk, tries: int) -> None:
         try:
             future = self.executor.submit(solve_chunk, chunk)
-        except Exception as error:  # executors raise errors of their own after their end
+        except Exception as error:  # after their end, executors raise errors of their own
             raise self._ended(error) from error
         self._pending[future] = key, chunk, tries
         future.add_done_callback(self._done.put)
 
     def _collect(self) -> None:
-        """Waits for one chunk and writes it, or tries it again."""
+        """Waits for one chunk and writes it, or submits it again."""
         future = self._next()
         key, chunk, tries = self._pending.pop(future)
         try:
@@ -92,8 +92,8 @@ class Engine:
             rows = f"rows {chunk.start} to {chunk.start + chunk.n - 1}"
             if tries >= TRIES or isinstance(error, OSError):
                 raise SweepError(
-                    f"sweep: {rows} failed, at try {tries} of {TRIES} with {type(error).__name__}: {error}; rows "
-                    f"that are done are in {self.store.folder}, the same call goes on from there"
+                    f"sweep: {rows} failed in attempt {tries} of {TRIES} with {type(error).__name__}: {error}; "
+                    f"finished rows are in {self.store.folder}; repeat the call to continue from there"
                 ) from error
             _log.info("%s are solved again: %s", rows, error)
             self._submit(key, chunk, tries + 1)
@@ -101,19 +101,19 @@ class Engine:
         self.tell(chunk.n, 0)
 
     def _next(self) -> Future[Any]:
-        """Waits for a call that is done; tells if there are no workers that could do one."""
-        alone = 0  # how often one after the other there were none
+        """Waits for a finished call; warns if there are no workers."""
+        alone = 0  # number of consecutive checks without workers
         while True:
             try:
                 return self._done.get(timeout=QUIET)
             except queue.Empty:
                 alone = alone + 1 if count_workers(self.executor) == 0 else 0
-                if alone == 2:  # once may be between the end of a worker and its successor
+                if alone == 2:  # a single check may fall between a worker's end and its successor
                     _log.warning(NO_WORKERS, self.store.folder)
 
     def _ended(self, error: BaseException) -> SweepError:
         return SweepError(
-            f"executor: it ended before the sweep ({type(error).__name__}: {error}); rows that are done are in "
-            f"{self.store.folder}, the same call with a new executor goes on from there; Dask, and executor=None, "
-            "replace workers that are killed"
+            f"executor: it ended before the sweep ({type(error).__name__}: {error}); finished rows are in "
+            f"{self.store.folder}; repeat the call with a new executor to continue; Dask and executor=None replace "
+            "workers that were killed"
         )

@@ -1,4 +1,4 @@
-"""Errors of sweeps that were cut off."""
+"""Errors of interrupted sweeps."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from trajopt.errors import TrajoptError
 
 
 class SweepError(TrajoptError, RuntimeError):
-    """A sweep could not go on; the chunks that are done are in its store, and the same call goes on from there."""
+    """A sweep was interrupted; finished chunks are in its store, and the same call continues from there."""
 
 
 class WorkerLostError(TrajoptError, RuntimeError):
-    """A process of this machine ended before it answered."""
+    """A worker process of this machine ended before it returned a result."""

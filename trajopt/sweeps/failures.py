@@ -1,4 +1,4 @@
-"""Rows of a sweep that did not converge, by reason, with explanations that are computed when asked for."""
+"""Rows of a sweep that did not converge, grouped by reason."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from trajopt.solution import SolverStatus
 if TYPE_CHECKING:
     from trajopt.sweeps.outcomes import Sweep
 
-_LONGEST = 100  # characters of an error that name a reason
+_LONGEST = 100  # characters of an error message that are used as a reason
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Failure(ExplainsAttributes):
-    """Rows that failed for one reason.
+    """Rows of a sweep that failed for the same reason.
 
     Attributes:
         reason: Name of the solver's status, or the first line of an error.
@@ -31,10 +31,10 @@ class Failure(ExplainsAttributes):
     rows: Sweep
 
     def explain(self, row: int = 0) -> str:
-        """Why a row failed and what to try: `Solution.explain` of that row, which is solved again.
+        """Solves a row again and explains why it failed and what to try; see `Solution.explain`.
 
         Args:
-            row: Number among these rows, from 0 [-].
+            row: Index of the row among these rows, from 0 [-].
         """
         outcome = self.rows[row]
         return outcome.error or outcome.solution().explain()
@@ -42,15 +42,15 @@ class Failure(ExplainsAttributes):
     def __str__(self) -> str:
         meaning = f": {SolverStatus[self.reason]}" if self.reason in SolverStatus.__members__ else ""
         first = self.rows[0]
-        given = ", ".join(f"{name} = {_short(value)}" for name, value in first.parameters.items())
-        return f"{len(self.rows):>7}  {self.reason}{meaning}\n         such as row {first.index}: {given}"
+        values = ", ".join(f"{name} = {_short(value)}" for name, value in first.parameters.items())
+        return f"{len(self.rows):>7}  {self.reason}{meaning}\n         such as row {first.index}: {values}"
 
 
 class Failures(Mapping[str, Failure], ExplainsAttributes):
-    """Rows that did not converge, by reason, the most frequent reason first.
+    """Mapping from reasons to the rows that did not converge, the most frequent reason first.
 
     Args:
-        sweep: All rows.
+        sweep: The sweep with all rows.
     """
 
     def __init__(self, sweep: Sweep) -> None:
@@ -75,7 +75,7 @@ class Failures(Mapping[str, Failure], ExplainsAttributes):
         head = f"{total} of {self._of} rows did not converge"
         if not total:
             return head
-        hint = f"failures[{next(iter(self))!r}].explain() solves the first of them again and says why"
+        hint = f"failures[{next(iter(self))!r}].explain() solves the first of them again and explains why it failed"
         return "\n".join([head, *map(str, self._found.values()), hint])
 
 
@@ -84,7 +84,7 @@ def _reason(status: str, error: str) -> str:
 
 
 def _short(value: Any) -> str:
-    """A value in a few numbers."""
+    """Text of a value, shortened to a few numbers."""
     flat = np.ravel(value)
     if flat.dtype.kind not in "biuf":
         return str(value)

@@ -1,4 +1,4 @@
-"""Fingerprint of a built problem: expressions, values, guess and solver, in one hash."""
+"""Hash of a built problem: expressions, values, guess and solver."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from trajopt.types import Reals
 
 
 def fingerprint(built: Built) -> str:
-    """Hash of everything that a solve depends on but for the parameters of its row, and of trajopt's version.
+    """Returns a hash of all that a solve depends on, except the parameters of its row.
 
-    A user's own classes count by their parameters' values alone: edits of their code go unnoticed.
+    It includes trajopt's version. A user's own class counts only by its parameter values, so edits of its code have no
+    effect on the hash.
     """
     problem, solver = built.solver.problem, built.solver
     digest = hashlib.sha256(f"{trajopt.__version__} {type(solver).__name__} {solver.options}".encode())
@@ -33,22 +34,22 @@ def fingerprint(built: Built) -> str:
     return digest.hexdigest()
 
 
-def check_unchanged(case: ProblemCase, made: Built) -> None:
-    """Raises InvalidArgumentError where a case is no longer the one that its recipe builds."""
-    if fingerprint(Built(solver=case.solver(case.problem, case.options), xs=case.xs, us=case.us)) == fingerprint(made):
+def check_unchanged(case: ProblemCase, setup: Built) -> None:
+    """Raises InvalidArgumentError if a case differs from what its recipe builds."""
+    if fingerprint(Built(solver=case.solver(case.problem, case.options), xs=case.xs, us=case.us)) == fingerprint(setup):
         return
-    given = dict(_values(case.problem, case.xs, case.us))
-    fresh = dict(_values(made.solver.problem, made.xs, made.us))
-    changed = [name for name in fresh if name not in given or not np.array_equal(given[name], fresh[name])]
-    what = f"its {', '.join(changed)} changed" if changed else "its problem or its options were replaced"
+    current = dict(_values(case.problem, case.xs, case.us))
+    fresh = dict(_values(setup.solver.problem, setup.xs, setup.us))
+    changed = [name for name in fresh if name not in current or not np.array_equal(current[name], fresh[name])]
+    what = f"one whose {', '.join(changed)} changed" if changed else "one with another problem or other options"
     raise InvalidArgumentError(
-        f"case: expected it as trajopt.problems.load returned it, {what} since, and workers load it anew; make that a "
+        f"case: expected it unchanged since trajopt.problems.load, as workers load it again, got {what}; make that a "
         "parameter of the sweep, or write a function in a module that builds the case, and pass the function"
     )
 
 
 def _values(problem: ShootingProblem, xs: Reals | None, us: Reals | None) -> Iterator[tuple[str, Reals]]:
-    """Numbers of a problem and of its guess by name, in the order of the problem's parameters."""
+    """Yields the numbers of a problem and its guess by name, in the order of the problem's parameters."""
     yield "x0", np.asarray(problem.x0)
     for name, values in problem.parameter_values().items():
         yield name, values

@@ -1,4 +1,4 @@
-"""One row of a sweep: its parameters, what came of them, its trajectory, and its solution by solving again."""
+"""Outcome of one row of a sweep: parameters, result, trajectory, and the solution by solving again."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Outcome(ExplainsAttributes):
 
     Attributes:
         index: Number of the row in the whole sweep, from 0 [-].
-        parameters: Values that this row was solved with, by name.
+        parameters: Parameter values of the row, by name.
         status: Name of the solver's status, such as "CONVERGED".
         converged: Whether the solver met its stopping criterion.
         cost: Total cost [cost].
         iterations: Iterations of the solver [-].
         seconds: Wall time of the solve [s].
-        error: Message of the error that ended the solve; empty where there was none.
+        error: Message of the error that ended the solve; empty without an error.
     """
 
     index: int
@@ -40,18 +40,19 @@ class Outcome(ExplainsAttributes):
 
     @property
     def xs(self) -> Reals:
-        """States (T + 1, nx), read from the store."""
+        """States (T + 1, nx) from the store."""
         return self._read("xs")
 
     @property
     def us(self) -> Reals:
-        """Controls (T, nu), read from the store."""
+        """Controls (T, nu) from the store."""
         return self._read("us")
 
     def solution(self) -> Solution:
-        """The whole solution, by solving again: the same bits, with the problem, gains and records of all iterations.
+        """Solves the row again and returns the whole solution, with problem, gains and history.
 
-        `solution().plot("row.png")`, `.show()`, `.explain()` and `.save("row.npz")` do what they do for any other.
+        The result is bit-identical to the row. `solution().plot("row.png")`, `.show()`, `.explain()` and
+        `.save("row.npz")` work as for any solution.
 
         Raises:
             UnsupportedOperationError: The solve of this row ended with an error.
@@ -65,4 +66,4 @@ class Outcome(ExplainsAttributes):
 
     def _refuse_error(self, name: str) -> None:
         if self.error:
-            raise UnsupportedOperationError(f"{name}: row {self.index} has none, its solve ended with: {self.error}")
+            raise UnsupportedOperationError(f"{name}: row {self.index} has none, its solve failed with: {self.error}")

@@ -1,4 +1,4 @@
-"""Outcomes of a sweep: a table in memory, trajectories on disk."""
+"""Outcomes of a sweep: a table in memory, and trajectories on disk."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class Sweep(ExplainsAttributes):
-    """Outcomes of solving a problem for many parameters: `trajopt.sweep` returns it, `Sweep.read` opens a store.
+    """Outcomes of a sweep; `trajopt.sweep` returns it, and `Sweep.read` opens a store.
 
-    Numbers of all rows are in memory, trajectories stay on disk until they are asked for. `sweep[i]` is one row, an
-    `Outcome`; `sweep[:100]`, `sweep[sweep.cost < 1.0]` and `sweep.where(...)` are some rows, a Sweep again.
+    The numbers of all rows are in memory; trajectories are read from disk on demand. `sweep[i]` is one row, an
+    `Outcome`. `sweep[:100]`, `sweep[sweep.cost < 1.0]` and `sweep.where(...)` select rows and return a Sweep.
 
     Args:
         folder: Folder of the store.
-        columns: Numbers of its rows.
+        columns: Columns of its rows.
         damaged: Files of chunks that could not be read.
     """
 
@@ -42,10 +42,10 @@ class Sweep(ExplainsAttributes):
 
     @classmethod
     def read(cls, folder: str | Path) -> Sweep:
-        """Opens the store of a sweep, also of one that was cut off: it has the rows that are done.
+        """Opens the store of a sweep; the store of an interrupted sweep has the finished rows.
 
         Raises:
-            InvalidArgumentError: The folder holds no store, or no chunk that can be read.
+            InvalidArgumentError: The folder is not a store, or has no readable chunk.
         """
         folder = check_path("folder", folder)
         files = chunk_files(folder)
@@ -69,22 +69,22 @@ class Sweep(ExplainsAttributes):
 
     @property
     def status(self) -> Any:
-        """Name of each solver's status (n,), such as "CONVERGED"."""
+        """Name of the solver's status in each row (n,), such as "CONVERGED"."""
         return self._columns.outcomes["status"]
 
     @property
     def converged(self) -> Any:
-        """Whether each solver met its stopping criterion (n,)."""
+        """Whether the solver met its stopping criterion in each row (n,)."""
         return self._columns.outcomes["converged"].astype(bool)
 
     @property
     def cost(self) -> Reals:
-        """Total cost of each row (n,) [cost]; NaN where an error ended the solve."""
+        """Total cost of each row (n,) [cost]; NaN if an error ended the solve."""
         return self._column("cost")
 
     @property
     def iterations(self) -> Any:
-        """Iterations of each solver (n,) [-]."""
+        """Iterations of the solver in each row (n,) [-]."""
         return self._columns.outcomes["iterations"]
 
     @property
@@ -94,19 +94,19 @@ class Sweep(ExplainsAttributes):
 
     @property
     def error(self) -> Any:
-        """Message of the error that ended each solve (n,); empty where there was none."""
+        """Message of the error that ended each solve (n,); empty without an error."""
         return self._columns.outcomes["error"]
 
     @property
     def varied(self) -> dict[str, Any]:
-        """Components of parameters that are not the same in all rows (n,), by names such as "goal.reference[2]"."""
+        """Components of parameters that differ between rows (n,), by names such as "goal.reference[2]"."""
         return components(self.parameters, varied=True)
 
     @property
     def table(self) -> dict[str, Any]:
-        """All columns (n,): index, components of parameters, outcomes; `pandas.DataFrame(sweep.table)` takes it.
+        """All columns (n,): index, components of parameters, outcomes; `pandas.DataFrame(sweep.table)` accepts it.
 
-        Of values with more than 16 numbers, such as guesses, it has those that differ between rows.
+        Of values with more than 16 numbers, such as guesses, it has only the components that differ between rows.
         """
         outcomes = {name: self._columns.outcomes[name] for name in OUTCOMES}
         return {"index": outcomes.pop("index"), **components(self.parameters, varied=False), **outcomes}
@@ -118,7 +118,7 @@ class Sweep(ExplainsAttributes):
         return map(self._row, range(len(self)))
 
     def __getitem__(self, rows: Any) -> Any:
-        """A row by its number, an Outcome; some rows by a slice, a mask (n,) or numbers (m,), a Sweep."""
+        """Returns one row by its index as an Outcome, or rows by a slice, mask (n,) or indices (m,) as a Sweep."""
         if is_integer(rows):
             if not -len(self) <= rows < len(self):
                 raise InvalidArgumentError(f"row: expected one of {len(self)} rows, 0 to {len(self) - 1}, got {rows}")
@@ -128,20 +128,20 @@ class Sweep(ExplainsAttributes):
             rows = chosen.astype(int) if chosen.size == 0 else chosen
             if rows.ndim != 1 or rows.dtype.kind not in "bui" or (rows.dtype.kind == "b" and len(rows) != len(self)):
                 raise InvalidArgumentError(
-                    f"rows: expected a number, a slice, a mask of {len(self)} rows or a list of numbers, "
-                    f"got {shown(chosen)}; where(name, least, most) chooses by a parameter"
+                    f"rows: expected an integer, a slice, a mask of {len(self)} rows or a list of integers, "
+                    f"got {shown(chosen)}; where(name, least, most) selects rows by a parameter"
                 )
             if rows.dtype.kind != "b" and rows.size and not (-len(self) <= rows.min() and rows.max() < len(self)):
-                raise InvalidArgumentError(f"rows: expected numbers 0 to {len(self) - 1}, got {shown(chosen)}")
+                raise InvalidArgumentError(f"rows: expected integers from 0 to {len(self) - 1}, got {shown(chosen)}")
         return Sweep(self.folder, self._columns.take(rows), self.damaged)
 
     def where(self, name: str, least: float = -np.inf, most: float = np.inf) -> Sweep:
-        """Rows in which a column of `table` is within bounds, both included.
+        """Returns the rows in which a column of `table` lies within bounds, bounds included.
 
         Args:
             name: Name of a column of numbers, such as "goal.reference[2]" or "cost".
-            least: Lower bound.
-            most: Upper bound.
+            least: Lower bound [unit of the column].
+            most: Upper bound [unit of the column].
 
         Raises:
             UnknownNameError: There is no such column of numbers; the message lists them.
@@ -149,63 +149,63 @@ class Sweep(ExplainsAttributes):
         numbers = {key: column for key, column in self.table.items() if column.dtype.kind in "biuf"}
         column = numbers[check_known("column", name, numbers)]
         least, most = check_number("least", least), check_number("most", most)
-        found: Sweep = self[(column >= least) & (column <= most)]
-        return found
+        rows: Sweep = self[(column >= least) & (column <= most)]
+        return rows
 
     def best(self) -> Outcome:
-        """The row of least cost among those that converged.
+        """Returns the row with the lowest cost among those that converged.
 
         Raises:
             InvalidArgumentError: No row converged.
         """
         good = np.flatnonzero(self.converged)
         if not good.size:
-            raise InvalidArgumentError(f"sweep: none of {len(self)} rows converged; sweep.failures() says why")
+            raise InvalidArgumentError(f"sweep: none of {len(self)} rows converged; sweep.failures() shows the reasons")
         return self._row(int(good[np.argmin(self.cost[good])]))
 
     def failures(self) -> Failures:
-        """Rows that did not converge, by reason; `failures()[reason].explain()` says more of one."""
+        """Returns the rows that did not converge, grouped by reason; `failures()[reason].explain()` explains one."""
         return Failures(self)
 
     def trajectories(self) -> Iterator[tuple[Any, Reals, Reals]]:
-        """Rows (m,), states (m, T + 1, nx) and controls (m, T, nu) of one chunk after the other, for learning.
+        """Yields for each chunk the rows (m,), states (m, T + 1, nx) and controls (m, T, nu), for example for learning.
 
-        Rows are numbers into the columns of this sweep: `sweep.cost[rows]`. Those of solves that ended with an error
-        are NaN.
+        Rows are indices into the columns of this sweep: `sweep.cost[rows]`. A row that ended with an error is NaN.
         """
         return self._columns.trajectories()
 
     def to_csv(self, path: str | Path) -> Path:
-        """Writes `table` to a .csv file, one row a solve, and returns its path."""
+        """Writes `table` to a .csv file, one line per row, and returns its path."""
         return write_csv(path, self.table)
 
     def to_parquet(self, path: str | Path) -> Path:
-        """Writes `table` to a .parquet file and returns its path; it needs pyarrow, of the extra `sweep`."""
+        """Writes `table` to a .parquet file and returns its path; needs pyarrow from the extra `sweep`."""
         return write_parquet(path, self.table)
 
     def plot(
         self, path: str | Path | None = None, *, kind: str = "summary", x: str | None = None, y: str | None = None
     ) -> Figure:
-        """Draws the sweep and writes the picture to `path`; see `trajopt.plotting.plot_sweep`.
+        """Draws the sweep and writes the figure to `path`; see `trajopt.plotting.plot_sweep`.
 
         Args:
             path: File to write (.png, .pdf or .svg).
-            kind: "map" of success over two components, "costs" for their histogram, "parallel" coordinates, or
-                "summary", which is all of them.
-            x: Component on the horizontal axis of the map, such as "goal.reference[0]"; by default the first varied.
-            y: That on the vertical axis; by default the next one.
+            kind: "map" of success over two components, "costs" for a histogram, "parallel" coordinates, or "summary"
+                for all of them.
+            x: Component on the horizontal axis of the map, such as "goal.reference[0]"; by default the first that
+                varies.
+            y: Component on the vertical axis; by default the next one that varies.
         """
         return above("plotting.plot_sweep")(self, path, kind=kind, x=x, y=y)
 
     def report(self) -> dict[str, str]:
-        """The sweep in words, by short names."""
+        """Summarises the sweep in text by keyword."""
         n, good = len(self), int(np.count_nonzero(self.converged))
         others = {reason: len(failure.rows) for reason, failure in self.failures().items()}
         words = {"converged": f"{good} of {n} ({_percent(good, n)})" if n else "no rows"}
         if others:
             words["others"] = ", ".join(f"{count} {reason}" for reason, count in list(others.items())[:4])
         if good:
-            words["cost"] = "{:.6g} least, {:.6g} median, {:.6g} at 90 %, {:.6g} most, of those that converged".format(
+            words["cost"] = "{:.6g} least, {:.6g} median, {:.6g} at 90 %, {:.6g} most, of converged rows".format(
                 *np.quantile(self.cost[self.converged], (0.0, 0.5, 0.9, 1.0))
             )
         solved = self.error == ""
@@ -252,7 +252,7 @@ class Sweep(ExplainsAttributes):
 
 
 def _percent(part: int, whole: int) -> str:
-    """A share such as "98.7 %"; 100 % is all of them, and never rounded."""
+    """Share as text such as "98.7 %"; it is "100 %" only if all rows count."""
     share = 100.0 * part / whole
     text = f"{share:.1f}"
     return f"{'99.9' if text == '100.0' and part < whole else text.removesuffix('.0')} %"

@@ -1,4 +1,4 @@
-"""Processes of this machine as an executor: one that is killed takes its chunk with it, and no other."""
+"""Executor with processes of this machine; a killed process affects its own chunk only."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _Call = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...]]
 
 
 class Processes(Executor):
-    """Calls functions in processes that need no main script, have one thread each, and are started anew when they end.
+    """Executor with processes of one thread each that need no main script, and are restarted when they end.
 
-    A thread for each process asks it and waits for its answer. The executor of the standard library fails all calls
-    when one process is killed, and imports the main script in each.
+    One thread for each process sends its calls and waits for the answers. The executor of the standard library would
+    fail all calls if one process is killed, and would import the main script in each process.
 
     Args:
         count: Number of processes [-].
@@ -40,19 +40,19 @@ class Processes(Executor):
 
     @property
     def pids(self) -> list[int]:
-        """Numbers of the processes that run now."""
+        """Process ids of the running processes."""
         return [process.pid for process in list(self._running)]
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Calls a function with arguments, by their places, in a process."""
+        """Submits a call with positional arguments to a process, and returns its future."""
         if self._closed or kwargs:
-            raise RuntimeError("expected arguments by place, and an executor that was not shut down")
+            raise RuntimeError("expected positional arguments, and an executor that was not shut down")
         future: Future[Any] = Future()
         self._calls.put((future, fn, args))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Ends the processes, by force with `cancel_futures`, else when all calls are done."""
+        """Ends the processes, at once with `cancel_futures`, otherwise when all calls are done."""
         self._closed, self._killed = True, cancel_futures
         for _ in self._threads:
             self._calls.put(None)
@@ -62,7 +62,7 @@ class Processes(Executor):
             thread.join()
 
     def _serve(self) -> None:
-        """Hands calls to one process after the other; a new one is started when it is needed."""
+        """Sends calls to one process after the other; starts a process when one is needed."""
         process: subprocess.Popen[bytes] | None = None
         while (call := self._calls.get()) is not None:
             future, function, arguments = call
@@ -79,7 +79,7 @@ class Processes(Executor):
             except (OSError, EOFError):
                 good, answer = False, WorkerLostError(f"a worker process {self._end(process)}")
                 process = None
-            except Exception as error:  # what cannot be pickled
+            except Exception as error:  # the call or its result cannot be pickled
                 good, answer = False, error
             if good:
                 future.set_result(answer)
@@ -91,15 +91,15 @@ class Processes(Executor):
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-P", str(Path(worker.__file__))]
         pipe = subprocess.PIPE
-        # a process group of its own: Ctrl-C is for this process, which then ends its workers
+        # an own process group: Ctrl-C reaches only the main process, which then ends its workers
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=os.environ | _ONE_THREAD, process_group=0)
         self._running.add(process)
-        if self._killed:  # between the question and the start
+        if self._killed:  # shutdown ran between the check and the start
             process.kill()
         return process
 
     def _end(self, process: subprocess.Popen[bytes] | None) -> str:
-        """Closes the pipes of a process and waits for its end; words on it."""
+        """Closes the pipes of a process, waits for its end, and returns how it ended as text."""
         if process is None:
             return "could not be started"
         for pipe in (process.stdin, process.stdout):

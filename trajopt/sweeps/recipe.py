@@ -1,4 +1,4 @@
-"""Recipes: names and values from which any process builds the same problem and solver."""
+"""Recipes: descriptions from which any process builds the same problem and solver."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SOLVERS = tuple(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Built:
-    """A solver with its problem, and the guess of every solve.
+    """A solver with its problem, and the initial guess of every solve.
 
     Attributes:
         solver: The solver.
-        xs: Guess of the states (T + 1, nx); None for the solver's own.
-        us: Guess of the controls (T, nu); None for the solver's own.
+        xs: Guess of the states (T + 1, nx); None for the solver's own guess.
+        us: Guess of the controls (T, nu); None for the solver's own guess.
     """
 
     solver: SolverAbstract[Any]
@@ -44,20 +44,21 @@ class Built:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Names and values from which a worker builds a problem and its solver; it holds no kernel, and pickles small.
+    """Description from which a worker builds a problem and its solver; it is small when pickled.
 
     Attributes:
-        problem: Name of a ready problem, such as "arm-reach"; or "module:function", a function that returns a
-            ProblemCase, a solver, or a ShootingProblem, which needs `solver` here.
-        robot: Robot of a ready problem; None for its first.
-        options: Options of the ready problem, or arguments of the function: numbers, texts, None, and lists, arrays and
-            dictionaries of these.
-        solver: Name of a solver class of `trajopt.solvers`; None for that of the case or of the function.
-        solver_options: Options of the solver that differ: from its defaults if `solver` is given, else from the case's.
+        problem: Name of a ready problem, such as "arm-reach"; or "module:function", where the function returns a
+            ProblemCase, a solver, or a ShootingProblem, which needs `solver`.
+        robot: Robot of a ready problem; None for its default.
+        options: Options of the ready problem, or arguments of the function: numbers, texts, None, and lists, arrays
+            and dictionaries of these.
+        solver: Name of a solver class of `trajopt.solvers`; None for the solver of the case or function.
+        solver_options: Changed options of the solver, relative to its defaults if `solver` is set, otherwise to the
+            case's options.
 
     Raises:
-        InvalidArgumentError: A value is none of these.
-        UnknownNameError: There is no such ready problem or solver.
+        InvalidArgumentError: A value has another type.
+        UnknownNameError: There is no ready problem or solver of this name.
     """
 
     problem: str
@@ -72,20 +73,22 @@ class Recipe:
             check_known("problem", self.problem, problems.names())
         elif self.robot is not None:
             raise InvalidArgumentError(
-                f"robot: expected None beside a function, got {self.robot!r}; pass it in options={{'robot': ...}}"
+                f"robot: expected None for a function, got {self.robot!r}; pass it in options={{'robot': ...}}"
             )
         if self.solver is not None:
             check_known("solver", self.solver, SOLVERS)
         for name in ("options", "solver_options"):
-            given = check_mapping(name, getattr(self, name))
-            object.__setattr__(self, name, {str(key): _plain(f"{name}: {key}", value) for key, value in given.items()})
+            mapping = check_mapping(name, getattr(self, name))
+            object.__setattr__(
+                self, name, {str(key): _plain(f"{name}: {key}", value) for key, value in mapping.items()}
+            )
 
     @classmethod
     def of(cls, thing: Recipe | ProblemCase | str | Callable[..., Any]) -> Recipe:
-        """The recipe of a ready problem by name or as `trajopt.problems.load` returned it, or of a function.
+        """Returns the recipe of a ready problem, by name or from `trajopt.problems.load`, or of a function.
 
         Raises:
-            InvalidArgumentError: Workers could not build it; the message says what they can.
+            InvalidArgumentError: Workers could not build the argument; the message lists what they can build.
         """
         if isinstance(thing, Recipe):
             return thing
@@ -96,45 +99,45 @@ class Recipe:
         if callable(thing) and not isinstance(thing, type):
             return cls(problem=_address(thing))
         raise InvalidArgumentError(
-            f"case: expected a ready problem or its name, a Recipe or a function, got {shown(thing)}; workers build "
-            "the problem themselves, so pass a function in a module that returns a ProblemCase or a solver"
+            f"case: expected a ready problem or its name, a Recipe or a function, got {shown(thing)}; as workers build "
+            "the problem themselves, pass a function in a module that returns a ProblemCase or a solver"
         )
 
     @property
     def text(self) -> str:
-        """The recipe as JSON: equal recipes have equal texts."""
+        """The recipe as JSON; equal recipes have equal texts."""
         return json.dumps(dataclasses.asdict(self), sort_keys=True)
 
     @classmethod
     def read(cls, text: str) -> Recipe:
-        """The recipe of a text."""
+        """Returns the recipe of a JSON text."""
         return cls(**json.loads(text))
 
     def build(self) -> Built:
         """Builds the problem and its solver.
 
         Raises:
-            InvalidArgumentError: There is no such function, it returns something else, or no solver is named.
+            InvalidArgumentError: The function does not exist or returns another type, or no solver is set.
         """
-        made = self._made()
-        if isinstance(made, ProblemCase):
-            return Built(solver=self._solver(made.problem, made.solver, made.options), xs=made.xs, us=made.us)
-        if isinstance(made, SolverAbstract):
-            return Built(solver=self._solver(made.problem, type(made), made.options))
-        if isinstance(made, ShootingProblem) and self.solver is not None:
-            return Built(solver=self._solver(made, None, None))
-        if isinstance(made, ShootingProblem):
+        result = self._made()
+        if isinstance(result, ProblemCase):
+            return Built(solver=self._solver(result.problem, result.solver, result.options), xs=result.xs, us=result.us)
+        if isinstance(result, SolverAbstract):
+            return Built(solver=self._solver(result.problem, type(result), result.options))
+        if isinstance(result, ShootingProblem) and self.solver is not None:
+            return Built(solver=self._solver(result, None, None))
+        if isinstance(result, ShootingProblem):
             raise InvalidArgumentError(
-                f"solver: expected the name of a solver, as {self.problem} returns a ShootingProblem alone, got None; "
+                f"solver: expected the name of a solver, as {self.problem} returns only a ShootingProblem, got None; "
                 f'pass Recipe(problem="{self.problem}", solver="SolverFDDP")'
             )
         raise InvalidArgumentError(
-            f"problem: expected that {self.problem} returns a ProblemCase, a solver or a ShootingProblem, got "
-            f"{type(made).__name__}"
+            f"problem: expected {self.problem} to return a ProblemCase, a solver or a ShootingProblem, got "
+            f"{type(result).__name__}"
         )
 
     def _made(self) -> Any:
-        """The case, problem or solver."""
+        """Loads the ready problem, or calls the function."""
         if ":" not in self.problem:
             return problems.load(self.problem, self.robot, **self.options)
         module, _, name = self.problem.partition(":")
@@ -145,8 +148,8 @@ class Recipe:
             inspect.signature(function).bind(**self.options)
         except (ImportError, AttributeError, ValueError, TypeError) as error:
             raise InvalidArgumentError(
-                f"problem: expected a function that can be imported, and takes the options, got {self.problem!r}: "
-                f"{error}; write 'module:function', with the module on Python's path of all workers"
+                f"problem: expected a function that can be imported and takes the options, got {self.problem!r}: "
+                f"{error}; write 'module:function', and put the module on the Python path of all workers"
             ) from error
         return function(**self.options)
 
@@ -161,7 +164,7 @@ def _of_case(case: ProblemCase) -> Recipe:
     if case.arguments is None or case.solver.__name__ not in SOLVERS:
         own = "" if case.arguments is None else f" with {case.solver.__name__}, a solver of your own"
         raise InvalidArgumentError(
-            f"case: expected one that trajopt.problems.load returned, which workers can load too, got {case.name!r} "
+            f"case: expected a case from trajopt.problems.load, which workers can load too, got {case.name!r} "
             f"{own or 'that was built otherwise'}; write a function in a module that builds it, and pass the function"
         )
     usual = type(case.options)()
@@ -171,7 +174,7 @@ def _of_case(case: ProblemCase) -> Recipe:
     robot = options.pop("robot", None)
     if isinstance(robot, Robot):
         raise InvalidArgumentError(
-            f"case: expected one whose robot has a name or a file, which workers can load too, got {shown(robot)}; "
+            f"case: expected a case whose robot has a name or a file, which workers can load too, got {shown(robot)}; "
             "write a function in a module that builds the case, and pass the function"
         )
     name = case.solver.__name__
@@ -179,22 +182,22 @@ def _of_case(case: ProblemCase) -> Recipe:
 
 
 def _address(function: Any) -> str:
-    """A function as "module:name"."""
+    """Returns the address "module:name" of a function."""
     module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
-    found: Any = sys.modules.get(module)
+    imported: Any = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if found is not function or module == "__main__":
-        where = "the script that runs" if module == "__main__" else "a place without a name"
+        imported = getattr(imported, part, None)
+    if imported is not function or module == "__main__":
+        where = "in the main script" if module == "__main__" else "without an importable name"
         raise InvalidArgumentError(
-            f"case: expected a function that workers can import, got {name or shown(function)} of {where}; put it into "
+            f"case: expected a function that workers can import, got {name or shown(function)} {where}; move it to "
             "a module beside the script and import it there"
         )
     return f"{module}:{name}"
 
 
 def _plain(argument: str, value: Any) -> Any:
-    """A value of numbers, texts and None, with lists and arrays as tuples, so that recipes can be compared."""
+    """Converts lists and arrays to tuples, so that recipes can be compared; raises for other types."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if value is None or isinstance(value, bool | int | float | str):
@@ -205,5 +208,5 @@ def _plain(argument: str, value: Any) -> Any:
         return {str(key): _plain(argument, each) for key, each in value.items()}
     raise InvalidArgumentError(
         f"{argument}: expected numbers, texts, None, or lists and dictionaries of these, got {shown(value)}; for "
-        "anything else write a function in a module that builds the problem, and pass the function"
+        "other types write a function in a module that builds the problem, and pass the function"
     )

@@ -1,4 +1,4 @@
-"""The function `trajopt.sweep`: checks everything here first, then hands out rows and opens the store."""
+"""The function `trajopt.sweep`: checks the arguments, distributes the rows and opens the store."""
 
 from __future__ import annotations
 
@@ -43,32 +43,33 @@ def sweep(
     ahead: int = 256,
     progress: bool = True,
 ) -> Sweep:
-    """Solves a problem for many values of its parameters, initial states and guesses; results are on disk at once.
+    """Solves a problem for many values of its parameters, initial states and guesses, and stores results on disk.
 
-    The same call goes on where an earlier one was cut off, on whatever executor, and gives the bits of a plain loop.
+    Repeat the same call to continue an interrupted sweep, with any executor. Results are bit-identical to those of a
+    loop over `solve`.
 
     Args:
-        case_or_recipe: A ready problem, its name, a `Recipe`, or a function in a module that returns a
-            ProblemCase or a solver.
-        parameters: Values by name, (n, ...), one row a solve; `grid(...)` or `random(...)` of `trajopt.sweeps`; or a
-            generator of dictionaries, one a row, which is consumed as the sweep goes on. Names are those of run-time
-            parameters, also at some knots ("state.weight@terminal"), `x0` (nx,), and of the guess: `xs` (T + 1, nx),
-            `us` (T, nu), or a `seed` of random states around it, which vary by `spread`.
-        executor: Any executor of `concurrent.futures`, `dask_client.get_executor()` among them; processes of this
-            machine by default.
-        chunk: Rows that a worker gets at a time, and a file has [-].
+        case_or_recipe: A ready problem, its name, a `Recipe`, or a function in a module that returns a ProblemCase or
+            a solver.
+        parameters: Values by name, (n, ...), one row per solve; `grid(...)` or `random(...)` of `trajopt.sweeps`; or a
+            generator of dictionaries, one per row, which is consumed during the sweep. Names are run-time parameters,
+            optionally at some knots ("state.weight@terminal"), the initial state `x0` (nx,), and the guess: `xs`
+            (T + 1, nx), `us` (T, nu), or a `seed` for random states around the guess, scaled by `spread`.
+        executor: Any executor of `concurrent.futures`, such as `dask_client.get_executor()`; None for processes of
+            this machine.
+        chunk: Number of rows in a task of a worker, and in a file [-].
         store: Folder of the results.
-        workers: Number of those processes; that of physical cores by default [-].
-        trajectories: Whether to keep states and controls.
-        ahead: Chunks that the executor has at a time, at least twice its workers [-].
-        progress: Whether to show a bar, on a terminal.
+        workers: Number of processes of this machine; None for the number of physical cores [-].
+        trajectories: Whether to store states and controls.
+        ahead: Number of chunks that the executor has at a time, at least twice its workers [-].
+        progress: Whether to show a progress bar on a terminal.
 
     Returns:
         The outcomes of all rows.
 
     Raises:
-        InvalidArgumentError: An argument does not fit, or the store is that of something else.
-        UnknownNameError: The problem has no such parameter.
+        InvalidArgumentError: An argument does not fit, or the store belongs to another sweep.
+        UnknownNameError: The problem has no parameter of this name.
         MissingDependencyError: pyarrow is not installed.
         SweepError: The executor ended, a chunk failed too often, or the disk is full.
     """
@@ -79,28 +80,28 @@ def sweep(
     values, n = blocks(parameters, size)
     first = next(values, None)
     if first is None:
-        raise InvalidArgumentError("parameters: expected at least one row, got a generator without any")
-    made = recipe.build()
+        raise InvalidArgumentError("parameters: expected at least one row, got an empty generator")
+    setup = recipe.build()
     if isinstance(case_or_recipe, ProblemCase):
-        check_unchanged(case_or_recipe, made)
-    mark = fingerprint(made)
-    set_row(made, {name: column[0] for name, column in first.items()})
+        check_unchanged(case_or_recipe, setup)
+    mark = fingerprint(setup)
+    set_row(setup, {name: column[0] for name, column in first.items()})
     chunks, most = (
         _chunks(recipe, itertools.chain([first], values), size, trajectories),
         check_count("ahead", ahead, least=1),
     )
-    with _executor(executor, workers) as found, shown_progress(n, check_flag("progress", progress)) as tell:
+    with _executor(executor, workers) as used, shown_progress(n, check_flag("progress", progress)) as tell:
         place = Store(store, recipe, mark)
-        engine = Engine(executor=found, store=place, ahead=most, tell=tell, begin=functools.partial(_compile, made))
+        engine = Engine(executor=used, store=place, ahead=most, tell=tell, begin=functools.partial(_compile, setup))
         engine.run(chunks)
     try:
         place.close(engine.keys)
         outcomes = Sweep.read(place.folder)
         outcomes.to_parquet(place.folder / "table.parquet")
-    except OSError as error:  # such as a disk that is full
+    except OSError as error:  # for example a full disk
         raise SweepError(
-            f"store: all rows are done, but {place.folder} cannot be completed: {error}; make room, and the same call "
-            "completes it"
+            f"store: all rows are solved, but {place.folder} cannot be completed: {error}; free some space, and repeat "
+            "the call"
         ) from error
     return outcomes
 
@@ -110,29 +111,31 @@ def _chunks(recipe: Recipe, values: Iterable[Block], size: int, trajectories: bo
         yield Chunk(recipe=recipe, start=number * size, values=block, trajectories=trajectories, owner=os.getpid())
 
 
-def _compile(made: Built, chunk: Chunk) -> None:
-    """Compiles the code of the first chunk that has to be solved, here, for all workers of this cache."""
-    solver = made.solver
+def _compile(setup: Built, chunk: Chunk) -> None:
+    """Compiles the code of the first chunk to solve in this process, for all workers that share its cache."""
+    solver = setup.solver
     if not type(solver).__module__.startswith("trajopt."):
         return
     options = dataclasses.replace(solver.options, max_iterations=1)
-    # values of the first row that do not fit fit in no row; those of a later one are its own result
+    # an error in row 0 is an error of the call; an error in a later row is the result of that row
     with contextlib.suppress(TrajoptError if chunk.start else ModelEvaluationError):
-        xs, us = set_row(made, {name: values[0] for name, values in chunk.values.items()})
+        xs, us = set_row(setup, {name: values[0] for name, values in chunk.values.items()})
         if type(solver)(solver.problem, options).solve(xs, us).status is SolverStatus.INTERRUPTED:
             raise KeyboardInterrupt
-    for thread in threading.enumerate():  # else each worker would optimise the same code
+    for thread in threading.enumerate():  # otherwise each worker would optimise the same code
         if thread.name == "trajopt-optimise":
             thread.join()
 
 
 @contextlib.contextmanager
-def _executor(given: Executor | None, workers: int | None) -> Iterator[Executor]:
-    """The executor, or processes of this machine, which end with the sweep."""
-    if given is not None:
+def _executor(executor: Executor | None, workers: int | None) -> Iterator[Executor]:
+    """Context manager of the executor: the user's, or processes of this machine that end with the sweep."""
+    if executor is not None:
         if workers is not None:
-            raise InvalidArgumentError(f"workers: expected None beside an executor, which has its own, got {workers}")
-        yield check_instance("executor", given, Executor, "a Dask client has one: client.get_executor()")
+            raise InvalidArgumentError(
+                f"workers: expected None together with an executor, got {workers}; set the number of workers there"
+            )
+        yield check_instance("executor", executor, Executor, "a Dask client has one: client.get_executor()")
         return
     processes = Processes(physical_cores() if workers is None else check_count("workers", workers, least=1, most=4096))
     try:

@@ -1,12 +1,12 @@
-"""Store of a sweep: a folder with its recipe, and a file for each chunk that is done.
+"""Store of a sweep: a folder with its recipe, and a file for each finished chunk.
 
     recipe.json           recipe, version and fingerprint of the problem
     chunks/<key>.npz      results of a chunk, under a hash of recipe, row numbers and values
-    chunks.json           keys of the last sweep's chunks in order, when it has ended; other files are of earlier ones
-    table.parquet         outcomes of all rows, when a sweep is complete
+    chunks.json           keys of the last complete sweep's chunks in order; other files are from earlier sweeps
+    table.parquet         outcomes of all rows of a complete sweep
 
-Files come under their name when they are whole. A file that is damaged nevertheless fails its checksums (CRC-32 of each
-array, in the .npz itself), and its chunk is done again.
+A file gets its name when it is complete. If it is damaged later, its checksums fail (CRC-32 of each array, in the .npz
+itself), and its chunk is solved again.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from trajopt.sweeps.work import Arrays, Chunk, built, solve_row
 
 FORMAT = 1
 DAMAGES = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
-"""Errors of reading a file that is damaged."""
+"""Errors that reading a damaged file may raise."""
 
 ABANDONED = 3600.0
-"""Age from which an unfinished file is of a process that was killed; younger ones may be of another sweep [s]."""
+"""Age of an unfinished file from which its process counts as killed; a younger one may still be written [s]."""
 
 
 class Store:
-    """Folder of a sweep, made if there is none.
+    """Folder of a sweep; it is created if it does not exist.
 
     Args:
         folder: The folder.
@@ -47,7 +47,7 @@ class Store:
         fingerprint: Fingerprint of what the recipe builds.
 
     Raises:
-        InvalidArgumentError: The folder cannot be written, or is the store of another recipe.
+        InvalidArgumentError: The folder cannot be written, or belongs to another recipe.
     """
 
     def __init__(self, folder: str | Path, recipe: Recipe, fingerprint: str) -> None:
@@ -64,25 +64,25 @@ class Store:
             (self.folder / "chunks.json").unlink(missing_ok=True)
         except OSError as error:
             raise InvalidArgumentError(
-                f"store: expected a folder that can be written, got {shown(str(folder))}: {error.strerror}"
+                f"store: expected a writable folder, got {shown(str(folder))}: {error.strerror}"
             ) from error
 
     def _check(self, recipe: Recipe) -> None:
-        """Raises InvalidArgumentError where the folder is the store of something else."""
+        """Raises InvalidArgumentError if the folder is the store of another recipe or fingerprint."""
         facts = read_facts(self.folder)
         if json.dumps(facts["recipe"], sort_keys=True) != recipe.text:
             raise InvalidArgumentError(
-                f"store: expected a new folder, or that of the same recipe, got {shown(str(self.folder))} of "
-                f"{json.dumps(facts['recipe'])}; this one is {recipe.text}"
+                f"store: expected a new folder, or one of the same recipe, got {shown(str(self.folder))} of "
+                f"{json.dumps(facts['recipe'])}; the recipe of this sweep is {recipe.text}"
             )
         if facts["fingerprint"] != self._fingerprint:
             raise InvalidArgumentError(
-                f"store: {shown(str(self.folder))} was begun with another version of trajopt, or of the function that "
-                "builds the problem: results would not fit together; take a new folder, or that version"
+                f"store: {shown(str(self.folder))} was begun with another version of trajopt or of the function that "
+                "builds the problem, so results would not fit together; use a new folder or that version"
             )
 
     def key(self, chunk: Chunk) -> str:
-        """Name of a chunk: hash of the problem, the rows' numbers and their values."""
+        """Returns the name of a chunk: a hash of the problem, the rows' numbers and their values."""
         digest = hashlib.sha256(f"{self._fingerprint} {chunk.start} {chunk.trajectories} ".encode())
         for name in sorted(chunk.values):
             values = np.ascontiguousarray(chunk.values[name])
@@ -90,7 +90,7 @@ class Store:
         return digest.hexdigest()[:32]
 
     def holds(self, key: str) -> bool:
-        """Whether a chunk is there and sound; a damaged one is removed."""
+        """Whether a chunk is stored and undamaged; a damaged one is deleted."""
         path = self._path(key)
         if not path.exists():
             return False
@@ -111,7 +111,7 @@ class Store:
             np.savez(file, key=np.array(key), **arrays)  # type: ignore[arg-type]
 
     def close(self, keys: Sequence[str]) -> None:
-        """Writes which chunks a sweep has, in order, and removes what processes that were killed left behind."""
+        """Writes the list of the sweep's chunks in order, and deletes files that killed processes left."""
         _replace(self.folder / "chunks.json", json.dumps(list(keys)).encode())
         for file in self._chunks.glob(f"*{UNFINISHED}"):
             with contextlib.suppress(FileNotFoundError):
@@ -123,7 +123,7 @@ class Store:
 
 
 def chunk_files(folder: Path) -> list[Path]:
-    """Files of the chunks that are done: those of the last sweep that ended, or all while one runs or was killed."""
+    """Returns the files of finished chunks: those of the last complete sweep, or all if it is incomplete."""
     try:
         keys = json.loads((folder / "chunks.json").read_text())
         return [folder / "chunks" / f"{key}.npz" for key in keys]
@@ -132,15 +132,15 @@ def chunk_files(folder: Path) -> list[Path]:
 
 
 def read_facts(folder: Path) -> Mapping[str, Any]:
-    """The content of `recipe.json`.
+    """Returns the content of `recipe.json`.
 
     Raises:
-        InvalidArgumentError: There is none, or it cannot be read.
+        InvalidArgumentError: The file does not exist or cannot be read.
     """
     try:
         facts = json.loads((folder / "recipe.json").read_text())
         if facts["format"] > FORMAT:
-            raise ValueError(f"format {facts['format']}, this version knows up to {FORMAT}")
+            raise ValueError(f"format {facts['format']}, this version reads up to {FORMAT}; upgrade trajopt")
         return {"fingerprint": str(facts["fingerprint"]), "recipe": dict(facts["recipe"])}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidArgumentError(
@@ -150,19 +150,19 @@ def read_facts(folder: Path) -> Mapping[str, Any]:
 
 
 def solve_again(folder: Path, parameters: Mapping[str, Any]) -> Solution:
-    """Solves a row of a store once more, in this process.
+    """Solves a row of a store again, in this process.
 
     Args:
         folder: Folder of the store.
         parameters: The row's values by name.
 
     Returns:
-        The whole solution, with the bits of the one in the store.
+        The whole solution, bit-identical to the one in the store.
     """
     return solve_row(built(Recipe(**read_facts(folder)["recipe"]), parameters), parameters)
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Writes a file that is whole at any time."""
+    """Replaces a file atomically."""
     with replacing(path) as file:
         file.write(content)

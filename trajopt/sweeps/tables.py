@@ -14,7 +14,7 @@ TABLES = Extra("a .parquet file", "pyarrow", "to_csv needs nothing")
 
 
 def write_csv(path: str | Path, table: Mapping[str, Any]) -> Path:
-    """Writes columns (n,) to a .csv file; numbers are written such that reading gives the same bits."""
+    """Writes columns (n,) to a .csv file with enough digits to restore every number exactly."""
     path = check_output_path(path, "path", (".csv",))
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

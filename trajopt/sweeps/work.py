@@ -1,4 +1,4 @@
-"""A chunk of rows, solved by a plain loop over one problem: what a worker does."""
+"""Solution of a chunk of rows in a worker: a loop over one problem."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from trajopt.types import Reals
 Arrays = dict[str, np.ndarray[Any, Any]]
 """Arrays of a chunk by name."""
 
-SPREAD = 0.3  # standard deviation of random guesses where none is given, in tangent space [-]
+SPREAD = 0.3  # default standard deviation of random guesses, in tangent space [-]
 _kept = threading.local()
 
 
@@ -33,8 +33,8 @@ class Chunk:
         recipe: Recipe of the problem.
         start: Number of the first row in the whole sweep [-].
         values: Values by name, (n, ...).
-        trajectories: Whether states and controls are results.
-        owner: Process that runs the sweep; all others work with one thread.
+        trajectories: Whether results include states and controls.
+        owner: Id of the process that runs the sweep; all other processes use one thread.
     """
 
     recipe: Recipe
@@ -50,37 +50,37 @@ class Chunk:
 
 
 def built(recipe: Recipe, names: Iterable[str]) -> Built:
-    """The problem of a recipe, built once in each thread; the last one is kept.
+    """Builds the problem of a recipe, once in each thread; the last one is cached.
 
     Args:
         recipe: The recipe.
-        names: Names whose values rows set; with others a problem is built anew, as these keep the last row's values.
+        names: Names of the values that rows set. Other names need a new problem, since values stay set.
     """
     key = recipe.text, sorted(names)
     if getattr(_kept, "key", None) != key:
         _kept.built, _kept.key = recipe.build(), key
-    found: Built = _kept.built
-    return found
+    cached: Built = _kept.built
+    return cached
 
 
 def solve_chunk(chunk: Chunk) -> Arrays:
-    """Solves all rows of a chunk. A row that raises is a result too, with a text in `error`.
+    """Solves all rows of a chunk; a row that raises an error gets its message in `error`.
 
     Returns:
-        Arrays of n rows: `index`, `status`, `converged`, `cost`, `iterations`, `seconds`, `error`, `p:<name>` of each
-        parameter, and `xs` (n, T + 1, nx) and `us` (n, T, nu) if they are wanted, NaN in rows that raised.
+        Arrays of n rows: `index`, `status`, `converged`, `cost`, `iterations`, `seconds`, `error`, and `p:<name>` for
+        each parameter. With trajectories also `xs` (n, T + 1, nx) and `us` (n, T, nu), NaN in rows with an error.
     """
     if os.getpid() != chunk.owner and get_num_threads() != 1:
         set_num_threads(1)
-    made, n = built(chunk.recipe, chunk.values), chunk.n
-    problem = made.solver.problem
+    setup, n = built(chunk.recipe, chunk.values), chunk.n
+    problem = setup.solver.problem
     status, error = ["ERROR"] * n, [""] * n
     cost, seconds, iterations = np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, dtype=np.int64)
     xs = np.full((n, problem.T + 1, problem.state.nx), np.nan)
     us = np.full((n, problem.T, problem.nu), np.nan)
     for i in range(n):
         try:
-            solution = solve_row(made, {name: values[i] for name, values in chunk.values.items()})
+            solution = solve_row(setup, {name: values[i] for name, values in chunk.values.items()})
         except Exception as raised:
             error[i] = f"{type(raised).__name__}: {raised}"
             continue
@@ -101,27 +101,27 @@ def solve_chunk(chunk: Chunk) -> Arrays:
     }
 
 
-def solve_row(made: Built, values: Mapping[str, Any]) -> Solution:
-    """Solves a problem with values by name, see `set_row`.
+def solve_row(setup: Built, values: Mapping[str, Any]) -> Solution:
+    """Solves a problem with the values of a row by name; see `set_row`.
 
     Raises:
-        TrajoptError: A value does not fit, or the solve raised.
+        TrajoptError: A value does not fit, or the solve raised an error.
     """
-    return made.solver.solve(*set_row(made, values))
+    return setup.solver.solve(*set_row(setup, values))
 
 
-def set_row(made: Built, values: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Sets run-time parameters and `x0` of a problem, and makes the guess of `xs`, `us`, `seed` and `spread`.
+def set_row(setup: Built, values: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Sets run-time parameters and `x0` of a problem, and returns the guess from `xs`, `us`, `seed` and `spread`.
 
-    A name such as "state.weight@terminal" is a parameter at some knots: "running", "terminal" or "all".
+    A name such as "state.weight@terminal" selects the knots of a parameter: "running", "terminal" or "all".
 
     Returns:
-        Guess (xs, us) of states (T + 1, nx) and controls (T, nu); None where the solver makes it.
+        Guess (xs, us) of states (T + 1, nx) and controls (T, nu); each is None for the solver's own guess.
 
     Raises:
-        TrajoptError: There is no such parameter, or a value does not fit.
+        TrajoptError: There is no parameter of this name, or a value does not fit.
     """
-    problem, guess = made.solver.problem, {"xs": made.xs, "us": made.us}
+    problem, guess = setup.solver.problem, {"xs": setup.xs, "us": setup.us}
     for name, value in values.items():
         if name in guess:
             guess[name] = value
@@ -131,15 +131,15 @@ def set_row(made: Built, values: Mapping[str, Any]) -> tuple[Any, Any]:
             parameter, _, knots = name.partition("@")
             problem.set_parameter(parameter, value, knots or None)
     if "spread" in values and "seed" not in values:
-        raise InvalidArgumentError("spread: expected a seed beside it, got none; such as {'seed': range(100)}")
+        raise InvalidArgumentError("spread: expected a seed with it, got none; add one, such as {'seed': range(100)}")
     if "seed" in values:
-        guess["xs"] = _random_states(made, guess["xs"], values["seed"], values.get("spread", SPREAD))
+        guess["xs"] = _random_states(setup, guess["xs"], values["seed"], values.get("spread", SPREAD))
     return guess["xs"], guess["us"]
 
 
-def _random_states(made: Built, xs: Reals | None, seed: Any, spread: Any) -> Reals:
-    """Random states xs[t] ⊕ s sin(π t / T) d with d ~ N(0, 1), along positions alone where a state has velocities."""
-    problem = made.solver.problem
+def _random_states(setup: Built, xs: Reals | None, seed: Any, spread: Any) -> Reals:
+    """Returns xs[t] ⊕ s sin(π t / T) d with d ~ N(0, 1); if the state has velocities, only positions change."""
+    problem = setup.solver.problem
     state, T = problem.state, problem.T
     states = np.tile(problem.x0, (T + 1, 1)) if xs is None else np.asarray(xs)
     whole = check_number("seed", seed)

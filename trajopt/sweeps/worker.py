@@ -1,6 +1,7 @@
-"""Process of `processes.Processes`: reads a path, then calls, and answers each with its result or with its error.
+"""Main loop of a worker process of `processes.Processes`: reads calls, and answers each with its result or error.
 
-It runs as a file, so that no main script is imported, and needs Python alone until the first call.
+This module runs as a file, so that no main script is imported, and it imports only the standard library until the
+first call.
 """
 
 from __future__ import annotations
@@ -11,23 +12,23 @@ import struct
 import sys
 from typing import Any, BinaryIO
 
-LENGTH = struct.Struct("<Q")  # bytes of a message, in front of it
+LENGTH = struct.Struct("<Q")  # header of a message: its length [bytes]
 
 
 def send(stream: BinaryIO, message: Any) -> None:
-    """Writes an object.
+    """Pickles an object and writes it with its length.
 
     Raises:
-        OSError: Nobody reads.
+        OSError: The reader has closed the stream.
     """
     write(stream, pickle.dumps(message, protocol=5))
 
 
 def write(stream: BinaryIO, data: bytes) -> None:
-    """Writes bytes.
+    """Writes bytes with their length.
 
     Raises:
-        OSError: Nobody reads.
+        OSError: The reader has closed the stream.
     """
     stream.write(LENGTH.pack(len(data)))
     stream.write(data)
@@ -35,19 +36,19 @@ def write(stream: BinaryIO, data: bytes) -> None:
 
 
 def receive(stream: BinaryIO) -> Any:
-    """Reads an object.
+    """Reads and unpickles an object.
 
     Raises:
-        EOFError: Whoever writes has ended.
+        EOFError: The writer has closed the stream.
     """
     return pickle.loads(read(stream))
 
 
 def read(stream: BinaryIO) -> bytes:
-    """Reads bytes.
+    """Reads bytes that `write` wrote.
 
     Raises:
-        EOFError: Whoever writes has ended.
+        EOFError: The writer has closed the stream.
     """
     (length,) = LENGTH.unpack(_exactly(stream, LENGTH.size))
     return _exactly(stream, length)
@@ -61,20 +62,20 @@ def _exactly(stream: BinaryIO, size: int) -> bytes:
 
 
 def main() -> None:
-    """Answers until its standard input ends."""
+    """Answers calls until the standard input ends."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what models print is no answer
+    os.dup2(2, 1)  # printed text of models must not enter the answers
     try:
         sys.path[:] = receive(requests)
         while True:
             write(answers, answer(read(requests)))
-    except (EOFError, OSError):  # the process that asks has ended
+    except (EOFError, OSError):  # the parent process has ended
         return
 
 
 def answer(request: bytes) -> bytes:
-    """The answer to a call: (True, result), or (False, error)."""
+    """Returns the pickled result of a call: (True, result) or (False, error)."""
     try:
         function, arguments = pickle.loads(request)
         return pickle.dumps((True, function(*arguments)), protocol=5)
@@ -82,7 +83,7 @@ def answer(request: bytes) -> bytes:
         try:
             pickle.loads(data := pickle.dumps((False, error), protocol=5))
             return data
-        except Exception:  # an error that holds more than its arguments
+        except Exception:  # an error that cannot be restored from its arguments
             return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")), protocol=5)
 
 

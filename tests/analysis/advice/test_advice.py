@@ -59,14 +59,14 @@ def advice(solution: Solution) -> str:
 def test_gaps_that_are_left_make_a_problem_infeasible() -> None:
     solution = left(move(), SolverStatus.INFEASIBLE, "SolverIpopt", gap=6.0)
     assert "all constraints hold" in solution.explain()
-    assert "the dynamics are left with a gap of 6 before knot 2: no motion keeps all constraints" in advice(solution)
+    assert "the trajectory still has a gap of 6 before knot 2: no motion satisfies all constraints" in advice(solution)
     assert "closer: \n" not in solution.explain()
 
 
 def test_infeasible_without_its_problem_ends_with_words() -> None:
     solution = left(move(), SolverStatus.INFEASIBLE, "SolverIpopt", gap=6.0)
     bare = dataclasses.replace(solution, problem=None)
-    assert "-> constraints and dynamics exclude one another" in advice(bare)
+    assert "-> constraints and dynamics contradict one another" in advice(bare)
 
 
 @pytest.mark.parametrize("solver", [SolverIpopt, SolverFatrop])
@@ -76,13 +76,13 @@ def test_programs_that_fail_speak_of_what_is_left_and_not_of_black_boxes(solver:
     text = advice(solution)
     assert "black box" not in text
     assert "SolverFDDP" not in text
-    assert "goal" in text or "the dynamics are left with a gap of" in text
+    assert "goal" in text or "the trajectory still has a gap of" in text
 
 
 def test_no_decrease_with_a_gap_asks_for_the_constraint_to_relax() -> None:
     text = advice(left(move(), SolverStatus.LINE_SEARCH_FAILED, "SolverFatrop", gap=6.0))
-    assert "the dynamics are left with a gap of 6 before knot 2" in text
-    assert "or ask SolverSQP, which names the constraint to relax" in text
+    assert "the trajectory still has a gap of 6 before knot 2" in text
+    assert "or use SolverSQP, which names the constraint to relax" in text
 
 
 @pytest.mark.parametrize("boxed", [False, True])
@@ -123,11 +123,11 @@ def crawled(problem: ShootingProblem, *, blend: float) -> str:
 
 def test_short_steps_of_gauss_newton_are_told_as_curvature() -> None:
     text = crawled(move(limited=False), blend=0.0)
-    assert "along them the cost is about 32 times as curved as in Gauss-Newton's Hessian" in text
-    assert 'FDDPOptions(hessian="exact") takes the exact one' in text
+    assert "along them the cost has about 32 times the curvature of Gauss-Newton's Hessian" in text
+    assert 'FDDPOptions(hessian="exact") uses the exact one' in text
     black_box = crawled(move(limited=False, boxed=True), blend=0.0)
-    assert "FDDPOptions(initial_regularization=2.0) damps it, as such models have no exact one" in black_box
+    assert "FDDPOptions(initial_regularization=2.0) damps the steps, as such models have no exact Hessian" in black_box
 
 
 def test_short_steps_with_exact_hessians_are_told_as_a_cost_that_is_not_convex() -> None:
-    assert "exact Hessians were taken where they were convex" in crawled(move(limited=False), blend=0.25)
+    assert "exact Hessians were used where they are convex" in crawled(move(limited=False), blend=0.25)

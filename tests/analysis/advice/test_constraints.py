@@ -87,7 +87,7 @@ def test_constraints_that_also_stand_at_the_end_may_be_in_the_way() -> None:
     bent = dataclasses.replace(solution, xs=solution.xs.copy(), status=SolverStatus.INFEASIBLE)
     bent.xs[20:30, 0] = 0.5  # at the wall
     text = "\n".join(advice(bent))
-    assert re.search(r"make room where others are at their bounds until then: .*'wall' at \d+ of 41 knots", text)
+    assert re.search(r"relax others that are at their bounds before: .*'wall' at \d+ of 41 knots", text)
 
 
 def test_rows_of_cones_have_names_and_units() -> None:

@@ -55,7 +55,7 @@ def test_a_goal_outside_of_a_term_s_domain_is_named(solver: type[SolverAbstract]
     assert x[0] > 1.0, "the root of a negative number"
     assert np.isfinite(u).all()
     text = solution.explain()
-    assert "trials of steps were not finite" in text
+    assert "trial steps were not finite" in text
     assert f"the domain of term 'goal' at knot {KNOTS} (1 s)" in text
     assert "does not come" not in text, "that it is not smooth is no news then"
 
@@ -69,7 +69,7 @@ def test_dynamics_that_end_are_named_by_their_knot(solver: type[SolverAbstract])
     assert nonfinite_trial[0] < KNOTS
     text = solution.explain()
     assert f"the domain of costs or dynamics at knot {nonfinite_trial[0]}" in text
-    assert text.count("trials of steps") == 1
+    assert text.count("trial steps were not finite") == 1
     assert "times as curved" not in text, "steps are short for another reason"
 
 

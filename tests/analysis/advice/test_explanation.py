@@ -100,14 +100,16 @@ def test_soft_constraints_are_said_to_be_soft_and_what_their_slacks_cost(tmp_pat
     assert price > 1.0
     text = solution.explain()
     knots = np.flatnonzero(slack > slack.max() - 1e-9)
-    (line,) = [line for line in text.splitlines() if "soft constraint 'motor' gives way" in line]
-    assert f"gives way by {slack.max():.3g} N at knot " in line
+    (line,) = [line for line in text.splitlines() if "soft constraint 'motor' is exceeded" in line]
+    assert f"is exceeded by {slack.max():.3g} N at knot " in line
     assert any(f"at knot {knot} (" in line for knot in knots)
     assert line.endswith(f"; its slacks cost {price:.4g} in all")
     assert "    'motor': soft, at a bound at" in text
     assert "all hard constraints hold" in text
     assert "violated" not in text
-    assert constraints_report(solution)["constraints"].startswith(f"soft one gives way: motor by {slack.max():.3g} N")
+    assert constraints_report(solution)["constraints"].startswith(
+        f"soft constraint violated: motor by {slack.max():.3g} N"
+    )
     assert line in lines(Solution.load(solution.save(tmp_path / "soft.npz")))
 
 
@@ -130,7 +132,7 @@ def test_a_constraint_out_of_reach_is_named_and_more_time_is_not_advised() -> No
     assert not solution.converged
     text = solution.explain()
     assert "distance of frame 'tool' from its goal is still " in text
-    assert "no posture gets there, 5 m from the first joint with an arm of" in text
+    assert "it is out of reach, 5 m from the first joint with an arm of" in text
     assert "give the motion more time" not in text
     assert "constraint 'goal', row 0, is violated most: x by " in text
 
@@ -193,9 +195,9 @@ def test_infeasible_says_what_to_relax_and_what_is_in_the_way() -> None:
     (worst,) = [line for line in lines(solution) if "is violated most" in line]
     assert f"constraint 'upright', row 0, is violated most: q by {missing:.3g} rad at knot {KNOTS} (3 s)" in worst
     assert worst.endswith(f"{-missing:.4g} is below 0")
-    (advice,) = [line for line in lines(solution) if "brings the violated constraint closer" in line]
+    (advice,) = [line for line in lines(solution) if "reduces the violation" in line]
     assert f"relax 'upright[q]' by {missing:.3g} rad at knot {KNOTS}" in advice
-    assert re.search(r"make room where others are at their bounds until then: 'motor' at \d+ of 100 knots", advice)
+    assert re.search(r"relax others that are at their bounds before: 'motor' at \d+ of 100 knots", advice)
     assert "largest multiplier" not in solution.explain()  # those of a penalty are no prices
 
 

@@ -124,9 +124,9 @@ def test_all_of_it_is_what_the_exact_hessian_has_more() -> None:
 def test_explain_names_the_reason_and_the_part_of_the_promise_that_came(reason: str) -> None:
     solution = early(bent(reason))
     text = crawling(solution)
-    assert f"(along the last direction 100 % of that comes from {SOURCES[reason]})" in text
-    assert "the last 10 steps brought 25 % of what it promised for their length" in text
-    assert "% of what it promised" not in crawling(solution, decrease=np.nan)
+    assert f"(along the last direction 100 % of them come from {SOURCES[reason]})" in text
+    assert "the last 10 steps achieved 25 % of the decrease predicted for them" in text
+    assert "% of the decrease predicted" not in crawling(solution, decrease=np.nan)
 
 
 def test_nothing_is_named_without_a_direction_or_a_problem() -> None:

@@ -41,7 +41,7 @@ def test_a_loaded_solution_tells_the_time_of_what_it_names(make: Any, tmp_path: 
         for line in lines:
             knot = int(line.partition("largest at knot ")[2].split()[0])
             assert f"knot {knot} ({times[knot]:.3g} s)" in line
-    assert "Solution.load(path, problem) also tells gaps and the gradient" in loaded.explain()
+    assert "Solution.load(path, problem) also reports gaps and the gradient" in loaded.explain()
     assert "Solution.load" not in solution.explain()
 
 
@@ -63,14 +63,14 @@ def test_a_goal_out_of_reach_is_told(tmp_path: Path) -> None:
     left = float(np.linalg.norm(solution.frame_path("tool")[-1] - [5.0, 0.0, 0.0]))
     (line,) = [line for line in solution.explain().splitlines() if "residual of 'goal'" in line]
     assert f"is still {left:.3g} m at the end, {left:.3g} m at the start" in line
-    assert "no posture gets there, 5 m from the first joint" in line
+    assert "it is out of reach, 5 m from the first joint" in line
     loaded = Solution.load(solution.save(tmp_path / "arm.npz"))
     assert f"distance of frame 'tool' from its goal is still {left:.3g} m at the end" in loaded.explain()
 
 
 def test_a_goal_that_is_missed_within_reach_claims_nothing() -> None:
     (line,) = [line for line in reach(-0.2).explain().splitlines() if "residual of 'goal'" in line]
-    assert "raise its weight, give the motion more time, or check that the robot can get there" in line
+    assert "raise its weight, give the motion more time, or check that the robot can reach it" in line
     assert "no posture" not in line
 
 
@@ -143,9 +143,9 @@ def test_files_that_are_no_solution_say_what_they_are(tmp_path: Path) -> None:
     cut = arm().save(tmp_path / "cut.npz")
     cut.write_bytes(cut.read_bytes()[:-100])
     says = {
-        "foreign.npz": r"expected a file that Solution.save wrote, got .*, which holds other arrays: a, b",
-        "none.npz": r"expected a file that Solution.save wrote, there is none",
-        ".": r"expected a file that Solution.save wrote, there is none",
+        "foreign.npz": r"expected a file that Solution.save wrote, got .*, which has other arrays: a, b",
+        "none.npz": r"expected a file that Solution.save wrote, but there is no file",
+        ".": r"expected a file that Solution.save wrote, but there is no file",
         "one.npy": r"cannot be read as a saved solution: File is not a zip file",
         "empty.npz": r"cannot be read as a saved solution: File is not a zip file",
         "text.npz": r"cannot be read as a saved solution: File is not a zip file",

@@ -1,4 +1,4 @@
-"""A solution in words, for `Solution.explain`: why the solver stopped, what the cost comes from, what to try."""
+"""Explanation of a solution for `Solution.explain`: why the solver stopped, what dominates the cost, what to try."""
 
 from trajopt.analysis.advice.explanation import explain
 

@@ -1,4 +1,4 @@
-"""Controls that a box solver holds at the limits of the models: their slope is the price of the limit, no error."""
+"""Controls that a box solver holds at limits; their gradient is the multiplier of the limit, not an error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BOX_SOLVERS = ("SolverBoxDDP", "SolverBoxFDDP")
 
 
 def clamped_controls(solution: Solution, slope: Reals) -> npt.NDArray[np.bool_]:
-    """Whether each control is at a limit that a box solver keeps, and the cost would fall beyond it (T, nu).
+    """Returns whether each control is held at a limit by a box solver, while the cost would fall beyond it, (T, nu).
 
     Args:
         solution: The solution.
@@ -31,11 +31,11 @@ def clamped_controls(solution: Solution, slope: Reals) -> npt.NDArray[np.bool_]:
 
 
 def clamped_words(solution: Solution, clamped: npt.NDArray[np.bool_]) -> list[str]:
-    """A line on each control that is held at a limit, those at most knots first; none without any.
+    """Returns a line of text for each control at a limit, those at most knots first; empty if there are none.
 
     Args:
         solution: The solution.
-        clamped: See `clamped_controls` (T, nu).
+        clamped: Result of `clamped_controls` (T, nu).
     """
     counts, names = clamped.sum(axis=0), solution.control_names
     order = [int(i) for i in np.argsort(-counts, kind="stable") if counts[i]]

@@ -1,4 +1,4 @@
-"""Constraints of a solution in words: what is violated, what is active where, what it costs, what to relax."""
+"""Text about the constraints of a solution: violations, active constraints, multipliers, and what to relax."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from trajopt.analysis.constraints import HELD, ConstraintRows, violated_at_start
 from trajopt.solution.solution import Solution
 
 MOST = 8
-"""Number of constraints that are listed."""
+"""Largest number of listed constraints."""
 NOISE = 1e-3
-"""Violations, and forces, of at most this part of the largest one are not worth a word [-]."""
-_RANGES = 4  # runs of knots that are written out [-]
-_NAMED = 3  # rows that are named [-]
+"""Violations and forces below this fraction of the largest one are not reported [-]."""
+_RANGES = 4  # largest number of listed runs of knots [-]
+_NAMED = 3  # largest number of named rows [-]
 
 
 def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
-    """Lines on the constraints of a solution; none without any.
+    """Returns lines of text about the constraints of a solution; empty without constraints.
 
     Args:
         solution: The solution.
@@ -29,7 +29,7 @@ def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) 
         return []
     lines = _violated(solution, constraints)
     listed = sorted(constraints, key=lambda rows: -int(_held_back(rows).any(axis=1).sum()))[:MOST]
-    priced = not _by_violation(constraints)  # else multipliers are those of a penalty that grows without end
+    priced = not _by_violation(constraints)  # otherwise multipliers come from a growing penalty
     lines += [f"    {_use(solution, rows, priced=priced)}" for rows in listed if len(rows.knots)]
     if len(constraints) > MOST:
         lines.append(f"    and {len(constraints) - MOST} more")
@@ -37,7 +37,7 @@ def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) 
 
 
 def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
-    """Advice to relax the constraint that is violated most, and what is in its way; empty where none is violated."""
+    """Advises to relax the most violated constraint, and names those in its way; empty if none is violated."""
     ordered = _by_violation(constraints)
     if not ordered:
         return ""
@@ -52,16 +52,16 @@ def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str
     if len(together) > 1:
         words += f" (violated together there: {', '.join(together)})"
     if others:
-        words += f", or make room where others are at their bounds until then: {'; '.join(others)}"
+        words += f", or relax others that are at their bounds before: {'; '.join(others)}"
     return words
 
 
 def moving_the_start(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
-    """Advice to move an initial state that is beyond a bound; empty if it is not."""
-    given = violated_at_start(constraints)
-    if not given:
+    """Advises to move an initial state that is beyond a bound; empty if it is within."""
+    violated = violated_at_start(constraints)
+    if not violated:
         return ""
-    rows, row, excess = given[0]
+    rows, row, excess = violated[0]
     low, high = float(rows.lower[0, row]), float(rows.upper[0, row])
     side, bound = ("above", high) if rows.values[0, row] > high else ("below", low)
     return (
@@ -71,34 +71,34 @@ def moving_the_start(solution: Solution, constraints: Sequence[ConstraintRows]) 
 
 
 def softening(constraints: Sequence[ConstraintRows]) -> str:
-    """Advice to soften the constraint that is violated most, as code; empty where none is violated."""
+    """Advises to soften the most violated constraint, with code; empty if none is violated."""
     ordered = _by_violation(constraints)
     return f'soften it with a slack: add("{ordered[0].name}", ..., soft=(linear, quadratic))' if ordered else ""
 
 
 def _in_the_way(constraints: Sequence[ConstraintRows], first: ConstraintRows, knot: int) -> list[str]:
-    """The other constraints that are at their bounds before a knot, those at most knots first."""
-    found = []
+    """Lists other constraints that are at their bounds before a knot, those at most knots first."""
+    lines = []
     for rows in constraints:
         count = int((_held_back(rows) & ~rows.violated)[: knot + 1].any(axis=1).sum())
         if rows is not first and count:
-            known = int((rows.knots <= knot).sum())
-            found.append((count, f"{rows.name!r} at {count} of {known} knot{'' if known == 1 else 's'}"))
-    return [words for _, words in sorted(found, reverse=True)[:3]]
+            total = int((rows.knots <= knot).sum())
+            lines.append((count, f"{rows.name!r} at {count} of {total} knot{'' if total == 1 else 's'}"))
+    return [words for _, words in sorted(lines, reverse=True)[:3]]
 
 
 def _enforced(rows: ConstraintRows) -> npt.NDArray[np.float64]:
-    """Violations of rows that a solver can keep."""
+    """Violations of the rows that a solver enforces."""
     return np.where(rows.enforced, rows.violations, 0.0)
 
 
 def _held_back(rows: ConstraintRows) -> npt.NDArray[np.bool_]:
-    """Rows that are at a bound, equations left out."""
+    """Rows that are at a bound, without equations."""
     return rows.active & rows.enforced & ~rows.equations
 
 
 def _by_violation(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
-    """The violated hard constraints, the worst first; those that are but noise beside it are left out."""
+    """Violated hard constraints, the worst first, without those with negligible violations."""
     worst = max((float(_enforced(rows).max(initial=0.0)) for rows in constraints if not rows.soft), default=0.0)
     least = max(HELD, NOISE * worst)
     violated = [rows for rows in constraints if not rows.soft and _enforced(rows).max(initial=0.0) > least]
@@ -106,12 +106,12 @@ def _by_violation(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]
 
 
 def _violated(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
-    """The constraint that is violated most, the other violated ones, soft ones, and those that x0 violates."""
+    """Lines about the most violated constraint, other violated ones, soft ones, and those that x0 violates."""
     hard = [rows for rows in constraints if not rows.soft]
     worst = max((float(_enforced(rows).max(initial=0.0)) for rows in hard), default=0.0)
     kind = "" if len(hard) == len(constraints) else " hard"
-    given = violated_at_start(constraints)
-    but = ", but for x0" if given else ""
+    at_start = violated_at_start(constraints)
+    but = ", but for x0" if at_start else ""
     lines = [] if worst > HELD or not hard else [f"  all{kind} constraints hold{but} (largest violation {worst:.1g})"]
     ordered = _by_violation(constraints)
     for rows in ordered[:MOST]:
@@ -125,15 +125,17 @@ def _violated(solution: Solution, constraints: Sequence[ConstraintRows]) -> list
         if rows.prices is not None and _enforced(rows).max(initial=0.0) > HELD:
             _, row, words = _worst(solution, rows)
             price = float(rows.prices.sum())
-            lines.append(f"  soft constraint {rows.title(row)!r} gives way {words}; its slacks cost {price:.4g} in all")
-    for rows, row, excess in given:
+            lines.append(
+                f"  soft constraint {rows.title(row)!r} is exceeded {words}; its slacks cost {price:.4g} in all"
+            )
+    for rows, row, excess in at_start:
         beyond = f"{excess:.3g}{_unit(solution, rows, 0, row)}"
         lines.append(f"  x0 itself violates {rows.title(row)!r} by {beyond}: no control changes that")
     return lines
 
 
 def _worst(solution: Solution, rows: ConstraintRows) -> tuple[int, int, str]:
-    """Knot and row that are violated most, and by how much, in words."""
+    """Knot and row of the largest violation, and text about it."""
     knot, row, excess = rows.largest(_enforced(rows))
     beyond, unit = _beyond(rows, knot, row), _unit(solution, rows, knot, row)
     return knot, row, f"by {excess:.3g}{unit} at knot {knot}{_time(solution, knot)}: {beyond}"
@@ -146,19 +148,19 @@ def _beyond(rows: ConstraintRows, knot: int, row: int) -> str:
 
 
 def _use(solution: Solution, rows: ConstraintRows, *, priced: bool) -> str:
-    """Knots at which a constraint is active, else how close it comes; its largest multiplier if it is a price."""
-    active, known = _held_back(rows).any(axis=1), rows.knots
+    """Text about the use of a constraint: knots at a bound, or the closest distance; and its largest multiplier."""
+    active, knots = _held_back(rows).any(axis=1), rows.knots
     words = ["soft"] if rows.soft else []
     equations = np.flatnonzero((rows.equations & rows.enforced).any(axis=1))
     if len(equations):
         words.append(f"equation at knot{'' if len(equations) == 1 else 's'} {runs(equations)}")
     if active.any():
         count = int(active.sum())
-        plural = "" if len(known) == 1 else "s"
+        plural = "" if len(knots) == 1 else "s"
         which = f"{_rows_at_a_bound(rows)} " if len(rows.rows) > 1 else ""
-        words.append(f"{which}at a bound at {count} of {len(known)} knot{plural} ({runs(np.flatnonzero(active))})")
+        words.append(f"{which}at a bound at {count} of {len(knots)} knot{plural} ({runs(np.flatnonzero(active))})")
     elif len(equations) == 0:
-        words.append(f"never at a bound ({len(known)} knot{'' if len(known) == 1 else 's'}){_closest(solution, rows)}")
+        words.append(f"never at a bound ({len(knots)} knot{'' if len(knots) == 1 else 's'}){_closest(solution, rows)}")
     if rows.multipliers is not None and priced:
         knot, row, size = rows.largest(_loaded(solution, rows))
         if size > 0.0 and (active.any() or len(equations)):
@@ -167,14 +169,14 @@ def _use(solution: Solution, rows: ConstraintRows, *, priced: bool) -> str:
 
 
 def _rows_at_a_bound(rows: ConstraintRows) -> str:
-    """Names of the rows that are at a bound, those at most knots first; the first ones of many."""
+    """Names of the rows that are at a bound, those at most knots first, shortened if there are many."""
     counts = _held_back(rows).sum(axis=0)
     order = [int(row) for row in np.argsort(-counts, kind="stable") if counts[row]]
     return ", ".join(rows.rows[row] for row in order[:_NAMED]) + (", ..." if len(order) > _NAMED else "")
 
 
 def _closest(solution: Solution, rows: ConstraintRows) -> str:
-    """Least distance from a bound of rows that are never at one: a part of bounds of one size, else a distance."""
+    """Text about the smallest distance from a bound: in percent for symmetric bounds, otherwise a distance."""
     free = rows.enforced & ~rows.equations
     if not free.any():
         return ""
@@ -189,9 +191,9 @@ def _closest(solution: Solution, rows: ConstraintRows) -> str:
 
 
 def _loaded(solution: Solution, rows: ConstraintRows) -> npt.NDArray[np.float64]:
-    """Multipliers of active rows (T + 1, n), NaN elsewhere, and at bounds 0 of next to no force.
+    """Multipliers of active rows (T + 1, n); NaN for other rows, and for cone rows with a negligible force.
 
-    At the apex of a cone every force is at all bounds, and their multipliers say nothing.
+    At the apex of a cone all rows are at their bounds, so their multipliers have no meaning.
     """
     assert rows.multipliers is not None
     multipliers = np.where(rows.enforced & rows.active, rows.multipliers, np.nan)
@@ -210,12 +212,12 @@ def _loaded(solution: Solution, rows: ConstraintRows) -> npt.NDArray[np.float64]
 
 
 def _dearest(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
-    """The bound with the largest multiplier, and what it costs; none where constraints are violated."""
-    known = [rows for rows in constraints if rows.multipliers is not None and rows.active.any()]
-    if not known or _by_violation(constraints):
+    """Line about the bound with the largest multiplier; empty if constraints are violated."""
+    active = [rows for rows in constraints if rows.multipliers is not None and rows.active.any()]
+    if not active or _by_violation(constraints):
         return []
-    found = [(rows, *rows.largest(_loaded(solution, rows))) for rows in known]
-    rows, knot, row, size = max(found, key=lambda item: item[3])
+    largest = [(rows, *rows.largest(_loaded(solution, rows))) for rows in active]
+    rows, knot, row, size = max(largest, key=lambda item: item[3])
     if size == 0.0 or rows.multipliers is None:
         return []
     price = float(rows.multipliers[knot, row])
@@ -233,7 +235,7 @@ def _dearest(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[
 
 
 def _unit(solution: Solution, rows: ConstraintRows, knot: int, row: int) -> str:
-    """Unit of a row with a space before it; at a knot that takes no time, a touch-down, forces are impulses."""
+    """Unit of a row after a space; at an impulse, a knot of zero duration, forces become impulses."""
     unit, times = rows.units[row], solution.times
     if unit in ("N", "N m") and times is not None and knot + 1 < len(times) and times[knot + 1] == times[knot]:
         unit = f"{unit} s"
@@ -246,7 +248,7 @@ def _time(solution: Solution, knot: int) -> str:
 
 
 def runs(knots: npt.NDArray[np.int64]) -> str:
-    """Numbers as runs: "0-4, 7, 9-12"."""
+    """Returns knots as text with runs: "0-4, 7, 9-12"."""
     edges = np.flatnonzero(np.diff(knots) > 1)
     firsts, lasts = knots[np.append(0, edges + 1)], knots[np.append(edges, len(knots) - 1)]
     runs = [f"{a}" if a == b else f"{a}-{b}" for a, b in zip(firsts, lasts)]

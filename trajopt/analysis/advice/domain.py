@@ -1,4 +1,4 @@
-"""Advice where trials of steps leave the domain of a term or of the dynamics, as with the root of a negative number."""
+"""Advice if trial steps leave the domain of a cost or of the dynamics, such as the root of a negative number."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from trajopt.solution.solution import Solution
 from trajopt.types import Reals
 
 RECENT = 10
-"""Number of iterations that are looked at; half of them must have had such trials."""
+"""Number of last iterations to check; in half of them a trial must have left the domain."""
 
 
 def left_domain(solution: Solution) -> str:
-    """Knot and term where trials of most of the last steps were not finite, and what to do; empty elsewhere."""
+    """Returns advice if trials of most of the last steps were not finite, with knot and term; otherwise empty."""
     recent = solution.history[-RECENT:]
     edges = [record.nonfinite_trial for record in recent if record.nonfinite_trial is not None]
     if not edges or 2 * len(edges) < len(recent):
@@ -28,14 +28,14 @@ def left_domain(solution: Solution) -> str:
         f"term {' and '.join(repr(name) for name in terms)} at {where}" if terms else f"costs or dynamics at {where}"
     )
     return (
-        f"in {len(edges)} of the last {len(recent)} iterations trials of steps were not finite, and steps were cut "
-        f"short: they leave the domain of {named}, as of a root, a logarithm or a division; put the goal inside, keep "
-        "the motion inside with a constraint (SolverSQP), or continue the formula beyond its domain"
+        f"in {len(edges)} of the last {len(recent)} iterations trial steps were not finite and had to be shortened: "
+        f"they left the domain of {named}, such as a root, a logarithm or a division. Put the goal inside, keep the "
+        "motion inside with a constraint (SolverSQP), or extend the formula beyond its domain"
     )
 
 
 def _terms_not_finite(solution: Solution, knot: int, x: Reals, u: Reals) -> list[str]:
-    """Names of the cost terms that are not finite at a state and a control of a knot; none where nobody knows."""
+    """Names of the cost terms that are not finite at a state and a control of a knot; empty if unknown."""
     xs, us = solution.xs.copy(), solution.us.copy()
     xs[knot], us[min(knot, len(us) - 1)] = x, u
     try:

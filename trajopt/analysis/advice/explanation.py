@@ -1,4 +1,4 @@
-"""A solution in words: why the solver stopped, where the cost comes from, which knob to turn."""
+"""Explanation of a solution: why the solver stopped, what dominates the cost, which setting to change."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from trajopt.solution.seconds import time_words
 from trajopt.solution.solution import Solution
 
 MOST_LIMITS = 8
-"""Number of exceeded limits that are listed."""
+"""Largest number of listed limits."""
 
 
 def explain(solution: Solution) -> str:
-    """See `Solution.explain`."""
+    """Explains a solution in text; see `Solution.explain`."""
     lines = [f"{solution.solver}: {solution.status}.", _numbers(solution)]
     lines += _terms(solution)
     constraints = constraint_rows(solution)
@@ -43,7 +43,7 @@ def explain(solution: Solution) -> str:
     lines += _limits(solution)
     lines += [f"-> {advice}" for advice in (*_advice(solution, constraints), *misses(solution))]
     if solution.problem is None:
-        lines.append("loaded without its problem: Solution.load(path, problem) also tells gaps and the gradient")
+        lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
     return "\n".join(lines)
 
 
@@ -54,17 +54,17 @@ def _numbers(solution: Solution) -> str:
 
 
 def _at(solution: Solution, knot: int) -> str:
-    """A knot and its time in words."""
+    """Text for a knot and its time."""
     times = solution.times
     return f"knot {knot}" + ("" if times is None else f" ({times[knot]:.3g} s)")
 
 
 def _terms(solution: Solution) -> list[str]:
-    """The three largest terms, each with the knot where it is largest."""
-    known = solution.description.cost_terms
-    if known is None:
+    """Lines about the three largest terms, each with the knot where it is largest."""
+    cost_terms = solution.description.cost_terms
+    if cost_terms is None:
         return []
-    terms = {name: np.nan_to_num(values) for name, values in known.items()}
+    terms = {name: np.nan_to_num(values) for name, values in cost_terms.items()}
     total = sum(float(np.abs(v).sum()) for v in terms.values()) or 1.0
     lines = []
     for name, values in sorted(terms.items(), key=lambda item: -np.abs(item[1]).sum())[:3]:
@@ -89,7 +89,7 @@ def _optimality(solution: Solution) -> list[str]:
 
 
 def _limits(solution: Solution) -> list[str]:
-    """The limits that are exceeded, the worst first, without bounds of constraints; nothing if all are kept."""
+    """Lines about exceeded limits, the worst first, without bounds of constraints; empty if all limits hold."""
     over = [use for use in limit_uses(solution) if use.knots and not use.constrained]
     if not over:
         return []
@@ -103,7 +103,7 @@ def _limits(solution: Solution) -> list[str]:
 
 
 def _cures_of_limits(solution: Solution, over: Sequence[LimitUse]) -> list[str]:
-    """Advice on limits that are no constraints, and on those whose constraints have wider bounds."""
+    """Advice for limits that are not constraints, and for limits whose constraints have wider bounds."""
     idle = {use.quantity for use in over if not use.bounded}
     wide = sorted({use.quantity for use in over if use.bounded})
     cures = [_cure_of_limits(solution, idle)] if idle else []
@@ -116,7 +116,7 @@ def _cures_of_limits(solution: Solution, over: Sequence[LimitUse]) -> list[str]:
 
 
 def _cure_of_limits(solution: Solution, quantities: set[str]) -> str:
-    """Line of code that makes limits of these quantities constraints, or another solver that keeps them."""
+    """Code that turns limits of these quantities into constraints, or a solver that enforces them."""
     controls = quantities <= {"control", "force", "torque"} and not any(
         name.startswith("a:") for name in solution.control_names
     )
@@ -131,20 +131,20 @@ def _cure_of_limits(solution: Solution, quantities: set[str]) -> str:
     box = ", or SolverBoxFDDP, which keeps lower and upper of the controls" if controls else ""
     named = ", ".join(sorted(quantities))
     return (
-        f"limits are not enforced unless they are constraints: {code}, with SolverSQP{box}; else give {named} more "
-        "weight in the cost, or take longer for the motion"
+        f"limits are enforced only as constraints: {code}, with SolverSQP{box}; otherwise give {named} more "
+        "weight in the cost, or more time for the motion"
     )
 
 
 def _gait(solution: Solution) -> list[str]:
-    """Asked and reached of a gait, and the largest use of friction; nothing for a problem that is no gait."""
+    """Lines about a gait: targets and reached values, and the largest use of friction; empty for other problems."""
     rows = reached(solution)
     if not rows:
         return []
     motion = legged_motion(solution)
     lines = [f"  {name}: {text}" for name, text in reached_words(rows).items()]
-    known = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
-    limit = f" (mu = {known.min():g})" if len(known) else ""
+    coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
+    limit = f" (mu = {coefficients.min():g})" if len(coefficients) else ""
     lines.append(f"  friction: tangential at most {friction_use(motion):.3g} of the normal force{limit}")
     lines += [f"  {name}: {text}" for name, text in tipping_words(solution, motion).items()]
     if tips(motion):
@@ -153,7 +153,7 @@ def _gait(solution: Solution) -> list[str]:
 
 
 def _advice(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
-    """Advice by status; a start beyond a bound comes first."""
+    """Advice by status, after advice about an initial state beyond a bound."""
     if solution.status is SolverStatus.CONVERGED:
         return []
     start = moving_the_start(solution, constraints)
@@ -168,10 +168,12 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
         return [outside or _no_decrease(solution, constraints)]
     if status is SolverStatus.INFEASIBLE:
         relaxed, gap = relaxation(solution, constraints), gap_left(solution)
-        left = f"{gap}: no motion keeps all constraints" if gap else "constraints and dynamics exclude one another"
+        left = (
+            f"{gap}: no motion satisfies all constraints" if gap else "constraints and dynamics contradict one another"
+        )
         cure = softening(constraints) or "soften a constraint: add(..., soft=(linear, quadratic))"
         return [
-            f"no change of the controls brings the violated constraint closer: {relaxed}" if relaxed else left,
+            f"no change of the controls reduces the violation: {relaxed}" if relaxed else left,
             cure if out_of_reach(solution) else f"give the motion more time, or {cure}",
         ]
     if status is SolverStatus.DIVERGED:
@@ -184,7 +186,7 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
     if recent and recent[-1].constraint_violation > HELD:
         relaxed = relaxation(solution, constraints) or "relax their bounds"
         more = "" if far else ", or give the motion more time; otherwise start closer to a motion that meets them"
-        advice.append(f"constraints are still violated: where they can't be met, {relaxed}{more}")
+        advice.append(f"constraints are still violated: if they cannot be satisfied, {relaxed}{more}")
     if len(recent) > 1:
         fall = recent[0].cost - recent[-1].cost
         if fall > 1e-3 * abs(recent[-1].cost) and not far:
@@ -205,43 +207,43 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
 
 
 def _no_decrease(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
-    """Advice where no step was good enough: gaps that a program with constraints has left, else the costs."""
+    """Advice if no step was good enough: about gaps of a constrained problem, otherwise about the costs."""
     gap = gap_left(solution) if constraints else ""
     if gap:
         others = other_solvers(solution)
         return (
-            f"{gap}: no motion may keep all constraints; relax them, give the motion more time, or start closer to a "
-            f"motion that keeps them{f', or ask {others}, which names the constraint to relax' if others else ''}"
+            f"{gap}: there may be no motion that satisfies all constraints; relax them, give the motion more time, or "
+            f"start closer to one{f', or use {others}, which names the constraint to relax' if others else ''}"
         )
     boxes = ", or check a black box with ActionModelNumDiff" if has_black_boxes(solution) else ""
     return (
-        "the decrease that the model promises does not come: look for a term that is not smooth where its cost is "
+        "the cost does not decrease as the model predicts: look for a term that is not smooth where its cost is "
         f"largest (above){boxes}"
     )
 
 
 def _unbounded(solution: Solution) -> str:
-    """Names the most negative term."""
+    """Advice about the most negative term."""
     totals = {name: float(np.nansum(values)) for name, values in (solution.description.cost_terms or {}).items()}
     if not totals:
-        return "give every cost a least value"
+        return "make sure that every cost has a minimum"
     name = min(totals, key=totals.__getitem__)
     return (
-        f"term {name!r} came to {totals[name]:.2g} and still falls: give it a least value, such as by an activation "
-        ">= 0, or give what makes it fall a cost"
+        f"term {name!r} fell to {totals[name]:.2g} and still decreases: bound it below, for example by an activation "
+        ">= 0, or add a cost on what makes it decrease"
     )
 
 
 def _indefinite(solution: Solution) -> str:
-    """Names the control without curvature at the knot where the Cholesky factorisation failed."""
+    """Advice about the control without curvature at the knot where the Cholesky factorisation failed."""
     t = solution.failed_knot
     if t is None or solution.problem is None:
-        return "give every control a cost > 0 at every knot"
+        return "add a cost > 0 on every control at every knot"
     with solution.as_solved() as problem:
         Luu = problem.calc_diff(solution.xs, solution.us).Luu[t]
     values, vectors = np.linalg.eigh(Luu)
     control = solution.control_names[int(np.abs(vectors[:, 0]).argmax())]
     return (
-        f"at {_at(solution, t)} the cost has curvature {values[0]:.2g} along control {control!r}: give it a cost > 0, "
+        f"at {_at(solution, t)} the cost has curvature {values[0]:.2g} along control {control!r}: add a cost > 0, "
         "such as ResidualModelControl with a small weight"
     )

@@ -1,4 +1,4 @@
-"""Goals that a motion misses: terminal cost terms, and equations, on a frame's position that much is left of."""
+"""Missed goals: terminal costs and equations on a frame's position with a large remaining distance."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals
 
-LEFT = 0.1  # part of the first distance that counts as missed [-]
-LEAST = 0.02  # distance that counts as missed [m]
+LEFT = 0.1  # fraction of the initial distance from which a goal counts as missed [-]
+LEAST = 0.02  # distance from which a goal counts as missed [m]
 
 
 def misses(solution: Solution) -> list[str]:
-    """One sentence for each goal of a frame's position that the motion ends far from; none without such goals."""
+    """Returns a sentence for each missed goal of a frame's position; empty without missed goals."""
     if solution.robot is None or not np.all(np.isfinite(solution.xs)):
         return []
     return [words for frame, point in solution.description.goals for words in _miss(solution, frame, point)]
@@ -30,28 +30,28 @@ def _miss(solution: Solution, frame: str, point: Reals) -> Iterator[str]:
         return
     term = _term(solution, frame)
     called = f"residual of {term!r}" if term else f"distance of frame {frame!r} from its goal"
-    cure = f"{'raise its weight, ' if term else ''}give the motion more time, or check that the robot can get there"
+    cure = f"{'raise its weight, ' if term else ''}give the motion more time, or check that the robot can reach it"
     cure = _beyond(solution, frame, point) or cure
     yield f"{called} is still {last:.3g} m at the end, {first:.3g} m at the start: {cure}"
 
 
 def out_of_reach(solution: Solution) -> bool:
-    """Whether a frame is to be where no posture gets it."""
+    """Whether the goal of a frame is out of reach in any posture."""
     return solution.robot is not None and any(_beyond(solution, *goal) for goal in solution.description.goals)
 
 
 def _beyond(solution: Solution, frame: str, point: Reals) -> str:
-    """Words on a point that is too far away; empty if it is not, or nobody knows."""
+    """Text about a goal that is too far away; empty if it is within reach or unknown."""
     assert solution.robot is not None
     reach = farthest(solution.robot.model, frame)
     away, most = (float(np.linalg.norm(point - reach[0])), reach[1]) if reach is not None else (0.0, 0.0)
     if away <= most:
         return ""
-    return f"no posture gets there, {away:.3g} m from the first joint with an arm of at most {most:.3g} m"
+    return f"it is out of reach, {away:.3g} m from the first joint with an arm of at most {most:.3g} m"
 
 
 def _term(solution: Solution, frame: str) -> str:
-    """Name of the terminal cost term on a frame; empty where it is a constraint, or a file does not keep the name."""
+    """Name of the terminal cost term on a frame; empty if it is a constraint, or unknown from a file."""
     for term in solution.description.terminal_items:
         on_frame = isinstance(term.residual, ResidualModelMultibody) and term.residual.frame == frame
         if isinstance(term, CostTerm) and on_frame and f"{term.name}.reference" in solution.parameters:
@@ -60,9 +60,10 @@ def _term(solution: Solution, frame: str) -> str:
 
 
 def farthest(model: Any, frame: str) -> tuple[Reals, float] | None:
-    """Place of the first joint before a frame (3,) [m], and the most that joints that turn get the frame away from it.
+    """Returns the position of the first joint before a frame (3,) [m], and an upper bound of the frame's distance [m].
 
-    That is the sum of the distances from joint to joint. None where another kind of joint, or a base, moves the frame.
+    The bound is the sum of the distances from joint to joint. The result is None unless revolute joints alone move the
+    frame.
 
     Args:
         model: A Pinocchio model.
@@ -81,5 +82,5 @@ def farthest(model: Any, frame: str) -> tuple[Reals, float] | None:
 
 
 def _turns(joint: Any) -> bool:
-    """Whether a joint turns about one axis, and moves nothing along it."""
+    """Whether a joint is revolute about one axis."""
     return joint.nv == 1 and joint.shortname().startswith("JointModelR")

@@ -1,4 +1,4 @@
-"""Curvature along the last direction that Gauss-Newton's Hessian leaves out, and which term or dynamics it is of."""
+"""Curvature along the last direction that is missing in Gauss-Newton's Hessian, by term and dynamics."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from trajopt.shooting.values import ProblemDerivatives
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals
 
-STEP = 1e-3  # largest change of a state, or of a control beside the largest one, by which second differences are taken
+STEP = 1e-3  # largest change of a state for second differences; of a control relative to the largest control
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Second derivatives of the Lagrangian along a direction d, without those that Gauss-Newton's Hessian has.
+    """Second derivatives of the Lagrangian along a direction d that are missing in Gauss-Newton's Hessian.
 
-    The cost of a term is a(r), of which Gauss-Newton has (R d)ᵀ a'' (R d), and leaves out Σ aᵢ' dᵀ∇²rᵢ d; of the
-    dynamics it leaves out λᵀ dᵀ∇²f d.
+    For a cost a(r), Gauss-Newton has (R d)ᵀ a'' (R d) and leaves out Σ aᵢ' dᵀ∇²rᵢ d. For the dynamics it leaves out
+    λᵀ dᵀ∇²f d.
 
     Attributes:
         promised: dᵀ H d of Gauss-Newton's Hessian [cost].
-        terms: What is left out of each cost term, by name (T + 1,) [cost].
-        dynamics: What is left out of the dynamics, of the step to each knot (T + 1,) [cost].
+        terms: Missing curvature of each cost term, by name (T + 1,) [cost].
+        dynamics: Missing curvature of the dynamics, for the step to each knot (T + 1,) [cost].
     """
 
     promised: float
@@ -36,21 +36,21 @@ class LeftOut:
 
     @property
     def sources(self) -> dict[str, float]:
-        """Curvature that is left out by where it comes from, in words, the largest first [cost]."""
-        found = {"the dynamics": float(self.dynamics.sum())}
+        """Missing curvature by its source, the largest first [cost]."""
+        curvature = {"the dynamics": float(self.dynamics.sum())}
         for name, values in self.terms.items():
-            found[f"term {name!r}"] = float(values[:-1].sum())
-            found[f"term {name!r} at the end"] = float(values[-1])
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+            curvature[f"term {name!r}"] = float(values[:-1].sum())
+            curvature[f"term {name!r} at the end"] = float(values[-1])
+        return dict(sorted(curvature.items(), key=lambda item: -item[1]))
 
     @property
     def total(self) -> float:
-        """All that is left out [cost]."""
+        """Total missing curvature [cost]."""
         return sum(self.sources.values())
 
 
 def left_out(solution: Solution) -> LeftOut | None:
-    """Curvature that Gauss-Newton leaves out along the solver's last direction, at the solution; None without one."""
+    """Returns the missing curvature along the solver's last direction, at the solution; None without a direction."""
     if solution.problem is None or solution.k is None or solution.K is None:
         return None
     with solution.as_solved() as problem:
@@ -67,7 +67,7 @@ def left_out(solution: Solution) -> LeftOut | None:
         for name in bends:
             key = f"{name}.weight"
             if key not in problem.parameters:
-                continue  # a cost that is no stack of terms has its whole Hessian
+                continue  # a cost that is not a stack of terms has its whole Hessian
             without = {key: np.zeros_like(problem.parameter_values()[key])}
             with inspection.with_values(problem, without, problem.x0):
                 rest = _modelled(problem.calc_diff(solution.xs, solution.us), dx, du)
@@ -76,7 +76,7 @@ def left_out(solution: Solution) -> LeftOut | None:
 
 
 def _direction(d: ProblemDerivatives, k: Reals, K: Reals) -> tuple[Reals, Reals]:
-    """dx (T + 1, ndx) and du (T, nu) of the linear dynamics under du = -k - K dx."""
+    """Returns dx (T + 1, ndx) and du (T, nu) of the linear dynamics under du = -k - K dx."""
     dx, du = np.zeros_like(d.Lx), np.zeros_like(k)
     for t in range(len(du)):
         du[t] = -k[t] - K[t] @ dx[t]
@@ -85,16 +85,16 @@ def _direction(d: ProblemDerivatives, k: Reals, K: Reals) -> tuple[Reals, Reals]
 
 
 def _modelled(d: ProblemDerivatives, dx: Reals, du: Reals) -> Reals:
-    """dᵀ H d of each knot (T + 1,) [cost]."""
-    found = np.einsum("ti,tij,tj->t", dx, d.Lxx, dx)
-    found[:-1] += np.einsum("ti,tij,tj->t", du, d.Luu, du) + 2.0 * np.einsum("ti,tij,tj->t", dx[:-1], d.Lxu, du)
-    return found
+    """Returns dᵀ H d of each knot (T + 1,) [cost]."""
+    curvature = np.einsum("ti,tij,tj->t", dx, d.Lxx, dx)
+    curvature[:-1] += np.einsum("ti,tij,tj->t", du, d.Luu, du) + 2.0 * np.einsum("ti,tij,tj->t", dx[:-1], d.Lxu, du)
+    return curvature
 
 
 def _second_differences(
     problem: ShootingProblem, at: tuple[Reals, Reals], along: tuple[Reals, Reals], h: float
 ) -> tuple[dict[str, Reals], Reals]:
-    """Second derivatives by s at xs ⊕ s dx, us + s du: of each cost term (T + 1,), and of the gaps (T + 1, ndx)."""
+    """Returns second derivatives by s at xs ⊕ s dx, us + s du: of cost terms (T + 1,) and gaps (T + 1, ndx)."""
     (xs, us), (dx, du) = at, along
     terms, gaps = dict[str, Reals](), np.zeros_like(dx)
     for part, factor in ((h, 1.0), (0.0, -2.0), (-h, 1.0)):

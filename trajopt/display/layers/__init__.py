@@ -27,12 +27,12 @@ LAYERS: tuple[LayerKind, ...] = (
     LayerKind(label="planes", applies=lambda solution: bool(planes_of(solution)), build=Planes),
     LayerKind(label="margins", applies=has_margins, build=MarginsInScene, on=False),
 )
-"""Everything that can stand in the scene beside a robot's meshes."""
+"""All kinds of parts in the scene besides a robot's meshes."""
 
 PANELS: tuple[PanelKind, ...] = (
     PanelKind(label="Constraints", applies=has_constraints, build=Margins),
     PanelKind(label="Curves", applies=has_curves, build=Curves),
 )
-"""Everything that can stand beside the scene."""
+"""All kinds of panels beside the scene."""
 
 __all__ = ["LAYERS", "PANELS", "Layer", "LayerKind", "Panel", "PanelKind"]

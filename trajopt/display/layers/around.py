@@ -1,4 +1,4 @@
-"""Things that a caller puts beside a motion: lines such as gates and lanes, balls and upright cylinders."""
+"""Objects that a caller adds to a motion: lines such as gates and lanes, balls and upright cylinders."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _LINE = 3.0  # width of lines [pixel]
 
 
 class Around(Layer):
-    """Lines, balls and upright cylinders that stand still.
+    """Fixed lines, balls and upright cylinders.
 
     Args:
         scene: viser's scene.
         solution: The solution.
         name: Path of the layer in the scene.
-        bodies: Balls (x, y, z, radius), shape (n, 4), z NaN for upright cylinders [m].
-        lines: Points (n, 3) that lines join [m].
+        bodies: Balls (x, y, z, radius), shape (n, 4), with z = NaN for upright cylinders [m].
+        lines: Polylines, each with points (n, 3) [m].
     """
 
     def __init__(self, scene: Any, solution: Solution, name: str, *, bodies: Reals, lines: Sequence[Reals]) -> None:
@@ -49,21 +49,21 @@ class Around(Layer):
         self._points = np.nan_to_num(np.concatenate([pairs.reshape(-1, 3), *ends]))
 
     def at(self, time: float) -> None:
-        """They stay where they are."""
+        """Does nothing: these objects are fixed."""
 
     def points(self) -> Reals:
         return self._points
 
 
 def around(obstacles: npt.ArrayLike = (), lines: Sequence[npt.ArrayLike] = ()) -> tuple[LayerKind, ...]:
-    """Kind of a layer of what a caller puts beside a motion; none where there is nothing.
+    """Returns the kind of a layer with a caller's objects; empty without objects.
 
     Args:
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
-        lines: Lists of points (n, 2) or (n, 3) that lines join [m].
+        lines: Polylines, each with points (n, 2) or (n, 3) [m].
 
     Raises:
-        InvalidArgumentError: A shape is another.
+        InvalidArgumentError: An argument has a wrong shape.
     """
     bodies, joined = check_obstacles(obstacles), [np.asarray(line) for line in SceneLines(lines, ()).lines]
     if not len(bodies) and not joined:

@@ -1,4 +1,4 @@
-"""Balance of a robot on feet: centre of mass, its projection, support polygons, footholds."""
+"""Balance of a legged robot: centre of mass, its projection, support polygons, footholds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from trajopt.plotting.style import BLUE, GREY, RAMP, RED
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
-_BALL, _PRINT = 0.03, 0.025  # radii of the centre of mass and of a foothold, in sizes of the robot [-]
-_ABOVE = 0.003  # height above the ground of what lies on it, in sizes of the robot [-]
+_BALL, _PRINT = 0.03, 0.025  # radii of the centre of mass and of a foothold, relative to the robot's size [-]
+_ABOVE = 0.003  # height of flat objects above the ground, relative to the robot's size [-]
 _LINE = 2.0  # width of lines [pixel]
 
 
@@ -37,13 +37,16 @@ class CentreOfMass(Layer):
         self._pressure = scene.add_mesh_simple(f"{name}/pressure", *fan(0.8 * spot), color=rgb(RED), **flat)
         self._plumb = self.add_lines("plumb", np.zeros((1, 2, 3)), rgb(BLUE), _LINE)
         self.add_lines("path", segments(motion.com), rgb(BLUE), _LINE)
-        asked = segments(motion.com_references)
-        if len(asked):
-            self.add_lines("asked", asked, rgb(GREY), _LINE)
+        references = segments(motion.com_references)
+        if len(references):
+            self.add_lines("asked", references, rgb(GREY), _LINE)
         self.at(0.0)
 
     def projection(self, time: float) -> Reals:
-        """Point on the ground below the centre of mass at a time [s], (3,) [m]: on uneven ground at the lowest foot."""
+        """Returns the point (3,) [m] on the ground below the centre of mass at a time [s].
+
+        On uneven ground its height is that of the lowest foot.
+        """
         point = self._film.between(self._motion.com, time)
         level = self._level
         if level is None:
@@ -65,7 +68,7 @@ class CentreOfMass(Layer):
 
 
 class SupportPolygons(Layer):
-    """Convex hull of the soles of all feet in contact with the floor; of two point feet the line between them."""
+    """Convex hull of the soles of all feet in contact with the floor; for two point feet the line between them."""
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
@@ -95,7 +98,7 @@ class SupportPolygons(Layer):
 
 
 class Footholds(Layer):
-    """Marks of the feet at each landing: discs of point feet, outlines of soles."""
+    """Footprints at each landing: discs for point feet, outlines for soles."""
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
@@ -112,14 +115,14 @@ class Footholds(Layer):
             scene.add_mesh_simple(f"{name}/prints", *merged(meshes), color=rgb("#333333"), **look)
 
     def at(self, time: float) -> None:
-        """Footholds stay where they are."""
+        """Does nothing: footholds are fixed."""
 
     def points(self) -> Reals:
         return self._places
 
 
 def stands_on_feet(solution: Solution) -> bool:
-    """Whether a solution is the motion of a robot on feet."""
+    """Whether a solution is the motion of a legged robot."""
     return is_legged(solution)
 
 
@@ -130,6 +133,6 @@ def _motion(solution: Solution) -> LeggedMotion:
 
 
 def _raised(outline: Reals, corners: Reals, lift: float) -> Reals:
-    """Corners of an outline (n, 2) at the heights of the given corners (m, 3), (n, 3)."""
+    """Points (n, 3) of an outline (n, 2), with the heights of the nearest corners (m, 3)."""
     nearest = [int(np.argmin(np.linalg.norm(corners[:, :2] - point, axis=1))) for point in outline]
     return np.column_stack([outline, corners[nearest, 2] + lift])

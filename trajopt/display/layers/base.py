@@ -1,4 +1,4 @@
-"""Parts of a view that stand beside a robot's meshes: layers in space, panels with curves."""
+"""Interfaces of the parts of a view besides a robot's meshes: layers in space, panels with curves."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from trajopt.types import Reals
 
 
 class Layer(ABC):
-    """Things in a scene that follow a solution in time, shown or hidden together.
+    """Objects in a scene that follow a solution in time, and are shown or hidden together.
 
-    A subclass adds its nodes below `name`, as f"{name}/arrow", in its constructor, and moves them in `at`.
+    A subclass adds its objects below `name` in its constructor, for example f"{name}/arrow", and moves them in `at`.
 
     Args:
         scene: viser's scene: `server.scene`.
-        solution: The solution, with a robot or without.
+        solution: The solution, with or without a robot.
         name: Path of the layer in the scene, such as "/a/forces".
     """
 
@@ -36,23 +36,23 @@ class Layer(ABC):
 
     @abstractmethod
     def at(self, time: float) -> None:
-        """Moves everything to where it is at a time, between 0 and the end of the motion [s]."""
+        """Moves all objects to a time between 0 and the end of the motion [s]."""
 
     def follow(self, xs: Reals) -> None:  # noqa: B027 (optional: most layers are those of the solution)
-        """Takes another trajectory (T + 1, nx), such as that of an iteration; what knows only the solution stays."""
+        """Switches to another trajectory (T + 1, nx), for example of an iteration; other layers do not change."""
 
     def points(self) -> Reals:
-        """Points (n, 3) that the camera should see at first [m]; none by default."""
+        """Returns points (n, 3) [m] that the initial camera should show; none by default."""
         return np.zeros((0, 3))
 
     @property
     def note(self) -> str:
-        """Words beside its label, such as the scale of arrows; none by default."""
+        """Text beside the label, such as the scale of arrows; empty by default."""
         return ""
 
     @property
     def visible(self) -> bool:
-        """Whether it is shown."""
+        """Whether the layer is visible."""
         return bool(self._root.visible)
 
     @visible.setter
@@ -61,10 +61,10 @@ class Layer(ABC):
 
 
 class Panel(ABC):
-    """Something beside the scene that follows a solution in time, such as curves with a cursor.
+    """Control beside the scene that follows a solution in time, such as curves with a cursor.
 
     Args:
-        gui: viser's controls: `server.gui`, inside the folder where the panel stands.
+        gui: viser's controls: `server.gui`, inside the panel's folder.
         solution: The solution.
     """
 
@@ -78,14 +78,14 @@ class Panel(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class LayerKind:
-    """An entry of the list of layers.
+    """Entry in the list of layers.
 
     Attributes:
-        label: Words beside the checkbox.
-        applies: Whether a solution has this.
-        build: The class, called as build(scene, solution, name).
-        on: Whether it is shown at first.
-        body: Whether it is the body of a system without a robot, which a view needs at least.
+        label: Label of the checkbox.
+        applies: Function that returns whether a solution has this layer.
+        build: Class of the layer, called as build(scene, solution, name).
+        on: Whether the layer is visible at first.
+        body: Whether it is the body of a system without a robot; a view needs a body.
     """
 
     label: str
@@ -97,12 +97,12 @@ class LayerKind:
 
 @dataclass(frozen=True, kw_only=True)
 class PanelKind:
-    """An entry of the list of panels.
+    """Entry in the list of panels.
 
     Attributes:
-        label: Title of the folder in which it stands.
-        applies: Whether a solution has this.
-        build: The class, called as build(gui, solution).
+        label: Title of the panel's folder.
+        applies: Function that returns whether a solution has this panel.
+        build: Class of the panel, called as build(gui, solution).
     """
 
     label: str

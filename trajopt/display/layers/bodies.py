@@ -1,4 +1,4 @@
-"""Bodies of what is no robot: skeletons of pendulums and carts, vehicles, quadrotors, points, beads on rails."""
+"""Bodies of systems without a robot: skeletons of pendulums and carts, vehicles, quadrotors, points, beads."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from trajopt.plotting.style import GREY, PALETTE, RAMP
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
-_BONE, _JOINT = 0.025, 0.06  # radii of a rod and of the ball at its end, in lengths of the longest one [-]
-_CART = (0.5, 0.3, 0.22)  # sides of a cart, in lengths of the longest rod [-]
-_BEAD = 0.04  # radius of a bead, in the largest way of one [-]
+_BONE, _JOINT = 0.025, 0.06  # radii of a rod and of the ball at its end, relative to the longest rod [-]
+_CART = (0.5, 0.3, 0.22)  # sides of a cart, relative to the longest rod [-]
+_BEAD = 0.04  # radius of a bead, relative to the largest travel of a bead [-]
 
 
 class SkeletonBody(Layer):
-    """Skeleton that a model draws of itself: rods with balls at their ends, carts on rails, solids."""
+    """Skeleton that a model returns: rods with balls at their ends, carts on rails, solids."""
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
@@ -79,7 +79,7 @@ class SkeletonBody(Layer):
 
 
 class PoseBody(Layer):
-    """Body whose state is a pose: a vehicle, a quadrotor, or a ball for a point that never turns."""
+    """Body whose state is a pose: a vehicle, a quadrotor, or a ball for a point without rotation."""
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
@@ -95,7 +95,7 @@ class PoseBody(Layer):
         self._poses = poses
 
     def pose(self, time: float) -> Reals:
-        """Pose (4, 4) at a time [s]: between two knots a straight line and a turn about one axis."""
+        """Returns the pose (4, 4) at a time [s], interpolated by a straight line and a rotation about one axis."""
         t, part = self._film.knot(time)
         first, second = (pin.SE3(self._poses[k]) for k in (t, min(t + 1, len(self._poses) - 1)))
         turn = first.rotation @ pin.exp3(part * pin.log3(first.rotation.T @ second.rotation))
@@ -111,7 +111,7 @@ class PoseBody(Layer):
 
 
 class Beads(Layer):
-    """State without a place in space: each coordinate a bead on a rail along x, a metre for each of its units."""
+    """State without a position in space: each coordinate is a bead on a rail along x, with one metre per unit."""
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
@@ -143,16 +143,16 @@ class Beads(Layer):
 
 
 def is_skeleton(solution: Solution) -> bool:
-    """Whether a solution without a robot has a model that draws a skeleton."""
+    """Whether a solution without a robot has a model that returns a skeleton."""
     return solution.robot is None and solution.description.skeleton is not None
 
 
 def is_pose(solution: Solution) -> bool:
-    """Whether the states of a solution without robot and skeleton are poses."""
+    """Whether the states of a solution without robot or skeleton are poses."""
     description = solution.description
     return description.robot is None and description.skeleton is None and description.poses is not None
 
 
 def is_placeless(solution: Solution) -> bool:
-    """Whether the state of a solution, which is known by its names, has no place in space."""
+    """Whether the state of a solution with a description has no position in space."""
     return solution.description.known and not has_place(solution)

@@ -1,4 +1,4 @@
-"""Curves of states, controls and costs over time, with a line at the present time."""
+"""Curves of states, controls and costs over time, with a line at the current time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from trajopt.plotting.style import GREY, PALETTE
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
-_STEPS = 200  # places of the line at the present time, so that a page is not drawn anew for nothing [-]
-_ROOM = 0.06  # above and below the curves, in their range [-]
+_STEPS = 200  # number of positions of the time line, which limits redrawing of the page [-]
+_ROOM = 0.06  # margin above and below the curves, relative to their range [-]
 _TALL = 230  # height of a chart [pixel]
 
 
@@ -25,10 +25,10 @@ class Chart:
     """Curves that share an axis.
 
     Attributes:
-        title: Quantity and unit, with limb or joint where there are several.
+        title: Quantity and unit, with limb or joint if there are several.
         names: Name of each curve (n,).
-        times: Abscissa (m,) [s]; of controls each knot stands twice, as they are held.
-        values: Curves (n, m); NaN where there is none.
+        times: Abscissa (m,) [s]; for controls, which are constant over a knot, each knot occurs twice.
+        values: Curves (n, m); NaN without a value.
     """
 
     title: str
@@ -39,13 +39,13 @@ class Chart:
     @property
     def ends(self) -> tuple[float, float]:
         """Range of the axis."""
-        known = self.values[np.isfinite(self.values)]
-        low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+        finite = self.values[np.isfinite(self.values)]
+        low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
         room = _ROOM * (high - low) or 1e-3 * max(abs(low), 1.0)
         return low - room, high + room
 
     def at(self, time: float) -> tuple[Reals, ...]:
-        """Columns of a table (n + 2, m + 2): times, curves, and a line from end to end of the axis at a time [s]."""
+        """Returns the table columns (n + 2, m + 2): times, curves, and a vertical line at a time [s]."""
         k = int(np.searchsorted(self.times, time, side="right"))
         own = [np.insert(row, k, [np.interp(time, self.times, row)] * 2) for row in self.values]
         line = np.insert(np.full(len(self.times), np.nan), k, self.ends)
@@ -53,7 +53,7 @@ class Chart:
 
 
 def charts_of(solution: Solution) -> list[Chart]:
-    """Charts of a solution: states, controls and torques as `plot_solution` groups them, then the cost terms.
+    """Returns the charts of a solution: states, controls and torques as in `plot_solution`, then cost terms.
 
     Args:
         solution: The solution.
@@ -82,15 +82,15 @@ def charts_of(solution: Solution) -> list[Chart]:
 
 
 def _cost_terms(solution: Solution) -> dict[str, Reals]:
-    """Cost terms over the knots (T + 1,); none where they cannot be computed."""
+    """Cost terms over the knots (T + 1,); empty if they cannot be computed."""
     try:
         return dict(solution.description.cost_terms or {})
-    except TrajoptError:  # such as a state that is not finite, of a solve that failed
+    except TrajoptError:  # for example a state of a failed solve that is not finite
         return {}
 
 
 class Curves(Panel):
-    """One chart, chosen from all by a list, with a grey line at the present time."""
+    """One chart, selected from a list, with a grey line at the current time."""
 
     def __init__(self, gui: Any, solution: Solution) -> None:
         super().__init__(gui, solution)
@@ -104,7 +104,7 @@ class Curves(Panel):
 
     @property
     def shown(self) -> Chart:
-        """The chart that is chosen."""
+        """The selected chart."""
         return self.charts[self._choice.value]
 
     def at(self, time: float) -> None:
@@ -114,7 +114,7 @@ class Curves(Panel):
             self._place, self._plot.data = place, self.shown.at(time)
 
     def _draw(self) -> None:
-        """Draws another chart."""
+        """Draws the selected chart."""
         for name, value in self._look(self.shown).items():
             setattr(self._plot, name, value)
 
@@ -135,5 +135,5 @@ class Curves(Panel):
 
 
 def has_curves(solution: Solution) -> bool:
-    """Whether there is more than one knot, and states or controls to draw."""
+    """Whether there is more than one knot, so that curves can be drawn."""
     return len(solution.xs) > 1

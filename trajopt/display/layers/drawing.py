@@ -1,4 +1,4 @@
-"""Colours, turns, lines and small meshes that layers are made of."""
+"""Colours, rotations, lines and small meshes for layers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from trajopt.types import Ints, Reals
 Color = tuple[int, int, int]
 """Red, green and blue, 0 to 255."""
 
-ROUND = 24  # sides of what is round [-]
+ROUND = 24  # number of sides of a circle [-]
 
 
 @cache
 def rgb(color: str) -> Color:
-    """A colour of Matplotlib."""
+    """Returns a colour of Matplotlib as red, green, blue."""
     from matplotlib.colors import to_rgb
 
     red, green, blue = (round(255 * part) for part in to_rgb(color))
@@ -27,63 +27,63 @@ def rgb(color: str) -> Color:
 
 
 def mixed(first: Color, second: Color, part: float) -> Color:
-    """The first colour at 0, the second at 1, and between them what lies between."""
+    """Interpolates between two colours: the first at part = 0, the second at 1."""
     mix = np.round((1.0 - part) * np.array(first) + part * np.array(second)).astype(int)
     return int(mix[0]), int(mix[1]), int(mix[2])
 
 
 def ramp(count: int) -> list[Color]:
-    """Colours from the first knot (light) to the last (dark), as pictures have them."""
+    """Returns colours from the first knot (light) to the last (dark), as in plots."""
     low, middle, high = (rgb(color) for color in RAMP)
     parts = np.linspace(0.0, 2.0, max(count, 1))
     return [mixed(low, middle, p) if p <= 1.0 else mixed(middle, high, p - 1.0) for p in parts.tolist()]
 
 
 def quaternion(rotation: Reals) -> tuple[float, float, float, float]:
-    """Quaternion (w, x, y, z) of a rotation (3, 3)."""
+    """Returns the quaternion (w, x, y, z) of a rotation (3, 3)."""
     q = pin.Quaternion(np.ascontiguousarray(rotation))
     return float(q.w), float(q.x), float(q.y), float(q.z)
 
 
 def turned_up(direction: Reals) -> tuple[float, float, float, float]:
-    """Quaternion (w, x, y, z) of the shortest turn from z to a direction (3,)."""
+    """Returns the quaternion (w, x, y, z) of the shortest rotation from z to a direction (3,)."""
     q = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), np.asarray(direction, dtype=np.float64))
     return float(q.w), float(q.x), float(q.y), float(q.z)
 
 
 def segments(points: Reals) -> Reals:
-    """Segments (n - 1, 2, 3) of a line through points (n, 3), without those at points that are NaN."""
+    """Returns the segments (n - 1, 2, 3) of a line through points (n, 3), without those at NaN."""
     pairs = np.stack([points[:-1], points[1:]], axis=1)
     return np.asarray(pairs[np.isfinite(pairs).all(axis=(1, 2))])
 
 
 def closed(corners: Reals) -> Reals:
-    """Segments (n, 2, 3) around corners (n, 3)."""
+    """Returns the segments (n, 2, 3) of a closed line through corners (n, 3)."""
     return np.stack([corners, np.roll(corners, -1, axis=0)], axis=1)
 
 
 def fan(corners: Reals) -> tuple[Reals, Ints]:
-    """Mesh of a convex polygon with corners (n, 3) in their order."""
+    """Returns the mesh of a convex polygon with ordered corners (n, 3)."""
     count = len(corners)
     faces = [(0, i, i + 1) for i in range(1, count - 1)]
     return np.asarray(corners), np.array(faces, dtype=np.int64).reshape(-1, 3)
 
 
 def disc(center: Reals, radius: float) -> Reals:
-    """Corners (n, 3) of a level disc."""
+    """Returns the corners (n, 3) of a horizontal disc."""
     angle = np.linspace(0.0, 2.0 * np.pi, ROUND, endpoint=False)
     return np.asarray(center + radius * np.column_stack([np.cos(angle), np.sin(angle), 0.0 * angle]))
 
 
 def cone() -> tuple[Reals, Ints]:
-    """Mesh of a cone without a lid: apex at the origin, a circle of radius 1 at z = 1."""
+    """Returns the mesh of a cone without a base: apex at the origin, a circle of radius 1 at z = 1."""
     rim = disc(np.array([0.0, 0.0, 1.0]), 1.0)
     faces = [(0, 1 + i, 1 + (i + 1) % ROUND) for i in range(ROUND)]
     return np.vstack([np.zeros(3), rim]), np.array(faces, dtype=np.int64)
 
 
 def torus(thick: float, sides: int = 8) -> tuple[Reals, Ints]:
-    """Mesh of a ring of radius 1 around z, whose tube has the radius `thick`."""
+    """Returns the mesh of a ring of radius 1 around z, with a tube of radius `thick`."""
     around = np.linspace(0.0, 2.0 * np.pi, ROUND, endpoint=False)[:, None]
     tube = np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)[None]
     wide = 1.0 + thick * np.cos(tube)
@@ -95,7 +95,7 @@ def torus(thick: float, sides: int = 8) -> tuple[Reals, Ints]:
 
 
 def ball(rings: int = 8) -> tuple[Reals, Ints]:
-    """Mesh of a ball of radius 1 around the origin, with so many rings from pole to pole."""
+    """Returns the mesh of a ball of radius 1 around the origin, with `rings` rings from pole to pole."""
     height = np.linspace(0.0, np.pi, rings + 1)[1:-1, None]
     turn = np.linspace(0.0, 2.0 * np.pi, 2 * rings, endpoint=False)[None]
     x, y, z = np.sin(height) * np.cos(turn), np.sin(height) * np.sin(turn), np.cos(height) + 0.0 * turn
@@ -103,7 +103,7 @@ def ball(rings: int = 8) -> tuple[Reals, Ints]:
 
 
 def boxes(rectangles: Reals, tall: float) -> tuple[Reals, Ints]:
-    """Mesh of boxes on rectangles (x, y, x, y), shape (n, 4), from z = 0 up, without their bottoms."""
+    """Returns the mesh of boxes on rectangles (x, y, x, y), shape (n, 4), from z = 0 up, without bottoms."""
     corners = rectangles[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2)
     low = np.concatenate([corners, np.zeros((len(corners), 4, 1))], axis=2)
     points = np.concatenate([low, low + np.array([0.0, 0.0, tall])], axis=1)
@@ -114,12 +114,12 @@ def boxes(rectangles: Reals, tall: float) -> tuple[Reals, Ints]:
 
 
 def merged(meshes: list[tuple[Reals, Ints]]) -> tuple[Reals, Ints]:
-    """Several meshes as one."""
+    """Merges several meshes into one."""
     starts = np.cumsum([0, *(len(points) for points, _ in meshes)])
     points = np.concatenate([points for points, _ in meshes])
     return points, np.concatenate([faces + start for (_, faces), start in zip(meshes, starts.tolist())])
 
 
 def hull(points: Reals) -> tuple[Reals, Ints]:
-    """Mesh of the convex hull of points (n, 3)."""
+    """Returns the mesh of the convex hull of points (n, 3)."""
     return np.asarray(points), np.asarray(outer_faces(points), dtype=np.int64)

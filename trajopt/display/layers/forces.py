@@ -1,4 +1,4 @@
-"""Forces of the ground: arrows at the feet, and the cones that friction allows."""
+"""Contact forces as arrows at the feet, and friction cones."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from trajopt.plotting.style import GREEN, RED
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
-_SHAFT, _HEAD = 0.012, 0.03  # radii of an arrow, in sizes of the robot [-]
-_FORCE = (190, 20, 30)  # darker than the red of pictures, which light turns into yellow
-_LONGER = 5.0  # than in flat pictures, as legs hide short arrows [-]
-_CONE = 0.18  # height of a cone, in sizes of the robot [-]
+_SHAFT, _HEAD = 0.012, 0.03  # radii of an arrow, relative to the robot's size [-]
+_FORCE = (190, 20, 30)  # darker than the red of plots, which the light would turn into yellow
+_LONGER = 5.0  # length relative to flat plots, as legs hide short arrows [-]
+_CONE = 0.18  # height of a cone, relative to the robot's size [-]
 
 
 class ContactForces(Layer):
-    """Force of the ground on each foot: an arrow from where it acts, as long as `scale` times the force.
+    """Force of the ground on each foot, an arrow from the point where it acts, of length `scale` times the force.
 
     Attributes:
         scale: Length of an arrow per force [m/N].
@@ -43,11 +43,11 @@ class ContactForces(Layer):
 
     @property
     def note(self) -> str:
-        """The scale in words."""
+        """Text for the scale of the arrows."""
         return f"0.1 m is {0.1 / self.scale:.3g} N" if self.scale > 0.0 else ""
 
     def arrows(self, time: float) -> Reals:
-        """Start and end of each arrow at a time [s], (n, 2, 3) [m]; only of feet in contact."""
+        """Returns start and end of each arrow at a time [s], (n, 2, 3) [m], for feet in contact."""
         starts, along = self._film.forces(time)
         shown = np.linalg.norm(along, axis=1) > 1e-9
         return np.stack([starts, starts + _LONGER * along], axis=1)[shown]
@@ -60,7 +60,7 @@ class ContactForces(Layer):
 
 
 class FrictionCones(Layer):
-    """Cone |f_t| <= μ f_n at each foot in contact: green, and red where friction is used up."""
+    """Cone |f_t| <= μ f_n at each foot in contact: green, and red if friction is fully used."""
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
@@ -80,7 +80,7 @@ class FrictionCones(Layer):
         self.at(0.0)
 
     def use(self, foot: int, knot: int) -> float:
-        """Part of friction that a foot uses, |f_t| / (μ f_n) [-]."""
+        """Returns the use of friction of a foot at a knot, |f_t| / (μ f_n) [-]."""
         return float(self._uses[foot][knot])
 
     def at(self, time: float) -> None:

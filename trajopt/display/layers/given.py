@@ -1,4 +1,4 @@
-"""Layers of a view with what its caller asks for, and puts beside the motion."""
+"""Selection of a view's layers, with the objects that its caller adds."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def given_layers(
     grid: OccupancyGrid | None,
     scans: Scan | Sequence[Scan],
 ) -> tuple[LayerKind, ...]:
-    """Kinds of layers that a view may have.
+    """Returns the kinds of layers that a view may have.
 
     Args:
-        solutions: What is shown.
-        layers: As in `trajopt.display.show`, and the others likewise.
+        solutions: The displayed solutions.
+        layers: Labels of hidden layers to show, as in `trajopt.display.show`; likewise the other arguments.
         obstacles: Upright cylinders or balls.
-        lines: Lists of points.
+        lines: Polylines.
         covariance: Covariances of the first solution.
         grid: Map.
         scans: One scan, or one for each knot.
 
     Raises:
         InvalidArgumentError: An argument does not fit.
-        UnknownNameError: There is no such layer.
+        UnknownNameError: There is no layer of this name.
     """
     several = solutions if isinstance(solutions, (list, tuple)) else [solutions]
     more: tuple[LayerKind, ...] = ()

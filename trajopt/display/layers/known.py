@@ -1,4 +1,4 @@
-"""Numbers of a solution that several layers share: its film in the axes of the world, made once."""
+"""Data of a solution shared by several layers: its film in world axes, computed once."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from trajopt.robots.skeleton import Skeleton
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
-_FILMS: dict[int, Film] = {}  # by the id of a solution that lives
-_APART = 0.25  # from one rail of beads to the next, in the largest way of a bead [-]
+_FILMS: dict[int, Film] = {}  # by the id of a living solution
+_APART = 0.25  # distance between two rails of beads, relative to the largest travel of a bead [-]
 
 
 def film(solution: Solution) -> Film:
-    """Film of a solution in the world's axes; of a state without any place in space that of `beads`."""
+    """Returns the film of a solution in world axes; for a state without a position that of `beads`."""
     key = id(solution)
     if key not in _FILMS:
-        solved = solution.status is not None  # of an iterate nothing is evaluated
+        solved = solution.status is not None  # for an iterate nothing is evaluated
         _FILMS[key] = film_of(solution, aside=False, forces=solved) if has_place(solution) else _film_of_beads(solution)
         weakref.finalize(solution, _FILMS.pop, key, None)
     return _FILMS[key]
 
 
 def trails_of(solution: Solution) -> Reals:
-    """Paths of the tool, of all feet, or of other points, (n, T + 1, 3) [m]; none of a state without a place."""
+    """Returns the paths of the tool, of all feet, or of other points, (n, T + 1, 3) [m]; empty for beads."""
     if id(solution) in _FILMS:
         return _FILMS[id(solution)].trails
     return np.reshape(body_of(solution)[1] if has_place(solution) else [], (-1, len(solution.xs), 3))
 
 
 def has_place(solution: Solution) -> bool:
-    """Whether a solution has a robot, a pose, or a model with a skeleton."""
+    """Whether a solution has a robot, poses, or a model with a skeleton, and so a position in space."""
     description = solution.description
     return any(part is not None for part in (description.robot, description.skeleton, description.poses))
 
 
 def beads(xs: Reals) -> Reals:
-    """Coordinates of states (T + 1, nx) as beads on rails along x, one beside the other, (T + 1, nx, 3).
+    """Returns the coordinates of states (T + 1, nx) as beads on parallel rails along x, (T + 1, nx, 3).
 
-    A unit of a coordinate is a metre.
+    One unit of a coordinate is one metre.
     """
     apart = _APART * max(float(np.ptp(xs, axis=0).max()), 1e-3)
     places = np.zeros((*xs.shape, 3))
@@ -52,7 +52,7 @@ def beads(xs: Reals) -> Reals:
 
 
 def size_of(shown: Film) -> float:
-    """Size of a body at the start of a motion [m]; of a body that is a point that of its path."""
+    """Returns the size of a body at the start of a motion [m]; for a point that of its path."""
     points = shown.skeleton.points[:, 1:] if shown.motion is not None else shown.skeleton.points  # without the world's
     at_start = float(np.ptp(points[0], axis=0).max())
     every = np.concatenate([points.reshape(-1, 3), shown.goals])

@@ -1,4 +1,4 @@
-"""A layer that is built when it is first shown, so that what is hidden costs no time and no bytes."""
+"""A layer that is built when it is first shown, so that hidden layers cost no time and no memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class LazyLayer:
-    """Stands for a layer that is hidden at first; it has what a `Layer` has.
+    """Placeholder for a layer that is hidden at first, with the interface of `Layer`.
 
     Args:
         kind: Kind of the layer.
@@ -33,7 +33,7 @@ class LazyLayer:
 
     @property
     def visible(self) -> bool:
-        """Whether it is shown."""
+        """Whether the layer is visible; setting it to True builds the layer."""
         return self._layer is not None and self._layer.visible
 
     @visible.setter
@@ -45,26 +45,26 @@ class LazyLayer:
 
     @property
     def note(self) -> str:
-        """Words beside its label: none, as they may need what is not computed."""
+        """Empty text, as the layer's text may need numbers that are not computed yet."""
         return ""
 
     def at(self, time: float) -> None:
-        """Moves everything to a time, if it is built [s]."""
+        """Moves all objects to a time [s], if the layer is built."""
         if self._layer is not None:
             self._layer.at(time)
 
     def follow(self, xs: Reals) -> None:
-        """Takes another trajectory (T + 1, nx), at the latest when it is built."""
+        """Switches to another trajectory (T + 1, nx), at the latest when the layer is built."""
         self._xs = xs
         if self._layer is not None:
             self._layer.follow(xs)
 
     def points(self) -> Reals:
-        """Points that the camera should see at first: none, as it is hidden then."""
+        """Returns no points, as the layer is hidden at first."""
         return np.zeros((0, 3))
 
     def _built(self) -> Layer | None:
-        """The layer; None where its numbers cannot be computed, which is told once."""
+        """Builds the layer; None with a warning if its numbers cannot be computed."""
         try:
             layer = self._kind.build(self._scene, self._solution, self._name)
         except TrajoptError as error:

@@ -1,4 +1,4 @@
-"""Margins of constraints at the present time: the row of each that is closest to its bound, or beyond it."""
+"""Margins of constraints at the current time, each for the row closest to its bound or beyond it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trajopt.plotting.style import GREEN, PALETTE, RED
 from trajopt.solution import Solution
 
 _COLORS = {"violated": RED, "at its bound": PALETTE[4], "free": GREEN, "holds": GREEN}
-_MOST = 10  # constraints in the table [-]
+_MOST = 10  # largest number of constraints in the table [-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +23,10 @@ class Margin:
     """Distance of a constraint's worst row from its bound at a knot.
 
     Attributes:
-        title: Name of the row: "motor", or "tool[z]" of a constraint with several rows.
-        distance: Distance to the nearest bound, < 0 beyond it; of an equation the negative error [unit].
-        unit: Unit of the row; empty where it is not known.
-        state: "violated", "at its bound", "free", or "holds" of an equation.
+        title: Name of the row: "motor", or "tool[z]" if the constraint has several rows.
+        distance: Distance to the nearest bound, < 0 beyond it; for an equation the negative error [unit].
+        unit: Unit of the row; empty if unknown.
+        state: "violated", "at its bound", "free", or "holds" for an equation.
     """
 
     title: str
@@ -36,7 +36,7 @@ class Margin:
 
 
 class Margins(Panel):
-    """Table of constraints, each with its worst row now; the worst of all stands first, in its colour."""
+    """Table of constraints with their worst rows at the current time, the worst first, coloured by state."""
 
     def __init__(self, gui: Any, solution: Solution) -> None:
         super().__init__(gui, solution)
@@ -46,10 +46,10 @@ class Margins(Panel):
         self.at(0.0)
 
     def margins(self, knot: int) -> list[Margin]:
-        """Margin of each constraint that a knot 0..T has, the worst first."""
-        found = [each for rows in self._rows if (each := margin_at(rows, knot)) is not None]
+        """Returns the margin of each constraint at a knot 0..T, the worst first."""
+        margins = [each for rows in self._rows if (each := margin_at(rows, knot)) is not None]
         order = list(_COLORS)
-        return sorted(found, key=lambda each: (order.index(each.state), each.distance))
+        return sorted(margins, key=lambda each: (order.index(each.state), each.distance))
 
     def at(self, time: float) -> None:
         t, part = self._film.knot(time)
@@ -70,7 +70,7 @@ class Margins(Panel):
 
 
 def margin_at(rows: ConstraintRows, knot: int) -> Margin | None:
-    """Margin of a constraint at a knot 0..T; None where it has no bound there, or only rows that no control changes.
+    """Returns the margin of a constraint at a knot 0..T; None if no solver enforces a row there.
 
     Args:
         rows: The rows of the constraint.
@@ -96,11 +96,11 @@ def margin_at(rows: ConstraintRows, knot: int) -> Margin | None:
 
 
 def _closest(distances: Any, counted: Any, equation: Any) -> int:
-    """Row closest to a bound; equations, which are always there, come after all others."""
+    """Row closest to a bound; equations, which are always at it, come after all others."""
     rank = np.where(counted & ~equation, distances, np.inf)
     return int(rank.argmin()) if np.isfinite(rank).any() else int(np.flatnonzero(counted)[0])
 
 
 def has_constraints(solution: Solution) -> bool:
-    """Whether there are constraints to show; nothing is evaluated."""
+    """Whether there are constraints to show; evaluates nothing."""
     return bool(solution.description.constraint_names)

@@ -1,4 +1,4 @@
-"""Margins of constraints and limits in the scene: rings at joints and feet, lines to what is near."""
+"""Margins of constraints and limits in the scene: rings at joints and feet, lines to near obstacles."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from trajopt.solution import Solution
 from trajopt.types import Reals
 
 FREE, NEAR, LIMIT = (120, 120, 120), (245, 190, 0), (215, 25, 30)
-"""Colours of what is far from its limit, near it, and at it."""
+"""Colours of parts far from their limit, near it, and at it."""
 
-_FROM, _MIDDLE = 0.5, 0.8  # parts of a limit at which grey begins to turn, and is yellow [-]
-_JOINT, _FOOT = 0.12, 0.06  # radii of rings, in sizes of the robot [-]
-_REACH = 0.3  # distance beyond which no line is drawn, in sizes of the robot [-]
+_FROM, _MIDDLE = 0.5, 0.8  # uses of a limit at which grey begins to change, and at which the colour is yellow [-]
+_JOINT, _FOOT = 0.12, 0.06  # radii of rings, relative to the robot's size [-]
+_REACH = 0.3  # largest distance with a line, relative to the robot's size [-]
 _LINE = 4.0  # width of lines [pixel]
-_THICK = 0.12  # radius of a ring's tube, in that of the ring [-]
-_STEP = 0.02  # by which a use changes before a colour is set anew [-]
-_NO_LIMIT = 1e10  # and more stand in files for limits that are none
+_THICK = 0.12  # radius of a ring's tube, relative to the ring's radius [-]
+_STEP = 0.02  # smallest change of use that changes a colour [-]
+_NO_LIMIT = 1e10  # files write numbers of this size or more for no limit
 
 
 def margin_color(use: float) -> Color:
-    """Grey up to half of a limit, yellow at 0.8 of it, red at the limit and beyond."""
+    """Returns the colour for a use of a limit: grey up to 0.5, yellow at 0.8, red from 1."""
     if use < _MIDDLE:
         return mixed(FREE, NEAR, max(use - _FROM, 0.0) / (_MIDDLE - _FROM))
     return mixed(NEAR, LIMIT, min((use - _MIDDLE) / (1.0 - _MIDDLE), 1.0))
 
 
 class MarginsInScene(Layer):
-    """Rings around joints by the use of their limits, rings around feet by that of friction, lines to obstacles.
+    """Rings around joints coloured by the use of their limits, rings around feet by friction, lines to obstacles.
 
-    A joint's ring has the colour of the largest use of its limits: of position, velocity, and torque or force, with
-    bounds of constraints that are tighter. A line joins a body with what is nearest of what it keeps clear of, up to
-    0.3 of the robot's size; it is red where nothing is left, grey from half of that reach on.
+    A joint's ring has the colour of its largest use of limits of position, velocity, and torque or force, including
+    tighter bounds of constraints. A line joins a body with the nearest obstacle within 0.3 of the robot's size. It is
+    red at zero margin, and grey from half of that distance on.
     """
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
@@ -60,7 +60,7 @@ class MarginsInScene(Layer):
         self.at(0.0)
 
     def _add_rings(self) -> Any:
-        """All rings, as one node of the scene."""
+        """Adds all rings as one batch to the scene."""
         count = len(self._sizes)
         return self.scene.add_batched_meshes_simple(
             f"{self.name}/rings",
@@ -74,9 +74,9 @@ class MarginsInScene(Layer):
         )
 
     def uses(self, time: float) -> Reals:
-        """Use of limits of each joint, then of friction of each foot at a time [s], (n,) [-]; NaN where there is none.
+        """Returns the use of limits of each joint, then of friction of each foot, at a time [s], (n,) [-].
 
-        That of joints changes evenly between two knots.
+        It is NaN without a limit or friction. For joints it is interpolated linearly between knots.
         """
         t, part = self._film.knot(time)
         with np.errstate(invalid="ignore"):
@@ -93,7 +93,7 @@ class MarginsInScene(Layer):
         for each in self.approaches:
             place = np.array([self._film.between(each.starts, time), self._film.between(each.ends, time)])
             margin = float(self._film.between(each.margins, time))
-            if not np.isfinite(margin):  # beside a knot without this term
+            if not np.isfinite(margin):  # a neighbouring knot lacks this term
                 place, margin = np.array([each.starts[k], each.ends[k]]), float(each.margins[k])
             if margin <= self._reach:
                 pairs.append(place)
@@ -124,23 +124,24 @@ class MarginsInScene(Layer):
 
 
 def joint_axes(model: pin.Model) -> dict[str, Reals]:
-    """Unit axis of each joint with one degree of freedom, by its name, in the joint's own axes (3,).
+    """Returns the unit axis (3,) of each joint with one degree of freedom, in the joint's axes, by joint name.
 
     Args:
         model: The Pinocchio model.
     """
-    data, found = model.createData(), {}
+    data, axes = model.createData(), {}
     q = pin.neutral(model)
     for joint in range(1, model.njoints):
         if model.joints[joint].nv == 1:
             column = pin.computeJointJacobian(model, data, q, joint)[:, model.joints[joint].idx_v]
             turn = column[3:] if np.linalg.norm(column[3:]) > 1e-9 else column[:3]
-            found[model.names[joint]] = turn / np.linalg.norm(turn)
-    return found
+            axes[model.names[joint]] = turn / np.linalg.norm(turn)
+
+    return axes
 
 
 def has_margins(solution: Solution) -> bool:
-    """Whether there is a limit of a joint, or an obstacle to keep clear of; nothing is evaluated."""
+    """Whether there is a joint limit, or an obstacle in costs or constraints; evaluates nothing."""
     model = None if solution.robot is None else solution.robot.model
     if model is not None:
         room = model.lowerPositionLimit < model.upperPositionLimit
@@ -151,6 +152,6 @@ def has_margins(solution: Solution) -> bool:
 
 
 def _set(handle: Any, name: str, values: Any) -> None:
-    """Sets an array of a node of the scene if it is another one: each change is a message of its own."""
+    """Sets an array of an object in the scene only if it changes, as each change sends a message."""
     if not np.array_equal(getattr(handle, name), values):
         setattr(handle, name, values)

@@ -1,4 +1,4 @@
-"""Things that stand around a motion: obstacles, fixed or moving, and planes that contacts press against."""
+"""Objects around a motion: fixed or moving obstacles, and planes that contacts may touch."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from trajopt.types import Reals
 
 _EARTH = (150, 138, 115)
 _LOOK: dict[str, Any] = {"opacity": 0.55}
-_ABOVE = 0.25  # height of upright cylinders above a motion, in its own height [-]
-_REACH = 0.15  # room of planes around a motion, in its largest extent [-]
+_ABOVE = 0.25  # height of upright cylinders above a motion, relative to the motion's height [-]
+_REACH = 0.15  # margin of planes around a motion, relative to its largest extent [-]
 
 
 class Obstacles(Layer):
-    """Balls, capsules and upright cylinders that costs and constraints keep clear of, where they are at each time."""
+    """Balls, capsules and upright cylinders of distance costs and constraints, at their current positions."""
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
@@ -34,7 +34,7 @@ class Obstacles(Layer):
         self.at(0.0)
 
     def _add(self, name: str, each: Obstacle) -> tuple[Any, list[Any]]:
-        """Handle of a rod or a cylinder, if it has one, and handles of balls, all of radius 1."""
+        """Adds an obstacle: a rod or cylinder if it has one, and its balls, all of radius 1."""
         color = rgb(PALETTE[4])
         if each.upright:
             return self.scene.add_cylinder(f"{name}/cylinder", 1.0, 1.0, color, **_LOOK), []
@@ -46,7 +46,7 @@ class Obstacles(Layer):
         t, part = self._film.knot(time)
         for each, (rod, balls) in self._shown:
             radius, points = self._film.between(each.radii, time), self._film.between(each.points, time)
-            if not np.isfinite(radius):  # beside a knot that does not have it
+            if not np.isfinite(radius):  # a neighbouring knot lacks this obstacle
                 near = [min(t + 1, len(each.radii) - 1), t] if part > 0.5 else [t, min(t + 1, len(each.radii) - 1)]
                 k = next((k for k in near if np.isfinite(each.radii[k])), t)
                 radius, points = each.radii[k], each.points[k]
@@ -74,7 +74,7 @@ class Obstacles(Layer):
 
 
 class Planes(Layer):
-    """Planes of the world that a simulator's contacts may touch, as far as the motion goes."""
+    """Planes of the world that a simulator's contacts may touch, as large as the motion."""
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
@@ -85,7 +85,7 @@ class Planes(Layer):
             scene.add_mesh_simple(f"{name}/{i}", *fan(corners), color=_EARTH, **look)
 
     def _corners(self, points: Reals, normal: Reals, offset: float) -> Reals:
-        """Corners (4, 3) of a rectangle in a plane around the projection of points (n, 3) [m]."""
+        """Corners (4, 3) of a rectangle in a plane around the projections of points (n, 3) [m]."""
         along = np.cross(np.eye(3)[1], normal)
         along = np.eye(3)[0] if np.linalg.norm(along) < 1e-6 else along / np.linalg.norm(along)
         across = np.cross(normal, along)
@@ -97,11 +97,11 @@ class Planes(Layer):
         return np.array([x * along + y * across - offset * normal for x, y in corners])
 
     def at(self, time: float) -> None:
-        """Planes stay where they are."""
+        """Does nothing: planes are fixed."""
 
 
 def planes_of(solution: Solution) -> list[tuple[Reals, float]]:
-    """Unit normal n (3,) and offset d [m] of each plane n · p + d = 0 of the world, but for the level floor z = 0."""
+    """Returns unit normal n (3,) and offset d [m] of each world plane n · p + d = 0, without the floor z = 0."""
     surfaces = [contact.surface for contact in solution.description.spheres if contact.surface.body is None]
     rows = {tuple(np.ravel(surface.coefficients).tolist()) for surface in surfaces if isinstance(surface, Plane)}
     level = (0.0, 0.0, 1.0, 0.0)

@@ -1,4 +1,4 @@
-"""Paths of feet, tools and bodies, and the goals they are to reach."""
+"""Paths of feet, tools and bodies, and their goals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trajopt.solution import Solution
 from trajopt.types import Reals
 
 _LINE = 3.0  # width of paths [pixel]
-_STAR, _AXIS = 0.03, 0.12  # radius of a goal, and length of its axes, in sizes of the body [-]
+_STAR, _AXIS = 0.03, 0.12  # radius of a goal, and length of its axes, relative to the size of the body [-]
 
 
 class Paths(Layer):
@@ -38,16 +38,16 @@ class Paths(Layer):
         self._line.points = self._segments()
 
     def at(self, time: float) -> None:
-        """Paths stay where they are."""
+        """Does nothing: paths are fixed."""
 
     def points(self) -> Reals:
         return self._trails.reshape(-1, 3)
 
 
 class Goals(Layer):
-    """Points that costs and constraints ask for (red), with axes where they ask for a rotation too.
+    """Goals of costs and constraints as red points, with axes for goals that include a rotation.
 
-    Those at the end stand still; smaller ones are where a moving reference is now.
+    Terminal goals are fixed. Smaller points show the current reference of moving goals.
     """
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
@@ -84,7 +84,7 @@ class Goals(Layer):
 
 
 def _with_axes(solution: Solution) -> list[Reals]:
-    """Placements (4, 4) that are asked for with their rotation."""
+    """Placements (4, 4) of the goals that include a rotation."""
     poses = goal_poses(solution) if solution.robot is None else np.zeros((0, 4, 4))
     whole = poses[np.isfinite(poses).all(axis=(1, 2))]
     return [*(placement for _, placement in goal_placements(solution)), *np.unique(whole, axis=0)]

@@ -1,4 +1,4 @@
-"""Maps and LIDAR scans beside a motion in the plane."""
+"""Maps and LIDAR scans for a motion in the plane."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from trajopt.planar import OccupancyGrid, Scan
     from trajopt.solution import Solution
 
-_TALL = 0.06  # height of walls, in the longer side of the map [-]
-_RISE = 0.03  # height of beams, in the reach of the LIDAR [-]
-_DOT = 0.006  # size of a point that a beam met, likewise [-]
-_BEAMS = 120  # that are drawn at most
-_WIDTH = 0.5  # half length of the nearest wall [m], and from where its direction is taken
+_TALL = 0.06  # height of walls, relative to the longer side of the map [-]
+_RISE = 0.03  # height of beams, relative to the reach of the LIDAR [-]
+_DOT = 0.006  # size of a beam's end point, relative to the reach of the LIDAR [-]
+_BEAMS = 120  # largest number of beams to draw
+_WIDTH = 0.5  # half length of the nearest wall, also for the fit of its direction [m]
 
 
 class Map(Layer):
@@ -54,20 +54,20 @@ class Map(Layer):
             )
 
     def at(self, time: float) -> None:
-        """Walls stay where they are."""
+        """Does nothing: walls are fixed."""
 
     def points(self) -> Reals:
         return self._corners
 
 
 class Scans(Layer):
-    """Beams of a LIDAR (red) to the points that they met, and the nearest wall with its normal (green).
+    """Beams of a LIDAR with their end points (red), and the nearest wall with its normal (green).
 
     Args:
         scene: viser's scene.
         solution: The solution.
         name: Path of the layer in the scene.
-        scans: One, or one for each knot.
+        scans: One scan, or one for each knot.
     """
 
     def __init__(self, scene: Any, solution: Solution, name: str, *, scans: Sequence[Scan]) -> None:
@@ -103,7 +103,7 @@ class Scans(Layer):
             self._wall.points = np.array([self._raised(np.array(pair)) for pair in pairs])
 
     def _raised(self, points: Reals) -> Reals:
-        """Points (n, 3) above those of the plane (n, 2)."""
+        """Points (n, 3) at beam height above points (n, 2) of the plane."""
         return np.column_stack([points, np.full(len(points), self._rise)]).astype(np.float32)
 
     def points(self) -> Reals:
@@ -111,61 +111,62 @@ class Scans(Layer):
 
 
 def rectangles(grid: OccupancyGrid) -> Reals:
-    """Rectangles (x, y, x, y), shape (n, 4) [m], that cover the occupied cells: runs of rows, joined where they agree.
+    """Returns rectangles (x, y, x, y), shape (n, 4) [m], that cover the occupied cells; equal runs of rows are joined.
 
     Args:
         grid: The grid.
     """
-    found: list[list[int]] = []
-    before: dict[tuple[int, int], list[int]] = {}  # rectangles that end in the row before, by their columns
+    corners: list[list[int]] = []
+    before: dict[tuple[int, int], list[int]] = {}  # rectangles that end in the previous row, by their columns
     for row, cells in enumerate(grid.occupied):
         edges = np.flatnonzero(np.diff(np.concatenate([[False], cells, [False]]).astype(int)))
         now = {}
         for first, last in edges.reshape(-1, 2).tolist():
             each = before.get((first, last))
             if each is None:
-                found.append(each := [first, row, last, row + 1])
+                corners.append(each := [first, row, last, row + 1])
             each[3] = row + 1
             now[first, last] = each
         before = now
-    return np.tile(grid.origin, 2) + grid.resolution * np.array(found, dtype=float)
+    return np.tile(grid.origin, 2) + grid.resolution * np.array(corners, dtype=float)
 
 
 def sensed(grid: OccupancyGrid | None, scans: Scan | Sequence[Scan], solution: Solution) -> tuple[LayerKind, ...]:
-    """Kinds of layers of a map and of scans; none of what there is not.
+    """Returns the kinds of layers for a map and for scans; empty without them.
 
     Args:
         grid: The map.
         scans: One scan, or one for each knot of the solution, 0..T - 1 or 0..T.
-        solution: The first solution that is shown.
+        solution: The first displayed solution.
 
     Raises:
-        InvalidArgumentError: The map is none, or scans are none, or of another number.
+        InvalidArgumentError: The map is not an OccupancyGrid, or the scans are not Scan objects or have a wrong
+            number.
     """
     kinds = []
     if grid is not None:
         if not (hasattr(grid, "occupied") and hasattr(grid, "extent")):
             raise InvalidArgumentError(
-                f"grid: expected an OccupancyGrid, got {shown(grid)}; write OccupancyGrid(cells, resolution=0.05)"
+                f"grid: expected an OccupancyGrid, got {shown(grid)}; use OccupancyGrid(cells, resolution=0.05)"
             )
         kinds.append(LayerKind(label="map", applies=lambda solution: True, build=partial(Map, grid=grid)))
     several: Any = [scans] if _is_scan(scans) else check_items("scans", scans, "scans", cure="Lidar().scan(grid, pose)")
     for i, each in enumerate(several):
         if not _is_scan(each):
             raise InvalidArgumentError(
-                f"scans[{i}]: expected a Scan, got {shown(each)}; Lidar().scan(grid, pose) makes one"
+                f"scans[{i}]: expected a Scan, got {shown(each)}; Lidar().scan(grid, pose) returns one"
             )
     if len(several):
         T = len(solution.xs) - 1
         if len(several) not in (1, T, T + 1):
             raise InvalidArgumentError(
-                f"scans: expected one, or one for each of the knots, {T} or {T + 1}, got {len(several)}; repeat those "
-                "that last for several knots"
+                f"scans: expected one, or one for each knot ({T} or {T + 1}), got {len(several)}; repeat scans that "
+                "last for several knots"
             )
         kinds.append(LayerKind(label="scans", applies=lambda solution: True, build=partial(Scans, scans=several)))
     return tuple(kinds)
 
 
-def _is_scan(given: Any) -> bool:
-    """Whether something is a Scan of `trajopt.planar`, a room above this one."""
-    return all(hasattr(given, name) for name in ("pose", "ranges", "most", "points", "wall"))
+def _is_scan(value: Any) -> bool:
+    """Whether an object is a Scan of `trajopt.planar`, which this module may not import."""
+    return all(hasattr(value, name) for name in ("pose", "ranges", "most", "points", "wall"))

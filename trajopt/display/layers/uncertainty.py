@@ -1,4 +1,4 @@
-"""Ellipsoids of uncertainty along a motion, and the one of the present time."""
+"""Covariance ellipsoids along a motion and at the current time."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from trajopt.plotting.spread import Ellipsoids, ellipsoids_of
 from trajopt.plotting.style import BLUE, RED
 from trajopt.solution import Solution
 
-_THIN = 2e-3  # half thickness at least of what is flat, in sizes of the body [-]
+_THIN = 2e-3  # smallest half thickness of an ellipsoid, relative to the size of the body [-]
 
 
 class Uncertainty(Layer):
-    """Ellipsoids of two standard deviations: twelve along the motion (red), and where it is now (blue).
+    """Ellipsoids of two standard deviations: twelve along the motion (red), and one at the current time (blue).
 
     Args:
         scene: viser's scene.
         solution: The solution.
         name: Path of the layer in the scene.
-        covariance: Its covariances.
+        covariance: Covariances of the solution.
     """
 
     def __init__(self, scene: Any, solution: Solution, name: str, *, covariance: StateCovariance) -> None:
@@ -62,7 +62,7 @@ class Uncertainty(Layer):
 
     @property
     def note(self) -> str:
-        """The size in words."""
+        """Text for the size of the ellipsoids."""
         return f"{self.ellipsoids.sigmas:g} standard deviations"
 
     def at(self, time: float) -> None:
@@ -78,27 +78,28 @@ class Uncertainty(Layer):
 
 
 def uncertain(covariance: StateCovariance | None, solution: Solution) -> tuple[LayerKind, ...]:
-    """Kind of a layer of the uncertainty of a solution; none without covariances.
+    """Returns the kind of the layer for a solution's covariance; empty without covariances.
 
     Args:
-        covariance: Covariances of the first solution that is shown.
-        solution: That solution.
+        covariance: Covariances of the first displayed solution; None for no layer.
+        solution: The first displayed solution.
 
     Raises:
-        InvalidArgumentError: They are none, those of another solution, or its states have no place in space.
+        InvalidArgumentError: The argument is not a StateCovariance or belongs to another solution, or the states have
+            no position in space.
     """
     if covariance is None:
         return ()
-    check_instance("covariance", covariance, StateCovariance, "Solution.covariance(noise) makes it")
+    check_instance("covariance", covariance, StateCovariance, "such as Solution.covariance(noise)")
     if covariance.solution is not solution:
         raise InvalidArgumentError(
-            "covariance: expected that of the first solution that is shown, got that of another; write "
+            "covariance: expected that of the first displayed solution, got that of another; use "
             "show(solution, covariance=solution.covariance(noise))"
         )
     if not has_place(solution):
         raise InvalidArgumentError(
-            "covariance: expected states with a place in space, got others; name the coordinates of a StateVector x, y "
-            "(z, theta), or draw two of them with plotting.plot_ellipses"
+            "covariance: expected states with a position in space, got others; name the coordinates of a StateVector "
+            "x, y (z, theta), or use plotting.plot_ellipses for two coordinates"
         )
     build = partial(Uncertainty, covariance=covariance)
     return (LayerKind(label="uncertainty", applies=lambda solution: True, build=build),)

@@ -1,4 +1,4 @@
-"""Small shapes of vehicles around the origin of a body: x to the front, y to the left, z up."""
+"""Shapes of vehicles around the origin of a body: x to the front, y to the left, z up."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from trajopt.plotting.style import PALETTE, RAMP
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
-_PART = 0.1  # half length of a body of unknown size, in sizes of its motion [-]
+_PART = 0.1  # half length of a body of unknown size, relative to the size of its motion [-]
 _DARK, _RED = rgb("#333333"), rgb(PALETTE[1])
 ROTORS = ("front", "left", "rear", "right")
 
 
 def build_vehicle(scene: Any, solution: Solution, name: str) -> str:
-    """Adds the shape that fits the controls of a solution below a frame, and returns its kind in words.
+    """Adds the vehicle that fits the controls of a solution below a frame, and returns its kind as text.
 
     Args:
         scene: viser's scene.
@@ -26,14 +26,14 @@ def build_vehicle(scene: Any, solution: Solution, name: str) -> str:
         name: Path of the frame.
     """
     controls = {control.removeprefix("u:") for control in solution.control_names}
-    known = solution.description.values
+    parameters = solution.description.values
     half = _PART * size_of(film(solution))
     coordinates = {coordinate.rpartition(".")[2] for coordinate in solution.coordinate_names}
     if controls.issuperset(ROTORS):
-        _quadrotor(scene, name, _first(known, "arm", half))
+        _quadrotor(scene, name, _first(parameters, "arm", half))
         return "quadrotor"
     if controls == {"right", "left"}:
-        _drive(scene, name, _first(known, "half_track", half), _first(known, "radius", 0.5 * half))
+        _drive(scene, name, _first(parameters, "half_track", half), _first(parameters, "radius", 0.5 * half))
         return "differential drive"
     if "theta" in coordinates:
         _cart(scene, name, half)
@@ -46,15 +46,15 @@ def build_vehicle(scene: Any, solution: Solution, name: str) -> str:
     return "body"
 
 
-def _first(known: Any, parameter: str, otherwise: float) -> float:
-    """Value of a parameter at the first knot that has it."""
-    values = np.ravel(known.get(parameter, ()))
+def _first(parameters: Any, parameter: str, otherwise: float) -> float:
+    """Value of a parameter at its first knot, or the default `otherwise`."""
+    values = np.ravel(parameters.get(parameter, ()))
     values = values[np.isfinite(values)]
     return float(values[0]) if len(values) else otherwise
 
 
 def _quadrotor(scene: Any, name: str, arm: float) -> None:
-    """Two crossed beams with four rotors; the front one is red."""
+    """Adds two crossed beams with four rotors; the front rotor is red."""
     beam = (2.0 * arm, 0.1 * arm, 0.08 * arm)
     scene.add_box(f"{name}/beam0", _DARK, beam)
     scene.add_box(f"{name}/beam1", _DARK, (beam[1], beam[0], beam[2]))
@@ -66,7 +66,7 @@ def _quadrotor(scene: Any, name: str, arm: float) -> None:
 
 
 def _drive(scene: Any, name: str, half_track: float, radius: float) -> None:
-    """Round platform between two wheels that stand on the ground, with a nose."""
+    """Adds a round platform between two wheels, with a red nose."""
     rise, thick = radius, 0.25 * radius
     body: dict[str, Any] = {"position": (0.0, 0.0, rise)}
     scene.add_cylinder(f"{name}/platform", 0.85 * half_track, 0.8 * radius, rgb(RAMP[1]), **body)
@@ -76,7 +76,7 @@ def _drive(scene: Any, name: str, half_track: float, radius: float) -> None:
 
 
 def _cart(scene: Any, name: str, half: float) -> None:
-    """Car of length 2 `half` with four wheels and a red front."""
+    """Adds a car of length 2 `half` with four wheels and a red front."""
     radius = 0.28 * half
     scene.add_box(f"{name}/chassis", rgb(RAMP[1]), (2.0 * half, 0.9 * half, 0.36 * half), position=(0, 0, 1.4 * radius))
     cabin = (-0.15 * half, 0.0, 1.4 * radius + 0.3 * half)

@@ -1,7 +1,7 @@
-"""Model-predictive control across processes: a server with a controller, clients that measure and act.
+"""Model-predictive control across processes: a server with a controller, and clients that send measurements.
 
     with MPCServer(controller, "tcp://127.0.0.1:5555") as server, MPCClient(server.address) as client:
-        step = client.step(x)           # an MPCStep, as controller.step(x) gives
+        step = client.step(x)           # an MPCStep, as from controller.step(x)
 
 It needs pyzmq and msgpack, the extra `server`. Messages are described in `messages` and `fields`.
 """

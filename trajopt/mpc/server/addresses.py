@@ -1,4 +1,4 @@
-"""Addresses that a server may listen at."""
+"""Checks of addresses that a server listens at."""
 
 from __future__ import annotations
 
@@ -9,52 +9,52 @@ from trajopt.checks import check_flag, check_text
 from trajopt.errors import InvalidArgumentError, shown
 
 ADDRESS = "tcp://127.0.0.1:5555"
-"""Address that clients expect a server at."""
+"""Default address of servers and clients."""
 _TCP = re.compile(r"tcp://(?P<host>\[[0-9a-fA-F:.]+\]|[^:/\[\]\s]+):(?P<port>\d{1,5}|\*)")
 
 
 def check_address(argument: str, address: str, *, allow_remote: bool, cure: str = "pass allow_remote=True") -> str:
-    """Returns an address, "localhost" as a number.
+    """Checks an address and returns it, with "localhost" replaced by 127.0.0.1.
 
     Args:
         argument: Name of the argument, for messages.
-        address: "tcp://host:port", port * for any that is free, or "ipc://path".
-        allow_remote: Whether other machines may reach it.
-        cure: Way to allow that, for messages.
+        address: "tcp://host:port", with port * for any free port, or "ipc://path".
+        allow_remote: Whether addresses that other machines can reach are accepted.
+        cure: How the user allows such addresses, for messages.
 
     Raises:
-        InvalidArgumentError: It is none, or other machines could reach it although that was not asked for.
+        InvalidArgumentError: The text is not an address, or other machines could reach it without `allow_remote`.
     """
     text = check_text(argument, address, such_as=ADDRESS)
     check_flag("allow_remote", allow_remote)
     if re.fullmatch(r"ipc://[^\0\s]+", text):
         return text
-    found = _TCP.fullmatch(text)
-    if found is None or (found["port"] != "*" and int(found["port"]) > 65535):
+    match = _TCP.fullmatch(text)
+    if match is None or (match["port"] != "*" and int(match["port"]) > 65535):
         raise InvalidArgumentError(f"{argument}: expected an address such as {ADDRESS!r}, got {shown(address)}")
-    host = "127.0.0.1" if found["host"].lower() == "localhost" else found["host"]
+    host = "127.0.0.1" if match["host"].lower() == "localhost" else match["host"]
     if not allow_remote and not is_loopback(host):
         raise InvalidArgumentError(
-            f"{argument}: expected one of this machine, such as {ADDRESS!r}, got {shown(address)}, which others can "
-            "reach: any of them could move the robot, as messages are neither secret nor signed; if that is meant, "
-            f"{cure}"
+            f"{argument}: expected an address of this machine, such as {ADDRESS!r}, got {shown(address)}, which other "
+            "machines can reach. Messages are neither encrypted nor signed, so any of them could move the robot; to "
+            f"accept that, {cure}"
         )
-    return f"tcp://{host}:{found['port']}"
+    return f"tcp://{host}:{match['port']}"
 
 
-def check_port(address: str, known: str) -> str:
-    """Returns an address to connect to, which needs a port; `known` is what has it, for messages.
+def check_port(address: str, origin: str) -> str:
+    """Checks that an address to connect to has a port, and returns it; `origin` names its source in messages.
 
     Raises:
-        InvalidArgumentError: Its port is *.
+        InvalidArgumentError: The port is *.
     """
     if address.endswith(":*"):
-        raise InvalidArgumentError(f"address: expected a port, got {address!r}; {known} has it")
+        raise InvalidArgumentError(f"address: expected a port, got {address!r}; {origin} has the port of the server")
     return address
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine alone, by its number."""
+    """Whether a host is this machine, given as an IP address."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:  # a name, or *

@@ -1,4 +1,4 @@
-"""MPCClient: asks a server for controls."""
+"""MPCClient: requests controls from a server."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from trajopt.objects.closing import Closing
 from trajopt.types import Reals
 
 LONGEST = 2**26
-"""Longest answer that a client takes [bytes]."""
+"""Longest answer that a client accepts [bytes]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerDescription:
-    """Description of what a server controls.
+    """Sizes and times of the problem behind a server.
 
     Attributes:
         nx: Size of a state [-].
         nu: Size of a control [-].
-        knots: Number of knots of a plan [-].
+        knots: Number of running knots of a plan [-].
         dt: Time from one measurement to the next [s].
-        x0: State that the problem begins at (nx,).
-        about: The server's own words.
+        x0: Initial state of the problem (nx,).
+        about: Text that describes the controller.
     """
 
     nx: int
@@ -48,24 +48,24 @@ class ServerDescription:
 
 
 class MPCClient(Closing):
-    """Sends measured states to an MPCServer, and returns its steps.
+    """Client of an MPCServer: sends measured states and returns the controller's steps.
 
-    Each request has a number, and so has its answer: one that comes late is thrown away, never taken for that of
-    another request. Where none comes in time, the client connects anew and asks again; the server knows the request by
-    its number, and makes no second step. Threads may share a client, whose requests then wait for each other.
+    Requests and answers are numbered, so a late answer is discarded. If no answer arrives in time, the client
+    reconnects and repeats the request; the server recognises its number and does not compute a second step. Threads
+    may share a client; their requests run one after the other.
 
     Args:
         address: Address of the server.
-        timeout: Time that an answer may take [s].
-        retries: How often it asks again [-].
-        name: Name of the client, one that no other client of the server has at the time; a random one by default. A
-            client that takes the place of one that was killed may have its name.
+        timeout: Time limit for an answer [s].
+        retries: Number of times that a request is repeated [-].
+        name: Name of the client, unique among the clients of the server; by default a random name. A client that
+            replaces one that was killed may reuse its name.
 
     Attributes:
-        counts: How often it asked again, and threw away late and damaged answers, by name.
+        counts: Number of repeated requests, late answers and damaged answers, by name.
 
     Raises:
-        InvalidArgumentError: An argument does not fit.
+        InvalidArgumentError: An argument has the wrong type or value.
         MissingDependencyError: pyzmq or msgpack is not installed.
     """
 
@@ -82,49 +82,49 @@ class MPCClient(Closing):
             raise InvalidArgumentError(f"name: expected 1 to {NAME} characters, got {len(self._name)}")
         self.counts = {"asked again": 0, "late": 0, "damaged": 0}
         self._heard, self._lock = "", threading.Lock()
-        self._number = time.time_ns() // 1000  # one of this name that was killed has counted from earlier
+        self._number = time.time_ns() // 1000  # larger than any number of an earlier client with this name
         self._context: Any = self._zmq.Context()
         self._socket: Any = None
 
     def step(self, x: npt.ArrayLike, t: float | None = None) -> MPCStep:
-        """The control for a measured state.
+        """Returns the control for a measured state, as an MPCStep.
 
         Args:
             x: Measured state (nx,).
-            t: Time of the measurement [s]; by default when the controller expects it.
+            t: Time of the measurement [s]; by default the time at which the controller expects it.
 
         Raises:
-            RequestRefusedError: The server refuses it; the message is its reason.
-            NoAnswerError: No answer came.
-            BadMessageError: The answer is no step, as of another trajopt.
+            RequestRefusedError: The server refused the request; the message is its reason.
+            NoAnswerError: No answer arrived.
+            BadMessageError: The answer is not a step, for example from another version of trajopt.
         """
         return step_of(self._ask("step", self._timeout, {"x": _state(x), "t": _time(t)}))
 
     def reset(self, x: npt.ArrayLike, t: float = 0.0, *, timeout: float = 60.0) -> MPCStep:
-        """Lets the controller begin anew, which may take its time.
+        """Resets the controller to a state, which may take long, and returns its first step.
 
         Args:
             x: State at the start (nx,).
             t: Time of the start [s].
-            timeout: Time that the answer may take [s].
+            timeout: Time limit for the answer [s].
 
         Raises:
-            RequestRefusedError: The server refuses it; the message is its reason.
-            NoAnswerError: No answer came.
+            RequestRefusedError: The server refused the request; the message is its reason.
+            NoAnswerError: No answer arrived.
         """
         most = check_positive("timeout", timeout, unit="s")
         return step_of(self._ask("reset", most, {"x": _state(x), "t": _time(t)}))
 
     def describe(self) -> ServerDescription:
-        """Sizes and times of what the server controls.
+        """Returns sizes and times of the problem behind the server.
 
         Raises:
-            NoAnswerError: No answer came.
+            NoAnswerError: No answer arrived.
         """
         return ServerDescription(**read(self._ask("describe", self._timeout, {}), DESCRIPTION))
 
     def close(self) -> None:
-        """Ends the connection; the client can't be used any more."""
+        """Closes the connection; the client cannot be used afterwards."""
         with self._lock:
             self._context.destroy(linger=0)
 
@@ -132,10 +132,10 @@ class MPCClient(Closing):
         return f"MPCClient({self._address!r}, timeout={self._timeout:g}, retries={self._retries}, name={self._name!r})"
 
     def _ask(self, kind: str, timeout: float, fields: dict[str, Any]) -> dict[str, Any]:
-        """The fields of the answer to a new request."""
+        """Sends a new request and returns the fields of its answer."""
         with self._lock:
             if self._context.closed:
-                raise InvalidArgumentError(f"{kind}: this client is closed; make another one")
+                raise InvalidArgumentError(f"{kind}: this client is closed; create a new MPCClient")
             self._number += 1
             message = pack({"kind": kind, "client": self._name, "seq": self._number} | fields)
             refused, self._heard = "", ""
@@ -143,19 +143,19 @@ class MPCClient(Closing):
                 self.counts["asked again"] += attempt > 0
                 self._send(message)
                 try:
-                    found = self._answer(kind, time.monotonic() + timeout)
-                except BadMessageError as error:  # the request was damaged on its way: it is sent again
+                    fields_received = self._answer(kind, time.monotonic() + timeout)
+                except BadMessageError as error:  # the request was damaged on the way: send it again
                     refused = str(error)
                     continue
-                if found is not None:
-                    return found
-                self._disconnect()  # an answer that comes late finds nobody
+                if fields_received is not None:
+                    return fields_received
+                self._disconnect()  # a late answer is lost with its connection
         if refused:
             raise RequestRefusedError(refused)
-        heard = f" but what can't be used ({self._heard})" if self._heard else ""
+        heard = f" that can be used ({self._heard})" if self._heard else ""
         raise NoAnswerError(
-            f"{kind}: no answer{heard} within {timeout:g} s from {self._address} in {self._retries + 1} attempts; is "
-            "the server running? raise timeout or retries if it is busy"
+            f"{kind}: no answer{heard} within {timeout:g} s from {self._address} in {self._retries + 1} attempts; "
+            "check that the server runs, or raise timeout or retries if it is busy"
         )
 
     def _send(self, message: bytes) -> None:
@@ -167,7 +167,7 @@ class MPCClient(Closing):
             self._socket.connect(self._address)
         try:
             self._socket.send(message, zmq.DONTWAIT)
-        except zmq.Again:  # the queue is full: as good as no answer
+        except zmq.Again:  # a full queue counts as no answer
             self._disconnect()
 
     def _disconnect(self) -> None:
@@ -176,16 +176,16 @@ class MPCClient(Closing):
         self._socket = None
 
     def _answer(self, kind: str, until: float) -> dict[str, Any] | None:
-        """The fields of the answer to the last request; None if there is none until a time [s].
+        """Returns the fields of the answer to the last request; None if none arrives until a time [s].
 
         Raises:
-            RequestRefusedError: It was refused.
-            BadMessageError: The server could not read a request, and so not say whose it was.
+            RequestRefusedError: The server refused the request.
+            BadMessageError: The server could not read a request, and so does not know whose it was.
         """
         zmq = self._zmq
         while self._socket is not None and (left := until - time.monotonic()) > 0.0:
             try:
-                self._socket.setsockopt(zmq.RCVTIMEO, max(1, int(1e3 * left)))  # half the time of a poll
+                self._socket.setsockopt(zmq.RCVTIMEO, max(1, int(1e3 * left)))  # half as long as a poll
                 frames = self._socket.recv_multipart()
                 fields = unpack(frames[-1], LONGEST)
                 refused = fields.get("kind") == "refused"

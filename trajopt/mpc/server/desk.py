@@ -1,4 +1,4 @@
-"""From the bytes of a request to those of its answer: checks, sequence numbers, refusals with their reason."""
+"""Request handling: from the bytes of a request to those of its answer, with checks and sequence numbers."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from trajopt.mpc.server.service import Service
 from trajopt.mpc.step import MPCStep
 
 CLIENTS = 256
-"""Number of clients whose last answer is kept [-]."""
+"""Number of clients whose last answer is stored [-]."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer, and the step that it was made for; None for a refusal, a description, or an answer given before."""
+    """An answer, with its step; the step is None for a refusal, a description, or a repeated answer."""
 
     message: bytes
     step: MPCStep | None = None
 
 
 class Desk:
-    """Answers one message after the other. No message raises, and one that is refused changes nothing.
+    """Answers messages one after the other. No message raises an error, and a refused message changes nothing.
 
-    A client numbers its requests. One that comes again, as its answer was lost, gets the same answer, and no second
-    step is made; one with a number that was used for something else, or is smaller, is refused.
+    A client numbers its requests. A repeated request, whose answer was lost, gets the same answer without a second
+    step. A request with an earlier number, or with the last number and other content, is refused.
 
     Args:
-        service: What makes steps.
-        ledger: Where all is counted.
+        service: Service that computes steps.
+        ledger: Counts of answers and refusals.
         max_bytes: Longest request [bytes].
     """
 
@@ -46,7 +46,7 @@ class Desk:
         self._last: OrderedDict[str, tuple[int, int, bytes]] = OrderedDict()
 
     def answer(self, message: bytes) -> Reply:
-        """The answer to a message, or a refusal."""
+        """Returns the answer to a message, or a refusal."""
         sender: dict[str, Any] = {"client": None, "seq": None}
         try:
             sender, rest = part(unpack(message, self._most), SENDER)
@@ -55,20 +55,20 @@ class Desk:
             return self.refuse(error.kind, str(error), sender)
         except TrajoptError as error:
             return self.refuse("request", str(error), sender)
-        except Exception as error:  # a reference or a model of the user's own
+        except Exception as error:  # from a user's own reference or model
             LOG.debug("a request failed", exc_info=True)
             return self.refuse("controller", f"{type(error).__name__}: {error}", sender)
         return reply
 
     def refuse(self, kind: str, reason: str, sender: dict[str, Any] | None = None) -> Reply:
-        """A refusal, which is counted; without a sender where none could be read."""
+        """Returns a refusal and counts it; `sender` is None if the message does not say who sent it."""
         self._ledger.drop(f"refused: {kind}", reason)
         sender = sender or {"client": None, "seq": None}
         fields = {"kind": "refused", "client": sender["client"], "seq": sender["seq"], "error": kind}
         return Reply(pack(fields | {"reason": reason[:TEXT]}))
 
     def _known(self, sender: dict[str, Any], message: bytes) -> Reply | None:
-        """The answer that was given before; None for a new request."""
+        """Returns the stored answer to a repeated request; None for a new request."""
         last, checksum, answer = self._last.get(sender["client"], (0, 0, b""))
         if sender["seq"] > last:
             return None
@@ -77,8 +77,8 @@ class Desk:
             return Reply(answer)
         raise BadMessageError(
             "sequence",
-            f"seq: expected more than {last}, the last one of client {sender['client']!r}, got {sender['seq']}; count "
-            "on, or take another name",
+            f"seq: expected more than {last}, the last number of client {sender['client']!r}, got {sender['seq']}; "
+            "number requests in ascending order, or use another client name",
         )
 
     def _new(self, sender: dict[str, Any], rest: dict[str, Any], message: bytes) -> Reply:
@@ -87,9 +87,9 @@ class Desk:
             read(rest, {})
             fields = self._description()
         elif sender["kind"] in ("step", "reset"):
-            asked = read(rest, self._asked)
+            request = read(rest, self._asked)
             make = self._service.step if sender["kind"] == "step" else self._service.reset
-            step = make(asked["x"], asked["t"])
+            step = make(request["x"], request["t"])
             fields = fields_of(step)
         else:
             raise BadMessageError("fields", f"kind: expected 'step', 'reset' or 'describe', got {sender['kind']!r}")

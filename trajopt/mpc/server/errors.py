@@ -1,4 +1,4 @@
-"""Errors between a server and its clients."""
+"""Errors of servers and their clients."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from trajopt.errors import TrajoptError
 
 
 class BadMessageError(TrajoptError, ValueError):
-    """A message that can't be used: cut, changed on its way, of another version, or not filled in as it should be.
+    """A message that cannot be used: truncated, damaged, of another version, or with wrong fields.
 
     Attributes:
-        kind: What is wrong: "size", "header", "version", "checksum", "msgpack", "fields", "values" or "sequence".
+        kind: Kind of error: "size", "header", "version", "checksum", "msgpack", "fields", "values" or "sequence".
     """
 
     def __init__(self, kind: str, *args: Any) -> None:
@@ -20,8 +20,8 @@ class BadMessageError(TrajoptError, ValueError):
 
 
 class RequestRefusedError(TrajoptError, RuntimeError):
-    """The server has refused a request; the message is its reason."""
+    """The server refused a request; the message is its reason."""
 
 
 class NoAnswerError(TrajoptError, TimeoutError):
-    """No answer came within the timeout of all attempts."""
+    """No answer arrived within the timeout in any attempt."""

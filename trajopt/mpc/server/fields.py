@@ -1,4 +1,4 @@
-"""Fields of requests and answers: which there are, and what each has to be."""
+"""Fields of requests and answers, with the check of each."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from trajopt.mpc.server.messages import array_of
 from trajopt.mpc.step import MPCStatus, MPCStep
 
 Check = Callable[[str, Any], Any]
-"""From the name of a field and what stands there to its value; raises BadMessageError."""
+"""Function that takes the name of a field and its content, and returns its value; raises BadMessageError."""
 
 TEXT, NAME, COUNT = 4000, 64, 2**53
-"""Longest text, longest name of a client [characters], largest sequence number [-]."""
+"""Longest text and longest name of a client [characters], and largest sequence number [-]."""
 
 
 def text(name: str, value: Any, most: int = TEXT, least: int = 0) -> str:
-    """A text."""
+    """Checks a text and returns it."""
     if not isinstance(value, str) or not least <= len(value) <= most:
         raise BadMessageError("values", f"{name}: expected a text of {least} to {most} characters, got {shown(value)}")
     return value
 
 
 def count(name: str, value: Any, least: int = 0) -> int:
-    """An integer."""
+    """Checks an integer and returns it."""
     if type(value) is not int or not least <= value <= COUNT:
         raise BadMessageError("values", f"{name}: expected an integer from {least} to 2^53, got {shown(value)}")
     return value
 
 
 def number(name: str, value: Any) -> float:
-    """A finite number."""
-    found = real(name, value)
-    if not math.isfinite(found):
-        raise BadMessageError("values", f"{name}: expected a finite number, got {found}")
-    return found
+    """Checks a finite number and returns it."""
+    value_read = real(name, value)
+    if not math.isfinite(value_read):
+        raise BadMessageError("values", f"{name}: expected a finite number, got {value_read}")
+    return value_read
 
 
 def real(name: str, value: Any) -> float:
-    """A number, which may be NaN or ±inf, as the cost of a plan that failed."""
+    """Checks a number and returns it; it may be NaN or ±inf, such as the cost of a failed plan."""
     if type(value) not in (int, float):
         raise BadMessageError("values", f"{name}: expected a number, got {shown(value)}")
     return float(value)
 
 
 def optional(check: Check, name: str, value: Any) -> Any:
-    """None, or what another check asks for."""
+    """Returns None for None, otherwise applies another check."""
     return None if value is None else check(name, value)
 
 
 def array(*sizes: int | None) -> Check:
-    """Check for a finite array of a shape, None where any size will do."""
+    """Returns a check for a finite array of a shape; None stands for any size."""
     return partial(_array, sizes)
 
 
@@ -63,7 +63,7 @@ def _array(sizes: tuple[int | None, ...], name: str, value: Any) -> Any:
 
 
 def state_request(nx: int) -> dict[str, Check]:
-    """Fields of a request about a state (nx,) at a time [s]; None for the time at which it is expected."""
+    """Checks of a request for a state (nx,) at a time [s]; the time may be None, the time when it is expected."""
     return {"x": array(nx), "t": partial(optional, number)}
 
 
@@ -72,7 +72,7 @@ SENDER: dict[str, Check] = {
     "client": partial(text, most=NAME, least=1),
     "seq": partial(count, least=1),
 }
-"""Fields of each request: its kind, the name of the client, and the number of the request, larger than the last one."""
+"""Fields of each request: its kind, the name of the client, and its number, which is larger than the last one."""
 
 REFUSAL: dict[str, Check] = {
     "kind": partial(text, most=NAME, least=1),
@@ -81,7 +81,7 @@ REFUSAL: dict[str, Check] = {
     "error": partial(text, most=NAME, least=1),
     "reason": text,
 }
-"""Fields of a refusal; client and number are None where the request could not be read."""
+"""Fields of a refusal; client and seq are None if the request could not be read."""
 
 STEP: dict[str, Check] = {
     "t": number,
@@ -109,14 +109,14 @@ DESCRIPTION: dict[str, Check] = {
     "x0": array(None),
     "about": text,
 }
-"""Fields that describe what a server controls."""
+"""Fields of a ServerDescription."""
 
 
 def read(fields: Mapping[str, Any], checks: Mapping[str, Check]) -> dict[str, Any]:
-    """The values of fields, once there are all that are asked for, no others, and each is as it should be.
+    """Checks that fields are complete and valid, without further ones, and returns their values.
 
     Raises:
-        BadMessageError: One is missing, not known, or not as it should be.
+        BadMessageError: A field is missing, unknown or invalid.
     """
     missing, unknown = checks.keys() - fields.keys(), fields.keys() - checks.keys()
     if missing or unknown:
@@ -126,16 +126,16 @@ def read(fields: Mapping[str, Any], checks: Mapping[str, Check]) -> dict[str, An
 
 
 def part(fields: Mapping[str, Any], checks: Mapping[str, Check]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values of fields that are asked for, and the other fields, as they are."""
+    """Checks some fields; returns their values, and the other fields unchanged."""
     rest = {name: value for name, value in fields.items() if name not in checks}
     return read({name: value for name, value in fields.items() if name in checks}, checks), rest
 
 
 def fields_of(step: MPCStep) -> dict[str, Any]:
-    """A step as fields.
+    """Converts a step to fields.
 
     Raises:
-        BadMessageError: A number of it that a robot might use is not finite.
+        BadMessageError: The plan has a number that is not finite.
     """
     fields = {name: getattr(step, name) for name in STEP}
     for name in ("u", "K", "xs", "us"):
@@ -145,10 +145,10 @@ def fields_of(step: MPCStep) -> dict[str, Any]:
 
 
 def step_of(fields: Mapping[str, Any]) -> MPCStep:
-    """The step that fields hold.
+    """Converts fields to a step.
 
     Raises:
-        BadMessageError: They hold none.
+        BadMessageError: The fields are not those of a step.
     """
     values = read(fields, STEP)
     (N, nu), nx = values["us"].shape, values["xs"].shape[1]
@@ -156,7 +156,7 @@ def step_of(fields: Mapping[str, Any]) -> MPCStep:
     for name, shape in shapes.items():
         if values[name].shape != shape:
             raise BadMessageError("values", f"{name}: expected shape {shape}, got {values[name].shape}")
-    known = [str(status) for status in MPCStatus]
-    if values["status"] not in known:
-        raise BadMessageError("values", f"status: expected one of {known}, got {shown(values['status'])}")
+    statuses = [str(status) for status in MPCStatus]
+    if values["status"] not in statuses:
+        raise BadMessageError("values", f"status: expected one of {statuses}, got {shown(values['status'])}")
     return MPCStep(**values | {"status": MPCStatus(values["status"])})

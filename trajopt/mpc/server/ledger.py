@@ -1,4 +1,4 @@
-"""Counts and log of what a server answered, refused and dropped."""
+"""Counts and log of the messages that a server answered, refused and dropped."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import time
 from collections import Counter
 
 LOG = logging.getLogger("trajopt.mpc.server")
-EVERY = 1.0  # shortest time between two lines of the log [s]
+EVERY = 1.0  # shortest time between two lines in the log [s]
 
 
 class Ledger:
-    """Counts by name, and a log that a flood can't fill: one line a second at most, with the number since the last one.
+    """Counts events by name, and logs at most one line per second, so that a flood of messages cannot fill the log.
 
     Attributes:
-        counts: How often each thing has happened.
+        counts: Number of events by name.
     """
 
     def __init__(self) -> None:
@@ -23,18 +23,18 @@ class Ledger:
         self._last, self._told = "", -EVERY
 
     def add(self, name: str) -> None:
-        """Counts something that needs no words."""
+        """Counts an event without logging it."""
         self.counts[name] += 1
 
     def drop(self, name: str, reason: str) -> None:
-        """Counts something that was refused or dropped, and logs it."""
+        """Counts a refused or dropped message, and logs it."""
         self.counts[name] += 1
         self._untold[name] += 1
         self._last = reason
         self.tell()
 
     def tell(self, *, now: bool = False) -> None:
-        """Logs what is new, unless the last line is not a second old; `now` in any case."""
+        """Logs new events if the last line is at least a second old, or in any case with `now`."""
         at = time.monotonic()
         if self._untold and (now or at - self._told >= EVERY):
             counts = ", ".join(f"{name}: {count}" for name, count in sorted(self._untold.items()))
@@ -43,7 +43,7 @@ class Ledger:
             self._told = at
 
     def report(self) -> dict[str, str]:
-        """Texts by name: what was answered, and what was not."""
+        """Returns texts by name: answered, refused, dropped and published messages."""
         counts = self.counts
         refused = {name: n for name, n in counts.items() if name.startswith("refused")}
         rows = {"answered": f"{counts['answered']}, and {counts['repeated']} of them again"}

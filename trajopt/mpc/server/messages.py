@@ -1,10 +1,10 @@
-"""Messages: a header of eight bytes, and a map in msgpack.
+"""Message format: a header of eight bytes, then a map in msgpack.
 
     b"TRJ"  version (1 byte)  CRC-32 of the body (4 bytes, big-endian)  body
 
-The body is a map from texts to None, truth values, numbers, texts and arrays. An array is again a map,
-{"dtype": "<f8", "shape": [rows, columns], "data": bytes in C order}. Nothing in a message is executed, and all of it is
-checked before it is used: its size before it is looked at, the checksum before it is unpacked, and then each field.
+The body is a map from texts to None, booleans, numbers, texts and arrays. An array is again a map,
+{"dtype": "<f8", "shape": [rows, columns], "data": bytes in C order}. Nothing in a message is executed. The size is
+checked before the message is read, the checksum before it is unpacked, and then each field before it is used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HEADER = struct.Struct(">3sBI")
 
 
 def pack(fields: Mapping[str, Any]) -> bytes:
-    """A message with these fields, whose arrays are of float64."""
+    """Packs fields into a message; arrays become float64."""
     body = SERVER.load("msgpack").packb(fields, default=_packed)
     return _HEADER.pack(MAGIC, VERSION, zlib.crc32(body)) + body
 
@@ -43,10 +43,10 @@ def _packed(value: Any) -> dict[str, Any]:
 
 
 def unpack(message: bytes, most: int) -> dict[str, Any]:
-    """The fields of a message of at most so many bytes; arrays in it are still maps, see `array_of`.
+    """Unpacks a message of at most `most` bytes into fields; arrays stay maps, see `array_of`.
 
     Raises:
-        BadMessageError: It is too long, no message of this version, was changed on its way, or its body is no map.
+        BadMessageError: The message is too long, of another format or version, or damaged, or its body is not a map.
     """
     if len(message) > most:
         raise BadMessageError("size", f"message: expected at most {most} bytes, got {len(message)}")
@@ -61,33 +61,33 @@ def unpack(message: bytes, most: int) -> dict[str, Any]:
     body = memoryview(message)[_HEADER.size :]
     if zlib.crc32(body) != checksum:
         raise BadMessageError(
-            "checksum", "message: it was cut or changed on its way, as its checksum says; send it again"
+            "checksum", "message: the checksum differs, so it was truncated or changed on the way; send it again"
         )
     return _map(body)
 
 
 def _map(body: memoryview) -> dict[str, Any]:
     msgpack = SERVER.load("msgpack")
-    try:  # lengths inside are at most that of the body, which bounds the memory that is taken
+    try:  # lengths inside are at most that of the body, which bounds the memory
         fields = msgpack.unpackb(body, strict_map_key=True, max_ext_len=0)
     except (ValueError, TypeError, OverflowError, RecursionError, MemoryError, msgpack.UnpackException) as error:
         words = str(error) or type(error).__name__
-        raise BadMessageError("msgpack", f"message: expected msgpack, got what can't be unpacked: {words}") from None
+        raise BadMessageError("msgpack", f"message: expected msgpack, got a damaged body: {words}") from None
     if not isinstance(fields, dict) or not all(isinstance(name, str) for name in fields):
         raise BadMessageError("msgpack", f"message: expected a map with texts as keys, got {shown(fields)}")
     return fields
 
 
 def array_of(name: str, value: Any, sizes: tuple[int | None, ...]) -> Reals:
-    """The finite array that a field holds.
+    """Returns the finite array of a field.
 
     Args:
         name: Name of the field, for messages.
         value: The field.
-        sizes: Its shape, None where any size will do.
+        sizes: Expected shape; None stands for any size.
 
     Raises:
-        BadMessageError: It is none, or has another dtype, shape or number of bytes, or a number is not finite.
+        BadMessageError: The field is not an array, has another dtype, shape or number of bytes, or is not finite.
     """
     shape = _shape(name, value)
     if shape != sizes and not _fits(shape, sizes):
@@ -105,11 +105,11 @@ def array_of(name: str, value: Any, sizes: tuple[int | None, ...]) -> Reals:
 
 
 def _fits(shape: tuple[int, ...], sizes: tuple[int | None, ...]) -> bool:
-    return len(shape) == len(sizes) and all(size in (None, found) for size, found in zip(sizes, shape))
+    return len(shape) == len(sizes) and all(size in (None, actual) for size, actual in zip(sizes, shape))
 
 
 def _shape(name: str, value: Any) -> tuple[int, ...]:
-    """Shape of what looks like an array of float64."""
+    """Checks the map of an array and returns its shape."""
     if not isinstance(value, dict) or value.keys() != {"dtype", "shape", "data"}:
         raise BadMessageError(
             "values", f"{name}: expected an array, a map of dtype, shape and data, got {shown(value)}"

@@ -1,4 +1,4 @@
-"""MPCServer: takes states from other processes, and answers with controls and gains."""
+"""MPCServer: receives states from other processes, and answers with controls and gains."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ MAX_BYTES = 65_536
 
 
 class MPCServer(Closing):
-    """Answers requests about states with the steps of a controller: u, K and the plan.
+    """Serves the steps of a controller, u, K and the plan, to clients in other processes.
 
         with MPCServer(controller) as server:      # in a thread, until the block ends
             ...
         MPCServer(controller).run()                # in the foreground, until Ctrl-C
 
-    Requests are answered one after the other, those of several clients in turn; all are steps of one controller. An
-    answer is sent as soon as the control is there, and the next step is prepared afterwards. Messages that are cut,
-    changed, too long, of another version or not filled in as they should be are refused with the reason, counted and
-    logged, and change nothing. Leave the controller to the server while it runs.
+    Requests are answered one after the other, in turn among clients; all of them advance the same controller. The
+    answer is sent as soon as the control is computed, and the next step is prepared afterwards. A message that is
+    truncated, changed, too long, of another version or invalid is refused with a reason, counted and logged, and
+    changes nothing. Do not use the controller elsewhere while the server runs.
 
-    Anyone who reaches the address can send states, so it is one of this machine unless `allow_remote`.
+    Anyone who reaches the address can send states, so addresses of other machines need `allow_remote`.
 
     Args:
-        controller: An MPCController, which is reset to its problem's x0 unless it was before; or a solver, such as
-            SolverSQP(problem), which solves the problem for each state, from its solution for x0.
-        address: Address for requests, such as "tcp://127.0.0.1:5555"; with port * any that is free.
-        publish: Address at which each plan is published; None for nowhere.
-        allow_remote: Whether addresses may be such that other machines can reach them.
-        max_bytes: Longest request; four times as much closes its connection [bytes].
+        controller: An MPCController, which is reset to its problem's x0 if it has no plan yet; or a solver such as
+            SolverSQP(problem), which solves the problem for each state from its solution for x0.
+        address: Address for requests, such as "tcp://127.0.0.1:5555"; port * selects a free port.
+        publish: Address at which each plan is published; None to publish nothing.
+        allow_remote: Whether other machines may reach the addresses.
+        max_bytes: Longest request; a message of four times this length closes its connection [bytes].
 
     Attributes:
-        address: Address for requests, with its port once the server has started.
-        publish: Address of publications, likewise; None if there are none.
+        address: Address for requests; it has the actual port once the server has started.
+        publish: Address of publications, likewise; None without publications.
 
     Raises:
-        InvalidArgumentError: An argument does not fit, or an address is beyond this machine.
+        InvalidArgumentError: An argument has the wrong type or value, or other machines could reach an address.
         MissingDependencyError: pyzmq or msgpack is not installed.
     """
 
@@ -66,7 +66,7 @@ class MPCServer(Closing):
         allow_remote: bool = False,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        SERVER.load("zmq"), SERVER.load("msgpack")  # a missing package is told here, not in a thread
+        SERVER.load("zmq"), SERVER.load("msgpack")  # raise for a missing package here, not in a thread
         self._service = service_of(controller)
         self.address = check_address("address", address, allow_remote=allow_remote)
         self.publish = None if publish is None else check_address("publish", publish, allow_remote=allow_remote)
@@ -81,10 +81,10 @@ class MPCServer(Closing):
     # Life
 
     def start(self) -> MPCServer:
-        """Serves in a thread, until `close`. The first solve and the addresses are done when it returns.
+        """Serves in a thread until `close`; returns when the first solve is done and the addresses are bound.
 
         Raises:
-            InvalidArgumentError: It has started, or an address is taken.
+            InvalidArgumentError: The server was started before, or an address is in use.
         """
         self._open()
         self._thread = threading.Thread(target=self._serve, name="trajopt-mpc-server", daemon=True)
@@ -92,21 +92,21 @@ class MPCServer(Closing):
         return self
 
     def run(self) -> None:
-        """Serves in this thread, until Ctrl-C, or until `close` is called in another thread.
+        """Serves in this thread, until Ctrl-C or a call of `close` in another thread.
 
         Raises:
-            InvalidArgumentError: It has started, or an address is taken.
+            InvalidArgumentError: The server was started before, or an address is in use.
         """
         with contextlib.suppress(KeyboardInterrupt):
             self._open()
             self._serve()
 
     def wait(self) -> None:
-        """Waits until a server that was started has ended; Ctrl-C ends the waiting alone."""
+        """Waits until a started server has ended; Ctrl-C ends only the waiting."""
         self._ended.wait()
 
     def close(self) -> None:
-        """Ends the server once it has answered what it is at; it may be closed twice."""
+        """Ends the server after the current answer; further calls do nothing."""
         if self._sockets is not None and self._thread is not threading.current_thread():
             self._stop.set()
             self._ended.wait()
@@ -117,7 +117,7 @@ class MPCServer(Closing):
 
     def _open(self) -> None:
         if self._sockets is not None:
-            raise InvalidArgumentError("start: this server has started before; make another one")
+            raise InvalidArgumentError("start: this server was started before; create a new MPCServer")
         sockets = Sockets(self.address, self.publish, self._ledger, longest=4 * self._most)
         try:
             self._service.begin()
@@ -144,10 +144,10 @@ class MPCServer(Closing):
     # Each request
 
     def _take(self, frames: list[bytes]) -> None:
-        """Answers a message of a client; then publishes the plan and prepares the next step."""
+        """Answers a message of a client, then publishes the plan and prepares the next step."""
         assert self._sockets is not None
         *envelope, message = frames
-        if len(envelope) == 1 or (len(envelope) == 2 and not envelope[1]):  # of a DEALER, or of a REQ socket
+        if len(envelope) == 1 or (len(envelope) == 2 and not envelope[1]):  # from a DEALER or a REQ socket
             reply = self._desk.answer(message)
         else:
             envelope = envelope[:1]
@@ -166,7 +166,7 @@ class MPCServer(Closing):
     def _prepare(self) -> None:
         try:
             self._service.prepare()
-        except Exception as error:  # a reference of the user's own; the next request tells its client
+        except Exception as error:  # from a user's own reference; the next request reports it to its client
             LOG.debug("a preparation failed", exc_info=True)
             words = str(error) if isinstance(error, TrajoptError) else f"{type(error).__name__}: {error}"
             self._ledger.drop("preparation failed", words)
@@ -175,11 +175,11 @@ class MPCServer(Closing):
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Numbers of what was answered, repeated and published, and of what was refused and dropped, by reason."""
+        """Number of answered, repeated and published messages, and of refused and dropped ones by reason."""
         return MappingProxyType(dict(self._ledger.counts))
 
     def report(self) -> dict[str, str]:
-        """The same in words."""
+        """Summarises the counts in text by name."""
         return self._ledger.report()
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The two things that a server can have behind it: a controller, or a solver with its problem."""
+"""Services of a server: a controller, or a solver with its problem."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trajopt.types import Reals
 
 
 class Service(Protocol):
-    """Answers requests about states."""
+    """Interface of what answers requests about states."""
 
     problem: ShootingProblem
     dt: float
@@ -26,31 +26,32 @@ class Service(Protocol):
         """Compiles and solves all that the first request needs."""
 
     def step(self, x: Reals, t: float | None) -> MPCStep:
-        """The control for a measured state (nx,)."""
+        """Returns the control for a measured state (nx,) at a time [s]."""
 
     def reset(self, x: Reals, t: float | None) -> MPCStep:
-        """Solves the first window anew."""
+        """Solves the first window again, from a state (nx,) at a time [s]."""
 
     def prepare(self) -> None:
-        """Does all of the next step that does not need its measurement."""
+        """Prepares the next step: does all work that does not need its measurement."""
 
 
-def service_of(given: Any) -> Service:
-    """The service of a controller, or of a solver."""
-    if isinstance(given, MPCController):
-        return ControllerService(given)
-    if isinstance(given, SolverAbstract):
-        return SolverService(given)
+def service_of(controller: Any) -> Service:
+    """Returns the service of a controller or of a solver."""
+    if isinstance(controller, MPCController):
+        return ControllerService(controller)
+    if isinstance(controller, SolverAbstract):
+        return SolverService(controller)
     raise InvalidArgumentError(
-        f"controller: expected an MPCController(problem), or a solver such as SolverSQP(problem), got {shown(given)}"
+        f"controller: expected an MPCController(problem) or a solver such as SolverSQP(problem), "
+        f"got {shown(controller)}"
     )
 
 
 class ControllerService:
-    """A controller: each request is a step of its, and the plan goes on from one to the next.
+    """Service of a controller: each request is one of its steps, and the plan continues from request to request.
 
     Args:
-        controller: The controller; it is reset to its problem's x0 unless it was before.
+        controller: The controller; it is reset to its problem's x0 if it has no plan yet.
     """
 
     def __init__(self, controller: MPCController) -> None:
@@ -60,23 +61,23 @@ class ControllerService:
         return repr(self._controller)
 
     def begin(self) -> None:
-        """Resets a controller that has not begun."""
+        """Resets a controller that has no plan yet."""
         if not self._controller._begun:
             self._controller.reset()
 
     def step(self, x: Reals, t: float | None) -> MPCStep:
-        """The feedback phase."""
+        """Runs the feedback phase."""
         return self._controller.feedback(x, t)
 
     def reset(self, x: Reals, t: float | None) -> MPCStep:
-        """Solves the first window anew, which begins at 0 s by default."""
+        """Solves the first window again; it begins at 0 s by default."""
         return self._controller.reset(x, 0.0 if t is None else t)
 
     def prepare(self) -> None:
-        """The preparation phase; a reference that has ended is told with the next measurement.
+        """Runs the preparation phase; if a reference has ended, the next measurement raises the error.
 
         Raises:
-            InvalidArgumentError: A function of the user's raised.
+            InvalidArgumentError: A user's function raised an error.
         """
         try:
             self._controller.prepare()
@@ -87,10 +88,10 @@ class ControllerService:
 
 
 class SolverService:
-    """A solver: each request is a solve from the solution of the problem's own x0, whatever was asked before.
+    """Service of a solver: each request is a solve that starts from the solution for the problem's own x0.
 
     Args:
-        solver: The solver; its problem's x0 is that of the last request.
+        solver: The solver; x0 of its problem is set to the state of each request.
     """
 
     def __init__(self, solver: SolverAbstract[Any]) -> None:
@@ -98,7 +99,7 @@ class SolverService:
         problem, times = self.problem, self.problem.times
         if problem.start != "fixed" or problem.T == 0:
             raise InvalidArgumentError(
-                "controller: expected a problem with a fixed start and T >= 1; the start is asked"
+                "controller: expected a problem with start='fixed' and T >= 1, as each requested state becomes x0"
             )
         self._times = np.arange(problem.T + 1, dtype=np.float64) if times is None else times
         self.dt = float(self._times[1])
@@ -108,47 +109,47 @@ class SolverService:
         return f"{type(self._solver).__name__}: {self.problem.T} knots"
 
     def begin(self) -> None:
-        """Solves the problem."""
+        """Solves the problem for its own x0."""
         if self._guess is None:
             self._guess = self._solver.solve()
 
     def step(self, x: Reals, t: float | None) -> MPCStep:
-        """The solution from a state, whose first knot is at a time, 0 s by default."""
+        """Returns the solution from a state; its first knot is at a time [s], 0 s by default."""
         assert self._guess is not None, "begin() comes first"
         started, guess = time.perf_counter(), self._guess
         self.problem.x0 = self.problem.state.check(x, "x")
         xs = guess.xs.copy()
         xs[0] = x
-        found = self._solver.solve(xs, guess.us)
-        if found.status is SolverStatus.INTERRUPTED:
+        solution = self._solver.solve(xs, guess.us)
+        if solution.status is SolverStatus.INTERRUPTED:
             raise KeyboardInterrupt
-        return self._step(found, 0.0 if t is None else t, started)
+        return self._step(solution, 0.0 if t is None else t, started)
 
-    def _step(self, found: Solution, t: float, started: float) -> MPCStep:
-        beyond = {name: float(np.nanmax(rows, initial=0.0)) for name, rows in found.violations().items()}
+    def _step(self, solution: Solution, t: float, started: float) -> MPCStep:
+        beyond = {name: float(np.nanmax(rows, initial=0.0)) for name, rows in solution.violations().items()}
         violated = max(beyond, key=lambda name: beyond[name], default="")
         violation = beyond.get(violated, 0.0)
         nu, ndx = self.problem.nu, self.problem.state.ndx
         return MPCStep(
             t=t,
-            u=found.us[0].copy(),
-            K=np.zeros((nu, ndx)) if found.K is None else found.K[0].copy(),
-            xs=found.xs,
-            us=found.us,
+            u=solution.us[0].copy(),
+            K=np.zeros((nu, ndx)) if solution.K is None else solution.K[0].copy(),
+            xs=solution.xs,
+            us=solution.us,
             times=t + self._times,
-            status=MPCStatus.SOLVED if found.converged else MPCStatus.PARTIAL,
-            reason="" if found.converged else str(found.status),
-            cost=found.cost,
+            status=MPCStatus.SOLVED if solution.converged else MPCStatus.PARTIAL,
+            reason="" if solution.converged else str(solution.status),
+            cost=solution.cost,
             violation=violation,
             violated=violated if violation > 1e-6 else "",
-            iterations=found.iterations,
+            iterations=solution.iterations,
             preparation_time=0.0,
             feedback_time=time.perf_counter() - started,
         )
 
     def reset(self, x: Reals, t: float | None) -> MPCStep:
-        """The same, as a solve has no past."""
+        """Same as `step`, since solves do not depend on earlier ones."""
         return self.step(x, t)
 
     def prepare(self) -> None:
-        """Nothing: a solve begins with its state."""
+        """Does nothing: a solve starts with its state."""

@@ -1,4 +1,4 @@
-"""The sockets of a server: requests and answers, publications, and news of connections."""
+"""Sockets of a server: requests and answers, publications, and connection events."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.mpc.server.extra import SERVER
 from trajopt.mpc.server.ledger import Ledger
 
-PATIENCE = 50  # after which the server looks whether it is to end [ms]
-QUEUE = 100  # messages of one client that wait for the server, or for the client
-AT_ONCE = 100  # messages after which the server looks whether it is to end
-HANDSHAKE, BEAT, DEAD = 2_000, 1_000, 5_000  # times after which connections without a word are ended [ms]
+PATIENCE = 50  # time after which the server checks whether to end [ms]
+QUEUE = 100  # messages that wait, for each client and direction
+AT_ONCE = 100  # messages after which the server checks whether to end
+HANDSHAKE, BEAT, DEAD = 2_000, 1_000, 5_000  # times after which silent connections are closed [ms]
 
 
 class Sockets:
-    """A ROUTER for requests, and a PUB for plans, with limits that no client can exceed.
+    """A ROUTER socket for requests and a PUB socket for plans, with limits that no client can exceed.
 
-    A client that does not read its answers loses them, and one that does not read publications likewise; neither makes
-    the server wait. What waits for the server is limited too: then the client's own socket waits.
+    A client that does not read its answers or publications loses them; the server never waits for it. The queue of
+    requests is limited too: when it is full, the client's own socket waits.
 
     Args:
         address: Address for requests.
         publish: Address for publications; None for none.
-        ledger: Where all is counted.
-        longest: Length of a frame that ends its connection, before memory is taken for it [bytes].
+        ledger: Counts of events.
+        longest: Longest frame; a longer one closes its connection before memory is allocated [bytes].
 
     Raises:
-        InvalidArgumentError: An address is taken, or can't be used.
+        InvalidArgumentError: An address is in use or not valid.
     """
 
     def __init__(self, address: str, publish: str | None, ledger: Ledger, *, longest: int) -> None:
@@ -38,11 +38,11 @@ class Sockets:
         self._plans: Any = None
         try:
             self._requests = self._socket(zmq.ROUTER, longest)
-            self._requests.setsockopt(zmq.ROUTER_MANDATORY, 1)  # a client that is gone is told
+            self._requests.setsockopt(zmq.ROUTER_MANDATORY, 1)  # raises if the client has disconnected
             events = zmq.EVENT_DISCONNECTED | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
             self._events = {zmq.EVENT_DISCONNECTED: "disconnected"}
             self._news = self._context.socket(zmq.PAIR)
-            self._news.setsockopt(zmq.RCVHWM, 0)  # what waits here would stop the traffic of all clients
+            self._news.setsockopt(zmq.RCVHWM, 0)  # a full queue here would block all clients
             self._requests.monitor("inproc://news", events)
             self._news.connect("inproc://news")
             self._bind(self._requests, "address", address)
@@ -77,17 +77,17 @@ class Sockets:
             socket.bind(address)
         except self._zmq.ZMQError as error:
             raise InvalidArgumentError(
-                f"{argument}: expected an address that is free, got {address!r}: {error}; port * takes one that is"
+                f"{argument}: expected a free address, got {address!r}: {error}; port * selects a free port"
             ) from None
 
     @property
     def addresses(self) -> tuple[str, str | None]:
-        """Addresses for requests and for publications, with the ports that were taken."""
-        found = [each and each.getsockopt_string(self._zmq.LAST_ENDPOINT) for each in (self._requests, self._plans)]
-        return str(found[0]), found[1]
+        """Addresses for requests and for publications, with the actual ports."""
+        ends = [each and each.getsockopt_string(self._zmq.LAST_ENDPOINT) for each in (self._requests, self._plans)]
+        return str(ends[0]), ends[1]
 
     def waiting(self) -> Iterator[list[bytes]]:
-        """Messages that wait, after some patience; those of several clients in turn."""
+        """Waits for messages for a short time and yields them, in turn among clients."""
         ready = dict(self._poller.poll(PATIENCE))
         if self._news in ready:
             self._count_news()
@@ -105,18 +105,18 @@ class Sockets:
             self._ledger.add(self._events.get(event, "handshake failed"))
 
     def answer(self, frames: list[bytes]) -> None:
-        """Sends an answer; drops it where the client is gone, or does not read."""
+        """Sends an answer; drops it if the client has disconnected or does not read."""
         try:
             self._requests.send_multipart(frames, self._zmq.DONTWAIT)
         except self._zmq.Again:
             self._ledger.drop("undelivered", "an answer to a client that does not read its answers")
         except self._zmq.ZMQError as error:
-            self._ledger.drop("undelivered", f"an answer to a client that is gone: {error}")
+            self._ledger.drop("undelivered", f"an answer to a client that has disconnected: {error}")
 
     def publish(self, message: bytes) -> None:
-        """Sends a message to all that listen and keep up."""
+        """Sends a message to all subscribers that keep up."""
         self._plans.send(message, self._zmq.DONTWAIT)
 
     def close(self) -> None:
-        """Closes all, at once."""
+        """Closes all sockets at once."""
         self._context.destroy(linger=0)

@@ -1,4 +1,4 @@
-"""PlanSubscriber: listens to the plans that a server publishes."""
+"""PlanSubscriber: receives the plans that a server publishes."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ from trajopt.mpc.step import MPCStep
 from trajopt.objects.closing import Closing
 
 NEWS: dict[str, Check] = {"kind": text, "number": count}
-"""Fields of a publication beside those of a step: "plan", and its number, counted from 1."""
+"""Fields of a publication besides those of a step: kind "plan", and its number from 1."""
 
 
 class PlanSubscriber(Closing):
-    """Listens to the plans of an MPCServer, such as for a picture of what it is about to do.
+    """Receives the published plans of an MPCServer, for example to draw them.
 
     Args:
         address: Address at which the server publishes.
-        every: Whether all plans are kept until they are read, as far as memory is given to that; by default the newest
-            one alone.
+        every: True to keep all plans until they are read, as far as memory allows; False to keep the newest only.
 
     Attributes:
-        missed: Plans that were published since the first one that came, and did not come [-].
-        damaged: Messages that were no plans [-].
+        missed: Number of published plans that did not arrive, since the first one that did [-].
+        damaged: Number of messages that were not plans [-].
 
     Raises:
-        InvalidArgumentError: An argument does not fit.
+        InvalidArgumentError: An argument has the wrong type or value.
         MissingDependencyError: pyzmq or msgpack is not installed.
     """
 
@@ -52,10 +51,10 @@ class PlanSubscriber(Closing):
         self._socket.connect(self._address)
 
     def receive(self, timeout: float = 1.0) -> MPCStep | None:
-        """The next plan, or the newest one; None if none comes in time.
+        """Returns the next plan, or with `every=False` the newest; None if none arrives in time.
 
         Args:
-            timeout: Time that it may take [s].
+            timeout: Longest time to wait [s].
         """
         until = time.monotonic() + check_positive("timeout", timeout, unit="s")
         while (left := until - time.monotonic()) > 0.0:
@@ -73,7 +72,7 @@ class PlanSubscriber(Closing):
         return None
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Closes the connection."""
         self._context.destroy(linger=0)
 
     def __repr__(self) -> str:
