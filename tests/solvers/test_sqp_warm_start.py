@@ -89,7 +89,7 @@ def test_refuses_multipliers_that_do_not_fit(given: Any, said: str) -> None:
 
 def test_solvers_without_multipliers_refuse_them() -> None:
     problem = problems.load("pendulum").problem
-    with pytest.raises(InvalidArgumentError, match="multipliers: SolverFDDP has none; take SolverSQP"):
+    with pytest.raises(InvalidArgumentError, match="multipliers: SolverFDDP doesn't use multipliers; use SolverSQP"):
         SolverFDDP(problem).solve(multipliers={})
 
 

@@ -172,7 +172,7 @@ def test_arguments_of_a_product() -> None:
         StateProduct(StateSE3)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match=r"states\[0\]: .*; pass the parts one by one"):
         StateProduct([StateSE3(), StateVector(6)])  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgumentError, match=r"labels: expected different ones, got \['a', 'a'\]"):
+    with pytest.raises(InvalidArgumentError, match=r"labels: expected different names, got \['a', 'a'\]"):
         StateProduct(StateSE3(), StateSO3(), labels=["a", "a"])
     state = StateProduct(StateVector(2), StateSO3())
     for x in (np.zeros(5), np.zeros((6, 2)), 3.0, "text"):
