@@ -144,9 +144,9 @@ def test_a_light_finger_on_a_heavy_base_is_no_defect() -> None:
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "negative mass": (lambda: one(mass=-1.0), r"mass: expected a number >= 0 \[kg\], got -1.0"),
-    "inertia alone": (lambda: one(inertia=np.eye(3)), "mass: expected a mass .kg. with com or inertia, got None; pass mass"),
-    "no body": (lambda: one(mass=1.0, inertia=(1, 1, 3)), "inertia: expected a symmetric matrix .*; a solid such as add"),
-    "not symmetric": (lambda: one(mass=1.0, inertia=[[1, 1, 0], [0, 1, 0], [0, 0, 1]]), "inertia: expected a symmetric matrix"),
+    "inertia alone": (lambda: one(inertia=np.eye(3)), "mass: expected a mass .* with com or inertia, got None; pass"),
+    "no body": (lambda: one(mass=1.0, inertia=(1, 1, 3)), "inertia: expected a symmetric .*; a solid such as add"),
+    "not symmetric": (lambda: one(mass=1.0, inertia=[[1, 1, 0], [0, 1, 0], [0, 0, 1]]), "inertia: expected a sym"),
     "name twice": (lambda: two().add_link("a"), "name: expected a new one, got 'a', which"),
     "world": (lambda: two().add_link("world"), "name: expected a new one, got 'world'"),
     "no name": (lambda: two().add_link(""), "name: expected a string that is not empty"),
