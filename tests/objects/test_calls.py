@@ -87,7 +87,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: SolverFDDP(problem(), th_stop=3), r"FDDPOptions\(tolerance=...\)"),  # type: ignore[call-arg]
     (lambda: SolverFDDP(), r"SolverFDDP: argument 'problem' is missing"),  # type: ignore[call-arg]
     (lambda: FDDPOptions(max_iter=3), r"'max_iter' \(did you mean max_iterations\?\); it takes \(\*, max_iterations, "),  # type: ignore[call-arg]
-    (lambda: FDDPOptions(3), r"FDDPOptions: expected names before all arguments, got 1 positional; .*max_iterations"),  # type: ignore[misc]
+    (lambda: FDDPOptions(3), r"FDDPOptions: expected keyword arguments only, got 1 positional; .*max_iterations"),  # type: ignore[misc]
     (
         lambda: trajopt.DifferentialActionModelFreeFwdDynamics(STATE, costs()),  # type: ignore[call-arg, arg-type]
         r"argument 'costs' is missing, got state = StateMultibody, actuation = CostStack; "

@@ -340,7 +340,7 @@ def test_wrong_formulas_are_refused_by_the_constructor(name: str) -> None:
 
 
 def test_errors_inside_of_a_formula_say_what_is_expected() -> None:
-    with pytest.raises(InvalidArgumentError, match="StateWrong.sx_integrate: it raised .*with casadi.SX symbols"):
+    with pytest.raises(InvalidArgumentError, match="StateWrong.sx_integrate: it raised .*are casadi.SX symbols"):
         StateWrong(integrate=lambda x, dx: np.array(x) @ "a")
 
 
