@@ -115,10 +115,10 @@ def shown_numbers(values: Iterable[float], names: Sequence[str] = ()) -> str:
     numbers = [float(value) for value in values]
     if len(numbers) <= SHORT:
         return f"[{', '.join(f'{number:.6g}' for number in numbers)}]"
-    known = names or [f"[{i}]" for i in range(len(numbers))]
-    largest = sorted(zip(known, numbers), key=lambda pair: -abs(pair[1]))[:3]
-    told = ", ".join(f"{name} = {number:.6g}" for name, number in largest)
-    return f"({len(numbers)} numbers, the largest {told})"
+    labels = names or [f"[{i}]" for i in range(len(numbers))]
+    largest = sorted(zip(labels, numbers), key=lambda pair: -abs(pair[1]))[:3]
+    terms = ", ".join(f"{name} = {number:.6g}" for name, number in largest)
+    return f"({len(numbers)} numbers, the largest {terms})"
 
 
 _SHOWN = reprlib.Repr()

@@ -49,11 +49,11 @@ def digest_of_rooms(names: Iterable[str]) -> bytes:
 
 def rooms_below(names: Iterable[str]) -> set[str]:
     """These rooms and all rooms that they import, directly or indirectly; imports for type checkers do not count."""
-    found, new = set[str](), set(names)
+    rooms, new = set[str](), set(names)
     while new:
-        found |= new
-        new = {other for name in new for other in _imports(name)} - found
-    return found
+        rooms |= new
+        new = {other for name in new for other in _imports(name)} - rooms
+    return rooms
 
 
 def belongs(file: Path, room: str) -> bool:
@@ -96,8 +96,8 @@ def _is_as_loaded(places: tuple[Path, ...], moment: tuple[int, int]) -> bool:
 def _files(place: Path) -> tuple[str, ...]:
     if place.suffix == ".py":
         return (str(place),)
-    found = [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names]
-    return tuple(sorted(file for file in found if file.endswith(".py")))
+    paths = [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names]
+    return tuple(sorted(file for file in paths if file.endswith(".py")))
 
 
 @functools.cache

@@ -57,20 +57,20 @@ def _ordered(links: Mapping[str, DeclaredLink], joints: list[DeclaredJoint]) -> 
             f"joints: expected one for each link, got {got}; add_free('world', {first!r}) lets it float, "
             f"add_fixed('world', {first!r}) fixes it"
         )
-    found: list[DeclaredJoint] = []
+    ordered: list[DeclaredJoint] = []
     waiting = [joint for joint in reversed(joints) if joint.parent == WORLD]
     while waiting:
         joint = waiting.pop()
-        found.append(joint)
+        ordered.append(joint)
         waiting += [each for each in reversed(joints) if each.parent == joint.child]
-    if len(found) < len(joints):
-        reached = {joint.child for joint in found}
+    if len(ordered) < len(joints):
+        reached = {joint.child for joint in ordered}
         lost = ", ".join(repr(link) for link in links if link not in reached)
         raise InvalidArgumentError(
             f"joints: expected each link to be connected to the world, got a loop of {lost}; remove one joint of the "
             "loop, and close it with a ContactModelLoop"
         )
-    return found
+    return ordered
 
 
 def _add(

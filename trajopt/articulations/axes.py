@@ -97,10 +97,10 @@ def turning_axes(argument: str, values: Sequence[Any]) -> list[Axis]:
 
 
 def _axes(argument: str, values: Any) -> list[Axis]:
-    given = check_items(argument, values, "axes", cure='write ["x", "y"]')
-    if len(given) > 3:
-        raise InvalidArgumentError(f"{argument}: expected at most 3 axes, got {len(given)}")
-    return [axis_of(f"{argument}[{i}]", value) for i, value in enumerate(given)]
+    items = check_items(argument, values, "axes", cure='write ["x", "y"]')
+    if len(items) > 3:
+        raise InvalidArgumentError(f"{argument}: expected at most 3 axes, got {len(items)}")
+    return [axis_of(f"{argument}[{i}]", value) for i, value in enumerate(items)]
 
 
 def _direction(argument: str, value: Any) -> Reals:

@@ -364,11 +364,11 @@ class ArticulationBuilder(Immutable):
         """
         frames = [(frame, link, placement) for frame, (link, placement) in self._frames.items()]
         model = assembled(check_text("name", name), self._links, self._joints.values(), frames)
-        given = {} if configurations is None else check_mapping("configurations", configurations, "write {name: q}")
+        named = {} if configurations is None else check_mapping("configurations", configurations, "write {name: q}")
         return Robot(
             model,
             name=name,
-            configurations={key: _configuration(model, f"configurations[{key!r}]", q) for key, q in given.items()},
+            configurations={key: _configuration(model, f"configurations[{key!r}]", q) for key, q in named.items()},
             shapes=[shape for link in self._links.values() for shape, _ in link.shapes],
             distances={joint.name: joint.distance for joint in self._joints.values() if joint.distance is not None},
         )
@@ -448,8 +448,8 @@ def _rod(radius: float, start: npt.ArrayLike, end: npt.ArrayLike) -> tuple[Reals
 
 def _moments(inertia: npt.ArrayLike) -> Reals:
     diagonal = shape_of(inertia) == (3,)
-    given = check_array("inertia", inertia, (3,) if diagonal else (3, 3), cure="the matrix (3, 3) or its diagonal (3,)")
-    moments = np.diag(given) if diagonal else given
+    array = check_array("inertia", inertia, (3,) if diagonal else (3, 3), cure="the matrix (3, 3) or its diagonal (3,)")
+    moments = np.diag(array) if diagonal else array
     if not are_moments(moments):
         raise InvalidArgumentError(
             f"inertia: expected a symmetric matrix with no moment larger than the sum of the other two, got "
@@ -467,11 +467,11 @@ def _configuration(model: pin.Model, argument: str, q: Any) -> Any:
     """Returns a configuration; a mapping from joints to coordinates is filled up with neutral ones."""
     if not isinstance(q, Mapping):
         return q
-    found = pin.neutral(model)
+    configuration = pin.neutral(model)
     for joint, value in q.items():
         check_known(f"{argument}: joint", joint, list(model.names)[1:])
         own = model.joints[model.getJointId(joint)]
-        found[own.idx_q : own.idx_q + own.nq] = check_array(
+        configuration[own.idx_q : own.idx_q + own.nq] = check_array(
             f"{argument}[{joint!r}]", np.atleast_1d(value) if own.nq == 1 else value, (own.nq,)
         )
-    return found
+    return configuration

@@ -91,13 +91,13 @@ def wrench_convert(
 def _converted(argument: str, vectors: Any, poses: Any, com: Any, source: Any, target: Any) -> Reals:
     """Converts twists or wrenches. The part that is equal at all points is ω for twists and f for wrenches."""
     start, end = _convention("source", source), _convention("target", target)
-    given = _checked(argument, vectors, 6)
-    placed = _checked("poses", poses, 7, given.shape[:-1])
-    lever = _checked("com", com, 3, given.shape[:-1], one=True).reshape(-1, 3).T
+    array = _checked(argument, vectors, 6)
+    placed = _checked("poses", poses, 7, array.shape[:-1])
+    lever = _checked("com", com, 3, array.shape[:-1], one=True).reshape(-1, 3).T
     norms = np.linalg.norm(placed[..., 3:], axis=-1)
     if np.abs(norms - 1.0).max(initial=0.0) > NORM:
         raise InvalidArgumentError("poses: expected quaternions of norm 1, got other norms; divide by their norms")
-    flat, pose = given.reshape(-1, 6).T, placed.reshape(-1, 7).T
+    flat, pose = array.reshape(-1, 6).T, placed.reshape(-1, 7).T
     R = from_quaternions(pose[3:])
     linear, angular = (flat[:3], flat[3:]) if start[2] == "linear" else (flat[3:], flat[:3])
     if start[0] == "body":
@@ -111,7 +111,7 @@ def _converted(argument: str, vectors: Any, poses: Any, com: Any, source: Any, t
         back = R.transpose(1, 0, 2)
         linear, angular = rotated(back, linear), rotated(back, angular)
     parts = (linear, angular) if end[2] == "linear" else (angular, linear)
-    return np.concatenate(parts).T.reshape(given.shape)
+    return np.concatenate(parts).T.reshape(array.shape)
 
 
 def _point(name: str, origin: Reals, R: Reals, com: Reals) -> Reals:
@@ -125,19 +125,19 @@ def _convention(argument: str, value: Any) -> Convention:
     parts = check_items(argument, value, "strings", cure='write "newton", or ("world", "com", "linear")')
     if len(parts) != 3:
         raise InvalidArgumentError(f"{argument}: expected (axes, point, first), got {shown(value)}")
-    for part, known, what in zip(parts, (AXES, POINTS, ORDERS), ("axes", "point", "first")):
-        check_known(f"{argument}: {what}", part, known)
+    for part, valid, what in zip(parts, (AXES, POINTS, ORDERS), ("axes", "point", "first")):
+        check_known(f"{argument}: {what}", part, valid)
     return parts[0], parts[1], parts[2]
 
 
 def _checked(argument: str, value: Any, size: int, lead: tuple[int, ...] | None = None, one: bool = False) -> Reals:
     """Returns finite numbers (lead..., size); with `one`, a single row (size,) is valid for all."""
-    given = as_numbers(argument, value)
-    if one and given.shape == (size,):
-        return given
-    wanted = given.shape[:-1] if lead is None else lead
-    if given.shape != (*wanted, size) or given.ndim < 1:
-        raise InvalidArgumentError(f"{argument}: expected shape {(*wanted, size)}, got {given.shape}")
-    if not np.isfinite(given).all():
+    array = as_numbers(argument, value)
+    if one and array.shape == (size,):
+        return array
+    wanted = array.shape[:-1] if lead is None else lead
+    if array.shape != (*wanted, size) or array.ndim < 1:
+        raise InvalidArgumentError(f"{argument}: expected shape {(*wanted, size)}, got {array.shape}")
+    if not np.isfinite(array).all():
         raise InvalidArgumentError(f"{argument}: expected finite numbers, got NaN or infinity; remove those states")
-    return given
+    return array

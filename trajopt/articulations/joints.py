@@ -243,10 +243,10 @@ def _joint(model: pin.Model, number: int) -> Joint:
         iq, iv = part.q.stop, part.v.stop
         parts.append(part)
     end = Placements.of(after)
-    known = iq == model.joints[number].idx_q + model.joints[number].nq and model.joints[number].nv > 0
-    if known and len(parts) == 1:
+    contiguous = iq == model.joints[number].idx_q + model.joints[number].nq and model.joints[number].nv > 0
+    if contiguous and len(parts) == 1:
         return SimpleJoint(parts, end)
-    if known and AxesJoint.fits(parts, end):
+    if contiguous and AxesJoint.fits(parts, end):
         return AxesJoint(parts, end)
     raise UnsupportedOperationError(
         f"joint {model.names[number]!r}: expected one of Pinocchio's joints, or sliding axes and then rotation axes "

@@ -95,8 +95,8 @@ def generalized_to_maximal(
     many, bodies = np.ndim(q) == 2, _bodies(robot.model)
     poses, twists = np.empty((len(qs), len(bodies), 7)), np.empty((len(qs), len(bodies), 6))
     for part in _chunks(len(qs)):
-        found = _forward(robot.model, bodies, qs[part].T.copy(), vs[part].T.copy(), convention)
-        poses[part], twists[part] = (each.transpose(2, 0, 1) for each in found)
+        results = _forward(robot.model, bodies, qs[part].T.copy(), vs[part].T.copy(), convention)
+        poses[part], twists[part] = (each.transpose(2, 0, 1) for each in results)
     return (poses, twists) if many else (poses[0], twists[0])
 
 
@@ -108,12 +108,12 @@ def _forward(model: pin.Model, bodies: list[Body], q: Reals, v: Reals, conventio
         step = Placements.of(model.jointPlacements[i]).then(motion)
         places.append(places[model.parents[i]].then(step))
         twists.append(seen_from_child(step, twists[model.parents[i]]) + own)
-    poses, found = np.empty((len(bodies), 7, q.shape[1])), np.empty((len(bodies), 6, q.shape[1]))
+    poses, body_twists = np.empty((len(bodies), 7, q.shape[1])), np.empty((len(bodies), 6, q.shape[1]))
     for j, (_, offset, com) in enumerate(bodies):
         place = places[j + 1].then(offset)
         poses[j, :3], poses[j, 3:] = place.p, to_quaternions(place.R)
-        found[j] = _out(seen_from_child(offset, twists[j + 1]), place.R, com, convention)
-    return poses, found
+        body_twists[j] = _out(seen_from_child(offset, twists[j + 1]), place.R, com, convention)
+    return poses, body_twists
 
 
 def maximal_to_generalized(
@@ -148,14 +148,14 @@ def maximal_to_generalized(
     check_known("convention", convention, CONVENTIONS)
     model, bodies = robot.model, _bodies(robot.model)
     many = len(shape_of(poses)) == 3
-    given, speeds = _maximal(poses, twists, len(bodies), many)
-    q, v = np.zeros((len(given), robot.nq)), np.zeros((len(given), robot.nv))
-    residual = JointResidual(*np.zeros((4, len(given), len(bodies))))
-    for part in _chunks(len(given)):
-        poses_now, twists_now = given[part].transpose(1, 2, 0).copy(), speeds[part].transpose(1, 2, 0).copy()
-        found = _backward(model, bodies, poses_now, twists_now, convention)
-        q[part], v[part] = found[0].T, found[1].T
-        for kind, values in zip(RESIDUALS, found[2]):
+    pose_rows, speeds = _maximal(poses, twists, len(bodies), many)
+    q, v = np.zeros((len(pose_rows), robot.nq)), np.zeros((len(pose_rows), robot.nv))
+    residual = JointResidual(*np.zeros((4, len(pose_rows), len(bodies))))
+    for part in _chunks(len(pose_rows)):
+        poses_now, twists_now = pose_rows[part].transpose(1, 2, 0).copy(), speeds[part].transpose(1, 2, 0).copy()
+        results = _backward(model, bodies, poses_now, twists_now, convention)
+        q[part], v[part] = results[0].T, results[1].T
+        for kind, values in zip(RESIDUALS, results[2]):
             getattr(residual, kind)[part] = values.T
     _check(residual, tolerance, body_names(robot))
     if many:
@@ -203,13 +203,13 @@ def _bodies(model: pin.Model) -> list[Body]:
     for number, frame in enumerate(model.frames):
         if frame.type == pin.FrameType.BODY and frame.parentJoint not in first:
             first[frame.parentJoint] = number
-    found = []
+    bodies = []
     for i in range(1, model.njoints):
         frame = model.frames[first[i]] if i in first else None
         offset = pin.SE3.Identity() if frame is None else frame.placement
         name = model.names[i] if frame is None else frame.name
-        found.append((name, Placements.of(offset), offset.actInv(model.inertias[i].lever)))
-    return found
+        bodies.append((name, Placements.of(offset), offset.actInv(model.inertias[i].lever)))
+    return bodies
 
 
 def _out(twist: Reals, R: Reals, com: Reals, convention: str) -> Reals:
@@ -230,10 +230,10 @@ def _in(twist: Reals, R: Reals, com: Reals, convention: str) -> Reals:
 
 def states_of(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, argument: str = "v") -> tuple[Reals, Reals]:
     """Returns checked configurations (N, nq) and vectors (N, nv), which messages call `argument`."""
-    given = as_numbers("q", q)
-    n = len(given) if given.ndim == 2 else 1
-    shape = (n,) if given.ndim == 2 else ()
-    qs = check_array("q", given, (*shape, robot.nq)).reshape(n, robot.nq)
+    array = as_numbers("q", q)
+    n = len(array) if array.ndim == 2 else 1
+    shape = (n,) if array.ndim == 2 else ()
+    qs = check_array("q", array, (*shape, robot.nq)).reshape(n, robot.nq)
     vs = check_array(argument, v, (*shape, robot.nv)).reshape(n, robot.nv)
     for joint in joints_of(robot.model):
         for part in joint.parts:
@@ -244,9 +244,9 @@ def states_of(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, argument: str = 
 
 
 def _maximal(poses: npt.ArrayLike, twists: npt.ArrayLike, bodies: int, many: bool) -> tuple[Reals, Reals]:
-    given = as_numbers("poses", poses)
-    shape = (len(given), bodies) if many else (bodies,)
-    placed = check_array("poses", given, (*shape, 7), cure="position and quaternion x, y, z, w of each body")
+    array = as_numbers("poses", poses)
+    shape = (len(array), bodies) if many else (bodies,)
+    placed = check_array("poses", array, (*shape, 7), cure="position and quaternion x, y, z, w of each body")
     moving = check_array("twists", twists, (*shape, 6), cure="linear and angular velocity of each body")
     placed, moving = placed.reshape(-1, bodies, 7), moving.reshape(-1, bodies, 6)
     _check_norms("poses", placed[:, :, 3:].reshape(-1, 4))

@@ -21,7 +21,7 @@ def wxyz_to_xyzw(quaternions: npt.ArrayLike) -> Reals:
 
 
 def _checked(quaternions: npt.ArrayLike) -> Reals:
-    given = as_numbers("quaternions", quaternions)
-    if given.ndim < 1 or given.shape[-1] != 4:
-        raise InvalidArgumentError(f"quaternions: expected shape (..., 4), got {given.shape}")
-    return given
+    array = as_numbers("quaternions", quaternions)
+    if array.ndim < 1 or array.shape[-1] != 4:
+        raise InvalidArgumentError(f"quaternions: expected shape (..., 4), got {array.shape}")
+    return array

@@ -84,9 +84,9 @@ def apply_free_joint_wrench(robot: Robot, q: npt.ArrayLike, wrench: npt.ArrayLik
         raise InvalidArgumentError(f"joint: expected a free joint, got {got}; those of {robot.name!r} are {names}")
     chosen = model.joints[free[0] if joint is None else robot.joint_id(joint)]
     many = shape_of(q)[:-1]
-    given = check_array("wrench", wrench, (*many, 6), cure="force and moment of each configuration")
+    wrenches = check_array("wrench", wrench, (*many, 6), cure="force and moment of each configuration")
     tau = np.zeros((*many, robot.nv))
-    tau[..., chosen.idx_v : chosen.idx_v + 6] = given
+    tau[..., chosen.idx_v : chosen.idx_v + 6] = wrenches
     return _converted(robot, q, tau, "newton", "pinocchio", forces=True)
 
 

@@ -64,12 +64,12 @@ def parsed(label: str) -> tuple[str, str, str]:
     if not colon or form not in FORMS:
         return SHARED, "others", OTHER
     parts = [part.removeprefix("derivatives of ") for part in what.split(" and ")]
-    known = {part: _KINDS[first] for part in parts if (first := part.split(" ", 1)[0]) in _KINDS}
-    owner = next(iter(known), what if form == PROGRAM else "")
+    kinds = {part: _KINDS[first] for part in parts if (first := part.split(" ", 1)[0]) in _KINDS}
+    owner = next(iter(kinds), what if form == PROGRAM else "")
     _, of, robot = owner.rpartition(" of ")
-    return robot.partition(" with ")[0] if of else SHARED, " and ".join(dict.fromkeys(known.values())) or "others", form
+    return robot.partition(" with ")[0] if of else SHARED, " and ".join(dict.fromkeys(kinds.values())) or "others", form
 
 
 def _place(kind: str) -> tuple[int, str]:
-    known = list(dict.fromkeys(_KINDS.values()))
-    return known.index(kind) if kind in known else len(known) + (kind == "others"), kind
+    kinds = list(dict.fromkeys(_KINDS.values()))
+    return kinds.index(kind) if kind in kinds else len(kinds) + (kind == "others"), kind

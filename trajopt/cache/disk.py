@@ -230,12 +230,12 @@ def limit() -> int:
 
 def _files(folder: Path, pattern: str) -> list[tuple[float, int, Path]]:
     """Time of last use, size and path of each file that matches a pattern."""
-    found = []
+    files = []
     for path in folder.glob(pattern):
         with contextlib.suppress(FileNotFoundError):  # another process has removed it
             status = path.lstat()
-            found.append((status.st_mtime, status.st_size, path))
-    return found
+            files.append((status.st_mtime, status.st_size, path))
+    return files
 
 
 def _shrink_sometimes(folder: Path, size: int) -> None:
@@ -279,8 +279,8 @@ def labels() -> Iterator[tuple[str, int]]:
     for _, size, path in [] if folder is None else _files(folder, "*" + SUFFIX):
         with contextlib.suppress(OSError), open(path, "rb", opener=_open) as file:
             head = file.read(HEAD + LABEL)
-            known = head.startswith(MAGIC)
-            yield head[HEAD : _end_of_label(head)].decode(errors="ignore") if known else "", size
+            is_entry = head.startswith(MAGIC)
+            yield head[HEAD : _end_of_label(head)].decode(errors="ignore") if is_entry else "", size
 
 
 def clear() -> int:

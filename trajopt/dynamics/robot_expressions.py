@@ -347,10 +347,10 @@ class RobotExpressions:
     def attachment(self, frame_id: int | str) -> tuple[int, pin.SE3]:
         """Index of the link that carries a frame, -1 for the world, and the frame's constant placement in it."""
         if isinstance(frame_id, str):
-            known = [frame.name for frame in self.model.frames]
-            if frame_id not in known:
-                raise unknown_name("frame", frame_id, known)
-            frame_id = known.index(frame_id)
+            names = [frame.name for frame in self.model.frames]
+            if frame_id not in names:
+                raise unknown_name("frame", frame_id, names)
+            frame_id = names.index(frame_id)
         frame = self.model.frames[self._check("frame_id", frame_id, self.model.nframes)]
         link, offset = self.tree.attachment[frame.parentJoint]
         return link, offset * frame.placement

@@ -117,10 +117,10 @@ class Tree:
         self.attachment: list[tuple[int, pin.SE3]] = [(-1, pin.SE3.Identity())]
         self.rates: list[Rate] = []
         self._grow(model, q)
-        given = dict(factors or {})
+        scaled = dict(factors or {})
         self.grounded, self.mass = SX(3, 1), SX(0)
-        self._add(model, [joint for joint in range(1, model.njoints) if joint not in given], SX(1))
-        for joint, factor in given.items():
+        self._add(model, [joint for joint in range(1, model.njoints) if joint not in scaled], SX(1))
+        for joint, factor in scaled.items():
             self._add(model, [joint], factor)
 
     @property

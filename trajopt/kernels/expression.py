@@ -122,14 +122,14 @@ class Expression:
         """
         buffer: Any
         buffer, run = self.function.buffer()
-        given = [_kept(array.reshape(mask.shape), mask) for array, mask in zip(arrays, self.inputs, strict=True)]
-        found = [np.zeros(np.count_nonzero(mask)) for mask in self.outputs]
-        for i, array in enumerate(given):
+        stored = [_kept(array.reshape(mask.shape), mask) for array, mask in zip(arrays, self.inputs, strict=True)]
+        results = [np.zeros(np.count_nonzero(mask)) for mask in self.outputs]
+        for i, array in enumerate(stored):
             buffer.set_arg(i, array.data)
-        for i, array in enumerate(found):
+        for i, array in enumerate(results):
             buffer.set_res(i, array.data)
         run()
-        return [_whole(array, mask) for array, mask in zip(found, self.outputs)]
+        return [_whole(array, mask) for array, mask in zip(results, self.outputs)]
 
     def __getstate__(self) -> dict[str, Any]:
         digest = self.digest

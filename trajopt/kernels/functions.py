@@ -229,8 +229,8 @@ def _images(
     for turn in _turns(missing, parts, level) if background else [missing]:
         texts, names = [parts[i] for i in turn], [labels[i] for i in turn]
         started = functools.partial(_begin, begin, turn)
-        made = compiler.machine_codes(texts, level, labels=names, begin=started, background=background)
-        for i, image in zip(turn, made):
+        codes = compiler.machine_codes(texts, level, labels=names, begin=started, background=background)
+        for i, image in zip(turn, codes):
             images[i] = image
             if background and len(parts) > 1:
                 cache.store(entries[i], image, compiler.cache_label(level, labels[i]))

@@ -114,9 +114,7 @@ class ParallelCalls:
             InvalidArgumentError: Several blocks compute the same row.
         """
         if not self._readable:
-            raise InvalidArgumentError(
-                "calls: expected one block per row that is read, got rows in several blocks"
-            )
+            raise InvalidArgumentError("calls: expected one block per row that is read, got rows in several blocks")
         return self._share(self._count, read, matter)
 
     def _share(self, count: int, read: int | None = None, matter: int | None = None) -> int:

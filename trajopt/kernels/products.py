@@ -130,16 +130,16 @@ def _alike(blocks: tuple[ProductBlock, ...], rows: Ranges) -> list[tuple[int, in
 
     Rows of blocks count from the first row of their range.
     """
-    found: list[tuple[int, int, int, int, tuple[ProductBlock, ...]]] = []
+    groups: list[tuple[int, int, int, int, tuple[ProductBlock, ...]]] = []
     for number, (first, end) in enumerate(rows):
         held = [block for block in blocks if first <= block.rows[0] and block.rows[1] <= end]
         own = tuple(ProductBlock((b.rows[0] - first, b.rows[1] - first), b.cells, b.inner) for b in held)
-        if found and found[-1][3:] == (end - first, own):
-            before = found[-1]
-            found[-1] = (before[0], before[1] + 1, *before[2:])
+        if groups and groups[-1][3:] == (end - first, own):
+            before = groups[-1]
+            groups[-1] = (before[0], before[1] + 1, *before[2:])
         else:
-            found.append((number, 1, first, end - first, own))
-    return found
+            groups.append((number, 1, first, end - first, own))
+    return groups
 
 
 def _parts(inner: Ranges, ranges: Ranges) -> list[IndexRanges]:

@@ -131,12 +131,12 @@ class Program:
         if status is not None and (status.shape != (1, 1) or status not in step.writes):
             raise InvalidArgumentError(f"{kind}.status: expected one of its writes, of shape (1, 1), got {status}")
         self._zeros_read.update(array.number for array in step.zeros_read(self.pattern))
-        found = {array.number: p for array, p in step.patterns(self.pattern).items() if not p.all()}
+        sparse = {array.number: p for array, p in step.patterns(self.pattern).items() if not p.all()}
         for array in step.writes:
             self._patterns.pop(array.number, None)
             self._written.add(array.number)
-        self._patterns |= found
-        self._sparse |= found.keys()
+        self._patterns |= sparse
+        self._sparse |= sparse.keys()
         self.steps.append(step)
         if status is not None:
             self._status = status if self._status is None else self.call(_worse(), self._status, status)[0]
@@ -329,10 +329,10 @@ class Program:
     @property
     def functions(self) -> list[Code]:
         """Functions that steps and their programs call, each once."""
-        found = {e.digest: e for step in self.steps for e in step.functions}
+        by_digest = {e.digest: e for step in self.steps for e in step.functions}
         for body in (body for step in self.steps for body in step.programs):
-            found |= {e.digest: e for e in body.functions}
-        return list(found.values())
+            by_digest |= {e.digest: e for e in body.functions}
+        return list(by_digest.values())
 
     @property
     def instructions(self) -> int:
@@ -368,13 +368,13 @@ class Program:
         Returns:
             One array per output, (rows, columns).
         """
-        known: Known = {}
+        values_by_number: Known = {}
         with Heard(), numbers.context():
             for array, value in zip(self.inputs, values, strict=True):
-                known[array.number] = numbers.array(value, array.shape)
+                values_by_number[array.number] = numbers.array(value, array.shape)
             for step in self.steps:
-                step.evaluate(known, numbers)
-        return tuple(known[a.number] for a in self.outputs)
+                step.evaluate(values_by_number, numbers)
+        return tuple(values_by_number[a.number] for a in self.outputs)
 
 
 @functools.cache

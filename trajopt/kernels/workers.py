@@ -52,8 +52,8 @@ def compile_apart(
             workers.append(_start())
             _feed(workers[i], (sys.path, list(texts[i::count]), level, BACKGROUND_NICENESS if background else 0))
         begun = [range(len(texts))[i::count] for i in range(count)]
-        for i, found in enumerate(_results(workers, lambda i, k: begin(begun[i][k]) if k < len(begun[i]) else None)):
-            images[i::count] = _checked(found, len(begun[i]))
+        for i, results in enumerate(_results(workers, lambda i, k: begin(begun[i][k]) if k < len(begun[i]) else None)):
+            images[i::count] = _checked(results, len(begun[i]))
     except OSError as error:
         _logger.info("cannot start a process for compiling (%s); this process compiles instead", error)
     finally:
@@ -102,7 +102,7 @@ def _feed(worker: subprocess.Popen[bytes], task: object) -> None:
 def _results(workers: Sequence[subprocess.Popen[bytes]], begin: Callable[[int, int], None]) -> list[list[bytes]]:
     """Object files of each worker; calls `begin` with the indices of a worker and of its current text."""
     data = [bytearray() for _ in workers]
-    found: list[list[bytes]] = [[] for _ in workers]
+    results: list[list[bytes]] = [[] for _ in workers]
     with selectors.DefaultSelector() as waiting:
         for i, worker in enumerate(workers):
             assert worker.stdout is not None
@@ -115,9 +115,9 @@ def _results(workers: Sequence[subprocess.Popen[bytes]], begin: Callable[[int, i
                 if not chunk:
                     waiting.unregister(key.fileobj)
                 while (image := _next(data[i])) is not None:
-                    found[i].append(image)
-                    begin(i, len(found[i]))
-    return found
+                    results[i].append(image)
+                    begin(i, len(results[i]))
+    return results
 
 
 def _next(data: bytearray) -> bytes | None:

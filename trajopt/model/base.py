@@ -138,8 +138,8 @@ class Model(Immutable, ABC):
         args, kwargs = self._arguments
         bound = inspect.signature(type(self).__init__).bind(self, *args, **kwargs)
         bound.apply_defaults()
-        given = {n: v for n, v in list(bound.arguments.items())[1:] if not (_is_absent(v) or n in without)}
-        return f"{type(self).__name__}({', '.join(f'{name}={_short(value)}' for name, value in given.items())})"
+        arguments = {n: v for n, v in list(bound.arguments.items())[1:] if not (_is_absent(v) or n in without)}
+        return f"{type(self).__name__}({', '.join(f'{name}={_short(value)}' for name, value in arguments.items())})"
 
 
 def _is_absent(value: Any) -> bool:

@@ -116,8 +116,8 @@ def function_of(
     Raises:
         InvalidArgumentError: An expression uses a symbol that is neither x, u nor a declared parameter.
     """
-    known = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
-    strangers = sorted({str(s) for s in ca.symvar(ca.veccat(*results)) if s.element_hash() not in known})
+    declared = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
+    strangers = sorted({str(s) for s in ca.symvar(ca.veccat(*results)) if s.element_hash() not in declared})
     if strangers:
         raise InvalidArgumentError(
             f"{name}: expected only x, u and parameters in the expression, got the symbols {', '.join(strangers[:5])}; "

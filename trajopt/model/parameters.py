@@ -102,10 +102,10 @@ class ParameterLayout:
             UnknownNameError: No parameter has this name.
             InvalidArgumentError: A value has a wrong shape or content.
         """
-        column, given = np.zeros(self.size), values or {}
-        for name in given:
+        column, passed = np.zeros(self.size), values or {}
+        for name in passed:
             if name not in self.parameters:
                 raise unknown_name("parameter", name, self.parameters)
         for name, p in self.parameters.items():
-            column[self.slices[name]] = p.flat(p.check(name, given[name]) if name in given else p.default)
+            column[self.slices[name]] = p.flat(p.check(name, passed[name]) if name in passed else p.default)
         return column

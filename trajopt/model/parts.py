@@ -71,9 +71,9 @@ class Part:
         Raises:
             InvalidArgumentError: An expression uses another symbol.
         """
-        found = {s.element_hash() for s in ca.symvar(ca.veccat(*results.values()))}
+        used = {s.element_hash() for s in ca.symvar(ca.veccat(*results.values()))}
         columns = {name: ca.vec(p.symbol) for name, p in layout.parameters.items()}
-        read = {n: c for n, c in columns.items() if any(s.element_hash() in found for s in ca.symvar(c))}
+        read = {n: c for n, c in columns.items() if any(s.element_hash() in used for s in ca.symvar(c))}
         symbols = [*inputs.values(), *read.values()]
         function = function_of(label, symbols, list(results.values()), **({"cure": cure} if cure else {}))
         return cls(Expression(function, label), tuple(inputs), tuple(read), tuple(results))
@@ -95,8 +95,8 @@ class Part:
         """
         places = [parameters.layout.slices[name] for name in self.parameters]
         values = [program.slice(parameters.array, place.start, place.stop - place.start) for place in places]
-        given = [arrays[name] for name in self.inputs]
-        return dict(zip(self.results, program.call(self.expression, *given, *values, joins=joins)))
+        input_arrays = [arrays[name] for name in self.inputs]
+        return dict(zip(self.results, program.call(self.expression, *input_arrays, *values, joins=joins)))
 
 
 def kept_part(model: Model, name: str, about: Sequence[Any], build: Callable[[], Part]) -> Part:

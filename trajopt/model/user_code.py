@@ -87,8 +87,8 @@ def _functions(kind: type) -> Iterator[tuple[str, FunctionType]]:
 def _values(kind: type) -> Iterator[Any]:
     """Names and values of the other attributes of a class."""
     for name, value in vars(kind).items():
-        made = isinstance(value, (FunctionType, property, functools.cached_property, classmethod, staticmethod))
-        if not made and name not in _OF_CLASSES:
+        is_code = isinstance(value, (FunctionType, property, functools.cached_property, classmethod, staticmethod))
+        if not is_code and name not in _OF_CLASSES:
             yield from (name, value)
 
 

@@ -65,10 +65,10 @@ class ExplainsAttributes:
 
     def attribute_hint(self, name: str) -> str:
         """Text that suggests a replacement for a missing attribute; empty without a suggestion."""
-        known = [each for each in dir(self) if not each.startswith("_")]
-        if name in self.attribute_hints and name not in known:
+        names = [each for each in dir(self) if not each.startswith("_")]
+        if name in self.attribute_hints and name not in names:
             meant = self.attribute_hints[name]
-            if not meant.isidentifier() or meant in known:
+            if not meant.isidentifier() or meant in names:
                 return f"here: {meant}"
-        close = close_names(name, known)
+        close = close_names(name, names)
         return f"did you mean {' or '.join(close)}?" if close else ""

@@ -156,10 +156,10 @@ def _names(function: Callable[..., Any], parameters: list[Parameter]) -> list[st
     names = [p.name for p in parameters if p.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)]
     for p in parameters:
         if p.kind is Parameter.VAR_KEYWORD:
-            found = re.fullmatch(r"Unpack\[(\w+)\]", str(p.annotation))
-            if found is None:
+            match = re.fullmatch(r"Unpack\[(\w+)\]", str(p.annotation))
+            if match is None:
                 return None
-            names += inspect.unwrap(function).__globals__[found[1]].__annotations__
+            names += inspect.unwrap(function).__globals__[match[1]].__annotations__
     return names
 
 
@@ -170,15 +170,15 @@ def _near(name: str, names: list[str]) -> str:
 
 
 def _missing(parameters: list[Parameter], places: list[Parameter], count: int, kwargs: dict[str, Any]) -> list[str]:
-    given = {p.name for p in places[:count]} | kwargs.keys()
+    passed = {p.name for p in places[:count]} | kwargs.keys()
     kinds = (*_POSITIONAL, Parameter.KEYWORD_ONLY)
-    return [p.name for p in parameters if p.kind in kinds and p.default is p.empty and p.name not in given]
+    return [p.name for p in parameters if p.kind in kinds and p.default is p.empty and p.name not in passed]
 
 
 def _given(places: list[Parameter], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """Text that lists the arguments with their values, which shows an argument that was left out in the middle."""
-    given = {p.name: value for p, value in zip(places, args)} | kwargs
-    words = [f"{name} = {_kind(value)}" for name, value in given.items()]
+    passed = {p.name: value for p, value in zip(places, args)} | kwargs
+    words = [f"{name} = {_kind(value)}" for name, value in passed.items()]
     return f", got {', '.join(words)}" if words else ""
 
 

@@ -48,10 +48,10 @@ class Immutable(ExplainsAttributes):
 
     def cure_of(self, name: str) -> str:
         """Text that says why an attribute cannot be set, and what to do."""
-        known = [n for n in dir(self) if not n.startswith("_")]
-        if name in known:
+        names = [n for n in dir(self) if not n.startswith("_")]
+        if name in names:
             return "can't be set after construction; construct another object"
-        close = difflib.get_close_matches(name, known, n=3)
+        close = difflib.get_close_matches(name, names, n=3)
         hint = f"; did you mean {' or '.join(close)}?" if close else "; dir(...) lists the attributes"
         return f"no such attribute{hint}"
 

@@ -58,8 +58,8 @@ def above(name: str) -> Callable[..., Any]:
 
 def _unknown(package: str, name: str) -> UnknownAttributeError:
     """Error for a name that a package does not have; the message suggests a similar one."""
-    known = f"trajopt.{CLASSES[name]}" if name in CLASSES else ""
-    close = [] if known or name.startswith("_") else close_names(name, sys.modules[package].__all__)
-    meant = [known] if known else [f"{package}.{each}" for each in close]
+    replacement = f"trajopt.{CLASSES[name]}" if name in CLASSES else ""
+    close = [] if replacement or name.startswith("_") else close_names(name, sys.modules[package].__all__)
+    meant = [replacement] if replacement else [f"{package}.{each}" for each in close]
     hint = f"; did you mean {' or '.join(meant)}?" if meant else ""
     return UnknownAttributeError(f"module {package!r} has no attribute {name!r}{hint}")

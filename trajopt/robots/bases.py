@@ -56,10 +56,10 @@ def with_base(model: pin.Model, base: str) -> pin.Model:
 
 def without_joints(model: pin.Model, joints: Sequence[int], q: Reals) -> pin.Model:
     """Returns a copy of a model in which the joints with these indices are fixed at the configuration q (nq,)."""
-    found = model.copy()
+    copy = model.copy()
     # For some robots Pinocchio 4.1 fills the lower limits with the upper ones, and then rejects them here.
-    found.lowerVelocityLimit = -np.abs(np.array(found.upperVelocityLimit))
-    return pin.buildReducedModel(found, sorted(set(joints)), q)
+    copy.lowerVelocityLimit = -np.abs(np.array(copy.upperVelocityLimit))
+    return pin.buildReducedModel(copy, sorted(set(joints)), q)
 
 
 def floats(model: pin.Model) -> bool:

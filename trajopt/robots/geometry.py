@@ -67,22 +67,22 @@ def load_geometry(
 
 def _solids(robot: Robot, model: pin.Model) -> pin.GeometryModel:
     """Solids of a robot declared in code, on those of its links that the model has."""
-    found = pin.GeometryModel()
+    geometry = pin.GeometryModel()
     for number, shape in enumerate(robot.shapes):
         if model.existFrame(shape.link, pin.FrameType.BODY):
             index = model.getFrameId(shape.link, pin.FrameType.BODY)
             frame, size = model.frames[index], np.asarray(shape.size).tolist()
             placement = frame.placement * pin.SE3(np.array(shape.placement))
             solid = _COAL[shape.kind](*size)
-            found.addGeometryObject(
+            geometry.addGeometryObject(
                 pin.GeometryObject(f"{shape.link}_{number}", frame.parentJoint, index, placement, solid)
             )
-    return found
+    return geometry
 
 
 def _on(model: pin.Model, whole: pin.Model, shapes: pin.GeometryModel) -> pin.GeometryModel:
     """Shapes of the whole robot, on those of its links that the model has."""
-    found = pin.GeometryModel()
+    geometry = pin.GeometryModel()
     for shape in shapes.geometryObjects:
         link = whole.frames[shape.parentFrame]
         if not model.existFrame(link.name, pin.FrameType.BODY):
@@ -91,8 +91,8 @@ def _on(model: pin.Model, whole: pin.Model, shapes: pin.GeometryModel) -> pin.Ge
         own = model.frames[index]
         shape.placement = own.placement * (link.placement.inverse() * shape.placement)
         shape.parentJoint, shape.parentFrame = own.parentJoint, index
-        found.addGeometryObject(shape)
-    if shapes.ngeoms and not found.ngeoms:
-        known = ", ".join(list(dict.fromkeys(whole.frames[s.parentFrame].name for s in shapes.geometryObjects))[:5])
-        raise InvalidArgumentError(f"model: expected a robot with links such as {known}, got {model.name!r} with none")
-    return found
+        geometry.addGeometryObject(shape)
+    if shapes.ngeoms and not geometry.ngeoms:
+        links = ", ".join(list(dict.fromkeys(whole.frames[s.parentFrame].name for s in shapes.geometryObjects))[:5])
+        raise InvalidArgumentError(f"model: expected a robot with links such as {links}, got {model.name!r} with none")
+    return geometry

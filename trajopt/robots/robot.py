@@ -81,9 +81,9 @@ class Robot(Immutable):
             )
         self._model = model.copy()
         self._name = (name is not None and check_text("name", name)) or model.name or "robot"
-        given = {} if configurations is None else check_mapping("configurations", configurations, "write {name: q}")
-        check_texts("configurations", list(given))
-        for key, q in {**_reference_configurations(model), **given}.items():
+        own = {} if configurations is None else check_mapping("configurations", configurations, "write {name: q}")
+        check_texts("configurations", list(own))
+        for key, q in {**_reference_configurations(model), **own}.items():
             checked = _check_configuration(self._model, f"configurations[{key!r}]", q)
             self._model.referenceConfigurations[key] = checked
         self._shapes = tuple(check_items("shapes", shapes, "shapes", cure="ArticulationBuilder creates them"))
@@ -185,16 +185,16 @@ class Robot(Immutable):
             InvalidArgumentError: Several frames with different placements have this name.
         """
         check_known(f"{self._name}: frame", name, self.frame_names)
-        found = [i for i, frame in enumerate(self._model.frames) if frame.name == name]
-        first = self._model.frames[found[0]]
-        for i in found[1:]:
+        indices = [i for i, frame in enumerate(self._model.frames) if frame.name == name]
+        first = self._model.frames[indices[0]]
+        for i in indices[1:]:
             other = self._model.frames[i]
             if other.parentJoint != first.parentJoint or other.placement != first.placement:
                 raise InvalidArgumentError(
-                    f"frame {name!r}: expected one placement, got frames {found} of {self._name} with this name; "
+                    f"frame {name!r}: expected one placement, got frames {indices} of {self._name} with this name; "
                     "give them different names in the robot's file"
                 )
-        return found[0]
+        return indices[0]
 
     def placement(self, q: npt.ArrayLike, frame: str) -> Reals:
         """Placement T_world_frame of a frame as a homogeneous matrix [-, m].
@@ -232,8 +232,8 @@ class Robot(Immutable):
             InvalidArgumentError: As in `placement`.
         """
         rows, data, index = self._rows(q), self._model.createData(), self.frame_id(frame)
-        found = [pin.computeFrameJacobian(self._model, data, row, index, pin.LOCAL_WORLD_ALIGNED) for row in rows]
-        jacobians = np.array(found).reshape(-1, 6, self.nv)
+        matrices = [pin.computeFrameJacobian(self._model, data, row, index, pin.LOCAL_WORLD_ALIGNED) for row in rows]
+        jacobians = np.array(matrices).reshape(-1, 6, self.nv)
         return jacobians if np.ndim(q) == 2 else jacobians[0]
 
     def com(self, q: npt.ArrayLike) -> Reals:
@@ -251,10 +251,10 @@ class Robot(Immutable):
 
     def _rows(self, q: npt.ArrayLike) -> Reals:
         """Returns checked configurations, shape (n, nq)."""
-        given = np.asarray(q, dtype=object)
-        if given.ndim != 2:
+        rows_of_q = np.asarray(q, dtype=object)
+        if rows_of_q.ndim != 2:
             return _check_configuration(self._model, "q", q)[None]
-        rows = [_check_configuration(self._model, f"q[{i}]", row) for i, row in enumerate(given)]
+        rows = [_check_configuration(self._model, f"q[{i}]", row) for i, row in enumerate(rows_of_q)]
         return np.array(rows).reshape(-1, self.nq)
 
     def lock_joints(self, names: str | Iterable[str], configuration: str | npt.ArrayLike | None = None) -> Robot:
@@ -285,7 +285,7 @@ class Robot(Immutable):
         return {"source": self._source, "package_dirs": self._package_dirs}
 
     def _checked_distances(self, distances: Mapping[str, npt.ArrayLike]) -> dict[str, tuple[float, float]]:
-        found = {}
+        checked = {}
         for joint, bounds in check_mapping("distances", distances, "write {joint: (lower, upper)}").items():
             kind = self._model.joints[self.joint_id(joint)].shortname()
             if kind != "JointModelFreeFlyer":
@@ -295,8 +295,8 @@ class Robot(Immutable):
                 raise InvalidArgumentError(
                     f"distances[{joint!r}]: expected 0 <= lower <= upper [m], got {lower:g} and {upper:g}"
                 )
-            found[joint] = (float(lower), float(upper))
-        return found
+            checked[joint] = (float(lower), float(upper))
+        return checked
 
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
         origin = (self._source, self._package_dirs)

@@ -258,5 +258,5 @@ class Evaluator:
 
 def _common_lift(sizes: list[int | None]) -> int | None:
     """Largest lift size of all kinds of running knots; None if a kind has no lift."""
-    found = [size for size in sizes if size is not None]
-    return max(found) if found and len(found) == len(sizes) else None
+    lifts = [size for size in sizes if size is not None]
+    return max(lifts) if lifts and len(lifts) == len(sizes) else None

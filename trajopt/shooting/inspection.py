@@ -91,16 +91,16 @@ def rows_by_name(problem: ShootingProblem, rows: Reals) -> dict[str, Reals]:
     Raises:
         InvalidArgumentError: Constraints of one name have different sizes.
     """
-    found: dict[str, Reals] = {}
+    by_name: dict[str, Reals] = {}
     for kind in problem.kinds:
         start = 0
         for name, size in kind.row_sizes().items():
-            mine = found.setdefault(name, np.zeros((problem.T + 1, size)))
+            mine = by_name.setdefault(name, np.zeros((problem.T + 1, size)))
             if mine.shape[1] != size:
                 raise InvalidArgumentError(f"{name!r}: constraints of this name have {mine.shape[1]} and {size} rows")
             where = list(kind.knots)
             mine[where], start = rows[where, start : start + size], start + size
-    return found
+    return by_name
 
 
 def contact_forces(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
@@ -121,8 +121,8 @@ def contact_forces(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLik
     forces: dict[str, Reals] = {}
     for kind in problem.kinds[:-1]:
         where = list(kind.knots)
-        found = kind.contact_forces(states[where], inputs[where, : kind.model.nu], kind.rows(problem.table.values))
-        for name, value in found.items():
+        of_kind = kind.contact_forces(states[where], inputs[where, : kind.model.nu], kind.rows(problem.table.values))
+        for name, value in of_kind.items():
             rows = forces.setdefault(name, np.full((problem.T, value.shape[1]), np.nan))
             if rows.shape[1] != value.shape[1]:
                 sizes = f"{value.shape[1]} elements at knot {where[0]}, {rows.shape[1]} at others"
@@ -156,13 +156,13 @@ def torques(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> d
         us: Controls (T, nu).
     """
     states, inputs = check_problem(problem).check_guess(xs, us)
-    found: dict[str, Reals] = {}
+    by_name: dict[str, Reals] = {}
     for kind in problem.kinds[:-1]:
         where = list(kind.knots)
         values = kind.torques(states[where], inputs[where, : kind.model.nu], kind.rows(problem.table.values))
         for name, value in values.items():
-            found.setdefault(name, np.zeros(problem.T))[where] = value
-    return found
+            by_name.setdefault(name, np.zeros(problem.T))[where] = value
+    return by_name
 
 
 def check_problem(problem: Any) -> ShootingProblem:

@@ -145,7 +145,7 @@ class Kind(ABC):
 
 def by_class(kinds: Iterable[Kind]) -> dict[type[Kind], list[Kind]]:
     """Groups kinds by their class, in order of first occurrence."""
-    found: dict[type[Kind], list[Kind]] = {}
+    groups: dict[type[Kind], list[Kind]] = {}
     for kind in kinds:
-        found.setdefault(type(kind), []).append(kind)
-    return found
+        groups.setdefault(type(kind), []).append(kind)
+    return groups

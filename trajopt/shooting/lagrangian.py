@@ -54,7 +54,7 @@ class LagrangianHessian:
     def __init__(self, evaluator: Evaluator, *, lam: Reals | None = None, dx: Reals | None = None) -> None:
         e = self.evaluator = evaluator
         n, s = e.state.ndx, e.state.ndx + e.nu
-        self.lam, self.dx = (padded((e.T + 1, n)) if given is None else given for given in (lam, dx))
+        self.lam, self.dx = (padded((e.T + 1, n)) if array is None else array for array in (lam, dx))
         self.y = padded((e.T + 1, e.nc))
         self._nr = programs.residuals_of_end(e.terminal.model) if isinstance(e.terminal, CompiledKind) else 0
         self.delta, self.p = padded((self._nr,)), padded((self._nr,))

@@ -87,8 +87,8 @@ class Interpolation:
             self._call()
             return
         state = self._state
-        for first, second, part, found in zip(self.first, self.second, self.part, self.found):
-            found[:] = state.integrate_unchecked(first, part * state.difference_unchecked(first, second))
+        for first, second, part, between in zip(self.first, self.second, self.part, self.found):
+            between[:] = state.integrate_unchecked(first, part * state.difference_unchecked(first, second))
 
 
 class LinearTrial:

@@ -63,10 +63,10 @@ class ParameterTable:
         infos: dict[str, ParameterInfo] = {}
         for kind in self._kinds:
             for name, p in kind.parameters.items():
-                known = infos.get(name, ParameterInfo(name, p.shape, p.unit, ()))
-                shape = p.shape if known.shape == p.shape else None
-                unit = p.unit if known.unit == p.unit else f"{known.unit} or {p.unit}"
-                infos[name] = ParameterInfo(name, shape, unit, tuple(sorted((*known.knots, *kind.knots))))
+                info = infos.get(name, ParameterInfo(name, p.shape, p.unit, ()))
+                shape = p.shape if info.shape == p.shape else None
+                unit = p.unit if info.unit == p.unit else f"{info.unit} or {p.unit}"
+                infos[name] = ParameterInfo(name, shape, unit, tuple(sorted((*info.knots, *kind.knots))))
         return infos
 
     def get(self, name: str, knots: Knots = None) -> Reals:
@@ -125,8 +125,8 @@ class ParameterTable:
     def places(self, name: str, knots: Knots = None) -> list[tuple[list[int], slice]]:
         """Knots that have a parameter and the columns of its values, as one pair for each kind of knot."""
         where = self._where(name, knots)
-        found = [([t for t in kind.knots if t in where], kind) for kind in self._kinds if name in kind.parameters]
-        return [(ts, kind.layout.slices[name]) for ts, kind in found if ts]
+        pairs = [([t for t in kind.knots if t in where], kind) for kind in self._kinds if name in kind.parameters]
+        return [(ts, kind.layout.slices[name]) for ts, kind in pairs if ts]
 
     def _checked(self, name: str, value: Any, where: list[int]) -> list[Reals]:
         """Returns the flat value for each of these knots, checked by the knot's model."""
@@ -151,19 +151,19 @@ class ParameterTable:
     def _where(self, name: str, knots: Knots) -> list[int]:
         infos = self.infos
         if not isinstance(name, str) or name not in infos:
-            of_term = [known for known in infos if known.startswith(f"{name}.")]
+            of_term = [each for each in infos if each.startswith(f"{name}.")]
             raise unknown_name("parameter", name, infos, suggest=of_term[:4])
         having = infos[name].knots
         if knots is None:
             return list(having)
-        asked = knot_numbers(knots, self._T)
+        numbers = knot_numbers(knots, self._T)
         if isinstance(knots, str):
-            asked = [t for t in asked if t in having]
-        missing = [t for t in asked if t not in having]
-        if missing or not asked:
+            numbers = [t for t in numbers if t in having]
+        missing = [t for t in numbers if t not in having]
+        if missing or not numbers:
             absent = describe(missing) if missing else f"any of {knots!r}"
             raise InvalidArgumentError(f"knots: {name} does not exist at {absent}; it exists at {describe(having)}")
-        return asked
+        return numbers
 
     def _refuse_if_different(self, name: str, where: list[int]) -> None:
         """Raises InvalidArgumentError if values differ between running and terminal knots."""

@@ -88,8 +88,8 @@ class ShootingProblem(Immutable):
         self.schedule: ContactSchedule | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made = (self._x0, self._running, self._terminal, self._start, self._table.values)
-        return (_rebuild, made, {"schedule": self.schedule})
+        arguments = (self._x0, self._running, self._terminal, self._start, self._table.values)
+        return (_rebuild, arguments, {"schedule": self.schedule})
 
     @property
     def T(self) -> int:
@@ -320,13 +320,13 @@ class ShootingProblem(Immutable):
         states = as_states(xs, self.T, self.state, "states (one a running knot)")
         controls = np.zeros((self.T, self.nu))
         for kind in self._kinds[:-1]:
-            known: dict[bytes, Reals] = {}
+            cache: dict[bytes, Reals] = {}
             for t in kind.knots if kind.model.nu else ():
                 x, values = states[t], self._table.values[t]
                 key = x.tobytes() + values.tobytes()
-                if key not in known:
-                    known[key] = self._held(kind, t, x, values)
-                controls[t, : kind.model.nu] = known[key]
+                if key not in cache:
+                    cache[key] = self._held(kind, t, x, values)
+                controls[t, : kind.model.nu] = cache[key]
         return controls
 
     @staticmethod

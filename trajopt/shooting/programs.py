@@ -83,12 +83,12 @@ def lagrangian(model: ActionModelExpression, nu: int, nc: int = 0, kept: int = 0
     program = Program(f"{type(model).__name__}: Hessian of the Lagrangian")
     x, u, p = program.input(model.state.nx), program.input(model.nu), program.input(model.layout.size)
     lam, y = program.input(model.state.ndx), program.input(nc)
-    given = Multipliers(dynamics=lam, rows=_first(program, y, model.nc))
+    multipliers = Multipliers(dynamics=lam, rows=_first(program, y, model.nc))
     parts: tuple[Array, ...] = ()
     if kept:
         whole = program.input(kept)
         parts = program.call(_parted(model.kept_shapes, kept), whole) if model.kept_shapes else ()
-    H = model.lagrangian_hessian(program, Point(x=x, u=u, parameters=p), given, parts)
+    H = model.lagrangian_hessian(program, Point(x=x, u=u, parameters=p), multipliers, parts)
     if model.nu < nu:
         wide = SX.sym("H", *H.shape)
         (H,) = program.call(ca.Function("pad", [wide], [ca.diagcat(wide, SX.eye(nu - model.nu))]), H)
@@ -102,8 +102,8 @@ def terminal_lagrangian(model: ActionModelExpression, nc: int = 0) -> Program:
     program = Program(f"{type(model).__name__}: terminal Hessian of the Lagrangian")
     x, p, y = program.input(model.state.nx), program.input(model.layout.size), program.input(nc)
     delta = program.input(residuals_of_end(model))
-    given = Multipliers(rows=_first(program, y, model.nc), residuals=delta)
-    program.output(model.lagrangian_hessian(program, Point(x=x, u=None, parameters=p), given))
+    multipliers = Multipliers(rows=_first(program, y, model.nc), residuals=delta)
+    program.output(model.lagrangian_hessian(program, Point(x=x, u=None, parameters=p), multipliers))
     return program
 
 
@@ -277,13 +277,13 @@ def _rows(
             f"constraints: {type(model).__name__} has {model.nc} rows, but this solver provides {nc}; use a solver "
             "that handles constraints"
         )
-    found = [array for array in given if array is not None]
-    if not nc or [array.shape for array in found] == [(nc, width) for width in widths]:
-        return tuple(found)
-    symbols, padded = [SX.sym("rows", *array.shape) for array in found], [SX(nc, width) for width in widths]
+    arrays = [array for array in given if array is not None]
+    if not nc or [array.shape for array in arrays] == [(nc, width) for width in widths]:
+        return tuple(arrays)
+    symbols, padded = [SX.sym("rows", *array.shape) for array in arrays], [SX(nc, width) for width in widths]
     for whole, part in zip(padded, symbols):
         whole[: part.shape[0], : part.shape[1]] = part
-    return program.call(ca.Function("pad_rows", symbols, padded), *found)
+    return program.call(ca.Function("pad_rows", symbols, padded), *arrays)
 
 
 def _clip(size: int) -> ca.Function:

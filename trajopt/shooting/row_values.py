@@ -61,11 +61,11 @@ class RowTable:
     @functools.cached_property
     def given(self) -> npt.NDArray[np.bool_]:
         """Mask (nc,) of the rows of knot 0 that depend on x0 only, so that no solver can change them."""
-        given = np.zeros(self.nc, dtype=np.bool_)
+        mask = np.zeros(self.nc, dtype=np.bool_)
         for kind in self._kinds:
             if 0 in kind.knots and kind.nc and not kind.terminal:
-                given[: kind.nc] = kind.model.rows_free_of_control
-        return given
+                mask[: kind.nc] = kind.model.rows_free_of_control
+        return mask
 
     def now(self) -> RowValues:
         """Values for the current parameters; do not write into them."""
@@ -110,7 +110,7 @@ class RowTable:
         places: Reals = np.arange(1.0, self._table.size + 1.0, dtype=np.float64).reshape(self._table.shape)
         bounds = _gathered(self._kinds, places, self.nc, Kind.row_bounds, (-np.inf, np.inf))
         weights = _gathered(self._kinds, places, self.nc, Kind.row_softness, (np.inf, 0.0))
-        return [_Selection.seen(found) for found in (*bounds, *weights)]
+        return [_Selection.seen(values) for values in (*bounds, *weights)]
 
     @functools.cached_property
     def free(self) -> npt.NDArray[np.bool_]:
@@ -198,9 +198,9 @@ class _Selection:
 
     def of(self, table: Reals) -> Reals:
         """Fills in the values from a table; returns a new array (T + 1, nc)."""
-        found = self.otherwise.copy()
-        found.reshape(-1)[self.at] = table.take(self.source)
-        return found
+        values = self.otherwise.copy()
+        values.reshape(-1)[self.at] = table.take(self.source)
+        return values
 
 
 def _gathered(

@@ -104,8 +104,8 @@ def _check_shapes(state: StateAbstract, name: str) -> None:
         value = call_user(f"{name}.{method}", getattr(state, method), *arguments)
         if value.shape != (size, 1):
             raise InvalidArgumentError(f"{name}.{method}: expected shape ({size}, 1), got {value.shape}")
-        known = {s.element_hash() for s in ca.symvar(ca.vertcat(*arguments))}
-        strangers = [str(s) for s in ca.symvar(value) if s.element_hash() not in known]
+        declared = {s.element_hash() for s in ca.symvar(ca.vertcat(*arguments))}
+        strangers = [str(s) for s in ca.symvar(value) if s.element_hash() not in declared]
         if strangers:
             raise InvalidArgumentError(
                 f"{name}.{method}: expected an expression of its arguments alone, got one with {strangers[0]}; replace "

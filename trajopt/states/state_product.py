@@ -107,8 +107,8 @@ class StateProduct(StateAbstract):
 
     def body_poses(self, xs: Reals) -> Reals | None:
         """Poses (n, 4, 4) [-, m] of the first part that describes a body; None if none does."""
-        found = (s.body_poses(part) for s, part in zip(self.states, self.split(xs)))
-        return next((poses for poses in found if poses is not None), None)
+        by_part = (s.body_poses(part) for s, part in zip(self.states, self.split(xs)))
+        return next((poses for poses in by_part if poses is not None), None)
 
     def sx_integrate(self, x: SX, dx: SX) -> SX:
         """Expression of x ⊕ dx, shape (nx, 1)."""

@@ -63,14 +63,14 @@ class StateVector(StateAbstract):
         """Poses (n, 4, 4) from the coordinates x, y, z [m] and theta [rad], about z; None without x and y."""
         if not {"x", "y"} <= set(self._names):
             return None
-        known: dict[str, Reals] = {
+        columns: dict[str, Reals] = {
             name: xs[:, self._names.index(name)] if name in self._names else np.zeros(len(xs))
             for name in ("x", "y", "z", "theta")
         }
         poses = np.tile(np.eye(4), (len(xs), 1, 1))
         for row, name in enumerate("xyz"):
-            poses[:, row, 3] = known[name]
-        theta = known["theta"]
+            poses[:, row, 3] = columns[name]
+        theta = columns["theta"]
         poses[:, 0, 0] = poses[:, 1, 1] = np.cos(theta)
         poses[:, 1, 0], poses[:, 0, 1] = np.sin(theta), -np.sin(theta)
         return poses

@@ -86,12 +86,12 @@ class Iteration(Step):
         return sum(a.size for a in self.writes) + layout(self.body).end
 
     def evaluate(self, known: Known, numbers: Numbers) -> None:
-        state, given = [known[a.number] for a in self.state], [known[a.number] for a in self.given]
+        state, constants = [known[a.number] for a in self.state], [known[a.number] for a in self.given]
         if self.where is not None and known[self.where.number][0, 0] == 0:
             known[self.left.number] = known[self.where.number].copy()
             return
         for _ in range(self.limit):
-            *state, left = self.body.evaluate(*state, *given, numbers=numbers)
+            *state, left = self.body.evaluate(*state, *constants, numbers=numbers)
             if not (left[0, 0] != 0 and left[0, 0] == left[0, 0]):
                 break
         known.update(zip([a.number for a in self.writes], [*state, left]))
@@ -108,8 +108,8 @@ class Iteration(Step):
         """LLVM text of `void name(double *state0, ..., *given0, ..., *where, *left, *room, *spill)`."""
         real, mask, align = lanes.real, lanes.mask, lanes.align
         inputs = [f"%a{i}" for i in range(len(self.state) + len(self.given))]
-        asked = [] if self.where is None else ["%where"]
-        arguments = ", ".join(f"ptr {a}" for a in (*inputs, *asked, "%left", "%room", "%spill"))
+        where = [] if self.where is None else ["%where"]
+        arguments = ", ".join(f"ptr {a}" for a in (*inputs, *where, "%left", "%room", "%spill"))
         b = Builder(f"define internal void @{name}({arguments})")
         outputs, end = [], 0
         for array in self.writes:
@@ -120,8 +120,8 @@ class Iteration(Step):
         for i, address in enumerate((*inputs, *outputs)):
             b.store(address, b.op(f"getelementptr ptr, ptr {table}, i64 {i}"), "ptr")
         zero, first, some = lanes.constant(0.0), lanes.mask_true, None
-        if asked:
-            first = b.op(f"fcmp une {real} {b.load(asked[0], real, align)}, {zero}")
+        if where:
+            first = b.op(f"fcmp une {real} {b.load(where[0], real, align)}, {zero}")
             some = first if lanes.width == 1 else _any(b, first, lanes.width)
         with b.loop(0, self.limit, carried=[(mask, first), (real, zero)], only_if=some) as loop:
             active, left = loop.values
