@@ -42,7 +42,7 @@ class BoxOptions(DDPOptions):
                 raise InvalidArgumentError(f"{name}: expected True or False, got {getattr(self, name)!r}")
         if self.hessian != "gauss-newton":
             raise InvalidArgumentError(
-                f"hessian: expected 'gauss-newton' for a box solver, got {self.hessian!r}; use SolverSQP for exact ones"
+                f"hessian: expected 'gauss-newton' for a box solver, got {self.hessian!r}; use SolverSQP for others"
             )
 
     @classmethod

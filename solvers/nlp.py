@@ -79,7 +79,7 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
             if not self.options.settings:
                 raise
             told = str(error).strip().splitlines()[-1].rpartition("cpp:")[2].partition(": ")[2]
-            raise InvalidArgumentError(f"settings: expected settings of {self.plugin}, got others: {told}") from error
+            raise InvalidArgumentError(f"settings: expected settings that {self.plugin} has, got: {told}") from error
 
     def __getstate__(self) -> dict[str, Any]:
         built = ("_program", "_solver")  # made anew: CasADi pickles no MX

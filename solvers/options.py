@@ -258,7 +258,7 @@ class SQPOptions(SolverOptions):
         if self.qp_iterations is not None:
             check_count("qp_iterations", self.qp_iterations, least=1)
             if self.qp not in own:
-                raise InvalidArgumentError(f"qp_iterations: expected None, got a number; {self.qp!r} takes none")
+                raise InvalidArgumentError(f"qp_iterations: expected None for {self.qp!r}, got a number; leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -151,7 +151,7 @@ def check_bounds(argument: str, value: Any, size: int) -> Reals:
     if array.shape != (size,) or np.any(np.isnan(array)):
         got = f"shape {array.shape}" if array.shape != (size,) else f"{array}"
         count = f"{size} bound{'s' * (size != 1)}"
-        raise InvalidArgumentError(f"{argument}: expected {count}, ±inf where there is none, got {got}")
+        raise InvalidArgumentError(f"{argument}: expected {count}, with ±inf for no bound, got {got}")
     return array
 
 

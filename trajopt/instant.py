@@ -124,7 +124,7 @@ class Instant:
     def _solved_motion(self, name: str, owner: str) -> SX:
         if self._motion != name:
             raise InvalidArgumentError(
-                f"{name}: expected a running cost of {owner}, got a cost of another model or a terminal cost"
+                f"{name}: expected a running cost of {owner}, got another model or a terminal cost; move it there"
             )
         self._asked.append(SX.sym(name, self.state.ndx // 2))
         return self._asked[0]

@@ -236,7 +236,7 @@ def test_one_value_too_many_says_that_the_end_has_its_own_model() -> None:
         ("x_reg.reference", np.zeros(3), r"x_reg.reference: expected shape \(4,\), got \(3,\); a state of"),
         ("x_reg.weights", [1, 2, 3, -4], "x_reg.weights: expected weights >= 0, got -4"),
         ("x_reg.weights", 1.0, r"x_reg.weights: expected shape \(4,\), got \(\)"),
-        ("limits.lower", [np.nan] * 4, r"limits.lower: expected 4 bounds, ±inf where there is none, got \[nan"),
+        ("limits.lower", [np.nan] * 4, r"limits.lower: expected 4 bounds, with ±inf for no bound, got \[nan"),
         ("u_reg.reference", [np.inf, 0], "u_reg.reference: expected finite numbers, got inf"),
         ("u_reg.weight", [1, 2, 3, 4, -5], "u_reg.weight at knot 4: expected a number >= 0, got -5"),
     ],

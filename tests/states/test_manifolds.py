@@ -162,7 +162,9 @@ def test_names_of_a_product() -> None:
 
 
 def test_arguments_of_a_product() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"states: expected StateProduct\(StateSE3\(\).*, got no state"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"states: expected one or more, got none; write StateProduct\(StateSE3\(\)"
+    ):
         StateProduct()
     with pytest.raises(InvalidArgumentError, match=r"states\[1\]: expected a state such as StateSE3\(\).*got 6"):
         StateProduct(StateSE3(), 6)  # type: ignore[arg-type]

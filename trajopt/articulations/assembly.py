@@ -42,7 +42,9 @@ def assembled(
         index, offset, parent = places[link]
         model.addFrame(pin.Frame(frame, index, parent, offset * placement, pin.FrameType.OP_FRAME))
     if not model.nv:
-        raise InvalidArgumentError("joints: expected at least one that moves, got only fixed ones; add_free, say")
+        raise InvalidArgumentError(
+            "joints: expected at least one that moves, got only fixed ones; use add_revolute, say"
+        )
     check_masses(model, _CURE)
     return model
 

@@ -383,7 +383,9 @@ class RobotExpressions:
 
     def _mass(self) -> SX:
         if self.tree.mass.is_constant() and float(self.tree.mass) <= 0:
-            raise InvalidArgumentError("model: expected a positive total mass for the centre of mass, got 0")
+            raise InvalidArgumentError(
+                "model: expected a positive total mass for the centre of mass, got 0; add masses"
+            )
         return self.tree.mass
 
 

@@ -99,7 +99,7 @@ class Model(Immutable, ABC):
         if not under_construction(self):
             raise ImmutableError(f"parameter: expected a call in __init__, got {name!r} afterwards; declare it there")
         if name in self._parameters:
-            raise DuplicateNameError(f"{type(self).__name__}: parameter {name!r} is declared twice")
+            raise DuplicateNameError(f"{type(self).__name__}: parameter {name!r} is declared twice; rename one")
         array = as_numbers(name, convert(name, value) if convert else value)
         if array.ndim > 2:
             raise InvalidArgumentError(f"{name}: expected a number, vector or matrix, got shape {array.shape}")

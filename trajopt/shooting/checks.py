@@ -42,7 +42,9 @@ def check_models(running: Sequence[Any], terminal: Any) -> None:
         if not isinstance(model, ActionModelAbstract):
             raise InvalidArgumentError(f"{name}: expected an action model{_cure(name, model)}")
         if model.state != like.state:
-            raise InvalidArgumentError(f"{name}: expected the state of {first}, {like.state!r}, got {model.state!r}")
+            raise InvalidArgumentError(
+                f"{name}: expected the state of {first}, {like.state!r}, got {model.state!r}; use one state"
+            )
         check_methods(model)
         if name != "terminal":
             _check_running(name, model)
@@ -57,7 +59,9 @@ def _cure(name: str, model: object) -> str:
 
 def _check_running(name: str, model: ActionModelAbstract) -> None:
     if isinstance(model, ActionModelTerminal):
-        raise InvalidArgumentError(f"{name}: expected a model with dynamics, got a terminal cost stack")
+        raise InvalidArgumentError(
+            f"{name}: expected a model with dynamics, got a terminal cost stack; pass it as terminal"
+        )
     step = model.time_step()
     if step is not None and not step > 0 and not model.instantaneous:
         raise InvalidArgumentError(f"{name}: expected a time step dt > 0 [s], got {step:g}")

@@ -97,7 +97,9 @@ def rows_by_name(problem: ShootingProblem, rows: Reals) -> dict[str, Reals]:
         for name, size in kind.row_sizes().items():
             mine = by_name.setdefault(name, np.zeros((problem.T + 1, size)))
             if mine.shape[1] != size:
-                raise InvalidArgumentError(f"{name!r}: constraints of this name have {mine.shape[1]} and {size} rows")
+                raise InvalidArgumentError(
+                    f"{name!r}: this name has {mine.shape[1]} and {size} rows; rename one constraint"
+                )
             where = list(kind.knots)
             mine[where], start = rows[where, start : start + size], start + size
     return by_name

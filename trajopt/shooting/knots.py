@@ -56,7 +56,7 @@ def knot_numbers(knots: Knots, T: int) -> list[int]:
         resolved.append(int(t) % (T + 1))
     if len(set(resolved)) < len(resolved):
         twice = next(t for i, t in enumerate(resolved) if t in resolved[:i])
-        raise InvalidArgumentError(f"knots: expected each knot once, got {twice} twice")
+        raise InvalidArgumentError(f"knots: expected each knot once, got {twice} twice; remove one")
     return resolved
 
 

@@ -183,7 +183,9 @@ class StateAbstract(ExplainsAttributes, ABC):
         zero = self.zero()
         near = self.integrate_unchecked(zero, self.difference_unchecked(zero, checked))
         if not np.all(np.isfinite(near)):
-            raise InvalidArgumentError(f"x: expected coordinates close to a state of {self!r}, got {checked.tolist()}")
+            raise InvalidArgumentError(
+                f"x: expected coordinates near a state of {self!r}, got {checked.tolist()}; see zero()"
+            )
         return near
 
     def check(self, x: npt.ArrayLike, argument: str = "x") -> Reals:

@@ -120,7 +120,9 @@ class StateMultibody(StateAbstract):
         result = check_array("x", x, (self.nx,), cure=self._shape_hint())
         for joint, where, norm in self._rotations(result):
             if norm == 0:
-                raise InvalidArgumentError(f"x: expected a nonzero rotation of joint {joint.label!r}, got zeros")
+                raise InvalidArgumentError(
+                    f"x: expected a nonzero rotation of joint {joint.label!r}, got zeros; see zero()"
+                )
             result[where] /= norm
         return result
 

@@ -45,7 +45,9 @@ class StateProduct(StateAbstract):
 
     def __init__(self, *states: StateAbstract, labels: Sequence[str] | None = None) -> None:
         if not states:
-            raise InvalidArgumentError("states: expected StateProduct(StateSE3(), StateVector(6), ...), got no state")
+            raise InvalidArgumentError(
+                "states: expected one or more, got none; write StateProduct(StateSE3(), StateVector(6))"
+            )
         for i, state in enumerate(states):
             if not isinstance(state, StateAbstract):
                 cure = f"; call it: {state.__name__}(...)" if isinstance(state, type) else ""
@@ -58,7 +60,7 @@ class StateProduct(StateAbstract):
         self.states = states
         self.labels = None if labels is None else check_names("labels", labels, [""] * len(states), each="part")
         if self.labels is not None and len(set(self.labels)) < len(states):
-            raise InvalidArgumentError(f"labels: expected different names, got {list(self.labels)}")
+            raise InvalidArgumentError(f"labels: expected different names, got {list(self.labels)}; rename one")
         self._x, self._dx = _places([s.nx for s in states]), _places([s.ndx for s in states])
         super().__init__(
             sum(s.nx for s in states),
