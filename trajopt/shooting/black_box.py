@@ -139,9 +139,7 @@ class _Knot:
             self._model.calc(self._data, x, u)
         forgotten = self._data.forgotten(end=u is None)
         if forgotten:
-            raise ModelEvaluationError(
-                f"knot {self._t}: {self._name}.calc has not set {forgotten}; set it at every call"
-            )
+            raise ModelEvaluationError(f"knot {self._t}: {self._name}.calc has not set {forgotten}")
 
     def _prove(self, x: Reals, u: Reals | None) -> None:
         """Raises ModelEvaluationError if `calc_diff` leaves a derivative unset (it would count as 0); once per kind."""
