@@ -93,7 +93,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
         r"argument 'costs' is missing, got state = StateMultibody, actuation = CostStack; "
         r"it takes \(state, actuation, costs, \*, constraints, friction\)$",
     ),
-    (lambda: costs().add("a", trajopt.ResidualModelState(STATE), name="b"), r"'name' came twice"),  # type: ignore[misc, call-arg]
+    (lambda: costs().add("a", trajopt.ResidualModelState(STATE), name="b"), r"'name' was passed twice"),  # type: ignore[misc, call-arg]
     (lambda: trajopt.ActivationModelQuad(3.0), r"ActivationModelQuad: expected no argument"),  # type: ignore[call-arg]
     (lambda: problem().set_parameter("dt", 0.1, knot=3), r"ShootingProblem.set_parameter: .*did you mean knots\?"),  # type: ignore[call-arg]
     (lambda: Swing(costs(), mas=2.0), r"Swing: .*'mas' \(did you mean mass\?\); it takes \(costs, mass\)"),  # type: ignore[call-arg]

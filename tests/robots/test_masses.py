@@ -49,7 +49,7 @@ def arm(folder: Path, tip: str = SOLID, *, upper: str = SOLID, base: str = "") -
     ids=["arm-reach", "simulator"],
 )
 def test_a_joint_that_moves_no_inertia_is_named(tmp_path: Path, tip: str, build: Callable[[Robot], object]) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"joint 'wrist': expected inertia behind it.*lock_joints"):
+    with pytest.raises(InvalidArgumentError, match=r"joint 'wrist': expected inertia behind each.*lock_joints"):
         build(load_robot(arm(tmp_path, tip)))
 
 

@@ -71,7 +71,7 @@ NOT_NORMALISED = np.r_[0.5, 0.5, 0.5, 0.6, 0, 0, 0]
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [pendulum(dt=0.0)], stack(control=False)),
-            r"running\[0\]: dt is 0; .* > 0 \[s\]",
+            r"running\[0\]: expected a time step dt > 0 \[s\]",
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [pendulum()], stack()),
