@@ -187,7 +187,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "axis": (lambda: two().add_revolute("world", "a", axis="w"), "direction: expected one of x, -x, y"),
     "no axis": (lambda: two().add_prismatic("world", "a", axis=(0, 0, 0)), "direction: expected a direction, got a"),
     "limits": (lambda: two().add_revolute("world", "a", lower=1, upper=0), "lower: expected lower <= upper, got 1"),
-    "effort": (lambda: two().add_revolute("world", "a", effort=0), "effort: expected a limit > 0, or inf for no limit, got 0"),
+    "effort": (lambda: two().add_revolute("world", "a", effort=0), "effort: expected a limit > 0, or inf for no limit"),
     "anchor": (lambda: two().add_revolute("world", "a", X_p=(0, 1)), "X_p: expected a pinocchio.SE3"),
     "no rotation": (lambda: two().add_ball("world", "a", X_c=2 * np.eye(4)), "X_c: expected a rotation matrix"),
     "ball's speed": (lambda: two().add_ball("world", "a", velocity=-1), "velocity: expected a limit > 0"),
