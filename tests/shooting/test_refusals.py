@@ -63,11 +63,11 @@ NOT_NORMALISED = np.r_[0.5, 0.5, 0.5, 0.6, 0, 0, 0]
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [pendulum(), lqr()], stack(control=False)),
-            r"running\[1\]: its state StateVector\(4\)",
+            r"running\[1\]: expected the same state as .*, got StateVector\(4\)",
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [pendulum()], lqr()),
-            r"terminal: expected the state of .*, got StateVector\(4\)",
+            r"terminal: expected the same state as .*, got StateVector\(4\)",
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [pendulum(dt=0.0)], stack(control=False)),

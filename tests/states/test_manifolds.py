@@ -326,7 +326,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"difference": lambda x0, x1: ca.sign(x0[0] * x1[1] - x0[1] * x1[0]) * ca.acos(ca.dot(x0, x1))},
         r"sx_difference: expected d\(x' ⊖ x\)/dx' = 1 at x' = x = zero\(\), got .*; guard the formula",
     ),
-    "stranger": ({"integrate": lambda x, dx: x + SX.sym("a") * ca.vertcat(dx, dx)}, r"one with a; use numbers"),
+    "stranger": (
+        {"integrate": lambda x, dx: x + SX.sym("a") * ca.vertcat(dx, dx)},
+        r"one with a; replace it by a number",
+    ),
     "bounds": ({"lower": [1.0], "upper": [0.0]}, r"lower: expected lower <= upper, got 1.0 > 0.0 for 'dx0'"),
     "names": ({"names": ["x"]}, r"names: expected 2, one per coordinate, got 1"),
     "a string": ({"names": "xy"}, r"names: expected a list of .*, got 'xy'"),

@@ -43,7 +43,7 @@ def check_models(running: Sequence[Any], terminal: Any) -> None:
             raise InvalidArgumentError(f"{name}: expected an action model{_cure(name, model)}")
         if model.state != like.state:
             raise InvalidArgumentError(
-                f"{name}: expected the state of {first}, {like.state!r}, got {model.state!r}; use one state"
+                f"{name}: expected the same state as {first}, {like.state!r}, got {model.state!r}"
             )
         check_methods(model)
         if name != "terminal":

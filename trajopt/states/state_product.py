@@ -190,8 +190,8 @@ class StateProduct(StateAbstract):
             state._check_rotations(x[place], f"{argument}[{place.start}:{place.stop}]")
 
     def _shape_hint(self) -> str:
-        sizes = ", ".join(f"{s!r} ({s.nx})" for s in self.states)
-        return f"a state of this product concatenates the coordinates of {sizes}"
+        sizes = ", ".join(f"{s!r} with {s.nx}" for s in self.states)
+        return f"a state of this product concatenates {sizes} coordinates"
 
     def _same_content(self, other: StateProduct) -> bool:
         return self.states == other.states
