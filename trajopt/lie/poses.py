@@ -121,7 +121,7 @@ def jlog6(rotation: SX, translation: SX) -> SX:
 
 
 def log6_and_jacobian(rotation: SX, translation: SX) -> tuple[SX, SX]:
-    """log6 (6,) and jlog6 (6, 6), which share most of their operations."""
+    """Returns log6 (6,) [m, rad] and jlog6 (6, 6), which share most of their operations."""
     log = log_of_motion(rotation, translation)
     return log.twist, log.jacobian
 

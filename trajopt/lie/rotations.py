@@ -53,7 +53,7 @@ def jexp3(w: SX) -> SX:
 
 
 def jlog_rotation(w: SX, k: SX) -> tuple[SX, SX]:
-    """J(ω)⁻¹ and J(-ω)⁻¹, shape (3, 3) each, with k from `log_quaternion`."""
+    """Inverse right Jacobians J(ω)⁻¹ and J(-ω)⁻¹, shape (3, 3) each; k is from `log_quaternion`."""
     right = quadratic(w, k, 0.5, log_coefficient(ca.sumsqr(w), k))
     return right, right.T
 

@@ -58,11 +58,11 @@ class Parameter:
         return check_array(argument, value, self.shape, cure=f"the shape of its initial value [{self.unit}]")
 
     def flat(self, value: Reals) -> Reals:
-        """Value as a vector (size,), in the order of the symbol's elements."""
+        """Converts a value to a vector (size,), in the order of the symbol's elements."""
         return np.asarray(value, dtype=np.float64).ravel(order="F")
 
     def shaped(self, flat: Reals) -> Reals:
-        """Value from a vector (size,), the inverse of `flat`."""
+        """Converts a vector (size,) back to a value, the inverse of `flat`."""
         return flat.reshape(self.shape, order="F").copy()
 
 

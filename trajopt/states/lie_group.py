@@ -78,12 +78,12 @@ class StateLieGroup(StateAbstract):
         return self.space.jdifference(x0, x1)
 
     def sx_tangent_basis(self, x: SX) -> SX:
-        """d(x exp(dx))/d dx at dx = 0, shape (nx, ndx)."""
+        """Expression of d(x exp(dx))/d dx at dx = 0, shape (nx, ndx)."""
         check_columns({"x": (x, self.nx)})
         return self.space.tangent_basis(x)
 
     def sx_tangent_projection(self, x: SX) -> SX:
-        """d log(x⁻¹ x')/dx' at x' = x, shape (ndx, nx)."""
+        """Expression of d log(x⁻¹ x')/dx' at x' = x, shape (ndx, nx)."""
         check_columns({"x": (x, self.nx)})
         return self.space.tangent_projection(x)
 

@@ -153,12 +153,12 @@ class StateMultibody(StateAbstract):
         return ca.diagcat(*(p[0] for p in pairs), -velocity), ca.diagcat(*(p[1] for p in pairs), velocity)
 
     def sx_tangent_basis(self, x: SX) -> SX:
-        """d(x ⊕ dx)/d dx at dx = 0, block-diagonal, shape (nx, ndx)."""
+        """Expression of d(x ⊕ dx)/d dx at dx = 0, block-diagonal, shape (nx, ndx)."""
         check_columns({"x": (x, self.nx)})
         return ca.diagcat(*(j.space.tangent_basis(x[j.q]) for j in self._joints), SX.eye(self.nv))
 
     def sx_tangent_projection(self, x: SX) -> SX:
-        """d(x' ⊖ x)/dx' at x' = x, block-diagonal, shape (ndx, nx)."""
+        """Expression of d(x' ⊖ x)/dx' at x' = x, block-diagonal, shape (ndx, nx)."""
         check_columns({"x": (x, self.nx)})
         return ca.diagcat(*(j.space.tangent_projection(x[j.q]) for j in self._joints), SX.eye(self.nv))
 

@@ -135,12 +135,12 @@ class StateProduct(StateAbstract):
         return SX(ca.diagcat(*first)), SX(ca.diagcat(*second))
 
     def sx_tangent_basis(self, x: SX) -> SX:
-        """d(x ⊕ dx)/d dx at dx = 0, block-diagonal, shape (nx, ndx)."""
+        """Expression of d(x ⊕ dx)/d dx at dx = 0, block-diagonal, shape (nx, ndx)."""
         check_columns({"x": (x, self.nx)})
         return SX(ca.diagcat(*self._each("sx_tangent_basis", (x, self._x))))
 
     def sx_tangent_projection(self, x: SX) -> SX:
-        """d(x' ⊖ x)/dx' at x' = x, block-diagonal, shape (ndx, nx)."""
+        """Expression of d(x' ⊖ x)/dx' at x' = x, block-diagonal, shape (ndx, nx)."""
         check_columns({"x": (x, self.nx)})
         return SX(ca.diagcat(*self._each("sx_tangent_projection", (x, self._x))))
 

@@ -86,22 +86,22 @@ class StateVector(StateAbstract):
         return x1 - x0
 
     def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
-        """Two identities, sparse, shape (nx, nx) each."""
+        """Derivatives of x + dx with respect to x and dx: two sparse identities, shape (nx, nx) each."""
         check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
         return SX.eye(self.nx), SX.eye(self.nx)
 
     def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
-        """Minus and plus the identity, sparse, shape (nx, nx) each."""
+        """Derivatives of x1 - x0 with respect to x0 and x1: minus and plus the identity, sparse, (nx, nx) each."""
         check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
         return -SX.eye(self.nx), SX.eye(self.nx)
 
     def sx_tangent_basis(self, x: SX) -> SX:
-        """The identity, sparse, shape (nx, nx)."""
+        """Derivative d(x + dx)/d dx: the sparse identity, shape (nx, nx)."""
         check_columns({"x": (x, self.nx)})
         return SX.eye(self.nx)
 
     def sx_tangent_projection(self, x: SX) -> SX:
-        """The identity, sparse, shape (nx, nx)."""
+        """Derivative d(x' - x)/dx': the sparse identity, shape (nx, nx)."""
         check_columns({"x": (x, self.nx)})
         return SX.eye(self.nx)
 
