@@ -208,8 +208,8 @@ class SQPOptions(SolverOptions):
             even if it has not converged. None for no limit of its own [-].
         tolerance: Converged when no entry of the Lagrangian's gradient along the controls exceeds this, for the cost
             scaled such that the mean of |diag Luu| is 1 [-] ...
-        relative_tolerance: ... or, since rounding may hide that, when the last QP predicted at most this decrease of
-            the merit, relative to max(scaled cost, 1), or at most ten times this increase [-].
+        relative_tolerance: ... or, since rounding may hide that, when the last QP predicted a decrease of the merit
+            by less than this, or an increase by less than ten times this, relative to max(scaled cost, 1) [-].
         feasibility: Largest violation of a row, and largest product of a multiplier and the distance from its bound
             [-].
         initial_penalty: First penalty weight of rows at the end, for the scaled cost [-].
