@@ -99,9 +99,9 @@ class QPStatus(Enum):
 
     SOLVED = "solved"
     MAX_ITERATIONS = "stopped at max_iterations"
-    ROUNDING = "stopped near the end, where rounding hides the Hessian"
+    ROUNDING = "stopped near the solution, where rounding errors dominate"
     INDEFINITE = "the Hessian is not positive definite along the dynamics"
-    INFEASIBLE = "no step keeps the hard rows"
+    INFEASIBLE = "no step satisfies the hard rows"
 
     def __str__(self) -> str:
         return self.value
