@@ -1,4 +1,4 @@
-"""Base of all solvers: guess, callbacks, records, limits, Ctrl-C, and the solution."""
+"""Base of all solvers: initial guess, callbacks, records, limits, Ctrl-C, and the solution."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ P = TypeVar("P", bound=Progress)
 
 
 class SolverAbstract(Immutable, ABC, Generic[P]):
-    """Solves a shooting problem by iterations; derive from it and write `iterate`.
+    """Solves a shooting problem iteratively. To write a solver, derive from this class and define `iterate`.
 
-    All that a solve knows stands in its progress, of `progress_type`: the base makes it from the guess, calls `prepare`
-    once, then `iterate` until its `status` is set, and makes the solution of it. A solver keeps arrays between solves,
-    so it does one solve at a time; several solvers may share a problem, also on several threads.
+    The state of a solve is its progress, an object of `progress_type`. The base class creates it from the guess, calls
+    `prepare` once and `iterate` until `status` is set, then builds the solution from it. A solver reuses its arrays
+    between solves, so it can run only one solve at a time. Several solvers may share a problem, even across threads.
 
     Args:
         problem: The problem.
         options: Options; the solver's defaults if None.
-        callbacks: Each is a Callback, or a function that is called with the record of every iteration and stops the
-            solve by returning something true.
+        callbacks: Callbacks, or functions that receive the record of every iteration; a function that returns a true
+            value stops the solve.
 
     Raises:
-        InvalidArgumentError: An argument is of the wrong type, or the solver cannot solve such problems.
+        InvalidArgumentError: An argument has a wrong type, or the solver cannot solve this kind of problem.
     """
 
     options_type: ClassVar[type[SolverOptions]] = SolverOptions
     attribute_hints: ClassVar[Mapping[str, str]] = ATTRIBUTES
     progress_type: type[P]
-    methods_explain = ("solve",)  # the loop calls the others, see `trajopt.objects.calls`
+    methods_explain = ("solve",)  # the others are called by the loop only, see `trajopt.objects.calls`
     takes_multipliers: ClassVar[bool] = False
-    """Whether a solve takes multipliers as a warm start."""
+    """Whether a solve accepts multipliers as a warm start."""
     honours_constraints: ClassVar[bool] = False
-    """Whether it keeps constraints; a solver that does not refuses problems that have some."""
+    """Whether the solver enforces constraints; if not, it rejects problems with constraints."""
     honours_soft_constraints: ClassVar[bool] = False
-    """Whether it keeps soft ones as `ShootingProblem.row_softness` has them."""
+    """Whether the solver handles soft constraints as in `ShootingProblem.row_softness`."""
 
     def __init__(
         self,
@@ -76,17 +76,17 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         self._free = [True]  # empty during a solve; `pop` and `append` are atomic
 
     def _refuse_constraints(self, problem: ShootingProblem) -> None:
-        """Raises InvalidArgumentError where the problem has constraints that the solver would ignore."""
+        """Raises InvalidArgumentError if the problem has constraints that the solver would ignore."""
         if problem.constraint_names and not self.honours_constraints:
             raise InvalidArgumentError(
-                f"problem: {type(self).__name__} can't honour constraints, and the problem has some: "
-                f"{', '.join(problem.constraint_names)}; take SolverSQP, or turn them into costs with "
+                f"problem: {type(self).__name__} can't enforce constraints, but the problem has some: "
+                f"{', '.join(problem.constraint_names)}; use SolverSQP, or turn them into costs with "
                 "ActivationModelQuadraticBarrier"
             )
         if problem.soft_constraint_names and not self.honours_soft_constraints:
             raise InvalidArgumentError(
-                f"problem: {type(self).__name__} can't honour soft constraints, and the problem has some: "
-                f"{', '.join(problem.soft_constraint_names)}; take SolverSQP, leave out soft=..., or turn them into "
+                f"problem: {type(self).__name__} can't handle soft constraints, but the problem has some: "
+                f"{', '.join(problem.soft_constraint_names)}; use SolverSQP, remove soft=..., or turn them into "
                 "costs with ActivationModelQuadraticBarrier"
             )
 
@@ -95,60 +95,61 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
 
     @classmethod
     def call_hint(cls, method: str, wrong: list[str]) -> str:
-        """Cure of a call with wrong names; empty if none is known."""
+        """Advice for a call with wrong argument names; empty if there is none."""
         known = [field.name for field in dataclasses.fields(cls.options_type)]
         return call_hint(cls.__name__, cls.options_type.__name__, known, method, wrong)
 
-    # What a solver writes
+    # Methods that a solver defines
 
     @abstractmethod
     def iterate(self, run: P) -> IterationRecord | None:
-        """One iteration: improves `run.trajectory`, and sets `run.status` if the solve is over.
+        """Runs one iteration: improves `run.trajectory`, and sets `run.status` if the solve is over.
 
         Returns:
-            `run.record(...)`; None if there was no step, which must set the status.
+            `run.record(...)`, or None if no step was taken; then the status must be set.
         """
 
     def prepare(self, run: P) -> None:
-        """Makes ready what the iterations need, such as compiled code; nothing by default."""
+        """Prepares the iterations, for example by compiling code; does nothing by default."""
 
     def results(self, run: P) -> dict[str, Any]:
-        """Further fields of the solution, such as gains and multipliers; none by default."""
+        """Additional fields of the solution, such as gains and multipliers; empty by default."""
         return {}
 
     # The loop
 
     def solve(self, xs: Any = None, us: Any = None, *, is_feasible: bool = False, multipliers: Any = None) -> Solution:
-        """Solves the problem from a guess.
+        """Solves the problem from an initial guess.
 
         Args:
-            xs: States (T + 1, nx). Without them: the rollout of `us` if that is given, else x0 everywhere. Or a
-                Solution, of any solver, whose states and controls are the guess; one by SolverSQP gives its multipliers
-                too.
+            xs: States (T + 1, nx). By default the rollout of `us`, or x0 at every knot if `us` is missing too. A
+                Solution of any solver is a guess as well: its states and controls are used, and its multipliers if it
+                comes from SolverSQP.
             us: Controls (T, nu); by default those that hold the states of `xs` at rest (quasi-static).
             is_feasible: Whether `xs` is the rollout of `us` from x0, without gaps.
-            multipliers: Those of a solution, `solution.multipliers`, for a warm start of SolverSQP.
+            multipliers: `solution.multipliers` of an earlier solution, as a warm start of SolverSQP.
 
         Returns:
-            The best trajectory and the reason why the solver stopped; not converging raises nothing.
+            The best trajectory, and the reason why the solver stopped. A solve that does not converge raises no error.
 
         Raises:
-            InvalidArgumentError: The guess does not fit, or has gaps though `is_feasible`, or this is asked of a class.
+            InvalidArgumentError: The guess does not fit, it has gaps despite `is_feasible`, or `solve` is called on the
+                class.
             ModelEvaluationError: A model raised, or a derivative is not finite; the message names the knot.
-            SolverInUseError: The solver is solving, in another thread, or this is called from one of its callbacks.
+            SolverInUseError: The solver is already solving, in another thread or in the solve that runs this callback.
         """
         if not isinstance(self, SolverAbstract):
             raise InvalidArgumentError(
-                f"solve: expected a solver, got {shown(self)} in its place; solve is a method of an object, "
-                "not of its class: write SolverFDDP(problem).solve(xs, us), or of a ready problem case.solve()"
+                f"solve: expected a solver object, got {shown(self)}; call solve on an object, not on its class: "
+                "SolverFDDP(problem).solve(xs, us), or case.solve() for a ready problem"
             )
         try:
             self._free.pop()
         except IndexError:
             name = type(self).__name__
             raise SolverInUseError(
-                f"solve: this {name} is in the middle of a solve, and keeps its arrays in one place; give each thread, "
-                f"and each callback that solves, a solver of its own: {name}(problem, options)"
+                f"solve: this {name} is already solving, and its arrays serve one solve at a time; give each thread, "
+                f"and each callback that solves, its own solver: {name}(problem, options)"
             ) from None
         try:
             return self._solve(xs, us, is_feasible, multipliers)
@@ -185,14 +186,14 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         return run
 
     def _multipliers(self, xs: Any, multipliers: Any) -> Mapping[str, Reals]:
-        """Multipliers of a warm start; those of a solution only where they are complete, as SolverSQP gives them."""
+        """Multipliers for a warm start; those of a solution only if they are complete, as from SolverSQP."""
         complete = {"dynamics", "constraints"}
         if multipliers is None:
             known = xs.multipliers if isinstance(xs, Solution) else {}
             return known if self.takes_multipliers and complete <= set(known) else {}
         if not self.takes_multipliers:
             raise InvalidArgumentError(
-                f"multipliers: {type(self).__name__} has none; take SolverSQP, or leave them out"
+                f"multipliers: {type(self).__name__} doesn't use multipliers; use SolverSQP, or leave them out"
             )
         if not isinstance(multipliers, Mapping) or not complete <= set(multipliers):
             raise InvalidArgumentError(

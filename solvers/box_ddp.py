@@ -10,12 +10,11 @@ from trajopt.solvers.options import SolverOptions
 
 
 class SolverBoxDDP(DDPSolverAbstract):
-    """DDP that keeps the control limits of the models, `lower` and `upper`: torques, thrusts, steering angles.
+    """DDP that enforces the control limits `lower` and `upper` of the models: torques, thrusts, steering angles.
 
-    Each knot's step minimises Qu · du + ½ du · Quu du over lower <= u + du <= upper by a projected Newton method; the
-    gains of controls that end at a limit are zero, and rollouts clip to the limits. As long as the trajectory has gaps,
-    rollouts alone keep them. Other constraints are refused: SolverSQP takes them.
-
+    At each knot a projected Newton method minimises Qu · du + ½ du · Quu du over lower <= u + du <= upper. Gains of
+    controls at a limit are zero, and rollouts clip controls to the limits. While the trajectory has gaps, only rollouts
+    enforce the limits. The solver rejects other constraints; use SolverSQP for these.
     Source: Tassa, Mansard, Todorov, Control-limited differential dynamic programming, ICRA 2014.
     """
 

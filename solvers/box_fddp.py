@@ -10,9 +10,9 @@ from trajopt.solvers.options import SolverOptions
 
 
 class SolverBoxFDDP(FDDPSolverAbstract):
-    """FDDP that keeps the control limits of the models as SolverBoxDDP does.
+    """FDDP that enforces the control limits `lower` and `upper` of the models, as SolverBoxDDP does.
 
-    While there are gaps the steps ignore the limits, and rollouts clip to them.
+    While there are gaps, the direction ignores the limits and rollouts clip controls to them.
 
     Source: Mastalli et al., A feasibility-driven approach to control-limited DDP, Autonomous Robots 2022.
     """

@@ -1,4 +1,4 @@
-"""Options of the solvers that keep control limits."""
+"""Options of the solvers that enforce control limits."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from trajopt.solvers.options import DDPOptions, FDDPOptions
 
 @dataclass(frozen=True, kw_only=True)
 class BoxOptions(DDPOptions):
-    """Options of SolverBoxDDP and SolverBoxFDDP, beside those of DDP: how a knot's program in du is solved.
+    """Options of SolverBoxDDP and SolverBoxFDDP, in addition to those of DDP: the solution of a knot's program in du.
 
     Attributes:
-        box_iterations: At most this many iterations of the projected Newton method at a knot [-].
-        box_acceptance: A step within it is accepted when the decrease is larger than this part of the linear one [-].
-        box_exact: Whether that ends at the solution, and the value function counts the steps of clamped controls up to
-            their limits. Crocoddyl starts from the last pass's k, ends where no shortened step is accepted, and leaves
-            those steps out, so that searches fail while controls are on their way to a limit.
-        clip_guess: Whether controls of the guess are clipped to their limits; Crocoddyl takes them as they are.
-        hessian: "gauss-newton" alone.
+        box_iterations: Largest number of iterations of the projected Newton method at a knot [-].
+        box_acceptance: A step of this method is accepted when the decrease exceeds this fraction of the linear
+            prediction [-].
+        box_exact: Whether the method iterates to the solution, and the value function includes the steps of clamped
+            controls up to their limits. Crocoddyl starts from the last pass's k, stops if no shortened step is
+            accepted, and omits those steps; line searches then fail while controls approach a limit.
+        clip_guess: Whether controls of the guess are clipped to their limits; Crocoddyl uses them unchanged.
+        hessian: Must be "gauss-newton".
     """
 
     box_iterations: int = 100
@@ -41,12 +42,12 @@ class BoxOptions(DDPOptions):
                 raise InvalidArgumentError(f"{name}: expected True or False, got {getattr(self, name)!r}")
         if self.hessian != "gauss-newton":
             raise InvalidArgumentError(
-                f"hessian: box solvers have 'gauss-newton' alone, got {self.hessian!r}; take SolverSQP for exact ones"
+                f"hessian: expected 'gauss-newton' for a box solver, got {self.hessian!r}; use SolverSQP for others"
             )
 
     @classmethod
     def crocoddyl(cls, *, max_iterations: int = 100, initial_regularization: float = 1e-9) -> Self:
-        """Crocoddyl's algorithm and values (3.2.1)."""
+        """Options with Crocoddyl's algorithm and values (3.2.1)."""
         usual = super().crocoddyl(max_iterations=max_iterations, initial_regularization=initial_regularization)
         return replace(usual, tolerance=5e-5, box_exact=False, clip_guess=False)
 

@@ -13,9 +13,9 @@ from trajopt.solvers.rollout import RolloutProgress, RolloutSolverAbstract
 
 
 class FDDPSolverAbstract(RolloutSolverAbstract):
-    """FDDP: a guess may have gaps between knots, and a step of length α closes the part α.
+    """FDDP: a guess may have gaps between knots, and a step of length α closes the fraction α of each gap.
 
-    Expected decrease dV(α) = α (d0 + α d1 / 2). With gaps f,
+    Predicted decrease dV(α) = α (d0 + α d1 / 2). With gaps f,
     d0 = Σ Qu · k - Σ Vx · f + dv, d1 = -Σ k · Quu k + Σ f · Vxx f - 2 dv, dv = -Σ f · Vxx (xs ⊖ xs_try).
     """
 
@@ -23,11 +23,11 @@ class FDDPSolverAbstract(RolloutSolverAbstract):
     options: FDDPOptions
 
     def acceptance(self) -> FDDPAcceptance:
-        """As DDP; while gaps close the cost may rise."""
+        """Acceptance test of FDDP: as in DDP, but the cost may rise while gaps close."""
         return FDDPAcceptance(self.options)
 
     def promise(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Promise:
-        """d0 and d1 without dv, which depends on the trial."""
+        """Predicted decrease: d0 and d1 without dv, which depends on the trial."""
         if run.feasible:
             return Promise(outcome.decrease, -outcome.curvature, None, None, min(abs(run.cost), run.first_scale))
         gaps, r = self._evaluator.f, self._riccati
@@ -36,11 +36,11 @@ class FDDPSolverAbstract(RolloutSolverAbstract):
         return Promise(d0, d1, gaps, r.Vf)
 
     def feasible_after(self, run: RolloutProgress, length: float) -> bool:
-        """After a full step, and from then on."""
+        """Returns True after a full step, and from then on."""
         return run.was_feasible or length == 1.0
 
     def after_failed_search(self, run: RolloutProgress) -> None:
-        """Goes on from the controls alone, a feasible guess, where not even much regularisation helps against gaps."""
+        """Continues from the rollout of the guess's controls if even strong regularisation fails with gaps."""
         if run.feasible or not self.options.rollout_on_failure or run.regularization < 1.0:
             return
         rolled = self.rolled_out(run)
@@ -50,9 +50,9 @@ class FDDPSolverAbstract(RolloutSolverAbstract):
 
 
 class SolverFDDP(FDDPSolverAbstract):
-    """FDDP with Gauss-Newton Hessians: a guess may have gaps between knots, and a step of length α closes the part α.
+    """FDDP with Gauss-Newton Hessians: a guess may have gaps; a step of length α closes the fraction α of each gap.
 
-    It refuses constraints, and control limits of models (`lower`, `upper`) are not kept: SolverBoxFDDP keeps them.
+    It rejects constraints and ignores the control limits `lower` and `upper` of models; SolverBoxFDDP enforces these.
 
     Source: Mastalli et al., Crocoddyl, ICRA 2020, section III; acceptance as Crocoddyl 3.2.1.
     """

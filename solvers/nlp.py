@@ -1,4 +1,4 @@
-"""Solvers of nonlinear programs that come with CasADi: IPOPT and fatrop, as an independent check."""
+"""Solvers of nonlinear programs that come with CasADi, IPOPT and fatrop, for independent checks."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from trajopt.solvers.options import NLPOptions, SolverOptions
 from trajopt.solvers.progress import Progress
 from trajopt.types import Reals
 
-FAR = 1.0  # largest rotation from the states that steps are counted from [rad]
-CENTRES = 5  # how often these states are chosen anew
+FAR = 1.0  # largest rotation of a step before new centres are chosen [rad]
+CENTRES = 5  # largest number of choices of new centres
 
 STATUSES = {
     "Solve_Succeeded": SolverStatus.CONVERGED,
@@ -42,15 +42,15 @@ class NLPProgress(Progress):
 
 
 class NLPSolverAbstract(SolverAbstract[NLPProgress]):
-    """Hands the whole problem to a solver of nonlinear programs, with exact derivatives from the same expressions.
+    """Passes the whole problem to a solver of nonlinear programs, with exact derivatives of the same expressions.
 
-    It is slower than SolverSQP, and knows neither lanes nor gains. Records come when it is done. On manifolds the
-    variables are tangent steps from the guess, counted anew from the solution where they exceed 1 rad.
+    It is slower than SolverSQP and returns no feedback gains. Records arrive when the solve is done. On manifolds the
+    variables are tangent steps from the guess; if a rotation exceeds 1 rad, the program is solved again from there.
 
-    Arguments are those of SolverAbstract.
+    The arguments are those of SolverAbstract.
 
     Raises:
-        UnsupportedOperationError: A model is a black box, or no single expression, as dynamics in contact.
+        UnsupportedOperationError: A model is a black box, or not a single expression, such as dynamics with contacts.
     """
 
     options_type: ClassVar[type[SolverOptions]] = NLPOptions
@@ -68,7 +68,7 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
     ) -> None:
         super().__init__(problem, options, callbacks)
         if problem.start != "fixed":
-            raise InvalidArgumentError(f'problem: {type(self).__name__} needs start="fixed"')
+            raise InvalidArgumentError(f'problem: {type(self).__name__} needs start="fixed", got {problem.start!r}')
         self._build()
 
     def _build(self) -> None:
@@ -79,7 +79,7 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
             if not self.options.settings:
                 raise
             told = str(error).strip().splitlines()[-1].rpartition("cpp:")[2].partition(": ")[2]
-            raise InvalidArgumentError(f"settings: expected settings of {self.plugin}, got others: {told}") from error
+            raise InvalidArgumentError(f"settings: expected settings that {self.plugin} has, got: {told}") from error
 
     def __getstate__(self) -> dict[str, Any]:
         built = ("_program", "_solver")  # made anew: CasADi pickles no MX
@@ -94,7 +94,7 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
         """Settings of CasADi's nlpsol."""
 
     def iterate(self, run: NLPProgress) -> IterationRecord | None:
-        """The whole solve; gives the record of the last iteration."""
+        """Runs the whole solve and returns the record of the last iteration."""
         program, bounds, (xs, us) = self._program, self._program.bounds(), run.trajectory
         xs = np.vstack([run.x0, xs[1:]])
         self.problem.warn_of_given_rows(self.problem.calc(xs, us).rows[0])
@@ -125,7 +125,7 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
 
 
 class SolverIpopt(NLPSolverAbstract):
-    """IPOPT (Wächter, Biegler, 2006), the interior-point method that comes with CasADi; see NLPSolverAbstract."""
+    """IPOPT (Wächter, Biegler, 2006), an interior-point method that comes with CasADi; see NLPSolverAbstract."""
 
     plugin = "ipopt"
 
@@ -142,7 +142,7 @@ class SolverIpopt(NLPSolverAbstract):
 
 
 class SolverFatrop(NLPSolverAbstract):
-    """Fatrop (Vanroye et al., 2023), an interior-point method for stages that comes with CasADi."""
+    """Fatrop (Vanroye et al., 2023), an interior-point method for optimal control; see NLPSolverAbstract."""
 
     plugin = "fatrop"
 

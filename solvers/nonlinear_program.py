@@ -1,4 +1,4 @@
-"""A shooting problem as one sparse nonlinear program in CasADi's symbols."""
+"""A shooting problem as one sparse nonlinear program in CasADi symbols."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from trajopt.types import Reals
 
 
 class NonlinearProgram:
-    """Minimise Σ l(x, u) over tangent steps from given states, and controls.
+    """Nonlinear program of a problem: minimise Σ l(x, u) over tangent steps from given states x̂, and controls.
 
     Variables are dx_0, u_0, dx_1, .. dx_T with x_t = x̂_t ⊕ dx_t. Constraints are, knot by knot, the gap behind it,
-    dx_{t+1} - (f(x_t, u_t) ⊖ x̂_{t+1}), and its rows; those that are free of u are left out at knot 0. Behind u_t stand
-    the slacks of soft rows, s⁻ >= 0 and s⁺ >= 0 with lower <= c + s⁻ - s⁺ <= upper; an optimum has one of both at most.
+    dx_{t+1} - (f(x_t, u_t) ⊖ x̂_{t+1}), and its rows. Rows of knot 0 that do not depend on u are left out. After u_t
+    follow the slacks of soft rows, s⁻ >= 0 and s⁺ >= 0 with lower <= c + s⁻ - s⁺ <= upper; at an optimum at most one
+    of the two is positive.
 
     Args:
-        problem: The problem, whose models must all be expressions.
+        problem: The problem; all its models must be expressions.
 
     Attributes:
-        symbols: "x" the variables, "p" the states x̂ and the parameters of all knots, "f" the cost, "g" the constraints.
+        symbols: "x" the variables, "p" the states x̂ and parameters of all knots, "f" the cost, "g" the constraints.
         is_gap: Mask of the constraints that are gaps.
         nu: Number of controls of each knot, 0 at the end.
-        rows: Numbers of the rows of each knot that are constraints.
-        soft: Which of these are soft.
-        curved: Mask (ndx,) of the directions of a step along which x̂ ⊕ dx is no straight line: rotations.
+        rows: Indices of the rows of each knot that are constraints.
+        soft: Indices of the soft ones among these.
+        curved: Mask (ndx,) of the directions of a step in which x̂ ⊕ dx is not a straight line: rotations.
 
     Raises:
-        UnsupportedOperationError: A knot is no single expression.
+        UnsupportedOperationError: A knot is not a single expression.
     """
 
     def __init__(self, problem: ShootingProblem) -> None:
@@ -82,7 +83,7 @@ class NonlinearProgram:
         }
 
     def values(self, xs: Reals) -> Reals:
-        """The numbers of "p" for states x̂ (T + 1, nx)."""
+        """Numeric values of "p" for states x̂ (T + 1, nx)."""
         table, softness = self._problem.table.values, self._problem.row_softness()
         numbers = [xs.ravel(), *(table[t, :size] for t, size in enumerate(self._sizes))]
         for t, (rows, soft) in enumerate(zip(self.rows, self.soft)):
@@ -91,11 +92,11 @@ class NonlinearProgram:
 
     @property
     def inputs(self) -> list[int]:
-        """Number of variables of each knot beside dx: controls and slacks."""
+        """Number of variables of each knot besides dx: controls and slacks."""
         return [nu + 2 * len(soft) for nu, soft in zip(self.nu, self.soft)]
 
     def guess(self, us: Reals) -> Reals:
-        """Variables without a step and without slacks, with controls (T, nu)."""
+        """Values of the variables for controls (T, nu), zero steps and zero slacks."""
         parts = []
         for t, (nu, size) in enumerate(zip(self.nu, self.inputs)):
             parts.append(np.zeros(self._state.ndx + size))
@@ -104,7 +105,7 @@ class NonlinearProgram:
         return np.concatenate(parts)
 
     def bounds(self) -> dict[str, Reals]:
-        """Bounds of variables and constraints: the first step is 0, so are gaps; slacks are not negative."""
+        """Bounds of variables and constraints: the first step and the gaps are 0; slacks are >= 0."""
         problem, n = self._problem, self._state.ndx
         size = int(self.symbols["x"].numel())
         lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
@@ -119,7 +120,7 @@ class NonlinearProgram:
         return {"lbx": lower, "ubx": upper, "lbg": lbg, "ubg": ubg}
 
     def trajectory(self, variables: Reals, centres: Reals) -> tuple[Reals, Reals, float]:
-        """States (T + 1, nx), controls (T, nu) and the largest rotation from x̂ [rad], of variables."""
+        """States (T + 1, nx), controls (T, nu) and the largest rotation from x̂ [rad], from the variables."""
         n, xs, at, largest = self._state.ndx, np.empty_like(centres), 0, 0.0
         us = np.zeros((self._problem.T, self._problem.nu))
         for t, (nu, size) in enumerate(zip(self.nu, self.inputs)):
@@ -132,7 +133,7 @@ class NonlinearProgram:
         return xs, us, largest
 
     def multipliers(self, y: Reals) -> Reals:
-        """Multipliers of the problem's rows (T + 1, nc), from those of the constraints."""
+        """Multipliers of the problem's rows (T + 1, nc), from those of the program's constraints."""
         found, values, at = np.zeros((self._problem.T + 1, self._problem.nc)), y[~self.is_gap], 0
         for t, rows in enumerate(self.rows):
             found[t, rows], at = values[at : at + len(rows)], at + len(rows)
@@ -146,19 +147,21 @@ def _slack_cost(below: MX, above: MX, linear: MX, quadratic: MX) -> MX:
 
 def _compiled(kind: Kind) -> CompiledKind:
     if not isinstance(kind, CompiledKind):
-        raise UnsupportedOperationError("problem: a model is a black box, and CasADi needs expressions; take SolverSQP")
+        raise UnsupportedOperationError(
+            "problem: expected models that are expressions, got a black box, which CasADi can't use; use SolverSQP"
+        )
     return kind
 
 
 def _knot_function(kind: CompiledKind) -> ca.Function:
-    """(x, u, parameters) -> (x⁺, cost, rows) of a kind of knots; x⁺ is nothing at the end."""
+    """(x, u, parameters) -> (x⁺, cost, rows) of a kind of knot; x⁺ is empty at the end."""
     i, values = kind.model.knot_expressions(terminal=kind.terminal)
     results = [values.get("xnext", SX(0, 1)), values["cost"], values.get("rows", SX(0, 1))]
     return function_of(type(kind.model).__name__, [i.x, i.u, kind.layout.symbols], results)
 
 
 def _manifold(state: StateAbstract) -> tuple[ca.Function, ca.Function]:
-    """x ⊕ dx, and y ⊖ x, the tangent step from x to y."""
+    """Functions for x ⊕ dx and for y ⊖ x, the tangent step from x to y."""
     x, y, dx = SX.sym("x", state.nx), SX.sym("y", state.nx), SX.sym("dx", state.ndx)
     integrate = ca.Function("integrate", [x, dx], [state.sx_integrate(x, dx)])
     return integrate, ca.Function("difference", [x, y], [state.sx_difference(x, y)])

@@ -19,8 +19,8 @@ class SolverOptions:
     """Options of every solver.
 
     Attributes:
-        max_iterations: At most this many iterations are begun, >= 1 [-].
-        time_limit: A solve stops after this time, checked once an iteration [s]; None is no limit.
+        max_iterations: Largest number of iterations, >= 1 [-].
+        time_limit: Time after which a solve stops, checked once per iteration [s]; None for no limit.
     """
 
     max_iterations: int = 300
@@ -41,13 +41,13 @@ class SolverOptions:
 
 
 def check_hessian(hessian: Any) -> None:
-    """Raises InvalidArgumentError unless it names a Hessian."""
+    """Raises InvalidArgumentError unless `hessian` is a valid name."""
     if not isinstance(hessian, str) or hessian not in ("gauss-newton", "exact", "auto"):
         raise InvalidArgumentError(f"hessian: expected 'gauss-newton', 'exact' or 'auto', got {shown(hessian)}")
 
 
 def check_step_lengths(lengths: Any) -> tuple[float, ...]:
-    """Returns step lengths as numbers; raises InvalidArgumentError unless they decrease from at most 1."""
+    """Returns step lengths as floats; raises InvalidArgumentError unless they decrease and lie in (0, 1]."""
     expected = "a tuple of decreasing numbers in (0, 1]"
     fine = isinstance(lengths, tuple) and 0 < len(lengths) <= 1000
     numbers = as_numbers("step_lengths", lengths, expected) if fine else np.zeros(1)
@@ -58,54 +58,55 @@ def check_step_lengths(lengths: Any) -> tuple[float, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class DDPOptions(SolverOptions):
-    """Options of SolverDDP, beside those of every solver.
+    """Options of SolverDDP, in addition to those of every solver.
 
-    `DDPOptions()` holds our defaults, `DDPOptions.crocoddyl()` those of Crocoddyl.
+    `DDPOptions()` holds the defaults of this package, `DDPOptions.crocoddyl()` those of Crocoddyl.
 
-    Multiplying all costs by a number > 0 changes neither trajectories nor number of iterations nor status, as long as
-    `tolerance` and `gradient_tolerance` are 0. For that, there are two units, taken from the problem:
+    If `tolerance` and `gradient_tolerance` are 0, scaling all costs by a positive number changes neither trajectories
+    nor number of iterations nor status. Tolerances and regularisation are therefore relative to two scales of the
+    problem:
 
-    - S [cost], the scale of the costs: min(Σ|l_t|, S1) + 1e-14 S1, with l_t the cost of knot t, and S1 = Σ|l_t| + |d0 +
-      d1 / 2| at the first rollout. S1 keeps a cost that falls without end from moving its own tolerance.
-    - h, the scale of the curvature at the guess: sqrt(a b), with a the mean of the diagonals of all Luu, and b that of
-      the diagonal of Σ Lxx, the end included; negative entries count as 0. It is of the order of Vxx where control is
-      cheap (of a scalar integrator, V² = Luu Lxx). Where a or b is 0 it is the other one, where both are, the largest
-      slope of the cost.
+    - S [cost], the scale of the costs: min(Σ|l_t|, S1) + 1e-14 S1, where l_t is the cost of knot t, and S1 = Σ|l_t| +
+      |d0 + d1 / 2| at the first rollout. S1 keeps the tolerance fixed while a cost decreases without bound.
+    - h, the scale of the curvature at the guess: sqrt(a b), where a is the mean of the diagonals of all Luu and b that
+      of the diagonal of Σ Lxx, terminal included; negative entries count as 0. It is of the order of Vxx if control is
+      cheap (for a scalar integrator, V² = Luu Lxx). If one of a, b is 0, h is the other one; if both are, h is the
+      largest slope of the cost.
 
     Attributes:
-        tolerance: Converged when |d0 + d1 / 2| <= tolerance + relative_tolerance · S, with d0 + d1 / 2 the decrease of
-            the cost that a full step promises (half of the squared Newton step in the metric of the Hessian, that is
-            the gradient in its natural unit), and the last step started from a rollout [cost].
+        tolerance: Converged when |d0 + d1 / 2| <= tolerance + relative_tolerance · S [cost] and the last step started
+            from a rollout. d0 + d1 / 2 is the predicted decrease of the cost for a full step (half the squared Newton
+            step in the metric of the Hessian).
         relative_tolerance: See `tolerance` [-].
-        confirm_gradient: Whether a promise below the tolerance only counts without regularisation, as ρ makes it small
-            where the gradient is not: it is computed again with the smallest ρ, from min_regularization on, with which
-            Quu is positive definite. Crocoddyl does not.
+        confirm_gradient: Whether a predicted decrease below the tolerance must be confirmed without regularisation,
+            since a large ρ makes it small even where the gradient is not. It is computed again with the smallest ρ >=
+            min_regularization for which Quu is positive definite. Crocoddyl does not.
         acceptance: A step is accepted when dV > acceptance · expected dV [-].
         gradient_tolerance: ... or when |d0| <= gradient_tolerance + 1e-3 relative_tolerance · S [cost].
-        step_lengths: Step lengths that are tried, decreasing, the first two alone, then several at once [-].
-        step_growth: Factor >= 1 by which a full step from a rollout grows, if it brought more than 1.5 times what it
-            promised, as long as the cost falls further; 1 for never [-]. Gauss-Newton takes the cost for more curved
-            than it is there. With 2, DDP balances 70 of 100 cart-poles instead of 61, in half the iterations.
+        step_lengths: Step lengths of the line search, decreasing; the first two alone, then several at once [-].
+        step_growth: Factor >= 1 by which a full step from a rollout grows while the cost keeps decreasing, if it
+            achieved more than 1.5 times the predicted decrease; 1 disables it [-]. Gauss-Newton overestimates the
+            curvature there. With 2, DDP balances 70 of 100 cart-poles instead of 61, in half the iterations.
         relative_regularization: Whether all ρ are in units of h; Crocoddyl's are absolute.
-        initial_regularization: First regularisation ρ [-]. Crocoddyl starts with 1e-9 (absolute). DDP, whose every
-            trajectory is a rollout, is more robust with 2: of three arm reaches with small costs of control all end
-            near the best minimum known, with 1e-9 none.
+        initial_regularization: First regularisation ρ [-]. Crocoddyl starts with 1e-9 (absolute). Since every
+            trajectory of DDP is a rollout, 2 is more robust: three arm reaches with small control costs all end near
+            the best known minimum; with 1e-9 none does.
         min_regularization: Smallest ρ, > 0; only the first one may be smaller [-].
-        max_regularization: Largest ρ; a solve that needs more stops [-].
+        max_regularization: Largest ρ; a solve that needs a larger one stops [-].
         regularization_increase: Factor by which ρ grows after a failed direction or search [-].
         regularization_decrease: Factor by which ρ shrinks after a good step [-].
         good_step: A step longer than this decreases ρ [-].
-        bad_step: A step not longer than this, or none, increases ρ [-].
-        regularize_value: Whether ρ is added to Vxx at every knot beside Quu, as Crocoddyl does.
-        rollout_on_failure: Whether DDP goes on from the rollout of the guess's controls when no step from a guess with
-            gaps is accepted; Crocoddyl gives up with the guess.
-        hessian: "gauss-newton"; "exact", the Hessian of the Lagrangian where it is convex, blended with Gauss-Newton's
-            where it is not, for models that have it; or "auto", Gauss-Newton until many steps were short or brought
-            little, or many are still to come (`solvers/curvature.py`), then exact in the same way; short steps are then
-            tried along a parabola, too, and increase ρ from a length of 1/8 on. Where a step of Gauss-Newton's is
-            better and brings what it promised, exact ones pause. Crocoddyl's is "gauss-newton".
-        rollout_margin: With rollout_on_failure, a step from a guess with gaps is accepted if its cost is at most that
-            of this rollout plus rollout_margin · Σ|l_t| of it [-]; Crocoddyl accepts any.
+        bad_step: A step of at most this length, or a failed search, increases ρ [-].
+        regularize_value: Whether ρ is added to Vxx at every knot as well as to Quu, as in Crocoddyl.
+        rollout_on_failure: Whether DDP continues from the rollout of the guess's controls if no step from a guess with
+            gaps is accepted. Crocoddyl stops with the guess.
+        hessian: "gauss-newton"; "exact", the Hessian of the Lagrangian where it is convex, blended with Gauss-Newton
+            where it is not, for models that have it; or "auto". "auto" starts with Gauss-Newton and switches to exact
+            Hessians after many short or poor steps, or if many more are expected (`solvers/curvature.py`). Then short
+            steps are also tried along a parabola, and step lengths up to 1/8 increase ρ. It pauses exact Hessians while
+            a Gauss-Newton step is better and achieves its predicted decrease. Crocoddyl uses "gauss-newton".
+        rollout_margin: With rollout_on_failure, a step from a guess with gaps is accepted if its cost exceeds that of
+            this rollout by at most rollout_margin · Σ|l_t| of the rollout [-]. Crocoddyl accepts any step.
     """
 
     tolerance: float = 0.0
@@ -144,7 +145,7 @@ class DDPOptions(SolverOptions):
         for name in ("initial_regularization", "min_regularization"):
             if getattr(self, name) > self.max_regularization:
                 raise InvalidArgumentError(
-                    f"{name}: {getattr(self, name)} is above max_regularization, {self.max_regularization}"
+                    f"{name}: expected <= max_regularization = {self.max_regularization}, got {getattr(self, name)}"
                 )
         self._check("step_growth", above=1.0, inclusive=True)
         check_hessian(self.hessian)
@@ -152,7 +153,7 @@ class DDPOptions(SolverOptions):
 
     @classmethod
     def crocoddyl(cls, *, max_iterations: int = 100, initial_regularization: float = 1e-9) -> Self:
-        """Crocoddyl's algorithm and values (3.2.1)."""
+        """Options with Crocoddyl's algorithm and values (3.2.1)."""
         return cls(
             max_iterations=max_iterations,
             tolerance=1e-9,
@@ -178,11 +179,11 @@ class DDPOptions(SolverOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class FDDPOptions(DDPOptions):
-    """Options of SolverFDDP, beside those of DDP.
+    """Options of SolverFDDP, in addition to those of DDP.
 
     Attributes:
-        initial_regularization: As Crocoddyl's 1e-9: gaps absorb what is not linear.
-        negative_acceptance: While there are gaps, a step that is expected to raise the cost is accepted when
+        initial_regularization: First ρ, 1e-9 as in Crocoddyl, since gaps absorb nonlinearity.
+        negative_acceptance: While there are gaps, a step with a predicted increase of the cost is accepted when
             dV > negative_acceptance · expected dV (both negative) [-].
     """
 
@@ -199,27 +200,27 @@ class SQPOptions(SolverOptions):
     """Options of SolverSQP.
 
     Attributes:
-        steps: "policy", rollouts of the quadratic program's policy, which are robust; or "linear", steps along a line,
-            all knots at once, for good guesses and for receding horizons.
-        qp: What solves the quadratic programs: "ipm", an interior point, "admm", "osqp", or a solver that comes with
-            CasADi, such as "hpipm", "proxqp", "qpoases" or "daqp".
-        qp_iterations: Most iterations of "ipm", "admm" and "osqp", such as 20 steps of "admm", whose result is used as
-            it is; None for those that it takes [-].
-        tolerance: Largest gradient of the Lagrangian along the controls, of the cost scaled so that the mean of |diag
-            Luu| is 1 [-].
-        relative_tolerance: ... or, as rounding may hide that, decrease of the merit that the last QP has promised,
-            relative to the scaled cost, at least 1, or a tenth of the increase [-].
+        steps: "policy", rollouts with the feedback policy of the quadratic program, which are robust; or "linear",
+            steps along a line at all knots at once, for good guesses and for receding horizons.
+        qp: Solver of the quadratic programs: "ipm", an interior-point method, "admm", "osqp", or a solver that comes
+            with CasADi, such as "hpipm", "proxqp", "qpoases" or "daqp".
+        qp_iterations: Largest number of iterations of "ipm", "admm" or "osqp" per quadratic program; the result is used
+            even if it has not converged. None for no limit of its own [-].
+        tolerance: Converged when no entry of the Lagrangian's gradient along the controls exceeds this, for the cost
+            scaled such that the mean of |diag Luu| is 1 [-] ...
+        relative_tolerance: ... or, since rounding may hide that, when the last QP predicted a decrease of the merit
+            by less than this, or an increase by less than ten times this, relative to max(scaled cost, 1) [-].
         feasibility: Largest violation of a row, and largest product of a multiplier and the distance from its bound
             [-].
-        initial_penalty: First penalty weight of rows at the end, of the scaled cost [-].
-        path_penalty_ratio: Weight of other rows, relative to that [-].
-        penalty_increase: Factor after a step that was good enough [-].
-        max_penalty: Largest weight of rows at the end [-].
-        step_lengths: Step lengths that are tried, decreasing [-].
-        restart: Iterations within which the largest error must halve; else the solve tries another method, or begins
-            anew from the guess's controls [-].
-        hessian: "auto", the Hessian of the Lagrangian as far as it is convex, blended with Gauss-Newton's where it is
-            not, where all models have it; "exact", the same, and models without it raise; or "gauss-newton".
+        initial_penalty: First penalty weight of rows at the end, for the scaled cost [-].
+        path_penalty_ratio: Penalty weight of all other rows, relative to that at the end [-].
+        penalty_increase: Factor by which penalty weights grow after a sufficiently good step [-].
+        max_penalty: Largest penalty weight of rows at the end [-].
+        step_lengths: Step lengths of the line search, decreasing [-].
+        restart: Number of iterations within which the largest error must halve. Otherwise the solver tries another
+            method, or another guess [-].
+        hessian: "auto", the Hessian of the Lagrangian where it is convex, blended with Gauss-Newton where it is not,
+            if all models have it; "exact", the same, but it raises for models without it; or "gauss-newton".
     """
 
     steps: str = "policy"
@@ -258,7 +259,7 @@ class SQPOptions(SolverOptions):
         if self.qp_iterations is not None:
             check_count("qp_iterations", self.qp_iterations, least=1)
             if self.qp not in own:
-                raise InvalidArgumentError(f"qp_iterations: {', '.join(own)} take it; expected None with {self.qp!r}")
+                raise InvalidArgumentError(f"qp_iterations: expected None for {self.qp!r}, got a number; leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,9 +267,9 @@ class NLPOptions(SolverOptions):
     """Options of SolverIpopt and SolverFatrop.
 
     Attributes:
-        max_iterations: At most this many iterations [-].
+        max_iterations: Largest number of iterations [-].
         tolerance: Tolerance of the solver, as it defines it [-].
-        settings: Further settings of the solver by their own names.
+        settings: Further settings of the solver, by the solver's own names.
     """
 
     max_iterations: int = 1000

@@ -178,7 +178,7 @@ def test_other_checks_name_the_argument() -> None:
     wrong: list[tuple[Callable[[], Any], str]] = [
         (lambda: check_flag("on", "yes"), "on: expected True or False, got 'yes'"),
         (lambda: check_flag("on", np.zeros(2)), "on: expected True or False"),
-        (lambda: check_text("name", 3, such_as="a"), "name: expected a text such as 'a', got 3"),
+        (lambda: check_text("name", 3, such_as="a"), "name: expected a string such as 'a', got 3"),
         (lambda: check_texts("names", "ab"), "names: expected a list of names, got 'ab'"),
         (lambda: check_texts("names", [1]), r"names: expected a list of names, got \[1\]"),
         (lambda: check_texts("names", ca.DM(1)), "names: expected a list of names"),
@@ -213,9 +213,9 @@ def test_a_long_argument_is_not_echoed_whole() -> None:
 
 
 def test_a_message_of_pages_keeps_its_ends() -> None:
-    error = InvalidArgumentError(f"name: expected a text, got {'x' * 5000}; write one")
+    error = InvalidArgumentError(f"name: expected a string, got {'x' * 5000}; write one")
     assert len(str(error)) < LONGEST + 10
-    assert str(error).startswith("name: expected a text")
+    assert str(error).startswith("name: expected a string")
     assert str(error).endswith("; write one")
 
 

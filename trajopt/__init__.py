@@ -1,14 +1,14 @@
 """Trajectory optimization for robots from Python.
 
-A model is a CasADi expression, written once. It is compiled just in time, by a small LLVM-based compiler, to machine
-code that works on several knots of a trajectory at once. docs/package-layout.md describes the rooms.
+Write a model once, as a CasADi expression. A small LLVM-based compiler turns it into machine code just in time; this
+code evaluates several knots of a trajectory at once. docs/package-layout.md describes the folders.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import trajopt.source  # noqa: F401  # before all other modules of trajopt, see there
+import trajopt.source  # noqa: F401  # first, to notice source files that change after they were loaded
 from trajopt.actions import (
     ActionData,
     ActionModelAbstract,

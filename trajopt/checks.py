@@ -1,7 +1,7 @@
-"""Checks of arguments: each returns the value in its proper type, or raises an error that names the argument.
+"""Checks of arguments. Each returns the value in its proper type, or raises an error that names the argument.
 
-Whatever a user passes as a number goes through `as_numbers`: texts, dates, complex, masked and structured values are no
-numbers, and what CasADi reads are arrays of float64 (its SX of a long double ends the interpreter).
+Every number that a user passes goes through `as_numbers`, which rejects strings, dates, and complex, masked or
+structured arrays. CasADi only ever receives float64 arrays (its SX of a long double crashes the interpreter).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from trajopt.types import Reals
 T = TypeVar("T")
 
 MANY = 1_000_000
-"""Counts are not larger, unless a door has a limit of its own: more would run until the memory ends [-]."""
+"""Largest count that is accepted unless an argument has a limit of its own; more would exhaust the memory [-]."""
 
 _KINDS = {
     "M": "dates",
@@ -33,16 +33,16 @@ _KINDS = {
 
 
 def as_numbers(argument: str, value: Any, expected: str = "numbers", *, cure: str = "") -> Reals:
-    """Returns `value` as a new float array, which may hold NaN and ±inf.
+    """Returns `value` as a new float array; NaN and ±inf are allowed.
 
     Args:
-        argument: Name of the argument, for messages.
-        value: Real numbers, in any nesting; a number becomes an array of shape ().
-        expected: What the argument should be, for messages.
-        cure: What to do, for messages.
+        argument: Name of the argument, for the message.
+        value: Real numbers in any nesting; a single number gives an array of shape ().
+        expected: Description of a valid value, for the message.
+        cure: Advice that ends the message.
 
     Raises:
-        InvalidArgumentError: It holds something that is no real number, or rows of different lengths.
+        InvalidArgumentError: An element is not a real number, or rows have different lengths.
     """
     got = ""
     if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):  # importing it takes 15 ms
@@ -51,17 +51,17 @@ def as_numbers(argument: str, value: Any, expected: str = "numbers", *, cure: st
         try:
             array = np.asarray(value)
             if array.dtype.kind in "biuf" or (array.dtype.kind == "O" and _all_real(array)):
-                with np.errstate(over="ignore"):  # a long double that is too large is inf
+                with np.errstate(over="ignore"):  # too large a long double becomes inf
                     return np.array(array, dtype=np.float64)
             got = _KINDS.get(array.dtype.kind, "")
         except (TypeError, ValueError, OverflowError, RuntimeError, NotImplementedError):
-            pass  # not an array at all
+            pass  # the value is not an array
     tail = f"; {cure}" if cure else ""
     raise InvalidArgumentError(f"{argument}: expected {expected}, got {got or shown(value)}{tail}")
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """Shape of an array, or of nested lists; that of a scalar if it is neither, or rows have different lengths."""
+    """Shape of an array or of nested lists; () for a scalar and for rows of different lengths."""
     try:
         return tuple(value.shape) if hasattr(value, "shape") else np.shape(value)
     except (TypeError, ValueError, RuntimeError, NotImplementedError):
@@ -109,8 +109,8 @@ def check_array(argument: str, value: Any, shape: tuple[int, ...], *, cure: str 
 
 
 def all_finite(values: Reals) -> bool:
-    """Whether all numbers are finite."""
-    square = float(np.vdot(values, values))  # in a third of the time, unless it is too large
+    """True if all numbers are finite."""
+    square = float(np.vdot(values, values))  # takes a third of the time, but may overflow
     return math.isfinite(square) or bool(np.isfinite(values).all())
 
 
@@ -141,25 +141,25 @@ def check_count(argument: str, value: Any, *, least: int = 0, most: int = MANY) 
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a value is an integer of Python or numpy; truth values and time differences are none."""
+    """True for an integer of Python or numpy; False for booleans and time differences."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
 
 
 def check_bounds(argument: str, value: Any, size: int) -> Reals:
-    """Returns `value` as a new array of bounds (size,), ±inf allowed; raises InvalidArgumentError if it is not one."""
+    """Returns `value` as a new array of bounds (size,), ±inf allowed; otherwise raises InvalidArgumentError."""
     array = as_numbers(argument, value, f"{size} numbers")
     if array.shape != (size,) or np.any(np.isnan(array)):
         got = f"shape {array.shape}" if array.shape != (size,) else f"{array}"
         count = f"{size} bound{'s' * (size != 1)}"
-        raise InvalidArgumentError(f"{argument}: expected {count}, ±inf where there is none, got {got}")
+        raise InvalidArgumentError(f"{argument}: expected {count}, with ±inf for no bound, got {got}")
     return array
 
 
 def check_limits(lower: Any, upper: Any, size: int) -> tuple[Reals, Reals]:
-    """Returns lower and upper limits as new arrays (size,), ±inf for None.
+    """Returns lower and upper limits as new arrays (size,). None gives -inf or inf.
 
     Raises:
-        InvalidArgumentError: One is no array of bounds, or a lower limit is above the upper one.
+        InvalidArgumentError: An array has a wrong size or holds NaN, or a lower limit exceeds the upper one.
     """
     low = np.full(size, -np.inf) if lower is None else check_bounds("lower", lower, size)
     high = np.full(size, np.inf) if upper is None else check_bounds("upper", upper, size)
@@ -176,15 +176,15 @@ def check_flag(argument: str, value: Any) -> bool:
 
 
 def check_text(argument: str, value: Any, *, such_as: str = "") -> str:
-    """Returns `value`; raises InvalidArgumentError unless it is a text."""
+    """Returns `value`; raises InvalidArgumentError unless it is a string."""
     if not isinstance(value, str):
         example = f" such as {such_as!r}" if such_as else ""
-        raise InvalidArgumentError(f"{argument}: expected a text{example}, got {shown(value)}")
+        raise InvalidArgumentError(f"{argument}: expected a string{example}, got {shown(value)}")
     return value
 
 
 def check_texts(argument: str, value: Any) -> tuple[str, ...]:
-    """Returns `value` as a tuple of texts; raises InvalidArgumentError unless it holds nothing else."""
+    """Returns `value` as a tuple of strings; raises InvalidArgumentError if an item is not a string."""
     texts = check_items(argument, value, "names")
     if not all(isinstance(text, str) for text in texts):
         raise InvalidArgumentError(f"{argument}: expected a list of names, got {shown(value)}")
@@ -192,7 +192,7 @@ def check_texts(argument: str, value: Any) -> tuple[str, ...]:
 
 
 def check_items(argument: str, value: Any, what: str, *, cure: str = "") -> tuple[Any, ...]:
-    """Returns the items of a list, or of another iterable; raises InvalidArgumentError for texts and all others."""
+    """Returns the items of a list or another iterable; raises InvalidArgumentError for a string or a non-iterable."""
     try:
         if not isinstance(value, (str, bytes)):
             return tuple(value)
@@ -203,21 +203,21 @@ def check_items(argument: str, value: Any, what: str, *, cure: str = "") -> tupl
 
 
 def check_known(kind: str, name: Any, known: Iterable[str]) -> str:
-    """Returns `name`; raises UnknownNameError, which lists close matches and all names, unless it is one of `known`."""
+    """Returns `name`; raises UnknownNameError, which lists close matches and all names, if it is not in `known`."""
     if not isinstance(name, str) or name not in known:
         raise unknown_name(kind, name, known)
     return name
 
 
 def check_path(argument: str, value: Any) -> Path:
-    """Returns `value` as a path; raises InvalidArgumentError unless it is a text or a path."""
+    """Returns `value` as a Path; raises InvalidArgumentError unless it is a string or a path."""
     if not isinstance(value, (str, os.PathLike)) or "\0" in str(value):
         raise InvalidArgumentError(f"{argument}: expected a path, got {shown(value)}")
     return Path(value)
 
 
 def check_mapping(argument: str, value: Any, cure: str = "") -> Mapping[Any, Any]:
-    """Returns `value`; raises InvalidArgumentError unless it is a dictionary, or another mapping."""
+    """Returns `value`; raises InvalidArgumentError unless it is a dictionary or another mapping."""
     if not isinstance(value, Mapping):
         tail = f"; {cure}" if cure else ""
         raise InvalidArgumentError(f"{argument}: expected a dictionary, got {shown(value)}{tail}")
@@ -225,13 +225,13 @@ def check_mapping(argument: str, value: Any, cure: str = "") -> Mapping[Any, Any
 
 
 def check_instance(argument: str, value: Any, kind: type[T], cure: str = "") -> T:
-    """Returns `value`; raises InvalidArgumentError unless it is a `kind`.
+    """Returns `value`; raises InvalidArgumentError unless it is an instance of `kind`.
 
     Args:
-        argument: Name of the argument, for messages.
+        argument: Name of the argument, for the message.
         value: The value.
-        kind: What it has to be.
-        cure: How to make one, for messages.
+        kind: The expected class.
+        cure: Advice that ends the message, such as how to construct an instance.
     """
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIO" else "a"

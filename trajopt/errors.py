@@ -1,6 +1,6 @@
-"""Error classes for misuse; `trajopt.checks` has the checks that raise them.
+"""Error classes for misuse; the checks in `trajopt.checks` raise them.
 
-Every message names the argument, what was expected, what was given and the cure.
+Every message names the argument, says what was expected and what came, and ends with advice.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 LONGEST = 2000
-"""A longer message is cut in its middle, where an argument is shown; its name and the cure stay [characters]."""
+"""Longest message [characters]. A longer one is cut in its middle, so that argument and advice remain."""
 
 SHORT = 8
-"""Length of vectors of which a message shows all numbers [-]."""
+"""Vectors up to this length are shown in full in messages [-]."""
 
 
 class TrajoptError(Exception):
-    """Base of every error that trajopt raises on purpose."""
+    """Base class of all errors that trajopt raises on purpose."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*(_cut(a) if isinstance(a, str) else a for a in args))
@@ -30,14 +30,14 @@ class InvalidArgumentError(TrajoptError, ValueError):
 
 
 class UnknownNameError(TrajoptError, KeyError):
-    """A name was not found; the message lists the known names."""
+    """No object has this name; the message lists the valid names."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
 
 class ImmutableError(TrajoptError, AttributeError):
-    """An attribute was set that is fixed, or that there is not; the message says how to change what was meant."""
+    """An attribute cannot be set: it is fixed or does not exist. The message says what to do instead."""
 
 
 class FrozenError(ImmutableError, dataclasses.FrozenInstanceError):
@@ -45,15 +45,15 @@ class FrozenError(ImmutableError, dataclasses.FrozenInstanceError):
 
 
 class UnknownAttributeError(TrajoptError, AttributeError):
-    """An attribute was asked for that there is not, under a name that another package has for it."""
+    """An attribute does not exist; other packages use this name. The message gives the name used here."""
 
 
 class WrongCallError(TrajoptError, TypeError):
-    """A function was called with arguments that it does not take; the message says what it takes."""
+    """A function was called with arguments that it does not accept; the message lists those that it accepts."""
 
 
 class DuplicateNameError(TrajoptError, ValueError):
-    """A name is used twice."""
+    """A name occurs twice."""
 
 
 class MissingDependencyError(TrajoptError, ImportError):
@@ -61,25 +61,25 @@ class MissingDependencyError(TrajoptError, ImportError):
 
 
 class UnsupportedOperationError(TrajoptError, NotImplementedError):
-    """An expression or a model contains something that cannot be compiled."""
+    """An expression or a model contains an operation that cannot be compiled."""
 
 
 class SolverInUseError(TrajoptError, RuntimeError):
-    """A solver was asked to solve while it solves, by another thread or by its own callback."""
+    """`solve` was called during a solve of the same solver, by another thread or by a callback."""
 
 
 class ModelEvaluationError(TrajoptError, RuntimeError):
-    """A model raised, or returned a value that is not finite; the message names the knot."""
+    """A model raised an error or returned a value that is not finite; the message names the knot."""
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str], *, suggest: Iterable[str] = ()) -> UnknownNameError:
-    """Error for an unknown name; its message lists close matches first, then all known names.
+    """Error for an unknown name. Its message lists close matches first, then all valid names.
 
     Args:
-        kind: What the name is of.
-        name: The name.
-        known: The names that there are.
-        suggest: Those of them that may be meant although they are written differently.
+        kind: What the name denotes, such as "parameter".
+        name: The unknown name.
+        known: The valid names.
+        suggest: Valid names to suggest although their spelling differs.
     """
     names = sorted(str(k) for k in known)
     lower = {n.lower(): n for n in names}
@@ -92,33 +92,33 @@ def unknown_name(kind: str, name: object, known: Iterable[str], *, suggest: Iter
 
 
 def function_raised(argument: str, error: Exception) -> InvalidArgumentError:
-    """Error of a user's function that raised one; its message names the argument that the function came as."""
+    """Error to raise when a user's function has raised; its message names the argument that held the function."""
     return InvalidArgumentError(f"{argument}: the function raised {type(error).__name__}: {error}")
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """Those of the known names, two at most, that are close to a name, whatever its case and underscores."""
+    """At most two of the valid names that resemble a name; case and underscores are ignored."""
     plain = {each.replace("_", "").lower(): each for each in known}
     return [plain[match] for match in difflib.get_close_matches(name.replace("_", "").lower(), plain, n=2)]
 
 
 def shown(value: Any) -> str:
-    """A value in a message: its repr on one line, the middle left out where it is long."""
+    """The repr of a value on one line, for messages; a long one is cut in its middle."""
     try:
         return " ".join(_SHOWN.repr(value).split())
-    except Exception:  # a user's own __repr__
+    except Exception:  # from a user's own __repr__
         return f"an object of type {type(value).__name__}"
 
 
 def shown_numbers(values: Iterable[float], names: Sequence[str] = ()) -> str:
-    """Numbers of a vector in a message: all of a short one, else the largest three, by name or index."""
+    """A vector for messages: all numbers if it is short, else the three largest with their names or indices."""
     numbers = [float(value) for value in values]
     if len(numbers) <= SHORT:
         return f"[{', '.join(f'{number:.6g}' for number in numbers)}]"
-    known = names or [f"[{i}]" for i in range(len(numbers))]
-    largest = sorted(zip(known, numbers), key=lambda pair: -abs(pair[1]))[:3]
-    told = ", ".join(f"{name} = {number:.6g}" for name, number in largest)
-    return f"({len(numbers)} numbers, the largest {told})"
+    labels = names or [f"[{i}]" for i in range(len(numbers))]
+    largest = sorted(zip(labels, numbers), key=lambda pair: -abs(pair[1]))[:3]
+    terms = ", ".join(f"{name} = {number:.6g}" for name, number in largest)
+    return f"({len(numbers)} numbers, the largest {terms})"
 
 
 _SHOWN = reprlib.Repr()

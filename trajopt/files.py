@@ -1,6 +1,6 @@
-"""Files to write: paths that are checked first, and files that are whole at any time.
+"""Writing files: paths are checked first, and a file is never half written.
 
-Each file is written beside its place and takes it when it is done.
+Each file is written under a temporary name and renamed when it is complete.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from trajopt.checks import check_path
 from trajopt.errors import InvalidArgumentError
 
 UNFINISHED = ".tmp"
-"""Suffix of a file that is being written, or whose writer was killed."""
+"""Suffix of a file that is still being written, or whose writer was killed."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A new file to write, which takes the place of `path` at the end of the block; none if the block raises.
+    """Opens a temporary file that replaces `path` when the block ends; if the block raises, `path` stays unchanged.
 
-    A link stays one: the file that it leads to is replaced.
+    If `path` is a symbolic link, its target is replaced.
 
     Raises:
         OSError: The folder cannot be written.
@@ -40,17 +40,17 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def check_output_path(path: str | os.PathLike[str], argument: str, suffixes: tuple[str, ...]) -> Path:
-    """Returns the path after checking that a file with one of the suffixes can be written there.
+    """Returns the path after checking that a file can be written there.
 
     Raises:
-        InvalidArgumentError: The suffix is another one, or the folder does not exist or cannot be written.
+        InvalidArgumentError: The suffix is not one of `suffixes`, or the folder is missing or not writable.
     """
     path = check_path(argument, path)
     if path.suffix.lower() not in suffixes:
         raise InvalidArgumentError(f"{argument}: expected a file ending in {' or '.join(suffixes)}, got {str(path)!r}")
     folder = path.parent
     if not folder.is_dir():
-        raise InvalidArgumentError(f"{argument}: expected an existing folder, got {str(folder)!r}; make it first")
+        raise InvalidArgumentError(f"{argument}: expected an existing folder, got {str(folder)!r}; create it first")
     if path.is_dir():
         raise InvalidArgumentError(f"{argument}: expected a file, got the folder {str(path)!r}")
     if not os.access(path if path.exists() else folder, os.W_OK):

@@ -1,4 +1,4 @@
-"""Instant: symbols of state, control and contact forces at one instant, and expressions that models share."""
+"""Instant: symbols of state, control and contact forces at one instant, and the expressions that models share."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ T = TypeVar("T")
 
 
 class Instant:
-    """Symbols of the state and the control at one instant, and expressions of them, each built once and shared.
+    """Symbols of state and control at one instant, and expressions of them that are built once and shared.
 
     Attributes:
         state: Manifold of the state.
         x: State symbol (nx,).
         u: Control symbol (nu,); (0,) at a terminal instant.
         derivatives: Whether derivatives of the expressions are needed.
-        forces: Symbol of each contact force, or impulse, by name.
+        forces: Symbol of each contact force or impulse, by name.
         equations: Symbol of the left-hand side of each equation of the dynamics, by name.
-        signature: What tells apart the kinds of instants of one state.
+        signature: Key that distinguishes the kinds of instants of one state.
 
     Args:
         state: Manifold of the state.
         nu: Number of controls [-].
-        derivatives: Whether derivatives of the expressions are needed: dynamics are then built so that values and
-            derivatives share as much as possible.
-        forces: Size of the force of each contact, or impulse, by name.
-        motion: Motion that the dynamics solve for beside the forces: "acceleration", "velocity_after" (of an impulse),
+        derivatives: Whether derivatives of the expressions are needed. If so, dynamics are built such that values and
+            derivatives share as many operations as possible.
+        forces: Size of the force or impulse of each contact, by name.
+        motion: Motion that the dynamics solve for besides the forces: "acceleration", "velocity_after" (an impulse),
             or None.
-        equations: Size of the left-hand side of each equation that the control has to meet, by name.
+        equations: Size of the left-hand side of each equation that the control has to satisfy, by name.
         x: State symbol; a new one by default.
     """
 
@@ -66,7 +66,7 @@ class Instant:
         self._built: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
-        """Result of `build`, which is called at the first request for this key only."""
+        """Returns the result of `build`, which is called only at the first request for this key."""
         if key not in self._built:
             self._built[key] = build()
         result: T = self._built[key]
@@ -92,49 +92,49 @@ class Instant:
         return RobotExpressions(state.model, q, v, friction=friction, with_derivatives=self.derivatives)
 
     def force(self, name: str) -> SX:
-        """Force of a contact, or impulse, as a symbol (n,), in its reference frame [N, N m; N s, N m s]."""
+        """Symbol of the force or impulse of a contact (n,), in its reference frame [N, N m; N s, N m s]."""
         if name not in self.forces and not self.forces:
             raise InvalidArgumentError(
-                f"{name}: there are no contact forces here; use the residual in the running costs of DifferentialAction"
-                "ModelContactFwdDynamics or ActionModelImpulseFwdDynamics, not in a terminal cost"
+                f"{name}: expected a cost with contact forces, got one without; use this residual in the running costs "
+                "of DifferentialActionModelContactFwdDynamics or ActionModelImpulseFwdDynamics, not in a terminal cost"
             )
         if name not in self.forces:
             raise unknown_name("contact", name, self.forces)
         return self.forces[name]
 
     def equation(self, name: str) -> SX:
-        """Left-hand side of an equation of the dynamics as a symbol (n,), which is to be zero."""
+        """Symbol of the left-hand side of an equation of the dynamics (n,); the equation sets it to zero."""
         if name not in self.equations:
             raise unknown_name("equation of the dynamics", name, self.equations)
         return self.equations[name]
 
     @functools.cached_property
     def acceleration(self) -> SX:
-        """Acceleration of the joints as a symbol (nv,) [rad/s², m/s²]."""
+        """Symbol of the joint acceleration (nv,) [rad/s², m/s²]."""
         owner = "DifferentialActionModelContactFwdDynamics (its stack may be empty), or of a model of inverse dynamics"
         return self._solved_motion("acceleration", owner)
 
     @functools.cached_property
     def velocity_after(self) -> SX:
-        """Velocity after an impulse as a symbol (nv,) [rad/s, m/s]."""
+        """Symbol of the velocity after an impulse (nv,) [rad/s, m/s]."""
         return self._solved_motion("velocity_after", "ActionModelImpulseFwdDynamics")
 
     def _solved_motion(self, name: str, owner: str) -> SX:
         if self._motion != name:
             raise InvalidArgumentError(
-                f"{name}: expected a running cost of {owner}, got another model or a terminal cost"
+                f"{name}: expected a running cost of {owner}, got another model or a terminal cost; move it there"
             )
         self._asked.append(SX.sym(name, self.state.ndx // 2))
         return self._asked[0]
 
     @property
     def solved(self) -> SX:
-        """Symbols beside x and u as one column: the motion, if an expression uses it, all forces, all equations."""
+        """Symbols besides x and u, as one column: the motion if an expression uses it, all forces, all equations."""
         return SX(ca.vertcat(SX(0, 1), *self._asked, *self.forces.values(), *self.equations.values()))
 
     @property
     def solved_motion(self) -> SX:
-        """Motion that the dynamics solve for (nv,), if an expression uses it; else (0,)."""
+        """Symbol (nv,) of the motion that the dynamics solve for; (0,) if no expression uses it."""
         return self._asked[0] if self._asked else SX(0, 1)
 
     @functools.cached_property

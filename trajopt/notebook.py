@@ -1,4 +1,4 @@
-"""HTML by which objects show themselves in notebooks: tables, text and pictures."""
+"""HTML representations of objects in notebooks: tables, text and pictures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def table(title: str, rows: Mapping[str, str]) -> str:
-    """A title, and a table with a name and a text in each row; a text may have several lines."""
+    """HTML table with a title and one row per name; the text of a row may have several lines."""
     cells = (
         f'<tr><td style="text-align:left;vertical-align:top"><b>{escape(name)}</b></td>'
         f'<td style="text-align:left">{escape(text).replace(chr(10), "<br>")}</td></tr>'
@@ -23,12 +23,12 @@ def table(title: str, rows: Mapping[str, str]) -> str:
 
 
 def text(lines: str) -> str:
-    """Text in letters of equal width."""
+    """HTML of a text in a fixed-width font."""
     return f'<pre style="line-height:1.2">{escape(lines)}</pre>'
 
 
 def picture(figure: Figure, dpi: float = 80.0) -> str:
-    """A figure as a picture within the page, with `dpi` pixels an inch."""
+    """HTML of a figure as an embedded PNG image; `dpi` is its resolution [pixels/inch]."""
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=dpi)
     return f'<img src="data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()}"/>'

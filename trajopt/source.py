@@ -1,9 +1,9 @@
-"""Digests of the package's own source code: the disk cache uses them to drop entries that older code has written.
+"""Digests of the package's own source code. With them the disk cache drops entries that older code has written.
 
-A room is a folder or a file directly in the package. What a room computes depends on its own files and on the rooms
+A room is a folder or a file directly in the package. The results of a room depend on its own files and on the rooms
 that it imports, so an edit elsewhere leaves stored programs valid.
 
-`trajopt` imports this module before all others, so that it notices a file that changes after it was loaded.
+`trajopt` imports this module first, so that it notices a file that changes after it was loaded.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent
 
 MOMENT = 50_000_000
-"""Time for which files count as unchanged while no module is imported [ns]: a problem asks 60 times in 0.1 s."""
+"""Period during which files are assumed unchanged if no module is imported [ns]; a problem checks 60 times in 0.1 s."""
 
 _STARTED = time.time()
-_UNKNOWN = os.urandom(32)  # digest of code that differs from its file: no entry of another process has it
+_UNKNOWN = os.urandom(32)  # digest of code that differs from its file; no cache entry of another process matches it
 
 _FOR_TYPE_CHECKERS = re.compile(rb"\nif TYPE_CHECKING:(?:\n[ \t]+.*|\n)*")
 _IMPORT = re.compile(rb"(?:from|import) trajopt(?:\.(\w+)| import (\([^)]*\)|.*))")
 
 
 def digest(folder: Path) -> bytes:
-    """Digest of the Python files in a folder and its subfolders, as this process has loaded them.
+    """Digest of the loaded Python files of a folder and its subfolders.
 
-    If a file has changed since, or there are no files (a frozen program), the digest is unique to this process.
+    If a file has changed since it was loaded, or there are no files (a frozen program), the digest is unique to this
+    process.
     """
     return _as_loaded((folder,))
 
 
 def digest_of_rooms(names: Iterable[str]) -> bytes:
-    """Digest, as `digest`, of the files of rooms and of all rooms that they import.
+    """Digest (see `digest`) of the files of these rooms and of all rooms that they import.
 
     Args:
         names: Names of the rooms, such as "shooting".
@@ -47,16 +48,16 @@ def digest_of_rooms(names: Iterable[str]) -> bytes:
 
 
 def rooms_below(names: Iterable[str]) -> set[str]:
-    """The rooms, and those that they import, directly or through others; not what only type checkers import."""
-    found, new = set[str](), set(names)
+    """These rooms and all rooms that they import, directly or indirectly; imports for type checkers do not count."""
+    rooms, new = set[str](), set(names)
     while new:
-        found |= new
-        new = {other for name in new for other in _imports(name)} - found
-    return found
+        rooms |= new
+        new = {other for name in new for other in _imports(name)} - rooms
+    return rooms
 
 
 def belongs(file: Path, room: str) -> bool:
-    """Whether a file is one of a room's."""
+    """True if a file belongs to a room."""
     return str(file) in _files(_place(room))
 
 
@@ -86,7 +87,7 @@ def _as_loaded(places: tuple[Path, ...]) -> bytes:
 
 @functools.lru_cache(maxsize=64)
 def _is_as_loaded(places: tuple[Path, ...], moment: tuple[int, int]) -> bool:
-    """Whether there are files, and none has changed since this process started."""
+    """True if there are files and none has changed since this process started."""
     files = [file for place in places for file in _files(place)]
     return bool(files) and all(os.stat(file).st_ctime <= _STARTED for file in files)
 
@@ -95,8 +96,8 @@ def _is_as_loaded(places: tuple[Path, ...], moment: tuple[int, int]) -> bool:
 def _files(place: Path) -> tuple[str, ...]:
     if place.suffix == ".py":
         return (str(place),)
-    found = [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names]
-    return tuple(sorted(file for file in found if file.endswith(".py")))
+    paths = [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names]
+    return tuple(sorted(file for file in paths if file.endswith(".py")))
 
 
 @functools.cache

@@ -17,25 +17,26 @@ from trajopt.types import Reals
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StageQP:
-    """A LinearQuadratic program with rows lower <= C_t z_t <= upper, z_t = (dx_t, du_t), and such rows at the end.
+    """A LinearQuadratic program with rows lower <= C_t z_t <= upper, z_t = (dx_t, du_t), also at the end.
 
-    A row with equal bounds is an equation, one with infinite bounds is switched off. A row is hard where δ = 0. Where
-    δ > 0 it may be violated, as in an augmented Lagrangian: its multiplier y obeys r(C z) = δ (y - y_ref) with r the
-    distance to the violated bound, which costs δ/2 (y² - y_ref²). Where `soft_linear` is finite the bounds may be
-    passed by a slack s >= 0 that costs soft_linear s + ½ soft_quadratic s², one of them positive. A row may be both.
+    A row with equal bounds is an equation; infinite bounds switch a row off. A row with δ = 0 is hard. A row with δ > 0
+    may be violated, as in an augmented Lagrangian: its multiplier y satisfies r(C z) = δ (y - y_ref), where r is the
+    distance to the violated bound, at the cost δ/2 (y² - y_ref²). A row with finite `soft_linear` may exceed its bounds
+    by a slack s >= 0 at the cost soft_linear s + ½ soft_quadratic s²; one of the weights is positive. A row may have
+    both.
 
-    The arrays are held, not copied. A knot with fewer rows than others is padded with rows that are switched off.
+    The arrays are referenced, not copied. A knot with fewer rows than others is padded with rows that are switched off.
 
     Attributes:
         lq: Dynamics and cost, without rows of its own.
         C: Rows (T, nc, n + m).
         terminal_C: Rows at the end (nc, n).
-        lower: Lower bounds (T + 1, nc), -inf where there is none.
-        upper: Upper bounds (T + 1, nc), inf where there is none.
-        delta: δ (T + 1, nc), not negative; the inverse of a penalty weight.
-        y_ref: Multipliers that rows with δ > 0 start from (T + 1, nc), positive at an upper bound, negative at a lower.
-        soft_linear: Linear weights of slacks (T + 1, nc), not negative; inf, the default, where there is no slack.
-        soft_quadratic: Quadratic weights of slacks (T + 1, nc), not negative.
+        lower: Lower bounds (T + 1, nc), -inf for no bound.
+        upper: Upper bounds (T + 1, nc), inf for no bound.
+        delta: δ (T + 1, nc), >= 0; the inverse of a penalty weight.
+        y_ref: Reference multipliers of rows with δ > 0 (T + 1, nc), positive at an upper bound, negative at a lower.
+        soft_linear: Linear weights of slacks (T + 1, nc), >= 0; inf, the default, for rows without slack.
+        soft_quadratic: Quadratic weights of slacks (T + 1, nc), >= 0.
     """
 
     lq: LinearQuadratic
@@ -50,7 +51,7 @@ class StageQP:
 
     @staticmethod
     def zeros(lq: LinearQuadratic, nc: int) -> StageQP:
-        """Rows of zeros that are switched off, and hard, to be filled."""
+        """Returns a program whose rows are zero, switched off and hard, to be filled by the caller."""
         check_instance("lq", lq, LinearQuadratic)
         check_count("nc", nc)
         T, n, s = lq.T, lq.n, lq.n + lq.m
@@ -70,7 +71,7 @@ class StageQP:
     def __post_init__(self) -> None:
         lq = check_instance("lq", self.lq, LinearQuadratic)
         if lq.nc:
-            raise InvalidArgumentError("lq: expected a program without rows of its own; give them as C with bounds")
+            raise InvalidArgumentError("lq: expected a program without rows of its own; pass them as C with bounds")
         if np.ndim(self.terminal_C) != 2:
             raise InvalidArgumentError(f"terminal_C: expected an array (nc, {lq.n}), got {shown(self.terminal_C)}")
         rows = (lq.T + 1, self.nc)
@@ -81,11 +82,11 @@ class StageQP:
 
     @property
     def nc(self) -> int:
-        """Number of rows of a knot."""
+        """Number of rows of a knot [-]."""
         return len(self.terminal_C)
 
     def rows(self, dx: Reals, du: Reals) -> Reals:
-        """C z of all knots (T + 1, nc), at states (T + 1, n) and controls (T, m)."""
+        """Values C z of all rows (T + 1, nc), at states dx (T + 1, n) and controls du (T, m)."""
         T, n = self.lq.T, self.lq.n
         found = np.empty((T + 1, self.nc))
         found[:T] = (self.C[:, :, :n] @ dx[:T, :, None] + self.C[:, :, n:] @ du[:, :, None])[:, :, 0]
@@ -98,9 +99,9 @@ class QPStatus(Enum):
 
     SOLVED = "solved"
     MAX_ITERATIONS = "stopped at max_iterations"
-    ROUNDING = "stopped near the end, where rounding hides the Hessian"
+    ROUNDING = "stopped near the solution, where rounding errors dominate"
     INDEFINITE = "the Hessian is not positive definite along the dynamics"
-    INFEASIBLE = "no step keeps the hard rows"
+    INFEASIBLE = "no step satisfies the hard rows"
 
     def __str__(self) -> str:
         return self.value
@@ -108,20 +109,21 @@ class QPStatus(Enum):
 
 @dataclass(eq=False, kw_only=True, slots=True)  # not frozen: that takes three times as long to make
 class QPSolution:
-    """Solution of a StageQP; its arrays are the solver's, and the next solve overwrites them.
+    """Solution of a StageQP. Its arrays belong to the solver; the next solve overwrites them.
 
-    With the Lagrangian, cost + λ_0 · (f_0 - dx_0) + Σ λ_{t+1} · (F_t z_t + f_{t+1} - dx_{t+1}) + Σ y_t · C_t z_t.
+    Lagrangian: cost + λ_0 · (f_0 - dx_0) + Σ λ_{t+1} · (F_t z_t + f_{t+1} - dx_{t+1}) + Σ y_t · C_t z_t.
 
     Attributes:
         status: Why the solver stopped.
-        iterations: Its iterations [-].
+        iterations: Number of iterations [-].
         dx: States (T + 1, n).
         du: Controls (T, m).
         lam: Multipliers λ of the dynamics (T + 1, n).
         y: Multipliers of the rows (T + 1, nc): positive at an upper bound, negative at a lower one.
-        rows: Rows C z (T + 1, nc); rows that are switched off may have any value.
-        K: Gains (T, m, n) of du by dx: du = ... - K dx, zero along what active rows hold. None if the solver has none.
-        failed_knot: Knot at which a pivot failed, if it is INDEFINITE.
+        rows: Values C z of the rows (T + 1, nc); rows that are switched off may have any value.
+        K: Feedback gains (T, m, n): du = ... - K dx, zero along directions that active rows fix. None if the solver
+            computes none.
+        failed_knot: Knot at which a pivot failed, if the status is INDEFINITE.
     """
 
     status: QPStatus
@@ -136,15 +138,15 @@ class QPSolution:
 
 
 class QPSolverAbstract(Immutable, ABC):
-    """Solves a quadratic program with stages, again and again, for what its arrays hold.
+    """Solves a quadratic program with stages repeatedly, with the current content of its arrays.
 
     Args:
         qp: The program; its arrays must not move.
     """
 
     def __init__(self, qp: StageQP) -> None:
-        self.qp = check_instance("qp", qp, StageQP, "StageQP.zeros(lq, nc) makes one to fill")
+        self.qp = check_instance("qp", qp, StageQP, "StageQP.zeros(lq, nc) creates one to fill")
 
     @abstractmethod
     def solve(self) -> QPSolution:
-        """The solution for what the arrays hold now."""
+        """Solves the program with the current content of its arrays."""

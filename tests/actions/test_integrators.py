@@ -251,7 +251,7 @@ def test_a_time_step_of_a_robot_beyond_a_second_is_warned_of(caplog: pytest.LogC
         ({"xdot": lambda self, x, u: u}, r"Wrong.xdot: expected shape \(2, 1\), got \(1, 1\)"),
         (
             {"xdot": lambda self, x, u: x * SX.sym("drag")},
-            "Wrong: the expression uses .* neither x, u nor a parameter: drag; declare",
+            "Wrong: expected only x, u and parameters .*, got the symbols drag; declare",
         ),
     ],
 )

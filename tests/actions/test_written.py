@@ -28,15 +28,15 @@ MISTAKES: dict[str, tuple[Callable[..., Any], str]] = {
     "MX": (lambda self, x, u: ca.MX.sym("a"), r"expected .*casadi.SX, got one of casadi.MX"),
     "list of MX": (lambda self, x, u: [ca.MX.sym("a")], r"expected .*casadi.SX, got one of casadi.MX"),
     "text": (lambda self, x, u: "u", r"expected an expression \(casadi.SX\), or a list of them, got 'u'"),
-    "if": (branch, r"asks whether .* \(test_written.py, line \d+: if x\[0\] > 0:\).*write casadi.if_else"),
+    "if": (branch, r"needs the truth value .* \(test_written.py, line \d+: if x\[0\] > 0:\).*write casadi.if_else"),
     "max": (lambda self, x, u: max(u, 0.0), r"casadi.fmax"),
     "index of u": (
         lambda self, x, u: u[5],
         r"an index is out of range \(.*u\[5\].*\): .*u has 1 element",
     ),
     "index of x": (lambda self, x, u: x[2], r"out of range .*: x has 2 elements"),
-    "math": (lambda self, x, u: u + math.sin(x[0]), r"contains the number NaN, .*casadi.sin"),
-    "float": (lambda self, x, u: float(u), r"contains the number NaN"),
+    "math": (lambda self, x, u: u + math.sin(x[0]), r"contains NaN, .*casadi.sin"),
+    "float": (lambda self, x, u: float(u), r"contains NaN"),
     "attribute": (lambda self, x, u: self.mas * u, r"raised AttributeError: .*'mas'"),
     "missing argument": (lambda self, x: x, r"expected a function of 2 arguments, got one that takes \(x\)"),
     "further argument": (

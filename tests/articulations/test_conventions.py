@@ -144,7 +144,7 @@ def test_wrong_calls_say_what() -> None:
             lambda: twist_convert(twists, poses, source=("world", "com"), target="newton"),
             "source: expected .axes, point",
         ),
-        (lambda: twist_convert(twists, poses, source=3, target="newton"), "source: expected a list of texts, got 3"),
+        (lambda: twist_convert(twists, poses, source=3, target="newton"), "source: expected a list of strings, got 3"),
         (lambda: velocity_convert(robot, q, v[:3], **kinds), "v: expected shape"),
         (lambda: effort_convert(robot, q, v[:3], **kinds), "tau: expected shape"),
         (lambda: effort_convert(None, q, v, **kinds), "robot: expected a Robot"),

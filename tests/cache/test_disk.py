@@ -90,7 +90,7 @@ def test_damaged_entry_is_compiled_anew(folder: Path, damage: object, caplog: py
     before = compilations()
     np.testing.assert_array_equal(run(1.0), expected(1.0))
     assert compilations() - before == len(good)
-    assert caplog.text.count("is damaged: compiling anew") == len(good)
+    assert caplog.text.count("is damaged; it is compiled again") == len(good)
     assert {path: path.read_bytes() for path in entries(folder)} == good
 
 
@@ -192,7 +192,7 @@ def test_full_disk_leaves_nothing_behind(
         np.testing.assert_array_equal(run(k), expected(k))
     assert not list(folder.iterdir())
     assert [record.message for record in caplog.records] == [
-        f"cache folder {folder} cannot be written: No space left on device; what is compiled now is not kept"
+        f"cache folder {folder} cannot be written: No space left on device; compiled code is not stored"
     ]
 
 

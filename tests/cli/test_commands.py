@@ -239,9 +239,9 @@ def test_files_are_written_for_a_solve_that_did_not_converge(tmp_path):
         (["lq", "--option", "max_iterations=0"], "max_iterations: expected"),
         (["lq", "--plot", "lq.gif"], "--plot: expected a file ending in .png or .pdf or .svg, got 'lq.gif'"),
         (["lq", "--plot", "lq"], "--plot: expected a file ending in .png or .pdf or .svg, got 'lq'"),
-        (["lq", "--plot", "missing/lq.png"], "--plot: expected an existing folder, got 'missing'; make it first"),
+        (["lq", "--plot", "missing/lq.png"], "--plot: expected an existing folder, got 'missing'; create it first"),
         (["lq", "--save", "lq.csv"], "--save: expected a file ending in .npz, got 'lq.csv'"),
-        (["lq", "--save", "missing/lq.npz"], "--save: expected an existing folder, got 'missing'; make it first"),
+        (["lq", "--save", "missing/lq.npz"], "--save: expected an existing folder, got 'missing'; create it first"),
     ],
 )
 def test_wrong_input_is_one_line_and_solves_nothing(case, tmp_path, monkeypatch, arguments, message):

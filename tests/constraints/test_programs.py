@@ -113,7 +113,7 @@ def test_rows_without_room_are_refused() -> None:
         lambda: programs.terminal_expansion(end, 2),  # type: ignore[arg-type]
         lambda: programs.terminal_step(end),  # type: ignore[arg-type]
     ):
-        with pytest.raises(UnsupportedOperationError, match=r"has \d+ rows, and there is room for \d"):
+        with pytest.raises(UnsupportedOperationError, match=r"has \d+ rows, but this solver provides \d"):
             build()
 
 

@@ -57,7 +57,9 @@ def test_weights_are_run_time_parameters() -> None:
             one.set_parameter("near.linear", value)
     one.check_rows()
     one.set_parameter("near.quadratic", 0.0, knots=2)
-    with pytest.raises(InvalidArgumentError, match="constraint 'near' at knot 2: expected a linear or a quadratic we"):
+    with pytest.raises(
+        InvalidArgumentError, match="constraint 'near' at knot 2: expected a linear or quadratic slack we"
+    ):
         one.check_rows()
 
 

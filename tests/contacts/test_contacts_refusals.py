@@ -208,7 +208,9 @@ DYNAMICS: list[Case] = [
     ),
 ]
 
-NEEDS_A_CONTACT = "there are no contact forces here; use the residual in the running costs of Differential"
+NEEDS_A_CONTACT = (
+    "expected a cost with contact forces, got one without; use this residual in the running costs of Differential"
+)
 COSTS: list[Case] = [  # all when the model is built
     (
         lambda: dynamics(terms=costs(force("hand"))),
@@ -329,6 +331,6 @@ def test_only_impulses_may_take_no_time() -> None:
     problem(knot(), bounce)
     frozen = trajopt.IntegratedActionModelEuler(dynamics(), dt=0.0)
     for model in (frozen, trajopt.ActionModelNumDiff(frozen)):
-        with pytest.raises(InvalidArgumentError, match=r"running\[1\]: dt is 0; a running knot needs a time step > 0"):
+        with pytest.raises(InvalidArgumentError, match=r"running\[1\]: expected a time step dt > 0 .s., got 0"):
             problem(knot(), model)
     problem(knot(), trajopt.ActionModelNumDiff(bounce))

@@ -166,7 +166,7 @@ def test_bad_limits_are_refused(robot: trajopt.Robot, trot: gaits.ContactSchedul
             gaits.gait_problem(robot, trot, limits=bad)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="torques"):
         gaits.GaitLimits(torques="yes")  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgumentError, match="can't honour constraints.*SolverSQP"):
+    with pytest.raises(InvalidArgumentError, match="can't enforce constraints.*SolverSQP"):
         SolverFDDP(gaits.gait_problem(robot, trot, limits=True))
     with pytest.raises(InvalidArgumentError, match="limits"):
         problems.load("quadruped-trot", "small-quadruped", limits="yes")

@@ -72,7 +72,7 @@ def test_operations_that_are_refused(name: str) -> None:
 def test_an_operation_that_is_not_known_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(TEXT, ca.OP_ATAN2)
     program = Program.of("f", function("OP_ATAN2"))
-    with pytest.raises(UnsupportedOperationError, match=r"OP_ATAN2 of CasADi .* is not known to HighPrecision"):
+    with pytest.raises(UnsupportedOperationError, match=r"OP_ATAN2 of CasADi .* is not supported by HighPrecision"):
         program.evaluate(1, 2, numbers=HIGH)
 
 

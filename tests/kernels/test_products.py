@@ -314,10 +314,10 @@ def test_structural_zeros_of_outputs_are_written(zeros: int, length: int) -> Non
         (lambda p, a, b, c: p.matmul(b, c, inner=Groups(((0, 3),), b)), r"inner: .* an array of 3 rows"),
         (
             lambda p, a, b, c: p.accumulate(p.matmul(a, a), a, a, symmetric=True, rows=Groups(((0, 3),), a)),
-            "rows: a symmetric target has no groups",
+            "rows: expected None for a symmetric target, got groups",
         ),
         (lambda p, a, b, c: in_place_of_a_factor(p, a), "target: expected an array that is not a factor"),
-        (lambda p, a, b, c: p.add(a, p.matmul(a, a)), "target: expected another array than a, not an input"),
+        (lambda p, a, b, c: p.add(a, p.matmul(a, a)), "target: expected an array other than a, not an input"),
         (lambda p, a, b, c: p.add(p.matmul(a, a), b), r"not an input, of shape \(2, 3\), got .*\(3, 3\)"),
     ],
 )

@@ -115,7 +115,7 @@ def test_a_row_in_several_blocks_cannot_be_read() -> None:
     set_num_threads(2)
     calls = ParallelCalls([bound([1, 2], 1)[0], bound([2, 3], 8)[0]])
     calls()
-    with pytest.raises(InvalidArgumentError, match="calls: expected each row to be computed in one block only"):
+    with pytest.raises(InvalidArgumentError, match="calls: expected one block per row that is read"):
         calls.read_by(0, 0)
 
 

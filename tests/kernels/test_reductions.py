@@ -38,7 +38,7 @@ def test_what_is_no_number_comes_out() -> None:
 
 
 def test_arrays_that_are_not_in_order_are_refused() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"rows: expected an array float64 in C order, got float64 \(3, 2\)"):
+    with pytest.raises(InvalidArgumentError, match=r"rows: expected a float64 array in C order, got float64 \(3, 2\)"):
         Reduction(np.zeros((2, 3)).T)
     with pytest.raises(InvalidArgumentError, match=r"rows: expected .*, got int64 \(2, 2\)"):
         Reduction(np.zeros((2, 2), dtype=np.int64))  # type: ignore[arg-type]

@@ -330,7 +330,7 @@ BAD_TEXTS = {
 
 @pytest.mark.parametrize("text", BAD_TEXTS.values(), ids=BAD_TEXTS)
 def test_invalid_text_raises(text: str) -> None:
-    with pytest.raises(compiler.CompilationError, match="LLVM refuses a module"):
+    with pytest.raises(compiler.CompilationError, match="LLVM rejects a module"):
         compiler.machine_code(text)
 
 

@@ -211,7 +211,7 @@ def test_closing_frees_address_threads_and_sockets():
         ({"address": "tcp://127.0.0.1"}, "address: expected an address such as 'tcp://127.0.0.1:5555', got 'tcp://12"),
         ({"address": "tcp://127.0.0.1:99999"}, "address: expected an address such as"),
         ({"address": "udp://127.0.0.1:1"}, "address: expected an address such as"),
-        ({"address": 5555}, "address: expected a text such as 'tcp://127.0.0.1:5555', got 5555"),
+        ({"address": 5555}, "address: expected a string such as 'tcp://127.0.0.1:5555', got 5555"),
         ({"max_bytes": 10}, "max_bytes: expected an integer >= 1024, got 10"),
         ({"controller": "arm"}, "controller: expected an MPCController.*, got 'arm'"),
     ],

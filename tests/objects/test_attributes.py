@@ -84,7 +84,7 @@ def failing() -> Failing:
         (lambda: trajopt, "RobotExpressions", r"did you mean trajopt.dynamics.RobotExpressions\?"),
         (lambda: trajopt, "SolverFDDP", r"did you mean trajopt.solvers.SolverFDDP\?"),
         (lambda: trajopt, "StateMultiBody", r"did you mean trajopt.StateMultibody"),
-        (Unfinished, "state", r"the __init__ of Unfinished has to call super\(\).__init__\(state, ...\) first"),
+        (Unfinished, "state", r"the __init__ of Unfinished must call super\(\).__init__\(state, ...\) first"),
         (failing, "speed", r"Failing has no attribute 'sped'; did you mean speed\?"),
     ],
 )
@@ -96,7 +96,7 @@ def test_an_attribute_that_is_not_there_says_what_is_meant(thing: Callable[[], A
 
 
 def test_a_constructor_that_needs_its_base_first_is_told() -> None:
-    with pytest.raises(UnknownAttributeError, match=r"Late has no attribute 'state'; the __init__ of Late has to call"):
+    with pytest.raises(UnknownAttributeError, match=r"Late has no attribute 'state'; the __init__ of Late must call"):
         Late()
 
 

@@ -87,13 +87,13 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: SolverFDDP(problem(), th_stop=3), r"FDDPOptions\(tolerance=...\)"),  # type: ignore[call-arg]
     (lambda: SolverFDDP(), r"SolverFDDP: argument 'problem' is missing"),  # type: ignore[call-arg]
     (lambda: FDDPOptions(max_iter=3), r"'max_iter' \(did you mean max_iterations\?\); it takes \(\*, max_iterations, "),  # type: ignore[call-arg]
-    (lambda: FDDPOptions(3), r"FDDPOptions: expected names before all arguments, got 1 positional; .*max_iterations"),  # type: ignore[misc]
+    (lambda: FDDPOptions(3), r"FDDPOptions: expected keyword arguments only, got 1 positional; .*max_iterations"),  # type: ignore[misc]
     (
         lambda: trajopt.DifferentialActionModelFreeFwdDynamics(STATE, costs()),  # type: ignore[call-arg, arg-type]
         r"argument 'costs' is missing, got state = StateMultibody, actuation = CostStack; "
         r"it takes \(state, actuation, costs, \*, constraints, friction\)$",
     ),
-    (lambda: costs().add("a", trajopt.ResidualModelState(STATE), name="b"), r"'name' came twice"),  # type: ignore[misc, call-arg]
+    (lambda: costs().add("a", trajopt.ResidualModelState(STATE), name="b"), r"'name' was passed twice"),  # type: ignore[misc, call-arg]
     (lambda: trajopt.ActivationModelQuad(3.0), r"ActivationModelQuad: expected no argument"),  # type: ignore[call-arg]
     (lambda: problem().set_parameter("dt", 0.1, knot=3), r"ShootingProblem.set_parameter: .*did you mean knots\?"),  # type: ignore[call-arg]
     (lambda: Swing(costs(), mas=2.0), r"Swing: .*'mas' \(did you mean mass\?\); it takes \(costs, mass\)"),  # type: ignore[call-arg]

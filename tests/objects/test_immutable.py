@@ -74,17 +74,17 @@ def problem() -> trajopt.ShootingProblem:
         (lambda: trajopt.IntegratedActionModelEuler(Pendulum(costs())), "dt", r"set_parameter\('dt', value\)"),
         (lambda: trajopt.IntegratedActionModelEuler(Pendulum(costs())), "mass", r"set_parameter\('mass', value\)"),
         (lambda: Pendulum(costs()), "mass", r"set_parameter\('mass', value\)"),
-        (lambda: Pendulum(costs()), "length", "build another"),
-        (lambda: trajopt.ResidualModelState(STATE), "nr", "build another"),
+        (lambda: Pendulum(costs()), "length", "construct another"),
+        (lambda: trajopt.ResidualModelState(STATE), "nr", "construct another"),
         (lambda: trajopt.ResidualModelState(STATE), "referenc", "did you mean reference"),
         (lambda: problem(), "x_0", "did you mean x0"),
-        (lambda: problem(), "T", "build another"),
-        (lambda: problem(), "anything", "expected an attribute that there is"),
-        (costs, "terms", "build another"),
+        (lambda: problem(), "T", "construct another"),
+        (lambda: problem(), "anything", "no such attribute"),
+        (costs, "terms", "construct another"),
         (lambda: trajopt.load_robot("planar-2r"), "nme", "did you mean name"),
         (lambda: STATE, "nx", ""),
         (lambda: SolverFDDP(problem()), "th_stop", "tolerance"),
-        (lambda: SolverFDDP(problem()), "max_iterations", "expected an attribute that there is"),
+        (lambda: SolverFDDP(problem()), "max_iterations", "no such attribute"),
         (lambda: trajopt.ActionData(2, 2, 1), "Lxxx", "its fields are"),
     ],
 )
@@ -98,7 +98,7 @@ def test_what_would_be_ignored_is_refused(thing: Callable[[], Any], name: str, c
 def test_frames_and_terms_of_a_residual_stay() -> None:
     state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
     goal = trajopt.ResidualModelFrameTranslation(state, "tool")
-    with pytest.raises(ImmutableError, match="frame: expected to stay as it was built"):
+    with pytest.raises(ImmutableError, match="frame: can't be set after construction"):
         goal.frame = "link_1"  # type: ignore[misc]
     with pytest.raises(ImmutableError, match="frame"):
         del goal.frame
@@ -171,7 +171,7 @@ def test_pickling_says_to_name_the_function(local: bool) -> None:
     residual = trajopt.ResidualModelSymbolic(STATE, function)
     stack = trajopt.CostStack(STATE).add("goal", residual, 1.0)
     for thing in (residual, stack):
-        with pytest.raises(UnsupportedOperationError, match=r"cannot be pickled .*write it with def at the top level"):
+        with pytest.raises(UnsupportedOperationError, match=r"cannot be pickled .*define it with def at the top level"):
             pickle.dumps(thing)
     assert repr(copy.deepcopy(residual)) == repr(residual)
 

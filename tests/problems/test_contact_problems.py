@@ -251,7 +251,7 @@ def test_impulses_take_no_time_and_no_control() -> None:
     problem.set_parameter("dt", 0.05, knots=range(LANDING))
     assert problem.times[LANDING] == problem.times[LANDING + 1] == pytest.approx(0.2)
     assert [model.nu for model in problem.running] == [0 if t == LANDING else 2 for t in range(T)]
-    with pytest.raises(InvalidArgumentError, match=f"knots: dt is not at knot {LANDING}"):
+    with pytest.raises(InvalidArgumentError, match=f"knots: dt does not exist at knot {LANDING}"):
         problem.set_parameter("dt", 0.05, knots=range(T))
 
 

@@ -49,7 +49,7 @@ def arm(folder: Path, tip: str = SOLID, *, upper: str = SOLID, base: str = "") -
     ids=["arm-reach", "simulator"],
 )
 def test_a_joint_that_moves_no_inertia_is_named(tmp_path: Path, tip: str, build: Callable[[Robot], object]) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"joint 'wrist': expected inertia behind it.*lock_joints"):
+    with pytest.raises(InvalidArgumentError, match=r"joint 'wrist': expected inertia behind each.*lock_joints"):
         build(load_robot(arm(tmp_path, tip)))
 
 
@@ -130,7 +130,7 @@ def test_a_robot_whose_root_link_has_no_mass_is_fixed_by_default(tmp_path: Path)
     assert "arm, 2 degrees" in fixed.output
     refused = CliRunner().invoke(cli.app, [*run, "--base", "free_flyer"])
     assert refused.exit_code == 1
-    assert "link 'base': expected a mass, as 'root_joint' lets it move" in " ".join(refused.output.split())
+    assert "link 'base': expected a mass > 0, since 'root_joint' lets it move" in " ".join(refused.output.split())
     assert "base='fixed'" in refused.output
     arm(tmp_path, base=SOLID)
     assert "arm, 8 degrees" in CliRunner().invoke(cli.app, run).output
@@ -139,7 +139,9 @@ def test_a_robot_whose_root_link_has_no_mass_is_fixed_by_default(tmp_path: Path)
 def test_a_robot_of_fixed_joints_has_no_state(tmp_path: Path) -> None:
     path = arm(tmp_path)
     path.write_text(path.read_text().replace("revolute", "fixed"))
-    with pytest.raises(InvalidArgumentError, match=r"robot: .*got 'arm' with fixed joints alone; make one revolute"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"robot: .*got 'arm', whose joints are all fixed; make a joint revolute"
+    ):
         StateMultibody(load_robot(path))
 
 

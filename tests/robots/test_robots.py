@@ -216,7 +216,9 @@ def test_robot_keeps_copies() -> None:
 
 
 def test_robot_checks_its_arguments() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"model: expected a pinocchio\.Model, got str; load_robot"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"model: expected a pinocchio\.Model, got str; for a file or a name use load_robot"
+    ):
         Robot("talos_arm")
     with pytest.raises(InvalidArgumentError, match=r"configurations\['up'\]: expected shape \(2,\), got \(3,\)"):
         Robot(planar_arm(), configurations={"up": np.zeros(3)})

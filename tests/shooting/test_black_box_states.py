@@ -133,7 +133,7 @@ def test_a_slip_during_the_default_guess_names_class_and_method(differences: boo
 def test_only_a_control_at_rest_that_is_missing_asks_for_quasi_static() -> None:
     for model, says in (
         (Misspelt("quasi_static"), r"Misspelt\.quasi_static, .*, raised KeyError: 'table'$"),
-        (Mass(), r"UnsupportedOperationError: Mass has no derivatives.*; to solve without it, write quasi_static, or"),
+        (Mass(), r"UnsupportedOperationError: Mass has no derivatives.*; implement quasi_static, or"),
     ):
         problem = ShootingProblem([1.0, 1.0], [model] * 3, model)
         with pytest.raises(ModelEvaluationError, match=f"^knot 0: .*{says}"):

@@ -271,9 +271,7 @@ class WithoutEnd(ActionModelAbstract):
 def test_a_black_box_that_forgets_the_end_is_told_that_there_is_no_control(ignores: str, says: str) -> None:
     model = WithoutEnd(ignores)
     problem = ShootingProblem([1.0], [model] * 3, model)
-    with pytest.raises(
-        ModelEvaluationError, match=rf"{says}.*; at the end of the horizon u is None, and only the cost"
-    ):
+    with pytest.raises(ModelEvaluationError, match=rf"{says}.*; at the end of the horizon u is None and only the cost"):
         SolverFDDP(problem).solve(us=np.zeros((3, 1)))
 
 

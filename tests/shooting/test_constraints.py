@@ -88,5 +88,5 @@ def test_rollouts_give_rows_in_every_lane() -> None:
 
 @pytest.mark.parametrize("solver", [SolverDDP, SolverFDDP])
 def test_solvers_without_constraints_refuse_them(solver: Any) -> None:
-    with pytest.raises(InvalidArgumentError, match=f"{solver.__name__} can't honour constraints, .* take SolverSQP"):
+    with pytest.raises(InvalidArgumentError, match=f"{solver.__name__} can't enforce constraints, .* use SolverSQP"):
         solver(problem())

@@ -98,13 +98,13 @@ def test_a_start_in_degrees_warns(angle: float, warns: bool, caplog: pytest.LogC
     state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
     with caplog.at_level(logging.WARNING, logger="trajopt"):
         p = trajopt.ShootingProblem([0.0, angle, 100.0, 0.0], [], trajopt.CostStack(state))
-    assert ("angles are in radians" in caplog.text) == warns
+    assert ("looks like degrees" in caplog.text) == warns
     if warns:
         assert f"x0: q:joint_2 is {angle:g} rad" in caplog.text
     caplog.clear()
     with caplog.at_level(logging.WARNING, logger="trajopt"):
         p.x0 = np.array([0.0, angle, 100.0, 0.0])  # type: ignore[assignment]
-    assert ("angles are in radians" in caplog.text) == warns
+    assert ("looks like degrees" in caplog.text) == warns
 
 
 def test_lengths_have_no_degrees(caplog: pytest.LogCaptureFixture) -> None:

@@ -100,8 +100,8 @@ def test_knots(knots: Any, numbers: list[int]) -> None:
         ([-1, 5], InvalidArgumentError, "knots: expected each knot once, got 5 twice"),
         (True, InvalidArgumentError, "knots: expected numbers .* got True"),
         ([1, 2.5], InvalidArgumentError, "knots: expected numbers .* got 2.5"),
-        ([], InvalidArgumentError, r"knots: goal.weight is not at any of \[\]; it is at knots 0..5"),
-        (slice(3, 3), InvalidArgumentError, "goal.weight is not at any of slice"),
+        ([], InvalidArgumentError, r"knots: goal.weight does not exist at any of \[\]; it exists at knots 0..5"),
+        (slice(3, 3), InvalidArgumentError, "goal.weight does not exist at any of slice"),
         ("runing", UnknownNameError, "knots: 'runing' not found; did you mean 'running'"),
     ],
 )
@@ -122,7 +122,7 @@ def test_a_parameter_that_only_some_knots_have() -> None:
     problem.set_parameter("dt", 0.03, "all")  # those that have it
     assert problem.get_parameter("dt", "running") == 0.03
     for knots, where in ((5, "knot 5"), ([0, 5], "knot 5"), ("terminal", "any of 'terminal'")):
-        with pytest.raises(InvalidArgumentError, match=f"knots: dt is not at {where}; it is at knots 0..4"):
+        with pytest.raises(InvalidArgumentError, match=f"knots: dt does not exist at {where}; it exists at knots 0..4"):
             problem.set_parameter("dt", 0.02, knots)
 
 
@@ -212,9 +212,7 @@ def test_one_value_a_knot(name: str, values: Any) -> None:
 
 def test_one_value_too_many_says_that_the_end_has_its_own_model() -> None:
     problem = arm_problem()
-    with pytest.raises(
-        InvalidArgumentError, match=rf"got {T + 1} values; .* at the running knots 0..4, the end has its"
-    ):
+    with pytest.raises(InvalidArgumentError, match=rf"got {T + 1} values; .* exists at the running knots 0..4 only"):
         problem.set_parameter("u_reg.weight", np.arange(1.0, T + 2))
     with pytest.raises(InvalidArgumentError, match=rf"got {T + 2} values$"):
         problem.set_parameter("u_reg.weight", np.arange(1.0, T + 3))
@@ -238,7 +236,7 @@ def test_one_value_too_many_says_that_the_end_has_its_own_model() -> None:
         ("x_reg.reference", np.zeros(3), r"x_reg.reference: expected shape \(4,\), got \(3,\); a state of"),
         ("x_reg.weights", [1, 2, 3, -4], "x_reg.weights: expected weights >= 0, got -4"),
         ("x_reg.weights", 1.0, r"x_reg.weights: expected shape \(4,\), got \(\)"),
-        ("limits.lower", [np.nan] * 4, r"limits.lower: expected 4 bounds, ±inf where there is none, got \[nan"),
+        ("limits.lower", [np.nan] * 4, r"limits.lower: expected 4 bounds, with ±inf for no bound, got \[nan"),
         ("u_reg.reference", [np.inf, 0], "u_reg.reference: expected finite numbers, got inf"),
         ("u_reg.weight", [1, 2, 3, 4, -5], "u_reg.weight at knot 4: expected a number >= 0, got -5"),
     ],
@@ -328,7 +326,7 @@ def test_values_of_one_name_and_different_shapes() -> None:
     assert problem.parameters["u_reg.reference"].shape is None
     assert problem.parameters["goal.reference"].unit == "-, m or m"
     assert problem.get_parameter("u_reg.reference", 1).shape == (1,)
-    with pytest.raises(InvalidArgumentError, match=r"shape \(2,\) at knot 0 and \(1,\) at knot 1; ask for knots where"):
+    with pytest.raises(InvalidArgumentError, match=r"shape \(2,\) at knot 0 and \(1,\) at knot 1; select knots where"):
         problem.get_parameter("u_reg.reference")
     with pytest.raises(InvalidArgumentError, match=r"u_reg.reference: expected shape \(1,\), got \(2,\)"):
         problem.set_parameter("u_reg.reference", [1.0, 2.0])

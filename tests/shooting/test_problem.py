@@ -312,7 +312,7 @@ def test_circular_append_of_another_model() -> None:
         assert solver.solve().cost == pytest.approx(SolverDDP(problem).solve().cost)
     assert problem.running[-1] is problem.running[-2]
     assert float(problem.get_parameter("u_reg.weight", 1)) == 0.1  # knot 3 has left: only those after it are here
-    with pytest.raises(InvalidArgumentError, match=r"running\[9\]: its state"):
+    with pytest.raises(InvalidArgumentError, match=r"running\[9\]: expected the same state as running\[0\]"):
         problem.circular_append(lqr())
     assert problem.T == 10
 

@@ -63,15 +63,15 @@ NOT_NORMALISED = np.r_[0.5, 0.5, 0.5, 0.6, 0, 0, 0]
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [pendulum(), lqr()], stack(control=False)),
-            r"running\[1\]: its state StateVector\(4\)",
+            r"running\[1\]: expected the same state as .*, got StateVector\(4\)",
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [pendulum()], lqr()),
-            r"terminal: its state StateVector\(4\) is not that of",
+            r"terminal: expected the same state as .*, got StateVector\(4\)",
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [pendulum(dt=0.0)], stack(control=False)),
-            r"running\[0\]: dt is 0; .* > 0 \[s\]",
+            r"running\[0\]: expected a time step dt > 0 \[s\]",
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [pendulum()], stack()),
@@ -83,7 +83,7 @@ NOT_NORMALISED = np.r_[0.5, 0.5, 0.5, 0.6, 0, 0, 0]
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [ActionModelTerminal(stack(control=False))], stack(control=False)),
-            r"running\[0\]: a terminal cost stack has no dynamics",
+            r"running\[0\]: expected a model with dynamics, got a terminal cost stack",
         ),
     ],
 )

@@ -139,9 +139,9 @@ def test_parameters_of_one_state() -> None:
     problem.set_parameter("x_reg.reference", [0.5, 0.0])
     problem.set_parameter("x_reg.weight", 4.0, "terminal")
     assert problem.calc([X0], []).cost == pytest.approx(0.5 * 4)
-    with pytest.raises(InvalidArgumentError, match="is not at any of 'running'; it is at knot 0"):
+    with pytest.raises(InvalidArgumentError, match="does not exist at any of 'running'; it exists at knot 0"):
         problem.set_parameter("x_reg.weight", 1.0, "running")
-    with pytest.raises(InvalidArgumentError, match="circular_append: .* no running knot"):
+    with pytest.raises(InvalidArgumentError, match="circular_append: .* without running knots"):
         problem.circular_append()
 
 

@@ -77,10 +77,13 @@ def test_bounds_are_counted_in_the_tangent_space_as_those_of_the_state() -> None
         (None, "start: expected 'fixed', .* got None"),
         ((LOWER,), "start: expected 'fixed', .*, got"),
         (np.zeros((2, 2)), "start: expected 'fixed', .*, got"),
-        (([0.0], [1.0, 1.0]), r"start\[0\]: expected 2 bounds, ±inf where there is none, got shape \(1,\)"),
+        (([0.0], [1.0, 1.0]), r"start\[0\]: expected 2 bounds, with ±inf for no bound, got shape \(1,\)"),
         (([0.0, 0.0], [1.0, np.nan]), r"start\[1\]: expected 2 bounds, .* got \[ 1. nan\]"),
         (([0.0, 2.0], [1.0, 1.0]), r"start: expected lower <= upper .*, got 2.0 and 1.0 for 'x1' \(index 1\)"),
-        (([np.inf, 0.0], [np.inf, 1.0]), r"start: expected lower <= upper and a number between, got inf and inf"),
+        (
+            ([np.inf, 0.0], [np.inf, 1.0]),
+            r"start: expected lower <= upper with a finite number between, got inf and inf",
+        ),
         (([0.0, -np.inf], [1.0, -np.inf]), r"start: .* got -inf and -inf for 'x1'"),
     ],
 )

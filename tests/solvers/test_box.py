@@ -242,7 +242,7 @@ def test_constraints_are_refused_and_options_checked(solver: str) -> None:
     state = trajopt.ActionModelUnicycle().state
     rows = trajopt.ConstraintStack(state).add("x", trajopt.ResidualModelState(state), upper=1.0)
     model = trajopt.ActionModelUnicycle(constraints=rows)
-    with pytest.raises(InvalidArgumentError, match="can't honour constraints.*SolverSQP"):
+    with pytest.raises(InvalidArgumentError, match="can't enforce constraints.*SolverSQP"):
         box(ShootingProblem([0.0, 0.0, 0.0], [model] * 3, trajopt.ActionModelUnicycle()))
     for name, value in {"box_iterations": 0, "box_acceptance": -1.0, "box_exact": "yes", "clip_guess": 1}.items():
         with pytest.raises(InvalidArgumentError, match=name):

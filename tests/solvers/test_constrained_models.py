@@ -157,7 +157,7 @@ def test_rows_of_the_given_state_are_reported_and_an_equation_is_a_warning(caplo
         assert solution.converged
         messages = [record.getMessage() for record in caplog.records if record.name.startswith("trajopt")]
         assert len(messages) == 1, messages
-        assert f"x0: constraint level[2] is {height:g} at knot 0 and should be 0.4" in messages[0]
+        assert f"x0: constraint level[2] is {height:g} at knot 0 but should be 0.4" in messages[0]
         found = solution.violations()
         assert found["level"][0, 2] == pytest.approx(0.4 - height)
         assert found["near"][0, 0] > 0.01

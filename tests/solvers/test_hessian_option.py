@@ -176,7 +176,9 @@ def test_contacts_are_as_with_gauss_newton(solver: Solver) -> None:
 
 def test_exact_is_refused_for_models_that_have_none(solver: Solver) -> None:
     problem = load("hopper").problem
-    with pytest.raises(UnsupportedOperationError, match="no Hessian of the Lagrangian, as .* contacts; take hessian="):
+    with pytest.raises(
+        UnsupportedOperationError, match="such as .* contacts, has no Hessian of the Lagrangian; use hessian="
+    ):
         solver(problem, solver.options_type(hessian="exact")).solve()  # type: ignore[call-arg]
 
 
@@ -184,7 +186,7 @@ def test_exact_is_refused_for_models_that_have_none(solver: Solver) -> None:
 def test_options_are_checked(kind: type[DDPOptions] | type[SQPOptions]) -> None:
     with pytest.raises(InvalidArgumentError, match="hessian: expected 'gauss-newton', 'exact' or 'auto', got 'newton'"):
         kind(hessian="newton")
-    with pytest.raises(InvalidArgumentError, match="hessian: box solvers have 'gauss-newton' alone, got 'exact'"):
+    with pytest.raises(InvalidArgumentError, match="hessian: expected 'gauss-newton' for a box solver, got 'exact'"):
         BoxDDPOptions(hessian="exact")
     assert DDPOptions.crocoddyl().hessian == BoxDDPOptions().hessian == "gauss-newton"
 

@@ -99,7 +99,7 @@ def test_a_callback_takes_the_record_alone(problem: trajopt.ShootingProblem, cal
 
 
 def test_settings_of_other_solvers_are_theirs(problem: trajopt.ShootingProblem) -> None:
-    with pytest.raises(InvalidArgumentError, match="settings: expected settings of ipopt, got others: .*max_itr"):
+    with pytest.raises(InvalidArgumentError, match="settings: expected settings that ipopt has, got: .*max_itr"):
         SolverIpopt(problem, NLPOptions(settings={"max_itr": 3}))
     with pytest.raises(InvalidArgumentError, match="settings: expected a dictionary"):
         NLPOptions(settings=[1])  # type: ignore[arg-type]

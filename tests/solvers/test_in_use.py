@@ -32,7 +32,7 @@ def test_two_threads_that_share_a_solver(solver: type[SolverAbstract[Any]]) -> N
     first.start()
     assert inside.wait(60)
     try:
-        with pytest.raises(SolverInUseError, match=rf"each thread.* a solver of its own: {solver.__name__}\(problem"):
+        with pytest.raises(SolverInUseError, match=rf"each thread.* its own solver: {solver.__name__}\(problem"):
             shared.solve()
         own = solver(problem).solve()  # with the same problem
     finally:

@@ -122,7 +122,7 @@ def test_a_linear_weight_above_the_multiplier_is_exact(solver: Any) -> None:
 
 @pytest.mark.parametrize("solver", [each for each in FINAL if not each.honours_soft_constraints])
 def test_solvers_that_know_no_soft_constraints_refuse_them(solver: Any) -> None:
-    message = f"{solver.__name__} can't honour (soft )?constraints, and the problem has some: push; take Solver"
+    message = f"{solver.__name__} can't (enforce|handle soft) constraints, but the problem has some: push; use Solver"
     with pytest.raises(InvalidArgumentError, match=message):
         solver(pushed((1.0, 0.0), upper=1.0))
 

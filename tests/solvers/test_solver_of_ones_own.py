@@ -61,7 +61,7 @@ def test_constraints_are_refused_unless_it_says_that_it_honours_them() -> None:
     rows = ConstraintStack(state).add("push", ResidualModelControl(state), upper=1.0)
     node = ActionModelLQR([[1.0, 0.1], [0.0, 1.0]], [[0.0], [0.1]], np.eye(2), np.eye(1), constraints=rows)
     problem = ShootingProblem([1.0, 0.0], [node] * 3, CostStack(state))
-    with pytest.raises(InvalidArgumentError, match="SolverGradientDescent can't honour constraints, .*: push; take"):
+    with pytest.raises(InvalidArgumentError, match="SolverGradientDescent can't enforce constraints, .*: push; use"):
         SolverGradientDescent(problem)
 
     class Penalty(SolverGradientDescent):

@@ -162,7 +162,9 @@ def test_names_of_a_product() -> None:
 
 
 def test_arguments_of_a_product() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"states: expected StateProduct\(StateSE3\(\).*, got no state"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"states: expected one or more, got none; write StateProduct\(StateSE3\(\)"
+    ):
         StateProduct()
     with pytest.raises(InvalidArgumentError, match=r"states\[1\]: expected a state such as StateSE3\(\).*got 6"):
         StateProduct(StateSE3(), 6)  # type: ignore[arg-type]
@@ -172,7 +174,7 @@ def test_arguments_of_a_product() -> None:
         StateProduct(StateSE3)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match=r"states\[0\]: .*; pass the parts one by one"):
         StateProduct([StateSE3(), StateVector(6)])  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgumentError, match=r"labels: expected different ones, got \['a', 'a'\]"):
+    with pytest.raises(InvalidArgumentError, match=r"labels: expected different names, got \['a', 'a'\]"):
         StateProduct(StateSE3(), StateSO3(), labels=["a", "a"])
     state = StateProduct(StateVector(2), StateSO3())
     for x in (np.zeros(5), np.zeros((6, 2)), 3.0, "text"):
@@ -324,7 +326,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"difference": lambda x0, x1: ca.sign(x0[0] * x1[1] - x0[1] * x1[0]) * ca.acos(ca.dot(x0, x1))},
         r"sx_difference: expected d\(x' ⊖ x\)/dx' = 1 at x' = x = zero\(\), got .*; guard the formula",
     ),
-    "stranger": ({"integrate": lambda x, dx: x + SX.sym("a") * ca.vertcat(dx, dx)}, r"one with a; use numbers"),
+    "stranger": (
+        {"integrate": lambda x, dx: x + SX.sym("a") * ca.vertcat(dx, dx)},
+        r"one with a; replace it by a number",
+    ),
     "bounds": ({"lower": [1.0], "upper": [0.0]}, r"lower: expected lower <= upper, got 1.0 > 0.0 for 'dx0'"),
     "names": ({"names": ["x"]}, r"names: expected 2, one per coordinate, got 1"),
     "a string": ({"names": "xy"}, r"names: expected a list of .*, got 'xy'"),
@@ -340,7 +345,7 @@ def test_wrong_formulas_are_refused_by_the_constructor(name: str) -> None:
 
 
 def test_errors_inside_of_a_formula_say_what_is_expected() -> None:
-    with pytest.raises(InvalidArgumentError, match="StateWrong.sx_integrate: it raised .*with casadi.SX symbols"):
+    with pytest.raises(InvalidArgumentError, match="StateWrong.sx_integrate: it raised .*are casadi.SX symbols"):
         StateWrong(integrate=lambda x, dx: np.array(x) @ "a")
 
 

@@ -564,6 +564,6 @@ def test_repr() -> None:
 
 def test_two_coordinates_of_one_name_are_refused() -> None:
     with pytest.raises(
-        DuplicateNameError, match="names: expected a name of its own for each coordinate, got .'a', 'a'."
+        DuplicateNameError, match="names: expected a different name for each coordinate, got .'a', 'a'."
     ):
         StateVector(2, names=["a", "a"])

@@ -1,4 +1,4 @@
-"""Articulations: robots declared in code, joints' coordinates and poses of bodies, the table of joints, conventions."""
+"""Articulations: robots declared in code, joint coordinates and body poses, the table of joints, conventions."""
 
 from trajopt.articulations.axes import Axis
 from trajopt.articulations.builder import ArticulationBuilder

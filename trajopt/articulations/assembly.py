@@ -1,4 +1,4 @@
-"""Pinocchio model of declared links and joints."""
+"""Assembles a Pinocchio model from declared links and joints."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ def assembled(
     joints: Iterable[DeclaredJoint],
     frames: Iterable[tuple[str, str, pin.SE3]],
 ) -> pin.Model:
-    """The model, depth first: each joint is followed by those of its child's subtree, in the order of declaration.
+    """Builds the model. Joints are in depth-first order: each is followed by its child's subtree, as declared.
 
     Args:
         name: Name of the model.
-        links: Links by their names.
+        links: Links by name.
         joints: Joints.
         frames: Name, link and placement of further frames.
 
     Raises:
-        InvalidArgumentError: A link has no joint, or no way to the world, or no joint moves, or one moves no mass.
+        InvalidArgumentError: A link has no joint or is not connected to the world, no joint moves, or a joint moves no
+            mass.
     """
     model = pin.Model()
     model.name = name
@@ -41,7 +42,9 @@ def assembled(
         index, offset, parent = places[link]
         model.addFrame(pin.Frame(frame, index, parent, offset * placement, pin.FrameType.OP_FRAME))
     if not model.nv:
-        raise InvalidArgumentError("joints: expected at least one that moves, got fixed ones alone; add_free, ...")
+        raise InvalidArgumentError(
+            "joints: expected at least one that moves, got only fixed ones; use add_revolute, say"
+        )
     check_masses(model, _CURE)
     return model
 
@@ -54,28 +57,28 @@ def _ordered(links: Mapping[str, DeclaredLink], joints: list[DeclaredJoint]) -> 
         first = loose[0] if loose else "base"
         raise InvalidArgumentError(
             f"joints: expected one for each link, got {got}; add_free('world', {first!r}) lets it float, "
-            f"add_fixed('world', {first!r}) holds it"
+            f"add_fixed('world', {first!r}) fixes it"
         )
-    found: list[DeclaredJoint] = []
+    ordered: list[DeclaredJoint] = []
     waiting = [joint for joint in reversed(joints) if joint.parent == WORLD]
     while waiting:
         joint = waiting.pop()
-        found.append(joint)
+        ordered.append(joint)
         waiting += [each for each in reversed(joints) if each.parent == joint.child]
-    if len(found) < len(joints):
-        reached = {joint.child for joint in found}
+    if len(ordered) < len(joints):
+        reached = {joint.child for joint in ordered}
         lost = ", ".join(repr(link) for link in links if link not in reached)
         raise InvalidArgumentError(
-            f"joints: expected a way from the world to each link, got a loop of {lost}; cut it at one joint, and close "
-            "it with a ContactModelLoop"
+            f"joints: expected each link to be connected to the world, got a loop of {lost}; remove one joint of the "
+            "loop, and close it with a ContactModelLoop"
         )
-    return found
+    return ordered
 
 
 def _add(
     model: pin.Model, link: DeclaredLink, joint: DeclaredJoint, parent: int, offset: pin.SE3, frame: int
 ) -> tuple[int, pin.SE3, int]:
-    """Adds a joint and its link; returns the link's joint, its placement on it, and its frame."""
+    """Adds a joint and its link; returns the joint index, the link's placement on it, and the link's frame."""
     place = offset * joint.X_p
     if joint.kind == "fixed":
         index, own = parent, place * joint.X_c.inverse()

@@ -1,4 +1,4 @@
-"""Axes of joints that are declared in code: direction, limits, and how several of them go together."""
+"""Axes of joints that are declared in code: direction, limits, and checks of axes that one joint combines."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from trajopt.checks import check_array, check_items, check_non_negative, check_n
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.types import Reals
 
-NEARLY = 1e-6  # cosine of two of three turning axes that count as perpendicular
+NEARLY = 1e-6  # two of three rotation axes count as perpendicular below this cosine
 _NAMED = {sign + name: (1.0, -1.0)[sign == "-"] * np.eye(3)[i] for i, name in enumerate("xyz") for sign in ("", "-")}
 
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """An axis along which a joint slides, or about which it turns, in the joint's frame on the parent.
+    """An axis along which a joint slides or about which it rotates, in the joint's frame on the parent.
 
     Attributes:
         direction: "x", "y", "z", "-x", "-y", "-z", or a vector (3,) of any length [-].
@@ -58,20 +58,20 @@ class Axis:
 
 
 def check_limit(argument: str, value: Any) -> float:
-    """Returns a limit > 0, inf for none; raises InvalidArgumentError for others."""
+    """Returns a limit > 0, where inf means no limit; raises InvalidArgumentError for other values."""
     limit = check_number(argument, value)
     if not limit > 0:
-        raise InvalidArgumentError(f"{argument}: expected a limit > 0, inf for none, got {limit:g}")
+        raise InvalidArgumentError(f"{argument}: expected a limit > 0, or inf for no limit, got {limit:g}")
     return limit
 
 
 def axis_of(argument: str, value: Any) -> Axis:
-    """An Axis, or one of a direction without limits."""
+    """Returns an Axis; a direction becomes an Axis without limits."""
     return value if isinstance(value, Axis) else Axis(_direction(argument, value))
 
 
 def sliding_axes(argument: str, values: Sequence[Any]) -> list[Axis]:
-    """Up to three axes that are linearly independent."""
+    """Returns up to three Axis objects; raises InvalidArgumentError unless they are linearly independent."""
     axes = _axes(argument, values)
     if axes and np.linalg.matrix_rank(np.array([axis.vector for axis in axes]), tol=NEARLY) < len(axes):
         raise InvalidArgumentError(f"{argument}: expected axes in independent directions, got {_told(axes)}")
@@ -79,16 +79,16 @@ def sliding_axes(argument: str, values: Sequence[Any]) -> list[Axis]:
 
 
 def turning_axes(argument: str, values: Sequence[Any]) -> list[Axis]:
-    """Up to three axes, each perpendicular to the one before.
+    """Returns up to three rotation axes, each perpendicular to the previous one.
 
-    Of two, the second one is turned until it is perpendicular to the first; three have to be, as they are.
+    The second of two axes is made perpendicular to the first. Three axes must be perpendicular as passed.
     """
     axes = _axes(argument, values)
     for i in range(1, len(axes)):
         before, own = axes[i - 1].vector, axes[i].vector
         cosine = float(before @ own)
         if abs(cosine) > (1.0 - NEARLY if len(axes) == 2 else NEARLY):
-            wanted = "two directions" if len(axes) == 2 else "each axis perpendicular to the one before"
+            wanted = "two directions" if len(axes) == 2 else "each axis perpendicular to the previous one"
             raise InvalidArgumentError(f"{argument}: expected {wanted}, got {_told(axes)}")
         square = own - cosine * before
         if np.abs(square - own).max() > 0.0:
@@ -97,10 +97,10 @@ def turning_axes(argument: str, values: Sequence[Any]) -> list[Axis]:
 
 
 def _axes(argument: str, values: Any) -> list[Axis]:
-    given = check_items(argument, values, "axes", cure='write ["x", "y"]')
-    if len(given) > 3:
-        raise InvalidArgumentError(f"{argument}: expected at most 3 axes, got {len(given)}")
-    return [axis_of(f"{argument}[{i}]", value) for i, value in enumerate(given)]
+    items = check_items(argument, values, "axes", cure='write ["x", "y"]')
+    if len(items) > 3:
+        raise InvalidArgumentError(f"{argument}: expected at most 3 axes, got {len(items)}")
+    return [axis_of(f"{argument}[{i}]", value) for i, value in enumerate(items)]
 
 
 def _direction(argument: str, value: Any) -> Reals:
@@ -113,8 +113,8 @@ def _direction(argument: str, value: Any) -> Reals:
     vector = check_array(argument, value, (3,), cure='a direction is "x", "y", "z" or a vector (3,)')
     largest = float(np.abs(vector).max())
     if not largest > 0.0:
-        raise InvalidArgumentError(f"{argument}: expected a direction, got a vector without length; pass x, y or z")
-    vector /= largest  # so that no square overflows
+        raise InvalidArgumentError(f"{argument}: expected a direction, got a zero vector; pass 'x', 'y' or 'z'")
+    vector /= largest  # avoids overflow of the squares
     return np.asarray(vector / np.linalg.norm(vector))
 
 

@@ -1,4 +1,4 @@
-"""Conventions of twists and wrenches: in whose axes, at which point, in which order."""
+"""Conventions of twists and wrenches: their axes, their reference point, and the order of their parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMED: dict[str, Convention] = {
     "drake": ("world", "origin", "angular"),
     "featherstone": ("body", "origin", "angular"),
 }
-"""Conventions by the name of whoever has them: (axes, point, what comes first)."""
+"""Conventions by the name of the software that uses them: (axes, point, part that comes first)."""
 
 
 def twist_convert(
@@ -35,7 +35,7 @@ def twist_convert(
     target: str | tuple[str, str, str],
     com: npt.ArrayLike = (0.0, 0.0, 0.0),
 ) -> Reals:
-    """Twists (..., 6) of bodies in another convention: v_b = v_a + ω × (b - a) from a point a of the body to b.
+    """Converts twists (..., 6) of bodies between conventions: v_b = v_a + ω × (b - a) for points a, b of the body.
 
     | name                | axes  | point            | first   |
     |---------------------|-------|------------------|---------|
@@ -56,7 +56,7 @@ def twist_convert(
 
     Raises:
         InvalidArgumentError: Sizes do not fit, numbers are not finite, or a quaternion is not normalised.
-        UnknownNameError: There is no such convention.
+        UnknownNameError: The convention does not exist.
     """
     return _converted("twists", twists, poses, com, source, target)
 
@@ -69,10 +69,10 @@ def wrench_convert(
     target: str | tuple[str, str, str],
     com: npt.ArrayLike = (0.0, 0.0, 0.0),
 ) -> Reals:
-    """Wrenches (..., 6) on bodies in another convention: n_b = n_a + (a - b) × f from a point a to b.
+    """Converts wrenches (..., 6) on bodies between conventions: n_b = n_a + (a - b) × f for points a, b.
 
-    A wrench and a twist of the same convention have the power wᵀ t, which is the same in all conventions. Forces are
-    where a twist has its linear velocity, moments where it has the angular one.
+    A wrench w and a twist t of the same convention have the power wᵀ t, whatever the convention. Forces have the place
+    of linear velocities, moments that of angular velocities.
 
     Args:
         wrenches: Wrenches (..., 6) [N, N m].
@@ -89,15 +89,15 @@ def wrench_convert(
 
 
 def _converted(argument: str, vectors: Any, poses: Any, com: Any, source: Any, target: Any) -> Reals:
-    """Twists or wrenches in another convention; the part that is the same at all points is ω of these, f of those."""
+    """Converts twists or wrenches. The part that is equal at all points is ω for twists and f for wrenches."""
     start, end = _convention("source", source), _convention("target", target)
-    given = _checked(argument, vectors, 6)
-    placed = _checked("poses", poses, 7, given.shape[:-1])
-    lever = _checked("com", com, 3, given.shape[:-1], one=True).reshape(-1, 3).T
+    array = _checked(argument, vectors, 6)
+    placed = _checked("poses", poses, 7, array.shape[:-1])
+    lever = _checked("com", com, 3, array.shape[:-1], one=True).reshape(-1, 3).T
     norms = np.linalg.norm(placed[..., 3:], axis=-1)
     if np.abs(norms - 1.0).max(initial=0.0) > NORM:
-        raise InvalidArgumentError("poses: expected quaternions of norm 1, got others; divide them by their norms")
-    flat, pose = given.reshape(-1, 6).T, placed.reshape(-1, 7).T
+        raise InvalidArgumentError("poses: expected quaternions of norm 1, got other norms; divide by their norms")
+    flat, pose = array.reshape(-1, 6).T, placed.reshape(-1, 7).T
     R = from_quaternions(pose[3:])
     linear, angular = (flat[:3], flat[3:]) if start[2] == "linear" else (flat[3:], flat[:3])
     if start[0] == "body":
@@ -111,33 +111,33 @@ def _converted(argument: str, vectors: Any, poses: Any, com: Any, source: Any, t
         back = R.transpose(1, 0, 2)
         linear, angular = rotated(back, linear), rotated(back, angular)
     parts = (linear, angular) if end[2] == "linear" else (angular, linear)
-    return np.concatenate(parts).T.reshape(given.shape)
+    return np.concatenate(parts).T.reshape(array.shape)
 
 
 def _point(name: str, origin: Reals, R: Reals, com: Reals) -> Reals:
-    """A point in the world (3, N)."""
+    """Position of a reference point in the world (3, N)."""
     return {"world": np.zeros((3, 1)), "origin": origin, "com": origin + rotated(R, com)}[name]
 
 
 def _convention(argument: str, value: Any) -> Convention:
     if isinstance(value, str):
         return NAMED[check_known(f"{argument}: convention", value, NAMED)]
-    parts = check_items(argument, value, "texts", cure='write "newton", or ("world", "com", "linear")')
+    parts = check_items(argument, value, "strings", cure='write "newton", or ("world", "com", "linear")')
     if len(parts) != 3:
         raise InvalidArgumentError(f"{argument}: expected (axes, point, first), got {shown(value)}")
-    for part, known, what in zip(parts, (AXES, POINTS, ORDERS), ("axes", "point", "first")):
-        check_known(f"{argument}: {what}", part, known)
+    for part, valid, what in zip(parts, (AXES, POINTS, ORDERS), ("axes", "point", "first")):
+        check_known(f"{argument}: {what}", part, valid)
     return parts[0], parts[1], parts[2]
 
 
 def _checked(argument: str, value: Any, size: int, lead: tuple[int, ...] | None = None, one: bool = False) -> Reals:
-    """Finite numbers (lead..., size); a single one stands for all where `one` says so."""
-    given = as_numbers(argument, value)
-    if one and given.shape == (size,):
-        return given
-    wanted = given.shape[:-1] if lead is None else lead
-    if given.shape != (*wanted, size) or given.ndim < 1:
-        raise InvalidArgumentError(f"{argument}: expected shape {(*wanted, size)}, got {given.shape}")
-    if not np.isfinite(given).all():
-        raise InvalidArgumentError(f"{argument}: expected finite numbers, got NaN or infinity; leave those states out")
-    return given
+    """Returns finite numbers (lead..., size); with `one`, a single row (size,) is valid for all."""
+    array = as_numbers(argument, value)
+    if one and array.shape == (size,):
+        return array
+    wanted = array.shape[:-1] if lead is None else lead
+    if array.shape != (*wanted, size) or array.ndim < 1:
+        raise InvalidArgumentError(f"{argument}: expected shape {(*wanted, size)}, got {array.shape}")
+    if not np.isfinite(array).all():
+        raise InvalidArgumentError(f"{argument}: expected finite numbers, got NaN or infinity; remove those states")
+    return array

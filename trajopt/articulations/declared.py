@@ -1,4 +1,4 @@
-"""Links and joints as they are declared in code, and their inertias and Pinocchio joints."""
+"""Links and joints as declared in code, with their inertias and Pinocchio joints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trajopt.articulations.axes import Axis
 from trajopt.robots import Shape
 from trajopt.types import Reals
 
-_ROUND_OFF = 1e-9  # of moments of inertia, in their sizes [-]
+_ROUND_OFF = 1e-9  # relative tolerance of moments of inertia [-]
 
 
 @dataclass
@@ -19,11 +19,11 @@ class DeclaredLink:
     """A declared link.
 
     Attributes:
-        name: Its name.
-        mass: Its mass; None for that of its shapes [kg].
-        com: Its centre of mass (3,); None for that of its shapes [m].
-        moments: Its inertia (3, 3) about the centre of mass; None for that of its shapes [kg m²].
-        shapes: Its solids, each with its density [kg/m³].
+        name: Name of the link.
+        mass: Mass [kg]; None for that of its shapes.
+        com: Centre of mass (3,) [m]; None for that of its shapes.
+        moments: Inertia (3, 3) about the centre of mass [kg m²]; None for that of its shapes.
+        shapes: Solids, each with its density [kg/m³].
     """
 
     name: str
@@ -33,7 +33,7 @@ class DeclaredLink:
     shapes: list[tuple[Shape, float]] = field(default_factory=list)
 
     def inertia(self) -> pin.Inertia:
-        """Inertia in the link's frame."""
+        """Inertia about the origin of the link's frame, in its axes."""
         total = pin.Inertia.Zero()
         for shape, density in self.shapes:
             total += shape.inertia(density=density)
@@ -45,7 +45,7 @@ class DeclaredLink:
 
 
 def are_moments(moments: Reals) -> bool:
-    """Whether a matrix (3, 3) is the inertia of some body: symmetric, and no moment larger than the other two."""
+    """True if a matrix (3, 3) is a possible inertia: symmetric, no moment larger than the sum of the other two."""
     least, middle, largest = np.linalg.eigvalsh(moments)
     small = _ROUND_OFF * max(largest, 0.0)
     return bool(np.abs(moments - moments.T).max() <= small and least >= -small and least + middle >= largest - small)
@@ -56,17 +56,17 @@ class DeclaredJoint:
     """A declared joint.
 
     Attributes:
-        name: Its name.
+        name: Name of the joint.
         kind: "axes", "ball", "free", "distance" or "fixed".
-        parent: Link that it hangs on, or "world".
-        child: Link that it moves.
-        X_p: Its placement on the parent.
-        X_c: Its placement on the child.
+        parent: Name of the parent link, or "world".
+        child: Name of the link that it moves.
+        X_p: Placement of the joint on the parent.
+        X_c: Placement of the joint on the child.
         linear: Axes along which it slides.
-        angular: Axes about which it turns, after these.
-        velocity: Largest speeds of the other kinds, inf for none [m/s, rad/s].
-        effort: Largest forces and torques of the other kinds, inf for none [N, N m].
-        distance: Bounds of a distance [m].
+        angular: Axes about which it rotates, after the linear ones.
+        velocity: Largest speeds of a joint without axes, inf for no limit [m/s, rad/s].
+        effort: Largest forces and torques of a joint without axes, inf for no limit [N, N m].
+        distance: Bounds of the distance of a distance joint [m].
     """
 
     name: str
@@ -82,7 +82,7 @@ class DeclaredJoint:
     distance: tuple[float, float] | None = None
 
     def model(self) -> pin.JointModel:
-        """The Pinocchio joint; several axes are a composite of prismatic, then revolute ones."""
+        """The Pinocchio joint; several axes give a composite of prismatic joints followed by revolute ones."""
         if self.kind == "ball":
             return pin.JointModelSpherical()
         if self.kind != "axes":
@@ -98,7 +98,7 @@ class DeclaredJoint:
         return whole
 
     def limits(self) -> tuple[Reals, Reals, Reals, Reals]:
-        """Efforts and velocities (nv,), lower and upper limits (nq,), as Pinocchio wants them."""
+        """Efforts and velocities (nv,), lower and upper limits (nq,), in the form that Pinocchio expects."""
         if self.kind == "axes":
             axes = (*self.linear, *self.angular)
             rows = np.array([[a.effort, a.velocity, a.lower, a.upper] for a in axes]).T
@@ -108,7 +108,7 @@ class DeclaredJoint:
 
 
 def _single(letter: str, direction: Reals) -> pin.JointModel:
-    """A joint with one axis, by its short type where the axis is x, y or z."""
+    """A joint with one axis; it has Pinocchio's short type if the axis is x, y or z."""
     for i, name in enumerate("XYZ"):
         if np.array_equal(direction, np.eye(3)[i]):
             return getattr(pin, f"JointModel{letter}{name}")()

@@ -1,4 +1,4 @@
-"""Joints of a model as maps from coordinates to placements, and back: the nearest coordinates of a placement."""
+"""Joints of a model as maps from coordinates to placements, and back from a placement to its nearest coordinates."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from trajopt.errors import UnsupportedOperationError
 from trajopt.types import Reals
 
 SIZES = {"spherical": 4, "translation": 3, "planar": 4, "free_flyer": 7}
-STRAIGHT = 1e-9  # cosine of two axes that count as perpendicular
-LOCKED = 1e-12  # sine of the angle between the first and the last of three axes that count as parallel
+STRAIGHT = 1e-9  # two axes count as perpendicular below this cosine
+LOCKED = 1e-12  # the first and last of three axes count as parallel below this sine of their angle
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +37,11 @@ class ChainJoint:
 
     Attributes:
         kind: "revolute", "unbounded" (cos, sin), "prismatic", "helical", "spherical", "translation", "planar",
-            "free_flyer"; the first four about or along z.
-        before: Its constant placement in the frame of the part before.
-        q: Its coordinates.
-        v: Its velocities.
-        S: Its twist is S v[self.v], (6, k).
+            "free_flyer"; the first four are about or along z.
+        before: Constant placement in the frame of the previous part.
+        q: Indices of its coordinates.
+        v: Indices of its velocities.
+        S: Motion subspace (6, k): its twist is S v[self.v].
     """
 
     kind: str
@@ -51,7 +51,7 @@ class ChainJoint:
     S: Reals
 
     def motion(self, q: Reals) -> Placements:
-        """Placement of the child frame of configurations (nq, N)."""
+        """Placements of the child frame at configurations (nq, N)."""
         y, n = q[self.q], q.shape[1]
         if self.kind in ("revolute", "helical"):
             slide = 0.0 if self.kind == "revolute" else self.S[2, 0]
@@ -65,7 +65,7 @@ class ChainJoint:
         return Placements(NOWHERE.R, y if self.kind == "translation" else _along_z(y[0]))
 
     def read(self, motion: Placements) -> Reals:
-        """Nearest coordinates of a placement (its nq, N); angles in (-π, π]."""
+        """Nearest coordinates to given placements, (nq of this part, N); angles are in (-π, π]."""
         R, p = motion
         if self.kind == "prismatic":
             return p[2:]
@@ -93,15 +93,15 @@ class Joint(ABC):
     """A joint between two bodies.
 
     Args:
-        parts: Its elementary joints, in order.
-        after: Constant placement behind the last.
+        parts: Elementary joints, in order.
+        after: Constant placement behind the last part.
     """
 
     def __init__(self, parts: list[ChainJoint], after: Placements) -> None:
         self.parts, self.after = parts, after
 
     def motion(self, q: Reals, v: Reals) -> tuple[Placements, Reals]:
-        """Placement of the child in the joint's frame at (nq, N), and its twist in its own axes (6, N)."""
+        """Placements of the child in the joint's frame, and its twists in its own axes (6, N), at (nq, N), (nv, N)."""
         place, twist = NOWHERE, np.zeros((6, 1))
         for part in self.parts:
             step = part.before.then(part.motion(q))
@@ -111,11 +111,11 @@ class Joint(ABC):
 
     @abstractmethod
     def read(self, motion: Placements, twist: Reals, q: Reals, v: Reals) -> None:
-        """Writes the nearest coordinates and rates of a placement and a twist (6, N) into (nq, N), (nv, N)."""
+        """Writes the nearest coordinates and rates for a placement and a twist (6, N) into q (nq, N) and v (nv, N)."""
 
 
 class SimpleJoint(Joint):
-    """One elementary joint, whose twist S v is constant behind it, too."""
+    """A joint with one part, whose twist S v remains constant in the child's frame."""
 
     def __init__(self, parts: list[ChainJoint], after: Placements) -> None:
         super().__init__(parts, after)
@@ -137,7 +137,7 @@ class SimpleJoint(Joint):
 
 
 class AxesJoint(Joint):
-    """Up to three sliding axes, then up to three turning ones: D6, universal joints, Euler angles.
+    """Up to three sliding axes, then up to three rotation axes: D6 joints, universal joints, Euler angles.
 
     p = Σ a_i q_i and R = R(b_0, q_0) R(b_1, q_1) R(b_2, q_2), with b_1 perpendicular to b_0 and b_2.
     """
@@ -153,11 +153,11 @@ class AxesJoint(Joint):
         self.slides = np.array(axes[: len(self.sliding)]).reshape(-1, 3)
         self.turns = np.array(axes[len(self.sliding) :]).reshape(-1, 3)
         self._along = np.linalg.pinv(self.slides.T)
-        self._end = turned @ after.R[:, :, 0]  # the rotation at angles 0
+        self._end = turned @ after.R[:, :, 0]  # rotation at zero angles
 
     @staticmethod
     def fits(parts: list[ChainJoint], after: Placements) -> bool:
-        """Whether parts are such axes, through one point."""
+        """True if the parts are such axes through one point."""
         kinds = [part.kind for part in parts]
         order = sorted(kinds) == kinds and set(kinds) <= {"prismatic", "revolute"}
         points = all(not part.before.p.any() for part in parts) and not after.p.any()
@@ -180,19 +180,19 @@ class AxesJoint(Joint):
                 q[part.q], v[part.v] = angle, rate
 
     def _one_turn(self, R: Reals, omega: Reals) -> tuple[list[Reals], list[Reals]]:
-        """Angle about the axis about which the rotation is nearest, and its rate, (N,) each."""
+        """Angle about the axis that gives the nearest rotation, and its rate, (N,) each."""
         a = self.turns[0]
         sine = a @ np.stack([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
         cosine = np.trace(R) - np.einsum("i,ijn,j->n", a, R, a)
         return [np.arctan2(sine, cosine)], [a @ omega]
 
     def _two_turns(self, R: Reals, omega: Reals) -> tuple[list[Reals], list[Reals]]:
-        """Angles about two axes, of which R b_1 has the first and R b_0 the second one, and their rates, (N,) each."""
+        """Angles about two axes and their rates, (N,) each; R b_1 gives the first angle and R b_0 the second one."""
         b0, b1 = self.turns
         c = np.cross(b0, b1)
         w = rotated(R, b1[:, None])
         first = np.arctan2(c @ w, b1 @ w)
-        a = b1[:, None] * np.cos(first) + c[:, None] * np.sin(first)  # the second axis as it is
+        a = b1[:, None] * np.cos(first) + c[:, None] * np.sin(first)  # second axis, rotated by the first angle
         w = rotated(R, b0[:, None])
         second = np.arctan2(-np.sum(cross(b0[:, None], a) * w, axis=0), b0 @ w)
         return [first, second], [b0 @ omega, np.sum(a * omega, axis=0)]
@@ -200,11 +200,11 @@ class AxesJoint(Joint):
     def _three_turns(self, R: Reals, omega: Reals) -> tuple[list[Reals], list[Reals]]:
         """Angles about three axes, and their rates, (N,) each.
 
-        With c = b_0 × b_1 and b_2 = R(b_1, λ) b_0, R b_2 does not turn with q_2:
+        With c = b_0 × b_1 and b_2 = R(b_1, λ) b_0, the vector R b_2 does not depend on q_2:
 
             R b_2 = cos φ b_0 + sin φ sin q_0 b_1 - sin φ cos q_0 c,     φ = q_1 + λ
 
-        and φ has the sign of λ, so that it begins at q_1 = 0. At gimbal lock, sin φ = 0, q_0 and its rate are 0.
+        and φ has the sign of λ, so that φ = λ at q_1 = 0. At gimbal lock, sin φ = 0, q_0 and its rate are set to 0.
         """
         b0, b1, last = self.turns
         c = np.cross(b0, b1)
@@ -214,7 +214,7 @@ class AxesJoint(Joint):
         cosine, along, across = b0 @ w, b1 @ w, c @ w
         sine = np.hypot(along, across)
         first = np.where(sine > LOCKED, np.arctan2(sign * along, -sign * across), 0.0)
-        a = b1[:, None] * np.cos(first) + c[:, None] * np.sin(first)  # the second axis as it is
+        a = b1[:, None] * np.cos(first) + c[:, None] * np.sin(first)  # second axis, rotated by the first angle
         turned = rotated(R, b1[:, None])
         third = np.arctan2(np.sum(turned * cross(w, a), axis=0), np.sum(turned * a, axis=0))
         own, about = b0 @ omega, np.sum(w * omega, axis=0)
@@ -226,10 +226,10 @@ class AxesJoint(Joint):
 
 @functools.lru_cache(maxsize=64)
 def joints_of(model: pin.Model) -> tuple[Joint, ...]:
-    """The joints of a model but the universe.
+    """Joints of a model except the universe.
 
     Raises:
-        UnsupportedOperationError: A joint is none whose coordinates are known how to read back.
+        UnsupportedOperationError: The type of a joint is not supported.
     """
     return tuple(_joint(model, i) for i in range(1, model.njoints))
 
@@ -243,13 +243,13 @@ def _joint(model: pin.Model, number: int) -> Joint:
         iq, iv = part.q.stop, part.v.stop
         parts.append(part)
     end = Placements.of(after)
-    known = iq == model.joints[number].idx_q + model.joints[number].nq and model.joints[number].nv > 0
-    if known and len(parts) == 1:
+    contiguous = iq == model.joints[number].idx_q + model.joints[number].nq and model.joints[number].nv > 0
+    if contiguous and len(parts) == 1:
         return SimpleJoint(parts, end)
-    if known and AxesJoint.fits(parts, end):
+    if contiguous and AxesJoint.fits(parts, end):
         return AxesJoint(parts, end)
     raise UnsupportedOperationError(
-        f"joint {model.names[number]!r}: expected one of Pinocchio's joints, or sliding axes and then turning axes "
+        f"joint {model.names[number]!r}: expected one of Pinocchio's joints, or sliding axes and then rotation axes "
         f"that are perpendicular to each other, got {model.joints[number].shortname()}; lock it (Robot.lock_joints)"
     )
 

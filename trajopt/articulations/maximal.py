@@ -1,6 +1,6 @@
-"""Generalised and maximal coordinates: joints' coordinates, and the pose and twist of every body.
+"""Generalised and maximal coordinates: joint coordinates, and the pose and twist of every body.
 
-Source: Newton (newton-physics), whose eval_fk and eval_ik these are; Featherstone, Rigid Body Dynamics Algorithms,
+Source: Newton (newton-physics), functions eval_fk and eval_ik; Featherstone, Rigid Body Dynamics Algorithms,
 2008, chapter 4.
 """
 
@@ -32,8 +32,8 @@ from trajopt.types import Reals
 
 CONVENTIONS = ("newton", "pinocchio")
 RESIDUALS = ("position", "rotation", "linear", "angular")
-CHUNK = 1024  # states side by side
-NORM = 1e-6  # by which the norm of a quaternion may differ from 1
+CHUNK = 1024  # states that are processed together
+NORM = 1e-6  # tolerance of the norm of a quaternion
 
 
 Body = tuple[str, Placements, Reals]
@@ -41,13 +41,13 @@ Body = tuple[str, Placements, Reals]
 
 @dataclass(frozen=True)
 class JointResidual:
-    """Parts of the bodies' motion that their joints do not allow, of N states and nb bodies.
+    """Parts of the motion of nb bodies that their joints do not allow, for N states.
 
     Attributes:
-        position: Distances from the nearest placements (N, nb) [m].
-        rotation: Angles from them (N, nb) [rad].
-        linear: Velocities beside the joints' axes (N, nb) [m/s].
-        angular: Angular velocities beside them (N, nb) [rad/s].
+        position: Distances from the nearest allowed placements (N, nb) [m].
+        rotation: Angles from the nearest allowed placements (N, nb) [rad].
+        linear: Linear velocities that the joints do not allow (N, nb) [m/s].
+        angular: Angular velocities that the joints do not allow (N, nb) [rad/s].
     """
 
     position: Reals
@@ -56,23 +56,23 @@ class JointResidual:
     angular: Reals
 
     def largest(self) -> float:
-        """The largest number of all."""
+        """Largest value of all arrays."""
         return max(float(getattr(self, kind).max(initial=0.0)) for kind in RESIDUALS)
 
 
 def body_names(robot: Robot) -> tuple[str, ...]:
-    """Names of the bodies, one a joint: that of its first body frame, else of the joint.
+    """Names of a robot's bodies, one per joint: that of the body's first frame, else that of the joint.
 
-    Links on fixed joints are parts of the body that holds them; `Robot.placement` says where they are.
+    Links on fixed joints belong to the body that carries them; `Robot.placement` gives their placement.
     """
-    check_instance("robot", robot, Robot, "load_robot makes one")
+    check_instance("robot", robot, Robot, "load_robot returns one")
     return tuple(name for name, _, _ in _bodies(robot.model))
 
 
 def generalized_to_maximal(
     robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, *, convention: str = "newton"
 ) -> tuple[Reals, Reals]:
-    """Poses (nb, 7) and twists (nb, 6) of the bodies at configurations and velocities; (N, nb, ...) of N of them.
+    """Poses (nb, 7) and twists (nb, 6) of the bodies at a configuration and velocity; (N, nb, ...) for N states.
 
     A pose is position and quaternion x, y, z, w in the world. A twist has the linear velocity first:
 
@@ -87,16 +87,16 @@ def generalized_to_maximal(
 
     Raises:
         InvalidArgumentError: Sizes do not fit, numbers are not finite, or a rotation is not normalised.
-        UnsupportedOperationError: A joint is none whose coordinates are known how to read back.
+        UnsupportedOperationError: The type of a joint is not supported.
     """
-    check_instance("robot", robot, Robot, "load_robot makes one")
+    check_instance("robot", robot, Robot, "load_robot returns one")
     check_known("convention", convention, CONVENTIONS)
     qs, vs = states_of(robot, q, v)
     many, bodies = np.ndim(q) == 2, _bodies(robot.model)
     poses, twists = np.empty((len(qs), len(bodies), 7)), np.empty((len(qs), len(bodies), 6))
     for part in _chunks(len(qs)):
-        found = _forward(robot.model, bodies, qs[part].T.copy(), vs[part].T.copy(), convention)
-        poses[part], twists[part] = (each.transpose(2, 0, 1) for each in found)
+        results = _forward(robot.model, bodies, qs[part].T.copy(), vs[part].T.copy(), convention)
+        poses[part], twists[part] = (each.transpose(2, 0, 1) for each in results)
     return (poses, twists) if many else (poses[0], twists[0])
 
 
@@ -108,12 +108,12 @@ def _forward(model: pin.Model, bodies: list[Body], q: Reals, v: Reals, conventio
         step = Placements.of(model.jointPlacements[i]).then(motion)
         places.append(places[model.parents[i]].then(step))
         twists.append(seen_from_child(step, twists[model.parents[i]]) + own)
-    poses, found = np.empty((len(bodies), 7, q.shape[1])), np.empty((len(bodies), 6, q.shape[1]))
+    poses, body_twists = np.empty((len(bodies), 7, q.shape[1])), np.empty((len(bodies), 6, q.shape[1]))
     for j, (_, offset, com) in enumerate(bodies):
         place = places[j + 1].then(offset)
         poses[j, :3], poses[j, 3:] = place.p, to_quaternions(place.R)
-        found[j] = _out(seen_from_child(offset, twists[j + 1]), place.R, com, convention)
-    return poses, found
+        body_twists[j] = _out(seen_from_child(offset, twists[j + 1]), place.R, com, convention)
+    return poses, body_twists
 
 
 def maximal_to_generalized(
@@ -124,10 +124,10 @@ def maximal_to_generalized(
     convention: str = "newton",
     tolerance: float | None = None,
 ) -> tuple[Reals, Reals, JointResidual]:
-    """Nearest configurations and velocities of bodies, and by how much the bodies violate their joints.
+    """Nearest configurations and velocities for poses and twists of bodies, and the remaining violation of the joints.
 
-    Joints are read one by one, in the frame of their parent as it is, not as its own joint would have it. Angles are in
-    (-π, π], quaternions have w >= 0.
+    Each joint is evaluated separately, in the frame of its parent as passed, even if the parent violates its own joint.
+    Angles are in (-π, π], quaternions have w >= 0.
 
     Args:
         robot: The robot.
@@ -137,25 +137,25 @@ def maximal_to_generalized(
         tolerance: Largest residual [m, rad, m/s, rad/s]; None allows any.
 
     Returns:
-        q (nq,), v (nv,) and the residual, of N states if N were given.
+        q (nq,), v (nv,) and the residual; (N, nq), (N, nv) for N states.
 
     Raises:
         InvalidArgumentError: Sizes do not fit, numbers are not finite, a quaternion is not normalised, or a residual is
-            larger than `tolerance`: the message names the body.
-        UnsupportedOperationError: A joint is none whose coordinates are known how to read back.
+            larger than `tolerance`; the message names the body.
+        UnsupportedOperationError: The type of a joint is not supported.
     """
-    check_instance("robot", robot, Robot, "load_robot makes one")
+    check_instance("robot", robot, Robot, "load_robot returns one")
     check_known("convention", convention, CONVENTIONS)
     model, bodies = robot.model, _bodies(robot.model)
     many = len(shape_of(poses)) == 3
-    given, speeds = _maximal(poses, twists, len(bodies), many)
-    q, v = np.zeros((len(given), robot.nq)), np.zeros((len(given), robot.nv))
-    residual = JointResidual(*np.zeros((4, len(given), len(bodies))))
-    for part in _chunks(len(given)):
-        poses_now, twists_now = given[part].transpose(1, 2, 0).copy(), speeds[part].transpose(1, 2, 0).copy()
-        found = _backward(model, bodies, poses_now, twists_now, convention)
-        q[part], v[part] = found[0].T, found[1].T
-        for kind, values in zip(RESIDUALS, found[2]):
+    pose_rows, speeds = _maximal(poses, twists, len(bodies), many)
+    q, v = np.zeros((len(pose_rows), robot.nq)), np.zeros((len(pose_rows), robot.nv))
+    residual = JointResidual(*np.zeros((4, len(pose_rows), len(bodies))))
+    for part in _chunks(len(pose_rows)):
+        poses_now, twists_now = pose_rows[part].transpose(1, 2, 0).copy(), speeds[part].transpose(1, 2, 0).copy()
+        results = _backward(model, bodies, poses_now, twists_now, convention)
+        q[part], v[part] = results[0].T, results[1].T
+        for kind, values in zip(RESIDUALS, results[2]):
             getattr(residual, kind)[part] = values.T
     _check(residual, tolerance, body_names(robot))
     if many:
@@ -166,7 +166,7 @@ def maximal_to_generalized(
 def _backward(
     model: pin.Model, bodies: list[Body], poses: Reals, twists: Reals, convention: str
 ) -> tuple[Reals, Reals, Reals]:
-    """q (nq, N), v (nv, N), and what is left of each kind (4, nb, N), of poses (nb, 7, N) and twists (nb, 6, N)."""
+    """q (nq, N), v (nv, N) and residuals of each kind (4, nb, N) for poses (nb, 7, N) and twists (nb, 6, N)."""
     places, moves, n = [NOWHERE], [np.zeros((6, 1))], poses.shape[2]
     for j, (_, offset, com) in enumerate(bodies):
         R = from_quaternions(poses[j, 3:])
@@ -188,12 +188,12 @@ def _backward(
 
 
 def _norms(x: Reals) -> Reals:
-    """Norms of vectors (3, N), (N,)."""
+    """Norms (N,) of vectors (3, N)."""
     return np.sqrt(np.sum(x * x, axis=0))
 
 
 def _chunks(n: int) -> Iterator[slice]:
-    """Parts of n states that fit into the processor's cache."""
+    """Slices of n states that fit into the processor's cache."""
     return (slice(first, min(first + CHUNK, n)) for first in range(0, n, CHUNK))
 
 
@@ -203,24 +203,24 @@ def _bodies(model: pin.Model) -> list[Body]:
     for number, frame in enumerate(model.frames):
         if frame.type == pin.FrameType.BODY and frame.parentJoint not in first:
             first[frame.parentJoint] = number
-    found = []
+    bodies = []
     for i in range(1, model.njoints):
         frame = model.frames[first[i]] if i in first else None
         offset = pin.SE3.Identity() if frame is None else frame.placement
         name = model.names[i] if frame is None else frame.name
-        found.append((name, Placements.of(offset), offset.actInv(model.inertias[i].lever)))
-    return found
+        bodies.append((name, Placements.of(offset), offset.actInv(model.inertias[i].lever)))
+    return bodies
 
 
 def _out(twist: Reals, R: Reals, com: Reals, convention: str) -> Reals:
-    """A twist (6, N) in the body's axes at its origin, in a convention."""
+    """Converts a twist (6, N) in the body's axes at its origin to a convention."""
     if convention == "pinocchio":
         return twist
     return np.concatenate([rotated(R, twist[:3] + cross(twist[3:], com[:, None])), rotated(R, twist[3:])])
 
 
 def _in(twist: Reals, R: Reals, com: Reals, convention: str) -> Reals:
-    """A twist (6, N) of a convention, in the body's axes at its origin."""
+    """Converts a twist (6, N) of a convention to the body's axes at its origin."""
     if convention == "pinocchio":
         return twist
     back = R.transpose(1, 0, 2)
@@ -229,11 +229,11 @@ def _in(twist: Reals, R: Reals, com: Reals, convention: str) -> Reals:
 
 
 def states_of(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, argument: str = "v") -> tuple[Reals, Reals]:
-    """Checked configurations (N, nq) and velocities (N, nv), or what else `argument` has the size of velocities."""
-    given = as_numbers("q", q)
-    n = len(given) if given.ndim == 2 else 1
-    shape = (n,) if given.ndim == 2 else ()
-    qs = check_array("q", given, (*shape, robot.nq)).reshape(n, robot.nq)
+    """Returns checked configurations (N, nq) and vectors (N, nv), which messages call `argument`."""
+    array = as_numbers("q", q)
+    n = len(array) if array.ndim == 2 else 1
+    shape = (n,) if array.ndim == 2 else ()
+    qs = check_array("q", array, (*shape, robot.nq)).reshape(n, robot.nq)
     vs = check_array(argument, v, (*shape, robot.nv)).reshape(n, robot.nv)
     for joint in joints_of(robot.model):
         for part in joint.parts:
@@ -244,9 +244,9 @@ def states_of(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, argument: str = 
 
 
 def _maximal(poses: npt.ArrayLike, twists: npt.ArrayLike, bodies: int, many: bool) -> tuple[Reals, Reals]:
-    given = as_numbers("poses", poses)
-    shape = (len(given), bodies) if many else (bodies,)
-    placed = check_array("poses", given, (*shape, 7), cure="position and quaternion x, y, z, w of each body")
+    array = as_numbers("poses", poses)
+    shape = (len(array), bodies) if many else (bodies,)
+    placed = check_array("poses", array, (*shape, 7), cure="position and quaternion x, y, z, w of each body")
     moving = check_array("twists", twists, (*shape, 6), cure="linear and angular velocity of each body")
     placed, moving = placed.reshape(-1, bodies, 7), moving.reshape(-1, bodies, 6)
     _check_norms("poses", placed[:, :, 3:].reshape(-1, 4))
@@ -269,6 +269,6 @@ def _check(residual: JointResidual, tolerance: float | None, names: tuple[str, .
         kind, state, body = np.unravel_index(int(parts.argmax()), parts.shape)
         words = ("m", "rad", "m/s", "rad/s")[kind]
         raise InvalidArgumentError(
-            f"poses, twists: expected bodies whose joints allow them, got {names[body]} of state {state} off by "
-            f"{parts.max():.3g} {words}, tolerance {least:g}"
+            f"poses, twists: expected a motion that the joints allow within {least:g}, got {names[body]} of state "
+            f"{state} off by {parts.max():.3g} {words}; raise tolerance, or correct this body"
         )

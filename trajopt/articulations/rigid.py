@@ -1,7 +1,7 @@
 """Many rigid placements and twists at once.
 
-The last axis counts them, so that every operation runs along memory: rotations (3, 3, N), points (3, N), twists (6, N)
-with their linear part first. N = 1 stands for any number.
+The last axis counts them, so that every operation runs along contiguous memory: rotations (3, 3, N), points (3, N),
+twists (6, N) with their linear part first. N = 1 broadcasts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trajopt.types import Reals
 
 
 class Placements(NamedTuple):
-    """x ↦ R x + p, N of them.
+    """N rigid motions x ↦ R x + p.
 
     Attributes:
         R: Rotations (3, 3, N).
@@ -28,48 +28,48 @@ class Placements(NamedTuple):
 
     @staticmethod
     def of(placement: pin.SE3) -> Placements:
-        """One placement, N = 1."""
+        """Converts one placement, N = 1."""
         return Placements(placement.rotation[:, :, None].copy(), placement.translation[:, None].copy())
 
     def then(self, other: Placements) -> Placements:
-        """Composition: first `other`, then this."""
+        """Composition that applies `other` first, then this."""
         return Placements(product(self.R, other.R), rotated(self.R, other.p) + self.p)
 
     def inverse(self) -> Placements:
-        """x ↦ Rᵀ (x - p)."""
+        """Inverse x ↦ Rᵀ (x - p)."""
         back = self.R.transpose(1, 0, 2)
         return Placements(back, -rotated(back, self.p))
 
 
 NOWHERE = Placements(np.eye(3)[:, :, None], np.zeros((3, 1)))
-"""The placement that moves nothing."""
+"""The identity."""
 
 
 def product(A: Reals, B: Reals) -> Reals:
-    """A B of matrices (3, 3, N)."""
+    """Products A B of matrices (3, 3, N)."""
     return np.asarray(A[:, 0, None] * B[None, 0] + A[:, 1, None] * B[None, 1] + A[:, 2, None] * B[None, 2])
 
 
 def rotated(R: Reals, x: Reals) -> Reals:
-    """R x of vectors (3, N)."""
+    """Rotated vectors R x (3, N)."""
     return np.asarray(R[:, 0] * x[0] + R[:, 1] * x[1] + R[:, 2] * x[2])
 
 
 def cross(a: Reals, b: Reals) -> Reals:
-    """a × b of vectors (3, N)."""
+    """Cross products a × b of vectors (3, N)."""
     parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     return np.stack(parts)
 
 
 def seen_from_child(motion: Placements, twist: Reals) -> Reals:
-    """The twist (6, N) of a frame in the axes and at the origin of another one that is at `motion` in it."""
+    """Twist (6, N) of a frame, expressed in the axes and at the origin of another frame at `motion` in it."""
     back = motion.R.transpose(1, 0, 2)
     linear = rotated(back, twist[:3] + cross(twist[3:], motion.p))
     return np.concatenate([linear, np.broadcast_to(rotated(back, twist[3:]), linear.shape)])
 
 
 def about_z(cosine: Reals, sine: Reals) -> Reals:
-    """Rotations about z (3, 3, N)."""
+    """Rotation matrices about z (3, 3, N)."""
     R = np.zeros((3, 3, len(cosine)))
     R[0, 0] = R[1, 1] = cosine
     R[1, 0], R[0, 1], R[2, 2] = sine, -sine, 1.0
@@ -77,12 +77,12 @@ def about_z(cosine: Reals, sine: Reals) -> Reals:
 
 
 def from_quaternions(q: Reals) -> Reals:
-    """Rotations (3, 3, N) of quaternions x, y, z, w (4, N) of norm 1."""
+    """Rotation matrices (3, 3, N) from unit quaternions x, y, z, w (4, N)."""
     return np.array(rotation_entries(*q))
 
 
 def to_quaternions(R: Reals) -> Reals:
-    """Quaternions x, y, z, w with w >= 0 of rotations (3, 3, N), (4, N)."""
+    """Quaternions x, y, z, w (4, N) with w >= 0 from rotation matrices (3, 3, N)."""
     products = np.array(quaternion_products(list(R)))
     largest = np.einsum("iin->in", products).argmax(axis=0)
     q = np.take_along_axis(products, largest[None, None], axis=0)[0]
@@ -90,6 +90,6 @@ def to_quaternions(R: Reals) -> Reals:
 
 
 def turning_angles(R: Reals) -> Reals:
-    """Angles of rotations (3, 3, N), (N,) [rad], exact for small ones too."""
+    """Angles (N,) of rotations (3, 3, N) [rad]; accurate for small angles too."""
     turn = np.stack([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     return np.arctan2(0.5 * np.sqrt(np.sum(turn * turn, axis=0)), 0.5 * (R[0, 0] + R[1, 1] + R[2, 2] - 1.0))

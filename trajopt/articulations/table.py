@@ -1,4 +1,4 @@
-"""Table of a robot's joints: types, sizes, places in q and v, axes, limits."""
+"""Table of a robot's joints: types, sizes, positions in q and v, axes, limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TYPES = {
     "planar": "planar",
     "free_flyer": "free",
 }
-"""Types of joints with one part, by its kind."""
+"""Type of a joint with a single part, by the kind of the part."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,23 +32,23 @@ class JointRow:
     """A joint of a robot.
 
     Attributes:
-        name: Its name.
+        name: Name of the joint.
         type: "revolute", "prismatic", "helical", "ball", "planar", "free", "distance", "universal", "d6" or "fixed".
-        parent: Body that it hangs on; "world" for none.
-        child: Body that it moves.
-        nq: Number of its coordinates [-].
-        nv: Number of its velocities [-].
-        q_start: Where they begin in q [-].
-        v_start: Where they begin in v [-].
-        n_linear: Sliding axes, which come first in v [-].
-        n_angular: Turning axes [-].
-        axes: The axes at q = 0, in the frame of the joint on its parent (nv, 3) [-].
-        lower: Lower limits of the coordinates, -inf where there is none, and where a coordinate is no angle or length
-            (nq,) [rad, m].
-        upper: Upper limits (nq,).
-        velocity: Largest velocities, inf where there is none (nv,) [rad/s, m/s].
-        effort: Largest torques and forces, inf where there is none (nv,) [N m, N].
-        distance: Bounds of the distance of a distance joint, else None [m].
+        parent: Name of the body that carries it; "world" if there is none.
+        child: Name of the body that it moves.
+        nq: Number of coordinates [-].
+        nv: Number of velocities [-].
+        q_start: Index of its first coordinate in q [-].
+        v_start: Index of its first velocity in v [-].
+        n_linear: Number of sliding axes, which come first in v [-].
+        n_angular: Number of rotation axes [-].
+        axes: Axes at q = 0, in the frame of the joint on its parent (nv, 3) [-].
+        lower: Lower limits of the coordinates (nq,) [rad, m]; -inf for no limit and for coordinates that are neither
+            angles nor lengths.
+        upper: Upper limits, likewise (nq,) [rad, m].
+        velocity: Largest velocities, inf for no limit (nv,) [rad/s, m/s].
+        effort: Largest torques and forces, inf for no limit (nv,) [N m, N].
+        distance: Bounds of the distance of a distance joint [m]; None for other joints.
     """
 
     name: str
@@ -70,15 +70,15 @@ class JointRow:
 
 
 def joint_table(robot: Robot, *, fixed: bool = False) -> tuple[JointRow, ...]:
-    """The joints of a robot, parents before children.
+    """Rows that describe the joints of a robot, parents before children.
 
     Args:
         robot: The robot.
-        fixed: Whether to list joints without coordinates too, each behind the joint that moves its parent.
+        fixed: Whether to include joints without coordinates; each follows the joint that moves its parent.
 
     Raises:
-        InvalidArgumentError: `robot` is no Robot.
-        UnsupportedOperationError: A joint is none whose coordinates are known how to read back.
+        InvalidArgumentError: `robot` is not a Robot.
+        UnsupportedOperationError: The type of a joint is not supported.
     """
     bodies = ("world", *body_names(robot))
     model = robot.model
@@ -115,7 +115,7 @@ def joint_table(robot: Robot, *, fixed: bool = False) -> tuple[JointRow, ...]:
 
 
 def _fixed_rows(model: pin.Model, joint: int) -> list[JointRow]:
-    """Rows of the fixed joints on what a joint moves, which may be the world, 0."""
+    """Rows of the fixed joints on the body that a joint moves; joint 0 is the world."""
     own, frames, none = model.joints[joint], list(model.frames), np.zeros(0)
     q, v = (own.idx_q + own.nq, own.idx_v + own.nv) if joint else (0, 0)
     return [
@@ -142,7 +142,7 @@ def _fixed_rows(model: pin.Model, joint: int) -> list[JointRow]:
 
 
 def _link(frames: list[pin.Frame], index: int) -> str:
-    """Name of the link at a frame or before it."""
+    """Name of the link at a frame, or of the nearest link above it."""
     while index and frames[index].type != pin.FrameType.BODY:
         index = frames[index].parentFrame
     return str(frames[index].name) if index else "world"
@@ -157,7 +157,7 @@ def _type(joint: Joint) -> str:
 
 
 def _axes(joint: Joint) -> tuple[Reals, int]:
-    """Axes (nv, 3), and how many of them slide."""
+    """Axes (nv, 3), and the number of sliding ones."""
     if isinstance(joint, AxesJoint):
         return np.vstack([joint.slides, joint.turns]), len(joint.slides)
     part = joint.parts[0]

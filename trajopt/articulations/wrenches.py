@@ -1,6 +1,6 @@
-"""Velocities and forces of joints in Newton's convention, and in Pinocchio's.
+"""Velocities and forces of joints in Newton's and in Pinocchio's convention.
 
-They differ for ball and free joints alone.
+The two conventions differ only for ball and free joints.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from trajopt.types import Reals
 
 
 def velocity_convert(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, *, source: str, target: str) -> Reals:
-    """Velocities of joints in another convention, Newton's joint_qd or Pinocchio's v, (nv,) or (N, nv).
+    """Converts joint velocities (nv,) or (N, nv) between Newton's joint_qd and Pinocchio's v.
 
-        ball   Newton: ω in the axes of the joint's frame on the parent; Pinocchio: Rᵀ ω, in those of the child
+        ball   Newton: ω in the axes of the joint's frame on the parent; Pinocchio: Rᵀ ω, in the child's axes
         free   Newton: (v_com, ω) in the axes of the parent; Pinocchio: (Rᵀ v_o, Rᵀ ω), v_o = v_com - ω × R c
 
     Args:
@@ -33,17 +33,17 @@ def velocity_convert(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, *, source
 
     Raises:
         InvalidArgumentError: Sizes do not fit, or numbers are not finite.
-        UnknownNameError: There is no such convention.
-        UnsupportedOperationError: A joint is none whose coordinates are known how to read back.
+        UnknownNameError: The convention does not exist.
+        UnsupportedOperationError: The type of a joint is not supported.
     """
     return _converted(robot, q, v, source, target, forces=False)
 
 
 def effort_convert(robot: Robot, q: npt.ArrayLike, tau: npt.ArrayLike, *, source: str, target: str) -> Reals:
-    """Generalised forces in another convention, Newton's joint_f or Pinocchio's τ, (nv,) or (N, nv).
+    """Converts generalised forces (nv,) or (N, nv) between Newton's joint_f and Pinocchio's τ.
 
-    τᵀ v is the power in either convention. Newton's force of a free joint is a wrench at the centre of mass in the
-    parent's axes, in those of the world for a floating base, and not a twist's dual at the origin.
+    τᵀ v is the power in either convention. Newton's force of a free joint is a wrench at the centre of mass, in the
+    axes of the parent (the world for a floating base).
 
     Args:
         robot: The robot.
@@ -54,28 +54,28 @@ def effort_convert(robot: Robot, q: npt.ArrayLike, tau: npt.ArrayLike, *, source
 
     Raises:
         InvalidArgumentError: Sizes do not fit, or numbers are not finite.
-        UnknownNameError: There is no such convention.
-        UnsupportedOperationError: A joint is none whose coordinates are known how to read back.
+        UnknownNameError: The convention does not exist.
+        UnsupportedOperationError: The type of a joint is not supported.
     """
     return _converted(robot, q, tau, source, target, forces=True)
 
 
 def apply_free_joint_wrench(robot: Robot, q: npt.ArrayLike, wrench: npt.ArrayLike, joint: str | None = None) -> Reals:
-    """Generalised forces τ = Jᵀ w, (nv,) or (N, nv), of a wrench at the centre of mass of a body on a free joint.
+    """Generalised forces τ = Jᵀ w, (nv,) or (N, nv), from a wrench at the centre of mass of a body on a free joint.
 
     Args:
         robot: The robot.
         q: Configurations (nq,) or (N, nq).
         wrench: Force and moment about the centre of mass, (6,) or (N, 6), in the axes of the joint's frame on the
             parent, which are the world's for a floating base [N, N m].
-        joint: The free joint; by default the first one.
+        joint: Name of the free joint; by default the first one.
 
     Raises:
         InvalidArgumentError: Sizes do not fit, numbers are not finite, or the joint is not free.
-        UnknownNameError: There is no such joint.
-        UnsupportedOperationError: A joint is none whose coordinates are known how to read back.
+        UnknownNameError: The joint does not exist.
+        UnsupportedOperationError: The type of a joint is not supported.
     """
-    check_instance("robot", robot, Robot, "load_robot makes one")
+    check_instance("robot", robot, Robot, "load_robot returns one")
     model = robot.model
     free = [i for i in range(1, model.njoints) if model.joints[i].shortname() == "JointModelFreeFlyer"]
     if not free or (joint is not None and robot.joint_id(joint) not in free):
@@ -84,14 +84,14 @@ def apply_free_joint_wrench(robot: Robot, q: npt.ArrayLike, wrench: npt.ArrayLik
         raise InvalidArgumentError(f"joint: expected a free joint, got {got}; those of {robot.name!r} are {names}")
     chosen = model.joints[free[0] if joint is None else robot.joint_id(joint)]
     many = shape_of(q)[:-1]
-    given = check_array("wrench", wrench, (*many, 6), cure="force and moment of each configuration")
+    wrenches = check_array("wrench", wrench, (*many, 6), cure="force and moment of each configuration")
     tau = np.zeros((*many, robot.nv))
-    tau[..., chosen.idx_v : chosen.idx_v + 6] = given
+    tau[..., chosen.idx_v : chosen.idx_v + 6] = wrenches
     return _converted(robot, q, tau, "newton", "pinocchio", forces=True)
 
 
 def _converted(robot: Robot, q: npt.ArrayLike, x: npt.ArrayLike, source: str, target: str, *, forces: bool) -> Reals:
-    check_instance("robot", robot, Robot, "load_robot makes one")
+    check_instance("robot", robot, Robot, "load_robot returns one")
     check_known("source: convention", source, CONVENTIONS)
     check_known("target: convention", target, CONVENTIONS)
     qs, xs = states_of(robot, q, x, "tau" if forces else "v")
@@ -105,7 +105,7 @@ def _converted(robot: Robot, q: npt.ArrayLike, x: npt.ArrayLike, source: str, ta
 
 
 def _turned(part: ChainJoint, inertia: pin.Inertia, q: Reals, x: Reals, target: str, forces: bool) -> Reals:
-    """Velocities or forces (3 or 6, N) of a ball or free joint in the other convention."""
+    """Converts velocities or forces (3 or 6, N) of a ball or free joint to the other convention."""
     R = from_quaternions(q[part.q][-4:])
     if target == "pinocchio":
         R = R.transpose(1, 0, 2)

@@ -1,7 +1,7 @@
-"""Contents of the disk cache: entries by robot, kind and form, from their labels alone.
+"""Contents of the disk cache by robot, kind and form, derived from the labels of its entries.
 
-A label is "FORM: WHAT", such as "quick code: derivatives of dynamics of go2 with 4 contacts". Its robot is behind the
-last " of ", or it is the class of a model that has no robot.
+A label is "FORM: WHAT", such as "quick code: derivatives of dynamics of go2 with 4 contacts". The robot follows the
+last " of "; without a robot, the class of the model takes its place.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ PROGRAM, EXPRESSION, QUICK_CODE, OPTIMISED_CODE = FORMS = ("program", "expressio
 """Forms of entries."""
 
 OTHER = "other"
-"""Stands for the form of entries that tables and other versions of trajopt have written."""
+"""Form shown for entries written by tables or other versions of trajopt."""
 
 SHARED = "shared"
-"""Stands for the robot of code that all robots share, such as matrix products and drivers."""
+"""Robot shown for code that all robots share, such as matrix products and drivers."""
 
 _KINDS = {"dynamics": "dynamics", "impulses": "dynamics", "costs": "costs", "constraints": "constraints"}
 
@@ -28,11 +28,11 @@ class Content:
     """Entries of one robot, kind and form.
 
     Attributes:
-        robot: Name of the robot, or class of the model; `SHARED` if it is of no robot.
-        kind: "dynamics", "costs", "constraints" or "others"; optimised code of several at once has " and " between.
+        robot: Name of the robot, or class of the model; `SHARED` for shared code.
+        kind: "dynamics", "costs", "constraints" or "others"; merged code joins several kinds with " and ".
         form: One of `FORMS`, or `OTHER`.
         entries: Number of entries [-].
-        size: Their size [bytes].
+        size: Total size [bytes].
     """
 
     robot: str
@@ -43,7 +43,7 @@ class Content:
 
 
 def contents() -> list[Content]:
-    """Entries of the cache by robot, kind and form; robots by their size, the largest first."""
+    """Entries of the cache by robot, kind and form; the largest robots come first."""
     sizes: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for label, size in disk.labels():
         sizes[parsed(label)].append(size)
@@ -64,12 +64,12 @@ def parsed(label: str) -> tuple[str, str, str]:
     if not colon or form not in FORMS:
         return SHARED, "others", OTHER
     parts = [part.removeprefix("derivatives of ") for part in what.split(" and ")]
-    known = {part: _KINDS[first] for part in parts if (first := part.split(" ", 1)[0]) in _KINDS}
-    owner = next(iter(known), what if form == PROGRAM else "")
+    kinds = {part: _KINDS[first] for part in parts if (first := part.split(" ", 1)[0]) in _KINDS}
+    owner = next(iter(kinds), what if form == PROGRAM else "")
     _, of, robot = owner.rpartition(" of ")
-    return robot.partition(" with ")[0] if of else SHARED, " and ".join(dict.fromkeys(known.values())) or "others", form
+    return robot.partition(" with ")[0] if of else SHARED, " and ".join(dict.fromkeys(kinds.values())) or "others", form
 
 
 def _place(kind: str) -> tuple[int, str]:
-    known = list(dict.fromkeys(_KINDS.values()))
-    return known.index(kind) if kind in known else len(known) + (kind == "others"), kind
+    kinds = list(dict.fromkeys(_KINDS.values()))
+    return kinds.index(kind) if kind in kinds else len(kinds) + (kind == "others"), kind

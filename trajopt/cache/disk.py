@@ -1,8 +1,8 @@
 """Disk cache of compiled code and programs: private to the user, written atomically, verified before it is loaded.
 
 Each entry is a file `KEY.kernel`: a header with the SHA-256 of key, label and content, then label and content. The
-label says what the content is. What is damaged, no file of its own (a link, a folder), or could have been written by
-another user, counts as absent. Several processes may use one cache: a file appears whole or not at all.
+label describes the content. An entry counts as absent if it is damaged, is a link or folder, or could have been written
+by another user. Several processes may use one cache, since a file appears complete or not at all.
 
 Environment:
     TRAJOPT_CACHE_DIR: Folder of the cache; "off" switches the cache off.
@@ -28,13 +28,13 @@ from pathlib import Path
 from trajopt import source
 
 MAGIC = b"trajopt kernel 2\n"
-HEAD = len(MAGIC) + 34  # with the checksum, and the length of the label
-LABEL = 400  # most of a label that is kept [bytes]
+HEAD = len(MAGIC) + 34  # plus the checksum and the length of the label
+LABEL = 400  # longer labels are cut [bytes]
 SUFFIX, UNFINISHED = ".kernel", ".part"
-STALE = 3600.0  # age from which an unfinished file counts as left behind by a dead process [s]
-PART = 0.01  # of the limit; looking at 4,000 entries takes 25 ms, storing one 0.2 ms
+STALE = 3600.0  # older unfinished files count as left by a dead process [s]
+PART = 0.01  # of the limit; examining 4,000 entries takes 25 ms, storing one 0.2 ms
 
-_written = math.inf  # since all entries were looked at [bytes]
+_written = math.inf  # since all entries were examined [bytes]
 _logger = logging.getLogger(__name__)
 
 
@@ -56,13 +56,13 @@ class CacheInfo:
 
 
 def _source_digest() -> bytes:
-    """Digest of the source code of `trajopt.kernels`: an edit there makes every entry stale."""
+    """Digest of the source code of `trajopt.kernels`; an edit there invalidates every entry."""
     return source.digest(source.PACKAGE / "kernels")
 
 
 def key(*parts: str) -> str:
-    """Key of an entry: a hash of what determines its content."""
-    digest = hashlib.sha256(MAGIC + _source_digest())  # so that files of another format are not met
+    """Key of an entry: a hash of the parts that determine its content."""
+    digest = hashlib.sha256(MAGIC + _source_digest())  # so that files of another format never match
     for part in parts:
         digest.update(hashlib.sha256(part.encode()).digest())
     return digest.hexdigest()
@@ -99,22 +99,22 @@ def _usable_directory(setting: str) -> Path | None:
 
 
 def _private(status: os.stat_result) -> bool:
-    """Whether only this user can write."""
+    """True if only this user can write."""
     return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _checksum(entry: str, labelled: bytes) -> bytes:
-    """Of the key, and of all that follows the checksum in the file."""
+    """Checksum of the key and of everything that follows the checksum in the file."""
     return hashlib.sha256(entry.encode() + labelled).digest()
 
 
 def _end_of_label(head: bytes) -> int:
-    """Place in a file at which its content begins, by the start of the file."""
+    """Offset at which the content of a file begins, from the first bytes of the file."""
     return HEAD + int.from_bytes(head[HEAD - 2 : HEAD], "little")
 
 
 def contains(entry: str) -> bool:
-    """Whether an entry exists; its content is not verified."""
+    """True if an entry exists; its content is not verified."""
     folder = directory()
     try:
         return folder is not None and stat.S_ISREG((folder / (entry + SUFFIX)).lstat().st_mode)
@@ -123,7 +123,7 @@ def contains(entry: str) -> bool:
 
 
 def load(entry: str) -> bytes | None:
-    """Content of an entry; None if the entry is absent or damaged."""
+    """Content of an entry; None if it is absent or damaged."""
     folder = directory()
     if folder is None:
         return None
@@ -134,46 +134,46 @@ def load(entry: str) -> bytes | None:
             return None
         magic, digest, labelled = data[: len(MAGIC)], data[len(MAGIC) : HEAD - 2], data[HEAD - 2 :]
         if magic != MAGIC or _checksum(entry, labelled) != digest:
-            _logger.warning("cache entry %s is damaged: compiling anew", path)
+            _logger.warning("cache entry %s is damaged; it is compiled again", path)
             path.unlink(missing_ok=True)
             return None
         return data[_end_of_label(data) :]
     except FileNotFoundError:
         return None
     except OSError as error:
-        _logger.warning("cache entry %s cannot be read (%s): compiling anew", path, error)
+        _logger.warning("cache entry %s cannot be read (%s); it is compiled again", path, error)
         return None
 
 
 def _open(path: str, flags: int) -> int:
-    """Opens a file; a link raises OSError, a pipe is not waited for."""
+    """Opens a file; raises OSError for a link and does not wait for a pipe."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _read(path: Path) -> bytes | None:
-    """Content of a file that only this user can have written, which counts as used now; None if it is no such file.
+    """Reads a file that only this user can have written and marks it as used; returns None for any other file.
 
-    The open file is looked at, not the path, which may be another file a moment later.
+    The checks use the open file rather than the path, which may be replaced at any time.
     """
     with open(path, "rb", opener=_open) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            _logger.warning("cache entry %s is not a file: compiling anew", path)
+            _logger.warning("cache entry %s is not a file; it is compiled again", path)
             return None
         if not _private(status):
-            _logger.warning("cache entry %s is open to other users: compiling anew", path)
+            _logger.warning("cache entry %s is writable by other users; it is compiled again", path)
             return None
         os.utime(file.fileno())
         return file.read()
 
 
 def store(entry: str, content: bytes, label: str = "") -> None:
-    """Writes an entry. A failure is logged, not raised: a solve works without the cache.
+    """Writes an entry. A failure is logged, not raised, since a solve works without the cache.
 
     Args:
         entry: Key of the entry.
         content: Content.
-        label: What it is: "FORM: WHAT", such as "quick code: costs of go2"; see `trajopt.cache.contents`.
+        label: Description "FORM: WHAT", such as "quick code: costs of go2"; see `trajopt.cache.contents`.
     """
     folder = directory()
     if folder is None:
@@ -196,8 +196,8 @@ def store(entry: str, content: bytes, label: str = "") -> None:
 
 @functools.cache
 def _warn_of_writing(folder: Path, reason: str) -> None:
-    """Warns of each reason once."""
-    _logger.warning("cache folder %s cannot be written: %s; what is compiled now is not kept", folder, reason)
+    """Warns once for each reason."""
+    _logger.warning("cache folder %s cannot be written: %s; compiled code is not stored", folder, reason)
 
 
 def _replace(source: Path, target: Path) -> None:
@@ -209,7 +209,7 @@ def _replace(source: Path, target: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Removes an entry, whatever it is."""
+    """Removes an entry, whether it is a file, a link or a folder."""
     try:
         path.unlink(missing_ok=True)
     except OSError:
@@ -229,21 +229,21 @@ def limit() -> int:
 
 
 def _files(folder: Path, pattern: str) -> list[tuple[float, int, Path]]:
-    """Time of last use, size and path of the files that match a pattern."""
-    found = []
+    """Time of last use, size and path of each file that matches a pattern."""
+    files = []
     for path in folder.glob(pattern):
-        with contextlib.suppress(FileNotFoundError):  # another process removed it meanwhile
+        with contextlib.suppress(FileNotFoundError):  # another process has removed it
             status = path.lstat()
-            found.append((status.st_mtime, status.st_size, path))
-    return found
+            files.append((status.st_mtime, status.st_size, path))
+    return files
 
 
 def _shrink_sometimes(folder: Path, size: int) -> None:
-    """Shrinks the cache when this process writes for the first time, and whenever it has written a part of the limit.
+    """Shrinks the cache at the first write of this process, then each time it has written a fraction of the limit.
 
     Args:
         folder: Folder of the cache.
-        size: Size of what it has just written [bytes].
+        size: Size of the entry just written [bytes].
     """
     global _written
     _written += size
@@ -274,17 +274,17 @@ def info() -> CacheInfo:
 
 
 def labels() -> Iterator[tuple[str, int]]:
-    """Label and size [bytes] of each entry; nothing is verified, and no entry counts as used. Empty without a label."""
+    """Label ("" without one) and size [bytes] of each entry; nothing is verified or marked as used."""
     folder = directory()
     for _, size, path in [] if folder is None else _files(folder, "*" + SUFFIX):
         with contextlib.suppress(OSError), open(path, "rb", opener=_open) as file:
             head = file.read(HEAD + LABEL)
-            known = head.startswith(MAGIC)
-            yield head[HEAD : _end_of_label(head)].decode(errors="ignore") if known else "", size
+            is_entry = head.startswith(MAGIC)
+            yield head[HEAD : _end_of_label(head)].decode(errors="ignore") if is_entry else "", size
 
 
 def clear() -> int:
-    """Removes every entry; returns how many there were."""
+    """Removes every entry and returns their number."""
     folder = directory()
     if folder is None:
         return 0

@@ -11,7 +11,7 @@ __all__ = ["RobotExpressions", "SmoothFriction"]
 
 
 def __getattr__(name: str) -> Any:
-    """Names of revision 2720678 that are in `trajopt.lie` today."""
+    """Deprecated names from revision 2720678, which are now in `trajopt.lie`."""
     if name not in lie.__all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warnings.warn(f"{__name__}.{name} is now trajopt.lie.{name}", DeprecationWarning, stacklevel=2)

@@ -1,4 +1,4 @@
-"""Composite bodies: inertia, momentum and rate of inertia of each subtree, in the frame of its root."""
+"""Composite bodies: inertia, momentum and rate of change of inertia of each subtree, in the frame of its root."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from trajopt.lie.scalars import TWO, plus, times
 
 
 def turned_to_parent(link: Link, a: SX) -> SX:
-    """A symmetric SX (3, 3), given in a link's axes, in the axes of its parent."""
+    """Transforms a symmetric SX (3, 3) from a link's axes to the axes of its parent."""
     if link.joint.angle is None:
         return rotate_symmetric(link.placement.rotation, a)
     return rotate_symmetric(SX(link.before.rotation), rotate_symmetric_z(*link.joint.angle, a))
 
 
 def inertia_to_parent(inertia: Inertia, link: Link) -> Inertia:
-    """An inertia, given in a link's frame, in the frame of its parent."""
+    """Transforms an inertia from a link's frame to the frame of its parent."""
     placement = link.placement
     p = placement.translation
     h = ca.mtimes(placement.rotation, inertia.moment)
     rotated = turned_to_parent(link, inertia.rotational)
-    # -[p][h] - [h][p] - m [p][p] is a shift by h + m p / 2, where m is 0 behind a regrouped revolute joint.
+    # -[p][h] - [h][p] - m [p][p] is a shift by h + m p / 2; m is 0 behind a regrouped revolute joint.
     shift = shift_symmetric(p, plus(h, times(inertia.mass, p) / 2))
     return Inertia(inertia.mass, plus(h, times(inertia.mass, p)), symmetric_sum(rotated, shift))
 
@@ -66,7 +66,7 @@ class CompositeBody:
     growth: SX
 
     def two_b(self, m: Spatial) -> Spatial:
-        """2B m = (2 w × f, İ w + w × n)."""
+        """Product 2B m = (2 w × f, İ w + w × n)."""
         w = m.angular
         return Spatial(
             times(TWO, ca.cross(w, self.momentum.linear)),
@@ -74,7 +74,7 @@ class CompositeBody:
         )
 
     def two_b_transposed(self, m: Spatial) -> SX:
-        """The couple of 2Bᵀ m = (0, 2 f × v + İ w + n × w), SX (3,)."""
+        """Couple of 2Bᵀ m = (0, 2 f × v + İ w + n × w), SX (3,)."""
         f, n = self.momentum.linear, self.momentum.angular
         pushed = plus(times(TWO, ca.cross(f, m.linear)), ca.mtimes(self.growth, m.angular))
         return plus(pushed, ca.cross(n, m.angular))
@@ -88,7 +88,7 @@ def _own_body(link: Link, v: Spatial) -> CompositeBody:
 
 
 def composite_bodies(tree: Tree, velocities: Velocities, inertias: list[Inertia]) -> list[CompositeBody]:
-    """CompositeBody of each subtree in the frame of its root; `inertias` are those of `composite_inertias`."""
+    """CompositeBody of each subtree in the frame of its root; `inertias` come from `composite_inertias`."""
     bodies = [_own_body(link, v) for link, v in zip(tree.links, velocities.total, strict=True)]
     momenta = [body.momentum for body in bodies]
     growths = [body.growth for body in bodies]

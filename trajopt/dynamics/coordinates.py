@@ -15,7 +15,7 @@ class VelocityMap:
 
     Args:
         model: Pinocchio's model.
-        tree: Its links with their rates.
+        tree: The kinematic tree with its rates.
         q: Configuration, SX (nq,).
         v: Velocity, SX (nv,), or None.
     """
@@ -27,11 +27,11 @@ class VelocityMap:
         self._bend = None if self._map.is_constant() else _bend(model)
 
     def rates(self, v: SX) -> SX:
-        """ẏ, SX (n,)."""
+        """Rates ẏ, SX (n,)."""
         return v if self._direct else ca.densify(ca.mtimes(self._map, v))
 
     def accelerations(self, a: SX) -> SX:
-        """ÿ = H a + Ḣ v, SX (n,)."""
+        """Accelerations ÿ = H a + Ḣ v, SX (n,)."""
         if self._direct:
             return a
         result = ca.densify(ca.mtimes(self._map, a))
@@ -40,18 +40,18 @@ class VelocityMap:
         return result + ca.mtimes(self._bend(self._q, self._v, a, 0)[0], self._v)
 
     def torques(self, torques: SX) -> SX:
-        """Hᵀ τ, SX (nv,)."""
+        """Torques Hᵀ τ, SX (nv,)."""
         return torques if self._direct else ca.densify(ca.mtimes(self._map.T, torques))
 
     def mass_matrix(self, matrix: SX) -> SX:
-        """Hᵀ M H, SX (nv, nv)."""
+        """Mass matrix Hᵀ M H, SX (nv, nv)."""
         return matrix if self._direct else ca.mtimes([self._map.T, matrix, self._map])
 
     def torque_derivatives(self, torques: SX, dq: SX, dv: SX, mass: SX, a: SX) -> tuple[SX, SX]:
-        """∂(Hᵀ τ)/∂q and ∂(Hᵀ τ)/∂v from the derivatives of τ in the coordinates of the tree, SX (nv, nv) each.
+        """∂(Hᵀ τ)/∂q and ∂(Hᵀ τ)/∂v, SX (nv, nv) each, from the derivatives of τ in the coordinates of the tree.
 
         With y' = H v and y'' = H a + Ḣ v: Hᵀ (∂τ/∂y H + ∂τ/∂y' ∂y'/∂q + M ∂y''/∂q) + ∂(Hᵀ τ)/∂q at fixed τ, and
-        Hᵀ (∂τ/∂y' H + 2 M Ḣ), as Ḣ v is quadratic in v.
+        Hᵀ (∂τ/∂y' H + 2 M Ḣ), since Ḣ v is quadratic in v.
         """
         if self._direct:
             return dq, dv
@@ -73,7 +73,7 @@ def _rate_map(tree: Tree, nv: int) -> SX:
 
 
 def _bend(model: pin.Model) -> ca.Function:
-    """(q, v, a, τ) -> Ḣ (n, nv), ∂(H v)/∂q, ∂(H a + Ḣ v)/∂q (n, nv), ∂(Hᵀ τ)/∂q (nv, nv); calling it inlines it."""
+    """(q, v, a, τ) -> Ḣ (n, nv), ∂(H v)/∂q, ∂(H a + Ḣ v)/∂q (n, nv), ∂(Hᵀ τ)/∂q (nv, nv); a call inlines it."""
     q, v, a = SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("a", model.nv)
     tree = Tree(model, q)
     tau = SX.sym("tau", len(tree.rates))
@@ -88,7 +88,7 @@ def _bend(model: pin.Model) -> ca.Function:
     def by_q(expression: SX) -> SX:
         return ca.mtimes(ca.jacobian(expression, q), tangent)
 
-    rates_by_q = by_q(ca.mtimes(rate_map, v))  # = Ḣ, as H is the gradient of y(q)
+    rates_by_q = by_q(ca.mtimes(rate_map, v))  # equals Ḣ, since H is the gradient of y(q)
     accelerations = ca.mtimes(rate_map, a) + ca.mtimes(rates_by_q, v)
     outputs = [rates_by_q, rates_by_q, by_q(accelerations), by_q(ca.mtimes(rate_map.T, tau))]
     return ca.Function("bend", [q, v, a, tau], outputs)

@@ -1,6 +1,6 @@
 """Dynamics in a frame that falls with gravity and moves with the base, in terms of a' = a + c.
 
-M a' + e(q, v) = τ + Σ Jᵀ f depends neither on the pose of a free-flyer root nor on its linear velocity: gravity and
+M a' + e(q, v) = τ + Σ Jᵀ f depends neither on the pose of a free-flyer root nor on its linear velocity. Gravity and
 linear velocity act through c only, so that whole columns of the derivatives are zero. See `trajopt.dynamics.motion`.
 """
 
@@ -22,12 +22,12 @@ from trajopt.dynamics.tree import constant_placement
 
 
 def falling_derivatives(robot: RobotExpressions, a: SX, wrenches: Mapping[str, SX]) -> tuple[SX, SX]:
-    """∂/∂q (tangent) and ∂/∂v of M a' + e - Σ Jᵀ f at fixed a' (nv,), (nv, nv) each.
+    """Derivatives ∂/∂q (tangent) and ∂/∂v of M a' + e - Σ Jᵀ f at fixed a' (nv,), shape (nv, nv) each.
 
     Args:
         robot: The robot at (q, v).
-        a: a' (nv,).
-        wrenches: Wrench f (6,) on each frame in the frame's axes, in which it is constant.
+        a: Relative acceleration a' (nv,).
+        wrenches: Wrench f (6,) on each frame, constant in the frame's axes.
     """
     dynamics, relative = robot.tree_dynamics(), robot.coordinates.accelerations(a)
     external = _external_forces(robot, wrenches)
@@ -42,11 +42,11 @@ def falling_derivatives(robot: RobotExpressions, a: SX, wrenches: Mapping[str, S
 
 
 def falling_torques(robot: RobotExpressions, a: SX, wrenches: Mapping[str, SX]) -> SX:
-    """M a' + e - Σ Jᵀ f (nv,) [N m, N]: joint torques that give a' (nv,) under wrenches.
+    """Joint torques M a' + e - Σ Jᵀ f (nv,) [N m, N] that give a' (nv,) under wrenches.
 
     Args:
         robot: The robot at (q, v).
-        a: a' (nv,).
+        a: Relative acceleration a' (nv,).
         wrenches: Wrench f (6,) on each frame in the frame's axes.
     """
     relative = robot.coordinates.accelerations(a)
@@ -70,12 +70,12 @@ class FrameMotion:
 
     Attributes:
         velocity: Twist (v, ω).
-        acceleration: Classical acceleration (dv/dt + ω × v, dω/dt) of the frame's origin, with the symbol `fall` in
-            place of gravity.
-        fall: Symbol (3,) that stands for `gravity`.
+        acceleration: Classical acceleration (dv/dt + ω × v, dω/dt) of the frame's origin, which contains the symbol
+            `fall` instead of gravity.
+        fall: Symbol (3,) for `gravity`.
         gravity: Gravity in the frame's axes (3,) [m/s²]; its derivative is [g] times that of the frame's rotation.
         jacobian: Jacobian (6, nv) of the twist.
-        rotation: R (3, 3), axes of the frame in the world.
+        rotation: R (3, 3), from the frame's axes to the world's.
         position: p (3,) in the world [m].
     """
 
@@ -89,12 +89,12 @@ class FrameMotion:
 
     @property
     def spatial_acceleration(self) -> Spatial:
-        """(dv/dt, dω/dt), as pin.getFrameAcceleration."""
+        """Spatial acceleration (dv/dt, dω/dt), as pin.getFrameAcceleration."""
         v = self.velocity
         return Spatial(self.acceleration.linear - ca.cross(v.angular, v.linear), self.acceleration.angular)
 
     def gravity_derivative(self) -> SX:
-        """∂ gravity / ∂q in tangent space, (3, nv)."""
+        """Derivative of `gravity` by q in tangent space, (3, nv)."""
         return ca.mtimes(ca.skew(self.gravity), self.jacobian[3:, :])
 
 

@@ -1,4 +1,4 @@
-"""Choice of each link's frame along the axis of its joint, so that many coordinates of the placements are zero."""
+"""Choice of each link's frame along the axis of its joint, such that many coordinates of the placements are zero."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SLIDING = ("revolute", "prismatic", "helical")
 
 @dataclass(frozen=True)
 class Branch:
-    """A link before its frame is chosen: parent link (-1 for the world), kind of joint, placement in the parent."""
+    """A link before its frame is chosen: parent index (-1 for the world), joint type, placement in the parent."""
 
     parent: int
     kind: str
@@ -24,8 +24,8 @@ class Branch:
 def choose_slides(branches: list[Branch]) -> list[float]:
     """Distance along z by which to move the frame of each link [m]; nonzero only for joints about or along z.
 
-    A frame that slides along its own axis leaves the joint as it is and changes the constant placements around it:
-    p becomes p + R (0, 0, s) before the joint and p_z - s for each child. Every zero coordinate saves instructions in
+    A frame that slides along its own axis does not change the joint, only the constant placements around it:
+    p becomes p + R (0, 0, s) before the joint and p_z - s for each child. Every zero coordinate saves operations in
     each recursion. The method is coordinate descent over the distances that make a coordinate zero.
     """
     slides = [0.0] * len(branches)
@@ -53,7 +53,7 @@ def along_z(distance: float) -> pin.SE3:
 
 
 def _distances(branches: list[Branch], slides: list[float], i: int) -> list[float]:
-    """Further distances that make a coordinate of the placement of link i, or the z of a child's placement, zero."""
+    """Candidate distances that make a coordinate of link i's placement, or the z of a child's placement, zero."""
     translations = _translations(branches, slides)
     axis = branches[i].before.rotation[:, 2]
     result = [float(-translations[i, k] / axis[k]) for k in range(3) if abs(axis[k]) > 0.5]
@@ -61,7 +61,7 @@ def _distances(branches: list[Branch], slides: list[float], i: int) -> list[floa
 
 
 def _moved(branches: list[Branch], slides: list[float], i: int, distance: float) -> list[float]:
-    """Slides with link i moved further, together with the links behind it on parallel axes."""
+    """Slides with link i moved further, together with the following links on parallel axes."""
     result = list(slides)
     result[i] += distance
     shift = {i: distance}

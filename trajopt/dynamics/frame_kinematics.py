@@ -33,7 +33,7 @@ def frame_twist(velocities: Velocities, link: int, offset: pin.SE3) -> Spatial:
 
 
 def frame_classical(accelerations: Accelerations, gravity: list[SX], link: int, offset: pin.SE3) -> Spatial:
-    """Acceleration of a frame's origin and dω/dt, in the frame's own axes, with respect to the world at rest."""
+    """Acceleration of a frame's origin and dω/dt, in the frame's own axes, relative to the world at rest."""
     if link < 0:
         return zero()
     placement = constant_placement(offset)
@@ -49,9 +49,9 @@ def check_reference(reference: object) -> None:
 
 
 def seen_as(motion: Spatial, world: Callable[[], Placement], reference: pin.ReferenceFrame) -> SX:
-    """A motion of a frame, given in the frame itself, in the reference frame `reference` of Pinocchio, SX (6,).
+    """Converts a motion from the frame's own axes to a reference frame of Pinocchio, SX (6,).
 
-    LOCAL: unchanged. LOCAL_WORLD_ALIGNED: turned to the world's axes. WORLD: also taken about the world's origin.
+    LOCAL: unchanged. LOCAL_WORLD_ALIGNED: rotated to the world's axes. WORLD: also moved to the world's origin.
     """
     check_reference(reference)
     if reference == pin.ReferenceFrame.LOCAL:
@@ -64,9 +64,9 @@ def seen_as(motion: Spatial, world: Callable[[], Placement], reference: pin.Refe
 def local_jacobian(tree: Tree, link: int, offset: pin.SE3, nv: int) -> SX:
     """Jacobian (6, nv) of a frame at the constant `offset` in a link, in the frame's own axes.
 
-    The chain is walked from the frame to the root, so that columns near the frame, which depend on few angles, are
-    short expressions. Together with the placement, talos_arm takes 348 instructions instead of 426 by turning the
-    columns of the world, solo12's foot 316 instead of 538.
+    The chain is followed from the frame to the root, so that columns near the frame, which depend on few angles, are
+    short expressions. With the placement, talos_arm takes 348 operations, and 426 if the world's columns are rotated
+    instead; solo12's foot takes 316 instead of 538.
     """
     jacobian = SX(6, nv)
     view = constant_placement(offset.inverse())
@@ -80,13 +80,13 @@ def local_jacobian(tree: Tree, link: int, offset: pin.SE3, nv: int) -> SX:
 
 
 def bend(tree: Tree, link: int, jacobian: SX, force: SX) -> SX:
-    """Σ f_k ∂²ξ_k/∂q², SX (nv, nv), of the twist ξ by which a frame moves, M(q ⊕ δ) = M(q) exp ξ(δ).
+    """Second derivative Σ f_k ∂²ξ_k/∂q², SX (nv, nv), of the twist ξ that moves a frame: M(q ⊕ δ) = M(q) exp ξ(δ).
 
-    Joints move the frame one after the other, the root's first: by the Baker-Campbell-Hausdorff formula
+    Joints move the frame in sequence, beginning at the root. By the Baker-Campbell-Hausdorff formula
     ∂²ξ/∂q_i∂q_j = [J_i, J_j] / 2 for i before j, and 0 within a joint, where δ is a twist itself.
 
     Args:
-        tree: The robot, each of whose rates is one velocity.
+        tree: The robot; each of its rates is one velocity.
         link: The link that carries the frame.
         jacobian: J (6, nv), local.
         force: f (6,).
@@ -102,9 +102,9 @@ def bend(tree: Tree, link: int, jacobian: SX, force: SX) -> SX:
 
 
 def point_bend(tree: Tree, link: int, jacobian: SX, force: SX) -> SX:
-    """Σ f_k ∂²p_k/∂q², SX (nv, nv), of the position p of a frame's origin, as `bend` with a force (3,).
+    """Second derivative Σ f_k ∂²p_k/∂q², SX (nv, nv), of a frame's origin p, as `bend` with a force (3,).
 
-    ∂²p/∂q_i∂q_j = ω_i × v_j for i before j, and (ω_i × v_j + ω_j × v_i) / 2 within a joint, with the columns (v, ω) of
+    ∂²p/∂q_i∂q_j = ω_i × v_j for i before j, and (ω_i × v_j + ω_j × v_i) / 2 within a joint; (v, ω) are the columns of
     the Jacobian in the world's axes about p.
     """
     result, behind = SX(jacobian.shape[1], jacobian.shape[1]), list[int]()
@@ -120,7 +120,7 @@ def point_bend(tree: Tree, link: int, jacobian: SX, force: SX) -> SX:
 
 
 def _rates_to_root(tree: Tree, link: int) -> Iterator[list[int]]:
-    """Velocities of each joint that moves a link, the link's own joint first."""
+    """Velocity indices of each joint that moves a link, the link's own joint first."""
     while link >= 0:
         columns = range(len(tree.links[link].columns))
         yield [index for k in columns for index in tree.rates[tree.links[link].first + k]]

@@ -1,4 +1,4 @@
-"""Joint friction and damping, smoothed so that derivatives exist."""
+"""Joint friction and damping, smoothed so that they are differentiable."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SmoothFriction:
 
     @staticmethod
     def of(friction: SmoothFriction | str | None) -> SmoothFriction | None:
-        """The option `friction` of RobotExpressions, converted to a SmoothFriction or None."""
+        """Converts the option `friction` of RobotExpressions to a SmoothFriction or None."""
         if friction is None or isinstance(friction, SmoothFriction):
             return friction
         if isinstance(friction, str) and friction == "smooth":

@@ -2,10 +2,10 @@
 
 | Pinocchio joint            | elementary chain                                  | nq | nv |
 |----------------------------|---------------------------------------------------|----|----|
-| RX RY RZ, RevoluteUnaligned| revolute about z of a turned frame                | 1  | 1  |
+| RX RY RZ, RevoluteUnaligned| revolute about z of a rotated frame               | 1  | 1  |
 | RUBX RUBY RUBZ, unaligned  | the same from (cos, sin)                          | 2  | 1  |
-| PX PY PZ, unaligned        | prismatic along z of a turned frame               | 1  | 1  |
-| HX HY HZ, unaligned        | helical about z of a turned frame                 | 1  | 1  |
+| PX PY PZ, unaligned        | prismatic along z of a rotated frame              | 1  | 1  |
+| HX HY HZ, unaligned        | helical about z of a rotated frame                | 1  | 1  |
 | Spherical                  | spherical, quaternion xyzw                        | 4  | 3  |
 | SphericalZYX               | revolute z, y, x                                  | 3  | 3  |
 | Translation                | translation                                       | 3  | 3  |
@@ -73,7 +73,7 @@ class ElementaryJoint:
 
 
 def expand_joint(model: pin.Model, joint_id: int, q: SX) -> tuple[list[ElementaryJoint], pin.SE3]:
-    """Elementary chain of a joint, without its placement in the parent, and the constant placement after it.
+    """Elementary chain of a joint, without its placement in the parent, and the constant placement behind it.
 
     Raises:
         UnsupportedOperationError: The type of the joint is not in the table.
@@ -85,7 +85,7 @@ def expand_joint(model: pin.Model, joint_id: int, q: SX) -> tuple[list[Elementar
 
 
 def simple_joints(model: pin.Model) -> Iterator[Any]:
-    """Joints of a model, with the parts of composite joints in place of these."""
+    """Joints of a model; composite joints are replaced by their parts."""
     pending = [model.joints[i].extract() for i in range(1, model.njoints)]
     while pending:
         joint = pending.pop()
@@ -117,7 +117,7 @@ def _expand(joint: Any, q: SX) -> tuple[list[ElementaryJoint], pin.SE3]:
     if joint.nv == 1 and name.startswith(_SINGLE):
         data = joint.createData()
         joint.calc(data, _neutral(joint))
-        twist = np.array(data.S).ravel()  # constant in the child frame for every one of them
+        twist = np.array(data.S).ravel()  # constant in the child frame for all of these types
         if joint.nq == 2:
             return _chain([_screw(twist, (q[iq], q[iq + 1]), iv)])
         return _chain([_screw(twist, q[iq], iv)])
@@ -138,7 +138,7 @@ Chain = tuple[list[ElementaryJoint], pin.SE3]
 
 
 def _chain(parts: list[Chain]) -> Chain:
-    """Chains in a row; the constant placement after each is merged into the joint that follows."""
+    """Concatenates chains; the constant placement behind each is merged into the next joint."""
     joints: list[ElementaryJoint] = []
     after = pin.SE3.Identity()
     for part, part_after in parts:
@@ -150,7 +150,7 @@ def _chain(parts: list[Chain]) -> Chain:
 
 
 def _turned(axis: Reals) -> Reals:
-    """A rotation that takes z to a unit axis; if possible, a permutation of the axes."""
+    """Rotation that takes z to a unit axis; a permutation of the axes if possible."""
     axis = rounded(axis / np.linalg.norm(axis), 1e-12)
     k = int(np.argmax(np.abs(axis)))
     if np.count_nonzero(axis) == 1 and axis[k] > 0:
@@ -167,7 +167,7 @@ def _screw(
     scaling: float = 1.0,
     rate: Rate | None = None,
 ) -> Chain:
-    """A joint of one constant twist (v, w): revolute, prismatic or helical about z of a turned frame.
+    """Joint with one constant twist (v, w): revolute, prismatic or helical about z of a rotated frame.
 
     A coordinate pair is (cos, sin) of the angle.
     """
@@ -225,7 +225,7 @@ def _ellipsoid(joint: Any, q: SX) -> Chain:
 
 
 def _mimic(model: pin.Model, joint_id: int, joint: Any, q: SX) -> Chain:
-    """Chain of a mimicking joint, which is at scaling · q + offset of the mimicked one.
+    """Chain of a mimicking joint, whose coordinate is scaling · q + offset of the mimicked joint.
 
     Pinocchio's Python interface does not show the type of a mimicking joint, so the twist is computed as log6 of the
     motion from angle or length 0 to 1.

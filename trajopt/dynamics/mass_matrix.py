@@ -12,7 +12,7 @@ from trajopt.dynamics.tree import Tree
 
 @dataclass(frozen=True)
 class MassColumns:
-    """Mass matrix in the rates of the tree, and the forces that it consists of.
+    """Mass matrix in the rates of the tree, and the forces from which it is computed.
 
     Attributes:
         matrix: M, SX (n, n), symmetric, with structural zeros between branches.
@@ -24,7 +24,7 @@ class MassColumns:
 
 
 def mass_columns(tree: Tree, inertias: list[Inertia]) -> MassColumns:
-    """M_jk = S_j · I S_k for j in the link of k or an ancestor (Featherstone 2008, table 6.2).
+    """Mass matrix M_jk = S_j · I S_k for j in the link of k or an ancestor (Featherstone 2008, table 6.2).
 
     Args:
         tree: The links.

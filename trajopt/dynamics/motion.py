@@ -1,9 +1,9 @@
 """Velocities and accelerations of the links in their own frames.
 
 Dynamics are the same in a frame that moves at constant velocity, and gravity is equivalent to an acceleration of the
-world. So for a free-flyer root (linear velocity v, angular velocity w, gravity g, all in its frame) the recursions run
-with v = 0 and without gravity, at the relative acceleration a + c, c = w × v - g. The effect of v and g on the torques
-is then M c, and derivatives by v and by the orientation of the root need no recursion.
+world. For a free-flyer root (linear velocity v, angular velocity w, gravity g, all in its frame) the recursions
+therefore use v = 0, no gravity, and the relative acceleration a + c with c = w × v - g. The effect of v and g on the
+torques is M c, and derivatives by v and by the orientation of the root need no recursion.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trajopt.types import Reals
 
 
 def is_free_root(link: Link) -> bool:
-    """Whether a link is a free flyer on the world, whose linear velocity the recursions leave out."""
+    """True if a link is a free flyer on the world; the recursions leave out its linear velocity."""
     return link.parent < 0 and link.joint.kind == "free_flyer"
 
 
@@ -30,11 +30,11 @@ class Velocities:
     """Twists of the links in their own frames, relative to the linear velocity of free-flyer roots.
 
     Attributes:
-        carried: v_λ, twist of the parent in the link's frame.
+        carried: v_λ, twist of the parent, in the link's frame.
         total: v_i = v_λ + S ẏ.
         relative: S ẏ.
         squares: [w]², SX (3, 3), of the link's angular velocity w.
-        boost: Linear velocity of the free-flyer root in the link's frame, SX (3,), which `total` leaves out.
+        boost: Linear velocity of the free-flyer root in the link's frame, SX (3,); `total` does not contain it.
     """
 
     carried: list[Spatial]
@@ -104,7 +104,7 @@ def link_accelerations(tree: Tree, velocities: Velocities, rates: SX, gravity: R
         result.carried_linear.append(linear)
         result.carried_angular.append(angular)
         own, rate = combine(link, rates), velocities.relative[i]
-        around = plus(velocities.carried[i].angular, velocities.total[i].angular)  # carried along, and turning itself
+        around = plus(velocities.carried[i].angular, velocities.total[i].angular)  # parent's rotation plus its own
         linear = plus(plus(linear, own.linear), ca.cross(around, rate.linear))
         angular = plus(plus(angular, own.angular), ca.cross(velocities.carried[i].angular, rate.angular))
         result.linear.append(linear)
@@ -115,7 +115,7 @@ def link_accelerations(tree: Tree, velocities: Velocities, rates: SX, gravity: R
 
 @dataclass(frozen=True)
 class RootShift:
-    """Shift c of the accelerations by free-flyer roots, for all rates of the tree; the recursions use a + c.
+    """Shift c of the accelerations due to free-flyer roots, for all rates of the tree; the recursions use a + c.
 
     Attributes:
         value: c, SX (n,): w × v - g in the linear rows of free-flyer roots, 0 elsewhere.
@@ -145,7 +145,7 @@ def root_shift(tree: Tree, velocities: Velocities, gravity: Reals) -> RootShift:
 
 
 def gravity_in_links(tree: Tree, gravity: Reals) -> list[SX]:
-    """Vector of gravity in each link's frame, SX (3,)."""
+    """Gravity vector in each link's frame, SX (3,)."""
     result: list[SX] = []
     for link in tree.links:
         parent = result[link.parent] if link.parent >= 0 else SX(np.asarray(gravity))
@@ -154,7 +154,7 @@ def gravity_in_links(tree: Tree, gravity: Reals) -> list[SX]:
 
 
 def combine(link: Link, rates: SX) -> Spatial:
-    """S ẏ of one link, from the rates of all links, SX (n,)."""
+    """Twist S ẏ of one link, from the rates of all links, SX (n,)."""
     total = zero()
     for k, column in enumerate(link.columns):
         rate = rates[link.first + k]
@@ -167,7 +167,7 @@ def _turned(link: Link, vectors: list[SX]) -> SX:
 
 
 def _skew_square(w: SX) -> SX:
-    """[w]² = w wᵀ - |w|² 1, SX (3, 3)."""
+    """Matrix [w]² = w wᵀ - |w|² 1, SX (3, 3)."""
     x, y, z = scalars(w)
     xx, yy, zz = times(x, x), times(y, y), times(z, z)
     xy, yz, zx = times(x, y), times(y, z), times(z, x)

@@ -16,9 +16,9 @@ from trajopt.lie.scalars import minus, plus, scalars, times
 def newton_euler(
     tree: Tree, accelerations: Accelerations, external: Mapping[int, Spatial] | None = None
 ) -> tuple[list[Spatial], SX]:
-    """Force F on each subtree at its root's origin, and τ = Sᵀ F, SX (n,).
+    """Force F on each subtree at its root's origin, and torques τ = Sᵀ F, SX (n,).
 
-    `external` are external forces on links, in their frames, which are subtracted from F.
+    `external` holds external forces on links, in their frames; they are subtracted from F.
 
     Each body contributes the sum over its mass points r of (a, r × a), with a = p̈ + U r:
         force = m p̈ + U h,   couple = h × p̈ + vee(U J - (U J)ᵀ),
@@ -48,7 +48,7 @@ def _own_force(inertia: Inertia, second_moments: SX, linear: SX, field: SX) -> S
 def gravity_torques(tree: Tree, inertias: list[Inertia], gravity: list[SX]) -> SX:
     """Torques against gravity from composite inertias, SX (n,): τ = Sᵀ (-m g, -h × g).
 
-    They are zero in trees with a free-flyer root, where gravity enters by `root_shift`.
+    They are zero in trees with a free-flyer root, where `root_shift` accounts for gravity.
     """
     torques: list[SX] = []
     falling: list[bool] = []

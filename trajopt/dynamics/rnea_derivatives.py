@@ -1,6 +1,6 @@
 """Derivatives of inverse dynamics, by a recursion on composite bodies in body frames.
 
-Instructions of ∂τ/∂q, ∂τ/∂v and M together (casadi 3.8, constants and outputs included):
+Number of operations of ∂τ/∂q, ∂τ/∂v and M together (casadi 3.8, constants and outputs included):
 
 | way                                               | talos_arm | solo12 | talos  |
 |---------------------------------------------------|-----------|--------|--------|
@@ -8,7 +8,7 @@ Instructions of ∂τ/∂q, ∂τ/∂v and M together (casadi 3.8, constants and
 | the same formulas in the root's (or world) frame  | 5,665     | 8,686  | 36,011 |
 | ca.jacobian of this RNEA in tangent coordinates   | 7,837     | 13,170 | 81,399 |
 
-In body frames the S of a revolute joint is a unit vector and a turn about z costs 6 instructions; in one common frame
+In body frames the S of a revolute joint is a unit vector and a rotation about z costs 6 operations. In one common frame
 the transports vanish, but every product is dense. ca.cse removes 2 to 5 % of the first row.
 """
 
@@ -30,10 +30,10 @@ from trajopt.lie.scalars import plus
 
 @dataclass(frozen=True)
 class VelocityColumn:
-    """Quantities of one rate k of a link at velocity level.
+    """Quantities of one rate k of a link at the velocity level.
 
     Attributes:
-        s: S_k, 0 for the linear rates of a free-flyer root, whose effects are in RootShift.
+        s: S_k; 0 for the linear rates of a free-flyer root, whose effects are in RootShift.
         s1: S' = v_λ × S, the rate of S when carried by the parent.
         s3: S' + v_i × S.
     """
@@ -45,12 +45,12 @@ class VelocityColumn:
 
 @dataclass(frozen=True)
 class VelocityDerivative:
-    """∂τ/∂ẏ in the rates of the tree, SX (n, n), and the quantities that ∂τ/∂q shares with it.
+    """Derivative ∂τ/∂ẏ in the rates of the tree, SX (n, n), and the quantities that ∂τ/∂q shares with it.
 
     Attributes:
         dv: ∂τ/∂ẏ without RootShift. It depends on (q, ẏ) only, and τ is quadratic in ẏ: Coriolis forces are dv ẏ / 2.
         columns: VelocityColumns of each link.
-        couples: For each rate of link i the couple of 2Bᵀ S, in the frames of i, its parent, ... to the root.
+        couples: For each rate of link i, the couple of 2Bᵀ S in the frames of i, its parent, ... to the root.
     """
 
     dv: SX
@@ -61,7 +61,7 @@ class VelocityDerivative:
 def velocity_derivative(
     tree: Tree, velocities: Velocities, bodies: list[CompositeBody], mass: MassColumns
 ) -> VelocityDerivative:
-    """∂τ/∂ẏ, from composite bodies.
+    """Derivative ∂τ/∂ẏ, computed from composite bodies.
 
     With (I, 2B) of the composite body of link i, and j a rate of i or of its ancestors:
 
@@ -123,7 +123,7 @@ def configuration_derivative(
     mass: MassColumns,
     by_velocity: VelocityDerivative,
 ) -> SX:
-    """∂τ/∂q in the tangent space of the tree's coordinates, SX (n, n), without RootShift.
+    """Derivative ∂τ/∂q in the tangent space of the tree's coordinates, SX (n, n), without RootShift.
 
     With S''_j = a_λ × S_j + v_λ × S'_j and F the force on the subtree of link i:
         ∂τ_i/∂q_j = S'_j · 2Bᵀ S_i + S''_j · I S_i,   ∂τ_j/∂q_i = S_j · (2B S'_i + I S''_i + S_i ×* F),

@@ -23,30 +23,30 @@ from trajopt.robots.masses import check_masses
 
 
 class RobotExpressions:
-    """Kinematics and dynamics of a model at (q, v), as expressions that share what they have in common.
+    """Kinematics and dynamics of a model at (q, v), as expressions that share subexpressions.
 
     Every method returns SX; calling it twice returns the same expression. Conventions are Pinocchio's: spatial
     vectors have their linear part first, free-flyer and planar velocities are local twists, quaternions are
-    (x, y, z, w) and assumed to be normalised. Joint torques include the armature of the model. Derivatives in q are
+    (x, y, z, w) and must be normalised. Joint torques include the armature of the model. Derivatives in q are
     taken in the tangent space: d/dδ at δ = 0 of f(q ⊕ δ).
 
     Args:
         model: Pinocchio's model with any joint types; it is read once.
         q: Configuration, SX (nq,) [rad, m].
-        v: Velocity, SX (nv,) [rad/s, m/s]; None if only configurations matter.
+        v: Velocity, SX (nv,) [rad/s, m/s]; None if no quantity needs it.
         friction: Friction to add to the joint torques of rnea and its derivatives: None (default, as in Pinocchio and
             Crocoddyl), "smooth" for the model's damping and friction with the default width, or a SmoothFriction.
-        factors: Factors of the mass and of all of the inertia of bodies, by the index of their joint [-].
+        factors: Factors by which mass and inertia of bodies are multiplied, by the index of their joint [-].
         with_derivatives: Whether derivatives are needed too. Coriolis forces are then computed as ½ ∂τ/∂v v, which
-            saves a recursion: forward_dynamics with its derivatives takes 5,710 instructions instead of 6,091
-            (talos_arm). For an expression without derivatives False is shorter.
+            saves a recursion: forward_dynamics with its derivatives takes 5,710 operations instead of 6,091
+            (talos_arm). Without derivatives, False gives shorter expressions.
 
-    A frame is given by its index or its name.
+    Frames are selected by index or by name.
 
     Raises:
         InvalidArgumentError: A size does not fit the model, a quantity needs a velocity and `v` is None, or the mass
-            matrix, which a quantity is solved with, is singular.
-        UnknownNameError: There is no frame of this name.
+            matrix is singular and a quantity needs its inverse.
+        UnknownNameError: The model has no frame of this name.
         UnsupportedOperationError: The type of a joint is unknown.
     """
 
@@ -77,13 +77,13 @@ class RobotExpressions:
     # Kinematics
 
     def joint_placement(self, joint_id: int) -> tuple[SX, SX]:
-        """R (3, 3) [-] and p (3,) [m] of a joint's frame in the world, as data.oMi."""
+        """Rotation R (3, 3) [-] and position p (3,) [m] of a joint's frame in the world, as data.oMi."""
         link, offset = self.tree.attachment[self._check("joint_id", joint_id, self.model.njoints)]
         placement = self._placement(link, offset)
         return placement.rotation, placement.translation
 
     def frame_placement(self, frame_id: int | str) -> tuple[SX, SX]:
-        """R (3, 3) [-] and p (3,) [m] of a frame in the world, as data.oMf."""
+        """Rotation R (3, 3) [-] and position p (3,) [m] of a frame in the world, as data.oMf."""
         placement = self._placement(*self.attachment(frame_id))
         return placement.rotation, placement.translation
 
@@ -102,7 +102,7 @@ class RobotExpressions:
         return frame_kinematics.seen_as(local, lambda: self._placement(*self.attachment(frame_id)), reference)
 
     def frame_classical_acceleration(self, frame_id: int | str, reference: pin.ReferenceFrame, a: SX) -> SX:
-        """Acceleration (6,) of the frame's point: spatial + (ω × v, 0), as pin.getFrameClassicalAcceleration."""
+        """Classical acceleration (6,) of a frame: spatial + (ω × v, 0), as pin.getFrameClassicalAcceleration."""
         if reference == pin.ReferenceFrame.WORLD:  # ω × v of the twist at the world's origin
             velocity = self.frame_velocity(frame_id, reference)
             acceleration = self.frame_acceleration(frame_id, reference, a)
@@ -136,10 +136,10 @@ class RobotExpressions:
         return self._cache.once(("rnea", self._cache.key_of(a)), build)
 
     def rnea_derivatives(self, a: SX) -> tuple[SX, SX]:
-        """∂τ/∂q (nv, nv) in tangent space and ∂τ/∂v (nv, nv), as pin.computeRNEADerivatives.
+        """Derivatives ∂τ/∂q (nv, nv) in tangent space and ∂τ/∂v (nv, nv), as pin.computeRNEADerivatives.
 
-        They differ from Pinocchio's, which are wrong, for joints whose motion subspace moves (spherical ZYX, universal,
-        ellipsoid, composite).
+        For joints whose motion subspace moves (spherical ZYX, universal, ellipsoid, composite), Pinocchio's derivatives
+        are wrong and differ from these.
         """
 
         def build() -> tuple[SX, SX]:
@@ -151,7 +151,7 @@ class RobotExpressions:
         return self._cache.once(("rnea_derivatives", self._cache.key_of(a)), build)
 
     def gravity(self) -> SX:
-        """Torques (nv,) that hold the robot at rest, as pin.computeGeneralizedGravity."""
+        """Torques (nv,) that hold the robot at rest [N m, N], as pin.computeGeneralizedGravity."""
 
         def build() -> SX:
             dynamics = TreeDynamics(self.tree, SX(np.zeros(len(self.tree.rates))), self._gravity)
@@ -160,7 +160,7 @@ class RobotExpressions:
         return self._cache.once("gravity", build)
 
     def nonlinear_effects(self) -> SX:
-        """Torques (nv,) at a = 0: Coriolis, centrifugal, gravity, and friction if there is any."""
+        """Torques (nv,) at a = 0 [N m, N]: Coriolis, centrifugal, gravity, and friction if enabled."""
         if not self.with_derivatives:
             return self.rnea(SX(np.zeros(self.model.nv)))
 
@@ -170,15 +170,15 @@ class RobotExpressions:
         return self._cache.once("nonlinear_effects", build)
 
     def crba(self) -> SX:
-        """Mass matrix M (nv, nv), symmetric, with armature on its diagonal; zeros between branches are structural."""
+        """Mass matrix M (nv, nv), symmetric, including armature; zeros between branches are structural."""
         return self._cache.once("crba", lambda: self._rigid_mass_matrix() + ca.diag(self.armature()))
 
     def solve_mass_matrix(self, b: SX) -> SX:
-        """M⁻¹ b for b (nv,) or (nv, m), by the sparse LᵀDL factorisation of M."""
+        """Solution M⁻¹ b for b (nv,) or (nv, m), by the sparse LᵀDL factorisation of M."""
         return self._factorisation().solve(b)
 
     def inverse_mass_matrix(self) -> SX:
-        """M⁻¹ (nv, nv), symmetric."""
+        """Inverse mass matrix M⁻¹ (nv, nv), symmetric."""
         return self._cache.once("inverse", lambda: self._factorisation().inverse())
 
     def forward_dynamics(self, tau: SX) -> SX:
@@ -191,11 +191,11 @@ class RobotExpressions:
         return self._cache.once(("forward", self._cache.key_of(tau)), build)
 
     def falling_acceleration(self, tau: SX) -> SX:
-        """a + c (nv,) for joint torques τ (nv,), with c = `shift()`."""
+        """Relative acceleration a + c (nv,) for joint torques τ (nv,), with c = `shift()`."""
         return self.solve_mass_matrix(tau - self._relative_effects() + self.armature() * self.shift())
 
     def forward_dynamics_derivatives(self, tau: SX) -> tuple[SX, SX, SX]:
-        """∂a/∂q (tangent), ∂a/∂v and ∂a/∂τ = M⁻¹, (nv, nv) each, as pin.computeABADerivatives.
+        """Derivatives ∂a/∂q (tangent), ∂a/∂v and ∂a/∂τ = M⁻¹, (nv, nv) each, as pin.computeABADerivatives.
 
         ∂a/∂q = -M⁻¹ ∂τ/∂q and ∂a/∂v = -M⁻¹ ∂τ/∂v, with the derivatives of rnea at a = forward_dynamics(τ).
         """
@@ -274,9 +274,9 @@ class RobotExpressions:
         return TreeDynamics(self.tree, SX(0, 1), self._gravity) if self.v is None else self.tree_dynamics()
 
     def _relative(self, a: SX) -> SX:
-        """ÿ + c of the tree for the accelerations a (nv,)."""
+        """Relative accelerations ÿ + c of the tree for the accelerations a (nv,)."""
         a = _column("a", a, self.model.nv)
-        # Built once: equal sums are different graph nodes, and the recursions are cached by the nodes they start from.
+        # Built once: equal sums are different graph nodes, and the recursions are cached by their input nodes.
         return self._cache.once(
             ("relative", self._cache.key_of(a)),
             lambda: self.coordinates.accelerations(a) + self.tree_dynamics().shift().value,
@@ -297,7 +297,7 @@ class RobotExpressions:
         return self._cache.once("relative_effects", build)
 
     def _relative_derivatives(self, a: SX) -> tuple[SX, SX]:
-        """∂τ/∂q and ∂τ/∂v at fixed a + c, (nv, nv) each, friction included."""
+        """Derivatives ∂τ/∂q and ∂τ/∂v at fixed a + c, (nv, nv) each, friction included."""
 
         def build() -> tuple[SX, SX]:
             dynamics, relative = self.tree_dynamics(), self._relative(a)
@@ -311,11 +311,11 @@ class RobotExpressions:
         return self._cache.once(("relative_derivatives", self._cache.key_of(a)), build)
 
     def shift(self) -> SX:
-        """Shift c (nv,) of free-flyer roots, by which their linear velocity and gravity enter the dynamics."""
+        """Shift c (nv,) due to free-flyer roots; their linear velocity and gravity enter the dynamics through it."""
         return self._cache.once("shift", lambda: self.coordinates.torques(self.tree_dynamics().shift().value))
 
     def shift_derivatives(self) -> tuple[SX, SX]:
-        """∂c/∂q in tangent space and ∂c/∂v, (nv, nv) each."""
+        """Derivatives ∂c/∂q in tangent space and ∂c/∂v, (nv, nv) each."""
         shift = self.tree_dynamics().shift()
         return self.coordinates.mass_matrix(shift.dq), self.coordinates.mass_matrix(shift.dv)
 
@@ -330,7 +330,7 @@ class RobotExpressions:
         return self._cache.once("factorisation", build)
 
     def armature(self) -> SX:
-        """Rotor inertias (nv,) that the model adds to the mass matrix's diagonal."""
+        """Rotor inertias (nv,) that the model adds to the diagonal of the mass matrix [kg m², kg]."""
         return SX(np.array(self.model.armature))
 
     def friction_torque(self) -> SX:
@@ -347,10 +347,10 @@ class RobotExpressions:
     def attachment(self, frame_id: int | str) -> tuple[int, pin.SE3]:
         """Index of the link that carries a frame, -1 for the world, and the frame's constant placement in it."""
         if isinstance(frame_id, str):
-            known = [frame.name for frame in self.model.frames]
-            if frame_id not in known:
-                raise unknown_name("frame", frame_id, known)
-            frame_id = known.index(frame_id)
+            names = [frame.name for frame in self.model.frames]
+            if frame_id not in names:
+                raise unknown_name("frame", frame_id, names)
+            frame_id = names.index(frame_id)
         frame = self.model.frames[self._check("frame_id", frame_id, self.model.nframes)]
         link, offset = self.tree.attachment[frame.parentJoint]
         return link, offset * frame.placement
@@ -383,7 +383,9 @@ class RobotExpressions:
 
     def _mass(self) -> SX:
         if self.tree.mass.is_constant() and float(self.tree.mass) <= 0:
-            raise InvalidArgumentError("model: expected a positive total mass for the centre of mass, got 0")
+            raise InvalidArgumentError(
+                "model: expected a positive total mass for the centre of mass, got 0; add masses"
+            )
         return self.tree.mass
 
 

@@ -1,4 +1,4 @@
-"""Sparse LᵀDL factorisation of a symmetric expression, and solutions of linear systems with it."""
+"""Sparse LᵀDL factorisation of a symmetric expression, and solution of linear systems with it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from trajopt.lie.scalars import minus, plus, scalars, sum_of_products, times
 
 
 class SparseLTDL:
-    """H = Lᵀ D L with L unit lower triangular; structural zeros of H cost nothing.
+    """Factorisation H = Lᵀ D L with L unit lower triangular; structural zeros of H cost nothing.
 
-    The elimination goes from the last row to the first: with links numbered from the root to the leaves there is no
-    fill-in (Featherstone 2008, table 6.3). Entries that do fill in, because of mimic joints, are added.
+    The elimination goes from the last row to the first. If links are numbered from the root to the leaves, there is no
+    fill-in (Featherstone 2008, table 6.3). Entries that fill in because of mimic joints are added.
 
-    All rows of a limb have the same ancestors A. Once the ancestors' part of a solution is known, a limb S with zeros
-    on the right-hand side follows as x_S = K x_A, with K computed once: |S| |A| products instead of |S| |A| + |S|² / 2.
+    All rows of a limb S have the same ancestors A. Where the right-hand side is zero on the limb, its solution follows
+    from that of the ancestors: x_S = K x_A. K is computed once; this takes |S| |A| products instead of
+    |S| |A| + |S|² / 2.
 
-    Forward dynamics by RNEA, CRBA and this factorisation take 1,462 instructions for talos_arm, 3,250 for solo12 and
-    13,405 for talos; the articulated-body algorithm 1,953, 3,272 and 11,958, without the factors that derivatives need.
+    Forward dynamics by RNEA, CRBA and this factorisation take 1,462 operations for talos_arm, 3,250 for solo12 and
+    13,405 for talos. The articulated-body algorithm takes 1,953, 3,272 and 11,958, without the factors that
+    derivatives need.
 
     Args:
         matrix: H, SX (n, n), symmetric positive definite; its lower triangle is read.
@@ -48,7 +50,7 @@ class SparseLTDL:
                 rows[i][j] = minus(rows[i][j], product) if j in rows[i] else -product
 
     def _find_limbs(self) -> list[range]:
-        """Runs of rows without branches: each row depends on the rows of its run before it, and on the same others."""
+        """Runs of rows without branches: each row depends on the earlier rows of its run and on the same other rows."""
         limbs: list[range] = []
         children = [0] * self.size
         for factor in self._factor:
@@ -63,14 +65,14 @@ class SparseLTDL:
         return limbs
 
     def solve(self, b: SX, *, negative: bool = False) -> SX:
-        """H⁻¹ b, or -H⁻¹ b, for b SX (n, m)."""
+        """Solution H⁻¹ b, or -H⁻¹ b if `negative`, for b SX (n, m)."""
         inverse_diagonal = [-d if negative else d for d in self._inverse_diagonal]
         n, elements = self.size, scalars(b)
         columns = [self._transposed_solve(elements[n * j : n * j + n]) for j in range(b.shape[1])]
         following = {limb: [all(y[k].is_zero() for k in limb) for y in columns] for limb in self._limbs}
         for limb in self._limbs:
             ancestors = self._ancestors(limb)
-            # K costs |A| |S|² / 2 once and saves |S|² / 2 at each column that it serves.
+            # K costs |A| |S|² / 2 once and saves |S|² / 2 for each column.
             use_follower = sum(following[limb]) > len(ancestors)
             for column, follows in zip(columns, following[limb], strict=True):
                 if follows and use_follower:
@@ -84,9 +86,9 @@ class SparseLTDL:
         return ca.horzcat(*[ca.vertcat(*column) for column in columns])
 
     def inverse(self) -> SX:
-        """H⁻¹, SX (n, n), symmetric; every entry below the diagonal is computed once, limb by limb.
+        """Inverse H⁻¹, SX (n, n), symmetric; every entry below the diagonal is computed once, limb by limb.
 
-        With B the H⁻¹ of the limb alone, columns before the limb are X_SJ = K X_AJ, and X_SS = B + K X_AS.
+        Let B be the inverse for the limb alone. Columns before the limb are X_SJ = K X_AJ, and X_SS = B + K X_AS.
         """
         x: dict[tuple[int, int], SX] = {}
         for limb in self._limbs:
@@ -105,13 +107,13 @@ class SparseLTDL:
         return sorted(self._factor[limb.start])
 
     def _follower(self, limb: range) -> list[list[SX]]:
-        """K of a limb, row by row: x_k = -Σ L_ka x_a - Σ L_ks x_s."""
+        """Matrix K of a limb, row by row: x_k = -Σ L_ka x_a - Σ L_ks x_s."""
         if limb.start not in self._followers:
             ancestors = self._ancestors(limb)
             rows: list[list[SX]] = []
             for k in limb:
                 through = [self._factor[k][s] for s in limb if s < k]
-                if not rows:  # multiplied by -1/D, as a negated factor would be negated again in each product
+                if not rows:  # multiplied by -1/D, since a negated factor would be negated again in each product
                     scale = -self._inverse_diagonal[k]
                     rows.append([times(self._rows[k][a], scale) for a in ancestors])
                 else:
@@ -121,7 +123,7 @@ class SparseLTDL:
         return self._followers[limb.start]
 
     def _limb_inverse(self, limb: range) -> dict[tuple[int, int], SX]:
-        """(L_SSᵀ D_S L_SS)⁻¹ of the rows of a limb, lower triangle and its mirror."""
+        """Inverse of L_SSᵀ D_S L_SS for the rows of a limb, lower triangle and its mirror image."""
         inverse: dict[tuple[int, int], SX] = {}
         for column in limb:
             # L_SSᵀ y = e gives rows <= column only; the rows above follow from L_SS x = y / D, the others by symmetry.

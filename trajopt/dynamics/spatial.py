@@ -36,18 +36,18 @@ class Spatial:
 
 
 def spatial(vector: Reals | SX) -> Spatial:
-    """Splits a column (6,) into its linear and its angular part."""
+    """Splits a column (6,) into its linear and angular parts."""
     vector = SX(vector)
     return Spatial(vector[:3], vector[3:])
 
 
 def zero() -> Spatial:
-    """The spatial vector 0."""
+    """The zero spatial vector."""
     return Spatial(SX.zeros(3), SX.zeros(3))
 
 
 def cross_motion(a: Spatial, b: Spatial) -> Spatial:
-    """Motion cross motion: (w_a × v_b + v_a × w_b, w_a × w_b) (Featherstone 2008, eq. 2.31)."""
+    """Cross product of motions: (w_a × v_b + v_a × w_b, w_a × w_b) (Featherstone 2008, eq. 2.31)."""
     return Spatial(
         plus(ca.cross(a.angular, b.linear), ca.cross(a.linear, b.angular)),
         ca.cross(a.angular, b.angular),
@@ -55,7 +55,7 @@ def cross_motion(a: Spatial, b: Spatial) -> Spatial:
 
 
 def cross_force(a: Spatial, f: Spatial) -> Spatial:
-    """Motion cross force: (w × f, w × n + v × f) (Featherstone 2008, eq. 2.32)."""
+    """Cross product of a motion and a force: (w × f, w × n + v × f) (Featherstone 2008, eq. 2.32)."""
     return Spatial(
         ca.cross(a.angular, f.linear),
         plus(ca.cross(a.angular, f.angular), ca.cross(a.linear, f.linear)),
@@ -68,7 +68,7 @@ def dot(a: Spatial, b: Spatial) -> SX:
 
 
 def dot3(a: SX, b: SX) -> SX:
-    """a · b of two columns (3,), SX (1, 1); structural zeros of either cost nothing."""
+    """Dot product a · b of two columns (3,), SX (1, 1); structural zeros of either cost nothing."""
     (a0, a1, a2), (b0, b1, b2) = scalars(a), scalars(b)
     return plus(plus(times(a0, b0), times(a1, b1)), times(a2, b2))
 
@@ -87,26 +87,26 @@ class Placement:
 
     @functools.cached_property
     def inverse_rotation(self) -> SX:
-        """Rᵀ, SX (3, 3)."""
+        """Inverse rotation Rᵀ, SX (3, 3)."""
         return self.rotation.T
 
     def motion_to_child(self, m: Spatial) -> Spatial:
-        """(Rᵀ(v + w × p), Rᵀ w) (Featherstone 2008, table 2.1)."""
+        """Transforms a motion to the child frame: (Rᵀ(v + w × p), Rᵀ w) (Featherstone 2008, table 2.1)."""
         moved = plus(m.linear, ca.cross(m.angular, self.translation))
         return Spatial(ca.mtimes(self.inverse_rotation, moved), ca.mtimes(self.inverse_rotation, m.angular))
 
     def motion_to_parent(self, m: Spatial) -> Spatial:
-        """(R v + p × R w, R w)."""
+        """Transforms a motion to the parent frame: (R v + p × R w, R w)."""
         angular = ca.mtimes(self.rotation, m.angular)
         return Spatial(plus(ca.mtimes(self.rotation, m.linear), ca.cross(self.translation, angular)), angular)
 
     def force_to_parent(self, f: Spatial) -> Spatial:
-        """(R f, R n + p × R f)."""
+        """Transforms a force to the parent frame: (R f, R n + p × R f)."""
         linear = ca.mtimes(self.rotation, f.linear)
         return Spatial(linear, plus(ca.mtimes(self.rotation, f.angular), ca.cross(self.translation, linear)))
 
     def compose(self, other: Placement) -> Placement:
-        """The placement self · other."""
+        """Composition self · other."""
         return Placement(
             ca.mtimes(self.rotation, other.rotation),
             plus(self.translation, ca.mtimes(self.rotation, other.translation)),
@@ -115,7 +115,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Inertia:
-    """Rigid-body inertia about the origin of its frame: 10 parameters, linear in each.
+    """Rigid-body inertia about the origin of its frame, with 10 parameters.
 
     Attributes:
         mass: m, SX (1, 1) [kg].
@@ -132,7 +132,7 @@ class Inertia:
         return Inertia(plus(self.mass, other.mass), plus(self.moment, other.moment), rotational)
 
     def times(self, m: Spatial) -> Spatial:
-        """(m v - h × w, h × v + I w) (Featherstone 2008, eq. 2.63)."""
+        """Momentum of a motion m: (m v - h × w, h × v + I w) (Featherstone 2008, eq. 2.63)."""
         return Spatial(
             plus(times(self.mass, m.linear), ca.cross(m.angular, self.moment)),
             plus(ca.cross(self.moment, m.linear), ca.mtimes(self.rotational, m.angular)),
@@ -140,12 +140,12 @@ class Inertia:
 
 
 def symmetric(xx: SX, xy: SX, xz: SX, yy: SX, yz: SX, zz: SX) -> SX:
-    """The symmetric SX (3, 3) with this upper triangle."""
+    """Symmetric SX (3, 3) with this upper triangle."""
     return matrix3([xx, xy, xz, xy, yy, yz, xz, yz, zz])
 
 
 def upper_triangle(a: SX) -> list[SX]:
-    """(xx, xy, xz, yy, yz, zz) of a symmetric SX (3, 3)."""
+    """Upper triangle (xx, xy, xz, yy, yz, zz) of a symmetric SX (3, 3)."""
     xx, _, _, xy, yy, _, xz, yz, zz = scalars(a)
     return [xx, xy, xz, yy, yz, zz]
 
@@ -156,16 +156,16 @@ def symmetric_sum(a: SX, b: SX) -> SX:
 
 
 def rotate_symmetric(rotation: SX, a: SX) -> SX:
-    """R A Rᵀ of a symmetric A, SX (3, 3)."""
+    """Rotated matrix R A Rᵀ of a symmetric A, SX (3, 3)."""
     half, full = scalars(ca.mtimes(rotation, a)), scalars(rotation)
     rows = [(half[i::3], full[i::3]) for i in range(3)]
     return symmetric(*[sum_of_products(rows[i][0], rows[j][1]) for i in range(3) for j in range(i, 3)])
 
 
 def rotate_symmetric_z(cosine: SX, sine: SX, a: SX) -> SX:
-    """R A Rᵀ of a symmetric A for a turn about z, in 16 instructions instead of 27.
+    """Rotated matrix R A Rᵀ of a symmetric A for a rotation about z, in 16 operations instead of 27.
 
-    With t = s (a_xx - a_yy) + 2 c a_xy: a_xx - s t, a_yy + s t, and c t - a_xy beside the diagonal.
+    With t = s (a_xx - a_yy) + 2 c a_xy the entries are a_xx - s t, a_yy + s t, and off the diagonal c t - a_xy.
     """
     xx, xy, xz, yy, yz, zz = upper_triangle(a)
     t = plus(times(sine, minus(xx, yy)), times(cosine, times(TWO, xy)))
@@ -181,7 +181,7 @@ def rotate_symmetric_z(cosine: SX, sine: SX, a: SX) -> SX:
 
 
 def shift_symmetric(p: SX, h: SX) -> SX:
-    """-[p][h] - [h][p] = 2 (p·h) 1 - p hᵀ - h pᵀ, SX (3, 3): change of an inertia when its origin moves by p."""
+    """Matrix -[p][h] - [h][p] = 2 (p·h) 1 - p hᵀ - h pᵀ, SX (3, 3): change of an inertia if its origin moves by p."""
     (px, py, pz), (hx, hy, hz) = scalars(p), scalars(h)
     x, y, z = times(px, hx), times(py, hy), times(pz, hz)
     return symmetric(
@@ -195,7 +195,7 @@ def shift_symmetric(p: SX, h: SX) -> SX:
 
 
 def rounded(constants: Reals, tolerance: float = 1e-14) -> Reals:
-    """Constants with those that are integers up to rounding replaced by the integers, which simplifies products."""
+    """Constants, where integers up to rounding errors become exact integers; this simplifies products."""
     constants = np.asarray(constants, dtype=np.float64)
     nearest = np.round(constants)
     return np.where(np.abs(constants - nearest) < tolerance, nearest, constants) + 0.0

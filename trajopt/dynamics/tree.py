@@ -37,7 +37,7 @@ class RigidParameters:
         return RigidParameters(inertia.mass, inertia.mass * lever, inertia.inertia - inertia.mass * cross @ cross)
 
     def seen_from(self, placement: pin.SE3) -> RigidParameters:
-        """The same inertia in another frame, in which its own frame has the placement `placement`."""
+        """The same inertia about another frame; `placement` is its own frame in that one."""
         r, p = placement.rotation, placement.translation
         h = r @ self.moment
         hx, px = pin.skew(h), pin.skew(p)
@@ -45,11 +45,11 @@ class RigidParameters:
         return RigidParameters(self.mass, h + self.mass * p, rotational)
 
     def plus(self, other: RigidParameters) -> RigidParameters:
-        """Both bodies as one; they have the same frame."""
+        """Sum of two bodies with the same frame."""
         return RigidParameters(self.mass + other.mass, self.moment + other.moment, self.rotational + other.rotational)
 
     def minus(self, other: RigidParameters) -> RigidParameters:
-        """This body without the other one; they have the same frame."""
+        """Difference of two bodies with the same frame."""
         return RigidParameters(self.mass - other.mass, self.moment - other.moment, self.rotational - other.rotational)
 
     def expression(self) -> Inertia:
@@ -63,13 +63,13 @@ class RigidParameters:
 
 
 def _clean(a: Reals) -> Reals:
-    """Entries with rounding errors, relative to the largest one, replaced by 0, which simplifies products."""
+    """Entries, where those at the level of rounding errors become 0; this simplifies products."""
     return np.where(np.abs(a) < 1e-15 * np.abs(a).max(initial=0.0), 0.0, a)
 
 
 @dataclass
 class Link:
-    """One elementary joint with the body behind it.
+    """One elementary joint with the body that it moves.
 
     Attributes:
         parent: Index of the parent link, -1 for the world.
@@ -77,7 +77,7 @@ class Link:
         before: Constant placement of the joint frame in the parent's frame.
         placement: Placement of the link's frame in the parent's frame, SX.
         columns: Motion subspace S in the link's frame, one Spatial per rate.
-        first: Number of this link's first rate among all rates of the tree.
+        first: Index of this link's first rate among all rates of the tree.
         inertia: The regrouped inertia, which is equivalent for joint torques only.
         second_moments: J = Σ m r rᵀ of the regrouped inertia, SX (3, 3).
     """
@@ -95,14 +95,14 @@ class Link:
 class Tree:
     """The links of a model at a configuration q, parents first.
 
-    Inertias are regrouped (Khalil & Dombre 2002, ch. 9.4.2): the part of a body's inertia that has the same effect when
-    it is fixed to the parent is moved to the parent, for example a mass on the axis of a revolute joint. The joint
+    Inertias are regrouped (Khalil & Dombre 2002, ch. 9.4.2): if part of a body's inertia has the same effect when it is
+    fixed to the parent, it is moved to the parent; an example is a mass on the axis of a revolute joint. The joint
     torques remain the same functions of (q, v, a), with 3 parameters fewer at each revolute joint.
 
     Args:
         model: Pinocchio's model.
         q: Configuration, SX (nq,).
-        factors: Factors of the mass and of all of the inertia of bodies, by the index of their joint; 1 by default [-].
+        factors: Factors by which mass and inertia of bodies are multiplied, by the index of their joint; by default 1.
 
     Attributes:
         links: Elementary joints with their bodies.
@@ -117,15 +117,15 @@ class Tree:
         self.attachment: list[tuple[int, pin.SE3]] = [(-1, pin.SE3.Identity())]
         self.rates: list[Rate] = []
         self._grow(model, q)
-        given = dict(factors or {})
+        scaled = dict(factors or {})
         self.grounded, self.mass = SX(3, 1), SX(0)
-        self._add(model, [joint for joint in range(1, model.njoints) if joint not in given], SX(1))
-        for joint, factor in given.items():
+        self._add(model, [joint for joint in range(1, model.njoints) if joint not in scaled], SX(1))
+        for joint, factor in scaled.items():
             self._add(model, [joint], factor)
 
     @property
     def is_direct(self) -> bool:
-        """Whether the rates of the tree are the velocities of the model: no mimic and no ellipsoid joint."""
+        """True if the rates of the tree are the velocities of the model: no mimic and no ellipsoid joint."""
         return all(rate == {i: 1.0} for i, rate in enumerate(self.rates))
 
     def _grow(self, model: pin.Model, q: SX) -> None:
@@ -157,8 +157,8 @@ class Tree:
         ]
 
     def _add(self, model: pin.Model, joints: Iterable[int], factor: SX) -> None:
-        """Adds the bodies of some joints, times a factor: regrouping is linear."""
-        parameters = [RigidParameters.zero() for _ in range(len(self.links) + 1)]  # the last are those of the world
+        """Adds the bodies of some joints, multiplied by a factor; this is valid since regrouping is linear."""
+        parameters = [RigidParameters.zero() for _ in range(len(self.links) + 1)]  # the last ones are the world's
         for joint in joints:
             i, after = self.attachment[joint]
             parameters[i] = parameters[i].plus(RigidParameters.of(model.inertias[joint]).seen_from(after))
@@ -175,7 +175,7 @@ class Tree:
 
 
 def _sum(a: Inertia, b: Inertia, factor: SX) -> Inertia:
-    """a + factor b."""
+    """Sum a + factor b."""
     rotational = plus(a.rotational, times(factor, b.rotational))
     return Inertia(plus(a.mass, times(factor, b.mass)), plus(a.moment, times(factor, b.moment)), rotational)
 

@@ -71,7 +71,7 @@ class TreeDynamics:
         return self._cache.once("inertias", lambda: composite_inertias(self.tree))
 
     def mass_columns(self) -> MassColumns:
-        """M and the forces that it consists of."""
+        """Mass matrix M and the forces from which it is computed."""
         return self._cache.once("mass_columns", lambda: mass_columns(self.tree, self.inertias()))
 
     def bodies(self) -> list[CompositeBody]:
@@ -79,14 +79,14 @@ class TreeDynamics:
         return self._cache.once("bodies", lambda: composite_bodies(self.tree, self.velocities(), self.inertias()))
 
     def velocity_derivative(self) -> VelocityDerivative:
-        """D = ∂τ/∂ẏ at fixed ÿ + c."""
+        """Derivative D = ∂τ/∂ẏ at fixed ÿ + c."""
         return self._cache.once(
             "velocity_derivative",
             lambda: velocity_derivative(self.tree, self.velocities(), self.bodies(), self.mass_columns()),
         )
 
     def configuration_derivative(self, relative: SX, external: Mapping[int, Spatial] | None = None) -> SX:
-        """∂τ/∂q, SX (n, n), at fixed ÿ + c and external forces that are constant in the frames of their links."""
+        """Derivative ∂τ/∂q, SX (n, n), at fixed ÿ + c and external forces that are constant in their links' frames."""
         return configuration_derivative(
             self.tree,
             self.velocities(),
@@ -98,13 +98,13 @@ class TreeDynamics:
         )
 
     def quadratic_torques(self) -> SX:
-        """½ D ẏ + G, SX (n,): the torques τ at ÿ + c = 0, which cost little once D is known."""
+        """Torques ½ D ẏ + G, SX (n,), at ÿ + c = 0; they cost little once D is available."""
         gravity = gravity_in_links(self.tree, self.gravity)
         torques = gravity_torques(self.tree, self.inertias(), gravity)
         return ca.mtimes(self.velocity_derivative().dv, self.rates / 2) + torques
 
     def momentum(self) -> Spatial:
-        """Momentum (force-like: linear, angular about the world's origin) of all bodies."""
+        """Momentum of all bodies: linear, and angular about the world's origin."""
         total = zero()
         for i, (link, body) in enumerate(zip(self.tree.links, self.bodies(), strict=True)):
             if link.parent < 0:

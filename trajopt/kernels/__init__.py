@@ -1,4 +1,4 @@
-"""From expressions to machine code that works on several knots at once."""
+"""Compiler from expressions to machine code that evaluates several knots at once."""
 
 from trajopt.kernels.call_sequence import CallSequence
 from trajopt.kernels.compiler import compilations, compiled

@@ -1,4 +1,4 @@
-"""Checks of arrays before machine code works on them: it trusts every address that it is given."""
+"""Checks of arrays before machine code works on them, since it uses every address unchecked."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from trajopt.kernels.rows import Ints, Rows
 
 
 def check_call(kernels: Sequence[Kernel], kinds: Ints, indices: Ints, arguments: Sequence[Rows]) -> None:
-    """Checks that kernels, blocks and arrays fit; see `KernelCall`.
+    """Checks that kernels, blocks and arrays fit together; see `KernelCall`.
 
     Raises:
-        InvalidArgumentError: They do not.
+        InvalidArgumentError: They do not fit.
     """
     _check_kernels(kernels, len(arguments))
     width = kernels[0].width
@@ -52,7 +52,7 @@ def _check_kernels(kernels: Sequence[Kernel], arguments: int) -> None:
             )
     if arguments != len(first.lengths):
         raise InvalidArgumentError(
-            f"arguments: {first} has {len(first.lengths)} arrays, inputs first, then outputs; got {arguments}"
+            f"arguments: expected {len(first.lengths)} arrays for {first}, inputs first, then outputs; got {arguments}"
         )
 
 
@@ -61,11 +61,11 @@ def _check_array(name: str, rows: Rows, *, output: bool) -> None:
     if array.dtype != np.float64 or not array.flags.aligned or not array.dtype.isnative:
         raise InvalidArgumentError(f"{name}: expected an array of float64, got {array.dtype}; convert it first")
     if output and not array.flags.writeable:
-        raise InvalidArgumentError(f"{name}: expected an array that can be written, got a read-only one")
+        raise InvalidArgumentError(f"{name}: expected a writable array, got a read-only one; pass a copy")
 
 
 def _check_rows(name: str, rows: Rows, length: int, indices: Ints) -> None:
-    """Every row that is touched lies inside the array, in one piece."""
+    """Checks that every row in use lies inside the array and is contiguous."""
     if not length or not indices.size:
         return
     strides = (rows.row_stride, rows.lane_stride)
@@ -77,7 +77,7 @@ def _check_rows(name: str, rows: Rows, length: int, indices: Ints) -> None:
     expected = 8
     for size, stride in reversed(inner):
         if stride != expected:
-            raise InvalidArgumentError(f"{name}: expected rows in one piece, got strides {rows.array.strides} [bytes]")
+            raise InvalidArgumentError(f"{name}: expected contiguous rows, got strides {rows.array.strides} [bytes]")
         expected *= size
     if expected < 8 * length:
         raise InvalidArgumentError(f"{name}: expected rows of {length} numbers, got shape {rows.array.shape}")
@@ -85,26 +85,26 @@ def _check_rows(name: str, rows: Rows, length: int, indices: Ints) -> None:
     starts = rows.address + indices * rows.row_stride + np.arange(indices.shape[1]) * rows.lane_stride
     if starts.min() < low or starts.max() + 8 * length > high:
         raise InvalidArgumentError(
-            f"{name}: rows {rows.offset + indices.min()} to {rows.offset + indices.max()} of {length} numbers do not "
-            f"lie inside an array of shape {rows.array.shape}; is it too short, or the offset {rows.offset} too large?"
+            f"{name}: expected rows {rows.offset + indices.min()} to {rows.offset + indices.max()} of {length} "
+            f"numbers, got an array of shape {rows.array.shape}; enlarge it, or reduce the offset {rows.offset}"
         )
 
 
 def _check_runs(name: str, rows: Rows, length: int, *, output: bool) -> None:
-    """The ranges of what is written lie inside the row, one behind the other."""
+    """Checks that the ranges to be written lie inside the row, in ascending order."""
     if not output and (rows.runs is not None or rows.zeroed):
-        raise InvalidArgumentError(f"{name}: runs, zeroed: expected of outputs only; inputs are read as a whole")
+        raise InvalidArgumentError(f"{name}: runs, zeroed: expected for outputs only; inputs are read as a whole")
     runs = rows.runs or ()
     bounds = [0, *(bound for run in runs for bound in run), length]
     whole = all(isinstance(bound, (int, np.integer)) for bound in bounds)
     if not whole or any(len(run) != 2 for run in runs) or bounds != sorted(bounds):
         raise InvalidArgumentError(
-            f"{name}: runs: expected ranges (first, end) of {length} elements, one behind the other, got {rows.runs}"
+            f"{name}: runs: expected ascending ranges (first, end) of {length} elements, got {rows.runs}"
         )
 
 
 def _check_overlap(kernel: Kernel, arguments: Sequence[Rows], indices: Ints) -> None:
-    """With one lane, no output shares memory with another argument of the same row."""
+    """Checks that with one lane no output shares memory with another argument in the same row."""
     starts = [rows.address + indices * rows.row_stride for rows in arguments]
     for i in range(kernel.n_in, len(arguments)):
         for j in range(i):
@@ -115,5 +115,5 @@ def _check_overlap(kernel: Kernel, arguments: Sequence[Rows], indices: Ints) -> 
             gap = starts[i] - starts[j]
             if np.any((gap < 8 * kernel.lengths[j]) & (-gap < 8 * kernel.lengths[i])):
                 raise InvalidArgumentError(
-                    f"{_name(kernel, i)} shares memory with {_name(kernel, j)}; with one lane it needs its own array"
+                    f"{_name(kernel, i)} shares memory with {_name(kernel, j)}; with one lane use separate arrays"
                 )

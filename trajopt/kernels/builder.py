@@ -1,4 +1,4 @@
-"""Writes LLVM text with loops: what dense algebra of fixed sizes needs, and no more."""
+"""Builder of LLVM text with loops, for dense algebra of fixed sizes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Loop:
-    """A loop being written.
+    """A loop under construction.
 
     Attributes:
-        index: The loop's variable.
-        values: Values carried from one pass to the next, as they are at the start of a pass.
-        results: The same after the last pass; valid when the loop has been closed.
+        index: Loop variable.
+        values: Values carried from one pass to the next, at the start of a pass.
+        results: The same values after the last pass; valid once the loop is closed.
         condition: See `only_while`.
     """
 
@@ -24,7 +24,7 @@ class Loop:
     condition: str | None = None
 
     def only_while(self, condition: str) -> None:
-        """Sets an i1, computed in a pass, without which that pass is the last one."""
+        """Sets an i1 that is computed in each pass; if it is false, this pass is the last one."""
         self.condition = condition
 
     def carry(self, *values: str) -> None:
@@ -33,7 +33,7 @@ class Loop:
 
 
 class Builder:
-    """Lines of one LLVM function.
+    """Builder for the lines of one LLVM function.
 
     Args:
         signature: Such as `define void @name(ptr %A, i64 %n)`.
@@ -45,22 +45,22 @@ class Builder:
         self._number = 0
 
     def name(self, stem: str = "%t") -> str:
-        """A fresh name."""
+        """Returns a fresh name."""
         self._number += 1
         return f"{stem}.{self._number}"
 
     def op(self, text: str) -> str:
-        """Writes an instruction and returns its value's name."""
+        """Writes an instruction and returns the name of its value."""
         result = self.name()
         self.lines.append(f"{result} = {text}")
         return result
 
     def do(self, text: str) -> None:
-        """Writes an instruction without a value."""
+        """Writes an instruction that has no value."""
         self.lines.append(text)
 
     def index(self, *terms: tuple[str | int, int] | int) -> str:
-        """An i64: a sum of (variable, factor) pairs and constants."""
+        """Returns an i64: a sum of (variable, factor) pairs and constants."""
         constant, parts = 0, []
         for term in terms:
             variable, factor = (term, 1) if isinstance(term, int) else term
@@ -74,7 +74,7 @@ class Builder:
         return self.op(f"add i64 {total}, {constant}") if parts and constant else total
 
     def at(self, base: str, *terms: tuple[str | int, int] | int) -> str:
-        """Address of the double at the index that `terms` give."""
+        """Returns the address of the double at an index; `terms` as in `index`."""
         index = self.index(*terms)
         return base if index == "0" else self.op(f"getelementptr double, ptr {base}, i64 {index}")
 
@@ -91,7 +91,7 @@ class Builder:
         return self.load(self.op(f"getelementptr i64, ptr {base}, i64 {number}"), kind)
 
     def label(self, name: str) -> None:
-        """Starts a block; the one before must have ended with a jump."""
+        """Starts a block; the previous one must have ended with a jump."""
         self.lines.append(f"{name}:")
         self._block = name
 
@@ -104,14 +104,14 @@ class Builder:
         carried: Sequence[tuple[str, str]] = (),
         only_if: str | None = None,
     ) -> Iterator[Loop]:
-        """A loop over first, first + step, ... below `end`; at least one pass is made.
+        """Context that writes a loop over first, first + step, ... below `end`; at least one pass is made.
 
         Args:
             first: First index.
             end: End of the range, exclusive.
-            step: Distance of indices.
-            carried: Type and first value of each carried value.
-            only_if: Without this i1 no pass is made, and carried values stay.
+            step: Increment of the index.
+            carried: Type and initial value of each carried value.
+            only_if: If this i1 is false, no pass is made and carried values keep their initial values.
         """
         stem = self.name("l")
         before = self._block
@@ -139,7 +139,7 @@ class Builder:
 
     @contextlib.contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """Code written inside runs only if the i1 `condition` holds."""
+        """Context for code that runs only if the i1 `condition` is true."""
         stem = self.name("w")
         self.do(f"br i1 {condition}, label %{stem}, label %{stem}.end")
         self.label(stem)
@@ -148,5 +148,5 @@ class Builder:
         self.label(f"{stem}.end")
 
     def text(self, ending: str = "ret void") -> str:
-        """The function."""
+        """Text of the function."""
         return "\n".join([*self.lines, ending, "}"]) + "\n"

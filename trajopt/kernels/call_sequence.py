@@ -1,4 +1,4 @@
-"""Calls that run one after the other. A call from Python takes as long as the work on a few small knots."""
+"""Sequences of calls. A single call from Python takes as long as the work on a few small knots."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Native = KernelCall | Reduction
 
 
 def call_sequence_text() -> str:
-    """LLVM text of `trajopt_call_sequence`, given the address of their number, at least one, and the units.
+    """LLVM text of `trajopt_call_sequence`, whose argument is the address of the number (>= 1) and table of units.
 
-    A unit is a function `void run(void *call, long first, long end, double *scratch)` and what it is called with.
+    A unit is a function `void run(void *call, long first, long end, double *scratch)` with its arguments.
     """
     b = Builder("define void @trajopt_call_sequence(ptr %job)")
     count, units = b.field("%job", 0), b.op("getelementptr i64, ptr %job, i64 1")
@@ -40,10 +40,10 @@ def _native() -> Any:
 
 
 class CallSequence:
-    """Runs calls one after the other; those that are machine code and follow one another run in one call from Python.
+    """Runs calls in order; consecutive calls of machine code run in one call from Python.
 
     Args:
-        calls: `KernelCall`s, all blocks of which are run, `Reduction`s, and functions without arguments.
+        calls: `KernelCall`s (all blocks are run), `Reduction`s, and functions without arguments.
     """
 
     def __init__(self, calls: Sequence[Native | Callable[[], None]]) -> None:
@@ -53,13 +53,13 @@ class CallSequence:
             self._parts += [Together(some)] if native else some
 
     def __call__(self) -> None:
-        """Runs them."""
+        """Runs the calls."""
         for part in self._parts:
             part()
 
 
 class Together:
-    """Calls of machine code that run one after the other in one call from Python.
+    """Consecutive calls of machine code that run in one call from Python.
 
     Args:
         calls: The calls.
@@ -71,7 +71,7 @@ class Together:
         self._address = int(self._job.ctypes.data)
 
     def __call__(self) -> None:
-        """Runs them."""
+        """Runs the calls."""
         if not self._settled:
             self._prepare()
         self._run(self._address)

@@ -1,4 +1,4 @@
-"""LLVM text to machine code by llvmlite, and nothing else: also a script, so that other processes can compile too."""
+"""Translation of LLVM text to machine code by llvmlite. It is also a script, so that other processes can compile."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import sys
 from typing import Any
 
 OPTIMISED, QUICK = 1, 0  # LLVM code generation levels; both give the same bits
-TAG = b"trajopt image "  # before the size, 8 bytes, and the content of each object file that a script writes
-WIDTHS = (2, 4, 8)  # lanes that code for many knots may have
+TAG = b"trajopt image "  # precedes the size (8 bytes) and content of each object file that the script writes
+WIDTHS = (2, 4, 8)  # possible numbers of lanes of code for many knots
 
 
 @functools.cache
 def host() -> tuple[str, str]:
-    """Name of this processor, and the features that code may use: with 2 or 4 lanes by TRAJOPT_LANES no AVX-512."""
+    """Name of this processor and its usable features; TRAJOPT_LANES of 2 or 4 excludes AVX-512."""
     from llvmlite import binding
 
     features = str(binding.get_host_cpu_features().flatten())
@@ -26,7 +26,7 @@ def host() -> tuple[str, str]:
 
 @functools.cache
 def lanes() -> int:
-    """Lanes of code for many knots: those of TRAJOPT_LANES, or those that suit this processor's registers.
+    """Number of lanes of code for many knots: TRAJOPT_LANES, or the number that suits this processor's registers.
 
     Raises:
         InvalidArgumentError: TRAJOPT_LANES is not 2, 4 or 8.
@@ -35,10 +35,10 @@ def lanes() -> int:
 
 
 def lanes_for(features: list[str]) -> int:
-    """Lanes that suit a processor: as many doubles as a vector register holds.
+    """Number of lanes that suits a processor: the doubles in a vector register.
 
-    Twice as many are slower on AVX2, and take two to three times as long to compile. For NEON, LLVM's code with 4 lanes
-    has 5 % more instructions a lane than with 2, and takes three times as long to compile; it was not run.
+    Twice as many are slower on AVX2 and take two to three times as long to compile. On NEON, LLVM's code with 4 lanes
+    has 5 % more instructions per lane than with 2 and takes three times as long to compile; it was not run.
     """
     if "+avx512f" in features:
         return 8
@@ -46,13 +46,13 @@ def lanes_for(features: list[str]) -> int:
 
 
 def _wanted_lanes() -> int | None:
-    """Lanes of the environment variable TRAJOPT_LANES, None without it."""
+    """Number of lanes in the environment variable TRAJOPT_LANES; None if it is not set."""
     text = os.environ.get("TRAJOPT_LANES", "")
     if text and text not in map(str, WIDTHS):
         from trajopt.errors import InvalidArgumentError
 
         raise InvalidArgumentError(
-            f"TRAJOPT_LANES: expected 2, 4 or 8, got {text!r}; unset it for as many lanes as suit this processor"
+            f"TRAJOPT_LANES: expected 2, 4 or 8, got {text!r}; unset it for the number that suits this processor"
         )
     return int(text) if text else None
 
@@ -81,19 +81,19 @@ def machine_code(text: str, level: int) -> bytes:
     """Object file of a module.
 
     Raises:
-        RuntimeError: LLVM refuses the text.
+        RuntimeError: LLVM rejects the text.
     """
     from llvmlite import binding
 
     machine = target_machine(level)
-    # the module must be freed before its context: a garbage collector could begin with either of them
+    # Free the module before its context; a garbage collector could begin with either of them.
     with binding.create_context() as context, binding.parse_assembly(text, context) as module:
-        module.verify()  # generating code from a module that is not valid can end the process
+        module.verify()  # generating code from an invalid module can terminate the process
         return bytes(machine.emit_object(module))
 
 
 def main() -> None:
-    """Compiles the texts that come through the standard input; see `trajopt.kernels.workers`."""
+    """Compiles the texts from standard input; see `trajopt.kernels.workers`."""
     path, texts, level, niceness = pickle.load(sys.stdin.buffer)
     sys.path[:] = path
     os.nice(niceness)

@@ -1,7 +1,7 @@
-"""LLVM text to code in this process: no C compiler, nothing to install beside llvmlite.
+"""Compiler from LLVM text to code in this process; it needs llvmlite but no C compiler.
 
-What was compiled is kept on disk (`trajopt.cache`), by a hash of what determines its text, of the processor and
-of the versions.
+Compiled code is stored on disk (`trajopt.cache`). Its key is a hash of whatever determines its text, of the processor
+and of the versions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from trajopt.kernels.codegen import OPTIMISED, QUICK, host
 from trajopt.kernels.interrupts import Held, Postponed
 from trajopt.kernels.threads import get_num_threads
 
-# LLVM calls these; everything else an image must define itself or import
+# LLVM calls these; an image must define or import all other symbols.
 MATH_SYMBOLS = (
     *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     *("erf", "log1p", "expm1", "pow", "fmod", "remainder", "atan2", "hypot", "copysign", "floor", "ceil", "fma"),
@@ -32,37 +32,37 @@ MATH_SYMBOLS = (
 )
 
 LINKS_PER_ENGINE = 64
-"""LLVM keeps 9 KiB of a library after its code is freed, until the engine goes that linked it; one starts in 3 ms."""
+"""After a library's code is freed, LLVM keeps 9 KiB of it until its engine is freed; a new engine starts in 3 ms."""
 
-_lock = threading.RLock()  # held over every call of LLVM
+_lock = threading.RLock()  # held during every call of LLVM
 _library_numbers = itertools.count()
-_engine: _Engine | None = None  # the one that links now
-_released: deque[tuple[Any, _Engine]] = deque()  # libraries that nobody holds any more, and that LLVM still has
+_engine: _Engine | None = None  # the engine that currently links
+_released: deque[tuple[Any, _Engine]] = deque()  # unused libraries that LLVM has not freed yet
 _permanent: list[Library] = []
 _compiled: list[str] = []  # labels
 _closing = False
 
-# a process must not be forked while another thread is inside LLVM, whose locks would stay closed in the child
+# Do not fork while another thread is inside LLVM, since its locks would stay closed in the child.
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 class CompilationError(TrajoptError, RuntimeError):
-    """LLVM refuses the text that trajopt wrote, or a symbol is missing: a bug of trajopt, please report it."""
+    """LLVM rejects text written by trajopt, or a symbol is missing. This is a bug of trajopt; please report it."""
 
 
 def compilations() -> int:
-    """Number of pieces of LLVM text that this process has compiled (loads from the disk cache do not count)."""
+    """Number of LLVM modules that this process has compiled; loads from the disk cache do not count."""
     return len(_compiled)
 
 
 def compiled() -> list[str]:
-    """Names of these pieces, such as "costs of go2", in the order in which they were compiled."""
+    """Labels of the modules that this process has compiled, such as "costs of go2", in order of compilation."""
     return list(_compiled)
 
 
 @functools.cache
 def target_description() -> str:
-    """Processor and versions that compiled code depends on."""
+    """Processor and versions on which compiled code depends."""
     from llvmlite import __version__, binding
 
     return "|".join([codegen.triple(), *host(), f"llvmlite {__version__}", f"llvm {binding.llvm_version_info}"])
@@ -70,13 +70,13 @@ def target_description() -> str:
 
 @functools.cache
 def has_fma() -> bool:
-    """Whether the processor multiplies and adds in one instruction."""
+    """True if the processor has a fused multiply-add instruction."""
     return "+fma" in host()[1].split(",") or codegen.triple().startswith(("aarch64", "arm64"))
 
 
 @functools.cache
 def has_wide_registers() -> bool:
-    """Whether the processor has 32 registers of 8 doubles."""
+    """True if the processor has 32 registers of 8 doubles."""
     return "+avx512f" in host()[1].split(",")
 
 
@@ -86,11 +86,11 @@ def object_key(*about: str) -> str:
 
 
 def object_code(write: Callable[[], str], *about: str) -> bytes:
-    """Machine code of a module, from the cache, or written and compiled now.
+    """Machine code of a module, loaded from the cache or written and compiled now.
 
     Args:
-        write: Writes the LLVM module.
-        about: What its text depends on, beside the source of this room and the processor.
+        write: Function that writes the LLVM module.
+        about: Everything on which its text depends, besides the source of this room and the processor.
     """
     key = object_key(*about)
     image = cache.load(key)
@@ -108,16 +108,16 @@ def cache_label(level: int, what: str) -> str:
 
 
 def machine_code(text: str, level: int = OPTIMISED, *, label: str = "") -> bytes:
-    """Machine code of a module, compiled now; what it computes is its label.
+    """Compiles a module to machine code; `label` describes what it computes.
 
     Raises:
-        CompilationError: LLVM refuses the text.
+        CompilationError: LLVM rejects the text.
     """
     with _lock, Held():
         try:
             image = codegen.machine_code(text, level)
         except RuntimeError as error:
-            raise CompilationError(f"LLVM refuses a module that trajopt wrote (please report it): {error}") from error
+            raise CompilationError(f"LLVM rejects a module that trajopt wrote (please report it): {error}") from error
         _compiled.append(label)
     return image
 
@@ -130,21 +130,21 @@ def machine_codes(
     begin: Callable[[int], None] = lambda _: None,
     background: bool = False,
 ) -> list[bytes]:
-    """Machine code of several modules, on several cores if that is worth while.
+    """Compiles several modules to machine code, on several cores if that saves time.
 
     Args:
         texts: LLVM modules.
         level: OPTIMISED or QUICK.
-        labels: What each of them computes.
-        begin: Is called with the number of each module when it is begun.
-        background: The caller is in no hurry; others go first.
+        labels: Description of what each module computes.
+        begin: Called with the index of each module when its compilation begins.
+        background: Whether to give other threads priority.
     """
     images = []
     apart = workers.compile_apart(texts, level, get_num_threads(), begin=begin, background=background)
     for i, (label, text, image) in enumerate(zip(labels, texts, apart)):
         if image is None:
             if background:
-                time.sleep(0.001)  # a thread that waits for the lock gets it
+                time.sleep(0.001)  # lets a waiting thread take the lock
             if _closing:
                 raise CompilationError("the process is about to end")
             begin(i)
@@ -157,25 +157,25 @@ def machine_codes(
 
 
 def closing() -> bool:
-    """Whether the process is about to end."""
+    """True if the process is about to end."""
     return _closing
 
 
 def close() -> None:
-    """Makes background threads end soon."""
+    """Tells background threads to end soon."""
     global _closing
     _closing = True
     workers.close()
 
 
 class Library:
-    """Machine code in this process. It stays as long as this object; then its memory is freed.
+    """Machine code in this process. Its memory is freed when this object is garbage-collected.
 
-    Whoever keeps an address keeps the library.
+    Keep the library as long as you use one of its addresses.
 
     Args:
-        tracker: What LLVM gives for it.
-        engine: What has linked it.
+        tracker: LLVM's resource tracker of the code.
+        engine: The engine that linked it.
         exports: Symbols that it exports.
     """
 
@@ -189,9 +189,9 @@ class Library:
 
 
 def _release(tracker: Any, engine: _Engine) -> None:
-    """Unloads a library now or, if LLVM is at work in another thread, when it is called next.
+    """Unloads a library now or, if another thread is using LLVM, at the next call of LLVM.
 
-    An object can die in any thread, at any place: it must not wait for a lock.
+    An object can be collected in any thread at any point, so this function must not wait for a lock.
     """
     _released.append((tracker, engine))
     with Postponed():
@@ -203,7 +203,7 @@ def _release(tracker: Any, engine: _Engine) -> None:
 
 
 def _unload() -> None:
-    """Frees what nobody holds any more; the caller holds the lock."""
+    """Frees all unused libraries; the caller holds the lock."""
     while _released:
         tracker, engine = _released.popleft()
         tracker.close()
@@ -212,7 +212,7 @@ def _unload() -> None:
 
 
 class _Engine:
-    """LLVM's linker of a number of libraries; the lock is held in all methods."""
+    """LLVM's linker for a number of libraries; callers of its methods hold the lock."""
 
     def __init__(self) -> None:
         from llvmlite import binding
@@ -220,25 +220,25 @@ class _Engine:
         codegen.target_machine(QUICK)
         self._engine = binding.create_lljit_compiler()
         self._left = LINKS_PER_ENGINE
-        self.living = 0  # libraries
+        self.living = 0  # number of libraries in use
 
     @staticmethod
     def current() -> _Engine:
-        """The one that links now."""
+        """The engine that currently links."""
         global _engine
         if _engine is None or not _engine._left:
             _engine = _Engine()
         return _engine
 
     def link(self, builder: Any) -> Any:
-        """Links what the builder has; gives LLVM's tracker of it."""
+        """Links the builder's content and returns LLVM's resource tracker."""
         self._left -= 1
         tracker = builder.link(self._engine, f"trajopt_{next(_library_numbers)}")
         self.living += 1
         return tracker
 
     def close_if_done(self) -> None:
-        """Frees it when its last library has gone."""
+        """Frees the engine once its last library is gone."""
         if not self._left and not self.living:
             self._engine.close()
 
@@ -249,12 +249,12 @@ def _libm() -> ctypes.CDLL:
 
 
 def link(images: Iterable[bytes], exports: Iterable[str], imports: dict[str, int]) -> Library:
-    """Links machine code into the process, for as long as the library that it returns is held.
+    """Links machine code into the process; it stays as long as the returned library is kept.
 
     Args:
         images: Object files.
-        exports: Symbols wanted.
-        imports: Addresses of symbols that the images use and do not define; the C library is known.
+        exports: Required symbols.
+        imports: Addresses of symbols that the images use but do not define; those of the C library are not needed.
 
     Raises:
         CompilationError: A symbol is missing.
@@ -282,7 +282,7 @@ def link(images: Iterable[bytes], exports: Iterable[str], imports: dict[str, int
 
 
 def load(images: Iterable[bytes], exports: Iterable[str], imports: dict[str, int]) -> dict[str, int]:
-    """Links machine code into the process for good, see `link`; gives the address of each exported symbol."""
+    """Links machine code into the process permanently, see `link`; returns the address of each exported symbol."""
     exports = list(exports)
     library = link(images, exports, imports)
     _permanent.append(library)

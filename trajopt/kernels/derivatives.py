@@ -1,8 +1,8 @@
 """Jacobians of expressions, as expressions.
 
-CasADi differentiates; its mode is chosen by the length of the result, because that is what compiling and running cost.
-Measured on the inverse dynamics of a chain, (q, v, a) stacked: 8259 instructions forward and 6161 in reverse for 7
-joints, 61,238 and 43,022 for 18; with respect to q alone 3891 and 5755. Eliminating vertices by smallest degree
+CasADi differentiates. The mode is chosen by the length of the result, which determines the cost of compiling and
+running. Measured on the inverse dynamics of a chain, (q, v, a) stacked: 8259 instructions forward and 6161 in reverse
+for 7 joints, 61,238 and 43,022 for 18; with respect to q alone 3891 and 5755. Eliminating vertices by smallest degree
 (Markowitz) was longer than reverse: 7600 and 63,000.
 
 No NaN or infinity leaks from the branch of a selection that is not taken once the Jacobian is compiled, whatever its
@@ -20,17 +20,17 @@ _MODES = [{"helper_options": {"ad_weight": w, "ad_weight_sp": w}} for w in (0.0,
 
 
 def jacobian(expression: SX, variables: SX) -> SX:
-    """d expression / d variables, sparse: what is structurally zero stays so. Ask for all variables at once.
+    """Sparse derivative d expression / d variables; structural zeros remain. Pass all variables at once.
 
     Args:
-        expression: Differentiated elements, m of them, column by column.
+        expression: Elements to differentiate, m of them, column by column.
         variables: Symbols, n of them, column by column.
 
     Returns:
         The Jacobian, shape (m, n).
 
     Raises:
-        InvalidArgumentError: `variables` holds something else than distinct symbols.
+        InvalidArgumentError: `variables` contains something other than distinct symbols.
     """
     expression, variables = SX(expression), SX(variables)
     symbols = [variables[i] for i in range(variables.nnz())]
@@ -40,5 +40,5 @@ def jacobian(expression: SX, variables: SX) -> SX:
 
 
 def length(expression: SX) -> int:
-    """Instructions that compute an expression [-]."""
+    """Number of instructions that compute an expression [-]."""
     return int(ca.Function("length", [ca.vertcat(*ca.symvar(expression))], [expression]).n_instructions())

@@ -1,8 +1,8 @@
-"""Runs kernels over knots: packs rows of arrays into lanes, calls the kernel, writes lanes back as rows.
+"""Driver that runs kernels over knots: packs rows of arrays into lanes, calls the kernel, writes lanes back as rows.
 
-One driver serves every use. Knots of a trajectory in lanes: lane l of block b works on row `indices[b, l]` of each
-array. A rollout: blocks in order, one row a block, where the output x of row t is the input x of row t + 1; with the
-lanes being step lengths, arrays with a lane stride hold one trajectory a lane and the others are shared.
+One driver serves two uses. With knots in lanes, lane l of block b works on row `indices[b, l]` of each array. In a
+rollout, blocks run in order with one row per block, and the output x of row t is the input x of row t + 1. Its lanes
+are step lengths: arrays with a lane stride hold one trajectory per lane, and all others are shared.
 
 The kernel of block b is `kernels[kinds[b]]`, with the signature `void (double **arrays, double *scratch)`.
 """
@@ -27,15 +27,15 @@ from trajopt.kernels.rows import Ints, Reals, Rows, lane_rows, rows
 
 __all__ = ["KernelCall", "Rows", "aligned", "blocks_of", "lane_rows", "rows"]
 
-AGAIN = 3  # a call is made ready before a solve, for its first run, and for its second one
-ONE_LANE = 1 / 3  # time of an instruction with one lane, in those with several
+AGAIN = 3  # a call is prepared before a solve, for its first run, and for its second one
+ONE_LANE = 1 / 3  # time of an instruction with one lane, relative to several lanes
 
 _FIRST, _END, _SCRATCH = (CALL.index(name) for name in ("first", "end", "scratch"))
 
 
 @functools.cache
 def _driver(width: int) -> tuple[Any, int, int, int]:
-    """The function that runs a call; addresses of those that run it, one block, and a range of blocks."""
+    """The function that runs a call, and the addresses of those that run a call, one block, and a range of blocks."""
     image = compiler.object_code(lambda: driver_text(width), "driver", str(width))
     names = [f"trajopt_{what}_{width}" for what in ("run", "whole", "block", "blocks")]
     addresses = compiler.load([image], names, {})
@@ -44,21 +44,21 @@ def _driver(width: int) -> tuple[Any, int, int, int]:
 
 
 class KernelCall:
-    """Kernels bound to arrays: made once, called often, by one thread at a time.
+    """Kernels bound to arrays: created once and called often, by one thread at a time.
 
     Args:
-        kernels: One a kind of knot, all of the same width, number of inputs and number of outputs.
-        kinds: Kind of each block, shape (B,).
-        indices: Row of each lane of each block, shape (B, W).
-        arguments: The kernels' inputs, then their outputs. With one lane, kernels work on the arrays in place: there an
+        kernels: One per kind of knot, all of the same width, number of inputs and number of outputs.
+        kinds: Index of the kernel of each block, shape (B,).
+        indices: Row for each lane of each block, shape (B, W).
+        arguments: The kernels' inputs, then their outputs. With one lane, kernels work on the arrays in place, so an
             output must not overlap another argument in the same row. With several lanes it may.
 
     Attributes:
-        settled: Whether the code in use is the kernels' last.
-        scratch_bytes: Scratch that running a block takes, once it is prepared.
+        settled: True if the code in use is the kernels' final one.
+        scratch_bytes: Scratch that running a block needs; valid once the call is prepared.
 
     Raises:
-        InvalidArgumentError: The kernels do not fit together, or an argument has not the rows that they need.
+        InvalidArgumentError: The kernels do not fit together, or an argument lacks rows that they need.
     """
 
     def __init__(
@@ -74,15 +74,15 @@ class KernelCall:
         width = self._kernels[0].width
         self._run, self._run_whole, self._run_block, self._run_blocks = _driver(width)
         self._tables = self._make_tables()
-        self._call = np.zeros(len(CALL), dtype=np.int64)  # what the driver is given
+        self._call = np.zeros(len(CALL), dtype=np.int64)  # argument of the driver
         self._address = int(self._call.ctypes.data)
         self._scratch: Reals | None = None
         self._prepared = 0
-        self._range: tuple[int, int | None] | None = None  # of blocks, as it was given
+        self._range: tuple[int, int | None] | None = None  # range of blocks, as passed
         self.settled, self.scratch_bytes = False, 0
 
     def _make_tables(self) -> dict[str, Ints]:
-        """Tables that the driver reads, in memory that does not move; `n_in` and `n` are numbers, not tables."""
+        """Tables that the driver reads, in memory that does not move; `n_in` and `n` are numbers."""
         kernels, arguments = self._kernels, self._arguments
         runs = [_written(kernel, i, rows) for kernel in kernels for i, rows in enumerate(arguments)]
         columns = {
@@ -99,13 +99,13 @@ class KernelCall:
 
     @property
     def kernels(self) -> list[Kernel]:
-        """The kernels, one a kind of knot."""
+        """The kernels, one per kind of knot."""
         return list(self._kernels)
 
     def prepare(self) -> None:
-        """Makes the kernels' code and scratch ready; once more after that while a kernel is not `settled`.
+        """Prepares the kernels' code and scratch; repeat it while a kernel is not `settled`.
 
-        A call that is made ready again and again is worth optimised code, see `Kernel.optimise`.
+        A call that is prepared repeatedly is worth optimised code, see `Kernel.optimise`.
         """
         self._prepared += 1
         last = all(kernel.tier == "optimised" for kernel in self._kernels)
@@ -125,35 +125,35 @@ class KernelCall:
 
     @functools.cached_property
     def _other_bytes(self) -> int:
-        """Scratch that running a block takes beside that of the kernel."""
+        """Scratch that running a block needs besides that of the kernel."""
         width = self._kernels[0].width
         packed = 8 * width * max(sum(k.lengths) for k in self._kernels) if width > 1 else 0
         return argument_bytes(len(self._arguments)) + packed
 
     @property
     def blocks(self) -> list[tuple[Ints, tuple[int, int, int]]]:
-        """Of each block its rows, and what runs it: function, call and number, see `thread_pool_text`."""
+        """Rows of each block, and its function, call and number, see `thread_pool_text`."""
         return [(rows, (self._run_block, self._address, b)) for b, rows in enumerate(self._indices)]
 
     @property
     def unit(self) -> tuple[int, int, int, int, int]:
-        """All blocks in order, as a unit of `call_sequence_text`; once it is prepared."""
+        """All blocks in order as a unit of `call_sequence_text`; valid once the call is prepared."""
         return self._run_blocks, self._address, 0, len(self._kinds), int(self._call[_SCRATCH])
 
     @property
     def work(self) -> float:
-        """Work of all blocks, counted in instructions of several lanes."""
+        """Work of all blocks, in instructions of several lanes."""
         work = np.array([k.program.work for k in self._kernels])
         return float(work[self._kinds].sum()) * (1.0 if self._kernels[0].width > 1 else ONE_LANE)
 
     def __call__(self, first: int = 0, end: int | None = None) -> None:
         """Runs blocks first..end-1 in order."""
-        if not self.settled or (first, end) != self._range:  # mostly it is aimed there
+        if not self.settled or (first, end) != self._range:  # usually the range is the previous one
             self.aim(first, end)
         self._run(self._address)
 
     def aim(self, first: int = 0, end: int | None = None) -> tuple[int, int, int]:
-        """Makes it ready for blocks first..end-1; returns function, call and 0, see `thread_pool_text`."""
+        """Selects blocks first..end-1; returns function, call and 0, see `thread_pool_text`."""
         if not self.settled:
             self.prepare()
         if (first, end) != self._range:
@@ -165,13 +165,13 @@ class KernelCall:
         last = blocks if end is None else end
         if not 0 <= first <= last <= blocks:
             raise InvalidArgumentError(f"first, end: expected a range within 0..{blocks}, got {first}..{last}")
-        self._range = None  # an interruption may come between
+        self._range = None  # in case of an interrupt before the end
         self._call[_FIRST], self._call[_END] = first, last
         self._range = first, end
 
 
 def _written(kernel: Kernel, i: int, rows: Rows) -> Ranges:
-    """Ranges of elements of argument i that several lanes write."""
+    """Ranges of elements of argument i that are written with several lanes."""
     if i < kernel.n_in:
         return ()
     ranges = ((0, kernel.lengths[i]),) if rows.runs is None else rows.runs
@@ -185,12 +185,12 @@ def _written(kernel: Kernel, i: int, rows: Rows) -> Ranges:
 
 
 def aligned(size: int) -> tuple[Reals, int]:
-    """A buffer of at least `size` bytes and its first address that is a multiple of 64."""
+    """Returns a buffer of at least `size` bytes, and its first address that is a multiple of 64."""
     buffer = np.zeros(size // 8 + 16)
     return buffer, -(-int(buffer.ctypes.data) // 64) * 64
 
 
 def blocks_of(knots: Sequence[int], width: int) -> Ints:
-    """Rows of each block of `width` lanes; the last row fills the lanes that are left. Shape (B, width)."""
+    """Rows of each block of `width` lanes, shape (B, width); the last row fills the remaining lanes."""
     filled = [*knots, *[knots[-1]] * (-len(knots) % width)] if len(knots) else []
     return np.array(filled, dtype=np.int64).reshape(-1, width)

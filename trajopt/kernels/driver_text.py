@@ -1,7 +1,7 @@
 """LLVM text of the drivers: the loop over blocks that packs rows into lanes, calls a kernel, writes lanes back as rows.
 
-Scratch of a call starts at a multiple of 64 bytes: the pointers that the kernel gets, then the packed arrays, then the
-kernel's own scratch. Each of these starts at a multiple of the size of W doubles, as the kernel's loads need it.
+Scratch of a call starts at a multiple of 64 bytes. It contains the pointers for the kernel, the packed arrays, and the
+kernel's own scratch. Each of these starts at a multiple of the size of W doubles, as the kernel's loads require.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ TABLES = (
     *("run_bounds", "runs"),
 )
 CALL = (*TABLES, "first", "end", "scratch")
-"""What a driver is given, eight bytes each: addresses of tables and scratch, numbers of arrays and blocks."""
+"""Fields of a driver's argument, eight bytes each: addresses of tables and scratch, numbers of arrays and blocks."""
 
 _ENTRIES = """
 define void @trajopt_whole_{W}(ptr %call, i64 %block, ptr %scratch) nounwind {{
@@ -31,16 +31,16 @@ define void @trajopt_block_{W}(ptr %call, i64 %first, ptr %scratch) nounwind {{
 
 
 def argument_bytes(arrays: int) -> int:
-    """Room for the pointers to the arrays of one call [bytes]."""
+    """Size of the table of pointers to the arrays of one call [bytes]."""
     return -(-8 * arrays // 64) * 64
 
 
 def driver_text(width: int) -> str:
     """LLVM text of the driver for W lanes.
 
-    `trajopt_run_W` runs a call's range of blocks, and so does `trajopt_whole_W`; `trajopt_block_W` runs one block with
-    scratch of its own. The latter two are called as units of a job are, see `thread_pool_text`; `trajopt_blocks_W`,
-    which runs any range of blocks, is one of `call_sequence_text`.
+    `trajopt_run_W` and `trajopt_whole_W` run a call's range of blocks; `trajopt_block_W` runs one block with its own
+    scratch. The latter two have the signature of a job's units, see `thread_pool_text`. `trajopt_blocks_W` runs any
+    range of blocks and has the signature of a unit of `call_sequence_text`.
     """
     texts = [_run_text(width), _ENTRIES.format(W=width), _blocks_text(width)]
     return "\n".join([*texts, packing_text(width)] if width > 1 else texts)

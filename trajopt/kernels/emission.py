@@ -1,7 +1,7 @@
 """From an instruction list to LLVM text: every scalar is one vector of W lanes.
 
-A long list is cut into functions of at most CUT instructions, because LLVM's time grows faster than the length of a
-function. Values that live across a cut wait in a scratch array.
+A long list is split into functions of at most CUT instructions, since LLVM's time grows faster than the length of a
+function. Values that are used beyond a cut are kept in a scratch array.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CUT = 2000
 
 
 class EmittedFunction:
-    """LLVM text of one function, cut into parts that compile apart.
+    """LLVM text of one function, split into parts that are compiled separately.
 
     The function's C signature is `void name(double *in0, ..., double *out0, ..., double *scratch)`; element e of lane l
     of an array is at e * width + l, arrays are aligned to 8 * width bytes. No output may overlap another array.
@@ -38,7 +38,7 @@ class EmittedFunction:
 
     Attributes:
         name: Symbol of the function.
-        parts: LLVM modules, one a part; part 0 defines `name` and calls the others.
+        parts: LLVM modules, one per part; part 0 defines `name` and calls the others.
         scratch: Number of scalars (of W lanes each) that the function keeps in the scratch array.
     """
 
@@ -54,10 +54,10 @@ class EmittedFunction:
         self.parts = self._modules([self._part(i) for i in range(parts)])
 
     def _waiting_values(self) -> tuple[dict[int, int], int]:
-        """Scratch slot of each value that is used after the cut that follows it; the number of slots."""
+        """Scratch slot of each value that is used in a later part, and the number of slots."""
         operations, last_part = self._code.operations, dict[int, int]()
         for part, (first, end) in enumerate(itertools.pairwise(self._bounds)):
-            for op, a, b in operations[first:end] if first else ():  # nothing comes before the first part
+            for op, a, b in operations[first:end] if first else ():  # the first part has no predecessors
                 if op not in LEAVES:
                     if a < first and operations[int(a)][0] not in LEAVES:
                         last_part[int(a)] = part
@@ -67,7 +67,7 @@ class EmittedFunction:
         size = part = 0
         free: list[int] = []
         for v in sorted(last_part):
-            if v >= self._bounds[part + 1]:  # a slot whose value was read in an earlier part serves again
+            if v >= self._bounds[part + 1]:  # reuses slots whose value was last read in an earlier part
                 part = bisect.bisect(self._bounds, v) - 1
                 held = {slots[w] for w in slots if last_part[w] >= part}
                 free = sorted(set(range(size)) - held)
@@ -77,7 +77,7 @@ class EmittedFunction:
         return slots, size
 
     def _output_stores(self) -> dict[int, list[tuple[str, int]]]:
-        """Places in memory of each value that is written there: (array, element)."""
+        """Destinations (array, element) of each value that is written to memory."""
         stores: dict[int, list[tuple[str, int]]] = {v: [("%scratch", slot)] for v, slot in self._slots.items()}
         for output, values in enumerate(self._code.outputs):
             for element, v in enumerate(values):
@@ -86,7 +86,7 @@ class EmittedFunction:
         return stores
 
     def _part(self, i: int) -> _PartWriter:
-        """The lines of a part; the last one also stores the constants and inputs that are outputs."""
+        """Lines of a part; the last part also stores constants and inputs that are outputs."""
         first, end = self._bounds[i : i + 2]
         writer = _PartWriter(self._code, self._lanes, self._slots, first)
         writer.write(end, self._stores)
@@ -115,9 +115,9 @@ class EmittedFunction:
 
 
 class _PartWriter:
-    """Writes the instructions of one part; loads inputs, constants and waiting values where they are first used.
+    """Writes the instructions of one part; inputs, constants and kept values are loaded where they are first used.
 
-    Reals are numbered as LLVM numbers values without a name, %1, %2, ..., which it reads twice as fast as names.
+    Reals are numbered like LLVM's unnamed values, %1, %2, ..., which LLVM reads twice as fast as names.
     """
 
     def __init__(self, code: InstructionList, lanes: LaneType, slots: dict[int, int], first: int) -> None:
@@ -129,7 +129,7 @@ class _PartWriter:
         self.calls: list[str] = []
 
     def write(self, end: int, stores: dict[int, list[tuple[str, int]]]) -> None:
-        """Appends the instructions before `end`, and stores what goes to memory."""
+        """Appends the instructions before `end`, and the stores to memory."""
         reals, templates, append = self._reals, plain_templates(self._lanes.width), self.lines.append
         for k, (op, a, b) in enumerate(self._code.operations[self._first : end], self._first):
             if op in templates:
@@ -205,7 +205,7 @@ class _PartWriter:
         return name
 
     def _next(self) -> str:
-        """Name of the next real, or address."""
+        """Name of the next real or address."""
         return f"%{next(self._numbers)}"
 
     def _load(self, base: str, element: int) -> str:
@@ -215,7 +215,7 @@ class _PartWriter:
         return name
 
     def store(self, text: str, places: list[tuple[str, int]]) -> None:
-        """Appends stores of a real."""
+        """Appends stores of a real to all places."""
         lanes = self._lanes
         for base, element in places:
             address = self._next()
@@ -224,7 +224,7 @@ class _PartWriter:
 
 
 def declarations(lanes: LaneType, lines: list[str]) -> str:
-    """Declarations of what these lines call."""
+    """Declarations of the functions that these lines call."""
     called = {line.split("@", 1)[1].split("(", 1)[0] for line in lines if " call double @" in line or "@llvm." in line}
     lines = []
     if "trajopt_erfinv" in called:
@@ -243,7 +243,7 @@ def declarations(lanes: LaneType, lines: list[str]) -> str:
 
 
 def symbol(prefix: str, *parts: str | bytes) -> str:
-    """A symbol that names its content."""
+    """Symbol derived from a hash of its content."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.encode() if isinstance(part, str) else part)

@@ -1,4 +1,4 @@
-"""LLVM text of a program's entry: it places the arrays, and lets every step write itself."""
+"""LLVM text of a program's entry, which assigns addresses to arrays and lets every step write its own code."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ OURS = __name__.rpartition(".")[0]
 def entry_text(program: Program, width: int) -> str:
     """LLVM text of `void trajopt_entry(double **arrays, double *scratch)`.
 
-    In the scratch lie what `Layout` says, then that of the function that runs.
+    The scratch begins with the program's `Layout`, followed by the scratch of the function that runs.
     """
     return EntryWriter(program, width).text()
 
 
 def routines(program: Program, width: int) -> list[Routine]:
-    """Algebra of fixed sizes that a program's entry calls, each once."""
+    """Routines (algebra of fixed sizes) that a program's entry calls, each once."""
     writer = EntryWriter(program, width)
     writer.text()
     return list(writer.routines.values())
@@ -37,8 +37,8 @@ def routines(program: Program, width: int) -> list[Routine]:
 def content(program: Program, width: int) -> tuple[str, ...]:
     """Content that determines the machine code of a program's entry.
 
-    The source of this room is part of every key on disk. Steps of other people may change without a notice: their
-    programs are told apart by the text as it is now.
+    The source of this room is part of every key on disk. Steps defined elsewhere may change unnoticed, so the key of
+    their programs contains their current text.
     """
     about = (program.digest(), str(width))
     if all(type(step).__module__.startswith(f"{OURS}.") for step in _steps(program)):
@@ -47,7 +47,7 @@ def content(program: Program, width: int) -> tuple[str, ...]:
 
 
 def _steps(program: Program) -> Iterator[Step]:
-    """The steps of a program, and of the programs that they run."""
+    """The steps of a program and of the programs that they run."""
     for step in program.steps:
         yield step
         for inner in step.programs:
@@ -55,10 +55,10 @@ def _steps(program: Program) -> Iterator[Step]:
 
 
 class EntryWriter:
-    """Writes the steps one after another; offers them what they need to write themselves.
+    """Writes the steps in order and offers the operations with which they write themselves.
 
-    A step writes instructions into the entry, mostly a call, and defines the functions that it calls. Element e of lane
-    l of an array is the double at e W + l.
+    A step writes instructions, usually a call, into the entry and defines the functions that it calls. Element e of
+    lane l of an array is the double at e W + l.
 
     Args:
         program: The program.
@@ -67,9 +67,9 @@ class EntryWriter:
     Attributes:
         width: Lanes W.
         lanes: The LLVM type of W lanes.
-        scratch: Operand `ptr ...`: where the step may keep `Step.scratch` scalars while it runs.
+        scratch: Operand `ptr ...` of memory for `Step.scratch` scalars while the step runs.
         spill: Operand `ptr ...`: the last argument of a function of `Step.functions`.
-        routines: Routines that the steps have asked for, by symbol.
+        routines: Routines that the steps have requested, by symbol.
     """
 
     scratch, spill = "ptr %room", "ptr %spill"
@@ -78,25 +78,25 @@ class EntryWriter:
         self.width, self.lanes = width, LaneType(width)
         self._program = program
         self._lines: list[str] = []
-        self._pieces: dict[str, str] = {}  # what is declared and defined beside the entry, by symbol
+        self._pieces: dict[str, str] = {}  # declarations and definitions besides the entry, by symbol
         self.routines: dict[str, Routine] = {}
-        self._masks: dict[tuple[object, ...], str] = {}  # of groups, by their identity
+        self._masks: dict[tuple[object, ...], str] = {}  # masks of groups, by their identity
         self._numbers = itertools.count()
 
     def text(self) -> str:
-        """The entry, and what it calls."""
+        """Text of the entry and of the functions that it calls."""
         end = layout(self._program).end * 8 * self.width
         spill = f"%spill = getelementptr i8, ptr %scratch, i64 {end}"
         entry = self._function("define void @trajopt_entry(ptr %args, ptr %scratch)", spill)
         return "\n".join([entry, *self._pieces.values()])
 
     def _function(self, signature: str, *beginning: str) -> str:
-        """The function of the program that it writes."""
+        """Text of the program's function."""
         self.do(f"{signature} nounwind {{", *beginning)
         self._place()
         for step in self._program.steps:
             step.write(self)
-            changed = {array.number for array in step.writes}  # groups by these are tested again
+            changed = {array.number for array in step.writes}  # masks of groups that depend on these are outdated
             self._masks = {key: mask for key, mask in self._masks.items() if key[1] not in changed}
         return "\n".join([*self._lines, "ret void", "}"])
 
@@ -116,68 +116,68 @@ class EntryWriter:
         self._lines += lines
 
     def name(self, stem: str) -> str:
-        """A name that no other step of the entry has, without the leading %."""
+        """Returns a name, without the leading %, that no other step of the entry uses."""
         return f"{stem}.{next(self._numbers)}"
 
     def address(self, array: Array) -> str:
-        """Operand `ptr ...`: where an array begins, aligned to 8 W bytes."""
+        """Operand `ptr ...`: address of an array, aligned to 8 W bytes."""
         return f"ptr %a{array.number}"
 
     def define(self, symbol: str, text: str) -> None:
-        """Puts the definition, or the declaration, of a function beside the entry; steps may share it.
+        """Adds the definition or declaration of a function, which steps may share.
 
         Args:
-            symbol: Its name without the leading @. It tells all apart that its text depends on, such as sizes.
+            symbol: Its name without the leading @. It must reflect everything on which the text depends, such as sizes.
             text: `define internal ...` or `declare ...`.
 
         Raises:
             InvalidArgumentError: Another text has this symbol.
         """
         if self._pieces.setdefault(symbol, text.strip()) != text.strip():
-            raise InvalidArgumentError(f"symbol: {symbol!r} stands for two texts; name all that the text depends on")
+            raise InvalidArgumentError(f"symbol: {symbol!r} has two texts; name all that the text depends on")
 
     def routine(self, symbol: str, operands: Sequence[str], write: Callable[[], str], result: str = "void") -> None:
-        """Declares a function that is compiled apart, and shared by all programs that ask for it.
+        """Declares a function that is compiled separately and shared by all programs that request it.
 
         Args:
-            symbol: Its name without the leading @. It tells all apart that its text depends on, such as sizes.
+            symbol: Its name without the leading @. It must reflect everything on which the text depends, such as sizes.
             operands: Type of each argument.
-            write: Gives its LLVM module; called where its code is not in the cache.
+            write: Function that returns its LLVM module; it is called if the code is not in the cache.
             result: Type of its result.
         """
         self.define(symbol, f"declare {result} @{symbol}({', '.join(operands)})")
         self.routines.setdefault(symbol, Routine(symbol, write))
 
     def intrinsic(self, name: str, arguments: int) -> str:
-        """Symbol of one of LLVM's functions of W lanes, such as "fabs" with one argument, declared."""
+        """Declares one of LLVM's functions of W lanes, such as "fabs" with one argument; returns its symbol."""
         symbol, text = intrinsic(self.lanes, name, arguments)
         self.define(symbol, text)
         return symbol
 
     def place(self, array: Array, source: Array, first: int) -> None:
-        """Places an array at element `first` of another one."""
+        """Sets the address of an array to element `first` of another array."""
         self.do(f"%a{array.number} = getelementptr i8, {self.address(source)}, i64 {first * 8 * self.width}")
 
     def call(self, symbol: str, *arguments: Array | str) -> None:
-        """Calls a function without a result: with addresses of arrays, and operands such as `i64 3`."""
+        """Calls a function without a result; arguments are arrays (their addresses) and operands such as `i64 3`."""
         operands = [a if isinstance(a, str) else self.address(a) for a in arguments]
         self.do(f"call void @{symbol}({', '.join(operands)})")
 
     def function(self, expression: Code, arrays: int) -> str:
-        """Symbol of an expression's function, declared; the step names the expression in `Step.functions`.
+        """Declares an expression's function and returns its symbol; `Step.functions` must contain the expression.
 
-        It takes the addresses of its inputs and of its outputs, as many `arrays` in all, then `spill`, and does not
-        write structural zeros of its outputs.
+        The function takes the addresses of its inputs and outputs, `arrays` in all, then `spill`. It does not write
+        structural zeros of its outputs.
         """
         symbol = symbol_of(expression, self.width)
         self.define(symbol, f"declare void @{symbol}({', '.join(['ptr'] * (arrays + 1))})")
         return symbol
 
     def program(self, body: Program) -> str:
-        """Symbol of the function of a program that the step runs and names in `Step.programs`, defined.
+        """Defines the function of a program that the step runs and returns its symbol; see `Step.programs`.
 
-        It is `void (double **arrays, double *scratch, double *spill)`: the addresses of inputs and outputs; the end of
-        its `layout`, in scalars of W lanes, is the room that it needs; and `spill`.
+        It is `void (double **arrays, double *scratch, double *spill)`, with the addresses of inputs and outputs, memory
+        as large as the end of the program's `layout` (in scalars of W lanes), and `spill`.
         """
         about = repr((body.digest(), self.width))
         symbol = f"trajopt_program_{hashlib.sha256(about.encode()).hexdigest()[:16]}"
@@ -187,7 +187,7 @@ class EntryWriter:
         return symbol
 
     def clear(self, array: Array) -> None:
-        """Writes zeros into an array whose structural zeros are read: before a step that does not write them."""
+        """Writes zeros into an array whose structural zeros are read, before a step that does not write them."""
         if self._program.needs_zeros(array):
             self.define("llvm.memset.p0.i64", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
             size = 8 * self.width * array.size
@@ -195,15 +195,15 @@ class EntryWriter:
 
     @contextlib.contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """Code written inside runs only if an instruction that gives an i1, such as `icmp ...`, is true."""
+        """Context for code that runs only if an instruction with an i1 result, such as `icmp ...`, gives true."""
         stem, masks = self.name("when"), dict(self._masks)
         self.do(f"%{stem} = {condition}", f"br i1 %{stem}, label %{stem}.do, label %{stem}.done", f"{stem}.do:")
         yield
         self.do(f"br label %{stem}.done", f"{stem}.done:")
-        self._masks = masks  # those found inside are not known behind
+        self._masks = masks  # masks computed inside are not available afterwards
 
     def mask(self, groups: Groups | None) -> list[str]:
-        """Operand `i64 ...` with the bits of those groups that matter in a lane; none without groups."""
+        """Operand `i64 ...` with one bit per active group of a lane; empty without groups."""
         if groups is None or not groups.ranges:
             return []
         if groups.identity not in self._masks:
@@ -214,7 +214,7 @@ class EntryWriter:
         return [self._masks[groups.identity]]
 
     def _with_bit(self, mask: str, bit: int, array: Array, first: int, end: int) -> str:
-        """The mask with a bit more: whether one of these rows of an array is not zero."""
+        """Mask with one more bit: whether one of these rows of an array is not zero."""
         size, offset = (end - first) * array.shape[1], first * array.shape[1] * self.width
         name, stem = nonzero_name(size, self.width), f"%{self.name('bit')}"
         self.routine(name, ["ptr"], lambda: nonzero_text(size, self.width), "i1")

@@ -1,4 +1,4 @@
-"""An SX function that a program calls; one that comes from the disk cache is unpacked when it is needed."""
+"""An SX function that a program calls; one from the disk cache is decompressed on use."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Reals = npt.NDArray[np.float64]
 
 
 class Code(Protocol):
-    """Straight-line code that a program calls: of an expression, or of several that are joined.
+    """Straight-line code that a program calls, from one expression or from several joined ones.
 
     Attributes:
-        label: What it computes.
-        instructions: Number of its instructions, about [-].
-        inputs: Mask of each input's elements that may differ from zero, of its shape.
-        outputs: Mask of each output's.
+        label: Description of what it computes.
+        instructions: Approximate number of its instructions [-].
+        inputs: For each input, the mask of elements that may differ from zero, of the input's shape.
+        outputs: The same for each output.
     """
 
     label: str
@@ -42,31 +42,31 @@ class Code(Protocol):
 
     @property
     def digest(self) -> str:
-        """Hash of what determines them."""
+        """Hash of everything that determines its instructions."""
 
 
 class Expression:
-    """An SX function, and what a program must know of it.
+    """An SX function with the properties that a program needs.
 
-    Pickled, function and instructions are compressed and stay so until somebody asks for them: a start whose machine
-    code is in the cache needs neither.
+    In a pickle the function and its instructions are compressed and stay so until they are needed. If the machine code
+    is in the cache, they are not needed at all.
 
     Args:
         function: The function.
-        label: What it computes, for messages; the function's name by default.
+        label: Description for messages; by default the function's name.
 
     Attributes:
-        label: What it computes.
+        label: Description of what it computes.
         instructions: Number of its instructions [-].
-        inputs: Mask of each input's elements that may differ from zero, of its shape.
+        inputs: For each input, the mask of elements that may differ from zero, of the input's shape.
         input_names: Name of each input.
-        outputs: Mask of each output's.
+        outputs: Mask of elements that may differ from zero, for each output.
     """
 
     def __init__(self, function: ca.Function, label: str = "") -> None:
         self._function: ca.Function | None = function
-        self._packed: tuple[bytes, bytes] | None = None  # the function, and its instructions
-        self._read: tuple[Any, ...] | None = None  # its instructions, before they are packed
+        self._packed: tuple[bytes, bytes] | None = None  # compressed function and instructions
+        self._read: tuple[Any, ...] | None = None  # instructions before they are compressed
         self.label = label or function.name()
         self.instructions = int(function.n_instructions())
         self.input_names = [str(function.name_in(i)) for i in range(function.n_in())]
@@ -75,7 +75,7 @@ class Expression:
 
     @property
     def function(self) -> ca.Function:
-        """The function."""
+        """The CasADi function."""
         if self._function is None:
             assert self._packed is not None
             self._function = ca.Function.deserialize(zlib.decompress(self._packed[0]).decode())
@@ -83,10 +83,10 @@ class Expression:
 
     @property
     def code(self) -> InstructionList:
-        """Its instructions, as a list that is made anew each time: it takes five times the memory of arrays.
+        """Its instructions, as a list that is created at each call, since it takes five times the memory of arrays.
 
         Raises:
-            UnsupportedOperationError: It holds an operation that cannot be compiled.
+            UnsupportedOperationError: The function contains an operation that cannot be compiled.
         """
         operations, *rest = self._arrays
         ops, first, second = operations.T.tolist()
@@ -95,7 +95,7 @@ class Expression:
 
     @functools.cached_property
     def digest(self) -> str:
-        """Hash of its instructions: whatever has the same ones shares machine code."""
+        """Hash of its instructions; functions with the same instructions share machine code."""
         operations, *rest = self._arrays
         digest = hashlib.sha256(repr([operations.shape, *rest]).encode())
         for array in (operations, *self.inputs):
@@ -104,7 +104,7 @@ class Expression:
 
     @property
     def _arrays(self) -> tuple[Any, ...]:
-        """Its instructions as an array (n, 3), places of outputs, and shapes: fast to hash and to pickle."""
+        """Its instructions as an array (n, 3), positions of outputs, and shapes; fast to hash and to pickle."""
         if self._packed is not None:
             packed: tuple[Any, ...] = pickle.loads(zlib.decompress(self._packed[1]))
             return packed
@@ -116,20 +116,20 @@ class Expression:
         return self._read
 
     def evaluate(self, arrays: Sequence[Reals]) -> list[Reals]:
-        """Outputs (rows, columns) for one array an input, of its size, by CasADi's evaluator.
+        """Evaluates the function with CasADi: outputs (rows, columns), from one array of matching size per input.
 
-        Buffers take 25 µs a call of a small function, CasADi's own matrices 185.
+        For a small function a call with buffers takes 25 µs, a call with CasADi's matrices 185 µs.
         """
         buffer: Any
         buffer, run = self.function.buffer()
-        given = [_kept(array.reshape(mask.shape), mask) for array, mask in zip(arrays, self.inputs, strict=True)]
-        found = [np.zeros(np.count_nonzero(mask)) for mask in self.outputs]
-        for i, array in enumerate(given):
+        stored = [_kept(array.reshape(mask.shape), mask) for array, mask in zip(arrays, self.inputs, strict=True)]
+        results = [np.zeros(np.count_nonzero(mask)) for mask in self.outputs]
+        for i, array in enumerate(stored):
             buffer.set_arg(i, array.data)
-        for i, array in enumerate(found):
+        for i, array in enumerate(results):
             buffer.set_res(i, array.data)
         run()
-        return [_whole(array, mask) for array, mask in zip(found, self.outputs)]
+        return [_whole(array, mask) for array, mask in zip(results, self.outputs)]
 
     def __getstate__(self) -> dict[str, Any]:
         digest = self.digest
@@ -140,12 +140,12 @@ class Expression:
 
 
 def _kept(array: Reals, mask: patterns.Pattern) -> Reals:
-    """The elements of a matrix that CasADi keeps, column by column."""
+    """Elements of a matrix that CasADi stores, column by column."""
     return array.ravel(order="F") if mask.all() else array.T[mask.T]
 
 
 def _whole(kept: Reals, mask: patterns.Pattern) -> Reals:
-    """The matrix of the elements that CasADi keeps."""
+    """Matrix with the elements that CasADi stores."""
     whole = np.zeros(mask.shape[::-1])
     whole[mask.T] = kept
     return np.ascontiguousarray(whole.T)

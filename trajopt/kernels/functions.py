@@ -1,4 +1,4 @@
-"""Machine code of expressions: from this process, the disk cache, or compiled now."""
+"""Machine code of expressions: already in this process, loaded from the disk cache, or compiled now."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from trajopt.kernels import compiler, emission, notice, workers
 from trajopt.kernels.expression import Code
 from trajopt.kernels.interrupts import Held
 
-AT_A_TIME = 2.0  # how long the background compiles on each core before it keeps what it has [s]
+AT_A_TIME = 2.0  # time for which the background compiles on each core before it stores its results [s]
 
 
 @dataclass(frozen=True)
 class FunctionCode:
-    """A function's code, which stays in this process as long as this object.
+    """Code of a function; it stays in this process as long as this object.
 
     Attributes:
-        address: Of `void (double *in0, ..., double *out0, ..., double *scratch)`.
-        scratch: Scalars (of W lanes each) of scratch that it needs.
-        library: What holds the code.
+        address: Address of `void (double *in0, ..., double *out0, ..., double *scratch)`.
+        scratch: Number of scalars (of W lanes each) of scratch that it needs.
+        library: The library with the code.
     """
 
     address: int
@@ -35,11 +35,11 @@ class FunctionCode:
 
 
 class Piece(Protocol):
-    """Machine code that is compiled apart, and shared by all programs that need it."""
+    """Machine code that is compiled separately and shared by all programs that need it."""
 
     @property
     def label(self) -> str:
-        """Name of what it computes, for messages."""
+        """Description of what it computes, for messages."""
 
     @property
     def symbol(self) -> str:
@@ -54,12 +54,12 @@ class Piece(Protocol):
         """Key of its entry in the disk cache."""
 
     def texts(self) -> tuple[list[str], int]:
-        """LLVM modules, and the scalars (of W lanes each) of scratch that they need."""
+        """LLVM modules, and the number of scalars (of W lanes each) of scratch that they need."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A function that is to be compiled: which, for how many lanes, at which level of LLVM's code generation."""
+    """A function to be compiled, with its number of lanes and its level of LLVM's code generation."""
 
     expression: Code
     width: int
@@ -67,7 +67,7 @@ class Wanted:
 
     @property
     def label(self) -> str:
-        """Name of what it computes, such as "costs of go2"."""
+        """Description of what it computes, such as "costs of go2"."""
         return self.expression.label
 
     @property
@@ -81,14 +81,14 @@ class Wanted:
         return cache_key(self.expression, self.width, self.level)
 
     def texts(self) -> tuple[list[str], int]:
-        """LLVM modules, and the scalars of scratch that they need."""
+        """LLVM modules, and the number of scalars of scratch that they need."""
         emitted = emission.EmittedFunction(self.symbol, self.expression.code, self.width)
         return emitted.parts, emitted.scratch
 
 
 @dataclass(frozen=True)
 class Routine:
-    """Algebra of fixed sizes, such as a product: the symbol names all that its text depends on."""
+    """Algebra of fixed sizes, such as a product; the symbol reflects everything on which its text depends."""
 
     symbol: str
     write: Callable[[], str]
@@ -96,7 +96,7 @@ class Routine:
 
     @property
     def label(self) -> str:
-        """Name of what it computes, such as "matmul"."""
+        """Description of what it computes, such as "matmul"."""
         return self.symbol.rpartition("_")[0].removeprefix("trajopt_")
 
     @property
@@ -109,13 +109,13 @@ class Routine:
         return [self.write()], 0
 
 
-_loaded: weakref.WeakValueDictionary[str, FunctionCode] = weakref.WeakValueDictionary()  # kernels hold the code
-_pending: dict[str, threading.Event] = {}  # what a thread is about to load or compile; set when it is done with it
+_loaded: weakref.WeakValueDictionary[str, FunctionCode] = weakref.WeakValueDictionary()  # kernels own the code
+_pending: dict[str, threading.Event] = {}  # keys that a thread is loading or compiling; set when it is done
 _guard = threading.Lock()
 
 
 def symbol_of(expression: Code, width: int) -> str:
-    """Symbol of an expression's function; the same for both tiers."""
+    """Symbol of an expression's function, the same for both tiers."""
     return emission.symbol("trajopt_f", expression.digest, str(width))
 
 
@@ -126,7 +126,7 @@ def cache_key(expression: Code, width: int, level: int) -> str:
 
 
 def function_codes(wanted: Sequence[Piece], *, background: bool = False) -> list[FunctionCode]:
-    """Code of functions, all that is missing compiled at once; what another thread compiles already is waited for."""
+    """Code of functions. Missing ones are compiled together; those that another thread compiles are awaited."""
     keys = [w.key for w in wanted]
     codes: dict[str, FunctionCode] = {}
     while missing := {key: w for key, w in zip(keys, wanted) if key not in codes}:
@@ -139,9 +139,9 @@ def function_codes(wanted: Sequence[Piece], *, background: bool = False) -> list
 def _taken(
     missing: dict[str, Piece], codes: dict[str, FunctionCode], background: bool
 ) -> list[tuple[str, threading.Event]]:
-    """Adds what is loaded, and what nobody else makes; gives what to wait for before one looks again, with its label.
+    """Adds code that is loaded or that no other thread compiles; returns labels and events of all other pieces.
 
-    Whoever waits does not see the error of the other thread: it tries itself.
+    The caller waits for these events and tries again. It does not see an error of the other thread.
     """
     own: dict[str, threading.Event] = {}
     others = []
@@ -165,7 +165,7 @@ def _taken(
 
 
 def _finish(own: dict[str, threading.Event]) -> None:
-    """Wakes whoever waits for functions that are loaded now, or that failed."""
+    """Wakes threads that wait for functions which are now loaded or have failed."""
     with Held():
         for key, event in own.items():
             with _guard:
@@ -175,20 +175,20 @@ def _finish(own: dict[str, threading.Event]) -> None:
 
 
 def forget() -> None:
-    """Forgets loaded functions: the next request gets code of its own; that of earlier kernels stays loaded."""
+    """Forgets loaded functions: the next request links new code; code of existing kernels stays loaded."""
     with _guard:
         _loaded.clear()
 
 
 def forget_unfinished() -> None:
-    """In a forked process, nobody will finish what other threads had begun."""
+    """Clears pending work in a forked process, where other threads do not exist."""
     global _guard
     _guard = threading.Lock()
     _pending.clear()
 
 
 def _made(wanted: dict[str, Piece], background: bool) -> Iterator[dict[str, FunctionCode]]:
-    """Code by key: of a level's pieces first of those that are in the disk cache, then of those that are compiled."""
+    """Code by key, level by level: first the pieces in the disk cache, then those that are compiled."""
     for level in sorted({w.level for w in wanted.values()}):  # a symbol is the same at all levels
         some = {key: w for key, w in wanted.items() if w.level == level}
         stored = {key: _unpack(content) for key in some if (content := cache.load(key)) is not None}
@@ -202,7 +202,7 @@ def _made(wanted: dict[str, Piece], background: bool) -> Iterator[dict[str, Func
 
 
 def _compiled(wanted: dict[str, Piece], level: int, background: bool) -> dict[str, tuple[int, list[bytes]]]:
-    """Scratch and object files of pieces, by key."""
+    """Scratch sizes and object files of pieces, by key."""
     labels = [w.label for w in wanted.values()]
     with notice.Working("compiling", labels, silent=background) as work:
         emitted = {key: w.texts() for key, w in wanted.items()}
@@ -213,7 +213,7 @@ def _compiled(wanted: dict[str, Piece], level: int, background: bool) -> dict[st
 
 
 def _linked(wanted: dict[str, Piece], images: dict[str, tuple[int, list[bytes]]]) -> dict[str, FunctionCode]:
-    """Code of pieces, by key: of one library."""
+    """Code of pieces by key, linked as one library."""
     symbols = {key: wanted[key].symbol for key in images}
     library = compiler.link([image for _, parts in images.values() for image in parts], symbols.values(), {})
     return {key: FunctionCode(library[symbols[key]], scratch, library) for key, (scratch, _) in images.items()}
@@ -222,15 +222,15 @@ def _linked(wanted: dict[str, Piece], images: dict[str, tuple[int, list[bytes]]]
 def _images(
     parts: list[str], labels: list[str], level: int, background: bool, begin: Callable[[int], None]
 ) -> list[bytes]:
-    """Machine code of parts; what the background has done is kept if the process ends before all is done."""
+    """Machine code of parts; background results are stored even if the process ends before all parts are done."""
     entries = [cache.key("part", part, str(level), compiler.target_description()) for part in parts]
     images = [cache.load(entry) if len(parts) > 1 else None for entry in entries]
     missing = [i for i, image in enumerate(images) if image is None]
     for turn in _turns(missing, parts, level) if background else [missing]:
         texts, names = [parts[i] for i in turn], [labels[i] for i in turn]
         started = functools.partial(_begin, begin, turn)
-        made = compiler.machine_codes(texts, level, labels=names, begin=started, background=background)
-        for i, image in zip(turn, made):
+        codes = compiler.machine_codes(texts, level, labels=names, begin=started, background=background)
+        for i, image in zip(turn, codes):
             images[i] = image
             if background and len(parts) > 1:
                 cache.store(entries[i], image, compiler.cache_label(level, labels[i]))
@@ -242,7 +242,7 @@ def _begin(begin: Callable[[int], None], turn: Sequence[int], number: int) -> No
 
 
 def _turns(missing: list[int], parts: list[str], level: int) -> list[list[int]]:
-    """Numbers of missing parts in groups that take about `AT_A_TIME`."""
+    """Indices of missing parts, in groups that take about `AT_A_TIME`."""
     turns: list[list[int]] = []
     left = 0.0
     for i in missing:

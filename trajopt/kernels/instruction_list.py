@@ -1,4 +1,4 @@
-"""Straight-line code over scalars in single-assignment form: the form that every executor of an expression reads."""
+"""Straight-line code over scalars in single-assignment form; every evaluator of an expression reads this form."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class InstructionList:
     """Straight-line code over scalars.
 
     Attributes:
-        operations: One (opcode, a, b) a value. For OP_CONST, a is the number; for OP_INPUT, a is the input and b the
-            position in it; else a and b are indices of earlier values (b is -1 for unary operations).
+        operations: One (opcode, a, b) per value. For OP_CONST, a is the number; for OP_INPUT, a is the input and b the
+            position in it; otherwise a and b are indices of earlier values (b is -1 for unary operations).
         outputs: For each output, its values in row-major order; None is a structural zero.
         input_shapes: Shape of each input, dense.
         output_shapes: Shape of each output.
@@ -37,14 +37,14 @@ class InstructionList:
 
 
 class InstructionWriter:
-    """Collects instructions; equal ones become one value, so that several expressions of one kinematics are cheap."""
+    """Collects instructions; equal ones become one value, so that expressions with the same kinematics share it."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
         self._numbers: dict[tuple[int, float | bytes, int], int] = {}
 
     def add(self, op: int, a: float, b: int = -1) -> int:
-        """Number of the value of this instruction, which is no constant."""
+        """Index of the value of this instruction, which must not be a constant."""
         if a > b >= 0 and op in COMMUTATIVE:
             a, b = b, int(a)
         operation = (op, a, b)
@@ -54,7 +54,7 @@ class InstructionWriter:
         return number
 
     def constant(self, value: float) -> int:
-        """Number of a constant. Its bits tell it from others: 0.0 and -0.0 stay apart, and NaN equals itself."""
+        """Index of a constant. Constants are compared by their bits: 0.0 and -0.0 differ, and NaN equals itself."""
         number = self._numbers.setdefault((ca.OP_CONST, struct.pack("d", value), -1), len(self.operations))
         if number == len(self.operations):
             self.operations.append((ca.OP_CONST, value, -1))
@@ -62,7 +62,7 @@ class InstructionWriter:
 
 
 def drop_unused(code: InstructionList) -> InstructionList:
-    """The same without the instructions that no output needs."""
+    """Returns the list without instructions that no output needs."""
     operations = code.operations
     used = bytearray(len(operations))
     for v in itertools.chain.from_iterable(code.outputs):
@@ -77,7 +77,7 @@ def drop_unused(code: InstructionList) -> InstructionList:
                     used[b] = True
     if all(used):
         return code
-    new = [n - 1 for n in itertools.accumulate(used)] + [-1]  # b = -1 stays
+    new = [n - 1 for n in itertools.accumulate(used)] + [-1]  # b = -1 stays -1
     kept = [
         (op, a, b) if op in LEAVES else (op, new[int(a)], new[b]) for op, a, b in itertools.compress(operations, used)
     ]

@@ -1,7 +1,7 @@
-"""From a CasADi SX function to a list of instructions.
+"""Conversion of a CasADi SX function to a list of instructions.
 
 CasADi stores an SX function as straight-line code over a work vector whose slots are reused. Here every instruction
-gets a value of its own.
+has its own value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def expand(function: ca.Function) -> ca.Function:
     """SX form of a function; MX functions are expanded.
 
     Raises:
-        UnsupportedOperationError: The function holds something that has no SX form.
+        UnsupportedOperationError: The function contains something without an SX form.
     """
     if function.is_a("SXFunction"):
         return function
@@ -40,10 +40,10 @@ def expand(function: ca.Function) -> ca.Function:
 
 
 def read_instructions(function: ca.Function) -> InstructionList:
-    """Instruction list of an SX function: equal instructions merged, unused ones dropped, selections guarded.
+    """Instruction list of an SX function; equal instructions are merged, unused ones removed, selections guarded.
 
     Raises:
-        UnsupportedOperationError: The function holds an operation that cannot be compiled; the message names it.
+        UnsupportedOperationError: An operation of the function cannot be compiled; the message names it.
     """
     function = expand(function)
     if function.n_instructions() == 0 and function.nnz_out() > 0:
@@ -53,7 +53,7 @@ def read_instructions(function: ca.Function) -> InstructionList:
     outputs: list[list[int | None]] = [[None] * function.numel_out(i) for i in range(function.n_out())]
     writer = InstructionWriter()
     add, work, every = writer.add, [-1] * function.sz_w(), range(function.n_instructions())
-    # Half of the time of this function goes into these three calls of CasADi.
+    # Half of the time of this function is spent in these three calls of CasADi.
     ids = map(function.instruction_id, every)
     sources = map(function.instruction_input, every)
     targets = map(function.instruction_output, every)
@@ -79,5 +79,5 @@ def read_instructions(function: ca.Function) -> InstructionList:
 
 
 def _row_major(sparsity: ca.Sparsity) -> list[int]:
-    """Position in the dense row-major array of each nonzero, in CasADi's order."""
+    """Position of each nonzero, in CasADi's order, in the dense row-major array."""
     return [r * sparsity.size2() + c for r, c in zip(sparsity.row(), sparsity.get_col())]

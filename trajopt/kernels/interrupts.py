@@ -1,13 +1,13 @@
-"""Ctrl-C while code is prepared: none gets lost, and none leaves an object of LLVM half made.
+"""Handling of Ctrl-C while code is prepared: no interrupt is lost, and no LLVM object stays half constructed.
 
-Python raises KeyboardInterrupt between any two of its instructions. Inside LLVM's bindings that can leave objects which
-are freed in the wrong order later; inside CasADi's, in a finalizer or in a callback of C it is swallowed, or comes out
-as another error, such as NotImplementedError from an overload that CasADi tried.
+Python may raise KeyboardInterrupt between any two of its instructions. Inside LLVM's bindings this can leave objects
+that are later freed in the wrong order. Inside CasADi's bindings, finalizers or C callbacks it is swallowed or becomes
+another error, such as NotImplementedError from an overload that CasADi tried.
 """
 
 from __future__ import annotations
 
-import _signal  # the functions of `signal` themselves: 0.5 us in place of 5, as they convert no enumerations
+import _signal  # the functions under `signal`: 0.5 us instead of 5, since they convert no enumerations
 import _thread
 import threading
 import time
@@ -16,15 +16,15 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-MOMENT = 5e-3  # in which finalizers end [s]
+MOMENT = 5e-3  # time within which finalizers end [s]
 
 Handler = Callable[[int, FrameType | None], Any]
 
 
 class _Guard(ABC):
-    """Context in which Ctrl-C comes here first; in other threads than the main one, which never get any, no change."""
+    """Context that handles Ctrl-C first. It has no effect in threads other than the main one, which get no signals."""
 
-    _handler: Handler | None = None  # what handles Ctrl-C outside
+    _handler: Handler | None = None  # the outer handler of Ctrl-C
 
     def __enter__(self) -> None:
         if threading.current_thread() is not threading.main_thread():
@@ -43,15 +43,15 @@ class _Guard(ABC):
 
     @abstractmethod
     def _note(self, number: int, frame: FrameType | None) -> None:
-        """Ctrl-C inside."""
+        """Handles Ctrl-C inside the context."""
 
     @abstractmethod
     def _leave(self, handler: Handler, kind: type[BaseException] | None) -> None:
-        """Passes on what came inside, from where an error of this kind comes, or none."""
+        """Passes on the interrupt at the end; `kind` is the class of an error that leaves the context, or None."""
 
 
 class Held(_Guard):
-    """Context that Ctrl-C waits for: around short work that must not stop half way."""
+    """Context that delays Ctrl-C until its end, for short work that must not be interrupted."""
 
     _came = False
 
@@ -64,7 +64,7 @@ class Held(_Guard):
 
 
 class Postponed(_Guard):
-    """Context after which Ctrl-C comes again, by a moment: in a finalizer, whose errors Python swallows."""
+    """Context that repeats Ctrl-C a moment after its end, for finalizers, whose errors Python swallows."""
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         _thread.start_new_thread(_again, ())
@@ -79,7 +79,7 @@ def _again() -> None:
 
 
 class Heard(_Guard):
-    """Context in which Ctrl-C raises at once, and at the end again where that was swallowed or became another error."""
+    """Context in which Ctrl-C raises at once, and again at the end if it was swallowed or became another error."""
 
     _raised: tuple[type[BaseException], tuple[Any, ...]] | None = None
 

@@ -1,8 +1,8 @@
-"""Calls that follow one another, joined to one function: what they have in common is computed once.
+"""Consecutive calls joined into one function, so that common subexpressions are computed once.
 
-Dynamics, costs and constraint rows are functions of their own, so that an edit compiles what was edited. Optimised code
-joins them: a placement of the dynamics serves the costs too. A joined function has the instructions of its parts, and
-so their bits, with equal ones merged and those dropped that nothing outside needs.
+Dynamics, costs and constraint rows are separate functions, so that an edit compiles only the edited part. Optimised
+code joins them; a placement computed by the dynamics then serves the costs too. A joined function has the instructions
+of its parts, and so their bits. Equal instructions are merged, and those without effect outside are dropped.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Place = tuple[int, int]
 
 
 def joined(program: Program) -> Program:
-    """The program with each call that may be joined in one function with the calls before it."""
-    slices = [step for step in program.steps if isinstance(step, Slice)]  # of inputs, which are there from the start
+    """Returns the program in which each call that may be joined is in one function with the calls before it."""
+    slices = [step for step in program.steps if isinstance(step, Slice)]  # slices of inputs exist from the start
     runs: list[list[Step]] = [[step] for step in slices]
     for step in program.steps:
         if isinstance(step, Slice):
@@ -55,12 +55,12 @@ def _joined_call(program: Program, run: Sequence[Step]) -> JoinedCall:
 
 @dataclass(frozen=True)
 class JoinedCall(CodeCall):
-    """Calls one function in place of several.
+    """Calls one function instead of several.
 
     Attributes:
-        calls: The calls.
-        inputs: What they read and none of them writes.
-        outputs: What others read of what they write.
+        calls: The original calls.
+        inputs: Arrays that they read and none of them writes.
+        outputs: Arrays that they write and other steps read.
     """
 
     calls: tuple[Call, ...]
@@ -69,7 +69,7 @@ class JoinedCall(CodeCall):
 
     @functools.cached_property
     def function(self) -> Joined:
-        """The function."""
+        """The joined function."""
         places: dict[Array, Place] = {array: (-1, i) for i, array in enumerate(self.inputs)}
         sources = []
         for k, call in enumerate(self.calls):
@@ -91,13 +91,13 @@ class JoinedCall(CodeCall):
 
 
 class Joined:
-    """The code of several expressions in one, see `trajopt.kernels.expression.Code`.
+    """Code of several expressions in one, see `trajopt.kernels.expression.Code`.
 
     Args:
-        parts: The expressions, or others that are joined.
+        parts: The expressions or other code to join.
         shapes: Shape of each input.
-        sources: Where each part's inputs come from: (part, output), or (-1, input) from outside.
-        results: Which outputs of the parts are outputs: (part, output).
+        sources: Source of each part's inputs: (part, output), or (-1, input) for an input of the joined function.
+        results: Outputs of the parts that are outputs of the joined function: (part, output).
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Joined:
 
     @functools.cached_property
     def digest(self) -> str:
-        """Hash of what determines its instructions."""
+        """Hash of everything that determines its instructions."""
         about = ([part.digest for part in self._parts], self._sources, self._results)
         return hashlib.sha256(repr(about).encode()).hexdigest()
 
@@ -141,7 +141,7 @@ class Joined:
 
 
 def _input(writer: InstructionWriter, source: Place, element: int, values: Mapping[Place, list[int | None]]) -> int:
-    """Number of an element of a part's input; a structural zero of a part before is the number 0."""
+    """Index of the value of an element of a part's input; a structural zero of an earlier part is the number 0."""
     if source[0] < 0:
         return writer.add(ca.OP_INPUT, source[1], element)
     value = values[source][element]

@@ -1,4 +1,4 @@
-"""Layout of the scratch in which a program keeps its arrays while it runs."""
+"""Layout of the scratch memory in which a program keeps its arrays while it runs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of a program's scratch, in scalars of W lanes each from its start.
+    """Layout of a program's scratch: offsets from its start, in scalars of W lanes.
 
     Attributes:
-        arrays: The arrays that steps write and that are neither outputs nor slices of inputs, by number.
-        steps: Scratch of the step that runs.
-        end: The end of what the program itself needs.
+        arrays: Offset of each array, by number, that steps write and that is neither an output nor a slice of an input.
+        steps: Offset of the scratch of the running step.
+        end: End of the memory that the program itself needs.
     """
 
     arrays: dict[int, int]
@@ -25,7 +25,7 @@ class Layout:
 
 
 def layout(program: Program) -> Layout:
-    """Layout of the scratch of a program."""
+    """Computes the layout of a program's scratch."""
     written = {array: None for step in program.steps for array in step.writes if not step.names_only}
     offsets, end = {}, 0
     for array in sorted(written.keys() - {*program.outputs}, key=lambda array: array.number):

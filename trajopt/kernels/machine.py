@@ -1,13 +1,13 @@
 """A kernel: a program as machine code for W lanes.
 
-All but small programs come in two tiers. The quick one is compiled first, the optimised one in the background once the
-code is run again and again; it takes the quick one's place when it is ready. Both give the same bits, so the exchange
-never changes a solve. Optimised code joins calls that follow one another, see `trajopt.kernels.joined`.
+All but small programs have two tiers of code. Quick code is compiled first. If it runs again and again, optimised code
+is compiled in the background and replaces it when ready. Both give the same bits, so that the exchange never changes a
+solve. Optimised code joins consecutive calls, see `trajopt.kernels.joined`.
 
 Environment:
-    TRAJOPT_OPTIMISE: "off" compiles the quick tier only, for runs that are over before optimised code would pay.
-    TRAJOPT_LANES: lanes of code for many knots, 2, 4 or 8, where other ones than the processor's are wanted. Results do
-        not depend on it, but for rounding: with 2 or 4, code does without AVX-512, also that of the Riccati recursion.
+    TRAJOPT_OPTIMISE: "off" compiles quick code only, for runs that end before optimised code would pay off.
+    TRAJOPT_LANES: Number of lanes of code for many knots, 2, 4 or 8, instead of the one that suits the processor. It
+        affects results by rounding only; with 2 or 4, no code uses AVX-512, including the Riccati recursion.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from trajopt.kernels.layout import layout
 from trajopt.kernels.program import Program
 from trajopt.kernels.recent import Recent, clear_all
 
-QUICK_ENOUGH = 300  # instructions up to which optimised code takes no longer than a blink: 0.02 s
-# measured: 190 KiB of a pendulum's, and 60 to 110 bytes for each instruction of an arm's and a quadruped's
+QUICK_ENOUGH = 300  # programs up to this many instructions get optimised code at once: it compiles in 0.02 s
+# Measured: 190 KiB for a pendulum's kernels, and 60 to 110 bytes per instruction for an arm's and a quadruped's.
 KERNEL_BYTES, INSTRUCTION_BYTES = 190 * 2**10, 100
 KEPT_BYTES = 64 * 2**20  # a hundred small models, or three humanoids
 
@@ -45,15 +45,15 @@ _living: weakref.WeakSet[Kernel] = weakref.WeakSet()
 
 @functools.cache
 def lane_count() -> int:
-    """Number of lanes of code for many knots [-]: the doubles of a register, or TRAJOPT_LANES."""
+    """Number of lanes of code for many knots [-]: the doubles in a register, or TRAJOPT_LANES."""
     return codegen.lanes()
 
 
 def kernel(program: Program, width: int) -> Kernel:
-    """The kernel of a program; programs with the same content share one in this process.
+    """Kernel of a program; programs with the same content share one in this process.
 
-    The process keeps the kernels that were asked for last, 64 MiB of them. The others go with the last problem, solver
-    or `KernelCall` that holds them.
+    The process keeps the kernels that were requested last, up to 64 MiB. Others are freed with the last problem, solver
+    or `KernelCall` that uses them.
 
     Raises:
         InvalidArgumentError: `width` is not 1, 2, 4 or 8, or the program has no outputs.
@@ -63,10 +63,10 @@ def kernel(program: Program, width: int) -> Kernel:
 
 
 def forget() -> None:
-    """Lets go of all kernels that this process keeps, and of code for the sizes of problems.
+    """Drops all kernels that this process keeps, and code for the sizes of problems.
 
-    Who asks for one next gets it from the disk cache, or compiled anew. Code stays as long as somebody holds its
-    kernel, such as a `KernelCall` or the thread that optimises it; then its memory is freed.
+    The next request loads from the disk cache or compiles again. Code stays in memory as long as its kernel is in use,
+    for example by a `KernelCall` or the thread that optimises it.
     """
     with Heard():
         clear_all()
@@ -74,7 +74,7 @@ def forget() -> None:
 
 
 def compile_together(kernels: Iterable[Kernel], *, optimised: bool = False) -> None:
-    """Makes the code of kernels ready as `Kernel.compile` does, with all cores at work on what is missing.
+    """Prepares the code of kernels as `Kernel.compile` does, and compiles missing code on all cores.
 
     Args:
         kernels: The kernels.
@@ -90,14 +90,14 @@ def compile_together(kernels: Iterable[Kernel], *, optimised: bool = False) -> N
                 each.wait_until_optimised()
             else:
                 each.compile()
-        del held  # kernels hold the code from here on
+        del held  # from here on the kernels keep the code alive
 
 
 def wait_until_optimised() -> None:
-    """Returns when all kernels that have code and calls have optimised code: before a loop in real time.
+    """Waits until all kernels in use have optimised code; call it before a real-time loop.
 
-    Kernels of problems that are gone, which the process keeps, stay as they are. Nothing is compiled in the background
-    then. With TRAJOPT_OPTIMISE=off it returns at once.
+    Cached kernels of problems that no longer exist are not optimised. After the call nothing is compiled in the
+    background. With TRAJOPT_OPTIMISE=off it returns at once.
     """
     if _optimises():
         compile_together([each for each in list(_living) if each.tier == "quick" and each.calls], optimised=True)
@@ -108,7 +108,7 @@ def _check(program: Program, width: int) -> None:
     if width not in (1, *codegen.WIDTHS):
         raise InvalidArgumentError(f"width: expected 1, 2, 4 or 8 lanes, got {width!r}")
     if not program.outputs:
-        raise InvalidArgumentError(f"program {program.name!r} has no outputs; name them with Program.output")
+        raise InvalidArgumentError(f"program {program.name!r} has no outputs; declare them with Program.output")
 
 
 def _optimises() -> bool:
@@ -117,7 +117,7 @@ def _optimises() -> bool:
 
 @dataclass(frozen=True)
 class _Code:
-    """One tier's code: it is exchanged as a whole, and stays in memory as long as this object."""
+    """Code of one tier; it is exchanged as a whole and stays in memory as long as this object."""
 
     tier: str
     address: int
@@ -126,13 +126,13 @@ class _Code:
 
 
 class Kernel:
-    """Machine code `void (double **arrays, double *scratch)` of a program; compiled when its address is first asked.
+    """Machine code `void (double **arrays, double *scratch)` of a program; compiled when it is first needed.
 
     Attributes:
-        width: Lanes W.
+        width: Number of lanes W.
         n_in: Number of inputs.
-        lengths: Elements of each input, then of each output.
-        calls: The calls of it that somebody holds.
+        lengths: Number of elements of each input, then of each output.
+        calls: Existing calls of the kernel.
     """
 
     def __init__(self, program: Program, width: int) -> None:
@@ -143,7 +143,7 @@ class Kernel:
         self.n_in = len(program.inputs)
         self.lengths = [a.size for a in (*program.inputs, *program.outputs)]
         self._code: _Code | None = None
-        self._replaced: _Code | None = None  # a call may still be at work in it
+        self._replaced: _Code | None = None  # a call may still be running it
         self._compiling = threading.RLock()
         self._queued = False
         self.calls: weakref.WeakSet[object] = weakref.WeakSet()
@@ -154,19 +154,19 @@ class Kernel:
 
     @property
     def tier(self) -> str:
-        """`none` before the first use, then `quick` or `optimised`."""
+        """Tier of the code in use: `none` before the first use, then `quick` or `optimised`."""
         return "none" if self._code is None else self._code.tier
 
     @property
     def address(self) -> int:
-        """Address of the code; compiles it first if needed."""
+        """Address of the code, which is compiled first if needed."""
         return self.code[0]
 
     def compile(self) -> _Code:
-        """Makes the code ready: from the cache, or compiled now (the quick tier unless the program is small).
+        """Prepares the code: loaded from the cache, or compiled now (as quick code unless the program is small).
 
         Raises:
-            UnsupportedOperationError: An expression holds an operation that cannot be compiled.
+            UnsupportedOperationError: An expression contains an operation that cannot be compiled.
         """
         with self._compiling, Heard():
             if self._code is None:
@@ -175,17 +175,17 @@ class Kernel:
 
     @property
     def code(self) -> tuple[int, int]:
-        """Address and bytes of scratch of the same tier; compiles it first if needed."""
+        """Address, and size of scratch [bytes], of the same tier; compiles it first if needed."""
         code = self._code or self.compile()
         return code.address, code.scratch_bytes
 
     @property
     def scratch_bytes(self) -> int:
-        """Bytes of scratch that one call of the code in use needs; compiles it first if needed."""
+        """Size of the scratch that one call of the code in use needs [bytes]; compiles it first if needed."""
         return self.code[1]
 
     def first_level(self) -> int:
-        """At which level the code is compiled that runs first."""
+        """Level at which the first code is compiled."""
         return QUICK if self.program.instructions > QUICK_ENOUGH and not self._is_cached() else OPTIMISED
 
     @functools.cached_property
@@ -197,21 +197,21 @@ class Kernel:
         return self._joined if level == OPTIMISED else self.program
 
     def functions_at(self, level: int) -> list[Wanted]:
-        """The functions that it calls."""
+        """Functions that the kernel calls."""
         return [Wanted(code, self.width, level) for code in self._program_at(level).functions]
 
     def pieces_at(self, level: int) -> list[Piece]:
-        """All that is compiled apart: functions and routines."""
+        """Functions and routines that are compiled separately."""
         return [*self.functions_at(level), *routines(self._program_at(level), self.width)]
 
     def optimise(self) -> None:
-        """Has the optimised tier compiled in the background, unless it is there or about to be."""
+        """Starts compiling the optimised tier in the background, unless it exists or is already queued."""
         if self.tier == "quick" and not self._queued and _optimises():
             self._queued = True
             _background.add(self)
 
     def wait_until_optimised(self) -> None:
-        """Returns when the optimised tier is in place: compiled now, or by the background that is at it."""
+        """Waits until the optimised tier is in use; compiles it now unless the background is doing so."""
         if self.tier != "optimised":
             with Heard():
                 self._exchange()
@@ -227,14 +227,14 @@ class Kernel:
                 self._exchange(background=True)
         except Exception:
             if not compiler.closing():
-                _logger.exception("%s: the optimised tier could not be compiled; the quick one stays", self)
+                _logger.exception("%s: the optimised tier could not be compiled; the quick one stays in use", self)
 
     def _is_cached(self) -> bool:
         keys = [wanted.key for wanted in self.functions_at(OPTIMISED)]
         return all(map(cache.contains, [*keys, compiler.object_key(*self._entry_at(OPTIMISED))]))
 
     def _entry_at(self, level: int) -> tuple[str, ...]:
-        """All that the text of its entry depends on."""
+        """Everything on which the text of its entry depends."""
         return ("entry", *content(self._program_at(level), self.width))
 
     def _build(self, level: int, *, background: bool = False) -> _Code:
@@ -251,7 +251,7 @@ class Kernel:
 
 
 class _Background:
-    """One thread that optimises kernels in the order in which they come; one that nobody holds any more is left out."""
+    """Thread that optimises kernels in order of arrival; kernels that are no longer in use are skipped."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -288,22 +288,22 @@ _background = _Background()
 
 
 def _size(kernel: Kernel) -> float:
-    """Memory that a kernel and its program take, about [bytes]."""
+    """Approximate memory of a kernel and its program [bytes]."""
     return KERNEL_BYTES + INSTRUCTION_BYTES * kernel.program.instructions
 
 
 _kept: Recent[tuple[str, ...], Kernel] = Recent(KEPT_BYTES, _size)
-"""The kernels that the process keeps: nothing else keeps code that nobody uses."""
+"""Kernels that the process keeps; no other object keeps unused code."""
 
 
 def _end_background() -> None:
-    """LLVM must not be at work while the process tears itself down."""
+    """Ends background compilation before the interpreter shuts down."""
     compiler.close()
     _background.end()
 
 
 def _forget_background() -> None:
-    """A forked process has neither the threads nor what they held."""
+    """Clears the background in a forked process, which has none of the threads."""
     global _background
     functions.forget_unfinished()
     workers.forget()

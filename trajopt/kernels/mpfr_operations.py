@@ -1,8 +1,8 @@
-"""Every operation of an SX function on numbers of gmpy2 (MPFR): Python text, and the functions that the text calls.
+"""Every operation of an SX function on gmpy2 (MPFR) numbers: Python text, and the functions that the text calls.
 
-They are the operations of `trajopt.kernels.operations`, rounded once to the precision of gmpy2's context: `exp` and its
-like are correctly rounded by MPFR. NaN, infinities and signs of zeros follow the C library, with two differences:
-exponents reach further, so that what overflows in doubles is a number here, and a NaN of a double has no sign.
+They correspond to `trajopt.kernels.operations`, rounded once to the precision of gmpy2's context; MPFR rounds `exp` and
+similar functions correctly. NaN, infinities and signs of zeros follow the C library, with two differences: the range of
+exponents is larger, so that results that overflow in doubles are finite here, and NaN has no sign.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import gmpy2
 from trajopt.kernels.instruction_list import BOOLEAN
 from trajopt.kernels.operations import LIBM_BINARY, LIBM_UNARY
 
-GUARD = 32  # bits by which the inverse error function is computed more exactly than it is returned
+GUARD = 32  # additional bits with which the inverse error function is computed
 
 TEXT: Mapping[int, str] = {
     **{op: f"{name.removeprefix('trajopt_')}({{a}})" for op, name in LIBM_UNARY.items()},
@@ -56,10 +56,10 @@ assert CONDITIONS.keys() | LOGIC.keys() == BOOLEAN
 
 
 def inverse_error_function(x: Any) -> Any:
-    """y with erf(y) = x, of an mpfr; ±inf at ±1 and NaN beyond.
+    """Inverse error function y of an mpfr x, erf(y) = x; ±inf at ±1 and NaN beyond.
 
-    Newton's method: up to 1/2 on erf(y) = x, above on log erfc(y) = log(1 - x), where 1 - x is exact and nothing
-    cancels. CasADi's has an error of 1e-9 for x < -0.7, as it is not improved there.
+    Newton's method solves erf(y) = x for |x| <= 1/2, and log erfc(y) = log(1 - x) above, where 1 - x is exact and
+    nothing cancels. CasADi's function has an error of 1e-9 for x < -0.7, where it makes no Newton step.
     """
     if x != x or abs(x) >= 1:
         return gmpy2.mpfr("nan") if x != x or abs(x) > 1 else x / 0
@@ -69,7 +69,7 @@ def inverse_error_function(x: Any) -> Any:
 
 
 def _inverse_near_zero(x: Any) -> Any:
-    """Of |x| <= 1/2; the start is 13 % off at most."""
+    """Inverse error function for |x| <= 1/2; the initial value is at most 13 % off."""
     if x == 0:
         return x
     half_root_of_pi = gmpy2.sqrt(gmpy2.const_pi()) / 2
@@ -81,7 +81,7 @@ def _inverse_near_zero(x: Any) -> Any:
 
 
 def _inverse_of_complement(t: Any) -> Any:
-    """y with erfc(y) = t, 0 < t < 1/2."""
+    """Solution y of erfc(y) = t for 0 < t < 1/2."""
     half_root_of_pi, target = gmpy2.sqrt(gmpy2.const_pi()) / 2, gmpy2.log(t)
 
     def step(y: Any) -> Any:
@@ -92,7 +92,7 @@ def _inverse_of_complement(t: Any) -> Any:
 
 
 def _newton(step: Callable[[Any], Any], y: Any) -> Any:
-    """The y that steps lead to; it is exact when the next one would only change its guard bits."""
+    """Limit of Newton steps; the iteration stops when the next step would only change guard bits."""
     exact = gmpy2.exp2(gmpy2.mpfr(GUARD // 2 - gmpy2.get_context().precision))
     for _ in range(gmpy2.get_context().precision):
         change = step(y)
@@ -106,7 +106,7 @@ FUNCTIONS: Mapping[str, Any] = {
     **{name: getattr(gmpy2, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan")},
     **{name: getattr(gmpy2, name) for name in ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf")},
     **{name: getattr(gmpy2, name) for name in ("log1p", "expm1", "fmod", "remainder", "atan2", "hypot")},
-    "floor": gmpy2.rint_floor,  # `floor` gives an integer, so it has no infinity
+    "floor": gmpy2.rint_floor,  # `floor` gives an integer, which has no infinity
     "ceil": gmpy2.rint_ceil,
     "copysign": gmpy2.copy_sign,
     "erfinv": inverse_error_function,
@@ -115,4 +115,4 @@ FUNCTIONS: Mapping[str, Any] = {
     "minus_one": gmpy2.mpfr(-1),
     "zero": gmpy2.mpfr(0),
 }
-"""The names that occur in the texts."""
+"""Names that occur in the texts."""

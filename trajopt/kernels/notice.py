@@ -1,4 +1,4 @@
-"""Says what is being built or compiled, once it takes longer than one likes to wait without a word."""
+"""Notices about long builds or compilations, for users who would otherwise wait without an explanation."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Self
 from trajopt import cache
 
 PATIENCE = 1.0
-"""Time of work after which the first notice comes [s]."""
+"""Time of work before the first notice [s]."""
 
 EVERY = 1.0
-"""Time from one notice to the next at least [s]."""
+"""Smallest time between notices [s]."""
 
 PAUSE = 10.0
-"""Time without work after which patience is as at the start [s]."""
+"""Time without work after which the wait for the first notice starts again [s]."""
 
 CACHED = "; later starts take their code from the cache (trajopt cache info)"
 
@@ -28,17 +28,17 @@ _logger = logging.getLogger(__name__)
 
 
 class Working:
-    """Context of work that takes long if its results are not in the cache: building programs, compiling them.
+    """Context for work that takes long if its results are not in the cache: building programs, compiling them.
 
-    What comes at short distances, such as the programs of one problem, counts together. After `PATIENCE` the piece at
-    work is said, then each other one that is at work `EVERY` second: on a terminal or in a notebook by standard error,
-    else by the logger of this module as information. Contexts may be nested, and entered by several threads; the
-    context that was entered last is said.
+    Pieces that follow each other closely, such as the programs of one problem, count together. After `PATIENCE` seconds
+    a notice names the current piece; further notices follow at most every `EVERY` seconds. On a terminal or in a
+    notebook they go to standard error, otherwise to this module's logger at level INFO. Contexts may be nested and
+    entered by several threads; notices name the context that was entered last.
 
     Args:
         doing: "building" or "compiling".
-        pieces: What is to be done; the first one is at work from the start.
-        silent: Whether nothing is said, as nobody waits for it.
+        pieces: Labels of the pieces; the first one is current from the start.
+        silent: Whether to issue no notices, if no one waits for the work.
     """
 
     def __init__(self, doing: str, pieces: Sequence[str], *, silent: bool = False) -> None:
@@ -48,12 +48,12 @@ class Working:
 
     @property
     def words(self) -> str:
-        """The piece at work, such as "compiling costs of go2: 3 of 7"."""
+        """Text about the current piece, such as "compiling costs of go2: 3 of 7"."""
         n = len(self._pieces)
         return f"{self._doing} {self._pieces[self._at]}" + (f": {len(self._begun)} of {n}" if n > 1 else "")
 
     def begin(self, piece: int) -> None:
-        """Says that another piece is at work, by its number; or the same one still."""
+        """Sets the current piece by its index; it may be the same as before."""
         self._begun.add(piece)
         self._at = piece
 
@@ -73,7 +73,7 @@ class Working:
 
 
 class _Work:
-    """Work that goes on now, or ended a moment ago; the lock is held in all methods."""
+    """Work that is in progress or has just ended; callers of its methods hold the lock."""
 
     def __init__(self) -> None:
         self._at_work: list[Working] = []
@@ -82,7 +82,7 @@ class _Work:
         self._said, self._said_at = "", 0.0
 
     def begin(self, work: Working) -> None:
-        """Waits for the end, or for the moment to say something."""
+        """Starts the timer for the next notice."""
         self._at_work.append(work)
         if len(self._at_work) > 1:
             return
@@ -92,7 +92,7 @@ class _Work:
         self._wait(EVERY - (self._since - self._said_at) if self._said else PATIENCE - self._spent)
 
     def end(self, work: Working) -> None:
-        """Says nothing of it from here on."""
+        """Removes a context from the notices."""
         self._at_work.remove(work)
         if self._at_work:
             return
@@ -109,7 +109,7 @@ class _Work:
 
     def _say(self) -> None:
         with _lock:
-            if threading.current_thread() is not self._timer:  # the work that it waited for has ended
+            if threading.current_thread() is not self._timer:  # another timer has replaced this one
                 return
             words, first = self._at_work[-1].words, not self._said
             new, self._said, self._said_at = words != self._said, words, time.monotonic()
@@ -119,7 +119,7 @@ class _Work:
 
 
 def say(text: str) -> None:
-    """Tells the user by standard error if somebody looks at it, else by the log."""
+    """Writes a notice to standard error if a user can see it, else to the log."""
     looked_at = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
     if looked_at:
         print(text, file=sys.stderr, flush=True)
@@ -128,7 +128,7 @@ def say(text: str) -> None:
 
 
 def _forget() -> None:
-    """A forked process has neither the threads nor what they were at."""
+    """Clears the state in a forked process, which has neither the threads nor their work."""
     global _lock, _work
     _lock, _work = threading.Lock(), _Work()
 

@@ -1,4 +1,4 @@
-"""Arithmetic that a program is evaluated in: float64, or more digits (`trajopt.kernels.precision`)."""
+"""Arithmetic in which a program is evaluated: float64, or higher precision (`trajopt.kernels.precision`)."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ import numpy.typing as npt
 from trajopt.kernels.expression import Expression
 
 Values = npt.NDArray[Any]
-"""Numbers of an array: float64, or objects that compute by themselves with +, -, *, /, abs and comparisons."""
+"""Array of numbers: float64, or objects that support +, -, *, /, abs and comparisons."""
 
 
 class Numbers(ABC):
-    """An arithmetic: how numbers of it are made, and how expressions are called with them.
+    """An arithmetic: it creates numbers and calls expressions with them.
 
-    Steps work on its arrays with numpy's operators and `@`, which take float64 and objects alike; `np.linalg` and
-    functions such as `np.sqrt` take float64 only. Steps run inside `context`.
+    Steps use numpy's operators and `@` on its arrays, which work for float64 and for objects; `np.linalg` and functions
+    such as `np.sqrt` work for float64 only. Steps run inside `context`.
     """
 
     @abstractmethod
     def context(self) -> AbstractContextManager[Any]:
-        """Context in which operators of its numbers round as they should."""
+        """Context in which operators on its numbers round correctly."""
 
     @abstractmethod
     def array(self, values: Any, shape: tuple[int, ...]) -> Values:
-        """Numbers in an array of this shape; it may share memory with `values`."""
+        """Converts values to an array of numbers of this shape, which may share memory with `values`."""
 
     @abstractmethod
     def call(self, expression: Expression, arrays: Sequence[Values]) -> list[Values]:
-        """Outputs (rows, columns) of an expression for one array an input, which may have another shape of its size."""
+        """Evaluates an expression: outputs (rows, columns) from one array of matching size per input."""
 
     def zeros(self, shape: tuple[int, ...]) -> Values:
-        """An array of zeros."""
+        """Returns an array of zeros."""
         return self.array(np.zeros(shape), shape)
 
 
@@ -58,4 +58,4 @@ class Float64(Numbers):
 
 
 FLOAT64 = Float64()
-"""Arithmetic of doubles."""
+"""The arithmetic of doubles."""

@@ -1,8 +1,8 @@
 """LLVM text of each operation of an SX function, for W lanes at once.
 
 The value of every operation equals CasADi's own evaluation bit for bit: no fast-math flags, no contraction, and the
-same C library for what is not an instruction of the processor (called lane by lane: the vector forms of some LLVM
-intrinsics end the process).
+same C library for operations that are not instructions of the processor. The library is called lane by lane, since the
+vector forms of some LLVM intrinsics terminate the process.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ INTRINSICS = {ca.OP_SQRT: "sqrt", ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceil", ca.O
 
 
 def hexadecimal(number: float) -> str:
-    """A double as LLVM reads it: exactly."""
+    """Text of a double that LLVM reads exactly."""
     return "0x" + struct.pack(">d", number).hex().upper()
 
 
 class LaneType:
-    """The LLVM type that holds one scalar for W lanes: `double` or `<W x double>`."""
+    """LLVM type of one scalar for W lanes: `double` or `<W x double>`."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -65,13 +65,13 @@ class LaneType:
         self.align = 8 * width
 
     def constant(self, number: float) -> str:
-        """The constant in all lanes."""
+        """Constant in all lanes."""
         text = hexadecimal(number)
         return text if self.width == 1 else f"splat (double {text})"
 
     @property
     def mask_true(self) -> str:
-        """The mask that is true in all lanes."""
+        """Mask that is true in all lanes."""
         return "true" if self.width == 1 else "splat (i1 true)"
 
     def call(self, result: str, name: str, arguments: list[str]) -> list[str]:
@@ -99,15 +99,15 @@ def intrinsic(lanes: LaneType, name: str, arguments: int) -> tuple[str, str]:
 
 
 def part_name(result: str) -> str:
-    """Beginning of the names of intermediate values: a number, such as that of %12, cannot be continued."""
+    """Prefix for names of intermediate values; a number such as %12 cannot be extended."""
     return f"%v{result[1:]}"
 
 
 @functools.cache
 def plain_templates(width: int) -> dict[int, str]:
-    """By operation, its text as one instruction, to be completed by the number of the result and two operands.
+    """Text by operation, for operations that are one instruction; to be filled with the result's number and operands.
 
-    Of a unary operation both operands are the same.
+    For a unary operation both operands are the same.
     """
     lanes = LaneType(width)
     real, one = lanes.real, lanes.constant(1.0)
@@ -117,15 +117,15 @@ def plain_templates(width: int) -> dict[int, str]:
 
 
 def mask_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> str:
-    """A comparison of reals as a mask (one bit a lane)."""
+    """LLVM text of a comparison of reals as a mask (one bit per lane)."""
     return f"{result} = fcmp {COMPARISONS[op]} {lanes.real} {a}, {b}"
 
 
 def real_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> list[str]:
-    """An operation on reals that has no plain template as LLVM text.
+    """LLVM text of an operation on reals that has no plain template.
 
     Raises:
-        UnsupportedOperationError: The operation is not one that an SX function emits.
+        UnsupportedOperationError: SX functions do not contain this operation.
     """
     if op in INTRINSICS:
         return [f"{result} = call {lanes.real} @llvm.{INTRINSICS[op]}.{lanes.suffix}({lanes.real} {a})"]
@@ -135,7 +135,7 @@ def real_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> list[str
         return lanes.call(result, LIBM_BINARY[op], [a, b])
     if op in _SPECIAL:
         return _SPECIAL[op](lanes, result, a, b)
-    raise UnsupportedOperationError(f"{operation_name(op)} is not known to trajopt; please report it")
+    raise UnsupportedOperationError(f"{operation_name(op)} is not supported; please report it")
 
 
 def operation_name(op: int) -> str:
@@ -147,7 +147,7 @@ def operation_name(op: int) -> str:
 
 
 def _select_minimum(lanes: LaneType, result: str, a: str, b: str, comparison: str) -> list[str]:
-    """CasADi's fmin and fmax: the number if the other is NaN; the first of two zeros."""
+    """CasADi's fmin or fmax: the other operand if one is NaN; the first of two zeros."""
     part = part_name(result)
     return [
         f"{part}.m = fcmp {comparison} {lanes.real} {a}, {b}",
@@ -173,8 +173,8 @@ _SPECIAL: dict[int, Callable[[LaneType, str, str, str], list[str]]] = {
     ca.OP_SIGN: _sign,
 }
 
-# CasADi has an inverse error function of its own; these are its constants (casadi/core/calculus.hpp), so that both
-# agree. TAIL(z) is used beyond 0.7, the other ratio inside.
+# CasADi has its own inverse error function. These are its constants (casadi/core/calculus.hpp), so that both agree.
+# TAIL(z) is used beyond 0.7, the other ratio inside.
 _ERFINV = """
 define internal double @trajopt_erfinv_tail(double %x) {{
   %h = fadd double %x, 1.0

@@ -1,4 +1,4 @@
-"""LLVM text that turns rows of arrays into lanes, and lanes into rows."""
+"""LLVM text that packs rows of arrays into lanes, and unpacks lanes into rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def packing_text(width: int) -> str:
 
 
 def _rows_text(width: int) -> str:
-    """Addresses of the rows of array a, one a lane; returns whether they are all the same."""
+    """Function that computes the addresses of array a's rows, one per lane, and whether they are all the same."""
     integers, mask = f"<{width} x i64>", f"i{width}"
     b = Builder(
         f"define internal i1 @trajopt_rows_{width}(ptr %rows, i64 %a, ptr %bases, ptr %row_strides, ptr %lane_strides, "
@@ -33,7 +33,7 @@ def _rows_text(width: int) -> str:
 
 
 def _splat(b: Builder, value: str, width: int, kind: str = "double") -> str:
-    """A vector that holds one value in all lanes."""
+    """Vector with one value in all lanes."""
     one = b.op(f"insertelement <{width} x {kind}> poison, {kind} {value}, i32 0")
     return b.op(f"shufflevector <{width} x {kind}> {one}, <{width} x {kind}> poison, <{width} x i32> zeroinitializer")
 
@@ -48,7 +48,7 @@ def _row_pointers(b: Builder, lanes: LaneType) -> list[str]:
 
 
 def _pack_text(lanes: LaneType) -> str:
-    """Rows to lanes, element by element: transposing four at a time gains 1 % at most of a kernel."""
+    """Function that packs rows element by element; transposing four at a time gains at most 1 % of a kernel."""
     b = Builder(f"define internal void @trajopt_pack_{lanes.width}(ptr %rows, i64 %len, ptr %to)")
     rows = _row_pointers(b, lanes)
     with b.loop(0, "%len", only_if=b.op("icmp sgt i64 %len, 0")) as i:
@@ -61,7 +61,7 @@ def _pack_text(lanes: LaneType) -> str:
 
 
 def _splat_text(lanes: LaneType) -> str:
-    """One row to all lanes: one load for W of `_pack_text`, with the same result."""
+    """Function that packs one row into all lanes: one load instead of the W loads of `_pack_text`."""
     b = Builder(f"define internal void @trajopt_splat_{lanes.width}(ptr %row, i64 %len, ptr %to)")
     with b.loop(0, "%len", only_if=b.op("icmp sgt i64 %len, 0")) as i:
         value = _splat(b, b.load(b.at("%row", (i.index, 1))), lanes.width)
@@ -70,10 +70,10 @@ def _splat_text(lanes: LaneType) -> str:
 
 
 def _unpack_text(lanes: LaneType) -> str:
-    """Lanes to rows, within runs of elements only.
+    """Function that unpacks lanes into rows, within runs of elements only.
 
-    Four elements at a time are transposed in registers; the last four of a run may overlap those before. Runs of less
-    than four are written one by one. Eight at a time, with 512 bits, gain nothing, and neither do prefetches.
+    Four elements at a time are transposed in registers; the last four of a run may overlap the previous ones. Runs of
+    less than four are written one by one. Eight at a time, with 512 bits, and prefetches gain nothing.
     """
     b = Builder(f"define internal void @trajopt_unpack_{lanes.width}(ptr %from, ptr %runs, i64 %count, ptr %rows)")
     rows = _row_pointers(b, lanes)
@@ -94,7 +94,7 @@ def _unpack_text(lanes: LaneType) -> str:
 
 
 def _unpack_four(b: Builder, lanes: LaneType, rows: list[str], element: str) -> None:
-    """Four elements: neighbours are interleaved, then two lanes of one register join two of another."""
+    """Unpacks four elements: neighbours are interleaved, then pairs of lanes from two registers are joined."""
     width = lanes.width
     v = [b.load(_lane(b, lanes, "%from", element, k), lanes.real, lanes.align) for k in range(4)]
     even, odd = ([place for i in range(first, width, 2) for place in (i, i + width)] for first in (0, 1))

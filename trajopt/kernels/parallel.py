@@ -1,4 +1,4 @@
-"""Calls whose blocks do not depend on each other, run by several threads."""
+"""Calls with independent blocks, run by several threads."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from trajopt.kernels.rows import Ints, Reals
 from trajopt.kernels.thread_pool_text import JOB
 from trajopt.kernels.threads import get_num_threads
 
-# Instructions of several lanes, summed over blocks, that are worth a thread: some 20 us. Solves of an arm with 100
-# knots, derivatives of which take 40 us, are 1.2 times faster on two threads.
+# Instructions of several lanes, summed over blocks, that justify a thread: some 20 us. Solves of an arm with 100 knots,
+# whose derivatives take 40 us, are 1.2 times faster on two threads.
 SMALL_WORK = 50_000
 
 
 class _Job:
-    """The memory of a job, see `thread_pool_text`.
+    """Memory of a job, see `thread_pool_text`.
 
     Args:
         units: Function, call and block of each unit.
-        rows: Unit of each row; none by default.
+        rows: Unit that computes each row; empty by default.
     """
 
     def __init__(self, units: Sequence[tuple[int, int, int]], rows: Ints | None = None) -> None:
@@ -41,9 +41,9 @@ class _Job:
             self._job[JOB.index(name)] = value if isinstance(value, int) else int(value.ctypes.data)
 
     def share(self, count: int, scratch: int, read: int | None = None, matter: int | None = None) -> int:
-        """Runs the units on `count` threads with scratch [bytes] for each; gives what the reader returns."""
+        """Runs the units on `count` threads with `scratch` bytes each; returns the reader's result."""
         if self._scratch and self._scratch[0][0].nbytes < scratch:
-            self._scratch.clear()  # other code needs more
+            self._scratch.clear()  # the code has changed and needs more
         if count > len(self._scratch):
             self._scratch += [aligned(scratch) for _ in range(count - len(self._scratch))]
             self._scratches = np.array([address for _, address in self._scratch], dtype=np.int64)
@@ -53,14 +53,14 @@ class _Job:
 
 
 class ParallelCalls:
-    """Runs calls, which must not depend on each other, on the threads of `set_num_threads`.
+    """Runs independent calls on the threads of `set_num_threads`.
 
-    Their blocks are handed out one by one, so that nobody waits for the longest; the last rows come first. Results do
-    not depend on who runs which.
+    Blocks are handed out one by one, so that no thread waits long for another; the last rows come first. Results do
+    not depend on the distribution.
 
     Args:
-        calls: The calls; whoever has them in one of these does not run them otherwise at the same time.
-        then: Sums and such of what they write.
+        calls: The calls; do not run them elsewhere at the same time.
+        then: Reductions of their results, run at the end.
     """
 
     def __init__(self, calls: Sequence[KernelCall], then: Sequence[Reduction] = ()) -> None:
@@ -76,16 +76,16 @@ class ParallelCalls:
 
     @property
     def _count(self) -> int:
-        """Number of threads that are worth while."""
+        """Number of threads that the work justifies."""
         return min(get_num_threads(), self._worth) if self._worth > 1 else 1
 
     @property
     def shared(self) -> bool:
-        """Whether there are threads to share with, and enough to do."""
+        """True if there are several threads and enough work for them."""
         return self._worth > 1 and self._count > 1
 
     def __call__(self, most: int | None = None) -> None:
-        """Runs all blocks of all calls, on so many threads at most [-]."""
+        """Runs all blocks of all calls, on at most `most` threads [-]."""
         count = self._count if most is None else min(most, self._count)
         if count > 1:
             self._share(count)
@@ -94,27 +94,27 @@ class ParallelCalls:
 
     @property
     def ready(self) -> tuple[int, int]:
-        """Addresses of the function that a reader calls before it looks at a row, and of its first argument.
+        """Addresses of the function that a reader calls before it reads a row, and of its first argument.
 
-        `void ready(void *job, long row)` comes back when the row is done, at once if it is none of these calls'.
+        `void ready(void *job, long row)` returns when the row is done, or at once if these calls do not compute it.
         """
         return thread_pool.ready(), self._job.address
 
     def read_by(self, read: int, matter: int) -> int:
-        """Runs all blocks, and meanwhile a function that reads the rows as soon as they are done, the last one first.
+        """Runs all blocks and, at the same time, a function that reads the rows as they are completed, last row first.
 
         Args:
-            read: Address of the function, `long read(void *matter)`. It may end before it has seen all rows.
-            matter: What it is called with.
+            read: Address of the function, `long read(void *matter)`. It may return before it has read all rows.
+            matter: Its argument.
 
         Returns:
-            What the function returned, when all blocks have been run.
+            The function's result, when all blocks are done.
 
         Raises:
-            InvalidArgumentError: A row is computed in several blocks.
+            InvalidArgumentError: Several blocks compute the same row.
         """
         if not self._readable:
-            raise InvalidArgumentError("calls: expected each row to be computed in one block only, if it is to be read")
+            raise InvalidArgumentError("calls: expected one block per row that is read, got rows in several blocks")
         return self._share(self._count, read, matter)
 
     def _share(self, count: int, read: int | None = None, matter: int | None = None) -> int:
@@ -132,12 +132,12 @@ class ParallelCalls:
 
 
 class SideBySide:
-    """Runs calls, which must not depend on each other, side by side on the threads of `set_num_threads`.
+    """Runs independent calls side by side on the threads of `set_num_threads`.
 
-    Each of them runs its blocks in order, as rollouts do.
+    Each call runs its blocks in order, as rollouts do.
 
     Args:
-        calls: The calls; whoever has them in one of these does not run them otherwise at the same time.
+        calls: The calls; do not run them elsewhere at the same time.
     """
 
     def __init__(self, calls: Sequence[KernelCall]) -> None:
@@ -147,7 +147,7 @@ class SideBySide:
 
     @property
     def shared(self) -> bool:
-        """Whether there is a thread beside the caller's, and enough to do."""
+        """True if there are several threads and enough work for them."""
         return self._worth and get_num_threads() > 1
 
     def __call__(self) -> None:

@@ -1,7 +1,7 @@
 """Structural zeros of matrices, and the blocks of a product of two such matrices.
 
-The derivatives of a tree of joints are mostly structural zeros: limbs do not feel each other. A block of the result
-sums over the inner indices that occur in it, nothing else.
+The derivatives of a kinematic tree are mostly structural zeros, since limbs do not affect each other. A block of the
+result sums only over the inner indices that occur in it.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ Pattern = npt.NDArray[np.bool_]
 
 
 def full(shape: tuple[int, int]) -> Pattern:
-    """Every element may differ from zero."""
+    """Pattern in which every element may differ from zero."""
     return np.ones(shape, dtype=np.bool_)
 
 
 def of_sparsity(sparsity: ca.Sparsity) -> Pattern:
-    """The pattern of what a CasADi function returns."""
+    """Pattern of a CasADi function's result."""
     pattern = np.zeros(sparsity.shape, dtype=np.bool_)
     pattern[sparsity.row(), sparsity.get_col()] = True
     return pattern
 
 
 def product(a: Pattern, b: Pattern) -> Pattern:
-    """The pattern of A B."""
+    """Pattern of A B."""
     result: Pattern = a.astype(np.int64) @ b.astype(np.int64) > 0
     return result
 
 
 def blocks(a: Pattern, b: Pattern, rows: Ranges = ()) -> tuple[ProductBlock, ...]:
-    """Blocks of A B: neighbouring rows of A, and neighbouring columns of B, whose zeros are the same.
+    """Blocks of A B: adjacent rows of A and adjacent columns of B with the same zeros.
 
-    Each lies in one of the ranges of `rows`, if there are any.
+    Each block lies in one of the ranges of `rows`, if there are any.
     """
     result = []
     for first, end in rows or ((0, len(a)),):
@@ -47,7 +47,7 @@ def blocks(a: Pattern, b: Pattern, rows: Ranges = ()) -> tuple[ProductBlock, ...
 
 
 def upper_blocks(a: Pattern, b: Pattern) -> tuple[ProductBlock, ...]:
-    """Blocks of A B, two rows high, that cover what lies on and above its diagonal."""
+    """Blocks of A B, two rows high, that cover its diagonal and everything above."""
     result, n = [], len(a)
     for r0 in range(0, n, 2):
         r1 = min(r0 + 2, n)
@@ -56,12 +56,12 @@ def upper_blocks(a: Pattern, b: Pattern) -> tuple[ProductBlock, ...]:
 
 
 def _alike(rows: Pattern) -> list[tuple[int, int]]:
-    """Ranges of neighbouring rows that are the same."""
+    """Ranges of adjacent rows that are equal."""
     ends = [i for i in range(1, len(rows)) if not np.array_equal(rows[i], rows[i - 1])]
     return [(i, j) for i, j in zip([0, *ends], [*ends, len(rows)]) if i < j]
 
 
 def runs(chosen: npt.NDArray[np.bool_]) -> Ranges:
-    """Ranges (first, end) of neighbouring indices that are chosen."""
+    """Ranges (first, end) of adjacent selected indices."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(np.int8), [0]])))
     return tuple((int(first), int(end)) for first, end in edges.reshape(-1, 2))

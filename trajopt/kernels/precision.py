@@ -1,7 +1,7 @@
-"""Programs in as many binary digits as one asks for, on numbers of gmpy2.
+"""Evaluation of programs with any number of binary digits, on gmpy2 numbers.
 
-An expression becomes a Python function of one line an instruction, which is written and compiled once. Then an
-instruction of 200 bits takes 0.15 us, where CasADi's evaluator takes 16 ns.
+An expression becomes a Python function with one line per instruction, which is written and compiled once. An
+instruction of 200 bits takes 0.15 us; CasADi's evaluator takes 16 ns in doubles.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from trajopt.kernels.mpfr_operations import CONDITIONS, FUNCTIONS, LOGIC, TEXT
 from trajopt.kernels.numbers import Numbers, Values
 from trajopt.kernels.operations import operation_name
 
-FEWEST = 53  # those of a double [bits]
-MOST = 1_000_000  # more would run until the memory ends [bits]
+FEWEST = 53  # as in a double [bits]
+MOST = 1_000_000  # more would exhaust the memory [bits]
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class HighPrecision(Numbers):
         to_float64(difference)
 
     Attributes:
-        bits: Digits, 53 to 1,000,000; 200 are 60 decimal ones [bits].
+        bits: Number of binary digits, 53 to 1,000,000 [bits]; 200 bits are 60 decimal digits.
 
     Raises:
-        InvalidArgumentError: `bits` is not such an integer.
+        InvalidArgumentError: `bits` is not an integer in this range.
     """
 
     bits: int
@@ -65,7 +65,7 @@ class HighPrecision(Numbers):
         return context
 
     def array(self, values: Any, shape: tuple[int, ...]) -> Values:
-        """Numbers in an array of this shape: of integers and doubles, mpfr, fractions, and decimals such as "0.1"."""
+        """Converts integers, doubles, mpfr, fractions, and decimals such as "0.1" to an array of this shape."""
         with self.context():
             return _packed([_number(v) for v in np.asarray(values).ravel().tolist()], shape)
 
@@ -79,7 +79,7 @@ class HighPrecision(Numbers):
 
 
 def to_float64(values: Values) -> npt.NDArray[np.float64]:
-    """Numbers of any arithmetic rounded to the nearest doubles, shape as given."""
+    """Rounds numbers of any arithmetic to the nearest doubles; the shape is unchanged."""
     return np.asarray(values).astype(np.float64)
 
 
@@ -99,7 +99,7 @@ def _packed(values: list[Any], shape: tuple[int, ...]) -> Values:
 
 
 class _Plan:
-    """An expression as a Python function; it serves every precision, as its constants are doubles."""
+    """An expression as a Python function; it serves every precision, since its constants are doubles."""
 
     def __init__(self, code: InstructionList) -> None:
         self._shapes = code.output_shapes
@@ -138,7 +138,7 @@ class _Writer:
         self._truths: dict[int, str] = {}
 
     def written(self) -> tuple[str, dict[str, float]]:
-        """The text, and the constants that it names."""
+        """The text, and the constants that it refers to."""
         for k in range(len(self._code)):
             self._instruction(k)
         outputs = [
@@ -164,7 +164,7 @@ class _Writer:
             text = TEXT[op].format(a=self._real(int(a)), b=self._real(b) if b >= 0 else "")
             self._set(self._reals, k, f"v{k}", text)
         else:
-            raise UnsupportedOperationError(f"{operation_name(op)} is not known to HighPrecision; please report it")
+            raise UnsupportedOperationError(f"{operation_name(op)} is not supported by HighPrecision; please report it")
 
     def _set(self, names: dict[int, str], k: int, name: str, text: str) -> None:
         names[k] = name

@@ -1,4 +1,4 @@
-"""Matrix products in lanes as LLVM text: an element is a vector of W lanes, blocks of them stay in registers."""
+"""LLVM text of matrix products in lanes: an element is a vector of W lanes, and blocks of them stay in registers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ProductBlock:
     Attributes:
         rows: First row, and the end.
         cells: First cell, and the end.
-        inner: Ranges (first, end) of inner indices; none where the sum is empty.
+        inner: Ranges (first, end) of inner indices; empty for an empty sum.
     """
 
     rows: tuple[int, int]
@@ -55,13 +55,13 @@ class ProductBlock:
 
 @dataclass(frozen=True)
 class IndexRanges:
-    """Inner indices of a sum: `count` ranges of one length, each of which counts only if its bit is set.
+    """Inner indices of a sum: `count` ranges of equal length, each of which counts only if its bit is set.
 
     Attributes:
         first: First index.
         length: Length of a range.
-        count: How many there are.
-        number: Bit of the first one; None if there is only one, which always counts.
+        count: Number of ranges.
+        number: Bit of the first range; None for a single range, which always counts.
     """
 
     first: int
@@ -70,7 +70,7 @@ class IndexRanges:
     number: int | None
 
     def follows(self, first: int, length: int, number: int) -> bool:
-        """Whether a range is the next one."""
+        """True if a range continues these ranges."""
         end = self.first + self.length * self.count
         return self.number is not None and (end, self.length, self.number + self.count) == (first, length, number)
 
@@ -89,17 +89,17 @@ def product_text(
 ) -> str:
     """LLVM text of `void name(double *A, double *B, double *initial, double *C, ...)`: C = initial ± A B.
 
-    With `rows` follows an i64 whose bit i tells whether the i-th of these ranges of C is computed, and with `inner` one
-    that tells which ranges of inner indices are summed over.
+    With `rows` an i64 argument follows whose bit i selects the i-th of these ranges of C, and with `inner` one whose
+    bits select the ranges of inner indices to sum over.
 
     Args:
         name: Symbol.
-        blocks: They cover C.
-        layout: How the matrices lie in memory.
-        initial: Whether there is an initial value; else it counts as zero. It may be C itself.
+        blocks: Blocks that cover C.
+        layout: Memory layout of the matrices.
+        initial: Whether there is an initial value, which may be C itself; otherwise it is zero.
         subtract: Whether the product is subtracted.
         size: Rows and cells that are summed at once in registers.
-        mirrored: Rows of a symmetric C, of which the blocks cover the upper triangle: the rest is a copy of that.
+        mirrored: Number of rows of a symmetric C. The blocks then cover the upper triangle, which is copied.
         rows: Ranges of rows that may be left out; each block lies in one of them.
         inner: Ranges of inner indices that may be left out.
     """
@@ -126,24 +126,24 @@ def product_text(
 
 
 def _alike(blocks: tuple[ProductBlock, ...], rows: Ranges) -> list[tuple[int, int, int, int, tuple[ProductBlock, ...]]]:
-    """Neighbouring ranges of rows with the same blocks: number of the first, how many, its first row, length, blocks.
+    """Adjacent ranges of rows with equal blocks: first range, number of ranges, first row, length, blocks.
 
-    Blocks are given from the first row of their range on.
+    Rows of blocks count from the first row of their range.
     """
-    found: list[tuple[int, int, int, int, tuple[ProductBlock, ...]]] = []
+    groups: list[tuple[int, int, int, int, tuple[ProductBlock, ...]]] = []
     for number, (first, end) in enumerate(rows):
         held = [block for block in blocks if first <= block.rows[0] and block.rows[1] <= end]
         own = tuple(ProductBlock((b.rows[0] - first, b.rows[1] - first), b.cells, b.inner) for b in held)
-        if found and found[-1][3:] == (end - first, own):
-            before = found[-1]
-            found[-1] = (before[0], before[1] + 1, *before[2:])
+        if groups and groups[-1][3:] == (end - first, own):
+            before = groups[-1]
+            groups[-1] = (before[0], before[1] + 1, *before[2:])
         else:
-            found.append((number, 1, first, end - first, own))
-    return found
+            groups.append((number, 1, first, end - first, own))
+    return groups
 
 
 def _parts(inner: Ranges, ranges: Ranges) -> list[IndexRanges]:
-    """Inner indices, cut where a range ends; neighbouring whole ranges of one length are one part."""
+    """Inner indices, split at the ends of ranges; adjacent complete ranges of equal length form one part."""
     if not ranges:
         return [IndexRanges(first, end - first, 1, None) for first, end in inner]
     parts: list[IndexRanges] = []
@@ -161,7 +161,7 @@ def _parts(inner: Ranges, ranges: Ranges) -> list[IndexRanges]:
 
 
 def bit(b: Builder, mask: str, index: str | int) -> str:
-    """A bit of a mask."""
+    """Bit of a mask."""
     return b.op(f"trunc i64 {b.op(f'lshr i64 {mask}, {index}')} to i1")
 
 
@@ -173,7 +173,7 @@ def _mirror(b: Builder, n: int, layout: MatrixLayout) -> None:
 
 
 def _ranges(first: int, end: int, step: int) -> list[tuple[int, int, int]]:
-    """Ranges (first, end, step) that cover [first, end) in whole steps and a smaller last one."""
+    """Ranges (first, end, step) that cover [first, end) in full steps and a shorter last one."""
     whole = end - (end - first) % step
     return [r for r in ((first, whole, step), (whole, end, end - whole)) if r[0] < r[1]]
 
@@ -188,7 +188,7 @@ def _sum(
     initial: bool,
     subtract: bool,
 ) -> None:
-    """Sums a few rows and cells of the result in registers."""
+    """Sums a block of rows and cells of the result in registers."""
     real, align = layout.real, layout.align
     cells = [(r, c) for r in range(shape[0]) for c in range(shape[1])]
 
@@ -227,19 +227,19 @@ def _sum(
 
 
 def _element(b: Builder, address: str, layout: MatrixLayout, negate: bool) -> str:
-    """An element of A, or its negative."""
+    """Element of A, or its negative."""
     value = b.load(address, layout.real, layout.align)
     return b.op(f"fneg {layout.real} {value}") if negate else value
 
 
 def splat(b: Builder, value: str, width: int) -> str:
-    """A double in all places of a vector."""
+    """Vector with one double in all places."""
     first = b.op(f"insertelement <{width} x double> poison, double {value}, i32 0")
     return b.op(f"shufflevector <{width} x double> {first}, <{width} x double> poison, <{width} x i32> zeroinitializer")
 
 
 def multiply_add(b: Builder, real: str, x: str, y: str, z: str) -> str:
-    """x y + z."""
+    """Value x y + z."""
     if has_fma():
         suffix = "f64" if real == "double" else f"v{real.split()[0][1:]}f64"
         return b.op(f"call {real} @llvm.fma.{suffix}({real} {x}, {real} {y}, {real} {z})")
@@ -247,7 +247,7 @@ def multiply_add(b: Builder, real: str, x: str, y: str, z: str) -> str:
 
 
 def declarations(*reals: str) -> str:
-    """Declarations of the functions that products of these cell types call."""
+    """Declarations of the functions that products with these cell types call."""
     lines = []
     for real in sorted(set(reals)):
         suffix = "f64" if real == "double" else f"v{real.split()[0][1:]}f64"

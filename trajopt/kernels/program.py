@@ -1,9 +1,9 @@
-"""A program: expressions called one after another on named arrays, with dense algebra and iterations in between.
+"""A program: expressions called in sequence on named arrays, with dense algebra and iterations in between.
 
 Most kernels are a single expression. A Runge-Kutta step calls one stage four times and chains the derivatives by matrix
-products; a step of a rollout calls the feedback law, then the action. A program is data: `Kernel` turns it into machine
-code for W lanes, `evaluate` runs it step by step, for inspection and as the reference of tests: in doubles, or in more
-digits.
+products; a step of a rollout calls the feedback law, then the action. A program is data. `Kernel` turns it into machine
+code for W lanes. `evaluate` runs it step by step, in doubles or in higher precision, for inspection and as a reference
+for tests.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from trajopt.kernels.steps import (
 
 
 class Program:
-    """Straight sequence of steps: calls of functions, dense algebra, iterations, and steps of any other kind.
+    """Sequence of steps: calls of functions, dense algebra, iterations, and steps of any other kind.
 
     Args:
-        name: For messages.
+        name: Name for messages.
     """
 
     def __init__(self, name: str) -> None:
@@ -53,29 +53,30 @@ class Program:
         self.steps: list[Step] = []
         self._closed = False
         self._status: Array | None = None
-        self._written: set[int] = set()  # arrays that have values, inputs among them
-        self._patterns: dict[int, patterns.Pattern] = {}  # of arrays that have structural zeros
-        self._sparse: set[int] = set()  # arrays that a step has left structural zeros in
+        self._written: set[int] = set()  # arrays that have values, including inputs
+        self._patterns: dict[int, patterns.Pattern] = {}  # of arrays with structural zeros
+        self._sparse: set[int] = set()  # arrays in which a step leaves structural zeros unwritten
         self._zeros_read: set[int] = set()  # arrays whose structural zeros are read
         self._slices: dict[tuple[Array, int, int], Array] = {}
-        self._expressions: dict[int, tuple[ca.Function, Expression]] = {}  # with the function as given; by its identity
+        self._expressions: dict[int, tuple[ca.Function, Expression]] = {}  # with the original function, by its id
 
     @classmethod
     def of(cls, name: str, function: ca.Function) -> Program:
-        """The program that calls one function: its inputs, and its outputs."""
+        """Program that calls one function, with its inputs and outputs."""
         program = cls(name)
         inputs = [program.input(*function.size_in(i)) for i in range(function.n_in())]
         program.output(*program.call(function, *inputs))
         return program
 
     def close(self) -> None:
-        """Makes the program final: a kernel of it exists, or a step runs it."""
+        """Makes the program final, since a kernel of it exists or a step runs it."""
         self._closed = True
 
     def _check_open(self) -> None:
         if self._closed:
             raise InvalidArgumentError(
-                f"program {self.name!r} has a kernel already, or other programs run it; build a new program"
+                f"program {self.name!r}: expected a program that is not in use, got one with a kernel or run by "
+                "another program; build a new program"
             )
 
     def _check_mine(self, argument: str, *arrays: Array) -> None:
@@ -87,17 +88,17 @@ class Program:
         self._check_mine(argument, *arrays)
         for array in arrays:
             if array.number not in self._written:
-                raise InvalidArgumentError(f"{argument}: no step writes {array} so far; add that step first")
+                raise InvalidArgumentError(f"{argument}: no earlier step writes {array}; add such a step first")
 
     def input(self, rows: int, columns: int = 1) -> Array:
-        """Declares the next input."""
+        """Declares the next input and returns its array."""
         array = self.array(rows, columns)
         self.inputs.append(array)
         self._written.add(array.number)
         return array
 
     def array(self, rows: int, columns: int = 1) -> Array:
-        """A new array, for a step to write."""
+        """Returns a new array, for a step to write."""
         self._check_open()
         self.arrays.append(Array(len(self.arrays), (int(rows), int(columns))))
         return self.arrays[-1]
@@ -108,17 +109,17 @@ class Program:
         return self._patterns.get(array.number, patterns.full(array.shape))
 
     def needs_zeros(self, array: Array) -> bool:
-        """Whether the structural zeros of an array are read, by a later step or by who called."""
+        """True if a later step or the caller reads the structural zeros of an array."""
         return array.number in self._sparse & self._zeros_read
 
     def add_step(self, step: Step) -> None:
-        """Adds a step of any kind behind those that are there.
+        """Appends a step of any kind.
 
         Args:
-            step: It reads inputs and what earlier steps have written; it writes arrays that are not inputs.
+            step: The step. It reads inputs and arrays that earlier steps have written; it writes other arrays.
 
         Raises:
-            InvalidArgumentError: The program has a kernel already, or the arrays are not as said.
+            InvalidArgumentError: The program has a kernel already, or the step reads or writes other arrays.
         """
         self._check_open()
         kind, status = type(step).__name__, step.status
@@ -126,30 +127,30 @@ class Program:
         self._check_mine(f"{kind}.writes", *step.writes)
         for array in step.writes:
             if array in self.inputs or array in self._slices.values():
-                raise InvalidArgumentError(f"{kind}.writes: {array} is an input; write an array of Program.array")
+                raise InvalidArgumentError(f"{kind}.writes: expected no input, got {array}; use Program.array")
         if status is not None and (status.shape != (1, 1) or status not in step.writes):
             raise InvalidArgumentError(f"{kind}.status: expected one of its writes, of shape (1, 1), got {status}")
         self._zeros_read.update(array.number for array in step.zeros_read(self.pattern))
-        found = {array.number: p for array, p in step.patterns(self.pattern).items() if not p.all()}
+        sparse = {array.number: p for array, p in step.patterns(self.pattern).items() if not p.all()}
         for array in step.writes:
             self._patterns.pop(array.number, None)
             self._written.add(array.number)
-        self._patterns |= found
-        self._sparse |= found.keys()
+        self._patterns |= sparse
+        self._sparse |= sparse.keys()
         self.steps.append(step)
         if status is not None:
             self._status = status if self._status is None else self.call(_worse(), self._status, status)[0]
 
     @property
     def status(self) -> Array | None:
-        """Whether a step has failed so far, (1, 1); None if none of the steps can fail.
+        """Status of the steps so far (1, 1); None if no step can fail.
 
-        0 in a lane says that all is well; else it is the largest residual, infinite or NaN where a step knows none.
+        In each lane it is 0 for success, else the largest residual; infinite or NaN if a step has no residual.
         """
         return self._status
 
     def slice(self, source: Array, first: int, size: int) -> Array:
-        """Elements first, ..., first + size - 1 of an input as an array (size, 1), which is only read."""
+        """Elements first, ..., first + size - 1 of an input as a read-only array (size, 1)."""
         key = (source, first, size)
         if key not in self._slices:
             step = Slice.new(self, *key)
@@ -161,17 +162,17 @@ class Program:
         """Calls a function, expanded to SX.
 
         Args:
-            function: CasADi function, or what a program has made of one.
-            inputs: One array an input, of its shape. Rows and columns of the same size are the same, and so are all
+            function: CasADi function, or an Expression.
+            inputs: One array per input, of its shape. Rows and columns of the same size are interchangeable, and so are
                 empty arrays.
-            joins: Whether optimised code may join the function to that of the call before, see
-                `trajopt.kernels.joined`: it reads what that one reads or writes.
+            joins: Whether optimised code may join the function with that of the previous call, see
+                `trajopt.kernels.joined`; useful if it reads arrays that the previous call reads or writes.
 
         Returns:
-            One new array an output.
+            One new array per output.
 
         Raises:
-            InvalidArgumentError: Number or shape of the inputs is wrong.
+            InvalidArgumentError: The number or shape of the inputs is wrong.
             UnsupportedOperationError: The function has no SX form.
         """
         expression = function if isinstance(function, Expression) else self._expression(function)
@@ -180,14 +181,14 @@ class Program:
         return step.outputs
 
     def _expression(self, function: ca.Function) -> Expression:
-        """SX form of a function; a function that is called again is not read again."""
+        """SX form of a function; it is read only at the first call."""
         identity = function.__hash__()
         if identity not in self._expressions:
             self._expressions[identity] = (function, Expression(expand(function)))
         return self._expressions[identity][1]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_expressions": {}}  # the functions as they were given are not needed
+        return {**vars(self), "_expressions": {}}  # the original functions are not needed
 
     def matmul(
         self,
@@ -200,18 +201,18 @@ class Program:
         rows: Groups | None = None,
         inner: Groups | None = None,
     ) -> Array:
-        """The product a b (aᵀ b with `transpose_a`), added to `initial` if given, or subtracted from it.
+        """Product a b (aᵀ b with `transpose_a`), added to or subtracted from `initial` if there is one.
 
         Structural zeros of a and b cost nothing.
 
         Args:
             a: First factor.
             b: Second factor.
-            transpose_a: Whether the first one is transposed.
-            initial: What the product is added to.
-            subtract: Whether it is subtracted.
-            rows: Groups of rows of the result; one that does not matter is not computed and worth nothing.
-            inner: Groups of indices that are summed over; one that does not matter is taken to contribute zero.
+            transpose_a: Whether the first factor is transposed.
+            initial: Array to which the product is added.
+            subtract: Whether the product is subtracted instead.
+            rows: Groups of rows of the result; inactive groups are not computed and have arbitrary values.
+            inner: Groups of indices of the sum; inactive groups count as zero.
         """
         step = MatrixProduct.new(
             self, a, b, transpose_a=transpose_a, initial=initial, subtract=subtract, rows=rows, inner=inner
@@ -231,35 +232,35 @@ class Program:
         rows: Groups | None = None,
         inner: Groups | None = None,
     ) -> None:
-        """Adds the product a b (aᵀ b with `transpose_a`) to `target`, neither an input nor a factor, in place.
+        """Adds the product a b (aᵀ b with `transpose_a`) in place to `target`, which is neither an input nor a factor.
 
-        With `subtract` it is subtracted. Whoever says `symmetric` knows that target and product are. Groups are as in
-        `matmul`, but that rows that do not matter stay as they are; a symmetric target has none.
+        With `subtract` it is subtracted. Set `symmetric` only if target and product are symmetric. Groups are as in
+        `matmul`, except that inactive rows keep their values; a symmetric target must not have groups of rows.
         """
         options = {"transpose_a": transpose_a, "subtract": subtract, "symmetric": symmetric}
         self.add_step(MatrixProduct.onto(self, target, a, b, **options, rows=rows, inner=inner))
 
     def add(self, target: Array, a: Array, *, rows: Groups | None = None) -> None:
-        """Adds an array to `target`, which is not an input, in place; its structural zeros cost nothing.
+        """Adds an array in place to `target`, which is not an input; structural zeros of the array cost nothing.
 
-        Groups of `rows` that do not matter stay as they are.
+        Inactive groups of `rows` keep their values.
         """
         self.add_step(Sum.new(self, target, a, rows))
 
     def factor(self, a: Array) -> Array:
-        """The factors of a symmetric positive definite matrix (n, n), for `solve`; its lower triangle is read.
+        """Factors of a symmetric positive definite matrix (n, n), for `solve`; its lower triangle is read.
 
-        A pivot that is not positive makes them, and all solutions, NaN.
+        If a pivot is not positive, the factors and all solutions are NaN.
         """
         step = Factorisation.new(self, a)
         self.add_step(step)
         return step.factors
 
     def solve(self, factors: Array, b: Array) -> Array:
-        """The solution x (n, m) of A x = b.
+        """Solution x (n, m) of A x = b.
 
         Args:
-            factors: Those of A, by `factor`.
+            factors: Factors of A from `factor`.
             b: Right-hand sides (n, m).
         """
         step = TriangularSolve.new(self, factors, b)
@@ -275,33 +276,34 @@ class Program:
         limit: int,
         where: Array | None = None,
     ) -> Array:
-        """Runs a program again and again, in each lane until nothing is left to do.
+        """Runs a program repeatedly, in each lane until nothing is left to do.
 
-        A lane is done when `left` is 0; it has failed when `left` is NaN, and stops too. The state of either is that
-        after its last pass, whatever other lanes do. A body with steps that may fail, such as an iteration, is not done
-        in a pass in which one of them fails: their status is added to `left`.
+        A lane is done when `left` is 0. It has failed when `left` is NaN, and stops as well. Its state is then that
+        after its last pass, whatever other lanes do. If a step of the body can fail, its status is added to `left`, so
+        that a pass with a failed step is not the last one.
 
         Args:
-            body: Its inputs are `state`, then `given`; its outputs the new state, then `left` (1, 1), a measure >= 0 of
-                what is left to do. It is final from here on.
-            state: Arrays that hold the start, and then the result; not inputs: copy those by a call of a function.
-            given: Arrays that it only reads.
+            body: Program with the inputs `state`, then `given`, and the outputs new state, then `left` (1, 1), a
+                measure >= 0 of the remaining work. It is final from here on.
+            state: Arrays with the initial state, and later the result. They must not be inputs; copy these by a call of
+                a function.
+            given: Arrays that the body only reads.
             limit: Largest number of passes, >= 1.
-            where: Lanes in which it (1, 1) is 0 make no pass and keep their state: nothing is left to do there. All
-                lanes make passes by default.
+            where: Array (1, 1); lanes in which it is 0 make no pass and keep their state. By default all lanes make
+                passes.
 
         Returns:
             `left` (1, 1) after the last pass, which is the status of the step.
 
         Raises:
-            InvalidArgumentError: Shapes are not as said, or an array occurs twice.
+            InvalidArgumentError: A shape is wrong, or an array occurs twice.
         """
         step = Iteration.new(self, body, tuple(state), tuple(given), limit, where)
         self.add_step(step)
         return step.left
 
     def judged(self) -> Program:
-        """The program, final, with its status, where it has one, added to its last output."""
+        """Returns the program, now final; its status, if there is one, is added to its last output."""
         judged = self
         if self._status is not None:
             judged = copy.copy(self)
@@ -313,7 +315,7 @@ class Program:
         return judged
 
     def output(self, *arrays: Array) -> None:
-        """Declares the next outputs; each array is an output once at most, and not an input."""
+        """Declares the next outputs; an array may be an output only once, and must not be an input."""
         self._check_open()
         self._check_written("output", *arrays)
         for array in arrays:
@@ -326,15 +328,15 @@ class Program:
 
     @property
     def functions(self) -> list[Code]:
-        """The functions that steps and their programs call, each once."""
-        found = {e.digest: e for step in self.steps for e in step.functions}
+        """Functions that steps and their programs call, each once."""
+        by_digest = {e.digest: e for step in self.steps for e in step.functions}
         for body in (body for step in self.steps for body in step.programs):
-            found |= {e.digest: e for e in body.functions}
-        return list(found.values())
+            by_digest |= {e.digest: e for e in body.functions}
+        return list(by_digest.values())
 
     @property
     def instructions(self) -> int:
-        """Number of instructions of all expressions that are called, each counted once."""
+        """Number of instructions of all called expressions, each counted once."""
         return sum(e.instructions for e in self.functions)
 
     @property
@@ -343,7 +345,7 @@ class Program:
         return sum(step.work for step in self.steps)
 
     def digest(self) -> str:
-        """Hash of everything that determines the machine code, but for the source of steps."""
+        """Hash of everything that determines the machine code except the source of steps."""
         digest = hashlib.sha256()
         for array in self.arrays:
             digest.update(repr(array.shape).encode())
@@ -356,34 +358,34 @@ class Program:
     def evaluate(self, *values: Any, numbers: Numbers = FLOAT64) -> tuple[Values, ...]:
         """Runs the program on one set of inputs.
 
-        In doubles expressions run with CasADi's evaluator, and bits are those of compiled code, unless there are matrix
-        products: their terms are summed in another order. In `HighPrecision(bits)` results are arrays of mpfr.
+        In doubles, CasADi's evaluator runs the expressions, and the bits are those of compiled code unless there are
+        matrix products, whose terms are summed in another order. With `HighPrecision(bits)` results are arrays of mpfr.
 
         Args:
-            values: One array an input, of its shape or its size.
+            values: One array per input, of its shape or its size.
             numbers: The arithmetic.
 
         Returns:
-            One array an output, (rows, columns).
+            One array per output, (rows, columns).
         """
-        known: Known = {}
+        values_by_number: Known = {}
         with Heard(), numbers.context():
             for array, value in zip(self.inputs, values, strict=True):
-                known[array.number] = numbers.array(value, array.shape)
+                values_by_number[array.number] = numbers.array(value, array.shape)
             for step in self.steps:
-                step.evaluate(known, numbers)
-        return tuple(known[a.number] for a in self.outputs)
+                step.evaluate(values_by_number, numbers)
+        return tuple(values_by_number[a.number] for a in self.outputs)
 
 
 @functools.cache
 def _worse() -> ca.Function:
-    """The worse one of two statuses; infinite if one is NaN."""
+    """Function that returns the worse of two statuses; infinite if one is NaN."""
     a, b = SX.sym("a"), SX.sym("b")
     return ca.Function("worse", [a, b], [ca.if_else(a >= b, a, ca.if_else(b > a, b, ca.inf))])
 
 
 @functools.cache
 def _added() -> ca.Function:
-    """Adds a status that is not 0 to the measure of what is left to do."""
+    """Function that adds a nonzero status to the measure of the remaining work."""
     left, status = SX.sym("left"), SX.sym("status")
     return ca.Function("added", [left, status], [ca.if_else(status == 0, left, left + status)])

@@ -1,4 +1,4 @@
-"""Shared objects by key, of which those are kept that were asked for last."""
+"""Shared objects by key; the most recently requested ones are kept alive."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """Objects that whoever asks for the same key shares.
+    """Objects shared by all who request the same key.
 
-    All are found that somebody holds. Up to a limit, those that were asked for last are held here too; the others go
-    when nobody holds them any more.
+    An object is found as long as anyone uses it. The most recently requested ones are kept alive here up to a limit;
+    others are freed when they are no longer in use.
 
     Args:
-        limit: Largest total size of the objects that are held here; the last one is held in any case.
-        size: Size of an object.
+        limit: Largest total size of the objects kept here; the last one is kept in any case.
+        size: Function that returns the size of an object.
     """
 
     def __init__(self, limit: float, size: Callable[[V], float]) -> None:
         self.limit = limit
         self._size = size
         self._found: weakref.WeakValueDictionary[K, V] = weakref.WeakValueDictionary()
-        self._held: dict[K, tuple[V, float]] = {}  # the least recently used first
+        self._held: dict[K, tuple[V, float]] = {}  # least recently requested first
         self._total = 0.0
         self._guard = threading.RLock()
         _all.append(self)
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """The object of a key; if there is none, it is made."""
+        """Returns the object of a key; creates it with `make` if it does not exist."""
         with self._guard:
             value = self._found.get(key)
         if value is None:
@@ -53,19 +53,19 @@ class Recent(Generic[K, V]):
         return value
 
     def values(self) -> list[V]:
-        """The objects that are held here, the least recently used first."""
+        """Objects that are kept here, the least recently requested first."""
         with self._guard:
             return [value for value, _ in self._held.values()]
 
     def clear(self) -> None:
-        """Lets go of all, and finds none of them again."""
+        """Drops all objects; none of them is found again."""
         with self._guard:
             self._found.clear()
             self._held.clear()
             self._total = 0.0
 
     def forget_threads(self) -> None:
-        """In a forked process: nobody will open what another thread had closed."""
+        """Replaces the locks in a forked process, since another thread may have held them."""
         self._guard = threading.RLock()
 
 
@@ -73,7 +73,7 @@ _all: list[Recent[Any, Any]] = []
 
 
 def clear_all() -> None:
-    """Clears all of them."""
+    """Clears all instances."""
     for each in _all:
         each.clear()
 

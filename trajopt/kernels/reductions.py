@@ -1,4 +1,4 @@
-"""Sums and maxima of rows, to the bit as NumPy has them, at a part of the time that its calls take on few numbers."""
+"""Sums and maxima of rows with NumPy's bits; for few numbers much faster than NumPy's calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trajopt.kernels import compiler
 from trajopt.kernels.builder import Builder
 from trajopt.kernels.rows import Reals
 
-LEAST, PIECE = 8, 128  # numbers from which they are added eight side by side, and from which a half after the other
+LEAST, PIECE = 8, 128  # from LEAST numbers on, eight are added side by side; beyond PIECE, halves are added separately
 
 _SIZE = "  %term = call {type} @llvm.fabs.{suffix}({type} %x)\n  ret {type} %term"
 _TERMS = {
@@ -65,10 +65,10 @@ halves:
 def reductions_text() -> str:
     """LLVM text of the functions of `Reduction`.
 
-    Each is called as a unit of `call_sequence_text`, with the address of four numbers: where the rows are, how many of
-    which length, and where the results go. Fewer than `LEAST` terms are joined one by one; up to `PIECE` terms eight
-    side by side, the eight results in pairs, and what is left one by one; more of them in two halves, the first one a
-    multiple of eight.
+    Each is a unit of `call_sequence_text`. Its argument is the address of four numbers: address of the rows, number and
+    length of rows, address of the results. Fewer than `LEAST` terms are added one by one. Up to `PIECE` terms are added
+    eight side by side, the eight results in pairs, and the remaining terms one by one. More terms are split into two
+    halves, the first one a multiple of eight.
     """
     text = "\n".join(
         f"declare {t['type']} @llvm.{name}.{t['suffix']}({', '.join([t['type']] * count)})"
@@ -133,25 +133,25 @@ def _functions() -> dict[str, int]:
 
 
 class Reduction:
-    """One number of each row of an array as it is when called: its sum, for example.
+    """Reduces each row of an array to one number, such as its sum, with the current content of the array.
 
     Args:
-        rows: The array (n, count), which must not move.
-        of: "sum", "sum of squares", "sum of sizes", Σ|x|, or "largest size", max |x|, which is 0 of nothing.
+        rows: The array (n, count); it must not move.
+        of: "sum", "sum of squares", "sum of sizes" (Σ|x|), or "largest size" (max |x|; 0 for an empty row).
 
     Attributes:
-        settled: Always true, as of a `KernelCall` whose code is its last.
-        unit: What runs it in `call_sequence_text`.
+        settled: Always true, as for a `KernelCall` whose code is final.
+        unit: Unit of `call_sequence_text` that runs it.
 
     Raises:
-        InvalidArgumentError: It is no array of numbers in C order.
+        InvalidArgumentError: `rows` is not an array of doubles in C order.
     """
 
     settled = True
 
     def __init__(self, rows: Reals, of: str = "sum") -> None:
         if rows.ndim != 2 or rows.dtype != np.float64 or not rows.flags.c_contiguous:
-            raise InvalidArgumentError(f"rows: expected an array float64 in C order, got {rows.dtype} {rows.shape}")
+            raise InvalidArgumentError(f"rows: expected a float64 array in C order, got {rows.dtype} {rows.shape}")
         self._rows, self._results, function = rows, np.zeros(len(rows)), _functions()[of]
         numbers = (int(rows.ctypes.data), *rows.shape, int(self._results.ctypes.data))
         self._call = np.array(numbers, dtype=np.int64)
@@ -160,13 +160,13 @@ class Reduction:
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function)
 
     def prepare(self) -> None:
-        """There is nothing to compile."""
+        """Does nothing, since no code is compiled."""
 
     def __call__(self) -> None:
-        """Goes over what the array holds now."""
+        """Reduces the current content of the array."""
         self._run(self._address)
 
     def latest(self) -> list[float]:
-        """The numbers (n,) of the last call."""
+        """Results (n,) of the last call."""
         results: list[float] = self._results.tolist()
         return results

@@ -1,4 +1,4 @@
-"""Arrays as the driver sees them: one row for each knot, possibly one trajectory for each lane."""
+"""Arrays as the driver uses them: one row per knot, possibly one trajectory per lane."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Rows:
-    """An array seen by the driver: row t starts at `offset + t`, lane l at `l * lane_stride` bytes further.
+    """An array for the driver: row t starts at `offset + t`, and lane l is `l * lane_stride` bytes further.
 
     Attributes:
-        array: Doubles; each row lies in one piece. The array must not move while calls that use it live.
-        row_stride: Bytes from one row to the next; 0 gives every row the same values.
-        lane_stride: Bytes from the trajectory of one lane to that of the next; 0 if lanes share the array.
-        offset: Rows to skip at the start.
-        runs: What is read of an output's rows: ranges (first, end) of elements; None for whole rows. Several lanes
-            write nothing else. One lane works on rows in place and may write the rest too.
-        zeroed: Whether an output's array held zeros at first: several lanes leave a kernel's structural zeros out.
+        array: Doubles with contiguous rows. The array must not move while calls use it.
+        row_stride: Distance from one row to the next [bytes]; 0 gives every row the same values.
+        lane_stride: Distance from the trajectory of one lane to the next [bytes]; 0 if lanes share the array.
+        offset: Number of rows to skip at the start.
+        runs: Ranges (first, end) of elements of an output's rows that are read; None for whole rows. Several lanes
+            write only these. One lane works on rows in place and may write the rest too.
+        zeroed: Whether an output's array initially holds zeros; several lanes then skip structural zeros.
     """
 
     array: Reals
@@ -41,10 +41,10 @@ class Rows:
 
 
 def rows(array: Reals, *, offset: int = 0, runs: Ranges | None = None, zeroed: bool = False) -> Rows:
-    """An array (T, ...) with one row a knot."""
+    """Rows of an array (T, ...) with one row per knot."""
     return Rows(array, array.strides[0], 0, offset, runs, zeroed)
 
 
 def lane_rows(array: Reals, *, offset: int = 0) -> Rows:
-    """An array (W, T, ...) with one trajectory a lane."""
+    """Rows of an array (W, T, ...) with one trajectory per lane."""
     return Rows(array, array.strides[1], array.strides[0], offset)

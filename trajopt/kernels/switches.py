@@ -1,16 +1,17 @@
-"""Selections leak no NaN and no infinity from the branch that is not taken.
+"""Guards that stop NaN and infinity from the branch of a selection that is not taken.
 
-A selection itself is a `select`. But what multiplies it later may be infinite just because the branch is not taken: the
-derivative of sqrt(fmax(x, 0)) is (truth value) / (2 sqrt(...)), which CasADi evaluates to 0 / 0 at x < 0. So values are
-followed that a truth value s *switches*: they are 0 or -0 whenever s is false. Those are s itself, if_else_zero(s, y),
-products and quotients with a switched factor or numerator, and sums of switched values (by "either"). A product or
-quotient p of a switched value becomes if_else_zero(s or p == p, p): a NaN is replaced by 0 where the switch is off.
+A selection itself is a `select`. A factor that multiplies it later may be infinite just because the branch is not
+taken: the derivative of sqrt(fmax(x, 0)) is (truth value) / (2 sqrt(...)), which CasADi evaluates to 0 / 0 at x < 0.
+Therefore this module follows the values that a truth value s *switches*: they are 0 or -0 whenever s is false. These
+are s itself, if_else_zero(s, y), products and quotients with a switched factor or numerator, and sums of switched
+values (by "either"). A product or quotient p of a switched value becomes if_else_zero(s or p == p, p), which replaces
+NaN by 0 where the switch is off.
 
-Nothing else changes, so every bit is CasADi's except in what depends on such a NaN. That a switched tangent or adjoint
-times an infinite slope is 0 is no approximation: where the switch is off, the function does not depend on it.
+All bits are CasADi's except in results that depend on such a NaN. Setting a switched tangent or adjoint times an
+infinite slope to 0 is exact: where the switch is off, the function does not depend on it.
 
-No guard is written where the other factor is finite for finite inputs: it comes from them by sums, products and bounded
-functions (their overflow is not considered). Models without selections pay nothing.
+No guard is written if the other factor is finite for finite inputs, that is, if it results from sums, products and
+bounded functions of them (overflow is not considered). Models without selections have no overhead.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ import casadi as ca
 
 from trajopt.kernels.instruction_list import BOOLEAN, InstructionList, InstructionWriter, Operation
 
-# f(±0) = ±0
+# functions with f(±0) = ±0
 _KEEP_ZERO = frozenset(
     {
         *(ca.OP_NEG, ca.OP_TWICE, ca.OP_SQ, ca.OP_SQRT, ca.OP_FABS, ca.OP_SIGN),
         *(ca.OP_SIN, ca.OP_TAN, ca.OP_ATAN, ca.OP_TANH),
     }
 )
-# finite for finite arguments
+# functions that are finite for finite arguments
 _FINITE = BOOLEAN | {
     *(ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG, ca.OP_TWICE, ca.OP_SQ, ca.OP_IF_ELSE_ZERO, ca.OP_COPYSIGN),
     *(ca.OP_FABS, ca.OP_SIGN, ca.OP_FLOOR, ca.OP_CEIL, ca.OP_FMIN, ca.OP_FMAX),
@@ -37,11 +38,11 @@ _FINITE = BOOLEAN | {
 
 _TRUTHS = BOOLEAN | {ca.OP_IF_ELSE_ZERO}
 
-Switch = frozenset[int]  # truth values; on where all are true
+Switch = frozenset[int]  # truth values; the switch is on where all are true
 
 
 def guard(code: InstructionList) -> InstructionList:
-    """The same code with guarded products; it may hold instructions that are not used."""
+    """Returns the code with guarded products; it may contain unused instructions."""
     if not any(op in _TRUTHS for op, _, _ in code.operations):
         return code
     follower = _Follower()
@@ -51,7 +52,7 @@ def guard(code: InstructionList) -> InstructionList:
 
 
 class _Follower:
-    """Writes instructions; knows of each value its switch and whether it may be infinite or NaN for finite inputs."""
+    """Writes instructions; tracks each value's switch, and whether it may be infinite or NaN for finite inputs."""
 
     def __init__(self) -> None:
         self.writer = InstructionWriter()
@@ -59,7 +60,7 @@ class _Follower:
         self._risky: set[int] = set()
 
     def follow(self, operations: list[Operation]) -> list[int]:
-        """Writes operations, and the guards that they need; the number of each one's value."""
+        """Writes operations with the guards that they need; returns the index of each operation's value."""
         add, risky, switch = self.writer.add, self._risky, self._switch
         new: list[int] = []
         for op, a, b in operations:
@@ -81,7 +82,7 @@ class _Follower:
         return new
 
     def _switched(self, op: int, a: int, b: int, k: int) -> int:
-        """Number of value k = op(a, b), which a truth value may switch, with its guard if it needs one."""
+        """Index of value k = op(a, b), which a truth value may switch, with a guard if it needs one."""
         switch = self._switch_of(op, a, b, k)
         if switch and self._needs_guard(op, a, b):
             is_number = self.writer.add(ca.OP_EQ, k, k)
@@ -92,7 +93,7 @@ class _Follower:
         return k
 
     def _switch_of(self, op: int, a: int, b: int, k: int) -> Switch:
-        """The truth values any of which, if false, makes value k = op(a, b) zero."""
+        """Truth values any of which, if false, makes value k = op(a, b) zero."""
         left, right = self._switch.get(a, frozenset()), self._switch.get(b, frozenset())
         if op in BOOLEAN:
             return frozenset((k,))
@@ -107,7 +108,7 @@ class _Follower:
         return frozenset()
 
     def _either(self, s: Switch, t: Switch) -> Switch:
-        """The switch that is on where s or t is."""
+        """Switch that is on where s or t is on."""
         common = s & t
         s, t = s - common, t - common
         if not s or not t or self._are_opposite(s, t):
@@ -115,7 +116,7 @@ class _Follower:
         return common | {self.writer.add(ca.OP_OR, self._all(s), self._all(t))}
 
     def _are_opposite(self, s: Switch, t: Switch) -> bool:
-        """Whether one is the negation of the other, as in the two branches of a selection."""
+        """True if one is the negation of the other, as in the two branches of a selection."""
         if len(s) > 1 or len(t) > 1:
             return False
         (a,), (b,) = s, t
@@ -123,7 +124,7 @@ class _Follower:
         return operations[a] == (ca.OP_NOT, b, -1) or operations[b] == (ca.OP_NOT, a, -1)
 
     def _all(self, switch: Switch) -> int:
-        """The switch as one truth value."""
+        """The switch as a single truth value."""
         result, *rest = sorted(switch)
         for s in rest:
             result = self.writer.add(ca.OP_AND, result, s)

@@ -1,7 +1,7 @@
-"""Threads that share a job with their caller, and look for the next one for a while before they sleep.
+"""Threads that share a job with their caller, and look for another one for a while before they sleep.
 
-Waking a thread takes some 60 us. Nobody waits for a helper that has not begun: the caller does what is left, so that a
-helper without a core costs nothing. Several callers may share at a time; a helper works for one.
+Waking a thread takes some 60 us. No one waits for a helper that has not begun: the caller does the remaining work, so
+that a helper without a core costs nothing. Several callers may share at a time; each helper works for one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import numpy as np
 from trajopt.kernels import compiler, threads
 from trajopt.kernels.thread_pool_text import BOX, BOX_BYTES, CONDITION, MUTEX, thread_pool_text
 
-# How long a helper looks for another job [ns]. Two threads make solves of the arm with 100 knots 1.06 times faster with
-# 0, 1.22 times with 200 us or more; HyQ's trot 1.22 and 1.30 times; its walk gains little from more than 1 ms.
+# Time for which a helper looks for another job [ns]. With two threads, solves of the arm with 100 knots are 1.06 times
+# faster with 0 and 1.22 times with 200 us or more; HyQ's trot 1.22 and 1.30 times; its walk gains little beyond 1 ms.
 PATIENCE = 1_000_000
-LATE = 300_000  # a caller that waits for its helpers so much longer than it works [ns] does without them, for REST
-REST = 20  # times as long
+LATE = 300_000  # a caller that waits for helpers this much longer than it works stops using them for a while [ns]
+REST = 20  # length of this while, as a multiple of the waiting time
 
 _guard = threading.Lock()
 _pool: ThreadPool | None = None
@@ -32,14 +32,14 @@ _ending = False
 
 
 class ThreadPool:
-    """Helpers, each a thread of its own.
+    """Helpers, each with its own thread.
 
     Args:
         size: Number of helpers.
 
     Attributes:
-        helpers: The helpers; less than asked for if the system gives no more threads.
-        resting: Until when the helpers are left alone, by `time.monotonic_ns`.
+        helpers: The helpers; fewer than `size` if the system provides no more threads.
+        resting: Time until which helpers are not used, by `time.monotonic_ns`.
     """
 
     def __init__(self, size: int) -> None:
@@ -50,7 +50,7 @@ class ThreadPool:
         try:
             for i in range(size):
                 self.helpers.append(Helper(self, i))
-        except RuntimeError:  # the system gives no more threads
+        except RuntimeError:  # the system provides no more threads
             pass
         except BaseException:
             self.close()
@@ -64,21 +64,21 @@ class ThreadPool:
             self.resting = time.monotonic_ns() + REST * late
 
     def close(self) -> None:
-        """Lets the helpers end, after the jobs that they are at."""
+        """Ends the helpers once their current jobs are done."""
         for helper in self.helpers:
             helper.close()
 
 
 class Helper:
-    """A thread that works on what is posted in its box.
+    """A thread that works on the jobs posted in its box.
 
     Args:
         pool: Its pool.
-        i: Its place there.
+        i: Its index in the pool.
     """
 
     def __init__(self, pool: ThreadPool, i: int) -> None:
-        self._pool = pool  # whose memory must stay
+        self._pool = pool  # keeps its memory alive
         self._box = pool.boxes + i * BOX_BYTES
         self._field("number").value = i + 1
         native = _native()
@@ -95,11 +95,11 @@ class Helper:
 
     @property
     def asleep(self) -> bool:
-        """Whether it sleeps, or is about to."""
+        """True if it is asleep or about to be."""
         return bool(self._field("asleep").value)
 
     def close(self) -> None:
-        """Lets it end, after the job that it is at."""
+        """Ends it once its current job is done."""
         self._field("closed").value = 1
         _native().wake(self._box)
 
@@ -110,14 +110,14 @@ def share(job: int, helpers: int, read: int | None = None, matter: int | None = 
     Args:
         job: Address of the job, see `thread_pool_text`.
         helpers: Largest number of helpers.
-        read: Address of a function `long read(void *matter)` that this thread runs first, while others are at work.
-        matter: What it is called with.
+        read: Address of a function `long read(void *matter)` that this thread runs first, while helpers work.
+        matter: Argument of this function.
     """
     (_pool or _started()).share(job, helpers, read, matter)
 
 
 def ready() -> int:
-    """Address of the function that a reader calls before it looks at a row, see `thread_pool_text`."""
+    """Address of the function that a reader calls before it reads a row, see `thread_pool_text`."""
     return _native().ready
 
 
@@ -131,7 +131,7 @@ def _started() -> ThreadPool:
 
 @dataclass(frozen=True, kw_only=True)
 class _Native:
-    """Functions of `thread_pool_text`, and of the C library."""
+    """Functions of `thread_pool_text` and of the C library."""
 
     ready: int
     share: Any
@@ -158,7 +158,7 @@ def _native() -> _Native:
 
 
 def _disband() -> None:
-    """Ends the helpers; the next job starts others."""
+    """Ends the helpers; the next job starts new ones."""
     global _pool
     with _guard:
         pool, _pool = _pool, None
@@ -167,7 +167,7 @@ def _disband() -> None:
 
 
 def _end() -> None:
-    """No thread may be at work while the process tears itself down."""
+    """Ends all threads before the interpreter shuts down."""
     global _ending
     _ending, pool = True, _pool
     _disband()
@@ -176,7 +176,7 @@ def _end() -> None:
 
 
 def _forget() -> None:
-    """A forked process has none of the threads."""
+    """Clears the pool in a forked process, which has none of the threads."""
     global _pool, _guard
     _pool, _guard = None, threading.Lock()
 

@@ -1,15 +1,15 @@
-"""LLVM text of how threads share a job, without locks; nobody waits for a thread that has not begun.
+"""LLVM text for sharing a job between threads without locks; no one waits for a thread that has not begun.
 
-A job (see `JOB`) is a number of units that do not depend on each other; a unit is a call of
-`void run(void *call, long block, double *scratch)`. Whoever is free claims the next one by an atomic addition. While
-others work on it, its caller may already read the rows of arrays that are done.
+A job (see `JOB`) is a number of independent units; a unit is a call of
+`void run(void *call, long block, double *scratch)`. A free thread claims the next unit by an atomic addition. While
+others work on the job, its caller may already read the rows of arrays that are done.
 
-A helper's box, integers of eight bytes and a lock, is all that it and its callers have in common:
+A helper and its callers share only the helper's box, integers of eight bytes and a lock:
 
-    post      0: free; a job's address: written by its caller; address + 1: the helper is at work on it
-    closed    1: the helper is to end
-    asleep    1: the helper sleeps, or is about to: whoever writes to its box must wake it
-    number    of the job's scratch that is the helper's
+    post      0: free; a job's address: written by its caller; address + 1: the helper is working on it
+    closed    1: the helper shall end
+    asleep    1: the helper is asleep or about to be; whoever writes to its box must wake it
+    number    index of the helper's scratch in the job
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from trajopt.kernels.builder import Builder
 from trajopt.kernels.codegen import triple
 
 BOX = ("post", "closed", "asleep", "number")
-MUTEX, CONDITION = 64, 128  # where they are in a box [bytes]; at most 64 bytes each
+MUTEX, CONDITION = 64, 128  # offsets in a box [bytes]; each takes at most 64 bytes
 BOX_BYTES = 256
 JOB = ("claimed", "units", "table", "scratches", "rows", "row_count", "waited", "result")
-"""A job: how many units were claimed, of how many; addresses of a table (run, call, block, done) of the units, of the
-scratch of each thread, the caller's first, and of the unit of each row, -1 if it has none; how many rows; how long its
-caller has waited for rows [ns]; what the reader returned."""
+"""Fields of a job: number of claimed units; number of units; addresses of a table (run, call, block, done) of the
+units, of the scratch of each thread (the caller's first), and of each row's unit (-1 for none); number of rows; time
+for which its caller has waited for rows [ns]; the reader's result."""
 
 _TEXT = """
 declare i32 @sched_yield()
@@ -235,13 +235,13 @@ end:
 
 
 def thread_pool_text() -> str:
-    """LLVM text of `trajopt_share` and `trajopt_ready`, the caller's part, `trajopt_help`, a helper's, `trajopt_wake`.
+    """LLVM text of `trajopt_share` and `trajopt_ready` for the caller, `trajopt_help` for a helper, `trajopt_wake`.
 
-    `trajopt_share` runs a job. With a reader, `long read(void *matter)`, it calls that first, which calls
-    `trajopt_ready(job, row)` before it looks at a row: this comes back when the row is done, and works on other units
-    until then. It returns by how much it waited for helpers longer than it worked [ns]. `trajopt_help` works on what is
-    posted, and looks for more for `patience` nanoseconds before it sleeps. While it looks, it lets other threads of its
-    core go first. It returns when its box is closed.
+    `trajopt_share` runs a job. If there is a reader, `long read(void *matter)`, it calls that first. The reader calls
+    `trajopt_ready(job, row)` before it reads a row; this returns when the row is done and works on other units until
+    then. The result is by how much it waited for helpers longer than it worked [ns]. `trajopt_help` works on posted
+    jobs and looks for more for `patience` nanoseconds before it sleeps; meanwhile other threads of its core go first.
+    It returns when its box is closed.
     """
     pause, declaration = _pause()
     clock = int(time.CLOCK_MONOTONIC)
@@ -303,7 +303,7 @@ def _wake_text() -> str:
 
 
 def _pause() -> tuple[str, str]:
-    """The processor's hint that this is a loop which waits, and its declaration."""
+    """Instruction that tells the processor that this is a waiting loop, and its declaration."""
     if triple().startswith("x86_64"):
         return "call void @llvm.x86.sse2.pause()", "declare void @llvm.x86.sse2.pause()"
     if triple().startswith(("aarch64", "arm64")):

@@ -1,4 +1,4 @@
-"""Number of threads that work on knots; `trajopt.kernels.thread_pool` has them."""
+"""Number of threads that work on knots; `trajopt.kernels.thread_pool` contains the threads."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _listeners: list[Callable[[], None]] = []
 
 
 def set_num_threads(n: int) -> None:
-    """Sets how many threads work on the knots of a problem; the default is the number of physical cores.
+    """Sets the number of threads that work on the knots of a problem; by default the number of physical cores.
 
-    As many processes compile a large model.
+    The same number of processes compile a large model.
 
     Args:
         n: Number of threads, at least 1 [-].
@@ -36,18 +36,18 @@ def set_num_threads(n: int) -> None:
 
 
 def get_num_threads() -> int:
-    """Number of threads that work on the knots of a problem."""
+    """Returns the number of threads that work on the knots of a problem [-]."""
     return _size or physical_cores()
 
 
 def when_number_changes(listener: Callable[[], None]) -> None:
-    """Calls a function whenever `set_num_threads` was called."""
+    """Registers a function to be called after each `set_num_threads`."""
     _listeners.append(listener)
 
 
 @functools.cache
 def physical_cores() -> int:
-    """Physical cores that this process may use."""
+    """Number of physical cores that this process may use."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     siblings = set()
     for path in glob.glob("/sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list"):

@@ -1,7 +1,7 @@
-"""Factors of symmetric matrices in lanes, and solutions with them, as LLVM text: blocks stay in registers.
+"""LLVM text of factorisations of symmetric matrices in lanes, and of solves with them: blocks stay in registers.
 
-A block of elements is loaded, products of rows and columns that are known are subtracted term by term, and then those
-of the block's own triangle. An element's terms have one order, whatever the size of blocks.
+For each block, products of known rows and columns are subtracted term by term, then those of the block's own triangle.
+The order of an element's terms does not depend on the size of blocks.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from trajopt.kernels.operations import LaneType
 from trajopt.kernels.products import multiply_add
 
 Place = tuple[str, int]
-"""Index of a row or a column: a variable, "0" if there is none, and what is added to it."""
+"""Index of a row or a column: a variable ("0" for none) and an added constant."""
 
 START: Place = ("0", 0)
 
 Sums = dict[tuple[int, int], str]
 """Values of a block, by row and column."""
 
-# Measured with 24 rows in GFlop/s, AVX-512 and AVX2: factors in blocks of 2, 3, 4, 6 have 36, 38, 45, 34 and 29, 22,
-# 11, 13; solving for 48 columns in blocks of 2 x 3, 4 x 4, 4 x 6, 6 x 4 has 55, 67, 71, 69 and 42, 27, 23, 27.
+# Measured with 24 rows in GFlop/s, AVX-512 and AVX2: factors in blocks of 2, 3, 4, 6 reach 36, 38, 45, 34 and 29, 22,
+# 11, 13; solving for 48 columns in blocks of 2 x 3, 4 x 4, 4 x 6, 6 x 4 reaches 55, 67, 71, 69 and 42, 27, 23, 27.
 WIDE, NARROW, COLUMN = (4, 6), (2, 3), (6, 1)
 
 
@@ -48,8 +48,8 @@ def factor_text(name: str, n: int, lanes: LaneType) -> str:
 def solve_text(name: str, n: int, m: int, lanes: LaneType) -> str:
     """LLVM text of `void name(double *F, double *B, double *X, double *room)`: A X = B (n, m), with factors F of A.
 
-    Columns that are solved at once lie side by side in the room meanwhile: rows of X may be as far apart as the cache
-    maps to one place.
+    Columns that are solved at once are kept next to each other in `room`, since rows of X may be so far apart that the
+    cache maps them to the same place.
     """
     b = Builder(f"define void @{name}(ptr %F, ptr %B, ptr %X, ptr %room)")
     f, right, x = _Matrix(b, lanes, "%F", n), _Matrix(b, lanes, "%B", m), _Matrix(b, lanes, "%X", m)
@@ -71,25 +71,25 @@ def solve_text(name: str, n: int, m: int, lanes: LaneType) -> str:
 
 
 def solve_block(n: int, m: int) -> tuple[int, int]:
-    """Rows and columns that are solved at once."""
+    """Numbers of rows and columns that are solved at once."""
     rows, columns = COLUMN if m == 1 else WIDE if has_wide_registers() else NARROW
     return min(rows, n), min(columns, m)
 
 
 def _ranges(end: int, step: int) -> list[tuple[int, int, int]]:
-    """Ranges (first, end, step) that cover [0, end) in whole steps and a smaller last one."""
+    """Ranges (first, end, step) that cover [0, end) in full steps and a shorter last one."""
     whole = end - end % step if step else 0
     return [r for r in ((0, whole, step), (whole, end, end - whole)) if r[0] < r[1]]
 
 
 class _Matrix:
-    """A matrix in memory, W lanes an element, row-major.
+    """A row-major matrix in memory, with W lanes per element.
 
     Args:
-        b: Where instructions are written.
-        lanes: The type of an element.
-        base: Its address.
-        columns: Its number of columns.
+        b: Builder of the function.
+        lanes: Type of an element.
+        base: Address of the matrix.
+        columns: Number of columns.
     """
 
     def __init__(self, b: Builder, lanes: LaneType, base: str, columns: int) -> None:
@@ -101,16 +101,16 @@ class _Matrix:
         return self.b.at(self._base, *[(i, f) for i, f in ((row[0], along), (column[0], width)) if i != "0"], constant)
 
     def load(self, row: Place, column: Place, r: int = 0, c: int = 0) -> str:
-        """Loads the element r rows and c columns behind a place."""
+        """Loads the element r rows and c columns after a place."""
         return self.b.load(self._at(row, column, r, c), self.lanes.real, self.lanes.align)
 
     def store(self, value: str, row: Place, column: Place, r: int = 0, c: int = 0) -> None:
-        """Stores it."""
+        """Stores the element r rows and c columns after a place."""
         self.b.store(value, self._at(row, column, r, c), self.lanes.real, self.lanes.align)
 
 
 def _minus(b: Builder, lanes: LaneType, total: str, x: str, y: str) -> str:
-    """total - x y, fused where the processor can."""
+    """Difference total - x y, fused if the processor can."""
     return multiply_add(b, lanes.real, b.op(f"fneg {lanes.real} {x}"), y, total)
 
 
@@ -136,7 +136,7 @@ def _subtract(
 
 
 def _factor_diagonal(a: _Matrix, f: _Matrix, j: Place, size: int) -> None:
-    """The factors of a block on the diagonal, where those of all columns before it are known."""
+    """Factors of a diagonal block, once those of all earlier columns are known."""
     b, lanes = f.b, f.lanes
     sums = {(r, c): a.load(j, j, r, c) for r in range(size) for c in range(r + 1)}
     sums = _subtract_columns(f, sums, j, j)
@@ -155,7 +155,7 @@ def _factor_diagonal(a: _Matrix, f: _Matrix, j: Place, size: int) -> None:
 
 
 def _factor_below(a: _Matrix, f: _Matrix, i: Place, j: Place, size: tuple[int, int]) -> None:
-    """The factors of a block below the diagonal, where those above it and on its left are known."""
+    """Factors of a block below the diagonal, once those above it and to its left are known."""
     b, lanes = f.b, f.lanes
     sums = {(r, c): a.load(i, j, r, c) for r in range(size[0]) for c in range(size[1])}
     sums = _subtract_columns(f, sums, i, j)
@@ -178,7 +178,7 @@ def _subtract_columns(f: _Matrix, sums: Sums, i: Place, j: Place) -> Sums:
 
 
 def _forward(f: _Matrix, right: _Matrix, y: _Matrix, i: Place, j: Place, size: tuple[int, int]) -> None:
-    """Rows of Y = L⁻¹ B, where those of all rows before are known, for columns j of B, which are all of Y."""
+    """Rows i of Y = L⁻¹ B for columns j of B, once all earlier rows are known."""
     b, lanes = f.b, f.lanes
     sums = {(r, c): right.load(i, j, r, c) for r in range(size[0]) for c in range(size[1])}
     count = b.index((i[0], 1), i[1]) if i[0] != "0" else str(i[1])
@@ -195,7 +195,7 @@ def _forward(f: _Matrix, right: _Matrix, y: _Matrix, i: Place, j: Place, size: t
 
 
 def _backward(f: _Matrix, y: _Matrix, x: _Matrix, i: Place, j: Place, size: tuple[int, int]) -> None:
-    """Rows of (D Lᵀ)⁻¹ Y in place of Y, and in columns j of X, where those of all rows behind are known, from below."""
+    """Rows i of (D Lᵀ)⁻¹ Y, written to Y and to columns j of X, once all later rows are known."""
     b, lanes, n = f.b, f.lanes, f.columns
     sums = {(r, c): y.load(i, START, r, c) for r in range(size[0]) for c in range(size[1])}
     behind = n - size[0] - i[1]

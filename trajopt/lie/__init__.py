@@ -1,9 +1,9 @@
 """Rotations and rigid motions as expressions: exp, log and their right Jacobians, and quaternions.
 
-Conventions are Pinocchio's. A twist is (v, ω), linear first; quaternions are (x, y, z, w). Jacobians are right ones: to
-first order log(M exp(δ)) = log(M) + jlog(M) δ and exp(ξ + δ) = exp(ξ) exp(jexp(ξ) δ).
+Conventions are Pinocchio's. A twist is (v, ω), linear part first; quaternions are (x, y, z, w). Jacobians are right
+Jacobians: to first order log(M exp(δ)) = log(M) + jlog(M) δ and exp(ξ + δ) = exp(ξ) exp(jexp(ξ) δ).
 
-Values and derivatives of every order are finite everywhere: see `trajopt.lie.coefficients`.
+Values and derivatives of every order are finite everywhere, see `trajopt.lie.coefficients`.
 """
 
 from trajopt.lie.matrices import skew

@@ -15,12 +15,12 @@ from trajopt.lie.coefficients import exp_coefficients, half_angle, log_coefficie
 
 
 def turn(p: SX, cosine: SX, sine: SX | float) -> SX:
-    """[[cosine, -sine], [sine, cosine]] p, shape (2,); also the product of two complex numbers."""
+    """Rotated vector [[cosine, -sine], [sine, cosine]] p, shape (2,); also the product of two complex numbers."""
     return ca.vertcat(cosine * p[0] - sine * p[1], sine * p[0] + cosine * p[1])
 
 
 def angle_between(q0: SX, q1: SX) -> SX:
-    """Angle from q0 to q1 in (-π, π] [rad], both (cos, sin)."""
+    """Angle from q0 to q1 in (-π, π] [rad]; both are (cos, sin)."""
     return ca.atan2(q0[0] * q1[1] - q0[1] * q1[0], q0[0] * q1[0] + q0[1] * q1[1])
 
 
@@ -50,13 +50,13 @@ def jexp_planar(v: SX) -> tuple[SX, SX]:
 
 
 def jlog_planar(v: SX, w: SX, k: SX) -> tuple[SX, SX]:
-    """Inverse right Jacobian at the twist (v (2,), ω) and at its negative, SX (3, 3) each, with k from `log_planar`."""
+    """Inverse right Jacobians at the twist (v (2,), ω) and at its negative, SX (3, 3) each; k is from `log_planar`."""
     d = log_coefficient(w**2, k) * w
     return _matrix(k, -w / 2, turn(v, d, -0.5)), _matrix(k, w / 2, turn(v, d, 0.5))
 
 
 def _matrix(cosine: SX, sine: SX, column: SX) -> SX:
-    """[[cosine, sine, column], [-sine, cosine, .], [0, 0, 1]] with structural zeros and a constant one."""
+    """Matrix [[cosine, sine, column], [-sine, cosine, .], [0, 0, 1]] with structural zeros and a constant one."""
     m = SX(3, 3)
     m[0, 0], m[0, 1], m[1, 0], m[1, 1], m[2, 2] = cosine, sine, -sine, cosine, 1.0
     m[0, 2], m[1, 2] = column[0], column[1]

@@ -1,11 +1,11 @@
 """Exponential and logarithm of poses as expressions, with their right Jacobians.
 
-Poses are a position and a unit quaternion; twists are local, translation first. A pose is a rotation in dual numbers:
-its formulas are those of `trajopt.lie.rotations` with ω + ε v in place of ω. The upper right block of a Jacobian is
-therefore the coefficient of ε, with s = ωᵀv.
+A pose is a position and a unit quaternion; twists are local, translation first. A pose is also a rotation in dual
+numbers: its formulas are those of `trajopt.lie.rotations` with ω + ε v instead of ω. The upper right block of a
+Jacobian is therefore the coefficient of ε, with s = ωᵀv.
 
 Sources: Solà, Deray, Atchuthan, A micro Lie theory for state estimation in robotics, 2018, appendix D; Barfoot, State
-Estimation for Robotics, section 7.1; own derivation of the dual-number form.
+Estimation for Robotics, section 7.1; the dual-number form is derived here.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def jexp6(twist: SX) -> SX:
 
 
 class PoseLog:
-    """Logarithm of a pose with its first and second derivatives, which share what they have in common.
+    """Logarithm of a pose with its first and second derivatives, which share subexpressions.
 
     Args:
         p: Position (3,).
-        a: Quaternion (4,), of any scale.
+        a: Quaternion (4,), of any nonzero norm.
 
     Attributes:
         twist: (v, ω), SX (6,) [m, rad], with v = p - ω x p/2 + D ω x (ω x p) and |ω| at most π.
@@ -66,17 +66,17 @@ class PoseLog:
 
     @property
     def left_jacobian(self) -> SX:
-        """Left Jacobian (6, 6), the right one at the opposite twist."""
+        """Left Jacobian (6, 6), which is the right Jacobian at the negative twist."""
         return block_triangular(self.jacobian[:3, :3].T, self.jacobian[:3, 3:].T)
 
     def curvature(self, b: SX) -> SX:
         """Hessian of bᵀ log(M exp ξ) at ξ = 0, symmetric (6, 6), of b (6,).
 
-        That of a rotation, ∂(J(ω)⁻ᵀ b)/∂ω J(ω)⁻¹ without its antisymmetric part, is, with s = ω · b and S = 2 dD/dt,
+        For a rotation it is ∂(J(ω)⁻ᵀ b)/∂ω J(ω)⁻¹ without its antisymmetric part; with s = ω · b and S = 2 dD/dt,
 
             k D (b ωᵀ + ω bᵀ) + D ((b × ω) ωᵀ + ω (b × ω)ᵀ) / 2 + s (k D - 1/4) 1 + s (2 D² + S) ω ωᵀ.
 
-        That of a pose is the same in dual numbers: [[0, H], [H, H']] with the coefficient H' of ε.
+        For a pose it is the same in dual numbers: [[0, H], [H, H']], where H' is the coefficient of ε.
         """
         v, w, t, k, d, slope, first, second = self._v, self._w, self._t, self._k, self._d, self._slope, b[:3], b[3:]
         along_axis = ca.dot(w, v)
@@ -100,18 +100,18 @@ class PoseLog:
 
 
 def log_of_motion(rotation: SX, translation: SX) -> PoseLog:
-    """Logarithm of a rigid motion with a rotation matrix (3, 3)."""
+    """Logarithm of a rigid motion: rotation matrix (3, 3) and translation (3,) [m]."""
     return PoseLog(translation, quaternion_of_rotation(rotation))
 
 
 def exp6(twist: SX) -> tuple[SX, SX]:
-    """Rotation (3, 3) and translation (3,) of a twist (v, ω), SX (6,), as pin.exp6."""
+    """Rotation matrix (3, 3) and translation (3,) [m] of a twist (v, ω), SX (6,), as pin.exp6."""
     p, a = exp_pose(twist[:3], twist[3:])
     return quaternion_to_rotation(a), p
 
 
 def log6(rotation: SX, translation: SX) -> SX:
-    """Twist (6,) [m, rad] of a rigid motion SX (3, 3), (3,), as pin.log6."""
+    """Twist (6,) [m, rad] of a rigid motion, SX (3, 3) and (3,), as pin.log6."""
     return log_of_motion(rotation, translation).twist
 
 
@@ -121,7 +121,7 @@ def jlog6(rotation: SX, translation: SX) -> SX:
 
 
 def log6_and_jacobian(rotation: SX, translation: SX) -> tuple[SX, SX]:
-    """log6 (6,) and jlog6 (6, 6), which share most of their instructions."""
+    """Returns log6 (6,) [m, rad] and jlog6 (6, 6), which share most of their operations."""
     log = log_of_motion(rotation, translation)
     return log.twist, log.jacobian
 

@@ -1,4 +1,4 @@
-"""Unit quaternions (x, y, z, w), Pinocchio's order, as expressions: product, inverse, rotation matrix."""
+"""Unit quaternions (x, y, z, w), in Pinocchio's order, as expressions: product, inverse, rotation matrix."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def conjugate(a: SX) -> SX:
 
 
 def rotate(a: SX, v: SX) -> SX:
-    """R(a) v for a unit quaternion (4,) and a vector (3,), without forming R."""
+    """Rotated vector R(a) v for a unit quaternion (4,) and a vector (3,), computed without R."""
     twice = 2 * ca.cross(a[:3], v)
     return v + a[3] * twice + ca.cross(a[:3], twice)
 
 
 def quaternion_to_rotation(quaternion: SX) -> SX:
-    """Rotation SX (3, 3) of a unit quaternion (x, y, z, w), SX (4,) [-]."""
+    """Rotation matrix, SX (3, 3), of a unit quaternion (x, y, z, w), SX (4,) [-]."""
     entries = rotation_entries(*(quaternion[i] for i in range(4)))
     return matrix3([row[j] for j in range(3) for row in entries])
 
 
 def rotation_entries(x: T, y: T, z: T, w: T) -> list[list[T]]:
-    """Rows of the rotation of a unit quaternion, 1 + 2 w [u] + 2 [u]² with u = (x, y, z); arrays or expressions."""
+    """Rows of the rotation matrix of a unit quaternion, 1 + 2 w [u] + 2 [u]² with u = (x, y, z); arrays or SX."""
     x2, y2, z2 = 2 * x, 2 * y, 2 * z
     xx, xy, xz, yy, yz, zz = x * x2, x * y2, x * z2, y * y2, y * z2, z * z2
     wx, wy, wz = w * x2, w * y2, w * z2
@@ -50,10 +50,10 @@ def rotation_entries(x: T, y: T, z: T, w: T) -> list[list[T]]:
 
 
 def quaternion_of_rotation(rotation: SX) -> SX:
-    """A multiple (4,) of the quaternion of a rotation, 4 q_k (x, y, z, w) for a component q_k with |q_k| >= 1/2.
+    """Quaternion (4,) of a rotation matrix up to a factor: 4 q_k (x, y, z, w) for a component q_k with |q_k| >= 1/2.
 
-    The trace selects w, otherwise the largest diagonal entry selects. Unlike that of R - Rᵀ, its vector is accurate
-    near half a turn.
+    If the trace is the largest, k is w; otherwise the largest diagonal entry selects k. Unlike the vector part of
+    R - Rᵀ, the result is accurate near half a turn.
     """
     r = rotation
     by_w = r[0, 0] + r[1, 1] + r[2, 2] > 0
@@ -67,7 +67,7 @@ def quaternion_of_rotation(rotation: SX) -> SX:
 
 
 def quaternion_products(r: Sequence[Sequence[T]]) -> list[list[T]]:
-    """Rows of 4 q qᵀ of the quaternion q of a rotation, from the rotation's rows; arrays or expressions.
+    """Rows of 4 q qᵀ for the quaternion q of a rotation matrix, from the rows of the matrix; arrays or expressions.
 
     Each column is a multiple of q. Source: Shepperd, Quaternion from rotation matrix, 1978.
     """

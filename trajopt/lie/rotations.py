@@ -1,7 +1,7 @@
 """Exponential and logarithm of rotations as expressions, with their right Jacobians.
 
-Rotations are unit quaternions, which need fewer instructions than matrices; tangent vectors are local. With Ω = [ω]x
-the Jacobians are
+Rotations are unit quaternions, which need fewer operations than matrices; tangent vectors are local. With Ω = [ω]x the
+Jacobians are
 
     J(ω) = I - B Ω + C Ω²        with B = (1 - cos θ)/θ², C = (θ - sin θ)/θ³
     J(ω)⁻¹ = I + Ω/2 + D Ω²      with D = (1 - k)/θ², k = (θ/2) cot(θ/2)
@@ -30,9 +30,9 @@ def exp_quaternion(w: SX) -> SX:
 
 
 def log_quaternion(a: SX) -> tuple[SX, SX]:
-    """Rotation vector (3,) [rad] of a quaternion (4,), of length at most π, and its coefficient k [-].
+    """Rotation vector (3,) [rad] of a quaternion (4,), with norm at most π, and its coefficient k [-].
 
-    The scale of the quaternion has no effect on the rotation vector.
+    The norm of the quaternion does not matter.
     """
     side = ca.if_else(a[3] < 0, -1.0, 1.0)
     cosine = side * a[3]
@@ -53,7 +53,7 @@ def jexp3(w: SX) -> SX:
 
 
 def jlog_rotation(w: SX, k: SX) -> tuple[SX, SX]:
-    """J(ω)⁻¹ and J(-ω)⁻¹, shape (3, 3) each, with k from `log_quaternion`."""
+    """Inverse right Jacobians J(ω)⁻¹ and J(-ω)⁻¹, shape (3, 3) each; k is from `log_quaternion`."""
     right = quadratic(w, k, 0.5, log_coefficient(ca.sumsqr(w), k))
     return right, right.T
 
@@ -64,10 +64,10 @@ def exp3(w: SX) -> SX:
 
 
 def log3(rotation: SX) -> SX:
-    """Rotation vector (3,) [rad] of a rotation matrix (3, 3), of length at most π, as pin.log3."""
+    """Rotation vector (3,) [rad] of a rotation matrix (3, 3), with norm at most π, as pin.log3."""
     return log_quaternion(quaternion_of_rotation(rotation))[0]
 
 
 def jlog3(rotation: SX) -> SX:
-    """Right Jacobian of log3, shape (3, 3), as pin.Jlog3: the change of log3 along R exp3(δ) at δ = 0."""
+    """Right Jacobian of log3, shape (3, 3), as pin.Jlog3: derivative of log3(R exp3(δ)) at δ = 0."""
     return jlog_rotation(*log_quaternion(quaternion_of_rotation(rotation)))[0]

@@ -1,7 +1,7 @@
-"""Sums, products and elements of SX expressions, as `+`, `-`, `*` and `[]` give them, several times as fast.
+"""Sums, products and elements of SX expressions, like `+`, `-`, `*` and `[]` but several times as fast.
 
-`a * b` of two SX looks for numbers, arrays and MX in both before CasADi multiplies: 23 µs. `SX.binary` has one
-signature and takes 3; the node is the same. What runs a few times only may as well use the operators.
+For `a * b` CasADi first looks for numbers, arrays and MX in both operands, which takes 23 µs. `SX.binary` has one
+signature and takes 3 µs; the result is the same. Code that runs only a few times should use the operators.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import casadi as ca
 from casadi import SX
 
 plus = functools.partial(SX.binary, ca.OP_ADD)
-"""a + b of two SX, element by element."""
+"""Sum a + b of two SX, element by element."""
 
 minus = functools.partial(SX.binary, ca.OP_SUB)
-"""a - b of two SX, element by element."""
+"""Difference a - b of two SX, element by element."""
 
 times = functools.partial(SX.binary, ca.OP_MUL)
-"""a * b of two SX, element by element; one of them may be a scalar."""
+"""Product a * b of two SX, element by element; one of them may be a scalar."""
 
 TWO = SX(2)
 
@@ -29,7 +29,7 @@ _SQUARE = ca.Sparsity.dense(3, 3)
 
 
 def scalars(a: SX) -> list[SX]:
-    """Elements of an SX, column by column; those of a sparse one that are structurally zero stay so."""
+    """Elements of an SX, column by column; structural zeros remain structural zeros."""
     if a.is_dense():
         return cast(list[SX], a.elements())
     elements = dict(zip(a.sparsity().find(), cast(list[SX], a.nonzeros())))
@@ -37,12 +37,12 @@ def scalars(a: SX) -> list[SX]:
 
 
 def matrix3(elements: list[SX]) -> SX:
-    """The SX (3, 3) of nine scalars, column by column."""
+    """SX (3, 3) from nine scalars, column by column."""
     return SX(_SQUARE, ca.vcat(elements))
 
 
 def sum_of_products(a: Iterable[SX], b: Iterable[SX]) -> SX:
-    """Σ a_k b_k of scalars, from the first to the last."""
+    """Sum Σ a_k b_k of products of scalars, added from first to last."""
     total = SX(0)
     for x, y in zip(a, b, strict=True):
         total = plus(total, times(x, y))

@@ -1,7 +1,7 @@
 """Base class of all models: named run-time parameters, printing, and pickling by constructor arguments.
 
-A model is immutable after `__init__`. Values that may change are named parameters: the symbol of a parameter is part of
-the model's expressions, its value is an array that the compiled code reads, so that setting it compiles nothing.
+A model is immutable after `__init__`. Values that may change are named parameters. The symbol of a parameter is part of
+the model's expressions; its value is an array that compiled code reads, so that setting it needs no recompilation.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from trajopt.types import Reals
 class Model(Immutable, ABC):
     """Base of models that are built from expressions: residuals, activations, actuations and action models.
 
-    A model keeps a copy of its constructor's arguments, by which it is pickled, cloned and printed. Its attributes are
-    set in `__init__`; what may change afterwards are run-time parameters, which a problem sets.
+    A model keeps a copy of its constructor's arguments, which is used to pickle, clone and print it. Its attributes are
+    set in `__init__`. Values that may change later are run-time parameters; they are set in the problem.
 
     Attributes:
-        example: How a problem names a parameter of the model, for messages.
+        example: Name that a problem uses for a parameter of the model, for messages.
     """
 
     example = "{}"
-    methods_explain = False  # they are called in inner loops, see `trajopt.objects.calls`
+    methods_explain = False  # inner loops call them, see `trajopt.objects.calls`
 
     set_by_base: tuple[str, ...] = ()
-    """Attributes that the constructor of a base class sets, which users' classes may forget to call."""
+    """Attributes set by the constructor of a base class, which a user's class may forget to call."""
 
-    not_content: tuple[str, ...] = ("_arguments",)  # they hold values of parameters, which the hash does not cover
+    not_content: tuple[str, ...] = ("_arguments",)  # these hold parameter values, which the hash does not cover
     _arguments: tuple[tuple[Any, ...], dict[str, Any]]
     _parameters: dict[str, Parameter]
 
@@ -51,15 +51,15 @@ class Model(Immutable, ABC):
         return model
 
     def __init__(self) -> None:
-        """A model without arguments."""
+        """Initialises a model without arguments."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         args, kwargs = self._arguments
         for value in (*args, *kwargs.values()):
             if inspect.isfunction(value) and "<" in value.__qualname__:
                 raise UnsupportedOperationError(
-                    f"{type(self).__name__}: cannot be pickled with the function {value.__qualname__}; write it with "
-                    "def at the top level of a module, where other processes find it by its name"
+                    f"{type(self).__name__}: cannot be pickled with the function {value.__qualname__}; define it with "
+                    "def at the top level of a module, so that other processes can import it"
                 )
         return (_rebuild, (type(self), *self._arguments))
 
@@ -71,23 +71,23 @@ class Model(Immutable, ABC):
         return self.clone()
 
     def clone(self) -> Self:
-        """A copy of the model with its own parameters, built from the same arguments."""
+        """Returns a copy of the model with its own parameters, constructed from the same arguments."""
         args, kwargs = self._arguments
         return type(self)(*args, **kwargs)
 
     @functools.cached_property
     def built(self) -> dict[Hashable, Any]:
-        """Programs built from this model so far, see `trajopt.model.programs`."""
+        """Programs that were built from this model, see `trajopt.model.programs`."""
         return {}
 
     def parameter(
         self, name: str, value: Any, *, unit: str = "-", convert: Callable[[str, Any], Reals] | None = None
     ) -> SX:
-        """Declares a run-time parameter; called in `__init__`.
+        """Declares a run-time parameter; call it in `__init__`.
 
         Args:
             name: Name of the parameter, an identifier without dots.
-            value: First value: a number, a vector or a matrix.
+            value: Initial value: a number, a vector or a matrix.
             unit: Unit of the value.
             convert: Function that converts and checks values, see `Parameter`.
 
@@ -99,7 +99,7 @@ class Model(Immutable, ABC):
         if not under_construction(self):
             raise ImmutableError(f"parameter: expected a call in __init__, got {name!r} afterwards; declare it there")
         if name in self._parameters:
-            raise DuplicateNameError(f"{type(self).__name__}: parameter {name!r} is declared twice")
+            raise DuplicateNameError(f"{type(self).__name__}: parameter {name!r} is declared twice; rename one")
         array = as_numbers(name, convert(name, value) if convert else value)
         if array.ndim > 2:
             raise InvalidArgumentError(f"{name}: expected a number, vector or matrix, got shape {array.shape}")
@@ -113,13 +113,11 @@ class Model(Immutable, ABC):
         if name not in self.parameters():
             return super().cure_of(name)
         full = self.example.format(name)
-        return f"a run-time parameter, which a problem sets: problem.set_parameter({full!r}, value)"
+        return f"it is a run-time parameter; set it in the problem: problem.set_parameter({full!r}, value)"
 
     def attribute_hint(self, name: str) -> str:
         if name in self.set_by_base and "_parameters" in vars(self) and name not in vars(self):
-            return (
-                f"the __init__ of {type(self).__name__} has to call super().__init__({self.set_by_base[0]}, ...) first"
-            )
+            return f"the __init__ of {type(self).__name__} must call super().__init__({self.set_by_base[0]}, ...) first"
         return super().attribute_hint(name)
 
     def parameters(self) -> dict[str, Parameter]:
@@ -135,13 +133,13 @@ class Model(Immutable, ABC):
         return self.described()
 
     def described(self, *, without: tuple[str, ...] = ()) -> str:
-        """The model with its arguments on one line, except those named in `without`."""
+        """Text with the model and its arguments on one line, except those named in `without`."""
         without = check_texts("without", without)
         args, kwargs = self._arguments
         bound = inspect.signature(type(self).__init__).bind(self, *args, **kwargs)
         bound.apply_defaults()
-        given = {n: v for n, v in list(bound.arguments.items())[1:] if not (_is_absent(v) or n in without)}
-        return f"{type(self).__name__}({', '.join(f'{name}={_short(value)}' for name, value in given.items())})"
+        arguments = {n: v for n, v in list(bound.arguments.items())[1:] if not (_is_absent(v) or n in without)}
+        return f"{type(self).__name__}({', '.join(f'{name}={_short(value)}' for name, value in arguments.items())})"
 
 
 def _is_absent(value: Any) -> bool:
@@ -149,7 +147,7 @@ def _is_absent(value: Any) -> bool:
 
 
 def _short(value: Any) -> str:
-    """A value on one line; long arrays are shortened."""
+    """Text for a value on one line; long arrays are abbreviated."""
     if isinstance(value, np.ndarray):
         return np.array2string(value, precision=6, threshold=50, separator=", ").replace("\n", "")
     if inspect.isfunction(value):
@@ -158,7 +156,7 @@ def _short(value: Any) -> str:
 
 
 def _copied(value: Any) -> Any:
-    """A copy of a value that a user may change later: arrays, Pinocchio's values, lists and dictionaries of them."""
+    """Copy of a value that a user may modify later: arrays, Pinocchio objects, lists and dictionaries of them."""
     if isinstance(value, dict):
         return {key: _copied(v) for key, v in value.items()}
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):

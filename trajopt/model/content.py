@@ -1,13 +1,13 @@
 """Content hash of a model: models with equal hashes have equal expressions.
 
-The hash covers the objects as they are when it is taken: classes, attributes, arrays, robots, CasADi functions. Of a
-run-time parameter it covers name and symbol; the value is not part of an expression. Cached properties follow from the
-rest and are left out. A class names further attributes that have no effect on expressions in `not_content`.
+The hash covers the current content of objects: classes, attributes, arrays, robots, CasADi functions. For a run-time
+parameter it covers name and symbol; the value is not part of an expression. Cached properties follow from the rest and
+are left out. In `not_content` a class names further attributes that have no effect on expressions.
 
-The hash also covers the source code of trajopt's rooms that define the classes, and of what these rooms import. Of a
-user's class it covers the code of all methods, and what they refer to, as far as `trajopt.model.user_code` can tell; a
-model with other foreign objects has no hash. (A residual made from a user's function is covered by the expression that
-the function returns.)
+The hash also covers the source code of the rooms of trajopt that define the classes, and of all rooms that they import.
+For a user's class it covers the code of all methods and the objects that they refer to, as far as
+`trajopt.model.user_code` can determine them. A model with other foreign objects has no hash. (A residual made from a
+user's function is covered by the expression that the function returns.)
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from trajopt.model.parameters import Parameter
 from trajopt.model.user_code import Unknown, UnknownContentError
 
 _NUMBERS = (np.float64, np.float32, np.int64, np.int32, np.bool_)
-_BUILDS_PROGRAMS = "shooting"  # the room that calls all others which do
-_BARE = (object, ABC, Generic, enum.Enum)  # bases that add nothing to the attributes
+_BUILDS_PROGRAMS = "shooting"  # this room calls all others that build programs
+_BARE = (object, ABC, Generic, enum.Enum)  # bases without attributes of their own
 
 
 @dataclass(frozen=True)
 class Without:
-    """A model's content without some of its attributes, which what is kept does not depend on."""
+    """Content of a model without some of its attributes, on which the stored result does not depend."""
 
     model: Model
     attributes: tuple[str, ...]
@@ -51,7 +51,7 @@ def model_hash(model: Model) -> str:
     """Hash of a model's content and of the source code that builds its expressions.
 
     Raises:
-        UnknownContentError: The model contains an object whose content is not known.
+        UnknownContentError: The content of an object in the model cannot be determined.
     """
     return content_hash((model,))
 
@@ -60,7 +60,7 @@ def content_hash(things: Sequence[Any]) -> str:
     """Hash of the content of objects, models or `Without`, and of the source code that builds their expressions.
 
     Raises:
-        UnknownContentError: An object's content is not known.
+        UnknownContentError: The content of an object cannot be determined.
     """
     reader = _Reader()
     for thing in things:
@@ -69,17 +69,17 @@ def content_hash(things: Sequence[Any]) -> str:
 
 
 class _Reader:
-    """Feeds objects to a hash, each with its type, size and content, so that different objects feed different bytes."""
+    """Feeds objects to a hash with type, size and content, so that different objects feed different bytes."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
-        self._read: dict[int, tuple[int, Any]] = {}  # number of each object, by identity; keeps the object alive
+        self._read: dict[int, tuple[int, Any]] = {}  # number of each object by identity; keeps the object alive
         self._symbolic: list[SX] = []
         self._rooms = {_BUILDS_PROGRAMS}
 
     def result(self) -> str:
-        """The hash of all objects that were read."""
-        # One function of free symbols: its serialisation tells which symbols are shared between expressions.
+        """Hash of all objects that were read."""
+        # Serialising one function of all free symbols shows which symbols expressions share.
         function = ca.Function("content", [], self._symbolic, {"allow_free": True})
         self._feed("expressions", function.serialize().encode())
         self._feed("source", source.digest_of_rooms(self._rooms))
@@ -90,7 +90,7 @@ class _Reader:
         self._hash.update(data)
 
     def read(self, value: Any) -> None:
-        """Reads a value; an object that was read before is fed by its number."""
+        """Reads a value; an object that was read before contributes its number only."""
         kind = type(value)
         if value is None or kind in (bool, int, float, complex, str, bytes, range):
             self._feed(kind.__name__, repr(value).encode())
@@ -146,7 +146,7 @@ class _Reader:
         elif isinstance(value, enum.Enum):
             self.read(value.name)
         else:
-            left_out = _left_out(kind).union(without)  # type: ignore[arg-type]  # mypy takes no class for hashable
+            left_out = _left_out(kind).union(without)  # type: ignore[arg-type]  # mypy: a class is not hashable
             self.read({name: each for name, each in vars(value).items() if name not in left_out})
 
     def _read_code(self, kind: str, code: FunctionType | type, *, without: tuple[str, ...] = ()) -> None:
@@ -180,10 +180,10 @@ def _room_of(code: FunctionType | type) -> str:
 
 @functools.cache
 def _left_out(kind: type) -> frozenset[str]:
-    """Names of the attributes of a class's objects that the hash leaves out.
+    """Names of the attributes that the hash leaves out for objects of a class.
 
     Raises:
-        UnknownContentError: The objects hold more than attributes (a foreign base class, or slots).
+        UnknownContentError: The objects have content besides attributes (a foreign base class, or slots).
     """
     foreign = user_code.LIBRARIES - {"trajopt"} | {"builtins"}
     bases = [c for c in kind.__mro__ if c not in _BARE and c.__module__.split(".")[0] in foreign]

@@ -17,10 +17,10 @@ from trajopt.objects.calls import wrong_call
 
 
 def call_user(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> SX:
-    """Result of a user's function of symbols as one expression; lists are stacked to a column.
+    """Calls a user's function with symbols and returns its result as one expression; lists are stacked to a column.
 
     Raises:
-        InvalidArgumentError: The function raised, or its result is no expression of symbols; the message names it.
+        InvalidArgumentError: The function raised, or its result is not an expression of symbols; the message names it.
     """
     if not callable(function):
         raise InvalidArgumentError(f"{name}: expected a function, got {shown(function)}")
@@ -34,7 +34,7 @@ def call_user(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any
 
 
 def _as_expression(name: str, value: Any) -> SX:
-    """A value that a user's function returned as an expression."""
+    """Converts the result of a user's function to an expression."""
     if isinstance(value, ca.MX) or (isinstance(value, (list, tuple)) and any(isinstance(v, ca.MX) for v in value)):
         raise InvalidArgumentError(
             f"{name}: expected an expression of casadi.SX, got one of casadi.MX; compute with the arguments, all SX"
@@ -42,20 +42,20 @@ def _as_expression(name: str, value: Any) -> SX:
     try:
         expression = SX(ca.vertcat(*value) if isinstance(value, (list, tuple)) else value)
     except Exception as error:
-        cure = "end it with return" if value is None else "casadi.vertcat(a, b) makes one of several"
+        cure = "end it with return" if value is None else "casadi.vertcat(a, b) combines several"
         raise InvalidArgumentError(
             f"{name}: expected an expression (casadi.SX), or a list of them, got {shown(value)}; {cure}"
         ) from error
     if _contains_nan(expression):
         raise InvalidArgumentError(
-            f"{name}: the expression contains the number NaN, which is what math.sin(symbol) or float(symbol) give; "
-            "use functions of casadi, such as casadi.sin"
+            f"{name}: expected an expression without NaN, got one that contains NaN, as math.sin(symbol) or "
+            "float(symbol) produce; use functions of casadi, such as casadi.sin"
         )
     return expression
 
 
 def _contains_nan(expression: SX) -> bool:
-    """Whether a constant in an expression is NaN; an expression that is NaN for some values only does not count."""
+    """True if a constant in an expression is NaN; an expression that is NaN for some values only does not count."""
     symbols = ca.symvar(expression)
     function = ca.Function("f", symbols, [expression])
     if np.all(np.isfinite(function.call([0.7] * len(symbols))[0].full())):
@@ -65,7 +65,7 @@ def _contains_nan(expression: SX) -> bool:
 
 
 def _happened(error: Exception, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Words on an error inside a user's function, with the line that raised it, and on the cure."""
+    """Text about an error inside a user's function, with the line that raised it and advice."""
     text = " ".join(str(error).split())
     where = _line(error)
     if wrong_call(function, args, kwargs) is not None:
@@ -73,7 +73,7 @@ def _happened(error: Exception, function: Callable[..., Any], args: tuple[Any, .
         return f"expected a function of {count} arguments, got one that takes {inspect.signature(function)}"
     if "truth value" in text:
         return (
-            f"an if, while, and, min or max asks whether an expression of symbols is true{where}, which is not known "
+            f"an if, while, and, min or max needs the truth value of an expression of symbols{where}, which is unknown "
             "before the solve; write casadi.if_else(condition, a, b), casadi.fmin(a, b) or casadi.fmax(a, b)"
         )
     if isinstance(error, IndexError) or "out of bounds" in text or "Out of bounds" in text:
@@ -81,19 +81,19 @@ def _happened(error: Exception, function: Callable[..., Any], args: tuple[Any, .
         sizes = ", ".join(f"{name} has {v.numel()} element{'s' * (v.numel() != 1)}" for name, v in named)
         return f"an index is out of range{where}: {sizes}"
     return (
-        f"it raised {type(error).__name__}: {text}{where}; it is called with casadi.SX symbols: compute with them and "
+        f"it raised {type(error).__name__}: {text}{where}; its arguments are casadi.SX symbols: compute with them and "
         "numbers by functions of casadi (casadi.sin), and return an SX or a list of them"
     )
 
 
 def _named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, SX]:
-    """The arguments of a call that are symbols, by the names that the function gives them."""
+    """Arguments of a call that are symbols, by the function's own argument names."""
     bound = inspect.signature(function).bind(*args, **kwargs).arguments
     return {name: value for name, value in bound.items() if isinstance(value, SX)}
 
 
 def _line(error: Exception) -> str:
-    """The last line of the user's own that an error came through, in brackets."""
+    """Text in brackets with the last line of the user's code that the error passed through."""
     inside = (str(Path(ca.__file__).parent), str(Path(np.__file__).parent), str(Path(__file__).parents[1]))
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(inside)]
     if not frames:
@@ -105,22 +105,22 @@ def _line(error: Exception) -> str:
 def function_of(
     name: str, symbols: list[SX], results: list[SX], cure: str = "declare each with self.parameter(name, value)"
 ) -> ca.Function:
-    """The results as a function of the symbols.
+    """Returns a CasADi function from symbols to results.
 
     Args:
         name: Name of the model, for the message.
         symbols: Vectors and matrices of symbols.
         results: Expressions.
-        cure: What to do with other symbols, for the message.
+        cure: Advice about other symbols, for the message.
 
     Raises:
         InvalidArgumentError: An expression uses a symbol that is neither x, u nor a declared parameter.
     """
-    known = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
-    strangers = sorted({str(s) for s in ca.symvar(ca.veccat(*results)) if s.element_hash() not in known})
+    declared = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
+    strangers = sorted({str(s) for s in ca.symvar(ca.veccat(*results)) if s.element_hash() not in declared})
     if strangers:
         raise InvalidArgumentError(
-            f"{name}: the expression uses symbols that are neither x, u nor a parameter: {', '.join(strangers[:5])}; "
+            f"{name}: expected only x, u and parameters in the expression, got the symbols {', '.join(strangers[:5])}; "
             f"{cure}"
         )
     return ca.Function("f", symbols, results)

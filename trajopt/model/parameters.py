@@ -20,13 +20,13 @@ from trajopt.types import Reals
 class Parameter:
     """A named value that compiled code reads at run time.
 
-    Expressions depend on the symbol only: models that differ in values share their programs on disk. Decisions that
-    depend on the first value, such as leaving out a term, are made in `__init__` and kept in an attribute.
+    Expressions depend on the symbol only, so that models with different values share their programs on disk. Decisions
+    that depend on the initial value, such as leaving out a term, are made in `__init__` and stored in an attribute.
 
     Attributes:
         name: Name of the parameter within its model.
         symbol: Symbol, a column vector or a matrix.
-        default: First value, of shape `shape`.
+        default: Initial value, of shape `shape`.
         unit: Unit of the value.
         convert: Converts a user's value (such as a pinocchio.SE3) to an array of shape `shape`, or raises an error.
     """
@@ -39,41 +39,41 @@ class Parameter:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the value; () is a number."""
+        """Shape of the value; () for a number."""
         return self.default.shape
 
     @property
     def size(self) -> int:
-        """Number of scalars."""
+        """Number of scalars [-]."""
         return int(self.default.size)
 
     def check(self, argument: str, value: Any) -> Reals:
-        """Converts a value to an array after checking it.
+        """Converts a value to a checked array.
 
         Raises:
             InvalidArgumentError: The value has a wrong shape or content; the message names `argument`.
         """
         if self.convert is not None:
             return self.convert(argument, value)
-        return check_array(argument, value, self.shape, cure=f"the shape of its first value [{self.unit}]")
+        return check_array(argument, value, self.shape, cure=f"the shape of its initial value [{self.unit}]")
 
     def flat(self, value: Reals) -> Reals:
-        """The value as a vector, in the order of the symbol's elements, shape (size,)."""
+        """Converts a value to a vector (size,), in the order of the symbol's elements."""
         return np.asarray(value, dtype=np.float64).ravel(order="F")
 
     def shaped(self, flat: Reals) -> Reals:
-        """The inverse of `flat`."""
+        """Converts a vector (size,) back to a value, the inverse of `flat`."""
         return flat.reshape(self.shape, order="F").copy()
 
 
 class ParameterLayout:
-    """All run-time parameters of a model as one column, in the order in which they are given.
+    """Layout of all run-time parameters of a model in one column, in the order of `parameters`.
 
     Args:
         parameters: The parameters by name.
 
     Attributes:
-        parameters: The parameters by name.
+        parameters: The same parameters.
         slices: Slice of each parameter in the column.
         size: Total number of scalars [-].
     """
@@ -96,18 +96,18 @@ class ParameterLayout:
         """Values of all parameters, shape (size,).
 
         Args:
-            values: Values by name, as `Parameter.check` takes them; all others have their first values.
+            values: Values by name, as `Parameter.check` accepts them; all others have their initial values.
 
         Raises:
-            UnknownNameError: There is no parameter of this name.
+            UnknownNameError: No parameter has this name.
             InvalidArgumentError: A value has a wrong shape or content.
         """
-        column, given = np.zeros(self.size), values or {}
-        for name in given:
+        column, passed = np.zeros(self.size), values or {}
+        for name in passed:
             if name not in self.parameters:
                 raise unknown_name("parameter", name, self.parameters)
         for name, p in self.parameters.items():
-            column[self.slices[name]] = p.flat(p.check(name, given[name]) if name in given else p.default)
+            column[self.slices[name]] = p.flat(p.check(name, passed[name]) if name in passed else p.default)
         return column
 
 

@@ -1,7 +1,7 @@
-"""Parts of a program: functions with named inputs and results, kept by content of their own.
+"""Parts of a program: functions with named inputs and results, each cached by its own content.
 
-Dynamics, cost stack and constraint rows of a model are parts. So an edit of a cost builds and compiles costs, and
-nothing else: what the others are made of is the same, and their inputs are the parameters that they read.
+Dynamics, cost stack and constraint rows of a model are parts. An edit of a cost therefore rebuilds and recompiles the
+costs only: the content of the other parts and the parameters that they read are unchanged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trajopt.model.parameters import ParameterLayout
 from trajopt.model.programs import kept
 
 Given = list[tuple[SX | ParameterLayout, Array]]
-"""Symbols, each with the array that it stands for; a layout stands for parameters, see `named_call`."""
+"""Pairs of a symbol and the array that it represents; a layout represents parameters, see `named_call`."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class ParameterArray:
     """The run-time parameters of a knot in a program.
 
     Attributes:
-        array: All of them, an input (size,).
-        layout: Where each of them is.
+        array: All parameters, an input (size,).
+        layout: Position of each parameter.
     """
 
     array: Array
@@ -44,10 +44,10 @@ class Part:
     """A function of a program.
 
     Attributes:
-        expression: The function; its inputs are `inputs`, then `parameters`.
-        inputs: Name of each array that it reads.
+        expression: The CasADi function; its arguments are `inputs`, then `parameters`.
+        inputs: Names of the arrays that it reads.
         parameters: Names of the run-time parameters that it reads.
-        results: Name of each array that it gives.
+        results: Names of the arrays that it computes.
     """
 
     expression: Expression
@@ -59,21 +59,21 @@ class Part:
     def of(
         cls, label: str, inputs: Mapping[str, SX], layout: ParameterLayout, results: Mapping[str, SX], cure: str = ""
     ) -> Part:
-        """The function of symbols with these results.
+        """Builds the part from symbols and result expressions.
 
         Args:
-            label: What it computes, for messages.
+            label: Description for messages.
             inputs: Symbols by name.
             layout: Parameters that it may read.
             results: Expressions by name; arrays have the same structural zeros.
-            cure: What to do with other symbols, for the message; see `function_of`.
+            cure: Advice about other symbols, for the message; see `function_of`.
 
         Raises:
             InvalidArgumentError: An expression uses another symbol.
         """
-        found = {s.element_hash() for s in ca.symvar(ca.veccat(*results.values()))}
+        used = {s.element_hash() for s in ca.symvar(ca.veccat(*results.values()))}
         columns = {name: ca.vec(p.symbol) for name, p in layout.parameters.items()}
-        read = {n: c for n, c in columns.items() if any(s.element_hash() in found for s in ca.symvar(c))}
+        read = {n: c for n, c in columns.items() if any(s.element_hash() in used for s in ca.symvar(c))}
         symbols = [*inputs.values(), *read.values()]
         function = function_of(label, symbols, list(results.values()), **({"cure": cure} if cure else {}))
         return cls(Expression(function, label), tuple(inputs), tuple(read), tuple(results))
@@ -81,31 +81,32 @@ class Part:
     def call(
         self, program: Program, arrays: Mapping[str, Array], parameters: ParameterArray, *, joins: bool = False
     ) -> dict[str, Array]:
-        """Adds the call.
+        """Adds the call to a program.
 
         Args:
             program: The program.
-            arrays: Arrays by name, those of the inputs among them.
-            parameters: Parameters, those that it reads among them.
-            joins: Whether optimised code may join it to the call before, see `Program.call`.
+            arrays: Arrays by name, including all inputs.
+            parameters: Parameters, including all that the part reads.
+            joins: Whether optimised code may merge it with the previous call, see `Program.call`.
 
         Returns:
+            The array of each result.
             The array of each result.
         """
         places = [parameters.layout.slices[name] for name in self.parameters]
         values = [program.slice(parameters.array, place.start, place.stop - place.start) for place in places]
-        given = [arrays[name] for name in self.inputs]
-        return dict(zip(self.results, program.call(self.expression, *given, *values, joins=joins)))
+        input_arrays = [arrays[name] for name in self.inputs]
+        return dict(zip(self.results, program.call(self.expression, *input_arrays, *values, joins=joins)))
 
 
 def kept_part(model: Model, name: str, about: Sequence[Any], build: Callable[[], Part]) -> Part:
-    """A part of a model, from the model or the disk cache if it was built before.
+    """Part of a model; it is built once and then taken from the model or the disk cache.
 
     Args:
         model: The model.
-        name: Its name within the model.
-        about: All that it depends on: objects that the content hash covers, see `trajopt.model.content`.
-        build: Builds it.
+        name: Name of the part within the model.
+        about: All objects on which it depends; the content hash must cover them, see `trajopt.model.content`.
+        build: Function that builds it.
     """
     return kept(model, ("part", name), build, about=(name, *about))
 
@@ -117,9 +118,9 @@ def named_call(
 
     Args:
         program: The program.
-        name: What it computes, for messages.
-        inputs: Symbols, each with the array that it stands for. A layout in place of a symbol stands for parameters, of
-            which the function reads those that the results depend on.
+        name: Description for messages.
+        inputs: Pairs of a symbol and the array that it represents. A layout instead of a symbol represents parameters;
+            the function reads those on which the results depend.
         results: Expressions of the symbols by name; the arrays have the same structural zeros.
 
     Returns:
@@ -133,6 +134,6 @@ def named_call(
 
 
 def symbol_of(program: Program, array: Array) -> SX:
-    """A symbol for an array of a program, with its structural zeros."""
+    """Symbol for an array of a program, with the same structural zeros."""
     rows, columns = np.nonzero(program.pattern(array))
     return SX.sym("a", ca.Sparsity.triplet(*array.shape, rows.tolist(), columns.tolist()))

@@ -1,9 +1,8 @@
-"""Stored programs: each is built once, and kept with its model and in the disk cache for later processes.
+"""Stored programs: each is built once and kept with its model, and in the disk cache for later processes.
 
-Building the expressions of a robot takes longer than loading their machine code. The key of an entry covers everything
-that determines the program: content and source code of the model, versions of the libraries, and the processor (CasADi
-computes constants by the C library). A model without a content hash, for example with a user's class, is built anew in
-every process.
+Building the expressions of a robot takes longer than loading their machine code. The key of a cache entry covers
+everything that determines the program: content and source code of the model, versions of the libraries, and the
+processor (CasADi computes constants with the C library). A model without a content hash is rebuilt in every process.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ _CONTENT = "content hash of the model at its first program"
 
 
 def kept(model: Model, name: Hashable, build: Callable[[], T], *, about: Sequence[Any] | None = None) -> T:
-    """Result of `build` for a model, which is taken from the model or the disk cache if it was built before.
+    """Result of `build` for a model; it is built once and then taken from the model or the disk cache.
 
     Args:
         model: The model.
         name: Name of the result; its repr is part of the key.
-        build: Builds the result: a program, or an object with programs that can be pickled.
-        about: What the result depends on; the whole model by default.
+        build: Function that builds a program, or an object with programs that can be pickled.
+        about: Objects on which the result depends; by default the whole model.
     """
     if name not in model.built:
         with Heard():
@@ -49,7 +48,7 @@ def kept(model: Model, name: Hashable, build: Callable[[], T], *, about: Sequenc
 
 
 def label_of(model: Model, name: Hashable) -> str:
-    """Name of a result for messages: "dynamics of go2", or of the model's class if it has no robot."""
+    """Name of a result for messages, such as "dynamics of go2"; a model without a robot is named by its class."""
     words = name if isinstance(name, tuple) else (name,)
     what = words[1] if words[0] == "part" else words[0]
     robot = getattr(getattr(model, "state", None), "robot", None)
@@ -66,13 +65,13 @@ def _loaded(key: Callable[[], str | None], build: Callable[[], T], label: str) -
             result: T = stored_expressions.loads(stored)  # the cache has verified that trajopt wrote it
             return result
     result = _build(build, label)
-    if key() == entry:  # building has not changed the content of the model
+    if key() == entry:  # the build has not changed the content of the model
         cache.store(entry, stored_expressions.dumps(result), f"{cache.PROGRAM}: {label}")
     return result
 
 
 def _build(build: Callable[[], T], label: str) -> T:
-    # nothing that CasADi made after it swallowed an interrupt gets into the cache
+    # After an interrupt that CasADi has swallowed, nothing may be stored.
     with notice.Working("building", [label]), Heard():
         return build()
 
@@ -87,7 +86,7 @@ def _key(model: Model, name: Hashable, about: Sequence[Any] | None) -> str | Non
         now = content.content_hash((model,))
     except (content.UnknownContentError, RecursionError):
         return None
-    if model.built.setdefault(_CONTENT, now) != now:  # the model was changed: what it cached before may be outdated
+    if model.built.setdefault(_CONTENT, now) != now:  # the model has changed, so earlier results may be outdated
         return None
     return _entry(name, now)
 
@@ -105,13 +104,13 @@ def _libraries() -> str:
 
 
 def outputs_at(model: Model, program: Program, x: Reals, u: Reals | None = None) -> tuple[Reals, ...]:
-    """Outputs of a program of (x, u, parameters) with the model's own parameters, for inspection.
+    """Outputs of a program of (x, u, parameters) at the model's initial parameter values, for inspection.
 
     Args:
         model: The model.
-        program: Its program; with a status, that is its last output, which is left out here.
+        program: The program; a status, if any, is its last output and is left out here.
         x: State (nx,).
-        u: Control (nu,); None if it is no input.
+        u: Control (nu,); None if it is not an input.
 
     Raises:
         ModelEvaluationError: A step of the program has failed.
@@ -126,7 +125,7 @@ def outputs_at(model: Model, program: Program, x: Reals, u: Reals | None = None)
 
 
 def no_solution(model: Model, residual: float, x: Reals, u: Reals | None, knot: str = "") -> ModelEvaluationError:
-    """Error for a step that has failed in a model; `knot` is said first."""
+    """Error for a failed step of a model; its message begins with `knot`."""
     at = f"x = {shown_numbers(x)}" + ("" if u is None else f", u = {shown_numbers(u)}")
     return ModelEvaluationError(
         f"{knot}{type(model).__name__} found no solution of an equation that it solves (residual {residual:.3g}) at "

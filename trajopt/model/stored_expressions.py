@@ -1,4 +1,4 @@
-"""Programs as bytes. Their expressions are entries of their own in the disk cache, by content: each is kept once."""
+"""Programs as bytes. Expressions are separate entries of the disk cache, by content, so that each is stored once."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from trajopt.kernels.expression import Expression
 
 
 class MissingError(Exception):
-    """An expression is not in the cache any more."""
+    """An expression is no longer in the cache."""
 
 
 def dumps(thing: Any) -> bytes:
-    """A program, or an object with programs, as bytes; its expressions are stored."""
+    """Converts a program, or an object with programs, to bytes; its expressions are stored in the cache."""
     buffer = io.BytesIO()
     _Pickler(buffer, protocol=5).dump(thing)
     return buffer.getvalue()
 
 
 def loads(data: bytes) -> Any:
-    """The program or object that `dumps` took.
+    """Converts bytes from `dumps` back to the program or object.
 
     Raises:
-        MissingError: An expression is not in the cache any more.
+        MissingError: An expression is no longer in the cache.
     """
     return _Unpickler(io.BytesIO(data)).load()
 

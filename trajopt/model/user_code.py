@@ -1,8 +1,8 @@
-"""Meaning of users' classes and functions, for the content hash: their code, and all that it refers to.
+"""Content of users' classes and functions for the content hash: their code and all objects that it refers to.
 
-Code refers to global names, to variables of the functions around it, to defaults and to attributes. Code has no known
-meaning if it makes up names at run time (`getattr` with a text, `eval`), reads files, or draws random numbers.
-Constructors do not count: the attributes that they set do.
+Code refers to global names, variables of enclosing functions, defaults and attributes. The content is unknown if code
+computes names at run time (`getattr` with a string, `eval`), reads files, or draws random numbers. Constructors do not
+count, since the attributes that they set are hashed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 LIBRARIES = frozenset({"casadi", "cmath", "math", "numpy", "pinocchio", "scipy", "trajopt"})
-"""Modules whose content follows from their version, which the key of an entry covers, or is that of one release."""
+"""Modules that are covered by their version in the key of an entry, or that do not change within a release."""
 
 HIDDEN = frozenset({"eval", "exec", "getattr", "globals", "locals", "vars", "__import__", "setattr", "open", "input"})
-"""Builtins by which code reaches what its names do not tell."""
+"""Builtins through which code may reach objects that its names do not show."""
 
 VARYING = frozenset(
     {
@@ -28,7 +28,7 @@ VARYING = frozenset(
         *("perf_counter", "rand", "randn", "random", "read", "read_bytes", "read_csv", "read_text", "time", "uniform"),
     }
 )
-"""Names of attributes by which code gives another thing each time, or what a file holds."""
+"""Names of attributes whose results vary between calls or depend on files."""
 
 _OF_CLASSES = frozenset(
     {
@@ -44,18 +44,18 @@ class UnknownContentError(Exception):
 
 @dataclass(frozen=True)
 class Unknown:
-    """A function that has no known content, whatever its code is."""
+    """A function whose content counts as unknown, whatever its code."""
 
     function: Any
 
 
 def meaning(code: FunctionType | type) -> tuple[frozenset[str], list[Any]]:
-    """Names of attributes that a function, or the methods of a class, read, and objects that say what it does.
+    """Attribute names that a function, or the methods of a class, read, and the objects that determine its results.
 
-    Those objects are texts, numbers, and what the content hash follows further. Bases of a class are not among them.
+    These objects are strings, numbers, and objects that the content hash follows. Bases of a class are not included.
 
     Raises:
-        UnknownContentError: The code reaches what its names do not tell, or refers to an unknown module.
+        UnknownContentError: The code reaches objects that its names do not show, or refers to an unknown module.
     """
     functions = list(_functions(code)) if isinstance(code, type) else [("", code)]
     things: list[Any] = list(_values(code)) if isinstance(code, type) else []
@@ -70,7 +70,7 @@ def meaning(code: FunctionType | type) -> tuple[frozenset[str], list[Any]]:
 
 
 def _functions(kind: type) -> Iterator[tuple[str, FunctionType]]:
-    """Functions of a class by name, those of properties and class methods among them."""
+    """Functions of a class by name, including those of properties and class methods."""
     for name, member in vars(kind).items():
         parts: tuple[Any, ...]
         if isinstance(member, property):
@@ -85,19 +85,19 @@ def _functions(kind: type) -> Iterator[tuple[str, FunctionType]]:
 
 
 def _values(kind: type) -> Iterator[Any]:
-    """Names and values of the class's other attributes."""
+    """Names and values of the other attributes of a class."""
     for name, value in vars(kind).items():
-        made = isinstance(value, (FunctionType, property, functools.cached_property, classmethod, staticmethod))
-        if not made and name not in _OF_CLASSES:
+        is_code = isinstance(value, (FunctionType, property, functools.cached_property, classmethod, staticmethod))
+        if not is_code and name not in _OF_CLASSES:
             yield from (name, value)
 
 
 def _of_function(function: FunctionType) -> Iterator[Any]:
-    """Parts of a function that determine its results."""
+    """Objects that determine the results of a function."""
     yield from (function.__defaults__, function.__kwdefaults__)
     cells = zip(function.__code__.co_freevars, function.__closure__ or ())
     for name, cell in cells:
-        if name != "__class__":  # of super(): its bases are read
+        if name != "__class__":  # from super(); its bases are read anyway
             yield from (name, _content(function, cell))
     for code in _codes(function.__code__):
         yield from (code.co_name, code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars)
@@ -108,7 +108,7 @@ def _of_function(function: FunctionType) -> Iterator[Any]:
 
 
 def _content(function: FunctionType, cell: CellType) -> Any:
-    """Value of a variable of the function around, which may have none yet."""
+    """Value of a variable of the enclosing function; it may not be set yet."""
     try:
         return cell.cell_contents
     except ValueError as error:
@@ -116,7 +116,7 @@ def _content(function: FunctionType, cell: CellType) -> Any:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """The code of a function, and of the functions in it."""
+    """Code objects of a function and of the functions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -124,10 +124,10 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _globals(code: CodeType) -> list[str]:
-    """Names that the code looks up outside of functions.
+    """Names that the code looks up as globals.
 
     Raises:
-        UnknownContentError: It imports a module that is no library.
+        UnknownContentError: It imports a module that is not a library.
     """
     names = set()
     for each in dis.get_instructions(code):
@@ -139,7 +139,7 @@ def _globals(code: CodeType) -> list[str]:
 
 
 def _global(function: FunctionType, name: str) -> Any:
-    """Value of a global name, as something that the content hash follows."""
+    """Value of a global name, as an object that the content hash follows."""
     if name in function.__globals__:
         value = function.__globals__[name]
         if not isinstance(value, ModuleType):
@@ -154,7 +154,7 @@ def _global(function: FunctionType, name: str) -> Any:
 
 
 def _builtin(value: Any) -> str | None:
-    """Name of a function or class of a library."""
+    """Name of a library's function or class; None for other objects."""
     module = str(getattr(value, "__module__", None) or "").split(".")[0]
     if module in LIBRARIES - {"trajopt"} | {"_casadi", "builtins"} and hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"

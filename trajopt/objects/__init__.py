@@ -1,1 +1,1 @@
-"""Manners of objects: they explain wrong calls and unknown attributes, stay as built, and load when needed."""
+"""Common behaviour of objects: explanations of wrong calls and attributes, immutability, lazy imports."""

@@ -1,7 +1,7 @@
-"""Calls with arguments that a function does not take: the message names the function, the argument and the near one.
+"""Errors for calls with arguments that a function does not accept; they name the function and a similar argument.
 
-`explain_calls` goes over what a room exports, so that all functions, constructors and methods for users are covered,
-later ones too. A call that fits costs a `try`; the signature is looked at only after a TypeError.
+`explain_calls` processes all names that a package exports, so that new functions, constructors and methods are covered
+as well. A valid call costs a `try`; the signature is only inspected after a TypeError.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ EXPLAINED = "_explains_calls"
 def explain_calls(room: str) -> None:
     """Makes all functions, data classes and methods that a package exports explain wrong calls.
 
-    Functions are replaced in the package and in the module that defines them, by which they pickle; methods of an
-    object become functions of the package. Constructors of `Immutable` explain themselves, users' own too. Methods of
-    models stay as they are: inner loops call them.
+    Functions are replaced in the package and in the module that defines them (pickle looks there); methods of an
+    exported object become functions of the package. Constructors of `Immutable` explain themselves, including those of
+    users. Methods of models are unchanged, since inner loops call them.
 
     Args:
-        room: Name of the package, at the end of whose `__init__` this is called.
+        room: Name of the package; call this function at the end of its `__init__`.
     """
     package = sys.modules[room]
     for name in package.__all__:
-        if name in vars(package):  # the others when they are imported, see `trajopt.objects.lazy`
+        if name in vars(package):  # lazy names follow when they are imported, see `trajopt.objects.lazy`
             explain_export(room, name)
 
 
 def explain_export(room: str, name: str) -> None:
-    """Makes a name that a package exports explain wrong calls, see `explain_calls`."""
+    """Makes one exported name of a package explain wrong calls, see `explain_calls`."""
     package = sys.modules[room]
     thing = getattr(package, name)
     if inspect.isclass(thing):
@@ -58,10 +58,10 @@ def explain_export(room: str, name: str) -> None:
 
 
 def explain_class(cls: type) -> type:
-    """Makes constructor and methods of a class explain wrong calls, and a frozen data class wrong assignments.
+    """Makes the constructor and methods of a class explain wrong calls, and a frozen data class wrong assignments.
 
-    A class can leave out itself by `methods_explain = False`, and all methods but some by a tuple of their names, where
-    inner loops call the others.
+    A class opts out with `methods_explain = False`. If inner loops call some of its methods, a tuple in
+    `methods_explain` names those to be explained.
     """
     chosen = getattr(cls, "methods_explain", True)
     if chosen is False:
@@ -81,11 +81,11 @@ def explain_class(cls: type) -> type:
 
 
 def explained(function: Callable[P, R], *, owner: type | None = None) -> Callable[P, R]:
-    """The function, which raises WrongCallError for arguments that it does not take.
+    """Wraps a function so that it raises WrongCallError for arguments that it does not accept.
 
     Args:
         function: The function.
-        owner: The class whose method it is; its `call_hint(method, names)` may add a cure to the message.
+        owner: Class to which the method belongs; its `call_hint(method, names)` may add advice to the message.
     """
 
     @functools.wraps(function)
@@ -103,7 +103,7 @@ def explained(function: Callable[P, R], *, owner: type | None = None) -> Callabl
 
 
 def _caller(owner: type | None, method: Callable[..., Any], args: tuple[Any, ...]) -> type | None:
-    """The class whose method is called: that of self, or the owner of a method that a subclass calls by super()."""
+    """Class whose method is called: that of self, or `owner` if a subclass calls its method by super()."""
     if owner is None or not args:
         return owner
     kind = args[0] if isinstance(args[0], type) else type(args[0])
@@ -116,17 +116,17 @@ def _caller(owner: type | None, method: Callable[..., Any], args: tuple[Any, ...
 def wrong_call(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, owner: type | None = None
 ) -> WrongCallError | None:
-    """The error of a call that does not fit a function's signature; None if it fits.
+    """Returns the error for a call that does not fit a function's signature, or None if it fits.
 
     Args:
         function: The function.
-        args: Arguments by place, with self.
-        kwargs: Arguments by name.
-        owner: The class whose method or constructor it is.
+        args: Positional arguments, including self.
+        kwargs: Keyword arguments.
+        owner: Class to which the method or constructor belongs.
     """
     try:
         signature = inspect.signature(function)
-    except ValueError:  # of a builtin function that has none
+    except ValueError:  # builtin functions may have no signature
         return None
     hidden = 0 if owner is None or not _is_bound(signature) else 1
     parameters = list(signature.parameters.values())[hidden:]
@@ -138,7 +138,7 @@ def wrong_call(
     elif len(args) > len(places) and not any(p.kind is Parameter.VAR_POSITIONAL for p in parameters):
         what = _too_many(len(args), len(places), names or [])
     elif twice := [p.name for p in places[: len(args)] if p.name in kwargs and p.kind is not Parameter.POSITIONAL_ONLY]:
-        what = f"argument {twice[0]!r} came twice, by its place and by its name"
+        what = f"argument {twice[0]!r} was passed twice, by position and by name"
     elif missing := _missing(parameters, places, len(args), kwargs):
         what = f"argument {missing[0]!r} is missing{_given(places, args, kwargs)}"
     if not what:
@@ -152,51 +152,51 @@ def wrong_call(
 
 
 def _names(function: Callable[..., Any], parameters: list[Parameter]) -> list[str] | None:
-    """Names that arguments may have; None if any may be given. An `Unpack` of a TypedDict counts by its keys."""
+    """Names that keyword arguments may have; None if any name is valid. An `Unpack` of a TypedDict adds its keys."""
     names = [p.name for p in parameters if p.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)]
     for p in parameters:
         if p.kind is Parameter.VAR_KEYWORD:
-            found = re.fullmatch(r"Unpack\[(\w+)\]", str(p.annotation))
-            if found is None:
+            match = re.fullmatch(r"Unpack\[(\w+)\]", str(p.annotation))
+            if match is None:
                 return None
-            names += inspect.unwrap(function).__globals__[found[1]].__annotations__
+            names += inspect.unwrap(function).__globals__[match[1]].__annotations__
     return names
 
 
 def _near(name: str, names: list[str]) -> str:
-    """Words on the names that are close; empty if none is."""
+    """Text that suggests similar names; empty if there is none."""
     close = close_names(name, names)
     return f" (did you mean {' or '.join(close)}?)" if close else ""
 
 
 def _missing(parameters: list[Parameter], places: list[Parameter], count: int, kwargs: dict[str, Any]) -> list[str]:
-    given = {p.name for p in places[:count]} | kwargs.keys()
+    passed = {p.name for p in places[:count]} | kwargs.keys()
     kinds = (*_POSITIONAL, Parameter.KEYWORD_ONLY)
-    return [p.name for p in parameters if p.kind in kinds and p.default is p.empty and p.name not in given]
+    return [p.name for p in parameters if p.kind in kinds and p.default is p.empty and p.name not in passed]
 
 
 def _given(places: list[Parameter], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Words on which argument got what: they show which one was left out in the middle."""
-    given = {p.name: value for p, value in zip(places, args)} | kwargs
-    words = [f"{name} = {_kind(value)}" for name, value in given.items()]
+    """Text that lists the arguments with their values, which shows an argument that was left out in the middle."""
+    passed = {p.name: value for p, value in zip(places, args)} | kwargs
+    words = [f"{name} = {_kind(value)}" for name, value in passed.items()]
     return f", got {', '.join(words)}" if words else ""
 
 
 def _kind(value: Any) -> str:
-    """A small value, or the class of a larger one."""
+    """Text for a value: itself if it is short, else its class."""
     return shown(value) if isinstance(value, (bool, int, float, str, type(None))) else type(value).__name__
 
 
 def _too_many(count: int, most: int, names: list[str]) -> str:
-    """Words on arguments that came by their places, of which there are fewer."""
+    """Text about too many positional arguments."""
     if most == 0:
-        return f"expected names before all arguments, got {count} positional" if names else "expected no argument"
+        return f"expected keyword arguments only, got {count} positional" if names else "expected no argument"
     named = f"; name the others, such as {names[most]}=..." if len(names) > most else ""
     return f"expected at most {most} positional argument{'s' * (most > 1)}, got {count}{named}"
 
 
 def _signature(parameters: list[Parameter], names: list[str] | None) -> str:
-    """Names of all arguments, as in (state, actuation, costs, *, constraints)."""
+    """Text with the names of all arguments, as in (state, actuation, costs, *, constraints)."""
     words: list[str] = []
     for p in parameters:
         if p.kind is Parameter.KEYWORD_ONLY and "*" not in words and not any(w.startswith("*") for w in words):
@@ -204,7 +204,7 @@ def _signature(parameters: list[Parameter], names: list[str] | None) -> str:
         if p.kind is Parameter.VAR_KEYWORD and names is not None:
             words += [name for name in names if name not in words]
         else:
-            words.append(str(p.replace(default=p.empty, annotation=p.empty)))  # with the stars of *args and **kwargs
+            words.append(str(p.replace(default=p.empty, annotation=p.empty)))  # keeps the stars of *args, **kwargs
     return f"({', '.join(words)})"
 
 
@@ -213,7 +213,7 @@ def _is_bound(signature: Signature) -> bool:
 
 
 def _explain_constructor(cls: type) -> None:
-    """Makes the constructor of a class, or the one that it inherits, explain wrong calls."""
+    """Makes the constructor of a class, possibly an inherited one, explain wrong calls."""
     owner = next(base for base in cls.__mro__ if "__init__" in vars(base))
     init: Any = owner.__init__  # type: ignore[misc]
     if inspect.isfunction(init) and not hasattr(init, EXPLAINED) and owner.__module__.startswith("trajopt"):
@@ -224,9 +224,7 @@ def _refuse_assignment(self: Any, name: str, value: Any) -> None:
     names = [f.name for f in dataclasses.fields(self)]
     cure = getattr(self, "cure_of", lambda _: "")(name)
     if not cure and name in names:
-        cure = (
-            f"expected to stay as it was built, got an assignment; dataclasses.replace(..., {name}=...) makes another"
-        )
+        cure = f"expected no assignment, since the object is frozen; dataclasses.replace(..., {name}=...) makes a copy"
     elif not cure:
-        cure = f"expected an attribute that there is, got a new one{_near(name, names)}"
+        cure = f"no such attribute{_near(name, names)}; dir(...) lists the attributes"
     raise FrozenError(f"{type(self).__name__}.{name}: {cure}")

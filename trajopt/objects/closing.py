@@ -1,4 +1,4 @@
-"""Base of things that are open until they are closed, by hand or at the end of `with`."""
+"""Base of resources that are closed explicitly or at the end of a `with` block."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Self
 
 
 class Closing(ABC):
-    """Base of what `with` closes at its end."""
+    """Base of resources that are closed at the end of a `with` block."""
 
     @abstractmethod
     def close(self) -> None:
-        """Ends it."""
+        """Closes the resource."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""Optional packages: imported when they are used, or refused with the command that installs them."""
+"""Optional packages: imported on use; if one is missing, the error names the command that installs it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from trajopt.errors import MissingDependencyError
 
 @dataclass(frozen=True)
 class Extra:
-    """Optional packages of one user.
+    """Optional packages that one feature needs.
 
     Attributes:
-        user: What needs them, such as "trajopt.display".
+        user: Feature that needs them, such as "trajopt.display".
         install: Their names for pip, such as "viser trimesh".
-        instead: What to do without them, at the end of the message.
+        instead: Alternative without them, which ends the message.
     """
 
     user: str
@@ -28,7 +28,7 @@ class Extra:
         """Imports a module.
 
         Raises:
-            MissingDependencyError: It is not installed.
+            MissingDependencyError: The module is not installed.
         """
         try:
             return importlib.import_module(module)
@@ -36,10 +36,10 @@ class Extra:
             raise self._missing(module) from error
 
     def check(self, *modules: str) -> None:
-        """Looks for modules without importing them, which takes time.
+        """Checks that modules are installed without importing them, which would take time.
 
         Raises:
-            MissingDependencyError: One is not installed.
+            MissingDependencyError: A module is not installed.
         """
         for module in modules:
             if importlib.util.find_spec(module) is None:

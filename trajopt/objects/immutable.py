@@ -1,4 +1,4 @@
-"""Objects that are fixed after `__init__`: what they don't know, or can't change, is refused instead of ignored."""
+"""Objects that are fixed after `__init__`: an invalid assignment raises an error instead of having no effect."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from trajopt.errors import ImmutableError
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.calls import EXPLAINED, wrong_call
 
-_BUILDING = "_building"  # in an object's __dict__ while its constructors run: how many of them
+_BUILDING = "_building"  # key in an object's __dict__ while constructors run: their number
 
 
 class Immutable(ExplainsAttributes):
     """Base of objects whose public attributes are set in `__init__` only.
 
-    Every `__init__` below is wrapped, so that the outermost one ends the construction: a subclass, a user's too, sets
-    attributes in its own `__init__` before and after `super().__init__()`. A wrong call of it is explained, see
-    `trajopt.objects.calls`. Afterwards public attributes can be set if they are properties with a setter, or named in
-    `settable`; private ones always, as the object's own memory.
+    Every `__init__` of a subclass is wrapped, and the outermost one ends the construction. A subclass, including a
+    user's, may therefore set attributes before and after `super().__init__()`. Wrong constructor calls are explained,
+    see `trajopt.objects.calls`. After construction, a public attribute can be set only if it is a property with a
+    setter or is named in `settable`. Private attributes can always be set.
     """
 
     settable: tuple[str, ...] = ()
@@ -38,31 +38,31 @@ class Immutable(ExplainsAttributes):
 
     def __delattr__(self, name: str) -> None:
         if not name.startswith("_"):
-            raise ImmutableError(f"{type(self).__name__}.{name}: expected to stay, got del; build another object")
+            raise ImmutableError(f"{type(self).__name__}.{name}: can't be deleted; construct another object")
         object.__delattr__(self, name)
 
     def may_be_set(self, name: str) -> bool:
-        """Whether an attribute may be set after construction."""
+        """True if an attribute may be set after construction."""
         member = getattr(type(self), name, None)
         return name in self.settable or (isinstance(member, property) and member.fset is not None)
 
     def cure_of(self, name: str) -> str:
-        """Why an attribute can't be set, and what to do."""
-        known = [n for n in dir(self) if not n.startswith("_")]
-        if name in known:
-            return "expected to stay as it was built, got an assignment; build another object"
-        close = difflib.get_close_matches(name, known, n=3)
-        hint = f"; did you mean {' or '.join(close)}?" if close else ""
-        return f"expected an attribute that there is, got a new one{hint}"
+        """Text that says why an attribute cannot be set, and what to do."""
+        names = [n for n in dir(self) if not n.startswith("_")]
+        if name in names:
+            return "can't be set after construction; construct another object"
+        close = difflib.get_close_matches(name, names, n=3)
+        hint = f"; did you mean {' or '.join(close)}?" if close else "; dir(...) lists the attributes"
+        return f"no such attribute{hint}"
 
 
 def under_construction(thing: Immutable) -> bool:
-    """Whether an `__init__` of the object runs."""
+    """True while an `__init__` of the object is running."""
     return _BUILDING in thing.__dict__
 
 
 def _counted(init: Callable[..., None], cls: type) -> Callable[..., None]:
-    """The constructor of a class, which ends the construction if no other one is under way."""
+    """Wraps a constructor so that the outermost one ends the construction."""
 
     @functools.wraps(init)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used: a start loads only what it needs."""
+"""Lazy imports: a package imports some of its names on first use, so that starting is fast."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from trajopt.objects.calls import explain_export
 
 
 def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package, some of whose names are imported when they are first used.
+    """Returns `__getattr__` and `__dir__` for a package that imports some of its names on first use.
 
-    The package's `__init__` imports them for type checkers alone:
+    The package's `__init__` imports these names for type checkers only:
 
         if TYPE_CHECKING:
             from package.module import Name
         else:
             __getattr__, __dir__ = lazy(__name__, {"Name": "package.module"})
 
-    They explain wrong calls as the others do, see `trajopt.objects.calls`: all of a module from the first use of one.
+    Lazy names explain wrong calls like others, see `trajopt.objects.calls`; the first use covers the whole module.
 
     Args:
         package: Name of the package.
-        names: The module that each name is imported from. If that is `package.name`, the name is the module itself.
+        names: Module from which each name is imported. If it is `package.name`, the name denotes the module itself.
     """
 
     def load(name: str) -> Any:
@@ -47,9 +47,9 @@ def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], 
 
 
 def above(name: str) -> Callable[..., Any]:
-    """Function "room.name" of a room above the caller's, such as "plotting.plot_sweep".
+    """Returns the function "room.name" of a room above the caller's, such as "plotting.plot_sweep".
 
-    Results offer their pictures by name, so that they do not depend on those who draw them.
+    With it, results can offer plots without importing the plotting code.
     """
     room, _, name = name.rpartition(".")
     function: Callable[..., Any] = getattr(importlib.import_module(f"trajopt.{room}"), name)
@@ -57,9 +57,9 @@ def above(name: str) -> Callable[..., Any]:
 
 
 def _unknown(package: str, name: str) -> UnknownAttributeError:
-    """Error for a name that a package does not have; the message names the one that may be meant."""
-    known = f"trajopt.{CLASSES[name]}" if name in CLASSES else ""
-    close = [] if known or name.startswith("_") else close_names(name, sys.modules[package].__all__)
-    meant = [known] if known else [f"{package}.{each}" for each in close]
+    """Error for a name that a package does not have; the message suggests a similar one."""
+    replacement = f"trajopt.{CLASSES[name]}" if name in CLASSES else ""
+    close = [] if replacement or name.startswith("_") else close_names(name, sys.modules[package].__all__)
+    meant = [replacement] if replacement else [f"{package}.{each}" for each in close]
     hint = f"; did you mean {' or '.join(meant)}?" if meant else ""
     return UnknownAttributeError(f"module {package!r} has no attribute {name!r}{hint}")

@@ -1,6 +1,6 @@
-"""Modules of revision 2720678 that have another name since: programs and pickles that use the old one still work.
+"""Modules that were renamed since revision 2720678: programs and pickles with old names still work.
 
-An import of an old name warns and gives the module of today. docs/renamed.md lists all names.
+Importing an old name issues a warning and returns the renamed module. docs/renamed.md lists all names.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ MODULES = {
     "trajopt.states.rotations": "trajopt.lie",
     "trajopt.terminal": "trajopt.cli",
 }
-"""Old and new name; modules below move along."""
+"""New name of each old module name; submodules follow."""
 
 NAMES = {"trajopt.planar.plot_grid": "trajopt.plotting.plot_grid"}
-"""Names that have left their module, by where an import looks for them."""
+"""Names that were removed from a module, by the full name that an import looks up."""
 
 
 def new_name(name: str) -> str | None:
-    """Today's name of a module; None if the name is not an old one."""
+    """Current name of a module; None if the name is not an old one."""
     old = max((old for old in MODULES if name == old or name.startswith(f"{old}.")), key=len, default=None)
     return None if old is None else f"{MODULES[old]}{name[len(old) :]}"
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Finds modules by their old names: they are those of today, not second ones, so that classes stay the same."""
+    """Import hook for old module names. It returns the current module rather than a copy, so that classes are equal."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -64,10 +64,10 @@ class _Finder(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         assert module.__spec__ is not None
-        module.__spec__ = module.__spec__.loader_state  # the import has put the old name's in its place
+        module.__spec__ = module.__spec__.loader_state  # the import has replaced it by that of the old name
 
 
 def install() -> None:
-    """Makes imports of old names work, from now on."""
+    """Enables imports of old names from now on."""
     if not any(isinstance(each, _Finder) for each in sys.meta_path):
         sys.meta_path.insert(0, _Finder())

@@ -1,4 +1,4 @@
-"""Bases of a robot: how its root link moves in the world."""
+"""Bases of a robot: the joints by which its root link moves in the world."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BASES = ("free_flyer", "euler", "planar", "fixed")
 
 
 def with_base(model: pin.Model, base: str) -> pin.Model:
-    """A copy of a model whose root link moves in another way.
+    """Returns a copy of a model with another base, the joints by which its root link moves.
 
     | base         | joints                                   | coordinates                                        |
     |--------------|------------------------------------------|----------------------------------------------------|
@@ -25,17 +25,17 @@ def with_base(model: pin.Model, base: str) -> pin.Model:
     | "fixed"      | none                                     | none                                               |
 
     Velocities of "euler" and "planar" are the rates of their coordinates; "euler" is singular at b = ±π/2. Reference
-    configurations keep the angles of the joints; a base that is new is at its zero in them.
+    configurations keep their joint angles; the coordinates of a new base are zero in them.
 
     Args:
-        model: The model: its first joint is a free flyer, or its root link is fixed to the world.
+        model: The model. Its first joint is a free flyer, or its root link is fixed to the world.
         base: Name of the base.
 
     Raises:
-        InvalidArgumentError: `model` is no Pinocchio model.
-        UnknownNameError: There is no such base.
+        InvalidArgumentError: `model` is not a Pinocchio model.
+        UnknownNameError: `base` is not in the table.
     """
-    check_instance("model", model, pin.Model, "a Robot has one: robot.model")
+    check_instance("model", model, pin.Model, "that of a Robot is robot.model")
     check_known("base", base, BASES)
     if base == ("free_flyer" if floats(model) else "fixed"):
         return model.copy()
@@ -55,20 +55,20 @@ def with_base(model: pin.Model, base: str) -> pin.Model:
 
 
 def without_joints(model: pin.Model, joints: Sequence[int], q: Reals) -> pin.Model:
-    """A copy of a model whose joints with these indices are fixed at the configuration q (nq,)."""
-    found = model.copy()
-    # of some robots Pinocchio 4.1 fills the lower limits with the upper ones, and then refuses them here
-    found.lowerVelocityLimit = -np.abs(np.array(found.upperVelocityLimit))
-    return pin.buildReducedModel(found, sorted(set(joints)), q)
+    """Returns a copy of a model in which the joints with these indices are fixed at the configuration q (nq,)."""
+    copy = model.copy()
+    # For some robots Pinocchio 4.1 fills the lower limits with the upper ones, and then rejects them here.
+    copy.lowerVelocityLimit = -np.abs(np.array(copy.upperVelocityLimit))
+    return pin.buildReducedModel(copy, sorted(set(joints)), q)
 
 
 def floats(model: pin.Model) -> bool:
-    """Whether the first joint of a model is a free flyer."""
+    """True if the first joint of a model is a free flyer."""
     return bool(model.njoints > 1 and model.joints[1].shortname() == "JointModelFreeFlyer")
 
 
 def base_joints(model: pin.Model) -> int:
-    """Number of joints that move the root link: of a free flyer, or of a base that `with_base` made; else 0."""
+    """Number of joints that move the root link: a free flyer, or a base from `with_base`; else 0."""
     return 1 if floats(model) else next((len(names) for names in _NAMES if _begins_with(model, names)), 0)
 
 

@@ -1,4 +1,4 @@
-"""Robots defined in code: planar arms, a double pendulum, a cart-pole, and a table with the legged ones too.
+"""Robots defined in code: planar arms, a double pendulum, a cart-pole; and a table of all robots defined in code.
 
 The robots of this file move in the world's x-z plane (z up). A positive angle turns from x to z, which is a rotation
 about -y: the first joint has its z axis along the world's -y.
@@ -26,14 +26,14 @@ _X_ALONG_WORLD_DOWN = pin.SE3(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, -1.0], [-1.0
 
 
 def planar_arm(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[float] | None = None) -> pin.Model:
-    """Arm of uniform thin rods in the vertical plane; stretched along x at q = 0, raised by positive angles.
+    """Model of an arm of uniform thin rods in the vertical plane: along x at q = 0, raised by positive angles.
 
     Joints are "joint_1", ...; frames are "link_1", ... at the joints and "tool" at the end of the last rod. A rod of
     mass m and length l has its centre of mass at l/2, and the moment of inertia m l²/12 about it.
 
     Args:
         lengths: Length of each rod, > 0 [m].
-        masses: Mass of each rod, > 0, by default 1 each [kg].
+        masses: Mass of each rod, > 0 [kg]; by default 1 each.
 
     Raises:
         InvalidArgumentError: The numbers of lengths and masses differ, or a value is not positive.
@@ -57,7 +57,7 @@ def planar_arm(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[float]
 
 
 def double_pendulum(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[float] = (1.0, 1.0)) -> pin.Model:
-    """Two point masses on massless rods; (0, 0) hangs down, (π, 0) stands upright, the second angle is relative.
+    """Model of two point masses on massless rods: (0, 0) hangs down, (π, 0) is upright, the second angle is relative.
 
     Joints are "joint_1", "joint_2"; frames are "link_1", "link_2", and "tip" at the second mass.
 
@@ -66,7 +66,7 @@ def double_pendulum(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[f
         masses: Mass at the end of each rod, > 0 [kg].
 
     Raises:
-        InvalidArgumentError: There are not two lengths and two masses, or a value is not positive.
+        InvalidArgumentError: The number of lengths or masses is not two, or a value is not positive.
     """
     lengths, masses = _positive_pairs(lengths, masses)
     if len(lengths) != 2:
@@ -85,7 +85,7 @@ def double_pendulum(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[f
 
 
 def cart_pole(*, cart_mass: float = 1.0, pole_mass: float = 0.1, pole_length: float = 0.5) -> pin.Model:
-    """Cart on a horizontal rail (x) with a point mass on a massless pole; angle 0 hangs down, π stands upright.
+    """Model of a cart on a rail along x with a point mass on a massless pole; angle 0 hangs down, π is upright.
 
     Joints are "cart" (prismatic) and "pole" (revolute); frames are "cart_link", "pole_link", and "tip" at the mass.
 
@@ -124,7 +124,7 @@ BUILTIN_ROBOTS: dict[str, Callable[[], pin.Model]] = {
 """Robots that `load_robot` builds without a file, by name."""
 
 BUILTIN_GEOMETRIES: dict[str, Callable[[pin.Model], pin.GeometryModel]] = {"four-limbs": four_limbs_geometry}
-"""Collision geometry of those robots that have one."""
+"""Functions that build collision geometry, by robot; robots without any are missing."""
 
 
 def _positive_pairs(lengths: Sequence[float], masses: Sequence[float] | None) -> tuple[list[float], list[float]]:

@@ -22,7 +22,7 @@ class _Link:
     """A body on a revolute joint.
 
     Attributes:
-        name: Name of the joint without that of the leg; the body's frame has the same name with "_link".
+        name: Name of the joint without the prefix of its leg; the frame of the body appends "_link" to it.
         axis: Axis of the joint.
         offset: Vector from the parent joint to this one (3,) [m].
         body: Inertia of the body about its centre of mass.
@@ -43,7 +43,7 @@ class _Link:
 
 
 def small_quadruped() -> pin.Model:
-    """Quadruped of 12 kg with hips 0.36 m apart along x and feet 0.28 m apart along y.
+    """Model of a quadruped of 12 kg with hips 0.36 m apart along x and feet 0.28 m apart along y.
 
     Each of the legs "lf", "rf", "lh", "rh" (left or right, front or hind) has the joints "lf_haa" (about x), "lf_hfe"
     and "lf_kfe" (about y), thigh and shank of 0.2 m, and the frame "lf_foot" at its end. Front knees bend backwards,
@@ -67,7 +67,7 @@ _QUADRUPED_BEND = 0.75  # angle of the thigh from the vertical [rad]
 
 
 def _quadruped_leg(side: int, end: int) -> list[_Link]:
-    """Links of a leg: side 1 is left and -1 right, end 1 is front and -1 hind."""
+    """Links of a leg: `side` is 1 for left and -1 for right, `end` is 1 for front and -1 for hind."""
     limb, swing, fold = _QUADRUPED_LIMB, (-1.2, 2.6), (-2.6, -0.3)  # [m], [rad], [rad]
     hip = pin.Inertia.FromSphere(0.6, 0.04)
     thigh, shank = _rod(0.7, 0.03, limb), _rod(0.2, 0.015, limb)
@@ -83,13 +83,13 @@ def _quadruped_leg(side: int, end: int) -> list[_Link]:
 
 
 def small_biped() -> pin.Model:
-    """Biped of 16 kg without arms, with hips 0.16 m apart.
+    """Model of a biped of 16 kg without arms, with hips 0.16 m apart.
 
     Each of the legs "left", "right" has the joints "left_hip_yaw" (about z), "left_hip_roll" (x), "left_hip_pitch"
     (y), "left_knee" (y), "left_ankle_pitch" (y) and "left_ankle_roll" (x), thigh and shank of 0.25 m, and the frame
     "left_sole" in the middle of its sole of 0.16 m x 0.08 m, z up.
 
-    In the configuration "half_sitting" the soles are flat on z = 0 and the knees bent by 0.8 rad.
+    In the configuration "half_sitting" the soles are flat on z = 0 and the knees are bent by 0.8 rad.
     """
     model = floating_base("small-biped", pin.Inertia.FromBox(8.4, 0.15, 0.22, 0.30), above=0.14)
     for name, side in (("left", 1), ("right", -1)):
@@ -111,7 +111,7 @@ _BIPED_TOE = 0.02  # distance of the middle of the sole in front of the ankle [m
 
 
 def _biped_leg(side: int) -> list[_Link]:
-    """Links of a leg: side 1 is left and -1 right."""
+    """Links of a leg: `side` is 1 for left and -1 for right."""
     limb, small = _BIPED_LIMB, pin.Inertia.FromSphere(0.3, 0.03)
     thigh, shank = _rod(1.5, 0.04, limb), _rod(0.9, 0.03, limb)
     foot = pin.Inertia.FromBox(0.5, *SMALL_BIPED_SOLE, 0.03)
@@ -137,12 +137,12 @@ def _rod(mass: float, radius: float, length: float) -> pin.Inertia:
 
 
 def _turned(limits: tuple[float, float], sign: int) -> tuple[float, float]:
-    """Limits of a joint; for sign < 0 those of its mirror image, which turns the other way."""
+    """Limits of a joint if sign > 0; those of its mirror image, which turns the other way, if sign < 0."""
     return limits if sign > 0 else (-limits[1], -limits[0])
 
 
 def _add_leg(model: pin.Model, parent: int, leg: str, links: list[_Link]) -> int:
-    """Adds the links of a leg, each below the one before; returns the index of the last joint."""
+    """Adds the links of a leg as a chain and returns the index of the last joint."""
     for link in links:
         bounds: dict[str, Any] = {"limits": link.limits, "effort": link.effort, "speed": link.speed}
         joint, name = _JOINTS[link.axis](), f"{leg}_{link.name}"

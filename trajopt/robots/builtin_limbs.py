@@ -21,19 +21,19 @@ _TRUNK_MASS = 40.0  # [kg]
 _BOUNDS = {"limits": (-np.pi, np.pi), "effort": 300.0, "speed": 4.0}  # of every joint [rad, N m, rad/s]
 
 _HIPS = {"limb1": (1, -1), "limb2": (-1, -1), "limb3": (-1, 1), "limb4": (1, 1)}
-"""Corner of the trunk at which a limb sits, as signs of x and y."""
+"""Corner of the trunk at which each limb is mounted, as signs of x and y."""
 
 _POSTURE = {2: 0.45 * np.pi, 4: -0.5 * np.pi, 6: 0.55 * np.pi}
-"""Angles of a limb by the number of the joint in the configuration "standing" [rad]; mirrored for limbs 2 and 4."""
+"""Joint angles of a limb in the configuration "standing", by joint number [rad]; mirrored for limbs 2 and 4."""
 
 
 def four_limbs() -> pin.Model:
-    """Robot of 102 kg with a trunk of 0.5 m x 0.4 m x 0.2 m and four equal limbs of seven joints, 0.97 m long.
+    """Model of a robot of 102 kg: a trunk of 0.5 m x 0.4 m x 0.2 m and four equal limbs of seven joints, 0.97 m long.
 
     Limb k = 1 ... 4 has the joints "limbk_joint1" ... "limbk_joint7" with the links "limbk_link1" ... "limbk_link7":
     yaw, pitch, roll, pitch, roll, pitch, roll. At q = 0 limbs 1 and 4 point along x, 2 and 3 along -x. Limbs 2, 3 and 4
-    are limb 1 after half a turn about y, z and x, so that a posture has opposite signs in limbs 2 and 4. The frames
-    "limb1_foot" ... are the ends.
+    are limb 1 after half a turn about y, z and x. The same posture therefore has opposite signs in limbs 2 and 4. The
+    frames "limb1_foot" ... are the ends.
 
     In the configuration "standing" each limb goes down, outwards and down again, and the feet are on z = 0.
     """
@@ -45,10 +45,10 @@ def four_limbs() -> pin.Model:
 
 
 def four_limbs_geometry(model: pin.Model) -> pin.GeometryModel:
-    """Collision geometry of the robot, or of one that was made from it: a box and a cylinder for each link.
+    """Collision geometry of the robot or of a model derived from it: a box for the trunk and a cylinder for each link.
 
     Args:
-        model: A model that has the frames of the links.
+        model: A model with the frames of the links.
     """
     geometry = pin.GeometryModel()
     _add_shape(geometry, model, "trunk", coal.Box(*_TRUNK), pin.SE3.Identity())
@@ -96,7 +96,7 @@ def _add_shape(
 ) -> None:
     if not model.existFrame(link, pin.FrameType.BODY):
         raise InvalidArgumentError(
-            f"model: expected a robot with the link {link!r}, got {model.name!r}; pass its own model"
+            f"model: expected a robot with the link {link!r}, got {model.name!r}; pass the model of 'four-limbs'"
         )
     index = model.getFrameId(link, pin.FrameType.BODY)
     frame = model.frames[index]

@@ -1,18 +1,18 @@
-"""Points at which two spheres or capsules are closest, as expressions."""
+"""Closest points of two spheres or capsules, as expressions."""
 
 from __future__ import annotations
 
 import casadi as ca
 from casadi import SX
 
-PARALLEL = 1e-12  # sine squared below which axes count as parallel [-]
+PARALLEL = 1e-12  # axes count as parallel below this squared sine of their angle [-]
 
 
 def closest_points(first: SX, second: SX) -> tuple[SX, SX]:
-    """Weights (n,), not negative and of sum 1, of the points (n, 3) of two shapes at which these are closest.
+    """Weights (n,), >= 0 with sum 1, of the points (n, 3) of each shape that give the closest points of the two.
 
-    Two segments: the distance is convex in both parameters, so that clamping one and then solving for the other, twice,
-    is exact. Of parallel ones, that have no single pair, it gives one.
+    The distance of two segments is convex in both parameters, so that it is exact to clamp one and solve for the other,
+    twice. Parallel segments have many closest pairs; one of them is returned.
 
     Source: Ericson, Real-Time Collision Detection, 2005, sections 5.1.2 and 5.1.9.
     """
@@ -37,7 +37,7 @@ def length_and_direction(gap: SX, core: SX | float) -> tuple[SX, SX]:
 
 
 def _along(segment: SX, point: SX) -> SX:
-    """Part of a segment (2, 3) after which it is closest to a point (3,)."""
+    """Fraction of a segment (2, 3) at which it is closest to a point (3,)."""
     start, direction = segment[0, :].T, (segment[1, :] - segment[0, :]).T
     return _clamped(ca.dot(point - start, direction) / ca.dot(direction, direction))
 

@@ -1,7 +1,7 @@
 """Robots of the optional package example-robot-data, loaded without their meshes.
 
-The package's own `load` reads all meshes (1.2 s for Talos). Its loader classes name the files of a robot, so the model
-is built from these files by the same steps without meshes (5 ms); a test compares the two.
+The package's own `load` reads all meshes (1.2 s for Talos). Here the model is built by the same steps from the files
+that the package's loader classes name, without meshes (5 ms); a test compares the two.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trajopt.robots.builtin import BUILTIN_ROBOTS
 from trajopt.robots.names import unknown_robot
 
 _OWN_STEPS = {"talos_legs", "human"}
-"""Robots whose loader does more than read files, repeated here; other such robots are loaded by the package."""
+"""Loaders that are repeated here since they do more than read files; the package loads other such robots itself."""
 
 _FIRST_ARM_OR_TORSO_JOINT = 14
 """Index of a joint of Talos, after the universe, the free flyer and the twelve joints of the legs."""
@@ -35,7 +35,7 @@ def load_example_robot(name: str, floating_base: bool | None = None) -> pin.Mode
     Raises:
         UnknownNameError: The package has no robot of this name.
         MissingDependencyError: The package is not installed.
-        InvalidArgumentError: The robot cannot have the base that `floating_base` asks for.
+        InvalidArgumentError: The robot cannot have the base that `floating_base` selects.
     """
     loaders = _import_loaders(name)
     loader = _loader(loaders, name)
@@ -44,7 +44,7 @@ def load_example_robot(name: str, floating_base: bool | None = None) -> pin.Mode
     if free_flyer != loader.free_flyer and (steps_in_constructor or loader.sdf_filename):
         raise InvalidArgumentError(
             f"floating_base: expected None or {loader.free_flyer} for {name!r}, got {floating_base}; "
-            "its loader builds one base only"
+            "example-robot-data builds this robot with one base only"
         )
     if loader.sdf_filename or (steps_in_constructor and name not in _OWN_STEPS):
         return _load_with_meshes(loaders, name)
@@ -63,18 +63,18 @@ def load_example_robot(name: str, floating_base: bool | None = None) -> pin.Mode
 
 
 def example_robot_files(name: str) -> tuple[Path, Path]:
-    """URDF of a robot of example-robot-data, and the folder that "package://" stands for in it.
+    """URDF of a robot of example-robot-data, and the folder that replaces "package://" in it.
 
     Raises:
         UnknownNameError: The package has no robot of this name.
         MissingDependencyError: The package is not installed.
-        InvalidArgumentError: The robot is no URDF.
+        InvalidArgumentError: The robot has no URDF.
     """
     loaders = _import_loaders(name)
     loader = _loader(loaders, name)
     if loader.sdf_filename:
         raise InvalidArgumentError(
-            f"robot: expected one with a URDF, got {name!r}, which is an SDF; take another robot"
+            f"robot: expected one with a URDF, got {name!r}, which has an SDF; choose another robot"
         )
     folder = _folder(loaders, loader)
     return folder / loader.urdf_subpath / loader.urdf_filename, folder.parent.parent.parent
@@ -119,10 +119,10 @@ def _read_srdf(model: pin.Model, path: str, has_rotor_parameters: bool) -> None:
 
 
 def _talos_legs(talos: pin.Model) -> pin.Model:
-    """Talos without torso, head and arms, whose masses are left out and not lumped into the base.
+    """Model of Talos without torso, head and arms; their masses are omitted rather than lumped into the base.
 
-    As in the package, a link on a fixed joint counts twice (10 g at each foot): its inertia comes with the joint and
-    again with its frame. Published results for the legs are computed with this model.
+    As in the package, a link on a fixed joint counts twice (10 g at each foot): its inertia is added with the joint and
+    again with its frame. Published results for the legs use this model.
     """
     legs = pin.Model()
     for i in range(1, _FIRST_ARM_OR_TORSO_JOINT):

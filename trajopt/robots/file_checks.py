@@ -1,4 +1,4 @@
-"""Masses, inertias and axes that no robot has, in its file: Pinocchio takes them as they are, or as 0."""
+"""Check of masses, inertias and axes in robot files: Pinocchio accepts impossible ones, or reads them as 0."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import numpy as np
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
 
-_LEAST = 1e-6  # principal moment, below 1, that counts as rounded where it is below 0; of Tiago -4e-8 [kg m²]
+_LEAST = 1e-6  # negative principal moments down to -1e-6 count as rounded if all are < 1; Tiago has -4e-8 [kg m²]
 _TURNS_OR_SLIDES = ("revolute", "continuous", "prismatic", "hinge", "slide")
 
 
 def check_file(path: Path) -> None:
-    """Raises unless masses and principal moments are >= 0 and axes are directions, in a URDF or MJCF file.
+    """Checks that a URDF or MJCF file has masses and principal moments >= 0, and axes that are not zero.
 
     Raises:
-        InvalidArgumentError: They are not; the message names the link or the joint.
+        InvalidArgumentError: A value is invalid; the message names the link or the joint.
     """
     root = _read(path)
     for link in [] if root is None else [*root.findall("link"), *root.iter("body")]:
@@ -36,7 +36,7 @@ def check_file(path: Path) -> None:
 
 
 def _read(path: Path) -> Element | None:
-    """The file's elements, with prefixes such as xacro: as they are; None where only Pinocchio's reader takes it."""
+    """XML elements of a file, with prefixes such as xacro: unresolved; None if only Pinocchio's parser can read it."""
     builder, parser = TreeBuilder(), expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
     try:
@@ -47,7 +47,7 @@ def _read(path: Path) -> Element | None:
 
 
 def _joints(root: Element | None) -> Iterator[tuple[str, Element]]:
-    """Joints of a URDF or MJCF file with their names; one without a name has that of its body."""
+    """Joints of a URDF or MJCF file with their names; a joint without a name gets that of its body."""
     if root is not None:
         yield from ((joint.get("name", ""), joint) for joint in root.findall("joint"))
         for body in root.iter("body"):
@@ -55,7 +55,7 @@ def _joints(root: Element | None) -> Iterator[tuple[str, Element]]:
 
 
 def _check_inertial(link: str, entry: Element, path: Path) -> None:
-    """An <inertial>: of a URDF with elements <mass> and <inertia>, of an MJCF with attributes."""
+    """Checks an <inertial>; a URDF has the elements <mass> and <inertia>, an MJCF has attributes."""
     mass, inertia = entry.find("mass"), entry.find("inertia")
     text = entry.get("mass", "") if mass is None else mass.get("value", "")
     if (_numbers(text) < 0.0).any():
@@ -81,7 +81,7 @@ def _is_zero(text: str) -> bool:
 
 
 def _numbers(text: str) -> Reals:
-    """Numbers of an attribute; none where a word is no number, which Pinocchio's reader has judged."""
+    """Numbers in an attribute; empty if a word is not a number, since Pinocchio's parser has accepted it."""
     try:
         numbers = np.array([float(word) for word in text.split()])
     except ValueError:

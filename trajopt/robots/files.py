@@ -15,10 +15,10 @@ FILE_SUFFIXES = (".urdf", ".xml", ".mjcf")
 
 
 def find_file(source: str, package_dirs: Sequence[str | PathLike[str]]) -> Path:
-    """The file, which may be relative to one of the folders.
+    """Path of an existing file; `source` may be relative to one of the folders.
 
     Raises:
-        InvalidArgumentError: There is none.
+        InvalidArgumentError: The file does not exist.
     """
     relative = source.removeprefix("package://")
     candidates = [Path(folder) / relative for folder in package_dirs]
@@ -29,13 +29,13 @@ def find_file(source: str, package_dirs: Sequence[str | PathLike[str]]) -> Path:
             return candidate
     looked = ", ".join(str(c) for c in candidates) or "nowhere"
     raise InvalidArgumentError(
-        f"source: expected an existing file, got {source!r} (looked for {looked}); check the path, or name the "
+        f"source: expected an existing file, got {source!r} (looked for {looked}); check the path, or list the "
         "folder that it is relative to in package_dirs"
     )
 
 
 def load_file(path: Path, floating_base: bool | None) -> pin.Model:
-    """The model in a file, with the base that is asked for, see `load_robot`.
+    """Reads the model from a file, with a fixed or floating base as in `load_robot`.
 
     Raises:
         InvalidArgumentError: The file cannot be read, or its robot cannot have this base.
@@ -56,18 +56,18 @@ def load_file(path: Path, floating_base: bool | None) -> pin.Model:
     if floating_base and not floats(model):
         raise InvalidArgumentError(
             f"floating_base: expected None or False, got True; the first body in {str(path)!r} already has the joint "
-            f"{model.names[1]!r}, replace it by a <freejoint/> in the file"
+            f"{model.names[1]!r}; replace it by a <freejoint/> in the file"
         )
     if floating_base is False and has_floating_base:
         raise InvalidArgumentError(
             f"floating_base: expected None or True, got False; {str(path)!r} has the free joint {model.names[1]!r}, "
-            "lock it with Robot.lock_joints"
+            "which Robot.lock_joints can lock"
         )
     return model
 
 
 def _load_floating_mjcf(path: str) -> pin.Model:
-    if hasattr(pin, "buildModelFromMJCFAndRootJoint"):  # Pinocchio >= 4.1; there the older way warns
+    if hasattr(pin, "buildModelFromMJCFAndRootJoint"):  # Pinocchio >= 4.1, where the older function warns
         return pin.buildModelFromMJCFAndRootJoint(path, pin.JointModelFreeFlyer())
     model, _constraints = pin.buildModelFromMJCF(path, pin.JointModelFreeFlyer(), "root_joint")
     return model

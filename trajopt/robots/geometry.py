@@ -1,6 +1,6 @@
-"""Shapes of a robot, for collisions or for the eye, from the file or the code that the robot comes from.
+"""Collision and visual shapes of a robot, from its file or from the code that defines it.
 
-Pinocchio reads the URDF, and coal, which comes with it, the meshes that the URDF names.
+Pinocchio reads the URDF; coal, which comes with it, reads the meshes named there.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _COAL = {"box": coal.Box, "sphere": coal.Sphere, "capsule": coal.Capsule, "cylin
 def load_geometry(
     source: str | PathLike[str] | Robot, model: pin.Model, kind: str, package_dirs: Sequence[str | PathLike[str]] = ()
 ) -> pin.GeometryModel:
-    """Shapes of a robot on the joints of a model; empty for a robot defined in code without any.
+    """Loads the shapes of a robot onto the joints of a model; empty if a robot defined in code has no shapes.
 
     Args:
-        source: URDF of the robot, or its name, as in `load_robot`, or a Robot with solids, whatever the kind.
-        model: The robot, also with another base, with joints locked, or only some of its links: shapes are found by
+        source: URDF of the robot, its name as in `load_robot`, or a Robot with solids (used for both kinds).
+        model: Model of the robot, possibly with another base, locked joints or only some links; shapes are matched by
             the names of links.
         kind: "collision" or "visual".
         package_dirs: Folders in which "package://..." paths are searched.
 
     Raises:
-        UnknownNameError: There is no such robot or kind.
-        InvalidArgumentError: There is no such file, the model has no link with a shape, or a mesh cannot be read.
+        UnknownNameError: The robot or the kind does not exist.
+        InvalidArgumentError: The file does not exist, no link of the model has a shape, or a mesh cannot be read.
     """
-    check_instance("model", model, pin.Model, "a Robot has one: robot.model")
+    check_instance("model", model, pin.Model, "that of a Robot is robot.model")
     check_known("kind", kind, KINDS)
     if isinstance(source, Robot):
         return _solids(source, model)
@@ -60,29 +60,29 @@ def load_geometry(
         return _on(model, whole, pin.buildGeomFromUrdf(whole, str(path), KINDS[kind], package_dirs=folders))
     except (ValueError, RuntimeError) as error:
         raise InvalidArgumentError(
-            f"source: expected {kind} meshes that can be read in {str(path)!r}, got: {error}; name the folder that "
-            '"package://" stands for in package_dirs'
+            f"source: expected {kind} meshes that can be read in {str(path)!r}, got: {error}; list the folder that "
+            '"package://" refers to in package_dirs'
         ) from error
 
 
 def _solids(robot: Robot, model: pin.Model) -> pin.GeometryModel:
-    """Solids of a robot that was declared in code, on those of its links that a model has."""
-    found = pin.GeometryModel()
+    """Solids of a robot declared in code, on those of its links that the model has."""
+    geometry = pin.GeometryModel()
     for number, shape in enumerate(robot.shapes):
         if model.existFrame(shape.link, pin.FrameType.BODY):
             index = model.getFrameId(shape.link, pin.FrameType.BODY)
             frame, size = model.frames[index], np.asarray(shape.size).tolist()
             placement = frame.placement * pin.SE3(np.array(shape.placement))
             solid = _COAL[shape.kind](*size)
-            found.addGeometryObject(
+            geometry.addGeometryObject(
                 pin.GeometryObject(f"{shape.link}_{number}", frame.parentJoint, index, placement, solid)
             )
-    return found
+    return geometry
 
 
 def _on(model: pin.Model, whole: pin.Model, shapes: pin.GeometryModel) -> pin.GeometryModel:
-    """Shapes of the whole robot on those links of it that a model has."""
-    found = pin.GeometryModel()
+    """Shapes of the whole robot, on those of its links that the model has."""
+    geometry = pin.GeometryModel()
     for shape in shapes.geometryObjects:
         link = whole.frames[shape.parentFrame]
         if not model.existFrame(link.name, pin.FrameType.BODY):
@@ -91,8 +91,8 @@ def _on(model: pin.Model, whole: pin.Model, shapes: pin.GeometryModel) -> pin.Ge
         own = model.frames[index]
         shape.placement = own.placement * (link.placement.inverse() * shape.placement)
         shape.parentJoint, shape.parentFrame = own.parentJoint, index
-        found.addGeometryObject(shape)
-    if shapes.ngeoms and not found.ngeoms:
-        known = ", ".join(list(dict.fromkeys(whole.frames[s.parentFrame].name for s in shapes.geometryObjects))[:5])
-        raise InvalidArgumentError(f"model: expected a robot with links such as {known}, got {model.name!r} with none")
-    return found
+        geometry.addGeometryObject(shape)
+    if shapes.ngeoms and not geometry.ngeoms:
+        links = ", ".join(list(dict.fromkeys(whole.frames[s.parentFrame].name for s in shapes.geometryObjects))[:5])
+        raise InvalidArgumentError(f"model: expected a robot with links such as {links}, got {model.name!r} with none")
+    return geometry

@@ -1,4 +1,4 @@
-"""Legged robots by name: feet, soles, and a configuration in which they stand."""
+"""Legged robots by name: feet, soles, and a standing configuration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trajopt.robots.robot import Robot
 from trajopt.types import Reals
 
 _GROUND_TOLERANCE = 1e-3
-"""A reference configuration with all feet this close to the ground is used without a correction [m]."""
+"""A reference configuration is used unchanged if all feet are this close to the ground [m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +24,8 @@ class LeggedRobot:
 
     Attributes:
         feet: Frames of the feet: left front, right front, left hind, right hind; or right, left.
-        configuration: Name of the reference configuration in which the robot stands.
-        sole: Length and width of the part of a flat sole that carries load, centred at the foot's frame [m]; None for a
+        configuration: Name of the reference configuration in which the robot is standing.
+        sole: Length and width of the load-bearing part of a flat sole, centred at the frame of the foot [m]; None for a
             point foot.
     """
 
@@ -70,7 +70,7 @@ LEGGED_ROBOTS: dict[str, LeggedRobot] = {
     "small-biped": LeggedRobot(
         feet=("right_sole", "left_sole"),
         configuration="half_sitting",
-        sole=(SMALL_BIPED_SOLE[0] - 0.02, SMALL_BIPED_SOLE[1] - 0.02),  # 1 cm inside the edges, as cones are penalties
+        sole=(SMALL_BIPED_SOLE[0] - 0.02, SMALL_BIPED_SOLE[1] - 0.02),  # 1 cm inside the edges: cones are penalties
     ),
 }
 """Legged robots by their names in `load_robot`."""
@@ -80,7 +80,7 @@ def legged_robot(name: str) -> LeggedRobot:
     """Feet and standing configuration of a robot.
 
     Raises:
-        UnknownNameError: The robot is not in the table; the message lists those that are.
+        UnknownNameError: The robot is not in the table; the message lists the robots that are.
     """
     if check_text("legged robot", name) not in LEGGED_ROBOTS:
         raise unknown_robot("legged robot", name, LEGGED_ROBOTS)
@@ -88,13 +88,13 @@ def legged_robot(name: str) -> LeggedRobot:
 
 
 def configuration_on_ground(robot: Robot, feet: tuple[str, ...], configuration: str) -> Reals:
-    """A reference configuration, raised or lowered so that the feet are on the ground, shape (nq,).
+    """Returns a reference configuration (nq,), raised or lowered so that the feet are on the ground.
 
-    In some files the feet are above the ground (a foot's frame is the centre of a ball, or a number is rounded). Here
-    the ground is at the frames of the feet: the mean of their heights becomes zero.
+    In some files the feet are above the ground, since the frame of a foot is the centre of a ball or a number is
+    rounded. Here the ground is at the frames of the feet: the mean of their heights becomes zero.
 
     Args:
-        robot: The robot, with a free flyer.
+        robot: The robot; its base is a free flyer.
         feet: Frames of the feet.
         configuration: Name of the reference configuration.
     """

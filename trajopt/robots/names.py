@@ -1,4 +1,4 @@
-"""Other names of robots, for suggestions."""
+"""Alternative names of robots, for suggestions in messages."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from trajopt.checks import check_text, check_texts
 from trajopt.errors import UnknownNameError, unknown_name
 
 OTHER_NAMES = {"emika": "panda", "fr3": "panda", "franka": "panda", "jaco": "kinova"}
-"""Names under which people look for a robot, and ours."""
+"""Names under which users may look for a robot, and the name used here."""
 
 
 def unknown_robot(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
-    """Error for an unknown robot; it suggests robots of similar names, and those with other names, such as "franka"."""
+    """Error for an unknown robot. It suggests robots with similar names and those with aliases, such as "franka"."""
     names = check_texts("known", known)
     words = check_text("name", name).lower().replace("-", "_").replace(" ", "_").split("_")
     also = [OTHER_NAMES.get(word, word) for word in words]

@@ -1,4 +1,4 @@
-"""Checks of rotations, placements and reference frames that users pass."""
+"""Checks of rotations, placements, twists and reference frames that users pass."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
 
 NORM_TOLERANCE = 1e-6
-"""Tolerance of norms of quaternions and points on the unit circle, and of RᵀR - I [-]."""
+"""Tolerance for norms of quaternions and points on the unit circle, and for RᵀR - I [-]."""
 
 
 def check_quaternion(argument: str, value: Any) -> Reals:
-    """Returns a unit quaternion xyzw (4,), normalised to rounding; raises InvalidArgumentError for any other value."""
+    """Returns a quaternion xyzw (4,) with norm 1 up to rounding; raises InvalidArgumentError for any other value."""
     quaternion = check_array(argument, value, (4,))
     norm = float(np.linalg.norm(quaternion))
     if abs(norm - 1.0) > NORM_TOLERANCE:
@@ -27,7 +27,7 @@ def check_quaternion(argument: str, value: Any) -> Reals:
 
 
 def check_rotation(argument: str, value: Any) -> Reals:
-    """Returns a rotation matrix (3, 3) from one or a quaternion xyzw (4,); raises InvalidArgumentError for others."""
+    """Returns a rotation matrix (3, 3), from a matrix or a unit quaternion xyzw (4,); else InvalidArgumentError."""
     if isinstance(value, pin.Quaternion):
         value = value.coeffs()
     if shape_of(value) == (4,):
@@ -35,18 +35,18 @@ def check_rotation(argument: str, value: Any) -> Reals:
     rotation = check_array(argument, value, (3, 3), cure="pass a rotation matrix (3, 3) or a quaternion xyzw (4,)")
     if np.abs(rotation.T @ rotation - np.eye(3)).max() > NORM_TOLERANCE or np.linalg.det(rotation) < 0:
         raise InvalidArgumentError(
-            f"{argument}: expected a rotation matrix (RᵀR = I, det R = 1), got {rotation.tolist()}; make one with "
+            f"{argument}: expected a rotation matrix (RᵀR = I, det R = 1), got {rotation.tolist()}; compute one with "
             "pinocchio.exp3 or pinocchio.rpy.rpyToMatrix, or pass a unit quaternion xyzw (4,)"
         )
     return rotation
 
 
 def check_placement(argument: str, value: Any) -> Reals:
-    """Returns a placement as rotation and position (3, 4).
+    """Returns a placement as a matrix (3, 4): rotation (3, 3) and position (3,) [-, m].
 
     Args:
-        argument: Name of the argument, for messages.
-        value: A pinocchio.SE3, a homogeneous matrix (4, 4), (3, 4), or position and quaternion xyzw (7,).
+        argument: Name of the argument, for the message.
+        value: A pinocchio.SE3, a homogeneous matrix (4, 4) or (3, 4), or position and quaternion xyzw (7,).
 
     Raises:
         InvalidArgumentError: `value` is none of these.
@@ -67,12 +67,12 @@ def check_placement(argument: str, value: Any) -> Reals:
 
 
 def check_twist(argument: str, value: Any) -> Reals:
-    """Returns a spatial velocity (6,), linear part first, from an array or a pinocchio.Motion."""
+    """Returns a spatial velocity (6,) [m/s, rad/s], linear part first, from an array or a pinocchio.Motion."""
     return check_array(argument, value, (6,), cure="pass a pinocchio.Motion or (linear, angular) velocity")
 
 
 def check_reference_frame(argument: str, value: Any) -> pin.ReferenceFrame:
-    """Returns a pinocchio.ReferenceFrame, from one or its name in lower case; raises UnknownNameError for others."""
+    """Returns a pinocchio.ReferenceFrame, from itself or its name in lower case; raises UnknownNameError otherwise."""
     names = {
         "local": pin.ReferenceFrame.LOCAL,
         "world": pin.ReferenceFrame.WORLD,

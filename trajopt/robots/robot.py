@@ -1,6 +1,6 @@
 """Robot: a Pinocchio model with its name and reference configurations, from a file, a name or code.
 
-Only kinematics and inertias are read. No formula needs the meshes, which take a hundred times longer to load
+Only kinematics and inertias are read. No computation needs the meshes, which take a hundred times longer to load
 (Talos: 1.2 s instead of 5 ms).
 """
 
@@ -38,31 +38,31 @@ from trajopt.types import Reals
 
 
 class _Configurations(dict[str, Reals]):
-    """Configurations by name, whose unknown names are told with the known ones."""
+    """Configurations by name; the error for an unknown name lists the valid names."""
 
     def __missing__(self, name: str) -> Reals:
         raise unknown_name("configuration", name, self)
 
 
 class Robot(Immutable):
-    """A robot: kinematics, inertias, limits and reference configurations; fixed after construction.
+    """A robot: kinematics, inertias, limits and reference configurations; immutable after construction.
 
     Args:
-        model: The Pinocchio model, which is copied with its reference configurations.
+        model: The Pinocchio model; it is copied with its reference configurations.
         name: Name of the robot; by default the model's name.
         configurations: Further reference configurations by name, each of shape (nq,).
-        shapes: Solids on its links, which pictures draw; `ArticulationBuilder` makes them.
-        distances: Bounds (lower, upper) of the distances of joints, by their names; each is a free flyer [m].
-        source: Its file, or its name in example-robot-data, in which views look for meshes; `load_robot` sets it.
+        shapes: Solids on its links, for pictures; `ArticulationBuilder` creates them.
+        distances: Bounds (lower, upper) of the distances of joints [m], by joint name; each joint is a free flyer.
+        source: File of the robot, or its name in example-robot-data; viewers find meshes with it. `load_robot` sets it.
         package_dirs: Folders in which meshes of the file are searched.
 
     Raises:
         InvalidArgumentError: A configuration has a wrong size, is not finite, or has a rotation that is not normalised;
             or shapes or distances do not fit the model.
-        UnknownNameError: There is no such frame or joint.
+        UnknownNameError: A frame or joint does not exist.
     """
 
-    not_content = ("_shapes", "_source", "_package_dirs")  # pictures
+    not_content = ("_shapes", "_source", "_package_dirs")  # used for pictures only
 
     def __init__(
         self,
@@ -77,18 +77,18 @@ class Robot(Immutable):
     ) -> None:
         if not isinstance(model, pin.Model):
             raise InvalidArgumentError(
-                f"model: expected a pinocchio.Model, got {type(model).__name__}; load_robot reads files and names"
+                f"model: expected a pinocchio.Model, got {type(model).__name__}; for a file or a name use load_robot"
             )
         self._model = model.copy()
         self._name = (name is not None and check_text("name", name)) or model.name or "robot"
-        given = {} if configurations is None else check_mapping("configurations", configurations, "write {name: q}")
-        check_texts("configurations", list(given))
-        for key, q in {**_reference_configurations(model), **given}.items():
+        own = {} if configurations is None else check_mapping("configurations", configurations, "write {name: q}")
+        check_texts("configurations", list(own))
+        for key, q in {**_reference_configurations(model), **own}.items():
             checked = _check_configuration(self._model, f"configurations[{key!r}]", q)
             self._model.referenceConfigurations[key] = checked
-        self._shapes = tuple(check_items("shapes", shapes, "shapes", cure="ArticulationBuilder makes them"))
+        self._shapes = tuple(check_items("shapes", shapes, "shapes", cure="ArticulationBuilder creates them"))
         for shape in self._shapes:
-            self.frame_id(check_instance("shapes", shape, Shape, "ArticulationBuilder makes them").link)
+            self.frame_id(check_instance("shapes", shape, Shape, "ArticulationBuilder creates them").link)
         self._distances = self._checked_distances({} if distances is None else distances)
         self._source = None if source is None else str(check_path("source", source))
         folders = check_items("package_dirs", package_dirs, "folders")
@@ -101,37 +101,37 @@ class Robot(Immutable):
 
     @property
     def model(self) -> pin.Model:
-        """The Pinocchio model, for reading only; to change it, copy it and build another Robot."""
+        """The Pinocchio model; do not modify it. To change it, modify a copy and construct another Robot."""
         return self._model
 
     @property
     def nq(self) -> int:
-        """Number of configuration coordinates."""
+        """Number of configuration coordinates [-]."""
         return int(self._model.nq)
 
     @property
     def nv(self) -> int:
-        """Number of velocities."""
+        """Number of velocity coordinates [-]."""
         return int(self._model.nv)
 
     @property
     def mass(self) -> float:
-        """Mass of all its bodies, that of a fixed base included [kg]."""
+        """Total mass of all bodies, including that of a fixed base [kg]."""
         return float(sum(inertia.mass for inertia in self._model.inertias))
 
     @property
     def floating_base(self) -> bool:
-        """Whether the first joint is a free flyer."""
+        """True if the first joint is a free flyer."""
         return floats(self._model)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints without the universe, parents before children."""
+        """Names of the joints except the universe, parents before children."""
         return tuple(self._model.names)[1:]
 
     @property
     def frame_names(self) -> tuple[str, ...]:
-        """Names of the frames, in the model's order."""
+        """Names of the frames, in the order of the model."""
         return tuple(frame.name for frame in self._model.frames)
 
     @property
@@ -140,39 +140,39 @@ class Robot(Immutable):
         return _reference_configurations(self._model)
 
     def configuration(self, name: str) -> Reals:
-        """A copy of a reference configuration, shape (nq,).
+        """Returns a copy of a reference configuration, shape (nq,).
 
         Raises:
-            UnknownNameError: There is no such configuration.
+            UnknownNameError: The robot has no such configuration.
         """
         configurations = self.configurations
         return configurations[check_known(f"{self._name}: configuration", name, configurations)]
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
-        """Solids on its links, which pictures draw; none of a robot from a file."""
+        """Solids on its links, for pictures; empty for a robot from a file."""
         return self._shapes
 
     @property
     def distances(self) -> dict[str, tuple[float, float]]:
-        """Bounds (lower, upper) of the distances of its distance joints, by the joints' names [m]."""
+        """Bounds (lower, upper) of the lengths of its distance joints [m], by joint name."""
         return dict(self._distances)
 
     @property
     def source(self) -> str | None:
-        """Its file, or its name in example-robot-data, in which views look for meshes; None if it is not known."""
+        """File of the robot, or its name in example-robot-data, used to find meshes; None if unknown."""
         return self._source
 
     @property
     def package_dirs(self) -> tuple[str, ...]:
-        """Folders in which meshes of its file are searched."""
+        """Folders in which meshes of the robot's file are searched."""
         return self._package_dirs
 
     def joint_id(self, name: str) -> int:
-        """Index of a joint in the model (the universe is 0).
+        """Index of a joint in the model; the universe is 0.
 
         Raises:
-            UnknownNameError: There is no such joint.
+            UnknownNameError: The robot has no such joint.
         """
         check_known(f"{self._name}: joint", name, self.joint_names)
         return int(self._model.getJointId(name))
@@ -181,33 +181,33 @@ class Robot(Immutable):
         """Index of a frame in the model; the first one if several coinciding frames have this name.
 
         Raises:
-            UnknownNameError: There is no such frame.
+            UnknownNameError: The robot has no such frame.
             InvalidArgumentError: Several frames with different placements have this name.
         """
         check_known(f"{self._name}: frame", name, self.frame_names)
-        found = [i for i, frame in enumerate(self._model.frames) if frame.name == name]
-        first = self._model.frames[found[0]]
-        for i in found[1:]:
+        indices = [i for i, frame in enumerate(self._model.frames) if frame.name == name]
+        first = self._model.frames[indices[0]]
+        for i in indices[1:]:
             other = self._model.frames[i]
             if other.parentJoint != first.parentJoint or other.placement != first.placement:
                 raise InvalidArgumentError(
-                    f"frame {name!r}: expected one placement, got frames {found} of {self._name} with this name; "
+                    f"frame {name!r}: expected one placement, got frames {indices} of {self._name} with this name; "
                     "give them different names in the robot's file"
                 )
-        return found[0]
+        return indices[0]
 
     def placement(self, q: npt.ArrayLike, frame: str) -> Reals:
-        """Placement T_world_frame of a frame as a homogeneous matrix, shape (4, 4) [-, m].
+        """Placement T_world_frame of a frame as a homogeneous matrix [-, m].
 
         Args:
-            q: Configuration (nq,), or several, such as the configurations xs[:, :nq] of a trajectory (n, nq).
+            q: Configuration (nq,), or several (n, nq), such as xs[:, :nq] of a trajectory.
             frame: Name of the frame.
 
         Returns:
             Shape (4, 4), or (n, 4, 4) for several configurations.
 
         Raises:
-            UnknownNameError: There is no such frame.
+            UnknownNameError: The robot has no such frame.
             InvalidArgumentError: `q` has a wrong size, is not finite, or has a rotation that is not normalised.
         """
         rows, data, index = self._rows(q), self._model.createData(), self.frame_id(frame)
@@ -218,7 +218,7 @@ class Robot(Immutable):
         return placements if np.ndim(q) == 2 else placements[0]
 
     def jacobian(self, q: npt.ArrayLike, frame: str) -> Reals:
-        """Jacobian J(q) of a frame in the axes of the world: J v is the velocity of its origin, and its rate of turn.
+        """Jacobian J(q) of a frame in world axes: J v is the linear velocity of its origin, then its angular velocity.
 
         Args:
             q: Configuration (nq,), or several (n, nq).
@@ -228,16 +228,16 @@ class Robot(Immutable):
             Shape (6, nv), or (n, 6, nv) for several configurations [m/s, rad/s per rad/s or m/s].
 
         Raises:
-            UnknownNameError: There is no such frame.
+            UnknownNameError: The robot has no such frame.
             InvalidArgumentError: As in `placement`.
         """
         rows, data, index = self._rows(q), self._model.createData(), self.frame_id(frame)
-        found = [pin.computeFrameJacobian(self._model, data, row, index, pin.LOCAL_WORLD_ALIGNED) for row in rows]
-        jacobians = np.array(found).reshape(-1, 6, self.nv)
+        matrices = [pin.computeFrameJacobian(self._model, data, row, index, pin.LOCAL_WORLD_ALIGNED) for row in rows]
+        jacobians = np.array(matrices).reshape(-1, 6, self.nv)
         return jacobians if np.ndim(q) == 2 else jacobians[0]
 
     def com(self, q: npt.ArrayLike) -> Reals:
-        """Centre of mass in the world, shape (3,) [m], or (n, 3) for several configurations.
+        """Centre of mass in the world frame, shape (3,) [m], or (n, 3) for several configurations.
 
         Args:
             q: Configuration (nq,), or several (n, nq).
@@ -250,23 +250,23 @@ class Robot(Immutable):
         return points if np.ndim(q) == 2 else points[0]
 
     def _rows(self, q: npt.ArrayLike) -> Reals:
-        """Checked configurations, shape (n, nq)."""
-        given = np.asarray(q, dtype=object)
-        if given.ndim != 2:
+        """Returns checked configurations, shape (n, nq)."""
+        rows_of_q = np.asarray(q, dtype=object)
+        if rows_of_q.ndim != 2:
             return _check_configuration(self._model, "q", q)[None]
-        rows = [_check_configuration(self._model, f"q[{i}]", row) for i, row in enumerate(given)]
+        rows = [_check_configuration(self._model, f"q[{i}]", row) for i, row in enumerate(rows_of_q)]
         return np.array(rows).reshape(-1, self.nq)
 
     def lock_joints(self, names: str | Iterable[str], configuration: str | npt.ArrayLike | None = None) -> Robot:
-        """A robot with some joints locked; their coordinates are removed from the reference configurations.
+        """Returns a robot with some joints locked; their coordinates are removed from the reference configurations.
 
         Args:
-            names: Joints to lock.
-            configuration: Configuration in which they are locked, shape (nq,), or the name of a reference
+            names: Names of the joints to lock.
+            configuration: Configuration at which they are locked, shape (nq,), or the name of a reference
                 configuration; by default the neutral one.
 
         Raises:
-            UnknownNameError: There is no such joint or configuration.
+            UnknownNameError: A joint or the configuration does not exist.
             InvalidArgumentError: The configuration has a wrong size or a rotation that is not normalised.
         """
         locked = [self.joint_id(name) for name in ([names] if isinstance(names, str) else check_texts("names", names))]
@@ -285,18 +285,18 @@ class Robot(Immutable):
         return {"source": self._source, "package_dirs": self._package_dirs}
 
     def _checked_distances(self, distances: Mapping[str, npt.ArrayLike]) -> dict[str, tuple[float, float]]:
-        found = {}
+        checked = {}
         for joint, bounds in check_mapping("distances", distances, "write {joint: (lower, upper)}").items():
             kind = self._model.joints[self.joint_id(joint)].shortname()
             if kind != "JointModelFreeFlyer":
-                raise InvalidArgumentError(f"distances: expected free flyers, got {joint!r}, which is a {kind}")
+                raise InvalidArgumentError(f"distances: expected names of free flyers, got {joint!r}, a {kind}")
             lower, upper = check_bounds(f"distances[{joint!r}]", bounds, 2)
             if not 0.0 <= lower <= upper:
                 raise InvalidArgumentError(
                     f"distances[{joint!r}]: expected 0 <= lower <= upper [m], got {lower:g} and {upper:g}"
                 )
-            found[joint] = (float(lower), float(upper))
-        return found
+            checked[joint] = (float(lower), float(upper))
+        return checked
 
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
         origin = (self._source, self._package_dirs)
@@ -320,24 +320,24 @@ def load_robot(
     package_dirs: Sequence[str | PathLike[str]] = (),
     name: str | None = None,
 ) -> Robot:
-    """Loads a robot from a file or by its name.
+    """Loads a robot from a file or by name.
 
     Args:
         source: Path of a URDF (.urdf) or MJCF (.xml, .mjcf) file, or a name: one of the robots defined in code
             ("planar-2r", "planar-3r", "double-pendulum", "cart-pole", "small-quadruped", "small-biped", "four-limbs"),
             or one of example-robot-data ("talos_arm", "talos_legs", "anymal", "hyq", "solo12", "kinova", ...) if that
             package is installed.
-        floating_base: True adds a free flyer named "root_joint" above the root link, False leaves the root link
-            fixed. By default the base of a robot from a file is that of the file (fixed for a URDF), and the base of an
-            example robot is that of example-robot-data (floating for legged and flying robots).
+        floating_base: True adds a free flyer named "root_joint" above the root link; False keeps the root link fixed.
+            By default a robot from a file has the base of that file (fixed for a URDF), and an example robot has the
+            base of example-robot-data (floating for legged and flying robots).
         package_dirs: Folders in which "package://..." and relative paths are searched.
         name: Name of the robot; by default the name in `source` or in the file.
 
     Raises:
-        UnknownNameError: There is no robot of this name; the message lists the known ones.
+        UnknownNameError: No robot has this name; the message lists the valid names.
         MissingDependencyError: The robot is not defined in code, and example-robot-data is not installed.
-        InvalidArgumentError: The file does not exist or cannot be read, it has a mass or a principal moment of inertia
-            below 0 or an axis of zeros, or the robot cannot have the base that `floating_base` asks for.
+        InvalidArgumentError: The file does not exist or cannot be read; it has a negative mass or principal moment of
+            inertia, or a zero axis; or the robot cannot have the base that `floating_base` selects.
     """
     if not isinstance(source, (str, PathLike)):
         raise InvalidArgumentError(
@@ -362,7 +362,7 @@ def load_robot(
     if text in BUILTIN_ROBOTS:
         if floating_base:
             raise InvalidArgumentError(
-                f"floating_base: expected None or False for {text!r}, got True; its base is part of its definition"
+                f"floating_base: expected None or False for {text!r}, got True; this robot has a fixed base only"
             )
         return Robot(BUILTIN_ROBOTS[text](), name=name or text)
     return Robot(load_example_robot(text, floating_base), name=name or text, source=text)

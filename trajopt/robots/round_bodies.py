@@ -1,4 +1,4 @@
-"""Spheres and capsules around points of frames, for distances."""
+"""Spheres and capsules on frames, for distances between bodies."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from trajopt.checks import as_numbers, check_array, check_positive, check_text
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.robots.shapes import Shape
 
-SHORTEST = 1e-6  # of capsules [m]
+SHORTEST = 1e-6  # length of a capsule [m]
 
 
 @dataclass(frozen=True, eq=False)
 class Sphere:
-    """A ball around a point of a frame, or of the world.
+    """A ball that is attached to a frame or fixed in the world.
 
     Attributes:
-        radius: Its radius, > 0 [m].
+        radius: Radius, > 0 [m].
         frame: Name of the frame that carries it; None if it is fixed in the world.
-        center: Its centre in the frame's axes (3,) [m].
+        center: Centre in the axes of the frame (3,) [m].
     """
 
     radius: float
@@ -35,18 +35,18 @@ class Sphere:
 
     @property
     def points(self) -> npt.NDArray[np.float64]:
-        """Its centre (1, 3) [m]."""
+        """Centre of the ball (1, 3) [m]."""
         return np.asarray(self.center)[None]
 
 
 @dataclass(frozen=True, eq=False)
 class Capsule:
-    """All points within a distance of a segment between two points of a frame, or of the world.
+    """All points within `radius` of a segment that is attached to a frame or fixed in the world.
 
     Attributes:
-        radius: The distance, > 0 [m].
-        start: One end of the segment in the frame's axes (3,) [m].
-        end: The other one, at least 1e-6 m away (3,) [m].
+        radius: Radius, > 0 [m].
+        start: One end of the segment in the axes of the frame (3,) [m].
+        end: The other end, at least 1e-6 m away (3,) [m].
         frame: Name of the frame that carries it; None if it is fixed in the world.
     """
 
@@ -65,12 +65,12 @@ class Capsule:
 
     @property
     def points(self) -> npt.NDArray[np.float64]:
-        """Its ends (2, 3) [m]."""
+        """Ends of the segment (2, 3) [m]."""
         return np.array([self.start, self.end])
 
 
 def as_round(shape: Sphere | Capsule | Shape) -> Sphere | Capsule:
-    """A ball or capsule of a robot as a Sphere or a Capsule; others as they are."""
+    """Converts a ball or capsule Shape of a robot to a Sphere or a Capsule; returns other objects unchanged."""
     if isinstance(shape, Shape) and shape.kind == "sphere":
         return Sphere(float(shape.size[0]), frame=shape.link, center=shape.ends[0])
     if isinstance(shape, Shape) and shape.kind == "capsule":
@@ -86,25 +86,25 @@ def _set_common(shape: Sphere | Capsule) -> None:
 
 
 def check_ends(argument: str, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Returns a capsule's ends (2, 3); raises InvalidArgumentError if they are one point."""
+    """Returns the ends of a capsule (2, 3); raises InvalidArgumentError if they coincide."""
     if np.linalg.norm(points[1] - points[0]) < SHORTEST:
         raise InvalidArgumentError(
-            f"{argument}: expected the ends of a capsule to be apart, got {points[0]} and {points[1]}; a capsule "
-            "without length is a Sphere"
+            f"{argument}: expected the ends of a capsule to be apart, got {points[0]} and {points[1]}; use a Sphere "
+            "for a capsule without length"
         )
     return points
 
 
 def check_round(argument: str, value: npt.ArrayLike, *, dim: int | None = None) -> npt.NDArray[np.float64]:
-    """Round bodies: circles (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4), radius > 0 [m].
+    """Returns circles (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4), with radius > 0 [m].
 
     Args:
-        argument: Name of the argument.
-        value: The rows; an empty value is none of them.
-        dim: 2 where they have to be circles, 3 where balls.
+        argument: Name of the argument, for the message.
+        value: Rows of numbers; it may be empty.
+        dim: 2 to accept circles only, 3 to accept balls only.
 
     Raises:
-        InvalidArgumentError: They are none.
+        InvalidArgumentError: A row has another form, or a radius is not positive.
     """
     kinds = [row for n, row in ((2, "(x, y, radius)"), (3, "(x, y, z, radius)")) if dim in (n, None)]
     rows = as_numbers(argument, value, f"rows {' or '.join(kinds)}")

@@ -19,12 +19,12 @@ class Shape:
     """A convex solid on a link of a robot.
 
     Attributes:
-        link: Frame that carries it.
+        link: Name of the frame that carries it.
         kind: "box", "sphere", "capsule" or "cylinder".
-        size: Sides of a box (3,), radius of a ball (1,), radius and length (2,) of a capsule, without its caps, or of a
-            cylinder, which lie along z [m].
-        placement: Placement of its centre in the link's frame (4, 4) [-, m].
-        color: A colour of Matplotlib; None for that of the picture.
+        size: Sides of a box (3,), radius of a ball (1,), or radius and length (2,) of a capsule or cylinder along z,
+            where the length of a capsule excludes its caps [m].
+        placement: Placement of its centre in the frame of the link (4, 4) [-, m].
+        color: A colour of Matplotlib; None for the default of the picture.
     """
 
     link: str
@@ -34,14 +34,14 @@ class Shape:
     color: str | None = None
 
     def inertia(self, mass: float | None = None, density: float = 1.0) -> pin.Inertia:
-        """Inertia in the link's frame, of a mass, or else of a density, the same everywhere.
+        """Inertia about the frame of the link, from a mass or, without one, from a uniform density.
 
         Args:
-            mass: The mass, >= 0 [kg].
-            density: The density, >= 0 [kg/m³].
+            mass: Mass, >= 0 [kg].
+            density: Density, >= 0 [kg/m³].
 
         Raises:
-            InvalidArgumentError: One of them is negative or no number.
+            InvalidArgumentError: One of them is negative or not a number.
         """
         thick = check_non_negative("density", density, unit="kg/m³")
         total = thick * self.volume if mass is None else check_non_negative("mass", mass, unit="kg")
@@ -49,7 +49,7 @@ class Shape:
 
     @property
     def volume(self) -> float:
-        """Its volume [m³]."""
+        """Volume of the solid [m³]."""
         r = float(self.size[0])
         if self.kind == "box":
             return float(np.prod(self.size))
@@ -61,13 +61,13 @@ class Shape:
 
     @property
     def ends(self) -> Reals:
-        """Centre of a ball (1, 3), ends of the axis of a capsule or cylinder (2, 3), in the link's frame [m]."""
+        """Centre of a ball (1, 3), or ends of the axis of a capsule or cylinder (2, 3), in the link's frame [m]."""
         half = 0.0 if self.kind in ("box", "sphere") else float(self.size[1]) / 2
         along = np.array([[0.0, 0.0, -half], [0.0, 0.0, half]] if half else [[0.0, 0.0, 0.0]])
         return self._placed(along)
 
     def points(self) -> Reals:
-        """Points (n, 3) whose convex hull is the solid, in the link's frame [m]."""
+        """Points (n, 3) in the link's frame whose convex hull is the solid [m]."""
         if self.kind == "box":
             return self._placed(_corners() * self.size / 2)
         r, half = float(self.size[0]), (float(self.size[1]) / 2 if self.kind != "sphere" else 0.0)

@@ -13,8 +13,8 @@ class Solid:
     """A convex solid that moves.
 
     Attributes:
-        points: Points whose hull it is, in the world, shape (T + 1, n, 3) [m].
-        color: Its colour; None for that of the picture.
+        points: Points in the world whose convex hull is the solid, shape (T + 1, n, 3) [m].
+        color: Colour; None for the default of the picture.
     """
 
     points: Reals
@@ -25,16 +25,16 @@ class Solid:
 class Skeleton:
     """Points of a body at every knot, and the lines between them.
 
-    A robot has one from its joints. An action model without a robot (or its differential model) may have a method
-    `skeleton(xs, parameters)` that returns one for states (T + 1, nx); then animations show it. `parameters` are the
+    A robot derives one from its joints. An action model without a robot, or its differential model, may define a method
+    `skeleton(xs, parameters)` that returns one for states (T + 1, nx); animations then show it. `parameters` are the
     problem's run-time parameters by name, with their values at the first knot.
 
     Attributes:
         points: Positions of the base, the joints and the ends in the world, shape (T + 1, n, 3) [m].
         bones: Pairs of points joined by a moving line.
         fixed: Pairs of points joined by a line that never moves: the base.
-        sliders: Points that slide in the world, such as a cart.
-        tracks: Points whose paths are drawn.
+        sliders: Indices of points that slide in the world, such as a cart.
+        tracks: Indices of points whose paths are drawn.
         solids: Solids that move with the body.
     """
 

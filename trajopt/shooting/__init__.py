@@ -1,4 +1,4 @@
-"""Shooting problems: knots, their parameters, and the arrays that solvers work on."""
+"""Shooting problems: knots, run-time parameters, and the arrays that solvers work on."""
 
 from trajopt.objects.calls import explain_calls
 from trajopt.shooting.inspection import Controls, contact_forces, controls, cost_terms, motors, torques

@@ -8,10 +8,10 @@ from trajopt.types import Reals
 
 
 def padded(shape: tuple[int, ...]) -> Reals:
-    """Zeros of this shape from the start of a cache line, with room behind them: vector reads may run past the end.
+    """Returns an array of zeros, aligned to a cache line and padded behind, since vector reads may run past its end.
 
-    Large arrays of numpy start 16 bytes behind one, so that every other vector lies in two. Backward passes of a
-    quadruped and of a humanoid then take 1.15 to 1.25 times as long.
+    Large arrays of numpy start 16 bytes after a cache line, so that every other vector straddles two. Backward passes
+    of a quadruped and a humanoid then take 1.15 to 1.25 times as long.
     """
     size = int(np.prod(shape))
     room = np.zeros(size + 40)
@@ -20,7 +20,7 @@ def padded(shape: tuple[int, ...]) -> Reals:
 
 
 def in_one_piece(*shapes: tuple[int, ...]) -> tuple[Reals, list[Reals]]:
-    """Arrays of zeros as `padded` has them, and the piece of memory that holds all of them and nothing else."""
+    """Returns arrays as from `padded` in one contiguous piece of memory, and that piece; it holds nothing else."""
     sizes = [int(np.prod(shape)) for shape in shapes]
     starts = np.cumsum([0, *(-(-size // 8) * 8 + 32 for size in sizes)])
     piece = padded((int(starts[-1]),))
@@ -28,7 +28,7 @@ def in_one_piece(*shapes: tuple[int, ...]) -> tuple[Reals, list[Reals]]:
 
 
 def lifted(Fv: Reals, dt: Reals, J0: Reals, J1dt: Reals) -> Reals:
-    """F with all rows (T, ndx, n), from its velocity rows Fv (T, ndx / 2, n) and a lift, see `trajopt.actions.Lift`."""
+    """Full F (T, ndx, n) from its velocity rows Fv (T, ndx / 2, n) and a lift, see `trajopt.actions.Lift`."""
     T, half, n = Fv.shape
     nb = J0.shape[-1]
     F = np.empty((T, 2 * half, n))

@@ -1,4 +1,4 @@
-"""Knots whose model is a black box in Python: one by one, on the arrays that compiled knots use."""
+"""Knots whose model is Python code: evaluated one by one, on the arrays that compiled knots use."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from trajopt.shooting.trials import Trials
 
 
-_END = "; at the end of the horizon u is None, and only the cost of x is asked: begin with `if u is None:`"
+_END = "; at the end of the horizon u is None and only the cost of x is needed: begin with `if u is None:`"
 
 
 class BlackBoxKind(Kind):
-    """A model in Python, whose attributes are its own; run-time parameters are those of its constraints alone.
+    """Kind of knot whose model is Python code with its own attributes; only its constraints have run-time parameters.
 
-    Arguments as in `Kind`.
+    The arguments are those of `Kind`.
     """
 
     def __init__(self, model: ActionModelAbstract, knots: Sequence[int], *, terminal: bool) -> None:
@@ -41,7 +41,7 @@ class BlackBoxKind(Kind):
         layout = ParameterLayout(model.constraints.parameters(model.nu))
         super().__init__(model, knots, terminal=terminal, layout=layout)
         self.proven = False
-        """Whether `calc_diff` is known to set all derivatives."""
+        """True once `calc_diff` was seen to set all derivatives."""
 
     @functools.cached_property
     def rows_function(self) -> ca.Function:
@@ -82,15 +82,15 @@ class BlackBoxKind(Kind):
         return {name: np.array([terms[name] for terms in named]) for name in named[0]}
 
     def contact_forces(self, xs: Reals, us: Reals, values: Reals) -> dict[str, Reals]:
-        """None: a black box does not tell its forces."""
+        """Returns an empty dictionary, since a black box does not report contact forces."""
         return {}
 
 
 class PythonCall:
-    """Functions of single knots, called as a `KernelCall` is.
+    """Functions of single knots with the interface of a `KernelCall`.
 
     Args:
-        functions: One a block.
+        functions: One function per block.
     """
 
     kernels: Sequence[Kernel] = ()
@@ -99,16 +99,16 @@ class PythonCall:
         self._functions = functions
 
     def prepare(self) -> None:
-        """There is nothing to compile."""
+        """Does nothing, since no code is compiled."""
 
     def __call__(self, first: int = 0, end: int | None = None) -> None:
-        """Calls the functions of blocks first..end-1, of all without an end."""
+        """Calls the functions of blocks first..end-1, or of all blocks from `first` on if there is no `end`."""
         for t in self._functions if end is None else range(first, end):
             self._functions[t]()
 
 
 def _in_lanes(step: Callable[[Trials, int], None], trials: Trials) -> Callable[[], None]:
-    """A step of a rollout in all lanes, one after the other."""
+    """Runs a step of a rollout in all lanes, one lane after another."""
 
     def run() -> None:
         for lane in range(trials.width):
@@ -118,7 +118,7 @@ def _in_lanes(step: Callable[[Trials, int], None], trials: Trials) -> Callable[[
 
 
 class _Knot:
-    """One knot of a black box, which reads and writes the arrays of an evaluator."""
+    """One knot of a black box; it reads and writes the arrays of an evaluator."""
 
     def __init__(self, kind: BlackBoxKind, t: int, evaluator: Evaluator) -> None:
         self._kind, self._model, self._t, self._e = kind, kind.model, t, evaluator
@@ -126,11 +126,11 @@ class _Knot:
         self._name = class_name(self._model)
 
     def _named(self, method: str, *, end: bool = False) -> AbstractContextManager[None]:
-        """Errors inside name the knot and the method, and that there is no control at the end of the horizon."""
+        """Context in which errors name the knot and the method, and say that u is None if this is the end."""
         return errors_of_black_box(self._model, method, before=f"knot {self._t}: ", after=_END if end else "")
 
     def _calc(self, x: Reals, u: Reals | None) -> None:
-        """Values at a point, which is read-only; a model that sets no cost, or no next state, has forgotten it."""
+        """Evaluates `calc` at a read-only point; raises ModelEvaluationError if it sets no cost or no next state."""
         x.flags.writeable = False
         if u is not None:
             u.flags.writeable = False
@@ -142,7 +142,7 @@ class _Knot:
             raise ModelEvaluationError(f"knot {self._t}: {self._name}.calc has not set {forgotten}")
 
     def _prove(self, x: Reals, u: Reals | None) -> None:
-        """Raises ModelEvaluationError if `calc_diff` leaves a derivative out, which would count as 0; once a kind."""
+        """Raises ModelEvaluationError if `calc_diff` leaves a derivative unset (it would count as 0); once per kind."""
         if self._kind.proven:
             return
         self._kind.proven, data = True, self._model.create_data()
@@ -151,24 +151,24 @@ class _Knot:
             with np.errstate(all="ignore"):
                 self._model.calc(data, x, u)
                 self._model.calc_diff(data, x, u)
-        except Exception:  # the evaluation itself tells it
+        except Exception:  # the evaluation itself reports it
             return
         left_out = data.forgotten_derivatives(end=u is None)
         if left_out:
             fields = ", ".join(f"data.{name}" for name in left_out)
             raise ModelEvaluationError(
-                f"knot {self._t}: {self._name}.calc_diff has not set {fields}; set all derivatives, those that "
-                "vanish to 0.0"
+                f"knot {self._t}: {self._name}.calc_diff has not set {fields}; set all derivatives, and those that are "
+                "zero to 0.0"
             )
 
     def _rows(self, x: Reals, u: Reals) -> tuple[Reals, Reals]:
-        """Constraint rows (nc,), of a model that has some, and their derivative (nc, ndx + nu)."""
+        """Values of the constraint rows (nc,) and their derivative (nc, ndx + nu); nc > 0."""
         values = self._e.parameters[self._t, : self._kind.layout.size]
         rows, C = self._kind.rows_function(x, u, values)
         return np.asarray(rows.full().ravel()), np.asarray(C.full())
 
     def expand(self) -> None:
-        """Fills the evaluator's rows of this running knot."""
+        """Fills this running knot's rows of the evaluator's arrays."""
         e, t, d, n, m = self._e, self._t, self._data, self._e.state.ndx, self._model.nu
         x, u = e.xs[t].copy(), e.us[t, :m].copy()
         self._calc(x, u)
@@ -176,7 +176,7 @@ class _Knot:
         with self._named("calc_diff"):
             self._model.calc_diff(d, x, u)
         e.xnext[t], e.costs[t] = d.xnext, d.cost
-        with self._named("calc"):  # what it set may be no state
+        with self._named("calc"):  # the next state that it set may be invalid
             e.f[t + 1] = e.state.difference(e.xs[t + 1], d.xnext)
         e.F[t, :, :n], e.F[t, :, n : n + m] = d.Fx, d.Fu
         e.g[t, :n], e.g[t, n : n + m] = d.Lx, d.Lu
@@ -203,7 +203,7 @@ class _Knot:
         self._prove(x, None)
 
     def step(self, trials: Trials, lane: int) -> None:
-        """One step of a rollout in one lane, as `programs.step` defines it; not finite if x is not."""
+        """One step of a rollout in one lane, as in `programs.step`; the results are not finite if x is not."""
         e, t, m, d = self._e, self._t, self._model.nu, self._data
         x, alpha = trials.xs[lane, t].copy(), trials.alphas[lane, 0]
         if not np.all(np.isfinite(x)):
@@ -218,12 +218,12 @@ class _Knot:
             trials.c[lane, t, : self._nc] = self._rows(x, u)[0]
         trials.dx[lane, t], trials.us[lane, t, :m], trials.costs[lane, t] = dx, u, d.cost
         finite = bool(np.all(np.isfinite(d.xnext)))
-        with self._named("calc"):  # what it set may be no state
+        with self._named("calc"):  # the next state that it set may be invalid
             after = e.state.integrate(d.xnext, (alpha - 1) * trials.gaps[t + 1]) if finite else np.nan
         trials.xs[lane, t + 1] = after
 
     def finish(self, trials: Trials, lane: int) -> None:
-        """The end of a rollout in one lane."""
+        """Ends a rollout in one lane."""
         e, t, x = self._e, self._t, trials.xs[lane, self._t].copy()
         if not np.all(np.isfinite(x)):
             trials.costs[lane, t] = np.nan
@@ -234,7 +234,7 @@ class _Knot:
             trials.c[lane, t, : self._nc] = self._rows(x, np.zeros(0))[0]
 
     def point(self, trial: LinearTrial) -> None:
-        """This knot of a linear trial, as `programs.point` defines it; not finite if the model is not."""
+        """Evaluates this knot of a linear trial, as `programs.point` does; not finite where the model is not."""
         e, t, m, d = self._e, self._t, self._model.nu, self._data
         x, u, following = trial.state(t), e.us[t, :m] + trial.alpha[0] * trial.du[t, :m], trial.state(t + 1)
         trial.xs[t], trial.us[t, :m] = x, u
@@ -243,11 +243,11 @@ class _Knot:
         if self._nc:
             trial.c[t, : self._nc] = self._rows(x, u)[0]
         finite = bool(np.all(np.isfinite(d.xnext)))
-        with self._named("calc"):  # what it set may be no state
+        with self._named("calc"):  # the next state that it set may be invalid
             trial.f[t + 1] = e.state.difference(following, d.xnext) if finite else np.nan
 
     def end_point(self, trial: LinearTrial) -> None:
-        """The end of a linear trial."""
+        """Evaluates the terminal knot of a linear trial."""
         x = trial.state(self._t)
         self._calc(x, None)
         trial.xs[self._t], trial.costs[self._t] = x, self._data.cost

@@ -1,4 +1,4 @@
-"""Checks of what `ShootingProblem` is given: models, the start, trajectories."""
+"""Checks of the arguments of `ShootingProblem`: models, initial state, start, trajectories."""
 
 from __future__ import annotations
 
@@ -35,21 +35,23 @@ def check_length(argument: str, value: Any, length: int, what: str) -> None:
 
 
 def check_models(running: Sequence[Any], terminal: Any) -> None:
-    """Raises InvalidArgumentError unless these are action models of one state, that can be running knots and an end."""
+    """Raises InvalidArgumentError unless these are action models of one state, fit to be running and terminal knots."""
     models = {**{f"running[{t}]": model for t, model in enumerate(running)}, "terminal": terminal}
     first, like = next(iter(models.items()))
     for name, model in models.items():
         if not isinstance(model, ActionModelAbstract):
             raise InvalidArgumentError(f"{name}: expected an action model{_cure(name, model)}")
         if model.state != like.state:
-            raise InvalidArgumentError(f"{name}: its state {model.state!r} is not that of {first}, {like.state!r}")
+            raise InvalidArgumentError(
+                f"{name}: expected the same state as {first}, {like.state!r}, got {model.state!r}"
+            )
         check_methods(model)
         if name != "terminal":
             _check_running(name, model)
 
 
 def _cure(name: str, model: object) -> str:
-    """Cure for an argument that is no action model."""
+    """End of the message about an argument that is not an action model."""
     if isinstance(model, DifferentialActionModelAbstract):
         return f", got {type(model).__name__}; discretise it: IntegratedActionModelEuler(model, dt=...)"
     return f"{' or a CostStack' if name == 'terminal' else ''}, got {model!r}"
@@ -57,17 +59,19 @@ def _cure(name: str, model: object) -> str:
 
 def _check_running(name: str, model: ActionModelAbstract) -> None:
     if isinstance(model, ActionModelTerminal):
-        raise InvalidArgumentError(f"{name}: a terminal cost stack has no dynamics")
+        raise InvalidArgumentError(
+            f"{name}: expected a model with dynamics, got a terminal cost stack; pass it as terminal"
+        )
     step = model.time_step()
     if step is not None and not step > 0 and not model.instantaneous:
-        raise InvalidArgumentError(f"{name}: dt is {step:g}; a running knot needs a time step > 0 [s]")
+        raise InvalidArgumentError(f"{name}: expected a time step dt > 0 [s], got {step:g}")
 
 
 def check_x0(x0: Any, state: StateAbstract) -> Reals:
-    """An initial state (nx,) that cannot be written; warns of angles that may be degrees.
+    """Returns the initial state (nx,) as a read-only array; warns if an angle looks like degrees.
 
     Raises:
-        InvalidArgumentError: It is no state.
+        InvalidArgumentError: It is not a state.
     """
     checked = state.check(x0, "x0")
     checked.flags.writeable = False
@@ -77,7 +81,7 @@ def check_x0(x0: Any, state: StateAbstract) -> Reals:
     for i in np.flatnonzero(np.abs(tangent) > usual):
         if state.tangent_units[i] == "rad":
             _logger.warning(
-                "x0: %s is %g rad; angles are in radians: np.radians converts degrees",
+                "x0: %s is %g rad, which looks like degrees; convert it with np.radians",
                 state.tangent_names[i],
                 tangent[i],
             )
@@ -86,10 +90,10 @@ def check_x0(x0: Any, state: StateAbstract) -> Reals:
 
 
 def check_start(start: Any, state: StateAbstract) -> Start:
-    """A problem's start, its bounds as arrays (ndx,) that cannot be written.
+    """Returns a problem's start; bounds become read-only arrays (ndx,).
 
     Raises:
-        InvalidArgumentError: It is neither "fixed" nor "free" nor a pair of bounds that leave a state.
+        InvalidArgumentError: It is neither "fixed" nor "free" nor a pair of bounds that admit a state.
     """
     if isinstance(start, str) and start in ("fixed", "free"):
         return start  # type: ignore[return-value]
@@ -100,7 +104,7 @@ def check_start(start: Any, state: StateAbstract) -> Start:
     if empty.size:
         i = int(empty[0])
         raise InvalidArgumentError(
-            f"start: expected lower <= upper and a number between, got {lower[i]} and {upper[i]} for "
+            f"start: expected lower <= upper with a finite number between, got {lower[i]} and {upper[i]} for "
             f"{state.tangent_names[i]!r} (index {i})"
         )
     lower.flags.writeable = upper.flags.writeable = False
@@ -108,10 +112,10 @@ def check_start(start: Any, state: StateAbstract) -> Start:
 
 
 def as_states(xs: Any, count: int, state: StateAbstract, what: str = "states (T + 1)") -> Reals:
-    """States as a new array (count, nx).
+    """Returns states as a new array (count, nx).
 
     Raises:
-        InvalidArgumentError: Sizes do not fit, or a row is not a state.
+        InvalidArgumentError: The size is wrong, or a row is not a state.
     """
     check_length("xs", xs, count, what)
     states = _as_rows(xs, (count, state.nx))
@@ -121,16 +125,16 @@ def as_states(xs: Any, count: int, state: StateAbstract, what: str = "states (T 
 
 
 def as_controls(us: Any, kinds: Sequence[Kind], T: int, nu: int) -> Reals:
-    """Controls as a new array (T, nu), zero along controls that a knot does not have.
+    """Returns controls as a new array (T, nu), with zeros for controls that a knot does not have.
 
     Args:
-        us: Rows (nu,), or as long as the knot's model has controls.
+        us: One row per knot, of size nu or of the number of controls of the knot's model.
         kinds: Kinds of the running knots.
-        T: Number of knots.
-        nu: Largest number of controls.
+        T: Number of running knots.
+        nu: Largest number of controls of a knot.
 
     Raises:
-        InvalidArgumentError: Sizes do not fit, or a value is not finite.
+        InvalidArgumentError: A size is wrong, or a value is not finite.
     """
     check_length("us", us, T, "controls (T)")
     controls = _as_rows(us, (T, nu))
@@ -138,7 +142,7 @@ def as_controls(us: Any, kinds: Sequence[Kind], T: int, nu: int) -> Reals:
         controls = np.zeros((T, nu))
         sizes = {t: kind.model.nu for kind in kinds for t in kind.knots}
         for t, u in enumerate(check_items("us", us, "controls")):
-            size = nu if shape_of(u) == (nu,) else sizes[t]  # padded, or as the model has it
+            size = nu if shape_of(u) == (nu,) else sizes[t]  # a padded row, or one of the model's size
             cure = f"the model of knot {t} has {sizes[t]} control{'s' * (sizes[t] != 1)}"
             controls[t, : sizes[t]] = check_array(f"us[{t}]", u, (size,), cure=cure)[: sizes[t]]
     for kind in kinds:
@@ -148,7 +152,7 @@ def as_controls(us: Any, kinds: Sequence[Kind], T: int, nu: int) -> Reals:
 
 
 def _as_rows(value: Any, shape: tuple[int, int]) -> Reals | None:
-    """A copy as an array of this shape, if it is one or a list of its rows; else None."""
+    """Returns a copy as an array of this shape if `value` is one, or a list of its rows; else None."""
     alike = type(value) is np.ndarray or all(type(row) is np.ndarray and row.shape == shape[1:] for row in value)
     if not alike or shape_of(value) != shape:
         return None

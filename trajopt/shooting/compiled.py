@@ -1,4 +1,4 @@
-"""Knots whose model is an expression: compiled code works on blocks of them."""
+"""Knots whose model is an expression: compiled code evaluates them in blocks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CompiledKind(Kind):
-    """A model that is an expression; arguments as in `Kind`."""
+    """Kind of knot whose model is an expression; the arguments are those of `Kind`."""
 
     model: ActionModelExpression
 
@@ -42,7 +42,7 @@ class CompiledKind(Kind):
 
     @classmethod
     def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[KnotsCall]:
-        """Knots in lanes; impulses, of which a horizon has few, one by one: most lanes of a block would be idle."""
+        """Knots in blocks of lanes. Impulses run one by one: a horizon has few, so most lanes would be idle."""
         groups: dict[tuple[int, bool], list[Self]] = {}
         for kind in kinds:
             width = 1 if kind.model.instantaneous else lane_count()
@@ -63,7 +63,7 @@ class CompiledKind(Kind):
     def steps(cls, kinds: Sequence[Self], trials: Trials) -> KnotsCall:
         e, number = trials.evaluator, np.zeros(trials.evaluator.T, dtype=np.int64)
         for i, kind in enumerate(kinds):
-            number[list(kind.knots)] = i  # blocks of other knots are never run
+            number[list(kind.knots)] = i  # blocks of other knots never run
         inputs = [
             *(lane_rows(trials.xs), rows(e.xs), rows(e.us), rows(e.k), rows(e.K), rows(trials.gaps, offset=1)),
             *(Rows(trials.alphas, 0, trials.alphas.strides[0]), rows(e.parameters)),
@@ -139,5 +139,5 @@ def _points(trial: LinearTrial, kinds: Sequence[CompiledKind], width: int) -> Ke
 
 
 def _terminal(program: Program, width: int, T: int, arguments: list[Rows]) -> KernelCall:
-    """A call of a program on the last knot alone."""
+    """A call of a program on the last knot only."""
     return KernelCall([kernel(program, width)], np.zeros(1, dtype=np.int64), np.full((1, width), T), arguments)

@@ -1,4 +1,4 @@
-"""The arrays of a problem and the calls that fill them: what a solver works with."""
+"""Evaluator: the arrays of a problem that a solver works on, and the calls that fill them."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ if TYPE_CHECKING:
 class Evaluator:
     """Values and derivatives of a problem along one trajectory.
 
-    The arrays stay where they are: write into them, do not replace them.
+    The arrays never move. Write into them; do not replace them.
 
     Args:
-        problem: The problem, whose parameter values it reads. See `fits`.
+        problem: The problem; its parameter values are read at each call. See `fits`.
 
     Attributes:
         xs: States (T + 1, nx); set them before a call.
         us: Controls (T, nu).
         xnext: f(x, u) of each running knot (T, nx).
         costs: Cost of each knot, the terminal last (T + 1,) [cost].
-        f: Gaps x0 ⊖ xs[0], or 0 unless the start is fixed, then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
-        F: (Fx, Fu) of each running knot (T, ndx, ndx + nu); with a lift its velocity rows alone (T, ndx / 2, ndx + nu).
+        f: Gaps (T + 1, ndx): first x0 ⊖ xs[0] (0 unless the start is fixed), then xnext[t] ⊖ xs[t + 1].
+        F: (Fx, Fu) of each running knot (T, ndx, ndx + nu); with a lift only the velocity rows (T, ndx / 2, ndx + nu).
         dt, J0, J1dt: The lift, see `trajopt.actions.Lift`: (T,), (T, nb, nb), (T, nb, nb) with nb = lift_size.
-        lift_size: Size of the lift's blocks; None if a kind of knots has no lift.
-        g: (Lx, Lu) (T, ndx + nu).
-        H: Hessian of the cost in (x, u) (T, ndx + nu, ndx + nu); of compiled knots the lower triangle alone.
-        nc: Largest number of constraint rows of a knot; those of knots with fewer are padded with zeros.
+        lift_size: Size of the lift's blocks; None if a kind of knot has no lift.
+        g: Gradient (Lx, Lu) of the cost (T, ndx + nu).
+        H: Hessian of the cost in (x, u) (T, ndx + nu, ndx + nu); compiled knots fill its lower triangle only.
+        nc: Largest number of constraint rows of a knot; knots with fewer rows are padded with zeros.
         c: Constraint rows (T + 1, nc).
-        C: Their derivative (T, nc, ndx + nu).
-        terminal_C: Their derivative at the end (nc, ndx).
+        C: Derivative of c at the running knots (T, nc, ndx + nu).
+        terminal_C: Derivative of c at the end (nc, ndx).
         terminal_g: Gradient of the terminal cost (ndx,).
-        terminal_H: Its Hessian (ndx, ndx).
-        status: Whether a step of a knot has failed (T + 1,): 0, or its residual.
-        kept: What a Hessian of the Lagrangian reads of the expansion (T, size); empty until there is one, see `keep`.
-        has_kept: Whether there was an expansion since then.
-        k: Feed-forward of the feedback law of rollouts (T, nu).
-        K: Its gains (T, nu, ndx).
+        terminal_H: Hessian of the terminal cost (ndx, ndx).
+        status: 0 for each knot, or the residual if a step of the knot has failed (T + 1,).
+        kept: Numbers of the expansion that a Hessian of the Lagrangian reads (T, size); empty until `keep` is called.
+        has_kept: True if an expansion has filled `kept`.
+        k: Feed-forward term of the feedback law of rollouts (T, nu).
+        K: Feedback gains (T, nu, ndx).
     """
 
     def __init__(self, problem: ShootingProblem) -> None:
@@ -93,28 +93,29 @@ class Evaluator:
         }
 
     def _bind(self) -> None:
-        """Makes the calls of an expansion."""
+        """Creates the calls of an expansion."""
         families = by_class(self.running).items()
         self._expansions = [call for family, members in families for call in family.expansions(members, self)]
         calls = [*self._expansions, self._end]
-        compiled = [call for call in calls if isinstance(call, KernelCall)]  # threads share them
+        compiled = [call for call in calls if isinstance(call, KernelCall)]  # these run in parallel
         self._compiled = ParallelCalls(compiled, then=[self._cost, self._sum_of_gaps, self._largest_gap])
         self._others = [call for call in calls if call not in compiled]
 
     def keep(self, size: int) -> None:
-        """Has expansions fill `kept` from the next one on, with so many numbers a knot."""
+        """Makes all later expansions fill `kept`, with `size` numbers per knot."""
         if size > self.kept.shape[1]:
             self.kept, self.has_kept = padded((self.T, size)), False
             self._bind()
 
     def fits(self, problem: ShootingProblem) -> bool:
-        """Whether it still is this problem's: false once other models have come into the problem."""
+        """True while the evaluator belongs to the problem; False once the problem's models have changed."""
         return self.parameters is problem.table.values
 
     def full(self) -> tuple[Reals, Reals, Reals]:
-        """Copies of F (T, ndx, ndx + nu), g (T + 1, ndx + nu), H (T + 1, ndx + nu, ndx + nu), with all entries.
+        """Complete copies of F (T, ndx, ndx + nu), g (T + 1, ndx + nu) and H (T + 1, ndx + nu, ndx + nu).
 
-        The end is the last row of g and H, zero along u. The arrays themselves hold what a Riccati recursion reads.
+        The last row of g and H is the end, with zeros along u. The arrays themselves are incomplete: they hold only
+        the entries that a Riccati recursion reads.
         """
         T, n, s = self.T, self.state.ndx, self.state.ndx + self.nu
         g, H = np.empty((T + 1, s)), np.empty((T + 1, s, s))
@@ -126,28 +127,28 @@ class Evaluator:
 
     @functools.cached_property
     def _lower(self) -> Ints:
-        """For each entry of a symmetric matrix (s²,), where its value stands in the lower triangle."""
+        """Index in the lower triangle of each entry of a symmetric matrix (s²,)."""
         i = np.arange(self.H.shape[-1])
         return (np.maximum.outer(i, i) * len(i) + np.minimum.outer(i, i)).ravel()
 
     def row_bounds(self) -> tuple[Reals, Reals]:
-        """Lower and upper bounds of the constraint rows (T + 1, nc), infinite where there is none."""
+        """Lower and upper bounds of the constraint rows (T + 1, nc), infinite for no bound."""
         return self._rows.bounds()
 
     def row_softness(self) -> tuple[Reals, Reals]:
-        """Linear and quadratic weights of the slacks of the constraint rows (T + 1, nc), inf and 0 of hard rows."""
+        """Linear and quadratic weights of the slacks of the constraint rows (T + 1, nc); inf and 0 for hard rows."""
         return self._rows.softness()
 
     @property
     def given_rows(self) -> npt.NDArray[np.bool_]:
-        """Mask (nc,) of the rows of knot 0 that follow from its state alone."""
+        """Mask (nc,) of the rows of knot 0 that depend on its state only."""
         return self._rows.given
 
     def expand(self, x0: Reals | None) -> None:
-        """Fills everything at `xs`, `us`.
+        """Fills all arrays at `xs`, `us`.
 
         Args:
-            x0: Initial state (nx,) that the first gap is counted from; None where the start is not fixed.
+            x0: Initial state (nx,) for the first gap; None unless the start is fixed.
 
         Raises:
             ModelEvaluationError: A step of a knot has failed.
@@ -156,50 +157,50 @@ class Evaluator:
         self.check_steps()
 
     def expansion(self, x0: Reals | None) -> ParallelCalls:
-        """Fills the knots of black boxes and the first gap, and gives what fills the rest.
+        """Fills the knots of black boxes and the first gap; returns the call that fills all other knots.
 
-        That is to be called, or read knot by knot meanwhile; then comes `check_steps`. Arguments as in `expand`.
+        Run this call, at once or knot by knot, then call `check_steps`. The argument is that of `expand`.
         """
         self.has_kept = True
         for call in self._others:
             call()
-        if x0 is None or x0.tobytes() == self._x_first.tobytes():  # mostly equal, and bytes are compared fast
+        if x0 is None or x0.tobytes() == self._x_first.tobytes():  # mostly equal, and comparing bytes is fast
             self._f_first.fill(0.0)
         else:
-            self._f_first[:] = self.state.difference_unchecked(self._x_first, x0)  # both are states, checked before
+            self._f_first[:] = self.state.difference_unchecked(self._x_first, x0)  # both were checked before
         return self._compiled
 
     def expand_again(self) -> None:
-        """Fills what compiled knots have, where they were expanded before."""
+        """Fills the arrays of compiled knots again; `expand` must have been called before."""
         self._compiled()
         self.has_kept = True
 
     @property
     def expansion_calls(self) -> list[KernelCall]:
-        """Calls of compiled knots."""
+        """Calls that expand the compiled knots."""
         return self._compiled.calls
 
     def expand_first(self) -> None:
-        """Fills the first knot anew, and those that share its lanes; not the first gap."""
+        """Fills the first knot again, with the knots that share its lanes; the first gap stays as it is."""
         self._expansions[0](0, 1)
 
     @property
     def cost(self) -> float:
-        """Cost of the trajectory that was expanded [cost]."""
+        """Cost of the expanded trajectory [cost]."""
         return self._cost.latest()[0]
 
     @property
     def sum_of_gaps(self) -> float:
-        """Σ |f| of the trajectory that was expanded [-]."""
+        """Σ |f| of the expanded trajectory [-]."""
         return self._sum_of_gaps.latest()[0]
 
     @property
     def largest_gap(self) -> float:
-        """max |f| of the trajectory that was expanded [-]."""
+        """max |f| of the expanded trajectory [-]."""
         return self._largest_gap.latest()[0]
 
     def check_steps(self) -> None:
-        """Raises ModelEvaluationError if a step has failed; the message names knot, model and residual."""
+        """Raises ModelEvaluationError if a step has failed; the message names the knot, the model and the residual."""
         if not self.can_fail:
             return
         bad = np.flatnonzero(self.status != 0)
@@ -211,10 +212,10 @@ class Evaluator:
             raise no_solution(kind.model, float(self.status[t]), self.xs[t], u, knot)
 
     def prepare(self, *, clipped: bool = False) -> None:
-        """Compiles, or loads from the cache, all that a solve needs, so that nothing is compiled during it.
+        """Compiles all code that a solve needs, or loads it from the cache, so that the solve itself compiles nothing.
 
         Args:
-            clipped: Whether its rollouts clip controls to limits.
+            clipped: Whether rollouts clip controls to their limits.
         """
         rollouts = [call for width in (1, lane_count()) for call in self.trials(width, clipped=clipped).calls]
         calls = [*self._expansions, self._end, *rollouts]
@@ -223,7 +224,7 @@ class Evaluator:
             call.prepare()
 
     def control_limits(self) -> tuple[Reals, Reals]:
-        """Lower and upper limits of the controls, as the models of the knots have them (T, nu); infinite without."""
+        """Lower and upper limits of the controls of each knot's model (T, nu); infinite for no limit."""
         lower, upper = np.full_like(self.us, -np.inf), np.full_like(self.us, np.inf)
         for kind in self.running:
             knots, nu = list(kind.knots), kind.model.nu
@@ -231,13 +232,13 @@ class Evaluator:
         return lower, upper
 
     def trials(self, width: int, *, clipped: bool = False) -> Trials:
-        """Room for rollouts with `width` step lengths at once, 1 or `lane_count()`; controls may be clipped."""
+        """Arrays for rollouts with `width` step lengths at once, 1 or `lane_count()`; `clipped` clips controls."""
         if (width, clipped) not in self._trials:
             self._trials[width, clipped] = Trials(self, width, clipped=clipped)
         return self._trials[width, clipped]
 
     def check_finite(self) -> None:
-        """Raises ModelEvaluationError if a value or a derivative is not finite; the message names knot and array."""
+        """Raises ModelEvaluationError if a value or derivative is not finite; the message names knot and array."""
         self._sum_of_results()
         if math.isfinite(self._sum_of_results.latest()[0]):
             return
@@ -250,12 +251,12 @@ class Evaluator:
                 if not kind.terminal:
                     at += f", u = {shown_numbers(self.us[t, : kind.model.nu])}"
                 raise ModelEvaluationError(
-                    f"knot {t}: {type(kind.model).__name__} gives a {name} that is not finite at {at}; is an "
-                    "expression undefined there (sqrt, log, division), or a number too large?"
+                    f"knot {t}: {type(kind.model).__name__} gives a {name} that is not finite at {at}; look for an "
+                    "expression that is undefined there (sqrt, log, division) or for a number that is too large"
                 )
 
 
 def _common_lift(sizes: list[int | None]) -> int | None:
-    """Size of lifts that all kinds of running knots have; None if one has none."""
-    found = [size for size in sizes if size is not None]
-    return max(found) if found and len(found) == len(sizes) else None
+    """Largest lift size of all kinds of running knots; None if a kind has no lift."""
+    lifts = [size for size in sizes if size is not None]
+    return max(lifts) if lifts and len(lifts) == len(sizes) else None

@@ -1,4 +1,4 @@
-"""Inspection of a problem: controls, cost terms, contact forces."""
+"""Inspection of a problem: controls, cost terms, constraint violations, contact forces, motor torques."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from trajopt.types import Reals
 
 @dataclass(frozen=True, kw_only=True)
 class Controls:
-    """The controls of a problem.
+    """Names, units and limits of a problem's controls.
 
     Attributes:
-        names: Name of each.
-        units: Unit of each; "-" where it is not known.
-        lower: Lower limits (nu,), -inf where there is none; SolverBoxDDP and SolverBoxFDDP keep them.
-        upper: Upper limits (nu,).
+        names: Name of each control.
+        units: Unit of each control; "-" if it is unknown.
+        lower: Lower limits (nu,), -inf for no limit. SolverBoxDDP and SolverBoxFDDP enforce them.
+        upper: Upper limits (nu,), inf for no limit.
     """
 
     names: tuple[str, ...]
@@ -33,13 +33,13 @@ class Controls:
 
     @classmethod
     def unnamed(cls, nu: int) -> Controls:
-        """Controls u0, u1, ... without limits."""
+        """Controls named u0, u1, ... without limits."""
         names = tuple(f"u{i}" for i in range(nu))
         return cls(names=names, units=("-",) * nu, lower=np.full(nu, -np.inf), upper=np.full(nu, np.inf))
 
 
 def controls(problem: ShootingProblem) -> Controls:
-    """Names and limits of the controls, as the first knot with all nu of them has them; none without such a knot."""
+    """Names and limits of the controls, from the first knot that has all nu of them; unnamed if no knot has all."""
     for model in check_problem(problem).running:
         if model.nu == problem.nu:
             names, units = tuple(model.control_names), tuple(model.control_units)
@@ -48,7 +48,7 @@ def controls(problem: ShootingProblem) -> Controls:
 
 
 def cost_terms(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
-    """Contribution of each cost term by knot, (T + 1,) [cost]; NaN where a knot has no such term.
+    """Value of each cost term at each knot, (T + 1,) [cost]; NaN where a knot does not have the term.
 
     Args:
         problem: The problem.
@@ -66,7 +66,7 @@ def cost_terms(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -
 
 
 def violations(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
-    """By how much each constraint is beyond its bounds, (T + 1, n); 0 where it holds, and where a knot has none.
+    """Distance of each constraint beyond its bounds, (T + 1, n); 0 where it holds and where a knot does not have it.
 
     Args:
         problem: The problem.
@@ -82,31 +82,34 @@ def violations(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -
 
 
 def rows_by_name(problem: ShootingProblem, rows: Reals) -> dict[str, Reals]:
-    """Numbers that belong to constraint rows, by the name of the constraint, (T + 1, n); 0 where a knot has none.
+    """Splits values of constraint rows by the name of the constraint, (T + 1, n); 0 where a knot does not have it.
 
     Args:
         problem: The problem.
-        rows: The numbers (T + 1, nc).
+        rows: Values of the constraint rows (T + 1, nc).
 
     Raises:
         InvalidArgumentError: Constraints of one name have different sizes.
     """
-    found: dict[str, Reals] = {}
+    by_name: dict[str, Reals] = {}
     for kind in problem.kinds:
         start = 0
         for name, size in kind.row_sizes().items():
-            mine = found.setdefault(name, np.zeros((problem.T + 1, size)))
+            mine = by_name.setdefault(name, np.zeros((problem.T + 1, size)))
             if mine.shape[1] != size:
-                raise InvalidArgumentError(f"{name!r}: constraints of this name have {mine.shape[1]} and {size} rows")
+                raise InvalidArgumentError(
+                    f"{name!r}: this name has {mine.shape[1]} and {size} rows; rename one constraint"
+                )
             where = list(kind.knots)
             mine[where], start = rows[where, start : start + size], start + size
-    return found
+    return by_name
 
 
 def contact_forces(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
     """Force of each contact, or impulse, at the running knots, (T, n) [N, N m; N s, N m s].
 
-    In the contact's reference frame; zero where it is not active, NaN where a knot has none of this name.
+    It is expressed in the contact's reference frame, zero where the contact is inactive, and NaN where a knot has no
+    contact of this name.
 
     Args:
         problem: The problem.
@@ -120,8 +123,8 @@ def contact_forces(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLik
     forces: dict[str, Reals] = {}
     for kind in problem.kinds[:-1]:
         where = list(kind.knots)
-        found = kind.contact_forces(states[where], inputs[where, : kind.model.nu], kind.rows(problem.table.values))
-        for name, value in found.items():
+        of_kind = kind.contact_forces(states[where], inputs[where, : kind.model.nu], kind.rows(problem.table.values))
+        for name, value in of_kind.items():
             rows = forces.setdefault(name, np.full((problem.T, value.shape[1]), np.nan))
             if rows.shape[1] != value.shape[1]:
                 sizes = f"{value.shape[1]} elements at knot {where[0]}, {rows.shape[1]} at others"
@@ -131,9 +134,9 @@ def contact_forces(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLik
 
 
 def motors(problem: ShootingProblem) -> Controls:
-    """Names and limits of a robot's motors, as the first knot with motors has them; none without such a knot.
+    """Names and limits of a robot's motors, from the first knot with motors; empty if no knot has motors.
 
-    A motor that drives a joint alone has the name of the joint.
+    A motor that drives a single joint has the name of that joint.
     """
     for model in check_problem(problem).running:
         actuation = model.model_parts.actuation
@@ -145,9 +148,9 @@ def motors(problem: ShootingProblem) -> Controls:
 
 
 def torques(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
-    """Torque, or force, of each motor of a robot at the running knots, (T,) [N m, N]; 0 where a knot has none.
+    """Torque, or force, of each motor of a robot at the running knots, (T,) [N m, N]; 0 where a knot lacks the motor.
 
-    They are the controls of forward dynamics, and follow from accelerations and contact forces of inverse dynamics.
+    In forward dynamics the controls are the torques. In inverse dynamics they follow from accelerations and forces.
 
     Args:
         problem: The problem.
@@ -155,18 +158,18 @@ def torques(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> d
         us: Controls (T, nu).
     """
     states, inputs = check_problem(problem).check_guess(xs, us)
-    found: dict[str, Reals] = {}
+    by_name: dict[str, Reals] = {}
     for kind in problem.kinds[:-1]:
         where = list(kind.knots)
         values = kind.torques(states[where], inputs[where, : kind.model.nu], kind.rows(problem.table.values))
         for name, value in values.items():
-            found.setdefault(name, np.zeros(problem.T))[where] = value
-    return found
+            by_name.setdefault(name, np.zeros(problem.T))[where] = value
+    return by_name
 
 
 def check_problem(problem: Any) -> ShootingProblem:
     """Returns a problem; raises InvalidArgumentError for anything else."""
-    if not hasattr(problem, "running"):  # what a problem has, or stands for one
+    if not hasattr(problem, "running"):  # objects with the same interface pass as well
         raise InvalidArgumentError(f"problem: expected a ShootingProblem, got {shown(problem)}")
     checked: ShootingProblem = problem
     return checked
@@ -174,11 +177,11 @@ def check_problem(problem: Any) -> ShootingProblem:
 
 @contextlib.contextmanager
 def with_values(problem: ShootingProblem, parameters: Mapping[str, Reals], x0: npt.ArrayLike) -> Iterator[None]:
-    """Inside, the problem's parameters have the values of an earlier `parameter_values()`, and x0 is another.
+    """Context in which the problem has the parameter values of an earlier `parameter_values()`, and another x0.
 
     Args:
         problem: The problem.
-        parameters: Values by name; parameters that are not named keep theirs.
+        parameters: Values by name; other parameters keep theirs.
         x0: Initial state (nx,).
     """
     table, start = problem.table.values, problem.x0

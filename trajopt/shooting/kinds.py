@@ -1,7 +1,7 @@
-"""A kind of knot: a model, the knots that use it, and how they are evaluated.
+"""A kind of knot: a model, the knots that use it, and the way they are evaluated.
 
-Two classes implement it: `CompiledKind` for models that are expressions, `BlackBoxKind` for models in Python. Nobody
-else asks which one a model is.
+Two classes implement it: `CompiledKind` for models that are expressions, `BlackBoxKind` for models in Python. No other
+code distinguishes the two.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ if TYPE_CHECKING:
 
 
 class KnotsCall(Protocol):
-    """Work on the arrays of some knots, bound to them once: a `KernelCall`, or a `PythonCall`."""
+    """Work on the arrays of some knots, to which it is bound: a `KernelCall` or a `PythonCall`."""
 
     @property
     def kernels(self) -> Sequence[Kernel]:
-        """The kernels that it runs."""
+        """The kernels that the call runs."""
 
     def prepare(self) -> None:
-        """Makes ready what it runs."""
+        """Compiles the code that the call runs, if there is any."""
 
     def __call__(self, first: int = 0, end: int | None = None) -> None:
-        """Works on blocks first..end-1 in order, on all by default."""
+        """Runs blocks first..end-1 in order; by default all of them."""
 
 
 class Kind(ABC):
-    """A model and the knots that use it. Knots of one kind share their code; each has a row of parameter values.
+    """A model and the knots that use it. These knots share their code; each has its own row of parameter values.
 
-    Calls are bound to the arrays of an `Evaluator`, or of its `Trials`. Those of running knots are bound for all kinds
-    of one class together, so that one call serves all compiled knots.
+    Calls are bound to the arrays of an `Evaluator` or of its `Trials`. One call serves the running knots of all kinds
+    of one class, so that compiled knots need a single call.
 
     Args:
         model: The model.
-        knots: Its knots, ascending.
+        knots: Numbers of its knots, ascending.
         terminal: Whether it is the end of the horizon.
-        layout: Its run-time parameters, and where each of them is in a row of values.
+        layout: Run-time parameters of the model, and their positions in a row of values.
     """
 
     def __init__(
@@ -56,37 +56,37 @@ class Kind(ABC):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """Its run-time parameters by name."""
+        """Run-time parameters of the model by name."""
         return self.layout.parameters
 
     def rows(self, table: Reals) -> Reals:
-        """The parameter values of its knots (n, size), of a table with one row for each of 0..T."""
+        """Rows (n, size) of the parameter values of its knots, from a table with one row for each knot 0..T."""
         return table[list(self.knots), : self.layout.size]
 
     def can_fail(self, evaluator: Evaluator) -> bool:
-        """Whether a step of its programs may fail, such as an iteration."""
+        """True if a step of its programs may fail, such as an iteration."""
         return False
 
     @functools.cached_property
     def nc(self) -> int:
-        """Number of constraint rows of its model [-]."""
+        """Number of constraint rows of the model [-]."""
         return self.model.nc
 
     def row_sizes(self) -> dict[str, int]:
-        """Number of rows of each constraint of its model, by name [-]."""
+        """Number of rows of each constraint of the model, by name [-]."""
         return self.model.constraints.sizes(self.model.stage_nu)
 
     def row_bounds(self, values: Reals) -> tuple[Reals, Reals]:
-        """Lower and upper bounds of its constraint rows (n, nc), with parameter values as of `rows`."""
+        """Lower and upper bounds of the constraint rows (n, nc); `values` are parameter values from `rows`."""
         return self.model.constraints.row_bounds(self.model.stage_nu, self.layout, values)
 
     def row_softness(self, values: Reals) -> tuple[Reals, Reals]:
-        """Linear and quadratic weights of the slacks of its rows (n, nc), see `ConstraintStack.row_softness`."""
+        """Linear and quadratic weights of the rows' slacks (n, nc), see `ConstraintStack.row_softness`."""
         return self.model.constraints.row_softness(self.model.stage_nu, self.layout, values)
 
     @property
     def lift_size(self) -> int | None:
-        """Smallest size of the blocks of a lift, see `trajopt.actions.Lift`; None if its model has none."""
+        """Smallest block size of a lift, see `trajopt.actions.Lift`; None if the model has no lift."""
         return None
 
     # Calls
@@ -98,12 +98,12 @@ class Kind(ABC):
 
     @abstractmethod
     def terminal_expansion(self, evaluator: Evaluator) -> KnotsCall:
-        """Call that fills value and derivatives of the end."""
+        """Call that fills the value and derivatives of the terminal knot."""
 
     @classmethod
     @abstractmethod
     def steps(cls, kinds: Sequence[Self], trials: Trials) -> KnotsCall:
-        """Call whose blocks t are the steps of a rollout from knot t to the next, for the knots of these kinds."""
+        """Call with one block per knot t of these kinds; block t is the step of a rollout from knot t to the next."""
 
     @abstractmethod
     def terminal_step(self, trials: Trials) -> KnotsCall:
@@ -112,25 +112,25 @@ class Kind(ABC):
     @classmethod
     @abstractmethod
     def points(cls, kinds: Sequence[Self], trial: LinearTrial) -> list[KnotsCall]:
-        """Calls that fill a linear trial at all running knots of these kinds."""
+        """Calls that evaluate a linear trial at all running knots of these kinds."""
 
     @abstractmethod
     def terminal_point(self, trial: LinearTrial) -> KnotsCall:
-        """Call that fills a linear trial at the end."""
+        """Call that evaluates a linear trial at the end."""
 
     # Numbers, for inspection
 
     @abstractmethod
     def quasi_static(self, x: Reals, values: Reals) -> Reals:
-        """Control (nu,) that holds a state (nx,) as well as it can, with a row of parameter values."""
+        """Control (nu,) that best holds a state (nx,) at rest; `values` is one row of parameter values."""
 
     @abstractmethod
     def cost_terms(self, xs: Reals, us: Reals, values: Reals) -> dict[str, Reals]:
-        """Contribution of each cost term at all knots of the kind, (n,) each [cost].
+        """Value of each cost term at all knots of the kind, (n,) each [cost].
 
         Args:
             xs: States (n, nx).
-            us: Controls (n, nu) of the running knots; the end has none.
+            us: Controls (n, nu) of the running knots; the terminal knot has none.
             values: Parameter values, see `rows`.
         """
 
@@ -144,8 +144,8 @@ class Kind(ABC):
 
 
 def by_class(kinds: Iterable[Kind]) -> dict[type[Kind], list[Kind]]:
-    """Kinds of one class together, in the order in which they come."""
-    found: dict[type[Kind], list[Kind]] = {}
+    """Groups kinds by their class, in order of first occurrence."""
+    groups: dict[type[Kind], list[Kind]] = {}
     for kind in kinds:
-        found.setdefault(type(kind), []).append(kind)
-    return found
+        groups.setdefault(type(kind), []).append(kind)
+    return groups

@@ -1,4 +1,4 @@
-"""The knots of a problem: their kinds, and the ways to name some of them."""
+"""The knots of a problem: their kinds, and the ways to select some of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Index = slice | Ints
 
 
 def kinds_of(running: Sequence[ActionModelAbstract], terminal: ActionModelAbstract) -> list[Kind]:
-    """Kinds of knots 0..T in the order in which they first occur; the terminal is the last one."""
+    """Kinds of knots 0..T in order of first occurrence; the terminal kind comes last."""
     where: dict[int, list[int]] = {}
     models: dict[int, ActionModelAbstract] = {}
     for t, model in enumerate(running):
@@ -39,7 +39,7 @@ def _kind(model: ActionModelAbstract, knots: list[int], *, terminal: bool) -> Ki
 
 
 def knot_numbers(knots: Knots, T: int) -> list[int]:
-    """Numbers of 0..T that `knots` means: a number, a range, a slice, numbers, "running", "terminal" or "all"."""
+    """Knot numbers in 0..T of a selection: a number, range, slice, list, "running", "terminal" or "all"."""
     words = {"running": range(T), "terminal": range(T, T + 1), "all": range(T + 1)}
     if isinstance(knots, str):
         return list(words[check_known("knots:", knots, words)])
@@ -56,12 +56,12 @@ def knot_numbers(knots: Knots, T: int) -> list[int]:
         resolved.append(int(t) % (T + 1))
     if len(set(resolved)) < len(resolved):
         twice = next(t for i, t in enumerate(resolved) if t in resolved[:i])
-        raise InvalidArgumentError(f"knots: expected each knot once, got {twice} twice")
+        raise InvalidArgumentError(f"knots: expected each knot once, got {twice} twice; remove one")
     return resolved
 
 
 def index_of(knots: Sequence[int] | Ints) -> Index:
-    """Index of numbers of knots: a slice, which takes a tenth of the time, where each follows the one before."""
+    """Index for an array of knots; a slice if the numbers are consecutive, which takes a tenth of the time."""
     numbers = np.array(knots, dtype=np.int64)
     if len(numbers) and np.all(np.diff(numbers) == 1):
         return slice(int(numbers[0]), int(numbers[-1]) + 1)
@@ -69,7 +69,7 @@ def index_of(knots: Sequence[int] | Ints) -> Index:
 
 
 def describe(knots: Sequence[int]) -> str:
-    """Knots in words."""
+    """Text that describes some knots, for messages."""
     if len(knots) > 1 and list(knots) == list(range(knots[0], knots[-1] + 1)):
         return f"knots {knots[0]}..{knots[-1]}"
     shown = ", ".join(str(t) for t in knots[:12])

@@ -26,35 +26,35 @@ from trajopt.types import Reals
 
 
 class LagrangianHessian:
-    """Hessian of l + λᵀ f + yᵀ c + δᵀ r at the trajectory of an evaluator, with r the residuals of the end's costs.
+    """Hessian of l + λᵀ f + yᵀ c + δᵀ r at the trajectory of an evaluator; r are the residuals of the terminal costs.
 
-    δ leads from the gradient p that the cost has in these residuals, w a'(r), to the one that it is expected to have
-    after a step dx, w (a'(r) + a''(r) R dx): a heavy goal is far from its end's value beside the way there, and what
-    bends with it is Σ pᵢ ∇²rᵢ at the end. Source: Albersmeyer and Diehl, The lifted Newton method and its application
-    in optimization, SIAM J. Optim. 20, 2010.
+    p = w a'(r) is the gradient of the terminal cost with respect to r. After a step dx it is expected to be
+    w (a'(r) + a''(r) R dx), and δ is the difference of the two. With a heavy terminal weight p is far from its final
+    value on the way there, while the curvature of the optimum is Σ pᵢ ∇²rᵢ with the final p. Source: Albersmeyer and
+    Diehl, The lifted Newton method and its application in optimization, SIAM J. Optim. 20, 2010.
 
-    The trajectory is to be expanded before each call; from then on expansions keep what the Hessians of dynamics read.
+    Expand the trajectory before each call. Once this object exists, expansions keep the numbers that it reads.
 
     Args:
-        evaluator: Whose trajectory it is.
-        lam: Where λ is read; an own array by default.
-        dx: Where the step is read, see below; an own array by default.
+        evaluator: Evaluator of the trajectory.
+        lam: Array from which λ is read; by default a new one.
+        dx: Array from which the step is read, see below; by default a new one.
 
     Attributes:
-        lam: Multipliers λ of the dynamics (T + 1, ndx); set them before a call. Those of row t + 1 are of the step from
+        lam: Multipliers λ of the dynamics (T + 1, ndx); set them before a call. Row t + 1 belongs to the step from
             knot t; row 0 is not read.
-        y: Multipliers of the rows (T + 1, nc).
-        dx: Step of the states (T + 1, ndx) that δ may be of; only its last row is read.
-        p: Gradient p at the trajectory (nr,), of the last call that asked for δ.
+        y: Multipliers of the constraint rows (T + 1, nc).
+        dx: Step of the states (T + 1, ndx) for δ; only its last row is read.
+        p: Gradient p at the trajectory (nr,), from the last call that computed δ.
         delta: δ (nr,); zero at first.
-        H: Hessians (T, ndx + nu, ndx + nu).
-        terminal_H: That of the end (ndx, ndx).
+        H: Hessians of the running knots (T, ndx + nu, ndx + nu).
+        terminal_H: Hessian of the terminal knot (ndx, ndx).
     """
 
     def __init__(self, evaluator: Evaluator, *, lam: Reals | None = None, dx: Reals | None = None) -> None:
         e = self.evaluator = evaluator
         n, s = e.state.ndx, e.state.ndx + e.nu
-        self.lam, self.dx = (padded((e.T + 1, n)) if given is None else given for given in (lam, dx))
+        self.lam, self.dx = (padded((e.T + 1, n)) if array is None else array for array in (lam, dx))
         self.y = padded((e.T + 1, e.nc))
         self._nr = programs.residuals_of_end(e.terminal.model) if isinstance(e.terminal, CompiledKind) else 0
         self.delta, self.p = padded((self._nr,)), padded((self._nr,))
@@ -62,8 +62,8 @@ class LagrangianHessian:
         kinds = [kind for kind in e.running if isinstance(kind, CompiledKind)]
         if not self.available(e, asked=True):
             raise UnsupportedOperationError(
-                "a model of the problem has no Hessian of the Lagrangian, as Runge-Kutta steps with contacts; take "
-                "hessian='auto', which then is Gauss-Newton's"
+                "a model of the problem, such as a Runge-Kutta step with contacts, has no Hessian of the Lagrangian; "
+                "use hessian='auto', which is then Gauss-Newton"
             )
         e.keep(max((programs.kept_size(kind.model) for kind in kinds), default=0))
         self._calls = [self._running(kinds)] if kinds else []
@@ -99,11 +99,12 @@ class LagrangianHessian:
 
     @staticmethod
     def available(evaluator: Evaluator, *, asked: bool = False) -> bool:
-        """Whether all models give it.
+        """True if all models have a Hessian of the Lagrangian.
 
         Args:
-            evaluator: Whose models they are.
-            asked: Whether it was asked for by hessian="exact": then also if it takes long to compile, as with contacts.
+            evaluator: Evaluator of the problem.
+            asked: Whether the user chose hessian="exact"; Hessians that take long to compile, as with contacts, then
+                count as well.
         """
         kinds = (*evaluator.running, evaluator.terminal)
         if not all(isinstance(kind, CompiledKind) and kind.model.has_lagrangian_hessian for kind in kinds):
@@ -111,29 +112,29 @@ class LagrangianHessian:
         return asked or not any(isinstance(k, CompiledKind) and k.model.hessian_on_request for k in kinds)
 
     def prepare(self) -> None:
-        """Compiles what it runs."""
+        """Compiles the programs that a call runs."""
         calls = [*self._calls, *self._gradients, *self.evaluator.expansion_calls]
         compile_together([each for call in calls for each in call.kernels])
         for call in calls:
             call.prepare()
 
     def __call__(self, *, ahead: bool = False) -> None:
-        """Fills the Hessians.
+        """Computes the Hessians.
 
         Args:
-            ahead: Whether δ is first made that of the step dx.
+            ahead: Whether to update δ for the step dx first.
         """
         if not self.evaluator.has_kept:
             self.evaluator.expand_again()
         (self._run_ahead if ahead else self._run)()
 
     def gradient_after(self, dx: Reals) -> Reals:
-        """p (nr,) as it is expected to be after a step dx (ndx,) of the end's state. It overwrites δ."""
+        """Expected p (nr,) after a step dx (ndx,) of the terminal state; overwrites δ."""
         self.dx[-1] = dx
         self._look()
         return self.p + self.delta
 
     def expect(self, p: Reals | None) -> None:
-        """Makes δ what leads from the p of the trajectory to this one (nr,); zero without one."""
+        """Sets δ to the difference from the trajectory's p to this one (nr,), or to zero if `p` is None."""
         self._look()
         self.delta[:] = 0.0 if p is None else p - self.p

@@ -1,4 +1,4 @@
-"""A trial along a straight line: all knots at once, none after another."""
+"""A trial along a straight line: all knots are evaluated independently."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Retraction:
     """Moves the trajectory of an evaluator by a step, all knots at once.
 
     Args:
-        evaluator: Whose trajectory it is.
+        evaluator: Evaluator of the trajectory.
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
@@ -33,11 +33,11 @@ class Retraction:
 
     @staticmethod
     def available(evaluator: Evaluator) -> bool:
-        """Whether the end is an expression, so that it is known how to compile its state."""
+        """True if the terminal model is an expression, so that its state can be compiled."""
         return isinstance(evaluator.terminal.model, ActionModelExpression)
 
     def prepare(self) -> None:
-        """Compiles what it runs."""
+        """Compiles the code that `move` runs."""
         self._call.prepare()
 
     def move(self, dx: Reals, du: Reals) -> None:
@@ -48,18 +48,18 @@ class Retraction:
 
 
 class Interpolation:
-    """States between the knots of a trajectory: x0 ⊕ part (x1 ⊖ x0), all knots at once.
+    """Interpolates between states: x0 ⊕ part (x1 ⊖ x0), for many pairs at once.
 
     Args:
-        state: The state.
-        end: The model at the end, whose state is compiled; states of a black box are interpolated one by one.
-        count: Number of states.
+        state: The state manifold.
+        end: The terminal model, whose state is compiled; states of a black box are interpolated one by one.
+        count: Number of pairs.
 
     Attributes:
         first: States x0 (count, nx); set by the caller.
         second: States x1 (count, nx); set by the caller.
-        part: Parts (count, 1) [-]; set by the caller.
-        found: States between (count, nx).
+        part: Fractions of the way (count, 1) [-]; set by the caller.
+        found: Interpolated states (count, nx).
     """
 
     def __init__(self, state: StateAbstract, end: ActionModelAbstract, count: int) -> None:
@@ -73,25 +73,25 @@ class Interpolation:
             self._call = KernelCall(kernels, np.zeros(len(blocks), dtype=np.int64), blocks, arguments)
 
     def prepare(self) -> None:
-        """Compiles what it runs."""
+        """Compiles the code that a call runs."""
         if self._call is not None:
             self._call.prepare()
 
     def __call__(self) -> None:
-        """Fills `found`."""
+        """Computes `found`."""
         if self._call is not None:
             self._call()
             return
         state = self._state
-        for first, second, part, found in zip(self.first, self.second, self.part, self.found):
-            found[:] = state.integrate_unchecked(first, part * state.difference_unchecked(first, second))
+        for first, second, part, between in zip(self.first, self.second, self.part, self.found):
+            between[:] = state.integrate_unchecked(first, part * state.difference_unchecked(first, second))
 
 
 class LinearTrial:
-    """Costs, gaps and constraint rows at xs ⊕ α dx, us + α du, with xs and us the trajectory of an evaluator.
+    """Costs, gaps and constraint rows at xs ⊕ α dx, us + α du, with xs and us from the trajectory of an evaluator.
 
     Args:
-        evaluator: Whose trajectory it starts from.
+        evaluator: Evaluator of the trajectory.
 
     Attributes:
         evaluator: The evaluator.
@@ -101,7 +101,7 @@ class LinearTrial:
         xs: States (T + 1, nx).
         us: Controls (T, nu).
         costs: Costs (T + 1,) [cost].
-        f: Gaps (T + 1, ndx); the first one is left to the caller.
+        f: Gaps (T + 1, ndx); the caller sets the first one.
         c: Constraint rows (T + 1, nc).
     """
 
@@ -120,18 +120,18 @@ class LinearTrial:
         self._others = [call for call in self.calls if not isinstance(call, KernelCall)]
 
     def prepare(self) -> None:
-        """Compiles what it runs."""
+        """Compiles the code that `go` runs."""
         compile_together([each for call in self.calls for each in call.kernels])
         for call in self.calls:
             call.prepare()
 
     def state(self, t: int) -> Reals:
-        """xs ⊕ α dx of knot t (nx,)."""
+        """State xs ⊕ α dx of knot t (nx,)."""
         state = self.evaluator.state
         return state.integrate(self.evaluator.xs[t], self.alpha[0] * self.dx[t])
 
     def go(self, length: float) -> float:
-        """Fills everything for a step length, and gives the cost [cost]."""
+        """Evaluates the trial for a step length [-] and returns its cost [cost]."""
         self.alpha[0] = length
         for call in self._others:
             call()

@@ -1,4 +1,4 @@
-"""A problem as it shows itself in a notebook."""
+"""HTML representation of a problem in a notebook."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def html_of(problem: ShootingProblem) -> str:
-    """Table of a problem: its state, start, knots, cost terms and controls."""
+    """HTML table of a problem: its state, start, knots, cost terms and controls."""
     times, running = problem.times, [kind.model for kind in problem.kinds[:-1]]
     knots = [f"{len(kind.knots)} × {type(kind.model).__name__}" for kind in problem.kinds[:-1]]
     whole = next((model for model in running if model.nu == problem.nu), None)
@@ -32,5 +32,5 @@ def html_of(problem: ShootingProblem) -> str:
 
 
 def _terms(model: ActionModelAbstract) -> str:
-    """Cost terms of a model, one a line; its class without any."""
+    """Cost terms of a model, one per line; the name of its class if it has none."""
     return "\n".join(map(repr, model.model_parts.terms)) or type(model).__name__

@@ -1,4 +1,4 @@
-"""Run-time parameters of a problem by name, and their values: one row a knot."""
+"""Run-time parameters of a problem by name, and their values: one row per knot."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from trajopt.types import Reals
 
 @dataclass(frozen=True)
 class ParameterInfo:
-    """A named parameter of a problem.
+    """Description of a named parameter of a problem.
 
     Attributes:
-        name: Its name.
-        shape: Shape of its value at one knot; () is a number, None if it is not the same at all knots.
-        unit: Its unit.
-        knots: The knots that have it, of 0..T, T being the terminal.
+        name: Name of the parameter.
+        shape: Shape of its value at one knot; () for a number, None if it differs between knots.
+        unit: Unit of the parameter.
+        knots: Numbers of the knots that have it, from 0..T; T is the terminal knot.
     """
 
     name: str
@@ -39,11 +39,11 @@ class ParameterInfo:
 
 
 class ParameterTable:
-    """Values of all parameters, one row a knot 0..T.
+    """Values of all parameters, one row per knot 0..T.
 
     Attributes:
-        values: Shape (T + 1, largest number of scalars); the array never moves.
-        rows: Bounds and slacks of the constraint rows that follow from them.
+        values: Array of shape (T + 1, largest number of scalars of a knot); it never moves.
+        rows: Bounds and slack weights of the constraint rows, which follow from the values.
     """
 
     def __init__(self, kinds: Sequence[Kind], T: int) -> None:
@@ -59,39 +59,39 @@ class ParameterTable:
 
     @functools.cached_property
     def infos(self) -> dict[str, ParameterInfo]:
-        """Every parameter by name."""
+        """Descriptions of all parameters by name."""
         infos: dict[str, ParameterInfo] = {}
         for kind in self._kinds:
             for name, p in kind.parameters.items():
-                known = infos.get(name, ParameterInfo(name, p.shape, p.unit, ()))
-                shape = p.shape if known.shape == p.shape else None
-                unit = p.unit if known.unit == p.unit else f"{known.unit} or {p.unit}"
-                infos[name] = ParameterInfo(name, shape, unit, tuple(sorted((*known.knots, *kind.knots))))
+                info = infos.get(name, ParameterInfo(name, p.shape, p.unit, ()))
+                shape = p.shape if info.shape == p.shape else None
+                unit = p.unit if info.unit == p.unit else f"{info.unit} or {p.unit}"
+                infos[name] = ParameterInfo(name, shape, unit, tuple(sorted((*info.knots, *kind.knots))))
         return infos
 
     def get(self, name: str, knots: Knots = None) -> Reals:
-        """The value, of the parameter's shape, if all these knots agree; else one a knot, (n, *shape)."""
+        """Value of a parameter, of its own shape if all these knots agree; else one per knot, (n, *shape)."""
         where = self._where(name, knots)
         values = [self._value(name, t) for t in where]
         for t, value in zip(where, values):
             if value.shape != values[0].shape:
                 raise InvalidArgumentError(
                     f"knots: {name} has shape {values[0].shape} at knot {where[0]} and {value.shape} at knot {t}; "
-                    "ask for knots where it has one shape"
+                    "select knots where it has one shape"
                 )
         rows = np.array(values)
         return rows[0] if np.all(rows == rows[0]) else rows
 
     def at(self, t: int) -> dict[str, Reals]:
-        """Every parameter's value at a knot."""
+        """Values of all parameters at a knot."""
         return {name: self._value(name, t) for name in self._kind_of[t].parameters}
 
     def snapshot(self) -> ParameterValues:
-        """Every parameter's values as they are now."""
+        """Current values of all parameters."""
         return ParameterValues(self._kinds, self.infos, self.values.copy())
 
     def load(self, table: Mapping[str, Reals]) -> None:
-        """Sets all values that `table` gives."""
+        """Sets the values of all parameters in `table`."""
         for name, info in self.infos.items():
             for t, value in zip(info.knots, table.get(name, ())):
                 kind, row = self._kind_of[t], np.asarray(value)
@@ -99,7 +99,7 @@ class ParameterTable:
                 self.values[t, kind.layout.slices[name]] = row[: p.size] if info.shape is None else p.flat(row)
 
     def set(self, name: str, value: Any, knots: Knots = None) -> None:
-        """Sets a value at these knots, or one value a knot if `value` is a sequence of them; all or nothing."""
+        """Sets one value at these knots, or one value per knot if `value` is a sequence; all or nothing."""
         where = self._where(name, knots)
         if knots is None:
             self._refuse_if_different(name, where)
@@ -107,7 +107,7 @@ class ParameterTable:
             self.values[t, self._kind_of[t].layout.slices[name]] = flat
 
     def check(self, name: str, value: Any, argument: str) -> Reals:
-        """One value of a parameter as a vector, after checking it; the message names `argument`.
+        """Returns one value of a parameter as a checked flat vector; messages name `argument`.
 
         Raises:
             UnknownNameError: No knot has such a parameter.
@@ -117,26 +117,26 @@ class ParameterTable:
         return p.flat(p.check(argument, value))
 
     def plain_shape(self, name: str) -> tuple[int, ...] | None:
-        """Shape (), (n,) of a parameter whose values are taken as they are; None if they are converted, or matrices."""
+        """Shape (), (n,) of a parameter whose values are used as they are; None for converted values and matrices."""
         parameters = [kind.parameters[name] for kind in self._kinds if name in kind.parameters]
         plain = all(p.convert is None and p.shape == parameters[0].shape for p in parameters)
         return parameters[0].shape if plain and len(parameters[0].shape) < 2 else None
 
     def places(self, name: str, knots: Knots = None) -> list[tuple[list[int], slice]]:
-        """Knots that have a parameter and the columns of their values, one pair for each kind of knots."""
+        """Knots that have a parameter and the columns of its values, as one pair for each kind of knot."""
         where = self._where(name, knots)
-        found = [([t for t in kind.knots if t in where], kind) for kind in self._kinds if name in kind.parameters]
-        return [(ts, kind.layout.slices[name]) for ts, kind in found if ts]
+        pairs = [([t for t in kind.knots if t in where], kind) for kind in self._kinds if name in kind.parameters]
+        return [(ts, kind.layout.slices[name]) for ts, kind in pairs if ts]
 
     def _checked(self, name: str, value: Any, where: list[int]) -> list[Reals]:
-        """The flat value of each of these knots, as each knot's model accepts it."""
+        """Returns the flat value for each of these knots, checked by the knot's model."""
         if not _is_sequence(self._kind_of[where[0]].parameters[name], value):
             kinds = {id(self._kind_of[t]): self._kind_of[t].parameters[name] for t in where}
             flat = {key: p.flat(p.check(name, value)) for key, p in kinds.items()}
             return [flat[id(self._kind_of[t])] for t in where]
         if len(value) != len(where):
             extra = len(value) == self._T + 1 and where == list(range(self._T))
-            end = f"; {name} is at the running knots 0..{self._T - 1}, the end has its own model" if extra else ""
+            end = f"; {name} exists at the running knots 0..{self._T - 1} only" if extra else ""
             raise InvalidArgumentError(
                 f"value: expected one value of {name}, or one for each of {len(where)} knots, got {len(value)} "
                 f"values{end}"
@@ -151,22 +151,22 @@ class ParameterTable:
     def _where(self, name: str, knots: Knots) -> list[int]:
         infos = self.infos
         if not isinstance(name, str) or name not in infos:
-            of_term = [known for known in infos if known.startswith(f"{name}.")]
+            of_term = [each for each in infos if each.startswith(f"{name}.")]
             raise unknown_name("parameter", name, infos, suggest=of_term[:4])
         having = infos[name].knots
         if knots is None:
             return list(having)
-        asked = knot_numbers(knots, self._T)
+        numbers = knot_numbers(knots, self._T)
         if isinstance(knots, str):
-            asked = [t for t in asked if t in having]
-        missing = [t for t in asked if t not in having]
-        if missing or not asked:
+            numbers = [t for t in numbers if t in having]
+        missing = [t for t in numbers if t not in having]
+        if missing or not numbers:
             absent = describe(missing) if missing else f"any of {knots!r}"
-            raise InvalidArgumentError(f"knots: {name} is not at {absent}; it is at {describe(having)}")
-        return asked
+            raise InvalidArgumentError(f"knots: {name} does not exist at {absent}; it exists at {describe(having)}")
+        return numbers
 
     def _refuse_if_different(self, name: str, where: list[int]) -> None:
-        """Refuses to overwrite values that differ between running and terminal knots."""
+        """Raises InvalidArgumentError if values differ between running and terminal knots."""
         if self._T not in where or len(where) < 2:
             return
         terminal = self._value(name, self._T)
@@ -175,19 +175,19 @@ class ParameterTable:
             if running.shape != terminal.shape or np.any(running != terminal):
                 raise InvalidArgumentError(
                     f"{name} differs between running and terminal knots ({_brief(running)} at knot {t}, "
-                    f"{_brief(terminal)} at the end): say which you mean with knots='running', 'terminal' or 'all'"
+                    f"{_brief(terminal)} at the end); choose the knots to set: knots='running', 'terminal' or 'all'"
                 )
 
 
 class ParameterValues(Mapping[str, Reals]):
-    """Values of all parameters by name as they were at one time, one row a knot that has it; laid out when asked for.
+    """Values of all parameters by name at the time of construction, one row for each knot that has it; computed lazily.
 
-    Where shapes differ, rows are flat and end with NaN.
+    If the shape differs between knots, rows are flat and padded with NaN.
 
     Args:
-        kinds: The kinds of the problem's knots.
-        infos: What parameters there are.
-        values: As in `ParameterTable`.
+        kinds: Kinds of the problem's knots.
+        infos: Descriptions of the parameters.
+        values: Table of values as in `ParameterTable`.
     """
 
     def __init__(self, kinds: Sequence[Kind], infos: Mapping[str, ParameterInfo], values: Reals) -> None:
@@ -216,7 +216,7 @@ class ParameterValues(Mapping[str, Reals]):
 
 
 def _is_sequence(parameter: Parameter, value: Any) -> bool:
-    """Whether `value` holds one value a knot, and is not one value itself."""
+    """True if `value` is a sequence with one value per knot rather than a single value."""
     single = isinstance(value, np.ndarray) and value.ndim == 0
     if single or _fits(parameter, value) or not isinstance(value, (list, tuple, np.ndarray)) or len(value) == 0:
         return False
@@ -232,7 +232,7 @@ def _fits(parameter: Parameter, value: Any) -> bool:
 
 
 def _unflattened(flat: Reals, shape: tuple[int, ...]) -> Reals:
-    """Rows of scalars, columns first as the symbols are read, as values of a shape."""
+    """Reshapes rows of scalars to values of a shape; scalars are in column-major order, as symbols are."""
     values = flat.reshape(len(flat), *shape[::-1])
     return values.transpose(0, *range(values.ndim - 1, 0, -1)).copy()
 

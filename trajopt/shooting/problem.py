@@ -1,4 +1,4 @@
-"""The shooting problem: where it starts, one action model a knot, and what the end costs."""
+"""Shooting problem: the initial state, one action model per knot, and the terminal cost."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ if TYPE_CHECKING:
 
 
 class ShootingProblem(Immutable):
-    """minimise Σ l_t(x_t, u_t) + l_T(x_T) subject to x_{t+1} = f_t(x_t, u_t), and x_0 given, free or within bounds.
+    """minimise Σ l_t(x_t, u_t) + l_T(x_T) subject to x_{t+1} = f_t(x_t, u_t); x_0 is fixed, free or within bounds.
 
-    A problem is used by one thread at a time. What its costs and forces are along a trajectory, and what its controls
-    are called, tells `trajopt.shooting.inspection`.
+    Use a problem in one thread at a time. `trajopt.shooting.inspection` computes its costs and forces along a
+    trajectory and lists the names of its controls.
 
     Args:
-        x0: Initial state (nx,); a guess of it unless the start is fixed.
-        running: One action model a knot 0..T-1. Knots that share a model share its compiled code and may still have
-            parameter values of their own. Without any, T = 0 and the problem is about one state.
+        x0: Initial state (nx,); an initial guess of it unless the start is fixed.
+        running: One action model for each knot 0..T-1. Knots that share a model share its compiled code but may have
+            different parameter values. An empty list means T = 0: a problem with a single state.
         terminal: An action model, evaluated without control, or a CostStack.
-        start: "fixed", x_0 = x0; "free"; or bounds (lower, upper) on x_0, counted as those of the state are:
-            lower <= x_0 ⊖ state.zero() <= upper, each (ndx,), ±inf where there is none; equal where a coordinate is
-            fixed. SolverDDP, SolverFDDP and those with control limits take a fixed start.
+        start: "fixed" (x_0 = x0), "free", or bounds (lower, upper) with
+            lower <= x_0 ⊖ state.zero() <= upper, each (ndx,), ±inf for no bound, equal for a fixed coordinate.
+            SolverDDP, SolverFDDP, SolverBoxDDP and SolverBoxFDDP require "fixed".
 
     Attributes:
-        schedule: Contact schedule that the parameters were set for, which reports compare a motion with; None for a
-            problem that is no gait.
+        schedule: Contact schedule that the parameters represent, used by reports; None for a problem that is not a
+            gait.
 
     Raises:
         InvalidArgumentError: x0 is not a state, bounds do not fit, or models do not fit together.
@@ -70,7 +70,7 @@ class ShootingProblem(Immutable):
     ) -> None:
         if not isinstance(running, (list, tuple)):
             raise InvalidArgumentError(
-                f"running: expected a list of action models, one a knot, got {type(running).__name__}; "
+                f"running: expected a list of action models, one per knot, got {type(running).__name__}; "
                 "write [model] * T"
             )
         self._running = list(running)
@@ -88,8 +88,8 @@ class ShootingProblem(Immutable):
         self.schedule: ContactSchedule | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made = (self._x0, self._running, self._terminal, self._start, self._table.values)
-        return (_rebuild, made, {"schedule": self.schedule})
+        arguments = (self._x0, self._running, self._terminal, self._start, self._table.values)
+        return (_rebuild, arguments, {"schedule": self.schedule})
 
     @property
     def T(self) -> int:
@@ -108,43 +108,44 @@ class ShootingProblem(Immutable):
         return super().cure_of(name)
 
     def row_bounds(self) -> tuple[Reals, Reals]:
-        """Lower and upper bounds of the constraint rows (T + 1, nc), infinite where there is none."""
+        """Lower and upper bounds of the constraint rows (T + 1, nc), infinite for no bound."""
         return self._table.rows.bounds()
 
     def row_softness(self) -> tuple[Reals, Reals]:
-        """Weights (linear, quadratic) of the slacks of the constraint rows (T + 1, nc), inf and 0 of hard rows.
+        """Linear and quadratic weights of the slacks of the constraint rows (T + 1, nc); inf and 0 for hard rows.
 
-        A soft row may be beyond its bounds by s >= 0, which costs linear · s + ½ quadratic · s². It is no part of the
-        costs of `calc`, of cost terms or of a solution.
+        A soft row may exceed its bounds by s >= 0 at the cost linear · s + ½ quadratic · s². This cost is not part of
+        the costs of `calc`, of cost terms or of a solution.
         """
         return self._table.rows.softness()
 
     def check_rows(self) -> None:
-        """Checks bounds and weights of the constraint rows as they are now; solvers call it.
+        """Checks the current bounds and weights of the constraint rows; solvers call it before a solve.
 
         Raises:
-            InvalidArgumentError: Bounds cross, or a soft row costs nothing; the message names constraint and knot.
+            InvalidArgumentError: A lower bound exceeds the upper one, or a soft row has no weight; the message names
+                the constraint and the knot.
         """
         if self.nc:
             self._table.rows.check()
 
     def warn_of_given_rows(self, rows: Reals) -> None:
-        """Warns of equations at knot 0 that a given x0 violates: rows free of u are not enforced there.
+        """Warns if x0 violates equations at knot 0 that do not depend on u; these are not enforced.
 
         Args:
-            rows: The constraint rows at knot 0 (nc,).
+            rows: Constraint rows at knot 0 (nc,).
         """
         if self._start == "fixed" and self.nc:
             self._table.rows.warn_of_given(rows)
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
-        """Names of the constraints, in the order of the knots that have them first."""
+        """Names of the constraints, in order of first occurrence along the knots."""
         return tuple(dict.fromkeys(name for kind in self._kinds for name in kind.row_sizes()))
 
     @property
     def soft_constraint_names(self) -> tuple[str, ...]:
-        """Names of the constraints that are soft at some knot."""
+        """Names of the constraints that are soft at one or more knots."""
         stacks = [kind.model.constraints for kind in self._kinds]
         return tuple(dict.fromkeys(c.name for stack in stacks for c in stack.constraints if c.soft is not None))
 
@@ -160,22 +161,22 @@ class ShootingProblem(Immutable):
 
     @property
     def terminal(self) -> ActionModelAbstract:
-        """The action model of the end."""
+        """Action model of the terminal knot."""
         return self._terminal
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """Kinds of knots 0..T in the order in which they first occur; the end is the last one."""
+        """Kinds of knots 0..T in order of first occurrence; the terminal kind comes last."""
         return tuple(self._kinds)
 
     @property
     def table(self) -> ParameterTable:
-        """Values of the run-time parameters, and bounds and slacks of the constraint rows; `rows` has the latter."""
+        """Values of the run-time parameters; its `rows` has bounds and slack weights of the constraint rows."""
         return self._table
 
     @property
     def x0(self) -> Reals:
-        """Initial state (nx,), or its guess unless the start is fixed; read-only, set it as a whole."""
+        """Initial state (nx,), or its guess unless the start is fixed; read-only, so assign a whole array."""
         return self._x0
 
     @x0.setter
@@ -189,7 +190,7 @@ class ShootingProblem(Immutable):
 
     @property
     def times(self) -> Reals | None:
-        """Time of each knot from 0 (T + 1,) [s]; None if a knot has no time step."""
+        """Time of each knot (T + 1,) [s], starting at 0; None if a knot has no time step."""
         times = np.zeros(self.T + 1)
         for kind in self._kinds[:-1]:
             step = kind.model.time_step()
@@ -205,49 +206,50 @@ class ShootingProblem(Immutable):
 
     @property
     def parameters(self) -> dict[str, ParameterInfo]:
-        """Run-time parameters by name, with shape, unit and the knots 0..T that have them."""
+        """Run-time parameters by name, with shape, unit and the knots in 0..T that have them."""
         return self._table.infos
 
     def get_parameter(self, name: str, knots: Knots = None) -> Reals:
-        """Value of a parameter: of its shape if all knots agree, else one a knot (n, *shape).
+        """Value of a parameter, of its own shape if all knots agree; else one value per knot (n, *shape).
 
         Args:
-            name: Its name, such as "goal.reference".
-            knots: A number, range, slice or list of 0..T (T is the terminal), "running", "terminal" or "all"; all by
-                default.
+            name: Name of the parameter, such as "goal.reference".
+            knots: A number, range, slice or list in 0..T (T is the terminal knot), "running", "terminal" or "all"; by
+                default all.
         """
         return self._table.get(name, knots)
 
     def set_parameter(self, name: str, value: Any, knots: Knots = None) -> None:
-        """Sets a parameter; compiles nothing.
+        """Sets the value of a run-time parameter; nothing is recompiled.
 
         Args:
-            name: Its name, such as "goal.reference".
-            value: A value of its shape, or what its model accepts (such as a pinocchio.SE3); or one value a knot.
-            knots: As in `get_parameter`. Without it, a value that differs between running knots and the end is refused.
+            name: Name of the parameter, such as "goal.reference".
+            value: A value of the parameter's shape or of a type that its model accepts, such as a pinocchio.SE3; or a
+                sequence with one value per knot.
+            knots: As in `get_parameter`. It is required if the value differs between running knots and the end.
 
         Raises:
             UnknownNameError: No knot has such a parameter.
-            InvalidArgumentError: The value does not fit, or it is not clear which knots are meant.
+            InvalidArgumentError: The value does not fit, or `knots` is missing where it is required.
         """
         self._table.set(name, value, knots)
 
     def parameter_values(self) -> Mapping[str, Reals]:
-        """Values of all parameters by name as they are now, one row a knot that has it."""
+        """Current values of all parameters by name, one row for each knot that has the parameter."""
         return self._table.snapshot()
 
     # Evaluation
 
     def check_guess(self, xs: Any, us: Any) -> tuple[Reals, Reals]:
-        """A trajectory as new arrays (T + 1, nx) and (T, nu), zero along controls that a knot does not have.
+        """Returns a trajectory as new arrays (T + 1, nx) and (T, nu), with zeros for controls that a knot lacks.
 
         Raises:
-            InvalidArgumentError: Sizes do not fit, or a value is not finite or not a state.
+            InvalidArgumentError: A size is wrong, a value is not finite, or a row of `xs` is not a state.
         """
         return as_states(xs, self.T + 1, self.state), as_controls(us, self._kinds[:-1], self.T, self.nu)
 
     def calc(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> ProblemValues:
-        """Costs, next states and gaps along states (T + 1, nx) and controls (T, nu)."""
+        """Costs, next states and gaps along states xs (T + 1, nx) and controls us (T, nu)."""
         e = self._expanded(xs, us)
         return ProblemValues(**self._values(e))
 
@@ -259,7 +261,7 @@ class ShootingProblem(Immutable):
         return {"cost": e.cost, **named, "lower": lower, "upper": upper}
 
     def calc_diff(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> ProblemDerivatives:
-        """Values and derivatives along states (T + 1, nx) and controls (T, nu)."""
+        """Values and derivatives along states xs (T + 1, nx) and controls us (T, nu)."""
         e, T, n = self._expanded(xs, us), self.T, self.state.ndx
         F, g, H = e.full()
         return ProblemDerivatives(
@@ -276,7 +278,7 @@ class ShootingProblem(Immutable):
         )
 
     def _own_evaluator(self) -> Evaluator:
-        """For the calls here; solvers have their own."""
+        """Evaluator of this problem's own methods; each solver has another one."""
         if self._evaluator is None:
             self._evaluator = Evaluator(self)
         return self._evaluator
@@ -290,7 +292,7 @@ class ShootingProblem(Immutable):
         return e
 
     def rollout(self, us: npt.ArrayLike) -> Reals:
-        """States (T + 1, nx) that controls (T, nu) lead to from x0.
+        """States (T + 1, nx) that follow from x0 under the controls us (T, nu).
 
         Raises:
             ModelEvaluationError: A state is not finite, or an equation that a model solves has no solution; the
@@ -309,27 +311,27 @@ class ShootingProblem(Immutable):
             raise ModelEvaluationError(
                 f"knot {t}: {type(self._running[t]).__name__} leads to a state that is not finite, from "
                 f"x = {shown_numbers(trial.xs[0, t], self.state.coordinate_names)}; roll out smaller controls, take a "
-                "shorter time step, or give a solver states beside them: solve(xs, us)"
+                "shorter time step, or pass states as well to a solver: solve(xs, us)"
             )
         return trial.xs[0].copy()
 
     def quasi_static(self, xs: npt.ArrayLike) -> Reals:
-        """Controls (T, nu) that hold each of the states (T, nx), with velocities set to zero, as well as they can."""
+        """Controls (T, nu) that best hold each of the states (T, nx) at rest; velocities in `xs` count as zero."""
         states = as_states(xs, self.T, self.state, "states (one a running knot)")
         controls = np.zeros((self.T, self.nu))
         for kind in self._kinds[:-1]:
-            known: dict[bytes, Reals] = {}
+            cache: dict[bytes, Reals] = {}
             for t in kind.knots if kind.model.nu else ():
                 x, values = states[t], self._table.values[t]
                 key = x.tobytes() + values.tobytes()
-                if key not in known:
-                    known[key] = self._held(kind, t, x, values)
-                controls[t, : kind.model.nu] = known[key]
+                if key not in cache:
+                    cache[key] = self._held(kind, t, x, values)
+                controls[t, : kind.model.nu] = cache[key]
         return controls
 
     @staticmethod
     def _held(kind: Kind, t: int, x: Reals, values: Reals) -> Reals:
-        """The control that holds a state at a knot."""
+        """Control (nu,) that holds a state at a knot at rest."""
         try:
             return kind.quasi_static(x, values)
         except ModelEvaluationError as error:
@@ -340,7 +342,7 @@ class ShootingProblem(Immutable):
             raise ModelEvaluationError(f"knot {t}: {error}") from error
         except Exception as error:
             missing = isinstance(error, NotImplementedError)
-            cure = "; to solve without it, write quasi_static, or pass us to the solve" if missing else ""
+            cure = "; implement quasi_static, or pass us to solve" if missing else ""
             raise ModelEvaluationError(
                 f"knot {t}: {class_name(kind.model)}.quasi_static, the control that holds a state at rest, raised "
                 f"{type(error).__name__}: {error}{cure}"
@@ -349,20 +351,20 @@ class ShootingProblem(Immutable):
     # Receding horizons
 
     def circular_append(self, model: ActionModelAbstract | None = None) -> None:
-        """Drops the first knot and appends one before the end; x0 and start stay as they are.
+        """Drops the first knot and appends one before the end; x0 and start do not change.
 
-        Parameter values move along with their knots. The appended knot has the first values of `model`, or those of the
-        last knot if no model is given. Nothing is compiled that was compiled before.
+        Parameter values move along with their knots. The new knot has the initial parameter values of `model`, or the
+        values of the last running knot if `model` is None. Code that is already compiled is reused.
 
         Args:
-            model: Action model of the new knot; that of the last one by default.
+            model: Action model of the new knot; by default that of the last running knot.
 
         Raises:
-            InvalidArgumentError: The model does not fit, or there is no knot to drop.
+            InvalidArgumentError: The model does not fit, or the problem has no running knot.
         """
         T, old = self.T, self._table.values
         if T == 0:
-            raise InvalidArgumentError("circular_append: expected a problem with T >= 1, this one has no running knot")
+            raise InvalidArgumentError("circular_append: expected a problem with T >= 1, got one without running knots")
         running = [*self._running[1:], self._running[-1] if model is None else model]
         moved = ShootingProblem(self._x0, running, self._terminal)
         values = moved._table.values
@@ -371,7 +373,7 @@ class ShootingProblem(Immutable):
         if model is None:
             values[T - 1, :width] = old[T - 1, :width]
         if all(a is b for a, b in zip(self._running, moved._running)):
-            old[:] = values  # evaluators stay as they are
+            old[:] = values  # in place, so that evaluators remain valid
             return
         self._running, self._kinds, self._nu = moved._running, moved._kinds, moved._nu
         self._table, self._evaluator = moved._table, None

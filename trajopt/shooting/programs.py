@@ -1,10 +1,10 @@
-"""The programs of one knot that a solver runs: its expansion, and one step of a rollout with feedback.
+"""Programs of one knot that a solver runs, such as its expansion and one step of a rollout with feedback.
 
-Arrays of all knots have the same shape. A knot with fewer controls than the problem's nu has zeros in its place: the
-derivatives along controls that it does not have are 0, their Hessian is the identity.
+Arrays of all knots have the same shape. If a knot has fewer controls than the problem's nu, derivatives along the
+missing controls are 0 and their Hessian is the identity.
 
-Where a step of a model can fail, derivatives come with the status of the knot as one output more, and a trial in which
-one fails costs infinitely much.
+If a step of a model can fail, derivatives have one more output, the status of the knot, and a trial with a failed step
+has infinite cost.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from trajopt.states.base import StateAbstract
 
 
 def _once(build: Callable[..., Program]) -> Callable[..., Program]:
-    """Keeps a program: building expressions takes longer than loading their kernels."""
+    """Caches programs, since building expressions takes longer than loading their kernels."""
 
     @functools.wraps(build)
     def remembered(model: ActionModelExpression, *args: int, **options: int | None) -> Program:
@@ -41,9 +41,9 @@ def _once(build: Callable[..., Program]) -> Callable[..., Program]:
 def expansion(model: ActionModelExpression, nu: int, nc: int = 0, *, lift: int | None = None, kept: int = 0) -> Program:
     """(x, u, parameters, x of the next knot) -> (x⁺, cost, gap x⁺ ⊖ x_next, F, g, H, constraint rows c, C).
 
-    Padded to `nu` controls and `nc` rows; without any, c and C are left out. With `lift`, the size of its blocks,
-    (Fv, dt, J0, dt J1) come in place of F, see `Lift`. With `kept`, so many numbers that `lagrangian` reads come behind
-    all this, zeros behind those that the model has.
+    Results are padded to `nu` controls and `nc` rows; without rows, c and C are left out. With `lift`, the size of its
+    blocks, (Fv, dt, J0, dt J1) replace F, see `Lift`. With `kept`, as many numbers for `lagrangian` follow, padded
+    with zeros.
     """
     program = Program(f"{type(model).__name__}: expansion")
     x, u = program.input(model.state.nx), program.input(model.nu)
@@ -77,18 +77,18 @@ def terminal_expansion(model: ActionModelExpression, nc: int = 0) -> Program:
 def lagrangian(model: ActionModelExpression, nu: int, nc: int = 0, kept: int = 0) -> Program:
     """(x, u, parameters, λ, y) -> Hessian of l + λᵀ f(x, u) + yᵀ c, padded to `nu` controls.
 
-    The last one is the identity along controls that the knot does not have. With `kept`, at least `kept_size` of the
-    model, what `expansion` has kept is the last input.
+    The padding is the identity. With `kept`, which is at least the model's `kept_size`, the last input holds the
+    numbers that `expansion` has kept.
     """
     program = Program(f"{type(model).__name__}: Hessian of the Lagrangian")
     x, u, p = program.input(model.state.nx), program.input(model.nu), program.input(model.layout.size)
     lam, y = program.input(model.state.ndx), program.input(nc)
-    given = Multipliers(dynamics=lam, rows=_first(program, y, model.nc))
+    multipliers = Multipliers(dynamics=lam, rows=_first(program, y, model.nc))
     parts: tuple[Array, ...] = ()
     if kept:
         whole = program.input(kept)
         parts = program.call(_parted(model.kept_shapes, kept), whole) if model.kept_shapes else ()
-    H = model.lagrangian_hessian(program, Point(x=x, u=u, parameters=p), given, parts)
+    H = model.lagrangian_hessian(program, Point(x=x, u=u, parameters=p), multipliers, parts)
     if model.nu < nu:
         wide = SX.sym("H", *H.shape)
         (H,) = program.call(ca.Function("pad", [wide], [ca.diagcat(wide, SX.eye(nu - model.nu))]), H)
@@ -98,12 +98,12 @@ def lagrangian(model: ActionModelExpression, nu: int, nc: int = 0, kept: int = 0
 
 @_once
 def terminal_lagrangian(model: ActionModelExpression, nc: int = 0) -> Program:
-    """(x, parameters, y, δ) -> Hessian of l + yᵀ c + δᵀ r at the end, r the residuals of its costs."""
+    """(x, parameters, y, δ) -> Hessian of l + yᵀ c + δᵀ r at the end; r are the residuals of the terminal costs."""
     program = Program(f"{type(model).__name__}: terminal Hessian of the Lagrangian")
     x, p, y = program.input(model.state.nx), program.input(model.layout.size), program.input(nc)
     delta = program.input(residuals_of_end(model))
-    given = Multipliers(rows=_first(program, y, model.nc), residuals=delta)
-    program.output(model.lagrangian_hessian(program, Point(x=x, u=None, parameters=p), given))
+    multipliers = Multipliers(rows=_first(program, y, model.nc), residuals=delta)
+    program.output(model.lagrangian_hessian(program, Point(x=x, u=None, parameters=p), multipliers))
     return program
 
 
@@ -121,24 +121,24 @@ def gradient_ahead(model: ActionModelExpression) -> Program:
 
 
 def residuals_of_end(model: ActionModelExpression) -> int:
-    """Number nr of residuals of the costs at the end, as far as they are a stack."""
+    """Number nr of residuals of the terminal costs; 0 unless they are a stack."""
     return 0 if model.end_costs is None else model.end_costs.residual_size
 
 
 def kept_size(model: ActionModelExpression) -> int:
-    """Count of the numbers that an expansion keeps for the Hessian of the Lagrangian [-]."""
+    """Number of values that an expansion keeps for the Hessian of the Lagrangian [-]."""
     return sum(rows * columns for rows, columns in model.kept_shapes)
 
 
 def _stacked(arrays: Sequence[Array], size: int) -> ca.Function:
-    """Arrays, row by row, as a column of this size."""
+    """Stacks arrays, row by row, into a column of this size."""
     parts = [SX.sym("kept", *array.shape) for array in arrays]
     column = ca.vertcat(SX(0, 1), *[ca.vec(part.T) for part in parts])
     return ca.Function("stacked", parts, [ca.vertcat(column, SX(size - column.numel(), 1))])
 
 
 def _parted(shapes: Sequence[tuple[int, int]], size: int) -> ca.Function:
-    """The arrays of a column, see `_stacked`."""
+    """Splits a column into arrays, the inverse of `_stacked`."""
     column, parts, end = SX.sym("kept", size), list[SX](), 0
     for rows, columns in shapes:
         parts.append(ca.reshape(column[end : end + rows * columns], columns, rows).T)
@@ -147,7 +147,7 @@ def _parted(shapes: Sequence[tuple[int, int]], size: int) -> ca.Function:
 
 
 def _first(program: Program, array: Array, count: int) -> Array | None:
-    """The first entries of a column; None of none."""
+    """The first entries of a column; None if `count` is 0."""
     if not count:
         return None
     whole = SX.sym("y", array.shape[0])
@@ -158,10 +158,10 @@ def _first(program: Program, array: Array, count: int) -> Array | None:
 def step(model: ActionModelExpression, nc: int = 0, *, clipped: int = 0) -> Program:
     """One step of a rollout with feedback and partly closed gaps.
 
-    (x, x_ref, u_ref, k, K, gap of the next knot, step length α, parameters) -> (x_next, u, cost, dx, constraint rows),
-    with dx = x ⊖ x_ref, u = u_ref - α k - K dx, x_next = f(x, u) ⊕ (α - 1) gap, padded to `nc` rows. With `clipped`
-    lower and upper limits of u follow as further inputs, which u is clipped to. Source: Mastalli et al. 2020, eqs.
-    11-13.
+    (x, x_ref, u_ref, k, K, gap of the next knot, step length α, parameters) -> (x_next, u, cost, dx, constraint rows)
+    with dx = x ⊖ x_ref, u = u_ref - α k - K dx, x_next = f(x, u) ⊕ (α - 1) gap. Rows are padded to `nc`. With
+    `clipped`, lower and upper limits of u are further inputs, and u is clipped to them. Source: Mastalli et al. 2020,
+    eqs. 11-13.
     """
     state, n, m = model.state, model.state.ndx, model.nu
     program = Program(f"{type(model).__name__}: step")
@@ -184,7 +184,7 @@ def point(model: ActionModelExpression, nc: int = 0) -> Program:
     """One knot of a linear trial, which depends on no other knot.
 
     (x_ref, u_ref, dx, du, x_ref of the next knot, its dx, step length α, parameters) -> (x, u, cost, gap, constraint
-    rows), with x = x_ref ⊕ α dx, u = u_ref + α du, gap = f(x, u) ⊖ x of the next knot, padded to `nc` rows.
+    rows) with x = x_ref ⊕ α dx, u = u_ref + α du, gap = f(x, u) ⊖ x of the next knot. Rows are padded to `nc`.
     """
     state, m = model.state, model.nu
     program = Program(f"{type(model).__name__}: point")
@@ -204,7 +204,7 @@ def point(model: ActionModelExpression, nc: int = 0) -> Program:
 
 @_once
 def terminal_point(model: ActionModelExpression, nc: int = 0) -> Program:
-    """(x_ref, dx, step length α, parameters) -> (x, cost, constraint rows) of the end, as in `point`."""
+    """(x_ref, dx, step length α, parameters) -> (x, cost, constraint rows) of the terminal knot, as in `point`."""
     state = model.state
     program = Program(f"{type(model).__name__}: terminal point")
     x_ref, dx, alpha = program.input(state.nx), program.input(state.ndx), program.input(1)
@@ -236,7 +236,7 @@ def interpolation(model: ActionModelExpression) -> Program:
 
 @_once
 def terminal_step(model: ActionModelExpression, nc: int = 0) -> Program:
-    """(x, x_ref, parameters) -> (cost, dx = x ⊖ x_ref, constraint rows), padded to `nc` rows."""
+    """(x, x_ref, parameters) -> (cost, dx = x ⊖ x_ref, constraint rows) of the terminal knot, padded to `nc` rows."""
     program = Program(f"{type(model).__name__}: terminal step")
     x, x_ref = program.input(model.state.nx), program.input(model.state.nx)
     end = model.values(program, Point(x=x, u=None, parameters=program.input(model.layout.size)))
@@ -247,12 +247,12 @@ def terminal_step(model: ActionModelExpression, nc: int = 0) -> Program:
 
 
 def _status(program: Program) -> tuple[Array, ...]:
-    """The status of a program's steps; nothing if none of them can fail."""
+    """Status output of a program's steps; empty if no step can fail."""
     return () if program.status is None else (program.status,)
 
 
 def _cost_unless_failed(program: Program, cost: Array) -> Array:
-    """The cost, infinite where a step has failed: no search accepts that."""
+    """The cost, or infinity if a step has failed, so that no line search accepts the trial."""
     if program.status is None:
         return cost
     value, status = SX.sym("cost"), SX.sym("status")
@@ -261,7 +261,7 @@ def _cost_unless_failed(program: Program, cost: Array) -> Array:
 
 
 def _closed(program: Program, state: StateAbstract, e: Expansion, following: Array) -> tuple[Array, Array]:
-    """x⁺ (nx,) and the gap (ndx,), of which a model gives one."""
+    """Next state x⁺ (nx,) and gap (ndx,); the expansion of a model contains one of the two."""
     if e.gap is not None:
         return program.call(_integrate(state), following, e.gap)[0], e.gap
     assert e.xnext is not None
@@ -271,19 +271,19 @@ def _closed(program: Program, state: StateAbstract, e: Expansion, following: Arr
 def _rows(
     program: Program, model: ActionModelExpression, nc: int, given: Sequence[Array | None], widths: Sequence[int]
 ) -> tuple[Array, ...]:
-    """Arrays of constraint rows, of a model that may have fewer or none, padded with zeros to (nc, width) each."""
+    """Pads arrays of constraint rows with zeros to (nc, width) each; the model may have fewer rows or none."""
     if model.nc > nc:
         raise UnsupportedOperationError(
-            f"constraints: {type(model).__name__} has {model.nc} rows, and there is room for {nc}; a solver that knows "
-            "no constraints can't solve a problem that has some"
+            f"constraints: {type(model).__name__} has {model.nc} rows, but this solver provides {nc}; use a solver "
+            "that handles constraints"
         )
-    found = [array for array in given if array is not None]
-    if not nc or [array.shape for array in found] == [(nc, width) for width in widths]:
-        return tuple(found)
-    symbols, padded = [SX.sym("rows", *array.shape) for array in found], [SX(nc, width) for width in widths]
+    arrays = [array for array in given if array is not None]
+    if not nc or [array.shape for array in arrays] == [(nc, width) for width in widths]:
+        return tuple(arrays)
+    symbols, padded = [SX.sym("rows", *array.shape) for array in arrays], [SX(nc, width) for width in widths]
     for whole, part in zip(padded, symbols):
         whole[: part.shape[0], : part.shape[1]] = part
-    return program.call(ca.Function("pad_rows", symbols, padded), *found)
+    return program.call(ca.Function("pad_rows", symbols, padded), *arrays)
 
 
 def _clip(size: int) -> ca.Function:
@@ -325,7 +325,7 @@ def _feedback(state: StateAbstract, nu: int) -> ca.Function:
 
 
 def _pad(rows: int, ndx: int, nu: int, wanted: int) -> ca.Function:
-    """F (rows, ndx + nu), g and H with `wanted` controls."""
+    """Pads F (rows, ndx + nu), g and H to `wanted` controls."""
     s, extra = ndx + nu, wanted - nu
     jacobian, gradient, hessian = SX.sym("F", rows, s), SX.sym("g", s), SX.sym("H", s, s)
     results = [

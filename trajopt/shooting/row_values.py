@@ -1,4 +1,4 @@
-"""Constraint rows of all knots: bounds, weights of slacks, and what a solve can't start with."""
+"""Constraint rows of all knots: bounds, weights of slacks, and checks before a solve."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from trajopt.shooting.kinds import Kind
 from trajopt.types import Ints, Reals
 
 KEYS = ("lower", "upper", "linear", "quadratic")  # parameters of a constraint
-HELD = 1e-6  # violations below it count as held
+HELD = 1e-6  # smaller violations count as satisfied
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
 class RowValues:
-    """Bounds of all rows and weights of their slacks, for parameter values as they were.
+    """Bounds of all constraint rows and weights of their slacks, for one set of parameter values.
 
     Attributes:
         read: The parameter values that they follow from.
-        lower: Lower bounds (T + 1, nc), -inf where there is none.
-        upper: Upper bounds (T + 1, nc), inf where there is none.
-        linear: Linear weights of slacks (T + 1, nc), inf of hard rows.
-        quadratic: Quadratic weights of slacks (T + 1, nc), 0 of hard rows.
-        valid: Whether bounds leave room, and slacks cost something.
+        lower: Lower bounds (T + 1, nc), -inf for no bound.
+        upper: Upper bounds (T + 1, nc), inf for no bound.
+        linear: Linear weights of slacks (T + 1, nc), inf for hard rows.
+        quadratic: Quadratic weights of slacks (T + 1, nc), 0 for hard rows.
+        valid: True if lower <= upper and each slack has a positive weight.
     """
 
     read: Reals
@@ -42,11 +42,11 @@ class RowValues:
 
 
 class RowTable:
-    """Bounds of all rows and weights of their slacks, gathered anew only when a parameter has changed.
+    """Bounds of all constraint rows and weights of their slacks, updated only when a parameter has changed.
 
     Args:
-        kinds: The kinds of the knots.
-        table: Parameter values, one row for each of 0..T; it is read at each call.
+        kinds: Kinds of the knots.
+        table: Parameter values, one row for each knot 0..T; it is read at each call.
 
     Attributes:
         nc: Largest number of rows of a knot [-].
@@ -60,15 +60,15 @@ class RowTable:
 
     @functools.cached_property
     def given(self) -> npt.NDArray[np.bool_]:
-        """Mask (nc,) of the rows of knot 0 that follow from x0 alone, so that no solver can do anything about them."""
-        given = np.zeros(self.nc, dtype=np.bool_)
+        """Mask (nc,) of the rows of knot 0 that depend on x0 only, so that no solver can change them."""
+        mask = np.zeros(self.nc, dtype=np.bool_)
         for kind in self._kinds:
             if 0 in kind.knots and kind.nc and not kind.terminal:
-                given[: kind.nc] = kind.model.rows_free_of_control
-        return given
+                mask[: kind.nc] = kind.model.rows_free_of_control
+        return mask
 
     def now(self) -> RowValues:
-        """Those of the parameter values as they are now; not to be written into."""
+        """Values for the current parameters; do not write into them."""
         last, read = self._last, self._table.take(self._read)
         if last is None or not np.array_equal(last.read, read):
             last = self._last = self._gathered(read)
@@ -76,7 +76,7 @@ class RowTable:
 
     @functools.cached_property
     def _read(self) -> Ints:
-        """Places of the values that bounds and weights follow from, in the table as one row."""
+        """Flat indices into the table of the values that bounds and weights follow from."""
         mask = np.zeros(self._table.shape, dtype=np.bool_)
         for kind in self._kinds:
             for name in kind.row_sizes():
@@ -86,17 +86,17 @@ class RowTable:
         return np.flatnonzero(mask)
 
     def bounds(self) -> tuple[Reals, Reals]:
-        """Lower and upper bounds (T + 1, nc) as they are now; new arrays."""
+        """Current lower and upper bounds (T + 1, nc); new arrays."""
         now = self.now()
         return now.lower.copy(), now.upper.copy()
 
     def softness(self) -> tuple[Reals, Reals]:
-        """Linear and quadratic weights of slacks (T + 1, nc) as they are now; new arrays."""
+        """Current linear and quadratic weights of slacks (T + 1, nc); new arrays."""
         now = self.now()
         return now.linear.copy(), now.quadratic.copy()
 
     def _gathered(self, read: Reals) -> RowValues:
-        table = self._table.copy()  # first: another thread may set parameters meanwhile
+        table = self._table.copy()  # first, since another thread may set parameters meanwhile
         lower, upper, linear, quadratic = (each.of(table) for each in self._selections)
         if self._softened is not None:
             hard = self.free & np.isinf(linear)
@@ -106,26 +106,26 @@ class RowTable:
 
     @functools.cached_property
     def _selections(self) -> list[_Selection]:
-        """Those of lower and upper bounds, linear and quadratic weights, as they show on a table of places."""
+        """Selections for lower bounds, upper bounds, linear and quadratic weights, found with a table of indices."""
         places: Reals = np.arange(1.0, self._table.size + 1.0, dtype=np.float64).reshape(self._table.shape)
         bounds = _gathered(self._kinds, places, self.nc, Kind.row_bounds, (-np.inf, np.inf))
         weights = _gathered(self._kinds, places, self.nc, Kind.row_softness, (np.inf, 0.0))
-        return [_Selection.seen(found) for found in (*bounds, *weights)]
+        return [_Selection.seen(values) for values in (*bounds, *weights)]
 
     @functools.cached_property
     def free(self) -> npt.NDArray[np.bool_]:
-        """Mask (T + 1, nc) of the rows that are free of the control."""
+        """Mask (T + 1, nc) of the rows that do not depend on the control."""
         free = np.zeros((len(self._table), self.nc), dtype=np.bool_)
         for kind in self._kinds:
             free[list(kind.knots), : kind.nc] = True if kind.terminal else kind.model.rows_free_of_control
         return free
 
     def soften(self, weights: tuple[float, float] | None) -> None:
-        """From now on hard rows that are free of the control have slacks: a state may violate them.
+        """Gives slacks to hard rows that do not depend on the control, so that a state may violate them.
 
         Args:
-            weights: Linear and quadratic weight of a slack [cost by unit of the row, and by its square]; None to have
-                them hard again.
+            weights: Linear and quadratic weight of a slack [cost per unit of the row, and per its square]; None makes
+                these rows hard again.
         """
         self._softened, self._last = weights, None
 
@@ -133,7 +133,8 @@ class RowTable:
         """Checks values that may have changed since the models were built.
 
         Raises:
-            InvalidArgumentError: Bounds cross, or a soft row costs nothing; the message names constraint and knot.
+            InvalidArgumentError: A lower bound exceeds the upper one, or a soft row has no weight; the message names
+                the constraint and the knot.
         """
         now = self.now()
         if now.valid:
@@ -152,8 +153,8 @@ class RowTable:
         for t, row in np.argwhere((now.linear == 0.0) & (now.quadratic == 0.0)):
             which = _name(self._kinds, t, row).split("[")[0]
             raise InvalidArgumentError(
-                f"constraint {which!r} at knot {t}: expected a linear or a quadratic weight > 0 of its slack, got 0 "
-                "and 0; infinite bounds switch a row off"
+                f"constraint {which!r} at knot {t}: expected a linear or quadratic slack weight > 0, got 0 and 0; set "
+                "a weight, or infinite bounds to switch the row off"
             )
 
     def warn_of_given(self, rows: Reals) -> None:
@@ -167,8 +168,7 @@ class RowTable:
         beyond = self.given & (lower == upper) & ~(np.abs(rows - lower) < HELD)
         for row in np.flatnonzero(beyond):
             _logger.warning(
-                "x0: constraint %s is %g at knot 0 and should be %g; the state is given there, so that the equation is "
-                "not enforced",
+                "x0: constraint %s is %g at knot 0 but should be %g; it depends on x0 only, so it cannot be enforced",
                 _name(self._kinds, 0, int(row)),
                 rows[row],
                 lower[row],
@@ -177,12 +177,12 @@ class RowTable:
 
 @dataclass(frozen=True, eq=False)
 class _Selection:
-    """Values that are entries of the table of parameters, but for some that are infinite or 0.
+    """Array whose entries are selected from the table of parameters; some entries are fixed at infinity or 0.
 
     Attributes:
-        otherwise: Values (T + 1, nc), of which entries of the table are to be filled in.
-        at: Places of these, as in one row.
-        source: Places in the table, as in one row.
+        otherwise: Array (T + 1, nc) with the fixed entries.
+        at: Flat indices of the selected entries in this array.
+        source: Flat indices of their values in the table.
     """
 
     otherwise: Reals
@@ -191,16 +191,16 @@ class _Selection:
 
     @classmethod
     def seen(cls, found: Reals) -> _Selection:
-        """That of values (T + 1, nc) gathered from a table of places, counted from 1."""
+        """Finds the selection from values (T + 1, nc) that were gathered from a table of indices, counted from 1."""
         selected = np.isfinite(found) & (found > 0.0)
         at = np.flatnonzero(selected)
         return cls(found, at, found.ravel()[at].astype(np.int64) - 1)
 
     def of(self, table: Reals) -> Reals:
-        """The values for a table, a new array (T + 1, nc)."""
-        found = self.otherwise.copy()
-        found.reshape(-1)[self.at] = table.take(self.source)
-        return found
+        """Fills in the values from a table; returns a new array (T + 1, nc)."""
+        values = self.otherwise.copy()
+        values.reshape(-1)[self.at] = table.take(self.source)
+        return values
 
 
 def _gathered(
@@ -218,6 +218,6 @@ def _gathered(
 
 
 def _name(kinds: Sequence[Kind], t: int, row: int) -> str:
-    """Name of a row, such as "tool[2]"."""
+    """Name of a constraint row, such as "tool[2]"."""
     kind = next(kind for kind in kinds if t in kind.knots)
     return kind.model.row_names[row]

@@ -17,31 +17,31 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.shooting.evaluator import Evaluator
 
-LARGEST = 1e30  # of costs and states; what is beyond has diverged. As Crocoddyl 3.2.1
-WILD = 1e6  # of states and controls from which on a trial that is not finite counts as diverging
+LARGEST = 1e30  # costs and states beyond have diverged, as in Crocoddyl 3.2.1
+WILD = 1e6  # a trial that is not finite counts as diverging if states or controls have exceeded this
 _SQUARE = LARGEST**2
 
 
 class Trials:
-    """Rollouts with feedback along a direction, one step length a lane.
+    """Rollouts with feedback along a direction, one step length per lane.
 
     Args:
-        evaluator: Whose trajectory and feedback law they use.
-        width: Lanes.
-        clipped: Whether controls are clipped to limits.
+        evaluator: Evaluator with the trajectory and the feedback law.
+        width: Number of lanes.
+        clipped: Whether controls are clipped to their limits.
 
     Attributes:
         alphas: Step lengths (width, 1).
-        xs: States (width, T + 1, nx); row 0 is set by the caller.
+        xs: States (width, T + 1, nx); the caller sets row 0.
         us: Controls (width, T, nu).
         costs: Costs (width, T + 1) [cost].
         dx: xs ⊖ the evaluator's xs (width, T + 1, ndx).
         c: Constraint rows (width, T + 1, nc).
-        lower, upper: Limits of the controls (T, nu) if they are clipped; set by the caller.
-        gaps: Gaps of which a step of length α closes the part α (T + 1, ndx); set by the caller.
-        calls: What a rollout runs: the running knots, and the end.
+        lower, upper: Limits of clipped controls (T, nu); set by the caller.
+        gaps: Gaps (T + 1, ndx), of which a step of length α closes the fraction α; set by the caller.
+        calls: Calls of a rollout: the running knots, then the end.
         run: Rolls out from row 0 of `xs` in every lane.
-        finish: Its last part, after the running knots.
+        finish: Runs the terminal knot after the running knots.
     """
 
     def __init__(self, evaluator: Evaluator, width: int, *, clipped: bool = False) -> None:
@@ -70,24 +70,24 @@ class Trials:
 
     @property
     def compiled_run(self) -> KernelCall | None:
-        """The call of the running knots, if there is one for all of them, and it is compiled."""
+        """The call of all running knots, if there is a single one and it is compiled; else None."""
         call = self.calls[0]
         return call if len(self.calls) == 2 and isinstance(call, KernelCall) else None
 
     def roll_out(self, x0: Reals, lengths: Sequence[float], gaps: Reals | None) -> list[float]:
-        """Rolls out with step lengths, at most `width` of them, and gives their costs [cost].
+        """Rolls out with at most `width` step lengths and returns the costs [cost].
 
         Args:
             x0: Initial state (nx,).
-            lengths: One a lane; lanes that are left repeat the last one.
-            gaps: Gaps (T + 1, ndx) of which a step of length α closes the part α; None if it closes all.
+            lengths: Step lengths, one per lane; remaining lanes repeat the last one.
+            gaps: Gaps (T + 1, ndx), of which a step of length α closes the fraction α; None closes all gaps.
         """
         self.begin(x0, lengths, gaps)
         self.run()
         return self.totals(len(lengths))
 
     def begin(self, x0: Reals, lengths: Sequence[float], gaps: Reals | None) -> None:
-        """Prepares the running knots for `roll_out`."""
+        """Prepares a rollout; arguments as in `roll_out`."""
         count = len(lengths)
         self._lengths[:count] = lengths
         if count < self.width:
@@ -103,7 +103,7 @@ class Trials:
                     self._starts[lane] = state.integrate_unchecked(x0, (self._lengths[lane] - 1.0) * gaps[0])
 
     def totals(self, count: int) -> list[float]:
-        """Costs of the first `count` lanes of the last run [cost]."""
+        """Total costs of the first `count` lanes of the last run [cost]."""
         return self._sums.latest()[:count]
 
     def trajectory(self, lane: int) -> tuple[Reals, Reals]:
@@ -112,9 +112,10 @@ class Trials:
         return xs.copy(), us.copy()
 
     def nonfinite_trial(self, lane: int) -> tuple[int, Reals, Reals] | None:
-        """Knot, state (nx,) and control (nu,) where a lane left the domain of a cost or of the dynamics.
+        """Knot, state (nx,) and control (nu,) at which a lane left the domain of a cost or of the dynamics.
 
-        The control of the end is that of the last knot. None where all is finite, or the lane had diverged before.
+        At the end, the control is that of the last running knot. Returns None if all values are finite, or if the lane
+        had diverged before.
         """
         xs, us = self._of_lanes[lane]
         bad = ~np.isfinite(self.costs[lane])
@@ -126,20 +127,20 @@ class Trials:
         return knot, x.copy(), u.copy()
 
     def in_range(self, lane: int, cost: float) -> bool:
-        """Whether the cost [cost] and the norm of all states of a lane of the last run are finite and below LARGEST."""
+        """True if the cost [cost] and the norm of all states of a lane are finite and below LARGEST."""
         return abs(cost) < LARGEST and self._squares.latest()[lane] < _SQUARE
 
 
 class Turn:
-    """Trials that are tried one after the other.
+    """Sets of trials that are tried one after another.
 
-    Where a thread is free they are rolled out at once, before anybody knows whether all of them are needed.
+    If a thread is free, a set is rolled out ahead of time, before it is certain that it is needed.
 
     Args:
-        trials: Trials, each with arrays of its own if there are several, and the step lengths of each.
+        trials: Trials and their step lengths; each of several trials has its own arrays.
 
     Attributes:
-        trials: The same.
+        trials: The same trials.
     """
 
     def __init__(self, trials: Sequence[tuple[Trials, tuple[float, ...]]]) -> None:
@@ -149,7 +150,7 @@ class Turn:
         self._together = SideBySide(calls) if len(calls) == len(runs) > 1 else None
 
     def roll_out(self, number: int, x0: Reals, gaps: Reals | None) -> list[float]:
-        """Costs [cost] of the trials of this number, after those before it; other arguments as there."""
+        """Costs [cost] of the trials with this number; call in ascending order. Arguments as in `Trials.roll_out`."""
         trials, lengths = self.trials[number]
         if self._together is None or not self._together.shared:
             return trials.roll_out(x0, lengths, gaps)

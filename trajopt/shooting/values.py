@@ -15,10 +15,10 @@ class ProblemValues:
         cost: Total cost [cost].
         costs: Cost of each knot, the terminal last (T + 1,) [cost].
         xnext: Next state of each running knot (T, nx).
-        gaps: x0 ⊖ xs[0], or 0 unless the start is fixed, then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
-        rows: Constraint rows (T + 1, nc), zero where a knot has fewer than others.
-        lower: Their lower bounds (T + 1, nc), -inf where there is none.
-        upper: Their upper bounds (T + 1, nc), inf where there is none.
+        gaps: Gaps (T + 1, ndx): first x0 ⊖ xs[0] (0 unless the start is fixed), then xnext[t] ⊖ xs[t + 1].
+        rows: Constraint rows (T + 1, nc); zeros where a knot has fewer rows.
+        lower: Lower bounds of the rows (T + 1, nc), -inf for no bound.
+        upper: Upper bounds of the rows (T + 1, nc), inf for no bound.
     """
 
     cost: float
@@ -32,18 +32,18 @@ class ProblemValues:
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemDerivatives(ProblemValues):
-    """Values and derivatives of a problem along a trajectory; the terminal knot is the last of Lx and Lxx.
+    """Values and derivatives of a problem along a trajectory; the last rows of Lx and Lxx belong to the terminal knot.
 
     Attributes:
-        Fx: (T, ndx, ndx).
-        Fu: (T, ndx, nu).
-        Lx: (T + 1, ndx).
-        Lu: (T, nu).
-        Lxx: (T + 1, ndx, ndx).
-        Lxu: (T, ndx, nu).
-        Luu: (T, nu, nu); the identity along controls that a knot does not have.
-        Cx: Derivative of the constraint rows (T + 1, nc, ndx).
-        Cu: (T, nc, nu).
+        Fx: Derivative of the next state with respect to the state (T, ndx, ndx).
+        Fu: Derivative of the next state with respect to the control (T, ndx, nu).
+        Lx: Gradient of the cost with respect to the state (T + 1, ndx).
+        Lu: Gradient of the cost with respect to the control (T, nu).
+        Lxx: Hessian of the cost in x (T + 1, ndx, ndx).
+        Lxu: Hessian of the cost in x and u (T, ndx, nu).
+        Luu: Hessian of the cost in u (T, nu, nu); the identity along controls that a knot does not have.
+        Cx: Derivative of the constraint rows with respect to the state (T + 1, nc, ndx).
+        Cu: Derivative of the constraint rows with respect to the control (T, nc, nu).
     """
 
     Fx: Reals

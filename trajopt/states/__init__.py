@@ -1,4 +1,4 @@
-"""State manifolds: vectors, rotations, poses, products, and configurations with velocities of robots."""
+"""State manifolds: vectors, rotations, poses, products, and robot states (configuration and velocity)."""
 
 from trajopt.objects.calls import explain_calls
 from trajopt.states.base import StateAbstract

@@ -1,6 +1,6 @@
-"""Numerical values from the expressions of a configuration space, where Pinocchio is not accurate enough.
+"""Numerical values from the expressions of a configuration space, used where Pinocchio is not accurate enough.
 
-Measured with Pinocchio 4.1: the angle of a planar rotation comes from an arc cosine (1e-9 off at π - 1e-9); the
+Measured errors of Pinocchio 4.1: the angle of a planar rotation comes from an arc cosine (1e-9 off at π - 1e-9); the
 translation of a planar joint is divided by the angle (8e-8 off at an angle of 1e-9); the Jacobians of exponential and
 logarithm of rotations and poses suffer from cancellation between angles of 5e-5 and 1e-2 (4e-9 off at 2e-4). Numerical
 differentiation and the tests need more accurate values.
@@ -29,12 +29,12 @@ _NEEDED: dict[SpaceOperation, tuple[type[ConfigurationSpace], ...]] = {
 
 
 def joints_to_replace(joints: tuple[JointSpace, ...]) -> dict[SpaceOperation, tuple[JointSpace, ...]]:
-    """Joints, by operation, whose values from Pinocchio are to be replaced by those of `evaluate`."""
+    """Joints, by operation, whose values from Pinocchio `evaluate` has to replace."""
     return {name: tuple(j for j in joints if isinstance(j.space, spaces)) for name, spaces in _NEEDED.items()}
 
 
 def evaluate(space: ConfigurationSpace, operation: SpaceOperation, a: Reals, b: Reals) -> tuple[Reals, ...]:
-    """Results of an operation for one joint: a vector (as a column), or a pair of matrices."""
+    """Results of an operation for one joint: one vector (as a column) or two matrices."""
     return tuple(value.full() for value in _function(space, operation).call([a, b]))
 
 

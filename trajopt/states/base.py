@@ -28,9 +28,9 @@ Which = Literal["both", "first", "second"]
 class StateAbstract(ExplainsAttributes, ABC):
     """A manifold of states x (nx,) with tangent vectors dx (ndx,); immutable after construction.
 
-    To write one, give four methods: `__init__`, which sets attributes of its own and then calls this one, `zero`,
-    `sx_integrate` and `sx_difference`. Derivatives and numbers follow from these, and the constructor tries the two
-    formulas. They must be smooth: `trajopt.lie` has exponentials and logarithms that are.
+    To write your own, define four methods: `__init__`, which sets its own attributes and then calls this one, `zero`,
+    `sx_integrate` and `sx_difference`. The base class derives the rest from them, and its constructor tests the two
+    formulas. They must be smooth; `trajopt.lie` offers smooth exponentials and logarithms.
 
     ```python
     class StateCircle(trajopt.StateAbstract):
@@ -49,7 +49,7 @@ class StateAbstract(ExplainsAttributes, ABC):
     ```
 
     Numeric methods take and return arrays. Methods named `sx_*` take and return CasADi SX columns, for expressions that
-    are compiled: structural zeros and ones are kept, and derivatives are finite everywhere.
+    are compiled. They preserve structural zeros and ones, and their derivatives are finite everywhere.
 
     Args:
         nx: Number of coordinates, > 0.
@@ -58,24 +58,24 @@ class StateAbstract(ExplainsAttributes, ABC):
         tangent_names: Name of each tangent coordinate; by default `names`, or dx0, dx1, ... if ndx < nx.
         units: Unit of each tangent coordinate; by default "-".
         coordinate_units: Unit of each coordinate; by default `units`, or "-" if ndx < nx.
-        lower: Lower bounds of x ⊖ zero(), shape (ndx,), -inf where there is none; by default none.
-        upper: Upper bounds of x ⊖ zero(), shape (ndx,), inf where there is none; by default none.
+        lower: Lower bounds of x ⊖ zero(), shape (ndx,), -inf for no bound; by default no bounds.
+        upper: Upper bounds of x ⊖ zero(), shape (ndx,), inf for no bound; by default no bounds.
 
     Attributes:
         nx: Number of coordinates.
         ndx: Dimension of the tangent space.
-        lower: Lower bounds of x ⊖ zero(), shape (ndx,), -inf where there is none.
-        upper: Upper bounds of x ⊖ zero(), shape (ndx,), inf where there is none.
+        lower: Lower bounds of x ⊖ zero(), shape (ndx,), -inf for no bound.
+        upper: Upper bounds of x ⊖ zero(), shape (ndx,), inf for no bound.
 
     Raises:
-        InvalidArgumentError: A size is wrong, bounds are crossed, or the formulas fail the trial.
+        InvalidArgumentError: A size is wrong, a lower bound exceeds the upper one, or the formulas fail their test.
     """
 
     proven = False
-    """Whether the constructor can do without the trial of the formulas, as for the tested states of this package."""
+    """True if the constructor may skip the test of the formulas, as for the tested states of this package."""
 
     robot: Robot | None = None
-    """The robot whose state it is; None of others."""
+    """The robot whose state this is; None for other states."""
 
     nx: int
     ndx: int
@@ -112,8 +112,8 @@ class StateAbstract(ExplainsAttributes, ABC):
     def __setattr__(self, name: str, value: Any) -> None:
         if getattr(self, "_finished", False):
             raise ImmutableError(
-                f"{type(self).__name__} is immutable after construction: cannot set {name!r}; build another one; "
-                "a class of your own sets its attributes before super().__init__(...)"
+                f"{type(self).__name__} is immutable after construction: cannot set {name!r}; construct a new one. "
+                "In your own class, set attributes before super().__init__(...)"
             )
         object.__setattr__(self, name, value)
 
@@ -124,10 +124,10 @@ class StateAbstract(ExplainsAttributes, ABC):
         """Neutral state, shape (nx,); a new array."""
 
     def rand(self, rng: np.random.Generator | int) -> Reals:
-        """A random state, shape (nx,).
+        """Returns a random state, shape (nx,).
 
-        By default zero() ⊕ dx with dx uniform within the bounds, or in [-1, 1] without bounds. Rotations of this
-        package's states are uniform.
+        By default it is zero() ⊕ dx with dx uniform within the bounds, or in [-1, 1] without bounds. Rotations in the
+        states of this package are uniformly distributed.
 
         Args:
             rng: Random generator, or the seed of a new one.
@@ -135,28 +135,28 @@ class StateAbstract(ExplainsAttributes, ABC):
         return self.integrate_unchecked(self.zero(), uniform_within(random_generator(rng), self.lower, self.upper))
 
     def integrate(self, x: npt.ArrayLike, dx: npt.ArrayLike) -> Reals:
-        """x ⊕ dx, shape (nx,)."""
+        """Moves a state along a tangent vector dx (ndx,): x ⊕ dx, shape (nx,)."""
         return self.integrate_unchecked(
-            self.check(x), check_array("dx", dx, (self.ndx,), cure="as long as a tangent vector")
+            self.check(x), check_array("dx", dx, (self.ndx,), cure="dx is a tangent vector (ndx,)")
         )
 
     def difference(self, x0: npt.ArrayLike, x1: npt.ArrayLike) -> Reals:
-        """x1 ⊖ x0, shape (ndx,): x0 ⊕ (x1 ⊖ x0) = x1."""
+        """Tangent vector from x0 to x1: x1 ⊖ x0, shape (ndx,), with x0 ⊕ (x1 ⊖ x0) = x1."""
         return self.difference_unchecked(self.check(x0, "x0"), self.check(x1, "x1"))
 
     def jintegrate(self, x: npt.ArrayLike, dx: npt.ArrayLike, which: Which = "both") -> Reals | tuple[Reals, Reals]:
-        """Derivatives of x ⊕ dx in x ("first") and in dx ("second"), shape (ndx, ndx) each, in tangent coordinates.
+        """Derivatives of x ⊕ dx with respect to x ("first") and dx ("second"), shape (ndx, ndx) each.
 
         (x ⊕ a) ⊕ dx = (x ⊕ dx) ⊕ J₁ a and x ⊕ (dx + b) = (x ⊕ dx) ⊕ J₂ b, to first order in a and b.
         """
         _check_which(which)
         return _select(
-            self._jintegrate(self.check(x), check_array("dx", dx, (self.ndx,), cure="as long as a tangent vector")),
+            self._jintegrate(self.check(x), check_array("dx", dx, (self.ndx,), cure="dx is a tangent vector (ndx,)")),
             which,
         )
 
     def jdifference(self, x0: npt.ArrayLike, x1: npt.ArrayLike, which: Which = "both") -> Reals | tuple[Reals, Reals]:
-        """Derivatives of x1 ⊖ x0 in x0 ("first") and in x1 ("second"), shape (ndx, ndx) each.
+        """Derivatives of x1 ⊖ x0 with respect to x0 ("first") and x1 ("second"), shape (ndx, ndx) each.
 
         x1 ⊖ (x0 ⊕ a) = x1 ⊖ x0 + J₁ a and (x1 ⊕ b) ⊖ x0 = x1 ⊖ x0 + J₂ b, to first order in a and b.
         """
@@ -164,11 +164,11 @@ class StateAbstract(ExplainsAttributes, ABC):
         return _select(self._jdifference(self.check(x0, "x0"), self.check(x1, "x1")), which)
 
     def at_rest(self, x: npt.ArrayLike) -> Reals:
-        """The state with zero velocity, shape (nx,); a copy of the state if its manifold has no velocities."""
+        """Returns the state with zero velocity, shape (nx,); a copy of x if the manifold has no velocities."""
         return self.check(x)
 
     def normalize(self, x: npt.ArrayLike) -> Reals:
-        """The state close to x, such as one with rotations of norm 1, shape (nx,); a new array.
+        """Projects coordinates (nx,) onto the manifold, such as quaternions to norm 1; returns a new array (nx,).
 
         By default zero() ⊕ (x ⊖ zero()), or x itself if ndx = nx.
 
@@ -181,11 +181,13 @@ class StateAbstract(ExplainsAttributes, ABC):
         zero = self.zero()
         near = self.integrate_unchecked(zero, self.difference_unchecked(zero, checked))
         if not np.all(np.isfinite(near)):
-            raise InvalidArgumentError(f"x: expected coordinates close to a state of {self!r}, got {checked.tolist()}")
+            raise InvalidArgumentError(
+                f"x: expected coordinates near a state of {self!r}, got {checked.tolist()}; see zero()"
+            )
         return near
 
     def check(self, x: npt.ArrayLike, argument: str = "x") -> Reals:
-        """A copy of x, shape (nx,), after checking that it is a state.
+        """Returns a copy of x, shape (nx,), after checking that it is a valid state.
 
         Raises:
             InvalidArgumentError: The size is wrong, a value is not finite, or a rotation is not normalised.
@@ -195,15 +197,15 @@ class StateAbstract(ExplainsAttributes, ABC):
         return checked
 
     def are_states(self, xs: Reals) -> bool:
-        """Whether all rows of xs (n, nx) pass `check`."""
+        """True if all rows of xs (n, nx) are valid states, see `check`."""
         if not all_finite(xs):
             return False
         return self.nx == self.ndx or all(self._is_near(x) for x in xs)
 
     def body_poses(self, xs: Reals) -> Reals | None:
-        """Poses of the body that the states xs (n, nx) describe, for pictures, shape (n, 4, 4) [-, m].
+        """Poses of the body that the states xs (n, nx) describe, shape (n, 4, 4) [-, m]; used for drawing.
 
-        None for states that are no pose of a single body.
+        Returns None if the states are not poses of a single body.
         """
         return None
 
@@ -211,28 +213,28 @@ class StateAbstract(ExplainsAttributes, ABC):
 
     @abstractmethod
     def sx_integrate(self, x: SX, dx: SX) -> SX:
-        """x ⊕ dx, shape (nx, 1)."""
+        """Expression of x ⊕ dx, shape (nx, 1)."""
 
     @abstractmethod
     def sx_difference(self, x0: SX, x1: SX) -> SX:
-        """x1 ⊖ x0, shape (ndx, 1)."""
+        """Expression of x1 ⊖ x0, shape (ndx, 1)."""
 
     def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
-        """Derivatives of x ⊕ dx in x and in dx, sparse, shape (ndx, ndx) each."""
+        """Expressions of the derivatives of x ⊕ dx with respect to x and dx, sparse, shape (ndx, ndx) each."""
         first, second = self._derivatives["jintegrate"](x, dx)
         return first, second
 
     def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
-        """Derivatives of x1 ⊖ x0 in x0 and in x1, sparse, shape (ndx, ndx) each."""
+        """Expressions of the derivatives of x1 ⊖ x0 with respect to x0 and x1, sparse, shape (ndx, ndx) each."""
         first, second = self._derivatives["jdifference"](x0, x1)
         return first, second
 
     def sx_tangent_basis(self, x: SX) -> SX:
-        """d(x ⊕ dx)/d dx at dx = 0, sparse, shape (nx, ndx)."""
+        """Expression of d(x ⊕ dx)/d dx at dx = 0, sparse, shape (nx, ndx)."""
         return SX(self._derivatives["basis"](x))
 
     def sx_tangent_projection(self, x: SX) -> SX:
-        """d(x' ⊖ x)/dx' at x' = x, sparse, shape (ndx, nx); the left inverse of `sx_tangent_basis`.
+        """Expression of d(x' ⊖ x)/dx' at x' = x, sparse, shape (ndx, nx); left inverse of `sx_tangent_basis`.
 
         In tangent coordinates a map f between states has the derivative projection(f(x)) · df/dx · basis(x).
         """
@@ -247,7 +249,7 @@ class StateAbstract(ExplainsAttributes, ABC):
 
     @property
     def coordinate_units(self) -> list[str]:
-        """Unit of each coordinate of x; "-" for those of quaternions and points on the unit circle."""
+        """Unit of each coordinate of x; "-" for components of quaternions and of points on the unit circle."""
         return list(self._coordinate_units)
 
     @property
@@ -285,11 +287,11 @@ class StateAbstract(ExplainsAttributes, ABC):
         vars(self).update(content)
         self.lower.flags.writeable = self.upper.flags.writeable = False
 
-    # --- what follows from the two expressions, unless a subclass knows better -------------------------------------
+    # --- defaults that follow from the two formulas; subclasses may be faster or more accurate ---------------------
 
     @functools.cached_property
     def has_velocities(self) -> bool:
-        """Whether x can be (q, v): ndx / 2 positions, and then as many velocities that add."""
+        """True if x has the form (q, v): ndx / 2 positions, then as many velocities, which are a vector space."""
         half, odd = divmod(self.ndx, 2)
         x, dx = SX.sym("x", self.nx), SX.sym("dx", self.ndx)
         away = [ca.sparsify(J - SX.eye(self.ndx)).sparsity().get_triplet() for J in self.sx_jintegrate(x, dx)]
@@ -297,7 +299,7 @@ class StateAbstract(ExplainsAttributes, ABC):
 
     @functools.cached_property
     def curved_directions(self) -> npt.NDArray[np.bool_]:
-        """Mask (ndx,) of the directions along which x ⊕ dx has a second derivative: those of rotations."""
+        """Mask (ndx,) of the directions in which x ⊕ dx has a nonzero second derivative: those of rotations."""
         x, dx = SX.sym("x", self.nx), SX.sym("dx", self.ndx)
         reached = self.sx_integrate(x, dx)
         along = [ca.jacobian(ca.jacobian(reached, dx[i]), dx[i]) for i in range(self.ndx)]
@@ -311,15 +313,15 @@ class StateAbstract(ExplainsAttributes, ABC):
 
     @functools.cached_property
     def functions(self) -> dict[str, ca.Function]:
-        """The expressions as functions of numbers: "integrate", "difference", "jintegrate", "jdifference"."""
+        """The expressions as CasADi functions: "integrate", "difference", "jintegrate", "jdifference"."""
         return derived.numbers(self)
 
     def integrate_unchecked(self, x: Reals, dx: Reals) -> Reals:
-        """As `integrate`, of arguments that are known to fit."""
+        """Same as `integrate`, for arguments that were checked before."""
         return self._evaluate("integrate", x, dx)[0].ravel()
 
     def difference_unchecked(self, x0: Reals, x1: Reals) -> Reals:
-        """As `difference`, of arguments that are known to fit."""
+        """Same as `difference`, for arguments that were checked before."""
         return self._evaluate("difference", x0, x1)[0].ravel()
 
     def _jintegrate(self, x: Reals, dx: Reals) -> tuple[Reals, Reals]:
@@ -334,7 +336,7 @@ class StateAbstract(ExplainsAttributes, ABC):
         return [value.full() for value in self.functions[name].call([a, b])]
 
     def _is_near(self, x: Reals) -> bool:
-        """Whether `normalize` leaves x (nx,) where it is."""
+        """True if `normalize` does not change x (nx,)."""
         try:
             near = self.normalize(x)
         except InvalidArgumentError:
@@ -342,7 +344,7 @@ class StateAbstract(ExplainsAttributes, ABC):
         return bool(np.abs(near - x).max() <= NORM_TOLERANCE * max(1.0, np.abs(x).max()))
 
     def _check_rotations(self, x: Reals, argument: str) -> None:
-        """Raises InvalidArgumentError if x (nx,) is beside the manifold, such as a rotation of another norm than 1."""
+        """Raises InvalidArgumentError if x (nx,) is off the manifold, such as a quaternion whose norm is not 1."""
         if self.nx != self.ndx and not self._is_near(x):
             raise InvalidArgumentError(
                 f"{argument}: expected a state of {self!r} within {NORM_TOLERANCE}, got {x.tolist()}; use "
@@ -350,17 +352,17 @@ class StateAbstract(ExplainsAttributes, ABC):
             )
 
     def _shape_hint(self) -> str:
-        """Description of a state, for the message about a wrong size."""
+        """Description of a state that ends the message about a wrong size."""
         return f"a state of {self!r} has {self.nx} coordinates: {', '.join(self._names)}"
 
     def _same_content(self, other: Any) -> bool:
-        """Whether another state of the same class, with equal names and bounds, is equal to this one."""
+        """Compares with another state of the same class that has equal names and bounds."""
         same = (self.functions[name].serialize() == other.functions[name].serialize() for name in self.functions)
         return np.array_equal(self.zero(), other.zero()) and all(same)
 
 
 def check_state(state: Any, argument: str = "state") -> StateAbstract:
-    """Returns a state manifold; raises InvalidArgumentError for anything else."""
+    """Returns `state`; raises InvalidArgumentError unless it is a state manifold."""
     if not isinstance(state, StateAbstract):
         raise InvalidArgumentError(
             f"{argument}: expected a state such as StateVector(nx) or StateMultibody(robot), got {shown(state)}"
@@ -369,7 +371,7 @@ def check_state(state: Any, argument: str = "state") -> StateAbstract:
 
 
 def check_columns(sizes: dict[str, tuple[SX, int]]) -> None:
-    """Raises InvalidArgumentError unless each named expression is a column of its size."""
+    """Raises InvalidArgumentError unless each named expression is a column of the expected size."""
     for argument, (value, size) in sizes.items():
         if not isinstance(value, SX) or value.shape != (size, 1):
             got = value.shape if isinstance(value, SX) else type(value).__name__

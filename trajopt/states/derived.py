@@ -1,11 +1,11 @@
-"""Everything that follows from x ⊕ dx and x1 ⊖ x0 alone: derivatives by CasADi, numbers, and a trial of both.
+"""Everything that follows from x ⊕ dx and x1 ⊖ x0 alone: derivatives, numeric functions, and a test of both formulas.
 
 With B(x) = d(x ⊕ dx)/d dx at dx = 0 and P(x) = d(x' ⊖ x)/dx' at x' = x, in tangent coordinates
 
     d(x ⊕ dx)/dx = P(x ⊕ dx) · ∂(x ⊕ dx)/∂x · B(x)        d(x ⊕ dx)/d dx = P(x ⊕ dx) · ∂(x ⊕ dx)/∂dx
     d(x1 ⊖ x0)/dx0 = ∂(x1 ⊖ x0)/∂x0 · B(x0)               d(x1 ⊖ x0)/dx1 = ∂(x1 ⊖ x0)/∂x1 · B(x1)
 
-which is exact, so derivatives are as accurate as the two formulas themselves.
+These identities are exact, so derivatives are as accurate as the two formulas themselves.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.states.base import StateAbstract
 
-_SMALL, _TOLERANCE = 1e-2, 1e-7  # steps of the trial, and how well its identities hold [units of dx]
+_SMALL, _TOLERANCE = 1e-2, 1e-7  # step of the test, and tolerance of its identities [units of dx]
 _GUARD = (
-    "guard the formula there on both sides, as in casadi.if_else(t < 1e-4, series, closed_form(casadi.if_else("
+    "guard the formula near zero on both sides, as in casadi.if_else(t < 1e-4, series, closed_form(casadi.if_else("
     "t < 1e-4, 1, t))); casadi.sqrt, norm_2, acos and quotients are singular at zero"
 )
 
 
 def derivatives(state: StateAbstract) -> dict[str, ca.Function]:
-    """Derivatives of a state's two formulas as functions of expressions, each result sparse.
+    """Derivatives of a state's two formulas as functions of expressions; each result is sparse.
 
     "basis" (x) -> B, "projection" (x) -> P, "jintegrate" (x, dx) and "jdifference" (x0, x1) -> two matrices (ndx, ndx).
     """
@@ -52,7 +52,7 @@ def derivatives(state: StateAbstract) -> dict[str, ca.Function]:
 
 
 def numbers(state: StateAbstract) -> dict[str, ca.Function]:
-    """The expressions of a state as functions of numbers: "integrate", "difference", "jintegrate", "jdifference"."""
+    """A state's expressions as numeric functions: "integrate", "difference", "jintegrate", "jdifference"."""
     x, y, dx = SX.sym("x", state.nx), SX.sym("y", state.nx), SX.sym("dx", state.ndx)
     return {
         "integrate": ca.Function("integrate", [x, dx], [state.sx_integrate(x, dx)]),
@@ -67,7 +67,7 @@ def _function(name: str, symbols: list[SX], results: list[SX]) -> ca.Function:
 
 
 def check_formulas(state: StateAbstract) -> None:
-    """Tries the formulas of a state that a user wrote, at zero() and beside it.
+    """Tests the two formulas of a user's state at zero() and near it.
 
     Raises:
         InvalidArgumentError: A result has a wrong size, x ⊕ 0 is not x, x ⊖ x is not 0, ⊖ does not undo ⊕, or a
@@ -78,7 +78,7 @@ def check_formulas(state: StateAbstract) -> None:
     zero = check_array(f"{name}.zero()", state.zero(), (state.nx,))
     if getattr(state.zero(), "dtype", None) != np.float64:
         raise InvalidArgumentError(
-            f"{name}.zero(): expected an array of floats, got {state.zero()!r}; numpy.array([1.0])"
+            f"{name}.zero(): expected an array of floats, got {state.zero()!r}; return numpy.array([1.0]), say"
         )
     step = _SMALL * np.random.default_rng(0).uniform(-1.0, 1.0, state.ndx)
     none = np.zeros(state.ndx)
@@ -104,12 +104,12 @@ def _check_shapes(state: StateAbstract, name: str) -> None:
         value = call_user(f"{name}.{method}", getattr(state, method), *arguments)
         if value.shape != (size, 1):
             raise InvalidArgumentError(f"{name}.{method}: expected shape ({size}, 1), got {value.shape}")
-        known = {s.element_hash() for s in ca.symvar(ca.vertcat(*arguments))}
-        strangers = [str(s) for s in ca.symvar(value) if s.element_hash() not in known]
+        declared = {s.element_hash() for s in ca.symvar(ca.vertcat(*arguments))}
+        strangers = [str(s) for s in ca.symvar(value) if s.element_hash() not in declared]
         if strangers:
             raise InvalidArgumentError(
-                f"{name}.{method}: expected an expression of its arguments, got one with {strangers[0]}; use "
-                "numbers, a state has no run-time parameters"
+                f"{name}.{method}: expected an expression of its arguments alone, got one with {strangers[0]}; replace "
+                "it by a number, since states have no run-time parameters"
             )
 
 

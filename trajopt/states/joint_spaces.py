@@ -1,4 +1,4 @@
-"""Configuration spaces of Pinocchio's joints, and the places of their coordinates in q and v."""
+"""Configuration spaces of Pinocchio's joints, and the indices of their coordinates in q and v."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ SPACES: dict[str, ConfigurationSpace] = {
     "JointModelPlanar": PlanarPoseSpace(),
     "JointModelFreeFlyer": PoseSpace(),
 }
-"""Spaces by the joint's `shortname()`. Composite joints are split into parts; mimic joints have no coordinates."""
+"""Space of each joint type, by `shortname()`. Composite joints are split; mimic joints have no coordinates."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointSpace:
-    """Configuration space of a joint, and its place in a configuration and a tangent vector.
+    """Configuration space of a joint, with the indices of its coordinates.
 
     Attributes:
         label: Name of the joint; "NAME.INDEX" for a part of a composite joint.
         space: The configuration space.
-        q: Its coordinates in a configuration (nq,).
-        v: Its coordinates in a tangent vector (nv,).
+        q: Indices of its coordinates in a configuration (nq,).
+        v: Indices of its coordinates in a tangent vector (nv,).
     """
 
     label: str
@@ -57,7 +57,7 @@ def joint_spaces(model: pin.Model) -> tuple[JointSpace, ...]:
     """Configuration spaces of a model's joints, in the order of their coordinates.
 
     Raises:
-        UnsupportedOperationError: The type of a joint is not in the table `SPACES`.
+        UnsupportedOperationError: The table `SPACES` does not list the type of a joint.
     """
     result: list[JointSpace] = []
     for i in range(1, model.njoints):
@@ -76,7 +76,7 @@ def _append(result: list[JointSpace], joint: pin.JointModel, label: str) -> None
         return
     if kind not in SPACES:
         raise UnsupportedOperationError(
-            f"joint {label!r}: expected a type of {', '.join(SPACES)}, got {kind}; lock the joint"
+            f"joint {label!r}: expected one of the types {', '.join(SPACES)}, got {kind}; lock this joint"
         )
     q, v = slice(joint.idx_q, joint.idx_q + joint.nq), slice(joint.idx_v, joint.idx_v + joint.nv)
     result.append(JointSpace(label=label, space=SPACES[kind], q=q, v=v))

@@ -1,4 +1,4 @@
-"""States that are one Lie group with a quaternion: rotations and poses."""
+"""States that are elements of one Lie group with a quaternion: rotations and poses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trajopt.types import Reals
 
 
 class StateLieGroup(StateAbstract):
-    """Coordinates of a group that end in a unit quaternion (x, y, z, w), with x ⊕ dx = x exp(dx)."""
+    """State on a Lie group with x ⊕ dx = x exp(dx); its coordinates end with a unit quaternion (x, y, z, w)."""
 
     proven = True
     space: ClassVar[RotationSpace | PoseSpace]
@@ -41,7 +41,7 @@ class StateLieGroup(StateAbstract):
         return np.eye(1, self.nx, self.nx - 1)[0]
 
     def rand(self, rng: np.random.Generator | int) -> Reals:
-        """A random state, shape (nx,): its rotation is uniform, its position uniform in [-1, 1] m."""
+        """Returns a random state, shape (nx,): a uniform rotation, and a position uniform in [-1, 1] m."""
         generator = random_generator(rng)
         x = generator.uniform(-1.0, 1.0, self.nx)
         direction = generator.standard_normal(4)
@@ -49,7 +49,7 @@ class StateLieGroup(StateAbstract):
         return x
 
     def normalize(self, x: npt.ArrayLike) -> Reals:
-        """The state with its quaternion scaled to norm 1, shape (nx,); a new array."""
+        """Returns the state with its quaternion scaled to norm 1, shape (nx,); a new array."""
         result = check_array("x", x, (self.nx,), cure=self._shape_hint())
         norm = np.linalg.norm(result[self._quaternion])
         if norm == 0:
@@ -58,37 +58,37 @@ class StateLieGroup(StateAbstract):
         return result
 
     def sx_integrate(self, x: SX, dx: SX) -> SX:
-        """x exp(dx), shape (nx, 1)."""
+        """Expression of x exp(dx), shape (nx, 1)."""
         check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
         return self.space.integrate(x, dx)
 
     def sx_difference(self, x0: SX, x1: SX) -> SX:
-        """log(x0⁻¹ x1), shape (ndx, 1)."""
+        """Expression of log(x0⁻¹ x1), shape (ndx, 1)."""
         check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
         return self.space.difference(x0, x1)
 
     def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
-        """Derivatives of x exp(dx) in x and in dx, the right Jacobian, shape (ndx, ndx) each."""
+        """Derivatives of x exp(dx) with respect to x and dx (the right Jacobian), shape (ndx, ndx) each."""
         check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
         return self.space.jintegrate(x, dx)
 
     def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
-        """Derivatives of log(x0⁻¹ x1) in x0 and in x1, the inverse right Jacobian, shape (ndx, ndx) each."""
+        """Derivatives of log(x0⁻¹ x1) with respect to x0 and x1 (inverse right Jacobian), shape (ndx, ndx) each."""
         check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
         return self.space.jdifference(x0, x1)
 
     def sx_tangent_basis(self, x: SX) -> SX:
-        """d(x exp(dx))/d dx at dx = 0, shape (nx, ndx)."""
+        """Expression of d(x exp(dx))/d dx at dx = 0, shape (nx, ndx)."""
         check_columns({"x": (x, self.nx)})
         return self.space.tangent_basis(x)
 
     def sx_tangent_projection(self, x: SX) -> SX:
-        """d log(x⁻¹ x')/dx' at x' = x, shape (ndx, nx)."""
+        """Expression of d log(x⁻¹ x')/dx' at x' = x, shape (ndx, nx)."""
         check_columns({"x": (x, self.nx)})
         return self.space.tangent_projection(x)
 
     def sx_rotation(self, x: SX) -> SX:
-        """Rotation matrix from the body's frame to the world's, shape (3, 3)."""
+        """Rotation matrix from the body frame to the world frame, shape (3, 3)."""
         check_columns({"x": (x, self.nx)})
         return quaternion_to_rotation(x[self._quaternion])
 

@@ -10,7 +10,7 @@ from trajopt.types import Reals
 
 
 def random_generator(rng: np.random.Generator | int) -> np.random.Generator:
-    """The generator itself, or a new one from a seed."""
+    """Returns a random generator: the argument itself, or a new one if it is a seed."""
     if isinstance(rng, np.random.Generator):
         return rng
     if is_integer(rng) and rng >= 0:
@@ -21,7 +21,7 @@ def random_generator(rng: np.random.Generator | int) -> np.random.Generator:
 
 
 def uniform_within(rng: np.random.Generator, lower: Reals, upper: Reals) -> Reals:
-    """Uniform random numbers within bounds; a missing bound counts as ∓1, or as 2 beyond the other bound."""
+    """Uniform random numbers within bounds. Without bounds the range is [-1, 1]; with one bound it has width 2."""
     low = np.where(np.isfinite(lower), lower, np.where(upper < -1, upper - 2, -1.0))
     high = np.where(np.isfinite(upper), upper, np.where(lower > 1, lower + 2, 1.0))
     return rng.uniform(low, high)

@@ -1,7 +1,7 @@
 """Configuration spaces of joints as expressions: ⊕, ⊖, their Jacobians, tangent bases.
 
-Each space has nq coordinates and nv tangent coordinates, with Pinocchio's conventions: a point on the unit circle is
-(cos, sin), a quaternion is (x, y, z, w), tangent vectors are local. All functions take and return SX, and keep
+Each space has nq coordinates and nv tangent coordinates and follows Pinocchio's conventions: a point on the unit circle
+is (cos, sin), a quaternion is (x, y, z, w), tangent vectors are local. All functions take and return SX and preserve
 structural zeros and ones.
 """
 
@@ -22,10 +22,10 @@ class ConfigurationSpace(ABC):
     Attributes:
         nq: Number of coordinates.
         nv: Number of tangent coordinates.
-        coordinates: Name of each coordinate within the joint, "" for a single one.
-        tangents: Name of each tangent coordinate within the joint, "" for a single one.
+        coordinates: Name of each coordinate within the joint; "" for a single one.
+        tangents: Name of each tangent coordinate within the joint; "" for a single one.
         units: Unit of each tangent coordinate.
-        rotation: Coordinates with norm 1 (a quaternion or a point on the unit circle); None if there are none.
+        rotation: Indices of the coordinates with norm 1 (a quaternion or a point on the unit circle); None without.
     """
 
     nq: int
@@ -37,7 +37,7 @@ class ConfigurationSpace(ABC):
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
-        """Unit of each coordinate; "-" for those of a rotation."""
+        """Unit of each coordinate; "-" for components of a rotation."""
         if self.rotation is None:
             return self.units
         return ("m",) * self.rotation.start + ("-",) * (self.nq - self.rotation.start)
@@ -52,11 +52,11 @@ class ConfigurationSpace(ABC):
 
     @abstractmethod
     def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:
-        """Derivatives of q ⊕ v in q and in v, shape (nv, nv) each."""
+        """Derivatives of q ⊕ v with respect to q and v, shape (nv, nv) each."""
 
     @abstractmethod
     def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
-        """Derivatives of q1 ⊖ q0 in q0 and in q1, shape (nv, nv) each."""
+        """Derivatives of q1 ⊖ q0 with respect to q0 and q1, shape (nv, nv) each."""
 
     @abstractmethod
     def tangent_basis(self, q: SX) -> SX:
@@ -95,7 +95,7 @@ class VectorSpace(ConfigurationSpace):
 
 
 class CircleSpace(ConfigurationSpace):
-    """An unbounded revolute joint: q = (cos θ, sin θ), turned by v [rad]."""
+    """Space of an unbounded revolute joint: q = (cos θ, sin θ), turned by v [rad]."""
 
     nq, nv = 2, 1
     coordinates = ("cos", "sin")
@@ -123,7 +123,7 @@ class CircleSpace(ConfigurationSpace):
 
 
 class RotationSpace(ConfigurationSpace):
-    """A spherical joint: a unit quaternion, turned by a local rotation vector v (3,) [rad]."""
+    """Space of a spherical joint: a unit quaternion, turned by a local rotation vector v (3,) [rad]."""
 
     nq, nv = 4, 3
     coordinates = ("qx", "qy", "qz", "qw")
@@ -157,7 +157,7 @@ class RotationSpace(ConfigurationSpace):
 
 
 class PlanarPoseSpace(ConfigurationSpace):
-    """A planar joint: q = (x, y, cos θ, sin θ), moved by a local twist v (3,) = (vx, vy [m], ω [rad])."""
+    """Space of a planar joint: q = (x, y, cos θ, sin θ), moved by a local twist v (3,) = (vx, vy [m], ω [rad])."""
 
     nq, nv = 4, 3
     coordinates = ("x", "y", "cos", "sin")
@@ -198,7 +198,7 @@ class PlanarPoseSpace(ConfigurationSpace):
 
 
 class PoseSpace(ConfigurationSpace):
-    """A free flyer: q = (position, quaternion), moved by a local twist v (6,) = (v [m], ω [rad])."""
+    """Space of a free flyer: q = (position, quaternion), moved by a local twist v (6,) = (v [m], ω [rad])."""
 
     nq, nv = 7, 6
     coordinates = ("x", "y", "z", "qx", "qy", "qz", "qw")
@@ -208,7 +208,7 @@ class PoseSpace(ConfigurationSpace):
 
     def integrate(self, q: SX, v: SX) -> SX:
         p, a = poses.exp_pose(v[:3], v[3:])
-        # For steps beyond π Pinocchio keeps the quaternion in the half space of the one before, for this joint only.
+        # Only for this joint and steps beyond π, Pinocchio keeps the quaternion in the half space of the previous one.
         side = ca.if_else(a[3] < 0, -1.0, 1.0)
         turned = quaternions.renormalise(quaternions.multiply(q[3:], a))
         return ca.vertcat(q[:3] + quaternions.rotate(q[3:], p), side * turned)

@@ -23,25 +23,24 @@ from trajopt.states.spaces import VectorSpace
 from trajopt.types import Reals
 
 NO_LIMIT = 1e300
-"""Limits beyond this are none: Pinocchio writes the largest double where a file gives no limit."""
+"""Larger limits count as no limits; Pinocchio writes the largest double if a file gives no limit."""
 
 
 class StateMultibody(StateAbstract):
-    """x = (q, v): a configuration (nq,) and the joints' velocities (nv,); dx = (δq, δv), both (nv,).
+    """State of a robot: x = (q, v), a configuration (nq,) and joint velocities (nv,); dx = (δq, δv), both (nv,).
 
-    q ⊕ δq moves each joint by a local tangent vector (Pinocchio's conventions: a free flyer by a twist in its own
-    frame, translation first; quaternions as x, y, z, w); velocities add. Names of coordinates are "q:JOINT" or
+    q ⊕ δq moves each joint by a local tangent vector in Pinocchio's conventions: a free flyer moves by a twist in its
+    own frame, translation first, and quaternions are (x, y, z, w). Velocities add. Coordinates are named "q:JOINT" or
     "q:JOINT.x", then "v:JOINT" or "v:JOINT.x".
 
     Args:
         robot: The robot.
-        lower: Lower bounds of x ⊖ zero(), shape (2 nv,); by default the robot's limits of positions and velocities,
-            where continuous joints, planar joints and free flyers have no limits of position.
+        lower: Lower bounds of x ⊖ zero(), shape (2 nv,); by default the robot's limits of positions and velocities.
+            Continuous joints, planar joints and free flyers have no position limits.
         upper: Upper bounds of x ⊖ zero(), likewise.
 
     Raises:
-        InvalidArgumentError: `robot` is not a Robot, or has no joint that moves, or the bounds have a wrong size or
-            order.
+        InvalidArgumentError: `robot` is not a Robot or has no movable joint, or bounds have a wrong size or order.
         UnsupportedOperationError: The type of a joint is unknown.
     """
 
@@ -56,8 +55,8 @@ class StateMultibody(StateAbstract):
             )
         if not robot.nv:
             raise InvalidArgumentError(
-                f"robot: expected at least one joint that moves, got {robot.name!r} with fixed joints alone; make one "
-                "revolute in its file, say, or let its root link float: load_robot(..., floating_base=True)"
+                f"robot: expected at least one movable joint, got {robot.name!r}, whose joints are all fixed; make a "
+                "joint revolute in its file, or use a floating base: load_robot(..., floating_base=True)"
             )
         self.robot = robot
         self.model: pin.Model = robot.model
@@ -81,11 +80,11 @@ class StateMultibody(StateAbstract):
         )
 
     def zero(self) -> Reals:
-        """Neutral configuration with zero velocity, shape (nx,); a new array."""
+        """Returns the neutral configuration with zero velocity, shape (nx,); a new array."""
         return np.concatenate([pin.neutral(self.model), np.zeros(self.nv)])
 
     def rand(self, rng: np.random.Generator | int) -> Reals:
-        """A random state, shape (nx,).
+        """Returns a random state, shape (nx,).
 
         Rotations are uniform, joints with limits are uniform within them, and other positions are uniform in [-1, 1].
         Velocities are uniform in [-1, 1], clipped to their bounds.
@@ -105,59 +104,61 @@ class StateMultibody(StateAbstract):
         return x
 
     def body_poses(self, xs: Reals) -> Reals | None:
-        """Poses of a robot that is a single free-flying body, shape (n, 4, 4); None for all others."""
+        """Poses of a robot that is a single free-flying body, shape (n, 4, 4); None for all other robots."""
         if self.model.njoints != 2 or self.model.joints[1].shortname() != "JointModelFreeFlyer":
             return None
         return np.array([pin.XYZQUATToSE3(x[:7]).homogeneous for x in xs]).reshape(-1, 4, 4)
 
     def at_rest(self, x: npt.ArrayLike) -> Reals:
-        """The state with zero velocity, shape (nx,), of a state (nx,) or a configuration (nq,)."""
+        """Returns a state with zero velocity, shape (nx,), from a state (nx,) or a configuration (nq,)."""
         if shape_of(x) == (self.nq,):
             x = np.concatenate([check_array("x", x, (self.nq,)), np.zeros(self.nv)])
         return np.concatenate([self.check(x)[: self.nq], np.zeros(self.nv)])
 
     def normalize(self, x: npt.ArrayLike) -> Reals:
-        """The state with its quaternions and points on unit circles scaled to norm 1, shape (nx,); a new array."""
+        """Returns the state with quaternions and points on unit circles scaled to norm 1, shape (nx,); a new array."""
         result = check_array("x", x, (self.nx,), cure=self._shape_hint())
         for joint, where, norm in self._rotations(result):
             if norm == 0:
-                raise InvalidArgumentError(f"x: expected a nonzero rotation of joint {joint.label!r}, got zeros")
+                raise InvalidArgumentError(
+                    f"x: expected a nonzero rotation of joint {joint.label!r}, got zeros; see zero()"
+                )
             result[where] /= norm
         return result
 
     def sx_integrate(self, x: SX, dx: SX) -> SX:
-        """x ⊕ dx, shape (nx, 1)."""
+        """Expression of x ⊕ dx, shape (nx, 1)."""
         check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
         parts = [j.space.integrate(x[j.q], dx[j.v]) for j in self._joints]
         return ca.vertcat(*parts, x[self.nq :] + dx[self.nv :])
 
     def sx_difference(self, x0: SX, x1: SX) -> SX:
-        """x1 ⊖ x0, shape (ndx, 1)."""
+        """Expression of x1 ⊖ x0, shape (ndx, 1)."""
         check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
         parts = [j.space.difference(x0[j.q], x1[j.q]) for j in self._joints]
         return ca.vertcat(*parts, x1[self.nq :] - x0[self.nq :])
 
     def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
-        """Derivatives of x ⊕ dx in x and in dx, block-diagonal, shape (ndx, ndx) each."""
+        """Derivatives of x ⊕ dx with respect to x and dx, block-diagonal, shape (ndx, ndx) each."""
         check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
         pairs = [j.space.jintegrate(x[j.q], dx[j.v]) for j in self._joints]
         velocity = SX.eye(self.nv)
         return ca.diagcat(*(p[0] for p in pairs), velocity), ca.diagcat(*(p[1] for p in pairs), velocity)
 
     def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
-        """Derivatives of x1 ⊖ x0 in x0 and in x1, block-diagonal, shape (ndx, ndx) each."""
+        """Derivatives of x1 ⊖ x0 with respect to x0 and x1, block-diagonal, shape (ndx, ndx) each."""
         check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
         pairs = [j.space.jdifference(x0[j.q], x1[j.q]) for j in self._joints]
         velocity = SX.eye(self.nv)
         return ca.diagcat(*(p[0] for p in pairs), -velocity), ca.diagcat(*(p[1] for p in pairs), velocity)
 
     def sx_tangent_basis(self, x: SX) -> SX:
-        """d(x ⊕ dx)/d dx at dx = 0, block-diagonal, shape (nx, ndx)."""
+        """Expression of d(x ⊕ dx)/d dx at dx = 0, block-diagonal, shape (nx, ndx)."""
         check_columns({"x": (x, self.nx)})
         return ca.diagcat(*(j.space.tangent_basis(x[j.q]) for j in self._joints), SX.eye(self.nv))
 
     def sx_tangent_projection(self, x: SX) -> SX:
-        """d(x' ⊖ x)/dx' at x' = x, block-diagonal, shape (ndx, nx)."""
+        """Expression of d(x' ⊖ x)/dx' at x' = x, block-diagonal, shape (ndx, nx)."""
         check_columns({"x": (x, self.nx)})
         return ca.diagcat(*(j.space.tangent_projection(x[j.q]) for j in self._joints), SX.eye(self.nv))
 
@@ -194,12 +195,12 @@ class StateMultibody(StateAbstract):
 
     @functools.cached_property
     def _turning(self) -> list[tuple[JointSpace, slice]]:
-        """Joints whose coordinates have norm 1, with the place of these in x."""
+        """Joints with coordinates of norm 1, and the indices of these coordinates in x."""
         parts = [(joint, joint.space.rotation) for joint in self._joints]
         return [(j, slice(j.q.start + part.start, j.q.start + part.stop)) for j, part in parts if part is not None]
 
     def _rotations(self, x: Reals) -> list[tuple[JointSpace, slice, float]]:
-        """Rotations in x: for each the joint, the place of its coordinates, and their norm."""
+        """Rotations in x: the joint, the indices of its coordinates, and their norm."""
         return [(joint, where, float(np.linalg.norm(x[where]))) for joint, where in self._turning]
 
     def _check_rotations(self, x: Reals, argument: str) -> None:
@@ -233,7 +234,7 @@ def _limits(model: pin.Model, joints: tuple[JointSpace, ...]) -> tuple[Reals, Re
         if isinstance(joint.space, VectorSpace):
             lower[joint.v] = model.lowerPositionLimit[joint.q]
             upper[joint.v] = model.upperPositionLimit[joint.q]
-    # lowerVelocityLimit is not usable: Pinocchio 4.1 fills it with the positive limit.
+    # Pinocchio 4.1 fills lowerVelocityLimit with the positive limit, so it cannot be used.
     fastest = np.array(model.velocityLimit)
     lower, upper = np.concatenate([lower, -fastest]), np.concatenate([upper, fastest])
     return np.where(lower < -NO_LIMIT, -np.inf, lower), np.where(upper > NO_LIMIT, np.inf, upper)
@@ -256,9 +257,9 @@ def _rebuild(robot: Robot, lower: Reals, upper: Reals) -> StateMultibody:
 
 
 def check_robot_state(user: str, state: object) -> StateMultibody:
-    """Returns the state of a robot; raises InvalidArgumentError, in the name of `user`, for any other state."""
+    """Returns a StateMultibody; raises InvalidArgumentError, which names `user`, for any other state."""
     if not isinstance(state, StateMultibody):
         raise InvalidArgumentError(
-            f"state: {user} needs a StateMultibody, got {state!r}; make one: StateMultibody(load_robot(...))"
+            f"state: {user} needs a StateMultibody, got {state!r}; construct one: StateMultibody(load_robot(...))"
         )
     return state

@@ -1,4 +1,4 @@
-"""State that is composed of others."""
+"""State that is composed of several states."""
 
 from __future__ import annotations
 
@@ -22,30 +22,32 @@ Value = TypeVar("Value", SX, Reals)
 
 
 class StateProduct(StateAbstract):
-    """Several states one behind the other: x = (a, b, ...), dx = (da, db, ...), each part moved on its own.
+    """Product of several states: x = (a, b, ...), dx = (da, db, ...); each part moves independently.
 
-    A second-order system has its positions first and then their velocities, which are a plain vector, in the tangent
-    space of the positions: `StateProduct(StateSE3(), StateVector(6))` is a rigid body with its twist, so that a
-    `DifferentialActionModelSymbolic` with `acceleration(x, u)`, shape (6,), takes the same symplectic Euler step
+    A second-order system starts with its positions. Their velocities follow as a StateVector in the tangent space of
+    the positions. For example, `StateProduct(StateSE3(), StateVector(6))` is a rigid body with its twist. A
+    `DifferentialActionModelSymbolic` with `acceleration(x, u)`, shape (6,), then takes the same symplectic Euler step
     q⁺ = q ⊕ dt v⁺ as a robot. Two bodies are `StateProduct(StateSE3(), StateSE3(), StateVector(12))`.
 
     Args:
-        states: The parts, at least one; products among them stay parts.
-        labels: Name of each part, in front of the names of its coordinates, as in "body.x"; by default none if these
-            names differ, and 0, 1, ... if not.
+        states: The parts, at least one; nested products are not flattened.
+        labels: Name of each part; prefixes the names of its coordinates, as in "body.x". By default there is no prefix
+            if these names differ, and 0, 1, ... otherwise.
 
     Attributes:
         states: The parts.
 
     Raises:
-        InvalidArgumentError: A part is not a state, or the labels are not as many as the parts.
+        InvalidArgumentError: A part is not a state, or the number of labels differs from the number of parts.
     """
 
     proven = True
 
     def __init__(self, *states: StateAbstract, labels: Sequence[str] | None = None) -> None:
         if not states:
-            raise InvalidArgumentError("states: expected StateProduct(StateSE3(), StateVector(6), ...), got no state")
+            raise InvalidArgumentError(
+                "states: expected one or more, got none; write StateProduct(StateSE3(), StateVector(6))"
+            )
         for i, state in enumerate(states):
             if not isinstance(state, StateAbstract):
                 cure = f"; call it: {state.__name__}(...)" if isinstance(state, type) else ""
@@ -58,7 +60,7 @@ class StateProduct(StateAbstract):
         self.states = states
         self.labels = None if labels is None else check_names("labels", labels, [""] * len(states), each="part")
         if self.labels is not None and len(set(self.labels)) < len(states):
-            raise InvalidArgumentError(f"labels: expected different ones, got {list(self.labels)}")
+            raise InvalidArgumentError(f"labels: expected different names, got {list(self.labels)}; rename one")
         self._x, self._dx = _places([s.nx for s in states]), _places([s.ndx for s in states])
         super().__init__(
             sum(s.nx for s in states),
@@ -72,7 +74,7 @@ class StateProduct(StateAbstract):
         )
 
     def split(self, x: Value) -> list[Value]:
-        """Coordinates of each part: of an expression (nx, 1), or of an array (..., nx).
+        """Splits coordinates into those of each part; takes an expression (nx, 1) or an array (..., nx).
 
         Raises:
             InvalidArgumentError: The size is wrong.
@@ -84,21 +86,21 @@ class StateProduct(StateAbstract):
         return [array[..., place] for place in self._x]
 
     def zero(self) -> Reals:
-        """The neutral state of each part, shape (nx,); a new array."""
+        """Returns the neutral state of all parts, shape (nx,); a new array."""
         return np.concatenate([s.zero() for s in self.states])
 
     def rand(self, rng: np.random.Generator | int) -> Reals:
-        """A random state of each part, shape (nx,)."""
+        """Returns a random state of all parts, shape (nx,)."""
         generator = random_generator(rng)
         return np.concatenate([s.rand(generator) for s in self.states])
 
     def at_rest(self, x: npt.ArrayLike) -> Reals:
-        """The state with the velocities of its parts set to zero, shape (nx,); a StateVector has none."""
+        """Returns the state with zero velocities in its parts, shape (nx,); a StateVector part stays as it is."""
         parts = self.split(check_coordinates("x", x, self.nx))
         return np.concatenate([s.at_rest(part) for s, part in zip(self.states, parts)])
 
     def normalize(self, x: npt.ArrayLike) -> Reals:
-        """The state with each part normalised, shape (nx,); a new array."""
+        """Returns the state with each part normalised, shape (nx,); a new array."""
         checked = check_array("x", x, (self.nx,), cure=self._shape_hint())
         return np.concatenate([s.normalize(part) for s, part in zip(self.states, self.split(checked))])
 
@@ -106,39 +108,39 @@ class StateProduct(StateAbstract):
         return all(s.are_states(part) for s, part in zip(self.states, self.split(xs)))
 
     def body_poses(self, xs: Reals) -> Reals | None:
-        """Poses (T + 1, 4, 4) of the first part that has them; None if none has."""
-        found = (s.body_poses(part) for s, part in zip(self.states, self.split(xs)))
-        return next((poses for poses in found if poses is not None), None)
+        """Poses (n, 4, 4) [-, m] of the first part that describes a body; None if none does."""
+        by_part = (s.body_poses(part) for s, part in zip(self.states, self.split(xs)))
+        return next((poses for poses in by_part if poses is not None), None)
 
     def sx_integrate(self, x: SX, dx: SX) -> SX:
-        """x ⊕ dx, shape (nx, 1)."""
+        """Expression of x ⊕ dx, shape (nx, 1)."""
         check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
         return SX(ca.vertcat(*self._each("sx_integrate", (x, self._x), (dx, self._dx))))
 
     def sx_difference(self, x0: SX, x1: SX) -> SX:
-        """x1 ⊖ x0, shape (ndx, 1)."""
+        """Expression of x1 ⊖ x0, shape (ndx, 1)."""
         check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
         return SX(ca.vertcat(*self._each("sx_difference", (x0, self._x), (x1, self._x))))
 
     def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
-        """Derivatives of x ⊕ dx in x and in dx, block-diagonal, shape (ndx, ndx) each."""
+        """Derivatives of x ⊕ dx with respect to x and dx, block-diagonal, shape (ndx, ndx) each."""
         check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
         first, second = zip(*self._each("sx_jintegrate", (x, self._x), (dx, self._dx)))
         return SX(ca.diagcat(*first)), SX(ca.diagcat(*second))
 
     def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
-        """Derivatives of x1 ⊖ x0 in x0 and in x1, block-diagonal, shape (ndx, ndx) each."""
+        """Derivatives of x1 ⊖ x0 with respect to x0 and x1, block-diagonal, shape (ndx, ndx) each."""
         check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
         first, second = zip(*self._each("sx_jdifference", (x0, self._x), (x1, self._x)))
         return SX(ca.diagcat(*first)), SX(ca.diagcat(*second))
 
     def sx_tangent_basis(self, x: SX) -> SX:
-        """d(x ⊕ dx)/d dx at dx = 0, block-diagonal, shape (nx, ndx)."""
+        """Expression of d(x ⊕ dx)/d dx at dx = 0, block-diagonal, shape (nx, ndx)."""
         check_columns({"x": (x, self.nx)})
         return SX(ca.diagcat(*self._each("sx_tangent_basis", (x, self._x))))
 
     def sx_tangent_projection(self, x: SX) -> SX:
-        """d(x' ⊖ x)/dx' at x' = x, block-diagonal, shape (ndx, nx)."""
+        """Expression of d(x' ⊖ x)/dx' at x' = x, block-diagonal, shape (ndx, nx)."""
         check_columns({"x": (x, self.nx)})
         return SX(ca.diagcat(*self._each("sx_tangent_projection", (x, self._x))))
 
@@ -159,7 +161,7 @@ class StateProduct(StateAbstract):
         return [f"{label}.{name}" for label, part in zip(labels, names) for name in part]
 
     def _each(self, method: str, *pairs: tuple[Any, list[slice]]) -> list[Any]:
-        """Results of a method of each part, with the part's own piece of each value."""
+        """Calls a method of each part with that part's slice of each value."""
         return [
             getattr(state, method)(*(value[places[i]] for value, places in pairs))
             for i, state in enumerate(self.states)
@@ -189,7 +191,7 @@ class StateProduct(StateAbstract):
 
     def _shape_hint(self) -> str:
         sizes = ", ".join(f"{s!r} with {s.nx}" for s in self.states)
-        return f"a state of the product has the coordinates of {sizes}, one part behind the other"
+        return f"a state of this product concatenates {sizes} coordinates"
 
     def _same_content(self, other: StateProduct) -> bool:
         return self.states == other.states

@@ -11,11 +11,11 @@ from trajopt.types import Reals
 
 
 class StateSE3(StateLieGroup):
-    """Poses: position [m] and unit quaternion (x, y, z, w), shape (7,), as Pinocchio's free flyer.
+    """State that is a pose: position [m] and unit quaternion (x, y, z, w), shape (7,), as Pinocchio's free flyer.
 
-    x ⊕ dx = x exp(dx) and x1 ⊖ x0 = log(x0⁻¹ x1). Tangent vectors are twists (6,) in the body's frame, translation [m]
-    first, then rotation [rad]; derivatives are right Jacobians, as in Pinocchio and Crocoddyl. For a body that moves,
-    add its twist per second: `StateProduct(StateSE3(), StateVector(6))`.
+    x ⊕ dx = x exp(dx) and x1 ⊖ x0 = log(x0⁻¹ x1). Tangent vectors are twists (6,) in the body frame, translation [m]
+    first, then rotation [rad]. Derivatives are right Jacobians, as in Pinocchio and Crocoddyl. For a moving body add
+    its velocity (6,): `StateProduct(StateSE3(), StateVector(6))`.
 
     Source: Chirikjian, Stochastic Models, Information Theory, and Lie Groups 2, chapter 10.
     """
@@ -23,7 +23,7 @@ class StateSE3(StateLieGroup):
     space = PoseSpace()
 
     def body_poses(self, xs: Reals) -> Reals:
-        """Poses of the states (T + 1, 7) as homogeneous matrices, (T + 1, 4, 4)."""
+        """Poses of the states (n, 7) as homogeneous matrices, (n, 4, 4) [-, m]."""
         xs = np.atleast_2d(check_coordinates("xs", xs, self.nx))
         vector, w = xs[:, 3:6], xs[:, 6]
         poses = np.zeros((len(xs), 4, 4))

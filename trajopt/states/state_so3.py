@@ -7,11 +7,11 @@ from trajopt.states.spaces import RotationSpace
 
 
 class StateSO3(StateLieGroup):
-    """Rotations in space, unit quaternions (x, y, z, w): x ⊕ dx = x exp(dx), x1 ⊖ x0 = log(x0⁻¹ x1).
+    """State that is a rotation, as a unit quaternion (x, y, z, w): x ⊕ dx = x exp(dx), x1 ⊖ x0 = log(x0⁻¹ x1).
 
-    Tangent vectors are rotation vectors (3,) in the body's frame [rad], of length at most π as differences; derivatives
-    are right Jacobians, as in Pinocchio and Crocoddyl. x and -x are the same rotation. For a body that turns, add its
-    angular velocity: `StateProduct(StateSO3(), StateVector(3))`.
+    Tangent vectors are rotation vectors (3,) in the body frame [rad]; differences have norm at most π. Derivatives are
+    right Jacobians, as in Pinocchio and Crocoddyl. x and -x are the same rotation. For a rotating body add its angular
+    velocity: `StateProduct(StateSO3(), StateVector(3))`.
 
     Source: Chirikjian, Stochastic Models, Information Theory, and Lie Groups 2, chapter 10.
     """

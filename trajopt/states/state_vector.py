@@ -16,14 +16,14 @@ from trajopt.types import Reals
 
 
 class StateVector(StateAbstract):
-    """A vector space: x ⊕ dx = x + dx, x1 ⊖ x0 = x1 - x0.
+    """State in a vector space: x ⊕ dx = x + dx, x1 ⊖ x0 = x1 - x0.
 
-    Coordinates named "x" and "y", with "z" and the heading "theta" where there are, are drawn as the path of a body.
+    If coordinates are named "x" and "y", plots draw the path of a body; "z" and the heading "theta" are optional.
 
     Args:
         nx: Number of coordinates, > 0.
-        lower: Lower bounds, shape (nx,), -inf where there is none; by default none.
-        upper: Upper bounds, shape (nx,), inf where there is none; by default none.
+        lower: Lower bounds, shape (nx,), -inf for no bound; by default no bounds.
+        upper: Upper bounds, shape (nx,), inf for no bound; by default no bounds.
         names: Name of each coordinate, for plots; by default x0, x1, ...
         units: Unit of each coordinate, for plots; by default "-".
 
@@ -45,63 +45,63 @@ class StateVector(StateAbstract):
     ) -> None:
         super().__init__(nx, nx, names=names, units=units, lower=lower, upper=upper)
         if names is not None and len(set(self._names)) < nx:
-            raise DuplicateNameError(f"names: expected a name of its own for each coordinate, got {list(self._names)}")
+            raise DuplicateNameError(f"names: expected a different name for each coordinate, got {list(self._names)}")
 
     def zero(self) -> Reals:
-        """The origin, shape (nx,); a new array."""
+        """Returns the origin, shape (nx,); a new array."""
         return np.zeros(self.nx)
 
     def rand(self, rng: np.random.Generator | int) -> Reals:
-        """A random state, uniform within the bounds, or in [-1, 1] without bounds, shape (nx,)."""
+        """Returns a random state, uniform within the bounds, or in [-1, 1] without bounds, shape (nx,)."""
         return uniform_within(random_generator(rng), self.lower, self.upper)
 
     def normalize(self, x: npt.ArrayLike) -> Reals:
-        """A checked copy of x, shape (nx,); a vector needs no normalisation."""
+        """Returns a checked copy of x, shape (nx,); a vector needs no normalisation."""
         return self.check(x)
 
     def body_poses(self, xs: Reals) -> Reals | None:
-        """Poses by the coordinates x, y, z [m] and theta [rad], about z, shape (n, 4, 4); None without x and y."""
+        """Poses (n, 4, 4) from the coordinates x, y, z [m] and theta [rad], about z; None without x and y."""
         if not {"x", "y"} <= set(self._names):
             return None
-        known: dict[str, Reals] = {
+        columns: dict[str, Reals] = {
             name: xs[:, self._names.index(name)] if name in self._names else np.zeros(len(xs))
             for name in ("x", "y", "z", "theta")
         }
         poses = np.tile(np.eye(4), (len(xs), 1, 1))
         for row, name in enumerate("xyz"):
-            poses[:, row, 3] = known[name]
-        theta = known["theta"]
+            poses[:, row, 3] = columns[name]
+        theta = columns["theta"]
         poses[:, 0, 0] = poses[:, 1, 1] = np.cos(theta)
         poses[:, 1, 0], poses[:, 0, 1] = np.sin(theta), -np.sin(theta)
         return poses
 
     def sx_integrate(self, x: SX, dx: SX) -> SX:
-        """x + dx, shape (nx, 1)."""
+        """Expression of x + dx, shape (nx, 1)."""
         check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
         return x + dx
 
     def sx_difference(self, x0: SX, x1: SX) -> SX:
-        """x1 - x0, shape (nx, 1)."""
+        """Expression of x1 - x0, shape (nx, 1)."""
         check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
         return x1 - x0
 
     def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
-        """Two identities, sparse, shape (nx, nx) each."""
+        """Derivatives of x + dx with respect to x and dx: two sparse identities, shape (nx, nx) each."""
         check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
         return SX.eye(self.nx), SX.eye(self.nx)
 
     def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
-        """Minus and plus the identity, sparse, shape (nx, nx) each."""
+        """Derivatives of x1 - x0 with respect to x0 and x1: minus and plus the identity, sparse, (nx, nx) each."""
         check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
         return -SX.eye(self.nx), SX.eye(self.nx)
 
     def sx_tangent_basis(self, x: SX) -> SX:
-        """The identity, sparse, shape (nx, nx)."""
+        """Derivative d(x + dx)/d dx: the sparse identity, shape (nx, nx)."""
         check_columns({"x": (x, self.nx)})
         return SX.eye(self.nx)
 
     def sx_tangent_projection(self, x: SX) -> SX:
-        """The identity, sparse, shape (nx, nx)."""
+        """Derivative d(x' - x)/dx': the sparse identity, shape (nx, nx)."""
         check_columns({"x": (x, self.nx)})
         return SX.eye(self.nx)
 
@@ -131,7 +131,7 @@ class StateVector(StateAbstract):
         return -np.eye(self.nx), np.eye(self.nx)
 
     def _check_rotations(self, x: Reals, argument: str) -> None:
-        """Does nothing, as a vector has no rotations."""
+        """Does nothing, since a vector has no rotations."""
 
     def _shape_hint(self) -> str:
         return f"a state of {self!r} is a vector of {self.nx} numbers"

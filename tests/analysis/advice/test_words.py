@@ -158,5 +158,7 @@ def test_files_that_are_no_solution_say_what_they_are(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("write", "suffix"), [("save", "npz"), ("to_csv", "csv"), ("animate", "gif"), ("plot", "png")])
 def test_all_writers_refuse_a_missing_folder_in_the_same_words(write: str, suffix: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"^path: expected an existing folder, got '.*none'; make it first$"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"^path: expected an existing folder, got '.*none'; create it first$"
+    ):
         getattr(arm(), write)(tmp_path / "none" / f"a.{suffix}")

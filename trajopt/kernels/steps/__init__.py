@@ -1,4 +1,4 @@
-"""The steps of a program: what a step is, and the kinds that programs are made of."""
+"""Steps of a program: their interface and the available kinds."""
 
 from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
 from trajopt.kernels.steps.call import Call

@@ -1,4 +1,4 @@
-"""The interface of a program's steps, and the arrays that they work on."""
+"""Interface of a program's steps, and the arrays on which they work."""
 
 from __future__ import annotations
 
@@ -25,55 +25,55 @@ class Array:
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """Number of elements [-]."""
         return self.shape[0] * self.shape[1]
 
 
 Known = dict[int, Values]
-"""Values of arrays, by number, where a program is evaluated step by step."""
+"""Values of arrays by number, during a step-by-step evaluation of a program."""
 
 PatternOf = Callable[[Array], Pattern]
-"""Gives the elements of an array that may differ from zero."""
+"""Function that returns the mask of an array's elements that may differ from zero."""
 
 
 class Step(ABC):
-    """A step of a program: it reads arrays and writes arrays, W knots at once, one a lane.
+    """A step of a program: it reads and writes arrays for W knots at once, one per lane.
 
-    A new kind of step is one subclass, best a frozen dataclass: `Program.add_step` takes its instances, and programs,
-    kernels and the disk cache work with them. Objects must pickle.
+    A new kind of step is one subclass, preferably a frozen dataclass. Pass its instances to `Program.add_step`;
+    programs, kernels and the disk cache handle them. Instances must support pickle.
 
-    Steps are pure: what a step writes into a lane follows from what the same lane of its arrays holds before, and from
-    nothing else. It keeps no state between runs and no warm start: an iteration starts from an array that it reads. So
-    knots may run in any order, on any thread and in either width, with the same bits.
+    Steps are pure: the result in a lane depends only on the same lane of the arrays that the step reads. A step keeps
+    no state between runs and no warm start; an iteration starts from an array that it reads. Knots may therefore run in
+    any order, on any thread and with any number of lanes, with the same bits.
 
-    A step that can fail, such as an iteration, fails in single lanes: it writes a `status`, and leaves the other lanes
-    as if they were alone. It must come to an end whatever it reads, NaN included.
+    A step that can fail, such as an iteration, fails in single lanes: it writes a `status` and does not affect other
+    lanes. It must terminate for any input, including NaN.
     """
 
     @property
     @abstractmethod
     def reads(self) -> tuple[Array, ...]:
-        """The arrays that it reads: inputs of the program, or written by earlier steps."""
+        """Arrays that the step reads: inputs of the program, or arrays written by earlier steps."""
 
     @property
     @abstractmethod
     def writes(self) -> tuple[Array, ...]:
-        """The arrays that it writes, every element; those that it reads too are changed in place."""
+        """Arrays that it writes completely; an array that it also reads is changed in place."""
 
     @property
     def names_only(self) -> bool:
-        """Whether what it writes lies in an array that it reads: it has no memory of its own."""
+        """True if its result is part of an array that it reads, so that it needs no memory."""
         return False
 
     @property
     @abstractmethod
     def content(self) -> tuple[object, ...]:
-        """Content that determines its text beside its class, arrays by number; the repr of it is hashed."""
+        """Content besides its class that determines its text, with arrays by number; its repr is hashed."""
 
     @property
     @abstractmethod
     def work(self) -> int:
-        """Number of instructions and multiplications of one run, W lanes counted as one."""
+        """Number of instructions and multiplications of one run; W lanes count as one."""
 
     @property
     def functions(self) -> tuple[Code, ...]:
@@ -87,44 +87,44 @@ class Step(ABC):
 
     @property
     def scratch(self) -> int:
-        """Scalars, of W lanes each, that it needs at `EntryWriter.scratch` while it runs."""
+        """Number of scalars, of W lanes each, that it needs at `EntryWriter.scratch` while it runs."""
         return 0
 
     @property
     def status(self) -> Array | None:
-        """The one of `writes`, of shape (1, 1), that tells whether it has failed; None if it cannot fail.
+        """Array (1, 1) among `writes` that reports failure; None if the step cannot fail.
 
-        0 in a lane says that all is well; else it is the residual, a number > 0 or infinite. NaN says that it failed.
+        In each lane it is 0 for success, else the residual, which is > 0 or infinite. NaN also means failure.
         """
         return None
 
     def patterns(self, pattern_of: PatternOf) -> Mapping[Array, Pattern]:
-        """Masks of the elements that may differ from zero afterwards, by array; all elements of arrays not named.
+        """Masks of elements that may differ from zero after the step, by array; all elements of arrays not listed.
 
         Args:
-            pattern_of: The same of every array before the step.
+            pattern_of: Function that returns the mask of an array before the step.
         """
         return {}
 
     def zeros_read(self, pattern_of: PatternOf) -> Iterable[Array]:
-        """The arrays of which it reads structural zeros from memory; by default all that it reads.
+        """Arrays whose structural zeros it reads from memory; by default all arrays that it reads.
 
-        Zeros that nobody reads need not be written, see `EntryWriter.clear`.
+        Zeros that no step reads need not be written, see `EntryWriter.clear`.
 
         Args:
-            pattern_of: Which elements of an array may differ from zero.
+            pattern_of: Function that returns the mask of an array's elements that may differ from zero.
         """
         return self.reads
 
     @abstractmethod
     def evaluate(self, known: Known, numbers: Numbers) -> None:
-        """Runs it on one knot, as the reference: reads from `known` and adds to it.
+        """Runs the step on one knot, as the reference: reads values from `known` and adds results to it.
 
         Args:
-            known: Values of arrays, which may be those of a caller: they are replaced, not changed.
-            numbers: The arithmetic of these values.
+            known: Values of arrays, which may belong to a caller; replace them, do not change them.
+            numbers: Arithmetic of these values.
         """
 
     @abstractmethod
     def write(self, writer: EntryWriter) -> None:
-        """Writes its LLVM text: into the entry, and into functions that the entry calls."""
+        """Writes its LLVM text into the entry, and into functions that the entry calls."""

@@ -1,4 +1,4 @@
-"""The step that calls an expression."""
+"""Step that calls an expression."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class CodeCall(Step):
 
 @dataclass(frozen=True)
 class Call(CodeCall):
-    """Calls an expression.
+    """Calls an expression. Structural zeros of its results are written only if they are read.
 
     Attributes:
-        joins: Whether optimised code may join it to the call before, see `trajopt.kernels.joined`.
+        joins: Whether optimised code may join it with the previous call, see `trajopt.kernels.joined`.
     """
 
     expression: Expression
@@ -72,16 +72,16 @@ class Call(CodeCall):
 
     @classmethod
     def new(cls, program: Program, expression: Expression, inputs: tuple[Array, ...], *, joins: bool = False) -> Call:
-        """The call on these inputs, with new arrays for what it returns; see `Program.call`."""
+        """Creates the call with these inputs and new arrays for its results; see `Program.call`."""
         if len(inputs) != len(expression.inputs):
             raise InvalidArgumentError(
-                f"inputs: function {expression.label!r} takes {len(expression.inputs)} arrays, got {len(inputs)}"
+                f"inputs: expected {len(expression.inputs)} arrays for {expression.label!r}, got {len(inputs)}"
             )
         for i, (array, mask) in enumerate(zip(inputs, expression.inputs)):
             if not _same_memory(program.pattern(array).shape, mask.shape):
                 raise InvalidArgumentError(
-                    f"inputs: input {i} ({expression.input_names[i]}) of function {expression.label!r} has shape "
-                    f"{mask.shape}, got an array of shape {array.shape}"
+                    f"inputs: expected shape {mask.shape} for input {i} ({expression.input_names[i]}) of "
+                    f"{expression.label!r}, got {array.shape}"
                 )
         return cls(expression, inputs, tuple(program.array(*mask.shape) for mask in expression.outputs), joins)
 
@@ -104,6 +104,6 @@ class Call(CodeCall):
 
 
 def _same_memory(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Whether arrays of these shapes hold the same numbers in the same order, row-major."""
+    """True if arrays of these shapes hold the same numbers in the same order, row-major."""
     size = a[0] * a[1]
     return size == b[0] * b[1] and (a == b or size == 0 or (min(a) == 1 and min(b) == 1))

@@ -1,4 +1,4 @@
-"""The steps that factor a symmetric positive definite matrix, and that solve with the factors."""
+"""Steps that factor a symmetric positive definite matrix, and that solve with the factors."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Factorisation(Step):
-    """A = L D Lᵀ of a symmetric positive definite matrix, of which the lower triangle is read.
+    """Factorisation A = L D Lᵀ of a symmetric positive definite matrix, whose lower triangle is read.
 
-    The factors are one array: L without its diagonal of ones below, D Lᵀ above, 1/D on the diagonal. A pivot that is
-    not positive is NaN there, and so is every solution. `evaluate` differs by rounding: it subtracts terms in the same
-    order, but does not fuse them with their multiplication.
+    One array holds the factors: L without its unit diagonal below, D Lᵀ above, 1/D on the diagonal. A pivot that is
+    not positive gives NaN there and in every solution. `evaluate` differs by rounding: it subtracts terms in the same
+    order but without fused multiply-add.
     """
 
     a: Array
@@ -32,7 +32,7 @@ class Factorisation(Step):
 
     @classmethod
     def new(cls, program: Program, a: Array) -> Factorisation:
-        """The factorisation with a new array for the factors; see `Program.factor`."""
+        """Creates the factorisation with a new array for the factors; see `Program.factor`."""
         _check_square("a", a)
         return cls(a, program.array(*a.shape))
 
@@ -73,7 +73,7 @@ class Factorisation(Step):
 
 @dataclass(frozen=True)
 class TriangularSolve(Step):
-    """A x = b, with the factors of A."""
+    """Solution of A x = b with the factors of A."""
 
     factors: Array
     b: Array
@@ -81,7 +81,7 @@ class TriangularSolve(Step):
 
     @classmethod
     def new(cls, program: Program, factors: Array, b: Array) -> TriangularSolve:
-        """The solution with a new array for x; see `Program.solve`."""
+        """Creates the step with a new array for x; see `Program.solve`."""
         _check_square("factors", factors)
         n = factors.shape[0]
         if b.shape[0] != n:
@@ -130,7 +130,7 @@ class TriangularSolve(Step):
 
 
 def _module(text: str, lanes: LaneType) -> str:
-    """A function that fuses multiplication and addition, as a module of its own."""
+    """A function that fuses multiplication and addition, as a separate module."""
     return "\n".join([text, intrinsic(lanes, "fma", 3)[1]])
 
 

@@ -1,4 +1,4 @@
-"""Groups of indices that a product or a sum leaves out where they do not matter."""
+"""Groups of indices that a product or a sum skips while they are inactive."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from trajopt.kernels.steps.base import Array, Known
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of neighbouring indices, of which those matter whose row of `array` is not all zero.
+    """Groups of adjacent indices; a group is active if one of its rows of `array` is not zero.
 
     Attributes:
         ranges: First index of each group, and the end; together all indices.
-        array: A row for each index.
+        array: Array with one row per index.
     """
 
     ranges: Ranges
@@ -33,7 +33,7 @@ class Groups:
         return (self.ranges, self.array.number)
 
     def check(self, argument: str, size: int) -> None:
-        """Refuses groups that are not of this many indices."""
+        """Raises InvalidArgumentError unless the groups cover indices 0..size - 1."""
         covered = [i for first, end in self.ranges for i in range(first, end)]
         if covered != list(range(size)) or self.array.shape[0] != size or len(self.ranges) > 64:
             raise InvalidArgumentError(
@@ -42,7 +42,7 @@ class Groups:
             )
 
     def matter(self, values: Values) -> npt.NDArray[np.bool_]:
-        """Mask of the indices that matter with these values of the array."""
+        """Mask of the active indices for these values of the array."""
         chosen = np.zeros(len(values), dtype=np.bool_)
         for first, end in self.ranges:
             chosen[first:end] = np.any(values[first:end] != 0)
@@ -50,32 +50,32 @@ class Groups:
 
 
 def arrays_of(*groups: Groups | None) -> tuple[Array, ...]:
-    """The arrays that decide which groups matter."""
+    """Arrays that decide which groups are active."""
     return tuple(g.array for g in groups if g is not None)
 
 
 def ranges_of(groups: Groups | None) -> Ranges:
-    """The ranges of groups; none without groups."""
+    """Ranges of groups; empty without groups."""
     return () if groups is None else groups.ranges
 
 
 def identity_of(groups: Groups | None) -> tuple[object, ...] | None:
-    """Identity of groups, or of none."""
+    """Identity of groups; None without groups."""
     return None if groups is None else groups.identity
 
 
 def matter(groups: Groups | None, known: Known, size: int) -> npt.NDArray[np.bool_]:
-    """Mask of the indices that matter, of this many; all without groups."""
+    """Mask of the active indices among `size`; all are active without groups."""
     return np.ones(size, dtype=np.bool_) if groups is None else groups.matter(known[groups.array.number])
 
 
 def nonzero_name(size: int, width: int) -> str:
-    """Symbol of the test of this many elements."""
+    """Symbol of the test of `size` elements."""
     return f"trajopt_nonzero_{size}_{width}"
 
 
 def nonzero_text(size: int, width: int) -> str:
-    """LLVM text of `i1 name(double *a)`: whether one of its elements is not 0 in a lane (NaN is not)."""
+    """LLVM text of `i1 name(double *a)`: whether an element is nonzero in a lane (NaN does not count)."""
     lanes = LaneType(width)
     b = Builder(f"define i1 @{nonzero_name(size, width)}(ptr %a)")
     if not size:

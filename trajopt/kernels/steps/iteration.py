@@ -1,4 +1,4 @@
-"""The step that repeats a program until it is done, lane by lane."""
+"""Step that repeats a program until it is done, lane by lane."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Iteration(Step):
-    """(state, left) = body(state, given), again and again in each lane until left is 0 or NaN, `limit` times at most.
+    """Repeats (state, left) = body(state, given) in each lane until left is 0 or NaN, at most `limit` times.
 
-    A lane that has ended keeps its bits while others go on, so that it knows nothing of them. One in which `where` is 0
-    makes no pass.
+    A lane that has ended keeps its bits while others continue, so that lanes do not affect each other. A lane in which
+    `where` is 0 makes no pass.
     """
 
     body: Program
@@ -43,7 +43,7 @@ class Iteration(Step):
         limit: int,
         where: Array | None = None,
     ) -> Iteration:
-        """The iteration with a new array for what is left; see `Program.iterate`."""
+        """Creates the iteration with a new array for `left`; see `Program.iterate`."""
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise InvalidArgumentError(f"limit: expected a whole number >= 1, got {limit!r}")
         if len({*state, *given}) < len(state) + len(given):
@@ -51,7 +51,7 @@ class Iteration(Step):
         _check("inputs", body, body.inputs, (*state, *given), "those of `state`, then those of `given`")
         _check("outputs", body, body.outputs, (*state, Array(0, (1, 1))), "those of `state`, then (1, 1) for `left`")
         if where is not None and (where.shape != (1, 1) or where in state):
-            raise InvalidArgumentError(f"where: expected an array (1, 1) that is no state, got {where}")
+            raise InvalidArgumentError(f"where: expected an array (1, 1) other than a state, got {where}")
         return cls(body.judged(), state, given, program.array(1), limit, where)
 
     @property
@@ -82,16 +82,16 @@ class Iteration(Step):
 
     @property
     def scratch(self) -> int:
-        """The new state, what is left, then what the body needs."""
+        """Scratch for the new state, `left`, and the body."""
         return sum(a.size for a in self.writes) + layout(self.body).end
 
     def evaluate(self, known: Known, numbers: Numbers) -> None:
-        state, given = [known[a.number] for a in self.state], [known[a.number] for a in self.given]
+        state, constants = [known[a.number] for a in self.state], [known[a.number] for a in self.given]
         if self.where is not None and known[self.where.number][0, 0] == 0:
             known[self.left.number] = known[self.where.number].copy()
             return
         for _ in range(self.limit):
-            *state, left = self.body.evaluate(*state, *given, numbers=numbers)
+            *state, left = self.body.evaluate(*state, *constants, numbers=numbers)
             if not (left[0, 0] != 0 and left[0, 0] == left[0, 0]):
                 break
         known.update(zip([a.number for a in self.writes], [*state, left]))
@@ -108,8 +108,8 @@ class Iteration(Step):
         """LLVM text of `void name(double *state0, ..., *given0, ..., *where, *left, *room, *spill)`."""
         real, mask, align = lanes.real, lanes.mask, lanes.align
         inputs = [f"%a{i}" for i in range(len(self.state) + len(self.given))]
-        asked = [] if self.where is None else ["%where"]
-        arguments = ", ".join(f"ptr {a}" for a in (*inputs, *asked, "%left", "%room", "%spill"))
+        where = [] if self.where is None else ["%where"]
+        arguments = ", ".join(f"ptr {a}" for a in (*inputs, *where, "%left", "%room", "%spill"))
         b = Builder(f"define internal void @{name}({arguments})")
         outputs, end = [], 0
         for array in self.writes:
@@ -120,8 +120,8 @@ class Iteration(Step):
         for i, address in enumerate((*inputs, *outputs)):
             b.store(address, b.op(f"getelementptr ptr, ptr {table}, i64 {i}"), "ptr")
         zero, first, some = lanes.constant(0.0), lanes.mask_true, None
-        if asked:
-            first = b.op(f"fcmp une {real} {b.load(asked[0], real, align)}, {zero}")
+        if where:
+            first = b.op(f"fcmp une {real} {b.load(where[0], real, align)}, {zero}")
             some = first if lanes.width == 1 else _any(b, first, lanes.width)
         with b.loop(0, self.limit, carried=[(mask, first), (real, zero)], only_if=some) as loop:
             active, left = loop.values
@@ -145,7 +145,7 @@ def _check(what: str, body: Program, has: list[Array], wanted: tuple[Array, ...]
 
 
 def _replace(b: Builder, lanes: LaneType, active: str, size: int, old: str, new: str) -> None:
-    """Puts new values of an array in place of the old ones, in lanes that are active."""
+    """Replaces values of an array by new ones in active lanes."""
     real = lanes.real
     if not size:
         return
@@ -157,5 +157,5 @@ def _replace(b: Builder, lanes: LaneType, active: str, size: int, old: str, new:
 
 
 def _any(b: Builder, mask: str, width: int) -> str:
-    """Whether a lane is true."""
+    """True if a lane is true."""
     return b.op(f"icmp ne i{width} {b.op(f'bitcast <{width} x i1> {mask} to i{width}')}, 0")

@@ -1,7 +1,7 @@
-"""The step that multiplies two matrices: every element is one vector of W lanes.
+"""Step that multiplies two matrices; every element is a vector of W lanes.
 
-What is too long to unroll into an expression, such as the chain rule over the stages of a Runge-Kutta method, is done
-here.
+It serves products that are too long to unroll into an expression, such as the chain rule over the stages of a
+Runge-Kutta method.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from trajopt.kernels.entry import EntryWriter
     from trajopt.kernels.program import Program
 
-# Measured with 18 x 30 x 48 in GFlop/s, 8 lanes on AVX-512 and 4 on AVX2: 2 x 3, 3 x 3, 4 x 3, 4 x 4 have 30, 34, 34,
+# Measured with 18 x 30 x 48 in GFlop/s, 8 lanes on AVX-512 and 4 on AVX2: 2 x 3, 3 x 3, 4 x 3, 4 x 4 reach 30, 34, 34,
 # 34 and 31, 35, 36, 18. Text of 4 x 3 takes 0.1 to 0.4 s more to compile, and gains 1 % of an iteration at most.
 BLOCK = (2, 3)
 
 
 @dataclass(frozen=True)
 class MatrixProduct(Step):
-    """result = a b or aᵀ b; with `initial`, initial plus or, with `subtract`, minus that product.
+    """Product a b or aᵀ b, added to `initial` if there is one, or with `subtract` subtracted from it.
 
-    Of a `symmetric` result the upper triangle is computed and copied. Groups of `rows` and of `inner` indices that do
-    not matter are left out.
+    For a `symmetric` result the upper triangle is computed and copied. Inactive groups of `rows` and of `inner` indices
+    are skipped.
     """
 
     a: Array
@@ -62,7 +62,7 @@ class MatrixProduct(Step):
         rows: Groups | None,
         inner: Groups | None,
     ) -> MatrixProduct:
-        """The product with a new array for its result; see `Program.matmul`."""
+        """Creates the product with a new array for its result; see `Program.matmul`."""
         left, right = _factors(program.pattern, a, b, transpose_a)
         _check_groups(len(left), rows, len(right), inner)
         result = program.array(len(left), right.shape[1])
@@ -85,7 +85,7 @@ class MatrixProduct(Step):
         rows: Groups | None,
         inner: Groups | None,
     ) -> MatrixProduct:
-        """The product that is added to an array in place; see `Program.accumulate`."""
+        """Creates the product that is added to an array in place; see `Program.accumulate`."""
         left, right = _factors(program.pattern, a, b, transpose_a)
         _check_groups(len(left), rows, len(right), inner)
         if target in program.inputs or target.shape != (len(left), right.shape[1]):
@@ -97,7 +97,7 @@ class MatrixProduct(Step):
         if symmetric and target.shape[0] != target.shape[1]:
             raise InvalidArgumentError(f"symmetric: expected a square target, got shape {target.shape}")
         if symmetric and rows is not None:
-            raise InvalidArgumentError("rows: a symmetric target has no groups of rows; leave out inner indices")
+            raise InvalidArgumentError("rows: expected None for a symmetric target, got groups; use inner instead")
         upper = patterns.upper_blocks(left, right) if symmetric else None
         blocks = patterns.blocks(left, right, ranges_of(rows)) if upper is None else upper
         return cls(a, b, target, transpose_a, target, subtract, symmetric, rows, inner, blocks)
@@ -113,7 +113,7 @@ class MatrixProduct(Step):
 
     @property
     def flags(self) -> tuple[object, ...]:
-        """Flags that determine its code beside shapes and blocks."""
+        """Flags that determine its code besides shapes and blocks."""
         ranges = [None if groups is None else groups.ranges for groups in (self.rows, self.inner)]
         return (self.transpose_a, self.initial is not None, self.subtract, self.symmetric, *ranges)
 
@@ -144,7 +144,7 @@ class MatrixProduct(Step):
         known[self.result.number] = result
 
     def write(self, writer: EntryWriter) -> None:
-        """A call of the product; where no inner index matters, nothing is added to a target."""
+        """Writes a call of the product; if no inner index is active, nothing is added to a target."""
         name = self._name(writer.width)
         arrays = (self.a, self.b, self.initial or self.result, self.result)
         rows, inner = writer.mask(self.rows), writer.mask(self.inner)
@@ -164,7 +164,7 @@ class MatrixProduct(Step):
     def _text(self, name: str, lanes: LaneType) -> str:
         """LLVM text of `void name(double *A, double *B, double *initial, double *C, ...)`: C = initial ± AB.
 
-        Matrices are row-major, W lanes an element. A mask of the groups of rows, and one of inner indices, follows.
+        Matrices are row-major, W lanes an element. Masks of the groups of rows and of inner indices follow.
         """
         row, along = (self.b.shape[1] * lanes.width, lanes.width), self.a.shape[1] * lanes.width
         a = (lanes.width, along) if self.transpose_a else (along, lanes.width)
@@ -183,7 +183,7 @@ class MatrixProduct(Step):
 
 
 def _factors(pattern_of: PatternOf, a: Array, b: Array, transpose_a: bool) -> tuple[patterns.Pattern, patterns.Pattern]:
-    """The patterns of both factors, the first as it is multiplied."""
+    """Patterns of both factors; the first one is transposed if the product transposes it."""
     left, right = pattern_of(a).T if transpose_a else pattern_of(a), pattern_of(b)
     if left.shape[1] != right.shape[0]:
         what = "aᵀ b" if transpose_a else "a b"

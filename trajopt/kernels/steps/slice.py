@@ -1,4 +1,4 @@
-"""The step that names a part of an input: it computes nothing."""
+"""Step that names a part of an input; it computes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Slice(Step):
-    """Elements first, first + 1, ... of an input, as an array at the same place in memory, which is only read."""
+    """Elements first, first + 1, ... of an input, as a read-only array in the same memory."""
 
     source: Array
     first: int
@@ -24,7 +24,7 @@ class Slice(Step):
 
     @classmethod
     def new(cls, program: Program, source: Array, first: int, size: int) -> Slice:
-        """The slice with a new array for its result; see `Program.slice`."""
+        """Creates the slice with a new array for its result; see `Program.slice`."""
         if source not in program.inputs or not 0 <= first <= first + size <= source.size:
             raise InvalidArgumentError(f"source: expected an input with elements {first}..{first + size}, got {source}")
         return cls(source, first, program.array(size))

@@ -1,4 +1,4 @@
-"""The step that adds an array to another one in place."""
+"""Step that adds an array to another one in place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sum(Step):
-    """target += a, at the elements of `runs`, ranges (first, end), but for groups of `rows` that do not matter."""
+    """Sum target += a, at the elements of `runs`, ranges (first, end); inactive groups of `rows` are skipped."""
 
     target: Array
     a: Array
@@ -32,13 +32,13 @@ class Sum(Step):
 
     @classmethod
     def new(cls, program: Program, target: Array, a: Array, rows: Groups | None) -> Sum:
-        """The sum; see `Program.add`."""
+        """Creates the sum; see `Program.add`."""
         pattern = program.pattern(a)
         if rows is not None:
             rows.check("rows", target.shape[0])
         if target in program.inputs or target == a or target.shape != a.shape:
             raise InvalidArgumentError(
-                f"target: expected another array than a, not an input, of shape {a.shape}, got {target}"
+                f"target: expected an array other than a, not an input, of shape {a.shape}, got {target}"
             )
         return cls(target, a, patterns.runs(pattern.ravel()), rows)
 
@@ -56,7 +56,7 @@ class Sum(Step):
 
     @property
     def work(self) -> int:
-        return 0  # beside a product's, its instructions do not count
+        return 0  # negligible compared with a product
 
     def patterns(self, pattern_of: PatternOf) -> Mapping[Array, patterns.Pattern]:
         return {self.target: pattern_of(self.target) | pattern_of(self.a)}
@@ -81,7 +81,7 @@ class Sum(Step):
         return f"trajopt_sum_{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}"
 
     def _text(self, name: str, lanes: LaneType) -> str:
-        """LLVM text of `void name(double *target, double *a, ...)`. A mask of the groups of rows follows."""
+        """LLVM text of `void name(double *target, double *a, ...)`; a mask of the groups of rows follows."""
         columns, width, groups = self.target.shape[1], lanes.width, ranges_of(self.rows)
         arguments = ["ptr %target", "ptr %a", *(["i64 %rows"] if groups else [])]
         b = Builder(f"define void @{name}({', '.join(arguments)})")
