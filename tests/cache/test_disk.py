@@ -139,7 +139,7 @@ def test_entry_that_others_could_have_written_is_not_used(folder: Path, caplog: 
     for mode in (0o620, 0o602):
         entries(folder)[0].chmod(mode)
         assert cache.load(KEY) is None
-    assert "is open to other users" in caplog.text
+    assert "is writable by other users" in caplog.text
     entries(folder)[0].chmod(0o600)
     if os.getuid() == 0:
         os.chown(entries(folder)[0], 12345, -1)

@@ -278,7 +278,7 @@ class TestRefusals:
             self.call(indices=np.full((2, 8), index))
 
     def test_offset_too_large(self) -> None:
-        with pytest.raises(InvalidArgumentError, match="output 1: rows 1 to 9 .* offset 1 too large"):
+        with pytest.raises(InvalidArgumentError, match="output 1: expected rows 1 to 9 .* reduce the offset 1"):
             self.call(z=rows(np.ones((9, 3)), offset=1))
 
     def test_rows_too_short(self) -> None:
