@@ -17,7 +17,7 @@ class Filter:
     """Pairs of infeasibility θ and function value φ that no trial may be worse than in both.
 
     Source: Wächter, Biegler, On the implementation of an interior-point filter line-search algorithm, 2006, section
-    2.3. With the Lagrangian as φ no second-order correction is needed: Xu, Gould, Mitchell, FilterDDP, 2025.
+    2.3. With the Lagrangian as φ no second-order correction is needed: FilterDDP, arXiv:2504.08278, 2025.
 
     Attributes:
         first: First infeasibility, at least 1.

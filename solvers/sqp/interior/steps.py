@@ -1,7 +1,7 @@
 """Interior-point filter method: a Newton step of a barrier problem an iteration, on a Riccati recursion.
 
 Sources: Wächter, Biegler, On the implementation of an interior-point filter line-search algorithm, 2006; Vanroye,
-Sathya, De Schutter, Decré, FATROP, 2023, for the recursion; Xu, Gould, Shames, FilterDDP, for rollouts and for the
+Sathya, De Schutter, Decré, FATROP, 2023, for the recursion; FilterDDP, arXiv:2504.08278, 2025, for rollouts and for the
 Lagrangian in the filter.
 """
 

@@ -81,7 +81,7 @@ class LineTrials(InteriorTrials):
 class RolloutTrials(InteriorTrials):
     """Rollouts of us + α du - K (x ⊖ xs ⊖ α dx): slacks and multipliers follow the states, too; gaps are closed.
 
-    Source: Xu, Gould, Shames, FilterDDP.
+    Source: FilterDDP, arXiv:2504.08278, 2025.
 
     Args:
         evaluator: Whose trajectory they start from.

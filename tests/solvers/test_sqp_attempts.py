@@ -1,0 +1,149 @@
+"""What SolverSQP tries where its first steps fail, and when it says that nothing can be done."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.constraints_that_hold import pendulum_problem
+from tests.support.hard_problems import double_integrator, hopper, trailer
+from trajopt.solution import IterationRecord, Solution, SolverStatus
+from trajopt.solvers import SolverIpopt, SolverSQP, SQPOptions
+from trajopt.solvers.sqp.attempts import ENDS, SIZES, Attempts
+
+
+def methods(solution: Solution) -> list[str]:
+    """Methods that took its steps, one after the other."""
+    return [method for method, _ in groupby(record.method for record in solution.history)]
+
+
+def worst(solution: Solution) -> float:
+    """Largest gap or violation."""
+    violations = [v.max(initial=0.0) for v in solution.violations().values()]
+    return float(max(np.abs(solution.gaps()).max(), *violations))
+
+
+def test_a_trailer_in_a_bay_is_solved_by_the_second_method() -> None:
+    """Rollouts end at a stationary point of the violation; a solution is found, better than IPOPT's."""
+    problem, guess = trailer()
+    solution = SolverSQP(problem).solve(*guess)
+    assert solution.status is SolverStatus.CONVERGED
+    assert methods(solution) == ["policy", "interior"]
+    assert solution.iterations < 120
+    assert worst(solution) < 1e-7
+    assert np.abs(solution.stationarity()).max() < 1e-6
+    assert solution.cost < 1.001 * SolverIpopt(problem).solve(*guess).cost
+
+
+def test_contact_by_complementarity() -> None:
+    problem, guess = hopper()
+    solution = SolverSQP(problem).solve(*guess)
+    assert solution.status is SolverStatus.CONVERGED
+    assert "interior" in methods(solution)
+    assert worst(solution) < 1e-7
+    assert solution.cost == pytest.approx(0.03123312, rel=1e-4)  # IPOPT's optimum
+    force, height = solution.us[:, 1], solution.xs[1:, 1]
+    assert (force * height).max() < 1.0001e-2
+    assert force.max() > 20.0
+
+
+def test_the_solution_of_the_second_method_has_gains_and_multipliers() -> None:
+    problem, guess = trailer()
+    solution = SolverSQP(problem).solve(*guess)
+    assert solution.K is not None
+    assert np.isfinite(solution.K).all()
+    assert np.abs(solution.K).max() > 0.0
+    again = SolverSQP(problem).solve(solution)
+    assert again.converged
+    assert again.iterations <= 3
+    assert again.cost == pytest.approx(solution.cost, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("problem", "row"),
+    [
+        pytest.param(double_integrator(1.0, wall=0.5), "wall", id="start beyond a wall"),
+        pytest.param(double_integrator(0.0, wall=0.5, end=1.0), "end", id="end beyond a wall"),
+        pytest.param(double_integrator(0.0, end=30.0), "end", id="end out of reach"),
+        pytest.param(double_integrator(0.0, end=1.0, T=1), "end", id="one knot"),
+    ],
+)
+def test_what_cannot_be_is_infeasible_within_60_iterations(problem: object, row: str) -> None:
+    solution = SolverSQP(problem).solve()  # type: ignore[arg-type]
+    assert solution.status is SolverStatus.INFEASIBLE
+    assert solution.iterations <= 60
+    worst_row = max(solution.violations().items(), key=lambda item: item[1].max())[0]
+    assert worst_row in (row, "wall")
+    assert row in solution.explain()
+
+
+def test_swing_ups_from_other_states() -> None:
+    """A state from which the first attempt ends at a stationary point of the violation."""
+    problem = pendulum_problem()
+    problem.set_parameter("dt", 0.05)
+    problem.x0 = [-2.8841, 2.7604]
+    solution = SolverSQP(problem, SQPOptions(max_iterations=600)).solve()
+    assert solution.status in (SolverStatus.CONVERGED, SolverStatus.STALLED, SolverStatus.INFEASIBLE)
+    if solution.converged:
+        assert worst(solution) < 1e-7
+
+
+def test_rows_that_are_soft_leave_one_method() -> None:
+    attempts = Attempts.after(rolled=False, interior=False)
+    assert attempts.pending == ["anew"]
+
+
+def test_random_controls_are_the_same_again_and_of_the_size_of_limits() -> None:
+    class Rows:
+        u_lower = np.tile([-2.0, -np.inf], (50, 1))
+        u_upper = np.tile([2.0, np.inf], (50, 1))
+
+    us, step = np.zeros((50, 2)), np.array([100.0, 0.3])
+    changes = []
+    for _ in range(2):
+        attempts = Attempts.after(rolled=True, interior=True)
+        attempts.pending = ["random"] * (len(SIZES) - 1)  # the first is taken
+        changes.append(attempts.random_controls(us, step, Rows()))  # type: ignore[arg-type]
+    assert np.array_equal(*changes)
+    for j, size in enumerate((2.0, 0.3)):
+        assert 0.02 * size < np.abs(changes[0][:, j]).max() < SIZES[0] * size * 8.0
+
+
+def test_stalling_is_counted_from_the_last_time_the_error_was_halved() -> None:
+    attempts = Attempts([])
+    errors = [8.0, 5.0, 3.9, 3.8, 3.7, 3.6]
+    assert [attempts.stalls(i, error, 3) for i, error in enumerate(errors)] == [False] * 5 + [True]
+
+
+def test_verdicts_need_attempts_that_end_alike() -> None:
+    alike = Attempts(["random"] * 9)
+    assert [alike.end(0.5) for _ in range(ENDS)] == [None] * (ENDS - 1) + [SolverStatus.INFEASIBLE]
+    unlike = Attempts(["random"])
+    assert unlike.end(0.5) is None
+    unlike.pending.clear()
+    assert unlike.end(0.1) is SolverStatus.STALLED
+    once = Attempts([])
+    assert once.at_limit() is None
+    once.end(0.3)
+    assert once.at_limit() is None
+    once.end(0.301)
+    assert once.at_limit() is SolverStatus.INFEASIBLE
+
+
+def test_methods_are_saved(tmp_path: Path) -> None:
+    problem, guess = trailer()
+    solution = SolverSQP(problem, SQPOptions(max_iterations=60)).solve(*guess)
+    loaded = Solution.load(solution.save(tmp_path / "trailer.npz"))
+    assert [record.method for record in loaded.history] == [record.method for record in solution.history]
+    assert IterationRecord(iteration=1, cost=0.0, seconds=0.0).method == ""
+
+
+def test_without_a_solution_the_best_attempt_is_returned() -> None:
+    problem, guess = trailer()
+    solution = SolverSQP(problem, SQPOptions(max_iterations=36)).solve(*guess)
+    assert solution.status is SolverStatus.MAX_ITERATIONS
+    left = [record.constraint_violation for record in solution.history if record.method == "policy"][-1]
+    assert worst(solution) < left

@@ -1,0 +1,121 @@
+"""The interior-point filter method: its rows, its filter, and its solutions beside those of quadratic programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.support.hard_problems import double_integrator, trailer
+from trajopt.shooting import ShootingProblem
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.shooting.lagrangian import LagrangianHessian
+from trajopt.shooting.linear_trial import LinearTrial
+from trajopt.solvers import SolverSQP
+from trajopt.solvers.sqp.interior import InteriorSteps
+from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds, longest
+from trajopt.solvers.sqp.interior.filter import Filter
+from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.types import Reals
+
+INF = np.inf
+LOWER = np.array([[-1.0, -INF, 2.0, -INF]])
+UPPER = np.array([[1.0, 3.0, 2.0, INF]])
+
+
+def barrier(c: Reals, mu: float = 0.1) -> Barrier:
+    return Barrier.at(Bounds.of(LOWER, UPPER), np.array([c]), mu)
+
+
+def test_slacks_begin_inside() -> None:
+    at = barrier(np.array([5.0, -7.0, 0.0, 4.0]))
+    assert at.slack[0, 0] == pytest.approx(0.99)
+    assert at.slack[0, 1] == -7.0
+    assert at.slack[0, 2] == at.slack[0, 3] == 0.0
+    assert np.all(at.bounds.distances(at.slack) > 0.0)
+    assert np.array_equal(at.bounds.residuals(np.array([[5.0, -7.0, 0.5, 4.0]]), at.slack)[0, [1, 2, 3]], [0, -1.5, 0])
+
+
+def test_steps_of_rows_solve_newtons_equations() -> None:
+    """c - s = 0, y = z_u - z_l and z d = μ, to first order, for any change of the rows."""
+    rng = np.random.default_rng(0)
+    at = barrier(np.array([0.3, 1.0, 1.7, 0.0]))
+    c = np.array([[0.4, 1.5, 1.7, 0.0]])
+    residual = at.bounds.residuals(c, at.slack)
+    D, h = at.weights(residual)
+    rows = rng.normal(size=(1, 4))
+    ds = np.where(at.bounds.on.any(axis=0), rows + residual, 0.0)
+    y, z = D * rows + h, at.z + at.dz(ds)
+    assert y[0, :2] == pytest.approx((z[1] - z[0])[0, :2])
+    change = at.bounds.changes(ds) * at.z + at.bounds.distances(at.slack) * (z - at.z)
+    products = (at.z * at.bounds.distances(at.slack) + change)[at.bounds.on]
+    assert products == pytest.approx(at.mu)
+    assert (c + rows)[0, 2] - 2.0 == pytest.approx(1e-8 * (y - at.y)[0, 2], rel=1e-6)
+
+
+def test_the_slope_of_the_barrier_is_its_derivative() -> None:
+    at, ds, step = barrier(np.array([0.3, 1.0, 2.0, 0.0])), np.array([[0.4, -0.7, 0.0, 0.0]]), 1e-6
+    difference = (at.value(at.slack + step * ds) - at.value(at.slack - step * ds)) / (2.0 * step)
+    assert at.slope(ds) == pytest.approx(difference, rel=1e-7)
+    assert np.isnan(at.value(at.slack + 10.0 * ds))
+
+
+def test_the_longest_step_keeps_a_part() -> None:
+    assert longest(np.array([1.0, 2.0]), np.array([-4.0, -1.0]), 0.99) == pytest.approx(0.2475)
+    assert longest(np.array([1.0]), np.array([3.0]), 0.99) == 1.0
+
+
+def test_the_filter_remembers_points_that_were_left_for_less_infeasibility() -> None:
+    judge = Filter(1.0)
+    assert judge.accepts((1.0, 5.0), (0.5, 9.0), slope=-1e-3, length=1.0)  # less infeasible, though costlier
+    assert len(judge.entries) == 1
+    assert not judge.accepts((0.5, 9.0), (1.0, 6.0), slope=-1.0, length=1.0)  # as bad as the first in both
+    assert judge.accepts((0.5, 9.0), (0.4, 20.0), slope=-1.0, length=1.0)
+
+
+def test_the_filter_wants_a_decrease_where_one_is_promised() -> None:
+    judge = Filter(1.0)
+    assert not judge.accepts((0.0, 5.0), (0.0, 5.0), slope=-1.0, length=1.0)
+    assert judge.accepts((0.0, 5.0), (0.0, 4.0), slope=-1.0, length=1.0)
+    assert not judge.entries
+    assert not judge.accepts((0.0, 5.0), (2e4, 0.0), slope=-1.0, length=1.0)
+    assert not judge.accepts((0.0, 5.0), (0.0, np.nan), slope=-1.0, length=1.0)
+
+
+def solved(problem: ShootingProblem, xs: Reals, us: Reals, *, rollouts: bool) -> tuple[InteriorSteps, Evaluator, int]:
+    e = Evaluator(problem)
+    e.prepare(clipped=True)
+    trial = LinearTrial(e)
+    trial.prepare()
+    e.xs[:], e.us[:] = xs, us
+    e.xs[0] = problem.x0
+    e.expand(problem.x0)
+    rows = RowBounds(e, problem)
+    steps = InteriorSteps(e, rows, LagrangianHessian(e), None if rollouts else trial, problem.x0)
+    for iteration in range(300):
+        if steps.solved or not steps.iterate():
+            return steps, e, iteration
+    return steps, e, 300
+
+
+@pytest.mark.parametrize("rollouts", [False, True])
+def test_a_convex_program(rollouts: bool) -> None:
+    """Both kinds of steps end at the optimum and the multipliers of SolverSQP."""
+    problem = double_integrator(0.0, wall=1.02, end=1.0)
+    other = SolverSQP(problem).solve()
+    steps, e, iterations = solved(problem, np.zeros((41, 2)), np.zeros((40, 1)), rollouts=rollouts)
+    assert steps.solved
+    assert iterations < 40
+    assert e.cost == pytest.approx(other.cost, rel=1e-7)
+    assert e.us == pytest.approx(other.us, abs=1e-4)
+    lam, y, _ = steps.multipliers
+    assert y == pytest.approx(other.multipliers["constraints"], abs=1e-4)
+    assert lam[1:] == pytest.approx(other.multipliers["dynamics"][1:], abs=1e-4)
+
+
+def test_a_trailer_from_linear_steps_alone() -> None:
+    problem, (xs, us) = trailer()
+    steps, e, iterations = solved(problem, xs, us, rollouts=False)
+    assert steps.solved
+    assert iterations < 100
+    assert steps.error < 1e-8
+    assert e.largest_gap < 1e-8

@@ -1,0 +1,99 @@
+"""Problems with constraints that one kind of step or one guess does not solve."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+from trajopt.actions import ActionModelDiscrete, ActionModelTerminal
+from trajopt.constraints import ConstraintStack
+from trajopt.costs import CostStack
+from trajopt.problems.runge_kutta import ActionModelRungeKutta, ends_at
+from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
+from trajopt.shooting import ShootingProblem
+from trajopt.states import StateVector
+from trajopt.types import Reals
+
+INF = np.inf
+Guess = tuple[Reals, Reals]
+
+
+class Trailer(ActionModelRungeKutta):
+    """A car, 1 m between its axles, with a trailer of 1.5 m: x = (position, headings of both), u = (v, steering)."""
+
+    def rate(self, x: SX, u: SX) -> SX:
+        v, steer = u[0], u[1]
+        turn = v * ca.sin(x[2] - x[3]) / 1.5
+        return ca.vertcat(v * ca.cos(x[2]), v * ca.sin(x[2]), v * ca.tan(steer), turn)
+
+
+def trailer() -> tuple[ShootingProblem, Guess]:
+    """It reverses into a bay between two round posts; car and trailer keep within 1.2 rad of one another."""
+    state, goal = StateVector(4), np.array([2.0, -4.0, np.pi / 2, np.pi / 2])
+
+    def clearances(x: SX) -> SX:
+        points = x[:2], x[:2] - 1.5 * ca.vertcat(ca.cos(x[3]), ca.sin(x[3]))
+        posts = ca.DM([0.2, -4.5]), ca.DM([3.8, -4.5])
+        return ca.vertcat(*[ca.sumsqr(point - post) - 1.0 for point in points for post in posts])
+
+    rows = ConstraintStack(state).add("wheels", ResidualModelControl(state), lower=[-1.5, -0.7], upper=[1.5, 0.7])
+    rows.add("posts", ResidualModelSymbolic(state, clearances), lower=0.0)
+    rows.add("fold", ResidualModelSymbolic(state, lambda x: x[2] - x[3]), lower=-1.2, upper=1.2)
+    model = Trailer(2, rows, dt=0.15, goal=goal, weight=0.0, effort=0.5)
+    xs = np.linspace(np.zeros(4), goal, 81)
+    return ShootingProblem(np.zeros(4), [model] * 80, ends_at(state, goal)), (xs, np.tile([-0.5, 0.0], (80, 1)))
+
+
+class Hopper(ActionModelDiscrete):
+    """A body of 1 kg above a foot of 0.2 kg, x = (heights, velocities), u = (leg force, ground force) [N]."""
+
+    def next_state(self, x: SX, u: SX) -> SX:
+        """Semi-implicit Euler steps of 20 ms."""
+        forces = ca.vertcat(u[0], (u[1] - u[0]) / 0.2)
+        v = x[2:] + 0.02 * (forces - 9.81)
+        return ca.vertcat(x[:2] + 0.02 * v, v)
+
+    def running_cost(self, x: SX, u: SX) -> SX:
+        """Effort; a little of the ground force, too."""
+        return SX(0.02 * (1e-4 * u[0] ** 2 + 1e-7 * u[1] ** 2))
+
+    def terminal_cost(self, x: SX) -> SX:
+        """None."""
+        return SX(0)
+
+
+def hopper() -> tuple[ShootingProblem, Guess]:
+    """It jumps to an apex; the ground pushes only at feet that it touches: force times height is at most 1e-2 N m."""
+    state, start, goal = StateVector(4), np.array([0.3, 0.0, 0.0, 0.0]), np.array([1.2, 0.7, 0.0, 0.0])
+    rows = ConstraintStack(state).add("forces", ResidualModelControl(state), lower=[-80.0, 0.0], upper=[80.0, 300.0])
+    body = Hopper(state, 2)
+    touch = ResidualModelSymbolic(state, lambda x, u: body.next_state(x, u)[1] * u[1] / 100.0)
+    rows.add("touch", touch, upper=1e-4)
+    rows.add("leg", ResidualModelSymbolic(state, lambda x: x[0] - x[1]), lower=0.2, upper=0.6)
+    rows.add("ground", ResidualModelState(state), lower=[-INF, 0.0, -INF, -INF])
+    xs = np.linspace(start, goal, 61)
+    problem = ShootingProblem(start, [Hopper(state, 2, constraints=rows)] * 60, ends_at(state, goal))
+    return problem, (xs, np.tile([9.81, 11.8], (60, 1)))
+
+
+def double_integrator(x0: float, *, wall: float = INF, end: float = 0.0, T: int = 40) -> ShootingProblem:
+    """A mass of 1 kg with 2 N that comes to rest at `end`, left of a wall."""
+    state = StateVector(2)
+
+    class Mass(ActionModelDiscrete):
+        def next_state(self, x: SX, u: SX) -> SX:
+            v = x[1] + 0.05 * u
+            return ca.vertcat(x[0] + 0.05 * v, v)
+
+        def running_cost(self, x: SX, u: SX) -> SX:
+            return SX(0.5 * ca.sumsqr(u))
+
+        def terminal_cost(self, x: SX) -> SX:
+            return SX(0)
+
+    rows = ConstraintStack(state).add("motor", ResidualModelControl(state), lower=-2.0, upper=2.0)
+    rows.add("wall", ResidualModelState(state), upper=[wall, INF])
+    last = ConstraintStack(state).add("end", ResidualModelState(state, [end, 0.0]), equals=0.0)
+    terminal = ActionModelTerminal(CostStack(state), constraints=last)
+    return ShootingProblem([x0, 0.0], [Mass(state, 1, constraints=rows)] * T, terminal)
