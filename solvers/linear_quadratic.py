@@ -45,7 +45,7 @@ class LinearQuadratic:
     follow one another without a gap, in order; those of F may lie apart, as in F[:, n // 2 :]. T = 0 and m = 0 are
     problems, too. Of H and terminal_H only the lower triangles are read.
 
-    Derivatives by parameters θ (sensitivities, free time), when they come, are further columns of F, g, H and C behind
+    Derivatives with respect to parameters θ (free time) can become further columns of F, g, H and C behind
     those of du; a batch of problems is a further axis in front of all arrays.
 
     Attributes:

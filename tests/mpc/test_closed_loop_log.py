@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from tests.mpc.slider import FORCE, controller
 from trajopt import mpc
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.controllers import _draw_violations, plot_closed_loop
+from trajopt.plotting.closed_loops import _draw_violations, plot_closed_loop
 from trajopt.solution import Solution
 
 X0 = np.array([0.0, 0.9])

@@ -174,19 +174,20 @@ class ClosedLoop(ExplainsAttributes):
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
             lines: Polylines to draw, such as gates and rails, each with points (n, 2) or (n, 3) [m].
         """
-        return above("plotting.controllers.plot_closed_loop")(self, path, title=title, obstacles=obstacles, lines=lines)
+        picture = above("plotting.closed_loops.plot_closed_loop")
+        return picture(self, path, title=title, obstacles=obstacles, lines=lines)
 
     def plot_tracking(self, *, figure: Figure | SubFigure | None = None) -> Figure:
         """Draws the tracked quantities, with their references dashed; without references it draws the states."""
-        return above("plotting.controllers.plot_tracking")(self, figure=figure)
+        return above("plotting.closed_loops.plot_tracking")(self, figure=figure)
 
     def plot_controls(self, *, figure: Figure | SubFigure | None = None) -> Figure:
         """Draws the controls with their limits, as `trajopt.plotting.plot_solution` does."""
-        return above("plotting.controllers.plot_closed_loop_controls")(self, figure=figure)
+        return above("plotting.closed_loops.plot_closed_loop_controls")(self, figure=figure)
 
     def plot_timing(self, *, figure: Figure | SubFigure | None = None) -> Figure:
         """Draws histograms of step times and feedback times, with 99th percentiles and the control period."""
-        return above("plotting.controllers.plot_timing")(self, figure=figure)
+        return above("plotting.closed_loops.plot_timing")(self, figure=figure)
 
     def animate(self, path: str | Path, *, speed: float = 1.0, obstacles: npt.ArrayLike = ()) -> Path:
         """Writes the motion as an animation (.gif, .mp4); see `trajopt.plotting.animate`.
@@ -196,7 +197,7 @@ class ClosedLoop(ExplainsAttributes):
             speed: Playback speed relative to real time [-].
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
         """
-        return above("plotting.controllers.animate_closed_loop")(self, path, speed=speed, obstacles=obstacles)
+        return above("plotting.closed_loops.animate_closed_loop")(self, path, speed=speed, obstacles=obstacles)
 
     def save(self, path: str | Path) -> Path:
         """Writes a .npz file and returns its path; `load` reads it. Plots and reports of the file need no problem.

@@ -12,9 +12,9 @@ from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
-LIMIT: dict[str, Any] = {"linestyle": "--", "linewidth": 0.9, "alpha": 0.9}
-"""Style of a limit, also in legends."""
+_STYLE: dict[str, Any] = {"linestyle": "--", "linewidth": 0.9, "alpha": 0.9}
 
 
 def draw_limit(
@@ -39,7 +39,7 @@ def draw_limit(
         label: Label of the line; one that begins with _ is not in the legend.
     """
     if abscissa is None:
-        axes.axhline(float(limit), color=color, label=label, **LIMIT)
+        axes.axhline(float(limit), color=color, label=label, **_STYLE)
         if edge is not None:
             axes.axhspan(float(limit), edge, color=color, alpha=0.12, linewidth=0, label="_beyond")
         return
@@ -49,9 +49,16 @@ def draw_limit(
     single = single_knots(values)
     marks: dict[str, Any] = {"marker": "_", "markersize": 14, "markevery": single, "clip_on": False} if single else {}
     axes.plot(abscissa, values, color=color, label=label, drawstyle="steps-post" if steps else "default",
-              **LIMIT, **marks)  # fmt: skip
+              **_STYLE, **marks)  # fmt: skip
     if edge is not None:
         axes.fill_between(abscissa, values, edge, color=color, alpha=0.12, linewidth=0, label="_beyond")
+
+
+def limit_entry(label: str) -> Line2D:
+    """Entry of a legend for limits of several curves."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=GREY, label=label, **_STYLE)
 
 
 def held(values: Reals) -> Reals:

@@ -11,7 +11,7 @@ from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.constraints import TOUCH, ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line, panels_of
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
-from trajopt.plotting.limits import LIMIT, draw_limit
+from trajopt.plotting.limits import draw_limit, limit_entry
 from trajopt.plotting.ranges import clear_range, single_knots
 from trajopt.plotting.style import (
     GREY,
@@ -363,7 +363,7 @@ def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more:
     if labels & {"_beyond", "_excess"}:
         handles.append(Patch(color=GREY, alpha=0.3, linewidth=0, label="beyond a limit"))
     if "_bound" in labels:
-        handles.append(Line2D([], [], color=GREY, label="bound of a constraint", **LIMIT))
+        handles.append(limit_entry("bound of a constraint"))
     if "_touched" in labels:
         handles.append(Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="line at its bound"))
     handles += more

@@ -13,7 +13,7 @@ from trajopt.errors import InvalidArgumentError, shown
 class Tableau:
     """Butcher tableau of an explicit Runge-Kutta method: y_i = x + dt Σ a_ij k_j, x⁺ = x + dt Σ b_i k_i.
 
-    Ready ones are `Tableau.EULER`, `MIDPOINT` and `HEUN` of order 2, `KUTTA` of order 3, and `CLASSICAL` of order 4.
+    Ready ones are `Tableau.EULER`, `MIDPOINT` and `HEUN` of order 2, `KUTTA` of order 3 (RK3), `CLASSICAL` of order 4.
 
     Attributes:
         A: Coefficients a_ij of the earlier stages j < i, one row for each stage: () for the first, (a_21,) for the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import numpy as np
 
@@ -27,13 +28,14 @@ from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
 from trajopt.solution.solution import Solution
 
+_METHODS = {"policy": "rollouts", "linear": "along lines", "interior": "by interior points"}
 MOST_LIMITS = 8
 """Largest number of listed limits."""
 
 
 def explain(solution: Solution) -> str:
     """Explains a solution in text; see `Solution.explain`."""
-    lines = [f"{solution.solver}: {solution.status}.", _numbers(solution)]
+    lines = [f"{solution.solver}: {solution.status}.", _numbers(solution), *_methods(solution)]
     lines += _terms(solution)
     constraints = constraint_rows(solution)
     lines += constraint_lines(solution, constraints)
@@ -51,6 +53,13 @@ def _numbers(solution: Solution) -> str:
     last = f", last step length {solution.history[-1].step_length:g}" if solution.history else ""
     plural = "" if solution.iterations == 1 else "s"
     return f"cost {solution.cost:.7g} after {solution.iterations} iteration{plural} in {time_words(solution)}{last}"
+
+
+def _methods(solution: Solution) -> list[str]:
+    """Methods of SolverSQP that took the steps, one after the other; nothing for a solve by one method."""
+    runs = [(method, len(list(run))) for method, run in groupby(record.method for record in solution.history)]
+    steps = [f"{count} {_METHODS[method]}" for method, count in runs if method in _METHODS]
+    return [f"  steps: {', then '.join(steps)}"] if len(steps) > 1 else []
 
 
 def _at(solution: Solution, knot: int) -> str:
@@ -166,7 +175,7 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
         return [_indefinite(solution)]
     if status is SolverStatus.LINE_SEARCH_FAILED:
         return [outside or _no_decrease(solution, constraints)]
-    if status is SolverStatus.INFEASIBLE:
+    if status in (SolverStatus.INFEASIBLE, SolverStatus.STALLED):
         relaxed, gap = relaxation(solution, constraints), gap_left(solution)
         left = (
             f"{gap}: no motion satisfies all constraints" if gap else "constraints and dynamics contradict one another"
