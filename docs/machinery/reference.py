@@ -66,6 +66,7 @@ NOT_SHOWN = {
     "trajopt.analysis.advice",
     "trajopt.kernels.steps",
     "trajopt.solvers.sqp",
+    "trajopt.solvers.sqp.interior",
     "trajopt.solvers.sensitivity",
     "trajopt.model",
 }

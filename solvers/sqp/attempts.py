@@ -1,4 +1,4 @@
-"""What SolverSQP tries one after the other: methods and guesses, and when a problem counts as infeasible."""
+"""Attempts of SolverSQP one after the other, and the verdict that a problem is infeasible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INTERIOR = ("line", "rollouts")
 
 @dataclass(frozen=True)
 class Left:
-    """States and controls that an attempt has left, their cost, largest gap or violation, and whether they roll out."""
+    """Result of an attempt: states and controls, their cost, largest gap or violation, whether they are a rollout."""
 
     trajectory: tuple[Reals, Reals]
     cost: float
@@ -33,13 +33,13 @@ class Left:
 
     @staticmethod
     def by(run: SQPProgress) -> Left:
-        """What a solve would leave now."""
+        """Result that a solve has now."""
         return Left(run.trajectory, run.cost, max(run.gap, run.violation), run.feasible)
 
 
 @dataclass
 class Attempts:
-    """What may still be tried, and what came of what was tried.
+    """Attempts that are left, and the results of those before.
 
     "anew" begins from the rollout of the guess's controls, "random" from that of other ones; "line" and "rollouts" are
     interior-point steps from the guess, after which the attempt that they interrupt goes on.
@@ -86,7 +86,7 @@ class Attempts:
         return us + size * (np.cos(t * np.arange(WAVES)) @ heights)
 
     def end(self, violation: float) -> SolverStatus | None:
-        """What an end at a stationary point of the violation means; None if another attempt is to follow.
+        """Status after an attempt has ended at a stationary point of the violation; None if another attempt follows.
 
         After the first one interior-point steps along lines follow, then other controls.
         """
@@ -102,7 +102,7 @@ class Attempts:
         return SolverStatus.INFEASIBLE if self.dead_ends and self._equal_ends() > 1 else None
 
     def verdict(self) -> SolverStatus:
-        """What all attempts together mean, where none is left."""
+        """Status if no attempt is left: INFEASIBLE if all ended at the same violation, else STALLED."""
         return SolverStatus.INFEASIBLE if self._equal_ends() == len(self.dead_ends) else SolverStatus.STALLED
 
     def _equal_ends(self) -> int:

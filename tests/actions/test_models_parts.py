@@ -235,7 +235,7 @@ def test_control_residual_fits_any_number_of_controls() -> None:
             lambda s: trajopt.ResidualModelSymbolic(s, lambda x: x[0] + ca.SX.sym("height")),
             r"^function .*lambda.*expected only x, u and parameters .* height; .* parameters=\{name: value\}",
         ),
-        (lambda s: trajopt.ResidualModelSymbolic(s, lambda x, u: u * ca.SX.sym("k")).size(3), "parameter: k; make"),
+        (lambda s: trajopt.ResidualModelSymbolic(s, lambda x, u: u * ca.SX.sym("k")).size(3), "symbols k; make"),
         (lambda s: trajopt.ResidualModelSymbolic(s, models.mx_function(), parameters={"p": [0, 0]}), r"with x \(7,\)"),
         (
             lambda _: trajopt.ResidualModelSymbolic(trajopt.StateVector(2), models.tip_height, parameters={"floor": 0}),

@@ -97,7 +97,7 @@ def test_an_expression_that_is_undefined_somewhere_is_told_with_the_state(undefi
     """Not as a missing quasi-static control: the expression is right elsewhere."""
     node = trajopt.IntegratedActionModelEuler(model(acceleration=undefined), 0.1)
     problem = trajopt.ShootingProblem([0.0, 0.0], [node], trajopt.CostStack(STATE))
-    with pytest.raises(ModelEvaluationError, match=r"knot 0: .* not finite at x = \[0, 0\], u = \[0\]; is an"):
+    with pytest.raises(ModelEvaluationError, match=r"knot 0: .* not finite at x = \[0, 0\], u = \[0\]; look for an"):
         SolverFDDP(problem).solve()
 
 

@@ -87,7 +87,7 @@ def function_of_lower(x: SX, lower: SX) -> SX:
         (
             lambda s: s.add("b", state_residual(s), upper=[1.0, 2.0, 3.0]),
             InvalidArgumentError,
-            r"constraint 'b': upper: expected one number, or 2 numbers, got shape \(3,\)",
+            r"constraint 'b': upper: expected a number or 2 numbers, got shape \(3,\)",
         ),
         (
             lambda s: s.add("b", state_residual(s), lower=[0.0, 0.0], upper=[1.0, 2.0, 3.0]),

@@ -79,9 +79,7 @@ def test_bad_links() -> None:
         planar_2r([0.5, 0.0], first=-1.0)
     with pytest.raises(InvalidArgumentError, match=r"target: expected shape \(2,\), got \(3,\)"):
         planar_2r([0.5, 0.0, 0.0])
-    with pytest.raises(
-        InvalidArgumentError, match=r"target: expected shape \(2, 2\), got \(2, 3\); a point .* row each"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"target: expected shape \(2, 2\), got \(2, 3\); pass a point"):
         planar_2r(np.zeros((2, 3)))
     with pytest.raises(InvalidArgumentError, match=r"target: expected finite numbers, got nan at index \(1, 0\)"):
         planar_2r([[0.5, 0.0], [np.nan, 0.0]])

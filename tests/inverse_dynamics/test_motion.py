@@ -116,7 +116,7 @@ def test_files_that_are_wrong_say_what(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
         with pytest.raises(InvalidArgumentError, match=wanted):
             read_positions(robot, tmp_path / name)
-    with pytest.raises(InvalidArgumentError, match="which there is not"):
+    with pytest.raises(InvalidArgumentError, match="which does not exist"):
         read_positions(robot, tmp_path / "none.csv")
     np.savez(tmp_path / "f.npz", positions=np.zeros((3, robot.nq)))
     with pytest.raises(InvalidArgumentError, match=r"pass the time step, --dt \(dt=\)"):

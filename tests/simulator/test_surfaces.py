@@ -53,7 +53,7 @@ def test_wrong_surfaces_are_told() -> None:
         Plane((0, 0, np.nan, 1))
     with pytest.raises(InvalidArgumentError, match="height: expected one expression, got 2"):
         HeightField(lambda x, y: [x, y])
-    with pytest.raises(InvalidArgumentError, match="distance: expected an expression of the point alone"):
+    with pytest.raises(InvalidArgumentError, match="distance: expected an expression of the point only"):
         Surface(lambda p: p[2] + ca.SX.sym("stranger"))
     for surface in (3.0, "floor"):
         with pytest.raises(InvalidArgumentError, match="surface: expected Plane"):

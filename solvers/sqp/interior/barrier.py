@@ -126,7 +126,7 @@ class Barrier:
         return np.where(self.bounds.on, (self.mu + SIGN * self.z * ds) / distance - self.z, 0.0)
 
     def dz_by_slack(self, ds: Reals) -> Reals:
-        """What a further change of the slacks (n, nc) adds to that (2, n, nc)."""
+        """Change of these multipliers (2, n, nc) by a further change of the slacks (n, nc)."""
         return np.where(self.bounds.on, SIGN * self.z * ds / self.bounds.distances(self.slack), 0.0)
 
     def keeps_off(self, slack: Reals, z: Reals, part: float) -> bool:

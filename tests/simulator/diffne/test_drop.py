@@ -90,8 +90,8 @@ def test_modes_by_short_names() -> None:
     [
         ({"duration": 0.0}, r"duration: expected a number > 0 \[s\]"),
         ({"dt": -1e-3}, r"dt: expected a number > 0 \[s\]"),
-        ({"duration": 1e9}, "duration: expected 1 to 1000000 steps"),
-        ({"duration": 1e-4}, "duration: expected 1 to 1000000 steps, got 0.1"),
+        ({"duration": 1e9}, r"duration: expected duration / dt from 1 to 1000000 steps"),
+        ({"duration": 1e-4}, r"duration: expected duration / dt from 1 to 1000000 steps, got 0.1"),
         ({"height": np.inf}, "height: expected"),
         ({"height": -1e-3}, r"height: expected a number >= 0 \[m\], got -0.001"),
         ({"kp": -1.0}, "kp: expected"),
