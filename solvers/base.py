@@ -164,7 +164,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
                 record = self.iterate(run)
                 if record is not None:
                     self._watch(run, record)
-                    self._check_limits(run)
+                self._check_limits(run)
         except KeyboardInterrupt:
             run.status = SolverStatus.INTERRUPTED
         return self._finish(run)
@@ -227,8 +227,12 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         elif run.status is None and options.time_limit is not None and run.seconds > options.time_limit:
             run.status = SolverStatus.TIME_LIMIT
 
+    def choose(self, run: P) -> None:
+        """Chooses the trajectory to return, once the status is known; by default the last one."""
+
     def _finish(self, run: P) -> Solution:
         assert run.status is not None
+        self.choose(run)
         xs, us = run.trajectory
         solution = Solution(
             xs=xs,

@@ -42,6 +42,7 @@ class Progress:
     multipliers: Mapping[str, Reals] = field(default_factory=dict)
     failed_knot: int | None = None
     called: float = field(default_factory=time.perf_counter)
+    _recorded: tuple[Reals, Reals] | None = field(default=None, init=False)
     started: float = field(default_factory=time.perf_counter)
 
     @property
@@ -56,7 +57,7 @@ class Progress:
 
     def record(self, **columns: Any) -> IterationRecord:
         """The record of this iteration: its number, the cost and the time, and the columns that the solver gives."""
-        xs, us = self.trajectory
+        xs, us = self._recorded = self.trajectory  # a record refers to them weakly
         columns["iteration"], columns["cost"], columns["feasible"] = self.iterations, self.cost, self.feasible
         columns["seconds"], columns["kept"] = self.seconds, (weakref.ref(xs), weakref.ref(us))
         return IterationRecord.of(columns)

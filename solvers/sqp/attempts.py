@@ -22,19 +22,34 @@ WAVES = 4  # of which a random change consists
 INTERIOR = ("line", "rollouts")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Left:
-    """Result of an attempt: states and controls, their cost, largest gap or violation, whether they are a rollout."""
+    """Result of an attempt.
+
+    Attributes:
+        trajectory: States (T + 1, nx) and controls (T, nu).
+        cost: Their cost [cost].
+        infeasibility: Largest gap or violation.
+        feasible: Whether they are a rollout.
+        multipliers: Multipliers of the dynamics, of the rows and of a start, for the scaled cost.
+    """
 
     trajectory: tuple[Reals, Reals]
     cost: float
     infeasibility: float
     feasible: bool
+    multipliers: tuple[Reals, Reals, Reals]
 
     @staticmethod
     def by(run: SQPProgress) -> Left:
         """Result that a solve has now."""
-        return Left(run.trajectory, run.cost, max(run.gap, run.violation), run.feasible)
+        infeasibility, multipliers = max(run.gap, run.violation), (run.lam, run.y, run.start_y)
+        return Left(run.trajectory, run.cost, infeasibility, run.feasible, multipliers)
+
+    def restore(self, run: SQPProgress) -> None:
+        """Makes it the result of the solve again."""
+        run.trajectory, run.cost, run.feasible = self.trajectory, self.cost, self.feasible
+        run.lam, run.y, run.start_y = self.multipliers
 
 
 @dataclass
@@ -46,6 +61,7 @@ class Attempts:
 
     Attributes:
         pending: What is still to be tried, in this order.
+        feasibility: Largest infeasibility that counts as none.
         best: The best that ended attempts have left.
         paused: What an interrupted attempt has left.
         dead_ends: Violations at stationary points where attempts have ended.
@@ -53,22 +69,25 @@ class Attempts:
     """
 
     pending: list[str]
+    feasibility: float = 0.0
     best: Left | None = None
     paused: Left | None = None
     dead_ends: list[float] = field(default_factory=list)
     mark: tuple[int, float] = (0, math.inf)
 
     @staticmethod
-    def after(*, rolled: bool, interior: bool) -> Attempts:
-        """Those after a first attempt.
+    def after(*, rolled: bool, interior: bool, feasibility: float) -> Attempts:
+        """Attempts after the first one.
 
         Args:
             rolled: Whether the first one began with a rollout of the guess's controls.
             interior: Whether interior-point steps are possible.
+            feasibility: Largest infeasibility that counts as none.
         """
-        if not interior:
-            return Attempts(["anew"])
-        return Attempts([*(["rollouts", "line"] if rolled else ["anew", "line", "rollouts"]), *["random"] * len(SIZES)])
+        pending = ["anew"]
+        if interior:
+            pending = [*(["rollouts", "line"] if rolled else ["anew", "line", "rollouts"]), *["random"] * len(SIZES)]
+        return Attempts(pending, feasibility)
 
     def stalls(self, iteration: int, error: float, patience: int) -> bool:
         """Whether the largest error has not been halved for `patience` iterations."""
@@ -80,7 +99,7 @@ class Attempts:
         """Controls us (T, nu) with a few waves added, half as large as their limits are wide, or as a step (nu,)."""
         half = 0.5 * (rows.u_upper - rows.u_lower)
         number = len(SIZES) - 1 - self.pending.count("random")
-        size = SIZES[number] * np.where(np.isfinite(half), half, step)
+        size = SIZES[number] * np.where(np.isfinite(half), half, step if step.size else 1.0)
         t = np.linspace(0.0, np.pi, len(us))[:, None]
         heights = np.random.default_rng(number).normal(size=(WAVES, us.shape[1]))
         return us + size * (np.cos(t * np.arange(WAVES)) @ heights)
@@ -112,20 +131,21 @@ class Attempts:
 
     def leave(self, run: SQPProgress) -> None:
         """Remembers what an attempt leaves, if it is the best."""
-        self.best = _better(self.best, Left.by(run))
+        self.best = self._better(self.best, Left.by(run))
 
-    def keep_best(self, run: SQPProgress) -> None:
-        """Goes back to the best trajectory, if the solve ends without convergence."""
-        if run.status is SolverStatus.CONVERGED:
-            return
+    def keep_best(self, run: SQPProgress) -> bool:
+        """Goes back to the best result; whether it is another than the last one."""
+        last = best = Left.by(run)
         for each in (self.best, self.paused):
-            if each is not None:
-                best = _better(each, Left.by(run))
-                run.trajectory, run.cost, run.feasible = best.trajectory, best.cost, best.feasible
+            best = self._better(each, best)
+        best.restore(run)
+        return best is not last
 
+    def _better(self, one: Left | None, other: Left) -> Left:
+        """The result with less infeasibility; of two feasible ones that with less cost."""
+        if one is None or self._rank(other) < self._rank(one):
+            return other
+        return one
 
-def _better(one: Left | None, other: Left) -> Left:
-    """That with less infeasibility, then less cost."""
-    if one is None or (other.infeasibility, other.cost) < (one.infeasibility, one.cost):
-        return other
-    return one
+    def _rank(self, left: Left) -> tuple[float, float]:
+        return max(left.infeasibility, self.feasibility), left.cost

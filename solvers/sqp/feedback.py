@@ -14,6 +14,7 @@ from trajopt.solvers.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
 STIFF = 1e8  # weight of active rows, relative to the Hessian, in gains that keep them
+LARGEST = 1e30  # mean of a Hessian, so that infinite entries make no NaN of rows that are off
 TINY = 1e-12  # largest multiplier that counts as none
 SIGNIFICANT = 1e-6  # of the largest multiplier: a row with less is not active
 
@@ -61,7 +62,7 @@ class Policy:
         """
         if self._rows is not None:
             mean = hessian.mean_size() if hessian is not None else total(self._diagonal) / max(self._diagonal.size, 1)
-            stiff, delta = STIFF * max(1.0, mean), self._qp.delta
+            stiff, delta = STIFF * min(max(1.0, mean), LARGEST), self._qp.delta
             weights: Reals | float = stiff
             if not hard and self._any_delta:
                 weights = np.divide(1.0, delta, out=np.full_like(delta, stiff), where=delta > 0.0)

@@ -52,15 +52,15 @@ class PolicySearch:
         for trials in self._trials:
             trials.lower[:], trials.upper[:] = rows.u_lower, rows.u_upper
 
-    def roll_out(self, x0: Reals, us: Reals) -> bool:
-        """Makes the evaluator's trajectory the rollout of controls, or of none where that diverges.
+    def roll_out(self, x0: Reals, us: Reals, *, or_none: bool = True) -> bool:
+        """Makes the evaluator's trajectory the rollout of controls, or `or_none` of none where that diverges.
 
         Returns:
             Whether there is one; the evaluator keeps its trajectory otherwise.
         """
         e, trials = self._e, self._trials[0]
         kept = e.us.copy()
-        for controls in (us, np.clip(np.zeros_like(us), trials.lower, trials.upper)):
+        for controls in (us, *([np.clip(np.zeros_like(us), trials.lower, trials.upper)] if or_none else [])):
             e.us[:], e.k[:], e.K[:] = controls, 0.0, 0.0
             (cost,) = trials.roll_out(x0, [1.0], None)
             if trials.in_range(0, cost):

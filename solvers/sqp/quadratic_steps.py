@@ -100,15 +100,18 @@ class QuadraticSteps:
             self.lines.prepare()
         self.begin_here(run)
 
-    def begin_anew(self, run: SQPProgress, us: Reals) -> bool:
-        """Begins at the rollout of controls, with rollouts as steps; whether they have one."""
-        e = self.evaluator
-        if not self.rollouts.roll_out(run.guess[0][0], us):
+    def begin_anew(self, run: SQPProgress, us: Reals, *, or_none: bool) -> bool:
+        """Begins at the rollout of controls, or `or_none` of none where that diverges; whether there is one.
+
+        Raises:
+            ModelEvaluationError: A model has no finite values there; the state of the solve is as before.
+        """
+        if not self.rollouts.roll_out(run.guess[0][0], us, or_none=or_none):
             return False
+        self.evaluator.expand(self.x0(run))
+        self.evaluator.check_finite()
         run.linear, run.repaired, run.stuck, run.multipliers = False, True, 0, {}
-        e.expand(self.x0(run))
         self.begin_here(run)
-        e.check_finite()
         return True
 
     def begin_here(self, run: SQPProgress) -> None:
@@ -153,7 +156,7 @@ class QuadraticSteps:
         if found.status is QPStatus.INDEFINITE:
             run.failed_knot = found.failed_knot
             return None
-        if run.iterations == 1:
+        if not run.first_step.size:
             run.first_step = np.sqrt((found.du**2).sum(axis=0) / max(len(found.du), 1))
         before = merit(run, self.rows, run.cost, e.c)
         slope = merit_slope(run, self.rows, e, found)
@@ -316,11 +319,17 @@ class QuadraticSteps:
         K = self.model.active_gains(run)
         return {"K": run.K if K is None else K, "multipliers": multipliers}
 
-    def take_solution(self, run: SQPProgress, lam: Reals, y: Reals, start: Reals) -> None:
-        """Takes multipliers that another method has found at the trajectory, with the gains of a program there."""
-        run.lam, run.y, run.start_y, run.warm = run.scale * lam, run.scale * y, run.scale * start, True
+    def take_solution(self, run: SQPProgress) -> None:
+        """Takes the solution of another method, which the evaluator has, with the gains of a program there."""
+        run.warm = True
         self._judge(run, self.evaluator)
         found, _ = self.model.solve(run, self.rows, proximal=False)
+        run.K = run.K if found.K is None else found.K
+
+    def settle(self, run: SQPProgress) -> None:
+        """Goes to the trajectory that the solve returns, with the gains of a program there."""
+        self.go_back(run)
+        found, _ = self.model.solve(run, self.rows, proximal=True)
         run.K = run.K if found.K is None else found.K
 
     def go_back(self, run: SQPProgress) -> None:

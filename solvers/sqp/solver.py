@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from trajopt.callbacks import Callback
+from trajopt.errors import ModelEvaluationError
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers.base import SolverAbstract
@@ -18,6 +21,7 @@ from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_steps import FAILURES, LOST, ROUNDED, QuadraticSteps
 
 STUCK = 3  # iterations in a row after which what cannot get closer counts as an end
+LATE = 100  # iteration at which a solve without rows may begin anew
 MANY = 12  # searches without a step, one after the other, that end the last attempt
 
 
@@ -67,7 +71,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         steps.repair(run)
         steps.begin(run)
         interior = steps.evaluator.nc > 0 and not steps.rows.any_soft and self.options.qp_iterations is None
-        run.attempts = Attempts.after(rolled=run.repaired, interior=interior)
+        run.attempts = Attempts.after(rolled=run.repaired, interior=interior, feasibility=self.options.feasibility)
         if self.problem.nu == 0 and self.problem.start == "fixed":  # there is nothing to choose
             feasible = run.violation < self.options.feasibility
             run.status = SolverStatus.CONVERGED if feasible else SolverStatus.INFEASIBLE
@@ -83,9 +87,15 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             self._judge(run, steps, convex=record is not None)
         if run.status is None and run.iterations >= self.options.max_iterations:
             run.status = run.attempts.at_limit()
-        if run.status is not None or run.iterations >= self.options.max_iterations:
-            run.attempts.keep_best(run)
         return record
+
+    def choose(self, run: SQPProgress) -> None:
+        """The best result of all attempts, with multipliers and gains of its own."""
+        steps = self._steps
+        assert steps is not None
+        if run.status is not SolverStatus.CONVERGED and (run.attempts.keep_best(run) or run.interior is not None):
+            with contextlib.suppress(ModelEvaluationError):
+                steps.settle(run)
 
     def results(self, run: SQPProgress) -> dict[str, Any]:
         """Gains that keep active rows, and multipliers of the cost as it is."""
@@ -101,36 +111,48 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             run.status = SolverStatus.CONVERGED
         elif convex and run.stuck >= STUCK:
             run.status = attempts.end(run.violation)
-            if run.status is None and not self._next(run, steps):
+            if run.status is None and self._may_go_on(run) and not self._next(run, steps):
                 run.status = attempts.verdict()
         elif convex and self._stalls(run, steps) and not self._next(run, steps) and run.failures >= MANY:
             run.status = SolverStatus.LINE_SEARCH_FAILED
 
+    def _may_go_on(self, run: SQPProgress) -> bool:
+        """Whether there are iterations left."""
+        return run.iterations < self.options.max_iterations
+
     def _stalls(self, run: SQPProgress, steps: QuadraticSteps) -> bool:
-        """Whether searches fail, or the largest error does not fall; without rows steps must be short, too."""
+        """Whether searches fail, or the largest error does not fall; without rows, whether steps are short for long."""
+        if run.failures >= FAILURES and not run.linear:
+            return True
+        if steps.evaluator.nc == 0:
+            return run.iterations == LATE and run.is_far and run.mean_length < LOST
         error = max(run.gap, run.violation, run.complementarity, run.stationarity)
-        stalls = run.attempts.stalls(run.iterations, error, self.options.restart)
-        fails = run.failures >= FAILURES and not run.linear
-        return fails or (stalls and (steps.evaluator.nc > 0 or (run.is_far and run.mean_length < LOST)))
+        return run.attempts.stalls(run.iterations, error, self.options.restart)
 
     def _next(self, run: SQPProgress, steps: QuadraticSteps) -> bool:
-        """Begins the next attempt; whether there is one."""
+        """Begins the next attempt, and leaves out those where a model fails; whether there is one."""
         attempts = run.attempts
-        if run.iterations >= self.options.max_iterations:
-            return True  # there would be, but no iteration for it
-        while attempts.pending:
+        while attempts.pending and self._may_go_on(run):
             kind = attempts.pending.pop(0)
-            attempts.mark = run.iterations, float("inf")
-            if kind in INTERIOR:
-                self._interrupt(run, steps, rolls=kind == "rollouts")
-                return True
-            attempts.leave(run)
-            us = run.guess[1]
-            if steps.begin_anew(
-                run, us if kind == "anew" else attempts.random_controls(us, run.first_step, steps.rows)
-            ):
-                return True
+            attempts.mark = run.iterations, math.inf
+            try:
+                if self._begins(run, steps, kind):
+                    return True
+            except ModelEvaluationError:
+                run.interior = attempts.paused = None
+                steps.go_back(run)
         return False
+
+    def _begins(self, run: SQPProgress, steps: QuadraticSteps, kind: str) -> bool:
+        """Begins an attempt of a kind; whether it can."""
+        attempts, us = run.attempts, run.guess[1]
+        if kind in INTERIOR:
+            self._interrupt(run, steps, rolls=kind == "rollouts")
+            return True
+        attempts.leave(run)
+        if kind == "random":
+            us = attempts.random_controls(us, run.first_step, steps.rows)
+        return steps.begin_anew(run, us, or_none=kind == "anew")
 
     def _interrupt(self, run: SQPProgress, steps: QuadraticSteps, *, rolls: bool) -> None:
         """Tries interior-point steps from the guess, or from its rollout."""
@@ -144,16 +166,19 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         else:
             steps.lines.prepare()
         e.expand(steps.x0(run))
+        e.check_finite()
         trial = None if rolls else steps.lines.trial
         run.interior = InteriorSteps(e, steps.rows, steps.model.exact, trial, steps.x0(run))
         run.started += time.perf_counter() - begun  # compiling does not count
 
     def _interior_step(self, run: SQPProgress, steps: QuadraticSteps, interior: InteriorSteps) -> IterationRecord:
         """An interior-point step; without a solution at their end the interrupted attempt goes on."""
-        e = steps.evaluator
-        gap, before, goes_on = e.largest_gap, e.cost, interior.iterate()
-        run.trajectory, run.cost, run.feasible = (e.xs.copy(), e.us.copy()), e.cost, e.largest_gap < ROUNDED
-        run.gap, run.violation = e.largest_gap, largest(steps.rows.beyond(e.c))
+        gap, before = run.gap, run.cost
+        try:
+            goes_on = interior.iterate()
+            self._take(run, steps, interior)
+        except ModelEvaluationError:
+            goes_on = False
         record = run.record(
             stop=interior.stationarity,
             step_length=interior.length,
@@ -161,26 +186,37 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             regularization=interior.ridge,
             gap_norm=gap,
             expected_decrease=-interior.promised,
-            decrease=before - e.cost,
+            decrease=before - run.cost,
             constraint_violation=run.violation,
             complementarity=interior.complementarity,
             blend=interior.blend,
             method="interior",
         )
-        if interior.solved:
-            steps.take_solution(run, *interior.multipliers)
+        long = run.iterations - run.attempts.mark[0] > self.options.max_iterations // 2
+        if interior.solved and max(run.gap, run.violation) < self.options.feasibility:
+            steps.take_solution(run)
             run.status = SolverStatus.CONVERGED
-        elif not goes_on:
+        elif not goes_on or (long and run.attempts.pending):
             self._go_back(run, steps)
         return record
+
+    @staticmethod
+    def _take(run: SQPProgress, steps: QuadraticSteps, interior: InteriorSteps) -> None:
+        """Takes the point that the second method has reached."""
+        e = steps.evaluator
+        run.trajectory, run.cost, run.feasible = (e.xs.copy(), e.us.copy()), e.cost, e.largest_gap < ROUNDED
+        run.gap = e.largest_gap
+        run.violation = max(largest(steps.rows.beyond(e.c)), largest(steps.rows.start_beyond()))
+        run.lam, run.y, run.start_y = (run.scale * each for each in interior.multipliers)
 
     def _go_back(self, run: SQPProgress, steps: QuadraticSteps) -> None:
         """The interrupted attempt goes on; where it had ended the next one begins."""
         attempts, paused = run.attempts, run.attempts.paused
         assert paused is not None
-        run.trajectory, run.feasible = paused.trajectory, paused.feasible
+        attempts.leave(run)
+        paused.restore(run)
         run.interior = attempts.paused = None
         steps.go_back(run)
-        attempts.mark = run.iterations, float("inf")
-        if attempts.dead_ends and not self._next(run, steps):
+        attempts.mark = run.iterations, math.inf
+        if attempts.dead_ends and self._may_go_on(run) and not self._next(run, steps):
             run.status = attempts.verdict()

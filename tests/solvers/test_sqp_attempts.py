@@ -92,7 +92,7 @@ def test_swing_ups_from_other_states() -> None:
 
 
 def test_rows_that_are_soft_leave_one_method() -> None:
-    attempts = Attempts.after(rolled=False, interior=False)
+    attempts = Attempts.after(rolled=False, interior=False, feasibility=1e-7)
     assert attempts.pending == ["anew"]
 
 
@@ -104,7 +104,7 @@ def test_random_controls_are_the_same_again_and_of_the_size_of_limits() -> None:
     us, step = np.zeros((50, 2)), np.array([100.0, 0.3])
     changes = []
     for _ in range(2):
-        attempts = Attempts.after(rolled=True, interior=True)
+        attempts = Attempts.after(rolled=True, interior=True, feasibility=1e-7)
         attempts.pending = ["random"] * (len(SIZES) - 1)  # the first is taken
         changes.append(attempts.random_controls(us, step, Rows()))  # type: ignore[arg-type]
     assert np.array_equal(*changes)

@@ -50,7 +50,7 @@ class InteriorSteps:
         stationarity: Largest gradient of the Lagrangian, of the cost as it is.
         ridge: δ I that was added to the Hessian of the last step.
         length: Length of the last step; 0 without one [-].
-        promised: Slope of the Lagrangian along the last step [cost].
+        promised: Slope of the Lagrangian along the last step, for the cost without scale; 0 without a step [cost].
     """
 
     def __init__(
@@ -110,10 +110,10 @@ class InteriorSteps:
         point = None if step is None else self._search(step)
         self.mean_length += (self.length - self.mean_length) / MEMORY
         if step is None or point is None:
-            self._failures, self._filter.entries = self._failures + 1, []
+            self._failures, self._filter.entries, self.promised = self._failures + 1, [], 0.0
             self._forced = RAISE * max(self.ridge, RIDGE)
             return step is not None and self._failures < FAILURES
-        self._failures, self._forced, self.promised = 0, 0.0, step.slope
+        self._failures, self._forced, self.promised = 0, 0.0, step.slope / self.scale
         self._e.xs[:], self._e.us[:] = point.xs, point.us
         self._e.expand(self._x0)
         self._point = point

@@ -66,14 +66,16 @@ class LineTrials(InteriorTrials):
         gaps[0] = (1.0 - length) * e.f[0]
         if not (math.isfinite(cost) and np.isfinite(gaps).all() and np.isfinite(trial.c).all()):
             return None
-        y = barrier.y + length * (step.y - barrier.y)
+        y, slack = barrier.y + length * (step.y - barrier.y), barrier.slack + length * step.ds
+        if (barrier.bounds.distances(slack) <= 0.0).any():  # by rounding
+            return None
         return Point(
             xs=trial.xs.copy(),
             us=trial.us.copy(),
             cost=scale * cost,
             f=gaps,
             c=self._program.row_values(trial.c, trial.xs[0]),
-            barrier=barrier.moved(barrier.slack + length * step.ds, self._z, y),
+            barrier=barrier.moved(slack, self._z, y),
             lam=point.lam + length * (step.lam - point.lam),
         )
 
