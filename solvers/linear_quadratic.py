@@ -113,7 +113,10 @@ class LinearQuadratic:
             raise InvalidArgumentError("C, d, delta: expected C and d, or none of them")
         T, n, s, nc, rows = self.T, self.n, self.n + self.m, self.nc, self.n
         if n < 1 or s < n:
-            raise InvalidArgumentError(f"terminal_g, g: expected n >= 1 and rows of n + m, got {n} and {s}")
+            raise InvalidArgumentError(
+                "terminal_g, g: expected terminal_g of shape (n,) with n >= 1, and g of shape (T, n + m), "
+                f"got {n} elements of terminal_g and {s} columns of g"
+            )
         if self.second_order is not None:
             rows = self._check_second_order(self.second_order)
         shapes: dict[str, tuple[int, ...]] = {"f": (T + 1, n), "g": (T, s), "H": (T, s, s)}

@@ -20,7 +20,7 @@ class Iterate:
         lq: The program.
 
     Attributes:
-        flat: All of them, one behind the other.
+        flat: All values in one vector: dx, du, λ.
     """
 
     def __init__(self, lq: LinearQuadratic) -> None:
@@ -33,7 +33,7 @@ class Iterate:
 
 
 class Residual:
-    """Residuals of stationarity and of the dynamics at an iterate; what it has are zeros before the first `measure`.
+    """Residuals of stationarity and of the dynamics at an iterate. They are zero before the first `measure`.
 
     Args:
         lq: Program of the cost and the dynamics.

@@ -60,7 +60,10 @@ class ImplicitNode(ABC):
     @property
     @abstractmethod
     def motion(self) -> SX:
-        """Motion (nv,) that costs and constraints read, as an expression of x and w."""
+        """Acceleration (contacts) or velocity after the impact (impulses), (nv,), for costs and constraints to read.
+
+        It is an expression of the state x and the unknown w.
+        """
 
     @abstractmethod
     def _solve(self) -> tuple[SX, SX]:

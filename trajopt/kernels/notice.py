@@ -53,7 +53,10 @@ class Working:
         return f"{self._doing} {self._pieces[self._at]}" + (f": {len(self._begun)} of {n}" if n > 1 else "")
 
     def begin(self, piece: int) -> None:
-        """Sets the current piece by its index; it may be the same as before."""
+        """Marks a piece of the work as begun, by its index, and shows it in the notices.
+
+        The index may be that of the current piece.
+        """
         self._begun.add(piece)
         self._at = piece
 

@@ -42,7 +42,7 @@ class Numbers(ABC):
 
 
 class Float64(Numbers):
-    """Arithmetic of doubles: numpy, and CasADi's evaluator for expressions."""
+    """Arithmetic in double precision: numpy for arrays, CasADi for expressions."""
 
     def __repr__(self) -> str:
         return "FLOAT64"

@@ -57,11 +57,12 @@ class Arguments:
 
     def torques(self, taus: Any, size: int) -> Reals:
         """Checks torques (n, nv)."""
-        rows = taus if isinstance(taus, np.ndarray) else check_items("taus", taus, "torques, one for each state")
+        items = "torque vectors (nv,), one for each row of qdqs"
+        rows = taus if isinstance(taus, np.ndarray) else check_items("taus", taus, items)
         if isinstance(rows, np.ndarray) and rows.ndim == 0:
-            raise InvalidArgumentError(f"taus: expected {size} torques, one for each state, got a number")
+            raise InvalidArgumentError(f"taus: expected {size} {items}, got a number")
         if len(rows) != size:
-            raise InvalidArgumentError(f"taus: expected {size} torques, one for each state, got {len(rows)}")
+            raise InvalidArgumentError(f"taus: expected {size} {items}, got {len(rows)}")
         if self._with_torque and _is_plain(rows) and rows.shape[1:] == (self._model.nv,) and all_finite(rows):
             return np.asarray(rows)
         return np.array([self.one_torque(row, f"taus[{i}]") for i, row in enumerate(rows)])

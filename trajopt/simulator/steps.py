@@ -54,10 +54,10 @@ class StepDerivatives:
 
     Attributes:
         values: Values of the step.
-        Dqdq: Derivative by the input of the mode.
-        Dtau: Derivative by τ; zero in inverse modes.
-        force_parts: Adds the steps that compute derivatives of the reported forces by the parts of the input and by τ;
-            None if the mode has none.
+        Dqdq: Derivative of the result with respect to the input `qdq` (q, v, and accelerations if the mode has them).
+        Dtau: Derivative of the result with respect to τ. It is zero in inverse modes.
+        force_parts: Function that adds the steps for the derivatives of the reported forces, with respect to each part
+            of `qdq` and to τ. It returns an empty list if the mode has none.
     """
 
     values: StepValues
@@ -73,8 +73,8 @@ class VelocityDerivatives:
     Attributes:
         values: Values of the step.
         velocity: v₊ (nv,).
-        parts: Derivatives of v₊ by q, v and τ, (nv, nv) each.
-        force_parts: Adds the steps that compute the derivatives of the reported forces.
+        parts: Derivatives of v₊ with respect to q, v and τ, (nv, nv) each.
+        force_parts: Function that adds the steps for the derivatives of the reported forces.
     """
 
     values: StepValues
