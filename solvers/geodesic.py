@@ -35,7 +35,7 @@ class GeodesicAcceleration:
         self._e, self._riccati, self._search = evaluator, riccati, search
 
     def bend(self, plain: LineStep, x0: Reals, cost: float) -> LineStep:
-        """A curved step that is cheaper than a straight one, or that one.
+        """Returns the curved step if it is accepted and costs less than the straight one, else the straight one.
 
         Args:
             plain: The straight step, from a rollout.

@@ -55,7 +55,7 @@ class Progress:
         return self.started - self.called
 
     def record(self, **columns: Any) -> IterationRecord:
-        """The record of this iteration: its number, the cost and the time, and the columns that the solver gives."""
+        """Returns the record of the current iteration, with number, cost, time, and the solver's `columns`."""
         xs, us = self.trajectory
         columns["iteration"], columns["cost"], columns["feasible"] = self.iterations, self.cost, self.feasible
         columns["seconds"], columns["kept"] = self.seconds, (weakref.ref(xs), weakref.ref(us))

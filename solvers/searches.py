@@ -81,12 +81,12 @@ class LineSearch:
         self._tries = [(turn, i, *trials) for turn in turns for i, trials in enumerate(turn.trials)]
 
     def limit(self, lower: Reals, upper: Reals) -> None:
-        """Takes the limits (T, nu) that controls are clipped to."""
+        """Sets the limits (T, nu) to which rollouts clip the controls."""
         for trials in self._rooms:
             trials.lower[:], trials.upper[:] = lower, upper
 
     def along(self, promise: Promise, x0: Reals, cost: float, *, feasible: bool, excess: float = EXCESS) -> LineStep:
-        """The first accepted step along the direction that the evaluator's k and K hold.
+        """Returns the first accepted step along the direction given by the evaluator's k and K.
 
         Args:
             promise: What the direction promises.
@@ -119,7 +119,7 @@ class LineSearch:
         return LineStep(self._last, False, None, cost, decrease, expected, latest, unbounded, nonfinite_trial=outside)
 
     def tried(self, promise: Promise, x0: Reals, cost: float, length: float) -> LineStep | None:
-        """The step of one length from a rollout along what the evaluator's k and K hold, if it is accepted."""
+        """Returns the step of one length along the evaluator's k and K if it is accepted."""
         (reached,) = self.single.roll_out(x0, (length,), None)
         expected, decrease = promise.decrease(length), cost - reached
         enough = self.single.in_range(0, reached) and self._acceptance.accepts(

@@ -62,7 +62,7 @@ class WeightedRows:
         h: Reals | None = None,
         values: Reals | None = None,
     ) -> WeightedRows:
-        """Without weight.
+        """Returns weighted rows whose weights are zero.
 
         Args:
             lq: The program.
@@ -89,11 +89,11 @@ class WeightedRows:
 
     @property
     def nr(self) -> int:
-        """Number of rows of a knot."""
+        """Number of rows of a knot [-]."""
         return len(self.terminal_C)
 
     def arrays(self) -> dict[str, Any]:
-        """By the names that the recursion has for them."""
+        """Arrays of the rows, by the names that the machine code of the recursion uses."""
         names = {"C": "row_C", "terminal_C": "row_end"}
         return {names.get(field.name, field.name): getattr(self, field.name) for field in fields(self)}
 

@@ -63,7 +63,7 @@ class Residual:
         self._address, self._measure = ctypes.addressof(self._table), recursion.residual(sizes)
 
     def measure(self) -> None:
-        """Writes the residuals at what the iterate holds now."""
+        """Computes the residuals of the current iterate."""
         self._measure(self._address, 0)
 
     @property
@@ -73,15 +73,15 @@ class Residual:
 
     @property
     def stationarity(self) -> float:
-        """Largest gradient of the Lagrangian."""
+        """Largest absolute gradient of the Lagrangian."""
         return float(self._sizes[0])
 
     @property
     def gap(self) -> float:
-        """Largest residual of the dynamics."""
+        """Largest absolute residual of the dynamics."""
         return float(self._sizes[1])
 
     @property
     def pull(self) -> float:
-        """Largest part of the rows in a gradient, Cᵀy."""
+        """Largest absolute entry of Cᵀy, the part of the rows in the gradient of the Lagrangian."""
         return float(self._sizes[2])

@@ -19,7 +19,7 @@ PAID = 1e-6  # part of a soft row's linear price that its multiplier may lack wh
 
 @dataclass(frozen=True)
 class ActiveRows:
-    """Rows C z + r = δ y of a KKT system.
+    """Active constraint rows of a KKT system, C z + r = δ y.
 
     Attributes:
         side: 1 of a row at its upper bound, -1 at its lower one, 0 of a free row (T + 1, nc).
@@ -33,7 +33,7 @@ class ActiveRows:
 
     @classmethod
     def of(cls, at: LagrangianDerivatives, y: Reals, off: Truth) -> ActiveRows:
-        """Those of a solution.
+        """Returns the active rows of a solution.
 
         Args:
             at: Its first-order values.
@@ -58,7 +58,7 @@ class ActiveRows:
         return np.divide(1.0, at.quadratic, out=np.zeros_like(at.quadratic), where=bends), fixed
 
     def misses(self, at: LagrangianDerivatives, change: LagrangianDerivatives) -> tuple[Reals, Reals]:
-        """By how much rows miss their equations after a change, r (T + 1, nc), and given multipliers dy (T + 1, nc).
+        """Residuals r (T + 1, nc) of the active rows after a change, and the multipliers dy (T + 1, nc) that it fixes.
 
         Of a slack s = side (c - b) with y = side (linear + quadratic s), dy = quadratic (dc - db) + a with
         a = side (d linear + s d quadratic).

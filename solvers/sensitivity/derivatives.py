@@ -195,7 +195,7 @@ class SolutionDerivatives:
             yield f"{kind.model.row_names[row]} at knot {t}"
 
     def by(self, name: str, knots: Knots = None) -> Sensitivity:
-        """The derivative by a parameter, or by "x0" in its tangent space.
+        """Derivative of the solution with respect to a parameter, or to "x0" in its tangent space.
 
         Args:
             name: Name of a run-time parameter, such as "goal.reference", or "x0".

@@ -97,7 +97,7 @@ class Lagrangian:
             lam[t] = q[:n] - K[t].T @ q[n:]
 
     def move(self, dx: Reals | float, du: Reals | float) -> None:
-        """Expands at x̄ ⊕ dx, ū + du, of all knots."""
+        """Moves the evaluator to x̄ ⊕ dx, ū + du and computes the derivatives of all knots there."""
         e = self.e
         moved = np.ndim(dx) > 0
         e.xs[:] = self._of_states["integrate"](self.xs, np.asarray(dx))[0][..., 0] if moved else self.xs
@@ -106,7 +106,7 @@ class Lagrangian:
         e.check_finite()
 
     def at(self) -> LagrangianDerivatives:
-        """First-order values at x̄, ū, for the parameters as they are now.
+        """Gradients and rows of the Lagrangian at x̄, ū, for the current values of the parameters.
 
         Raises:
             ModelEvaluationError: A value is not finite there.

@@ -20,7 +20,7 @@ SMALL = 1e-13  # residual that needs no correction, relative to the right-hand s
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A solution of the system.
+    """Solution of the KKT system: the change of a trajectory and of its multipliers.
 
     Attributes:
         dx: States (T + 1, n).

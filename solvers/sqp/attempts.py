@@ -24,7 +24,7 @@ INTERIOR = ("line", "rollouts")
 
 @dataclass(frozen=True)
 class Left:
-    """States and controls that an attempt has left, their cost, largest gap or violation, and whether they roll out."""
+    """Result of an attempt: states and controls, cost, largest gap or violation, and whether there are no gaps."""
 
     trajectory: tuple[Reals, Reals]
     cost: float
@@ -33,13 +33,13 @@ class Left:
 
     @staticmethod
     def by(run: SQPProgress) -> Left:
-        """What a solve would leave now."""
+        """Builds the result from the current state of a solve."""
         return Left(run.trajectory, run.cost, max(run.gap, run.violation), run.feasible)
 
 
 @dataclass
 class Attempts:
-    """What may still be tried, and what came of what was tried.
+    """Attempts of a solve that are still to be made, and the results of those that have ended.
 
     "anew" begins from the rollout of the guess's controls, "random" from that of other ones; "line" and "rollouts" are
     interior-point steps from the guess, after which the attempt that they interrupt goes on.
@@ -60,7 +60,7 @@ class Attempts:
 
     @staticmethod
     def after(*, rolled: bool, interior: bool) -> Attempts:
-        """Those after a first attempt.
+        """Returns the attempts that may follow a first one.
 
         Args:
             rolled: Whether the first one began with a rollout of the guess's controls.
@@ -77,7 +77,10 @@ class Attempts:
         return iteration - self.mark[0] >= patience
 
     def random_controls(self, us: Reals, step: Reals, rows: RowBounds) -> Reals:
-        """Controls us (T, nu) with a few waves added, half as large as their limits are wide, or as a step (nu,)."""
+        """Returns us (T, nu) plus a few random waves.
+
+        Their height is half the width of the limits, or `step` (nu,) for a control without limits.
+        """
         half = 0.5 * (rows.u_upper - rows.u_lower)
         number = len(SIZES) - 1 - self.pending.count("random")
         size = SIZES[number] * np.where(np.isfinite(half), half, step)
@@ -111,7 +114,7 @@ class Attempts:
         return sum(abs(each - last) <= SAME * last for each in self.dead_ends)
 
     def leave(self, run: SQPProgress) -> None:
-        """Remembers what an attempt leaves, if it is the best."""
+        """Stores the result of an attempt if it is the best so far."""
         self.best = _better(self.best, Left.by(run))
 
     def keep_best(self, run: SQPProgress) -> None:

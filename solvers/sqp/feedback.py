@@ -19,7 +19,7 @@ SIGNIFICANT = 1e-6  # of the largest multiplier: a row with less is not active
 
 
 class Policy:
-    """A policy du = ... - K dx of a program.
+    """Feedback law du = k - K dx of a quadratic program, whose gains K keep the active rows.
 
     Args:
         qp: The program; its arrays must not move.
@@ -42,7 +42,7 @@ class Policy:
         self._kept = np.zeros(self.K.shape)
 
     def activate(self, y: Reals) -> None:
-        """Finds the rows that multipliers (T + 1, nc) show as active."""
+        """Marks rows as active by the size of their multipliers y (T + 1, nc)."""
         if self._rows is not None:
             sizes = np.abs(y)
             active = sizes > SIGNIFICANT * max(largest(sizes), TINY)
@@ -53,7 +53,7 @@ class Policy:
             self.riccati.find_rows()
 
     def keep(self, *, hard: bool, hessian: BlendedHessian | None = None) -> bool:
-        """Makes K the gains that keep the rows that are active; whether there are any.
+        """Sets K to gains that keep the active rows. Returns whether such gains exist.
 
         Args:
             hard: Whether proximal rows count as hard ones, as they are at an optimum.
@@ -75,7 +75,7 @@ class Policy:
         return False
 
     def adjoint(self, running: Reals, end: Reals, y: Reals) -> tuple[Reals, Reals]:
-        """Gradient along each control (T, m) of a function, and its costates (T + 1, n); later controls follow K.
+        """Gradient of a function along each control (T, m), and costates (T + 1, n); later controls follow K.
 
         The costates are p_t = q_x - K_tᵀ q_u with q = g + Cᵀy + Fᵀ p_{t+1}: so the recursion passes gradients on.
 

@@ -28,7 +28,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Working:
-    """Context for work that takes long if its results are not in the cache: building programs, compiling them.
+    """Context for slow work, such as compiling, that tells the user which piece is under way.
 
     Pieces that follow each other closely, such as the programs of one problem, count together. After `PATIENCE` seconds
     a notice names the current piece; further notices follow at most every `EVERY` seconds. On a terminal or in a

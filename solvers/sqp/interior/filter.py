@@ -28,13 +28,13 @@ class Filter:
     entries: list[tuple[float, float]] = field(default_factory=list)
 
     def accepts(self, at: tuple[float, float], trial: tuple[float, float], slope: float, length: float) -> bool:
-        """Whether a trial is acceptable; if it is not for its decrease alone, the filter remembers the point.
+        """Whether a trial is acceptable. If this is not for its decrease alone, the point is added to the entries.
 
         Args:
-            at: θ and φ of the point.
-            trial: θ and φ of the trial.
+            at: θ and φ at the start of the step.
+            trial: θ and φ at the trial.
             slope: Derivative of φ along the step.
-            length: Length of the step.
+            length: Step length of the trial [-].
         """
         (theta, phi), (new_theta, new_phi) = at, trial
         allowed = phi + ROUNDING * max(1.0, abs(phi))
