@@ -88,7 +88,7 @@ class ImplicitNode(ABC):
 
     @functools.cached_property
     def symbols(self) -> SX:
-        """Symbols of z (nv + nc,)."""
+        """Symbols of the solution z = (w, λ), (nv + nc,)."""
         return SX(ca.vertcat(self.w, self.multipliers))
 
     @functools.cached_property
@@ -98,7 +98,7 @@ class ImplicitNode(ABC):
         return r
 
     def adjoint(self, by_z: SX) -> SX:
-        """Adjoint (∂r/∂z)⁻ᵀ b of b (nv + nc,)."""
+        """Returns (∂r/∂z)⁻ᵀ b for b (nv + nc,), with the residual r of the contact equations."""
         nv = self.w.numel()
         return SX(ca.vertcat(*self._system.adjoint(by_z[:nv], by_z[nv:])))
 

@@ -195,7 +195,7 @@ class EntryWriter:
 
     @contextlib.contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """Context for code that runs only if an instruction with an i1 result, such as `icmp ...`, gives true."""
+        """Context that writes code to be run only if an instruction with an i1 result, such as `icmp ...`, is true."""
         stem, masks = self.name("when"), dict(self._masks)
         self.do(f"%{stem} = {condition}", f"br i1 %{stem}, label %{stem}.do, label %{stem}.done", f"{stem}.do:")
         yield

@@ -83,7 +83,7 @@ class Expression:
 
     @property
     def code(self) -> InstructionList:
-        """Its instructions, as a list that is created at each call, since it takes five times the memory of arrays.
+        """Instructions of the function as a list, which is created at each call to save memory.
 
         Raises:
             UnsupportedOperationError: The function contains an operation that cannot be compiled.

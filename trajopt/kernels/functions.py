@@ -126,7 +126,7 @@ def cache_key(expression: Code, width: int, level: int) -> str:
 
 
 def function_codes(wanted: Sequence[Piece], *, background: bool = False) -> list[FunctionCode]:
-    """Code of functions. Missing ones are compiled together; those that another thread compiles are awaited."""
+    """Loads the code of functions; missing code is compiled together, or awaited if another thread compiles it."""
     keys = [w.key for w in wanted]
     codes: dict[str, FunctionCode] = {}
     while missing := {key: w for key, w in zip(keys, wanted) if key not in codes}:

@@ -94,7 +94,7 @@ class ParallelCalls:
 
     @property
     def ready(self) -> tuple[int, int]:
-        """Address of the function that a reader calls before it reads a row, and of its first argument.
+        """Addresses of the function that a reader calls before it reads a row, and of that function's first argument.
 
         `void ready(void *job, long row)` returns when the row is done, or at once if these calls do not compute it.
         """

@@ -107,7 +107,7 @@ class Kind(ABC):
 
     @abstractmethod
     def terminal_step(self, trials: Trials) -> KnotsCall:
-        """Call that ends a rollout."""
+        """Call that computes the terminal knot of a rollout."""
 
     @classmethod
     @abstractmethod

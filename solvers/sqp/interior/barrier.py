@@ -136,7 +136,7 @@ class Barrier:
         return not ((near | (z < (1.0 - part) * self.z)) & bounds.on).any()
 
     def moved(self, slack: Reals, z: Reals, y: Reals) -> Barrier:
-        """At other slacks and multipliers; those of bounds are kept close to what the barrier says."""
+        """Returns the barrier at other slacks and multipliers, with z clipped to a range about the central μ/d."""
         central = self.mu / self.bounds.distances(slack)
         z = np.where(self.bounds.on, np.clip(z, central / SPREAD, central * SPREAD), 0.0)
         return replace(self, slack=slack, z=z, y=y)
