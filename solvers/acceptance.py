@@ -88,7 +88,7 @@ class DDPAcceptance:
 
 @dataclass(frozen=True)
 class FDDPAcceptance:
-    """As DDP; while gaps close, the cost may rise by a multiple of what is expected.
+    """Accepts steps as DDP does. While gaps close, the cost may rise by a multiple of the predicted change.
 
     Source: Mastalli et al., Crocoddyl, ICRA 2020, section III; as Crocoddyl 3.2.1.
     """

@@ -41,6 +41,6 @@ class AugmentedLagrangian:
         return self.mu * (moved - np.clip(moved, self.lower, self.upper))
 
     def value(self, c: Reals) -> float:
-        """The penalty at rows c (T + 1, nc); not finite where a rollout has diverged."""
+        """Penalty at rows c (T + 1, nc); not finite if the rollout has diverged."""
         with np.errstate(over="ignore", invalid="ignore"):
             return float(((self.gradient(c) ** 2 - self.y**2) / (2.0 * self.mu)).sum())

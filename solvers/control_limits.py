@@ -17,7 +17,7 @@ class ControlLimits:
     """Limits of all controls, and of the steps from the controls of an evaluator.
 
     Args:
-        evaluator: Whose controls they limit.
+        evaluator: Evaluator of the problem, with the controls.
         options: The options, which are `BoxOptions`.
 
     Attributes:

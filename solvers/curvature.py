@@ -47,7 +47,7 @@ class ExactDirection:
     that bend, and change with every step.
 
     Args:
-        evaluator: Whose trajectory it is; its models have Hessians of the Lagrangian.
+        evaluator: Evaluator with the trajectory; its models have Hessians of the Lagrangian.
         gauss_newton: The recursion of Gauss-Newton's direction.
 
     Attributes:
@@ -78,7 +78,7 @@ class ExactDirection:
 
         Args:
             ridge: ρ of this pass [cost].
-            options: Those of the solve.
+            options: Options of the solve.
         """
         self._gauss_newton.forward()
         self._hessian(ahead=True)
@@ -100,10 +100,10 @@ class ExactDirection:
 
 
 class Curvature:
-    """Decides which directions are exact: none, all that can be, or those after steps have shown that it is worth it.
+    """Decides for each direction whether it uses the exact Hessian or Gauss-Newton's.
 
     Args:
-        evaluator: Whose trajectory it is.
+        evaluator: Evaluator with the trajectory.
         gauss_newton: The recursion of Gauss-Newton's direction.
         options: `hessian` of them is followed.
 
@@ -141,7 +141,7 @@ class Curvature:
 
     @property
     def excess(self) -> float:
-        """A full step whose decrease exceeds the prediction by this factor is tried longer [-]."""
+        """Factor by which a decrease must exceed the prediction for a full step to be tried longer [-]."""
         return EAGER if self.engaged else EXCESS
 
     def prepare(self) -> None:
@@ -200,7 +200,7 @@ class Curvature:
 
         Args:
             step: The step.
-            tolerance: What a step promises where the solve ends [cost].
+            tolerance: Predicted decrease of a step below which the solve ends [cost].
         """
         o, promised = self._options, step.promise.stop
         cut = not step.accepted or step.length < 1.0
@@ -228,7 +228,7 @@ class Curvature:
 
 
 def steps_left(promised: float, before: float, tolerance: float) -> float:
-    """Steps until a promise is below a tolerance [cost], at the rate of the last two; 0 where promises do not fall."""
+    """Estimated number of steps until the prediction is below a tolerance; 0 if predictions do not fall [-]."""
     if not 0.0 < tolerance < promised < before < np.inf:
         return 0.0
     return math.log(promised / tolerance) / math.log(before / promised)

@@ -179,7 +179,7 @@ def check_rows(argument: str, array: object, shape: tuple[int, ...], *, apart: b
     """Raises InvalidArgumentError unless this is an array that machine code can work on in place.
 
     Args:
-        argument: Its name.
+        argument: Name of the argument, for the message.
         array: The array.
         shape: Shape that it must have.
         apart: Whether rows may lie apart from one another.

@@ -80,8 +80,8 @@ class RiccatiOutcome:
     """Outcome of a backward pass.
 
     Attributes:
-        failure: What was wrong; None if nothing was.
-        failed_knot: Where, T for the end; None if nothing was wrong.
+        failure: Reason of the failure; None if the pass succeeded.
+        failed_knot: Knot of the failure, T for the end; None if the pass succeeded.
         decrease: Σ (Qu, d) · (k, ky) [cost]. Without gaps the optimal cost of the program is - decrease / 2; without
             constraints this is the linear part of the decrease that the step promises, Σ Qu · k.
         curvature: Σ k · Quu k [cost], the same but where limits of controls are active.
@@ -136,8 +136,8 @@ class Riccati:
 
     Args:
         lq: The program; its arrays must not move.
-        K: Where to write K; an own array by default.
-        k: Where to write k; an own array by default.
+        K: Array for the gains K; a new one by default.
+        k: Array for the feed-forward k; a new one by default.
         box: Limits of du, which a pass without gaps keeps; none by default. `solve` does not know them.
         rows: Rows that add CᵀDC to H and Cᵀh to g, if any.
         inverse: Whether `solve` multiplies by M⁻¹ itself, which is faster, and less accurate where weights are large.
@@ -152,7 +152,7 @@ class Riccati:
         Vxx: Hessians V of the value function (T + 1, n, n).
         Vx: Its gradients v behind the gap (T + 1, n).
         Vf: Vxx f (T + 1, n); not written by a pass without gaps.
-        step: What `forward` writes.
+        step: Solution that `forward` writes.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class Riccati:
         after: ParallelCalls | None = None,
         fill: tuple[int, int] | None = None,
     ) -> RiccatiOutcome:
-        """Backward pass on what the arrays hold now: gains and value functions.
+        """Runs the backward pass on the current arrays: computes gains and value functions.
 
         Args:
             regularization: ρ, added to the diagonal of Quu [-].
@@ -257,7 +257,7 @@ class Riccati:
             self._table[_WAIT] = [0, 0]
 
     def solve(self, *, feasible: bool = False, same_gaps: bool = False, proximal: float = 0.0) -> RiccatiOutcome:
-        """Backward pass on what the vectors g, f, d and terminal_g hold now, with the matrices of the last `factor`.
+        """Runs the backward pass on the current vectors g, f, d, terminal_g, with the matrices of the last `factor`.
 
         It writes Vx, Vf, k and ky.
 
@@ -283,7 +283,7 @@ class Riccati:
         return self.step
 
     def adjoint(self) -> tuple[Reals, Reals]:
-        """Gradient along each control (T, m) of what g and terminal_g are the gradients of, and costates (T + 1, n).
+        """Gradient along each control (T, m) of the function with gradients g and terminal_g, and costates (T + 1, n).
 
         After a change of one control later ones follow the law - K dx, with what K holds now; weighted rows add Cᵀh.
         Without gaps. The arrays are k and Vx, which are overwritten.

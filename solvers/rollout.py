@@ -36,7 +36,7 @@ class Rolled:
 
     Attributes:
         trajectory: States and controls.
-        cost: Its cost [cost].
+        cost: Cost of the trajectory [cost].
         scale: Σ|l_t|, with l_t the cost of knot t [cost].
     """
 

@@ -16,7 +16,7 @@ def costs(evaluator: Evaluator, first: float = math.inf) -> float:
     """Scale S of the costs at the expanded trajectory [cost]. Without `first` it is Σ|l_t|.
 
     Args:
-        evaluator: What holds the costs of the knots.
+        evaluator: Evaluator with the costs of the knots.
         first: S1, the scale at the first rollout [cost].
     """
     scale = float(np.abs(evaluator.costs).sum())

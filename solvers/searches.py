@@ -22,14 +22,14 @@ class LineStep:
 
     Attributes:
         length: Accepted step length, or the last one that was tried [-].
-        accepted: Whether it was accepted.
+        accepted: Whether a step was accepted.
         trajectory: The accepted states and controls.
-        cost: Their cost [cost].
+        cost: Cost of the accepted trajectory [cost].
         decrease: Decrease of the cost [cost].
         expected: Decrease that was expected [cost].
         promise: The promise at the last trial that was judged.
         unbounded: Whether the cost of a trial was below what counts as a number, -1e30.
-        bent: Whether it was along a parabola, see `GeodesicAcceleration`.
+        bent: Whether the step is along a parabola, see `GeodesicAcceleration`.
         nonfinite_trial: Place of the first trial that was not finite, see `Trials.nonfinite_trial`.
     """
 
@@ -52,10 +52,10 @@ class LineSearch:
     fallen by far more than the direction promised, it grows as long as the cost falls further.
 
     Args:
-        evaluator: What rolls out.
+        evaluator: Evaluator with the trajectory from which rollouts start.
         lengths: Step lengths, decreasing [-].
         growth: Factor by which a full step grows, 1 for never [-].
-        acceptance: What is enough.
+        acceptance: Rule that accepts or rejects a step.
         clipped: Whether controls are clipped to limits, see `limit`.
 
     Attributes:
@@ -89,10 +89,10 @@ class LineSearch:
         """Returns the first accepted step along the direction given by the evaluator's k and K.
 
         Args:
-            promise: What the direction promises.
+            promise: Predicted decrease along the direction.
             x0: Initial state (nx,).
             cost: Cost of the trajectory before the step [cost].
-            feasible: Whether that is a rollout.
+            feasible: Whether the trajectory before the step has no gaps.
             excess: A full step that brings so many times what it promised is tried longer [-].
         """
         latest, expected, decrease, unbounded, outside = promise, math.nan, math.nan, False, None

@@ -65,7 +65,7 @@ class ADMM(QPSolverAbstract):
     Args:
         qp: The program; its arrays must not move.
         options: Options.
-        K: Where to write the gains; an own array by default.
+        K: Array for the gains; a new one by default.
     """
 
     def __init__(self, qp: StageQP, options: ADMMOptions | None = None, *, K: Reals | None = None) -> None:

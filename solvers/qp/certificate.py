@@ -22,7 +22,7 @@ class Certificate:
 
     Args:
         qp: The program; its arrays must not move.
-        rows: Its rows, whose lists are taken.
+        rows: Weighted rows of the program; their lists of active rows are used.
     """
 
     def __init__(self, qp: StageQP, rows: WeightedRows) -> None:

@@ -21,7 +21,7 @@ class Newton:
         qp: The program; its arrays must not move.
         rows: Its rows, with their weights D and h: a step minimises with CᵀDC in the Hessian, Cᵀh in the gradient.
         y: Multipliers of the iterate (T + 1, nc).
-        values: Where to write the rows C z of the iterate (T + 1, nc).
+        values: Array for the rows C z of the iterate (T + 1, nc).
 
     Attributes:
         at: The iterate.

@@ -37,14 +37,14 @@ class Residual:
 
     Args:
         lq: Program of the cost and the dynamics.
-        rows: Its rows.
+        rows: Constraint rows of the program.
         at: The iterate.
         y: Multipliers of the rows (T + 1, nc).
-        values: Where to write the rows C z of the iterate (T + 1, nc).
+        values: Array for the rows C z of the iterate (T + 1, nc).
 
     Attributes:
         running: Gradients of the Lagrangian along z (T, n + m).
-        end: Its gradient along dx at the end (n,).
+        end: Gradient of the Lagrangian along dx at the end (n,).
         dynamics: F z + f - dx of the next knot, f_0 - dx_0 first (T + 1, n).
     """
 

@@ -124,8 +124,8 @@ class Conic(QPSolverAbstract):
 
     Args:
         qp: The program.
-        plugin: Its name in CasADi.
-        settings: Its settings, see CasADi's manual of `conic`.
+        plugin: Name of the solver in CasADi.
+        settings: Settings of the solver, see CasADi's manual of `conic`.
 
     Raises:
         InvalidArgumentError: This build of CasADi does not have it.
@@ -158,8 +158,8 @@ class Stages:
 
     Attributes:
         single: Rows that are bounds.
-        column: Their variables.
-        factor: Their factors.
+        column: Index of the variable of each row in `single`.
+        factor: Factor of the variable in each row in `single`.
         others: The other rows, in order: dynamics to the next knot, then rows of the knot; without those of zeros.
         count: Number of all rows.
         sizes: Options of HPIPM: numbers of knots, states, controls and rows.

@@ -57,7 +57,7 @@ def add_products(
     before the next columns, so that these few columns of B stay in the first cache.
 
     Args:
-        x: Where to write.
+        x: Writer of the instructions.
         rows: Number of rows of the result.
         cells: Number of cells of a row.
         terms: The products; empty ones are left out.

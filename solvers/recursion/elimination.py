@@ -20,7 +20,7 @@ class Elimination:
     """Writes the code that factorises ((Quu, Cuᵀ), (Cu, -Δ)) and solves for the gains.
 
     Args:
-        x: Where to write.
+        x: Writer of the instructions.
         sizes: Sizes of the problem.
         scratch: Addresses of R (M | B), of which M is read below its diagonal, of Z, and of the pivots D.
         U: Address of U; written are rows of whole cells, above the diagonal, with zeros beside it in their panel.

@@ -22,7 +22,7 @@ class Knot:
         g: Gradient.
         H: Hessian.
         V: Hessian of the next value function.
-        v: Its gradient, gap included.
+        v: Gradient of the next value function, behind the gap.
         dt: The time step itself; only second-order systems have it and what follows.
         J0: Jacobian of q ⊕ w by q.
         J1dt: By w, times dt.
@@ -42,7 +42,7 @@ class FirstOrder:
     """Q = H + Fᵀ V F and q = g + Fᵀ v, with M = V F.
 
     Args:
-        x: Where to write.
+        x: Writer of the instructions.
         sizes: Sizes of the problem.
         knot: Addresses of the knot.
         scratch: Addresses of the scratch.

@@ -20,7 +20,7 @@ class KnotRows:
     Args:
         frame: The function.
         t: The knot.
-        end: Whether it is the last one, whose rows are of dx alone.
+        end: Whether the knot is the terminal one, whose rows depend on dx only.
     """
 
     def __init__(self, frame: Frame, t: str, *, end: bool = False) -> None:

@@ -21,7 +21,7 @@ class SecondOrder:
     """Q = H + Fᵀ V F and q = g + Fᵀ v, by the rows F_v, dt and the leading blocks of J0 and dt J1.
 
     Args:
-        x: Where to write.
+        x: Writer of the instructions.
         sizes: Sizes of the problem.
         knot: Addresses of the knot.
         scratch: Addresses of the scratch.

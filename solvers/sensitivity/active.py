@@ -36,8 +36,8 @@ class ActiveRows:
         """Returns the active rows of a solution.
 
         Args:
-            at: Its first-order values.
-            y: Its multipliers (T + 1, nc).
+            at: First-order values of the solution.
+            y: Multipliers of the solution (T + 1, nc).
             off: Mask of rows that nobody enforces (T + 1, nc).
         """
         above, below = (_distance(side * at.rows, side * b) for side, b in ((1.0, at.upper), (-1.0, at.lower)))
@@ -52,7 +52,7 @@ class ActiveRows:
         return cls(side, slack, weak)
 
     def softened(self, at: LagrangianDerivatives) -> tuple[Reals, Truth]:
-        """δ of all rows (T + 1, nc), 1 / weight of a slack and 0 of hard rows; and whose multiplier is given."""
+        """δ of all rows (T + 1, nc): 1 / weight of a slack, or 0. Also the mask of rows whose multiplier is fixed."""
         fixed = self.slack & (at.quadratic == 0.0)
         bends = self.slack & ~fixed
         return np.divide(1.0, at.quadratic, out=np.zeros_like(at.quadratic), where=bends), fixed
@@ -65,7 +65,7 @@ class ActiveRows:
 
         Args:
             at: First-order values of the solution.
-            change: Their change, at the same trajectory.
+            change: Change of the first-order values, at the same trajectory.
         """
         bound, moved = (np.where(self.side > 0.0, each.upper, each.lower) for each in (at, change))
         r = np.where(self.side != 0.0, change.rows - moved, 0.0)

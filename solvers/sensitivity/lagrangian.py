@@ -28,8 +28,8 @@ class LagrangianDerivatives:
         end: That at the end (ndx,).
         gaps: f ⊖ x̄⁺, a row of zeros first (T + 1, ndx).
         rows: Constraint rows (T + 1, nc).
-        lower: Their lower bounds (T + 1, nc).
-        upper: Their upper bounds (T + 1, nc).
+        lower: Lower bounds of the rows (T + 1, nc).
+        upper: Upper bounds of the rows (T + 1, nc).
         linear: Linear weights of their slacks (T + 1, nc), inf of hard rows.
         quadratic: Quadratic weights of their slacks (T + 1, nc).
         cost: Σ l (1,) [cost].

@@ -27,7 +27,7 @@ class Change:
         du: Controls (T, m).
         lam: Multipliers of the dynamics (T + 1, n).
         y: Multipliers of the rows (T + 1, nc).
-        residual: What is left of the right-hand side, relative to it [-].
+        residual: Residual of the system, relative to its right-hand side [-].
     """
 
     dx: Reals

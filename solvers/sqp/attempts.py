@@ -1,4 +1,4 @@
-"""What SolverSQP tries one after the other: methods and guesses, and when a problem counts as infeasible."""
+"""Attempts of SolverSQP, one after the other: methods and guesses, and when a problem counts as infeasible."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class Attempts:
     interior-point steps from the guess, after which the attempt that they interrupt goes on.
 
     Attributes:
-        pending: What is still to be tried, in this order.
-        best: The best that ended attempts have left.
-        paused: What an interrupted attempt has left.
+        pending: Names of the attempts still to be made, in this order.
+        best: Best result of the attempts that have ended.
+        paused: Result of an interrupted attempt.
         dead_ends: Violations at stationary points where attempts have ended.
-        mark: Iteration at which the largest error had last been halved, and what it was then.
+        mark: Iteration at which the largest error was last halved, and its value then.
     """
 
     pending: list[str]
@@ -89,9 +89,9 @@ class Attempts:
         return us + size * (np.cos(t * np.arange(WAVES)) @ heights)
 
     def end(self, violation: float) -> SolverStatus | None:
-        """What an end at a stationary point of the violation means; None if another attempt is to follow.
+        """Status of the solve after an attempt that ended at a stationary point of the violation.
 
-        After the first one interior-point steps along lines follow, then other controls.
+        None if another attempt follows: after the first attempt interior-point steps along lines, then other controls.
         """
         self.dead_ends.append(violation)
         if self._equal_ends() >= ENDS:
@@ -101,11 +101,11 @@ class Attempts:
         return None if self.pending else self.verdict()
 
     def at_limit(self) -> SolverStatus | None:
-        """INFEASIBLE where iterations have run out after two equal dead ends, and None otherwise."""
+        """INFEASIBLE if iterations have run out after two equal dead ends, else None."""
         return SolverStatus.INFEASIBLE if self.dead_ends and self._equal_ends() > 1 else None
 
     def verdict(self) -> SolverStatus:
-        """What all attempts together mean, where none is left."""
+        """Status of the solve when no attempt is left."""
         return SolverStatus.INFEASIBLE if self._equal_ends() == len(self.dead_ends) else SolverStatus.STALLED
 
     def _equal_ends(self) -> int:

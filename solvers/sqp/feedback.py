@@ -57,7 +57,7 @@ class Policy:
 
         Args:
             hard: Whether proximal rows count as hard ones, as they are at an optimum.
-            hessian: What is to write the Hessian, up to where there are none; None where it is there.
+            hessian: Computes the Hessian during the backward pass; None if it is up to date.
         """
         if self._rows is not None:
             mean = hessian.mean_size() if hessian is not None else total(self._diagonal) / max(self._diagonal.size, 1)
@@ -81,7 +81,7 @@ class Policy:
 
         Args:
             running: Gradients g of the function along (dx, du) (T, n + m).
-            end: Its gradient along dx_T (n,).
+            end: Gradient of the function along dx_T (n,).
             y: Weights of the rows (T + 1, nc), whose gradients Cᵀy are added.
         """
         lq = self._lq

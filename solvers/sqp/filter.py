@@ -37,7 +37,7 @@ class FilterSearch:
     After a full step the next one is tried by expanding there, which then need not be done again.
 
     Args:
-        evaluator: Whose trajectory it uses.
+        evaluator: Evaluator with the trajectory from which steps start.
         lengths: Step lengths, decreasing [-].
         rough: Whether programs are cut short on purpose; such a step is not corrected.
     """

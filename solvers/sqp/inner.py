@@ -107,7 +107,7 @@ class InnerSolver:
 
         Args:
             convex: Whether the Hessian is known to have no negative curvature.
-            hessian: What is to write the Hessian first; None where it is there.
+            hessian: Computes the Hessian first; None if it is up to date.
         """
         if hessian is not None and (convex or not isinstance(self._solver, ADMM)):
             hessian.write()

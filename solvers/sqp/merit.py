@@ -24,7 +24,7 @@ class Taken:
     """Step that a search has accepted.
 
     Attributes:
-        length: Its step length [-].
+        length: Step length [-].
         xs: States (T + 1, nx).
         us: Controls (T, nu).
         c: Constraint rows (T + 1, nc).

@@ -32,7 +32,7 @@ class PolicySearch:
     A start that is to be chosen is xs_0 ⊕ α dx_0, within its bounds.
 
     Args:
-        evaluator: Whose trajectory, and feedback law, it uses.
+        evaluator: Evaluator with the trajectory and the feedback law.
         lengths: Step lengths, decreasing [-].
     """
 
@@ -136,7 +136,7 @@ class PolicySearch:
         """Whether rollouts have lost a guess: all diverge, or the best has length 0 and a merit far above `promised`.
 
         Args:
-            taken: What `along` gave.
+            taken: Result of `along`.
             promised: The merit that the program promises after a full step.
         """
         return taken is None or (taken.length == 0.0 and taken.merit > LOST * abs(promised))

@@ -27,17 +27,17 @@ class StepProgram:
     solved on the evaluator's own arrays.
 
     Args:
-        evaluator: Whose trajectory the step starts from.
+        evaluator: Evaluator with the trajectory from which the step starts.
         exact: The Hessian of the Lagrangian there, H; None without it, then θ is 0.
         chosen: Whether the start is to be chosen.
-        bounded: Whether it has bounds.
+        bounded: Whether the start has bounds.
         shared: Whether the Hessian is the evaluator's own array, which nothing is to be added to.
 
     Attributes:
         qp: The program.
         shared: Whether the Hessian is the evaluator's.
-        scale: What the cost is multiplied by [1/cost].
-        hessian: What writes the Hessian; None where it is shared.
+        scale: Factor of the cost [1/cost].
+        hessian: Computes the Hessian; None if it is shared.
     """
 
     def __init__(
@@ -119,19 +119,19 @@ class StepProgram:
         np.multiply(rows.soft_quadratic, self.scale, out=quadratic)
 
     def correct(self, f: Reals, c: Reals, rows: RowBounds, step: QPSolution) -> None:
-        """Adds to gaps and rows what a full step has missed: a second-order correction.
+        """Adds a second-order correction to gaps and rows, from their values after a full step.
 
         Args:
             f: Gaps after the step (T + 1, ndx).
             c: Rows after it (T + 1, nc).
-            rows: Their bounds.
+            rows: Bounds of the rows.
             step: The step.
         """
         self._f += f
         self._bound(rows, c - step.rows)
 
     def restore(self, f: Reals, rows: RowBounds) -> None:
-        """Takes back what `correct` has added, to gaps f (T + 1, ndx)."""
+        """Removes the correction that `correct` has added; f are the gaps (T + 1, ndx) before it."""
         self._f[:] = f
         self._bound(rows, self._e.c)
 

@@ -21,7 +21,7 @@ class SQPProgress(Progress):
     Attributes:
         guess: States (T + 1, nx) and controls (T, nu) that a restart begins with.
         linear: Whether steps are linear, and judged by a filter, or rollouts of a policy.
-        scale: What the cost is multiplied by, so that the mean of |diag Luu| is 1 [1/cost].
+        scale: Factor of the cost that makes the mean of |diag Luu| 1 [1/cost].
         stiffness: Curvature of the scaled cost along each row (T + 1, nc), which penalties are relative to.
         penalty: Augmented Lagrangian of the rows that are no limits, beside the scaled cost.
         filter: What trials of linear steps must improve on: pairs of infeasibility and scaled cost.
@@ -35,7 +35,7 @@ class SQPProgress(Progress):
         warm: Whether multipliers came with the guess.
         blend: Part of the Hessian of the Lagrangian in that of the last QP, 0 for Gauss-Newton's [-].
         repaired: Whether the trajectory is a rollout, or the first step may end anywhere.
-        ridge: What the next QP begins with on the diagonal of Huu.
+        ridge: Initial δ on the diagonal of Huu in the next QP.
         failures: Searches without a step, one after the other [-].
         plain: Whether the next QP is Gauss-Newton's.
         full: Whether the last step was a full one.
@@ -51,7 +51,7 @@ class SQPProgress(Progress):
         stuck: Iterations in a row at which nothing promises to reduce the violation [-].
         lined: Whether linear steps have taken over from rollouts that lost the guess.
         leaps: Steps that were taken though they raised the merit [-].
-        attempts: What may still be tried, and what came of what was tried.
+        attempts: Attempts still to be made, and the results of those that have ended.
         is_far: Whether the last program promised a decrease of the merit that is more than the end's.
         solved: Whether the trajectory is optimal, and keeps all rows.
         interior: The second method, while it is at work.

@@ -26,9 +26,9 @@ class QuadraticModel:
     multipliers of the last QP, if all models give it. θ is halved from 1 as long as a pivot fails; then δ grows.
 
     Args:
-        evaluator: Whose trajectory it is.
+        evaluator: Evaluator with the trajectory.
         problem: The problem.
-        options: What solves the program.
+        options: Options of the solver, which choose the method for the program.
     """
 
     def __init__(self, evaluator: Evaluator, problem: ShootingProblem, options: SQPOptions) -> None:

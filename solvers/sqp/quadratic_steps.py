@@ -42,10 +42,10 @@ class QuadraticSteps:
 
     Args:
         problem: The problem.
-        options: What solves the programs, and how long steps are.
+        options: Options of the solver.
 
     Attributes:
-        evaluator: Whose trajectory it is.
+        evaluator: Evaluator with the trajectory.
         model: The programs.
         rollouts: Search by rollouts of a program's policy.
         lines: Search along lines.

@@ -20,7 +20,7 @@ class RowBounds:
     that are free of u are switched off at knot 0 where the state is given.
 
     Args:
-        evaluator: Whose rows they are; its rows and controls belong together.
+        evaluator: Evaluator of the problem, with rows and controls of the same knots.
         problem: The problem.
 
     Raises:
@@ -32,13 +32,13 @@ class RowBounds:
         soft_linear: Linear weights of slacks (T + 1, nc) [cost]; inf of hard rows.
         soft_quadratic: Quadratic weights of slacks (T + 1, nc) [cost].
         soft: Mask of soft rows (T + 1, nc).
-        any_soft: Whether there are some.
+        any_soft: Whether any row is soft.
         limits: Mask of rows that are limits of a control (T + 1, nc).
-        general: Mask of rows that are neither (T + 1, nc).
+        general: Mask of rows that are neither soft nor limits (T + 1, nc).
         u_lower: Lower limits of the controls (T, nu).
         u_upper: Upper limits.
         chosen: Whether the start is to be chosen.
-        bounded: Whether it has bounds.
+        bounded: Whether the start has bounds.
         start_lower: Lower bounds of x_0 ⊖ state.zero() (ndx,), -inf where there is none.
         start_upper: Upper bounds.
     """
@@ -140,7 +140,7 @@ class RowBounds:
         Args:
             c: Rows (T + 1, nc).
             y: Multipliers (T + 1, nc).
-            scale: What the cost is multiplied by in y [1/cost].
+            scale: Factor of the cost to which y belongs [1/cost].
         """
         nothing = 0.0, 0.0, 0.0, 0.0
         total, violation, multiplier, worst = nothing if self._sizes is None else self._sizes.all(c, y)

@@ -150,7 +150,7 @@ class PyramidLaw(LawAbstract):
         return ca.vertcat(law[0] * scale, law[1])
 
     def follow(self, law: SX, weights: Weights) -> Follower:
-        """F from a Cholesky factorisation of the rays about their mean: normal first, then both tangents."""
+        """Factors F and L, by a Cholesky factorisation of the rays about their mean: normal first, then tangents."""
         inverse = weights.inverse
         centre = weights.mean(SX(self._around.T)).T
         away = SX(self._around) - ca.repmat(centre, 1, self.rays)

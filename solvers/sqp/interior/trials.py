@@ -38,7 +38,7 @@ class InteriorTrials(ABC):
         Args:
             point: Where the step starts.
             step: The step.
-            length: Its length [-].
+            length: Step length [-].
             scale: Factor of the cost [1/cost].
         """
 
@@ -87,7 +87,7 @@ class RolloutTrials(InteriorTrials):
     Source: FilterDDP, arXiv:2504.08278, 2025.
 
     Args:
-        evaluator: Whose trajectory they start from.
+        evaluator: Evaluator with the trajectory from which rollouts start.
         program: The program whose rows are kept.
         rows: Bounds of the start.
     """
