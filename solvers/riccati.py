@@ -230,7 +230,7 @@ class Riccati:
             regularization: ρ, added to the diagonal of Quu [-].
             feasible: Whether all gaps count as zero.
             regularize_value: Whether ρ is added to the diagonal of Vxx too.
-            after: What fills the arrays first. On several threads a knot is passed as soon as it is filled.
+            after: Calls that fill the arrays first. On several threads a knot is passed as soon as it is filled.
             fill: What fills the arrays of a knot t just before it is passed, as far as it comes: addresses of a
                 function `void fill(void *job, long t)` and of its job.
         """

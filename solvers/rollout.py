@@ -78,7 +78,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     It keeps its arrays between solves. Arguments are those of SolverAbstract.
 
     Attributes:
-        keeps_limits: Whether it keeps the control limits of the models; its options then are `BoxOptions`, too.
+        keeps_limits: Whether control limits of the models are enforced; the options are then `BoxOptions`, too.
     """
 
     keeps_limits: ClassVar[bool] = False

@@ -36,7 +36,7 @@ class Sensitivity:
         dxs: Derivatives of the states, in tangent coordinates at xs (T + 1, ndx, np) [unit of x per unit of p].
         dus: Of the controls (T, nu, np) [unit of u per unit of p].
         dcost: Of the optimal cost, slacks included (np,) [cost per unit of p].
-        residual: What the linear system's solution leaves, relative to its right-hand side [-].
+        residual: Residual of the linear system, relative to its right-hand side [-].
     """
 
     name: str

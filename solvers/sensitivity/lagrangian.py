@@ -68,7 +68,7 @@ class Lagrangian:
     and dynamics those at f: Jacobians of ⊕ and ⊖ lead back, so that differences are exact on manifolds, too.
 
     Args:
-        evaluator: What evaluates; its problem's parameters are those of the solution.
+        evaluator: Evaluator of the problem, with the parameters of the solution.
         xs: x̄ (T + 1, nx).
         us: ū (T, nu).
         y: Multipliers of the rows (T + 1, nc).

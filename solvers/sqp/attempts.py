@@ -114,7 +114,7 @@ class Attempts:
         return sum(abs(each - last) <= SAME * last for each in self.dead_ends)
 
     def leave(self, run: SQPProgress) -> None:
-        """Stores the result of an attempt if it is the best so far."""
+        """Stores the result of an attempt in `best` if it is the best so far."""
         self.best = _better(self.best, Left.by(run))
 
     def keep_best(self, run: SQPProgress) -> None:

@@ -19,7 +19,7 @@ SIGNIFICANT = 1e-6  # of the largest multiplier: a row with less is not active
 
 
 class Policy:
-    """Feedback law du = k - K dx of a quadratic program, whose gains K keep the active rows.
+    """Feedback law du = du_0 - K dx of a quadratic program, with gains K that keep the active rows.
 
     Args:
         qp: The program; its arrays must not move.

@@ -45,7 +45,7 @@ class Kind(ABC):
     Args:
         model: The model.
         knots: Numbers of its knots, ascending.
-        terminal: Whether it is the end of the horizon.
+        terminal: Whether the knot is the end of the horizon.
         layout: Run-time parameters of the model, and their positions in a row of values.
     """
 

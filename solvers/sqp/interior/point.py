@@ -19,7 +19,7 @@ class Point:
     Attributes:
         xs: States (T + 1, nx).
         us: Controls (T, nu).
-        cost: Scaled cost of the trajectory [-].
+        cost: Scaled cost of the trajectory [cost].
         f: Gaps (T + 1, ndx).
         c: Rows (n, nc).
         barrier: Slacks and multipliers of the rows.
