@@ -108,7 +108,7 @@ class RowBounds:
         return np.where(self.general, values, 0.0)
 
     def penalized(self, c: Reals) -> Reals:
-        """Rows c (T + 1, nc), with limits of controls clipped to their bounds so that no penalty counts them."""
+        """Rows c (T + 1, nc) for a penalty on general rows only: other rows are clipped to their bounds."""
         return np.where(self.general, c, np.clip(c, self.lower, self.upper))
 
     def beyond(self, c: Reals) -> Reals:
