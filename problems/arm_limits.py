@@ -91,7 +91,7 @@ def build(
 
 
 def report(robot: Robot, goal: npt.NDArray[np.float64], solution: Solution) -> dict[str, str]:
-    """Distance of the tool from its goal at the end, and its range along each axis."""
+    """Returns texts with the final distance of the tool from its goal, and its range along each axis [m]."""
     path = np.array([placement(robot, TOOL, q).translation for q in solution.xs[1:, : robot.nq]])
     ranges = ", ".join(
         f"{a} {low:.4g} ... {high:.4g}" for a, low, high in zip("xyz", path.min(axis=0), path.max(axis=0))

@@ -93,7 +93,7 @@ def build(
 
 
 def report(target: float, solution: Solution) -> dict[str, str]:
-    """Distance of the box, time and place where the cart releases it, and tilt of the box."""
+    """Returns texts on where the box ends, when and where the cart releases it, and how far it tilts."""
     ys, times, forces = solution.xs[:, 1] - solution.xs[0, 1], solution.times, solution.contact_forces()
     assert times is not None
     pushes = np.flatnonzero(forces["cart_low"][:, 0] + forces["cart_high"][:, 0] > 0.1)

@@ -25,7 +25,7 @@ Report = Callable[[Any], dict[str, str]]
 
 
 def no_report(result: Any) -> dict[str, str]:
-    """Report without entries."""
+    """Returns a report without entries."""
     return {}
 
 

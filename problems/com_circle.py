@@ -132,7 +132,7 @@ def circle(robot: Robot, radius: float, times: Reals) -> Reals:
 
 
 def report(robot: Robot, path: Reals, mu: float, solution: Solution) -> dict[str, str]:
-    """Distance of the centre of mass from its path, and use of the friction cones."""
+    """Returns texts with the distance of the centre of mass from its path, and the use of the friction cones."""
     data = robot.model.createData()
     com = np.array([pin.centerOfMass(robot.model, data, q).copy() for q in solution.xs[:, : robot.nq]])
     away = np.linalg.norm(com - path, axis=1)

@@ -56,7 +56,7 @@ def build(*, T: int = 100, start: npt.ArrayLike = START, hessian: str = "gauss-n
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Final angles from upright."""
+    """Returns text with the final angles from upright [deg]."""
     angles = np.degrees(np.angle(np.exp(1j * solution.xs[-1, :2])))
     return {"angles": f"{angles[0]:.3g} and {angles[1]:.3g} deg from upright"}
 

@@ -98,7 +98,7 @@ def build(
 
 
 def report(path: PlanarPath, solution: Solution) -> dict[str, str]:
-    """Distance of the robot from its path, and wheel rates."""
+    """Returns texts with the distance of the robot from its path, and the wheel rates."""
     away = np.linalg.norm(solution.xs[:, :2] - path.poses[:, :2], axis=1)
     return {
         "distance": f"{1e3 * away.max():.3g} mm from the path at most, {1e3 * away[-1]:.2g} mm at the end",

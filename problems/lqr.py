@@ -67,7 +67,7 @@ def optimal_cost(x0: Reals, T: int, **m: Reals) -> float:
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Norm of the final state."""
+    """Returns text with the norm of the final state."""
     return {"last state": f"{np.linalg.norm(solution.xs[-1]):.3g}"}
 
 

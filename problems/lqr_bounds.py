@@ -78,7 +78,7 @@ def build(*, T: int = 20, dt: float = 0.5, wall: float = 0.4, ceiling: float = 0
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Largest coordinates, and final position of the mass."""
+    """Returns texts with the largest x and y that the mass reaches, and its final position [m]."""
     far, high = solution.xs[1:, :2].max(axis=0)
     x, y = solution.xs[-1, :2]
     return {"positions": f"x at most {far:.6g} m, y at most {high:.6g} m", "end": f"({x:.4g}, {y:.4g}) m"}

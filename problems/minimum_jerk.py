@@ -85,7 +85,7 @@ def least_cost(T: int, dt: float, distance: float) -> float:
 
 
 def report(goal: Reals, solution: Solution) -> dict[str, str]:
-    """Error of the final state, and largest jerk."""
+    """Returns texts with the error of the final state, and the largest jerk."""
     off = np.abs(solution.xs[-1] - goal).max()
     return {"end": f"off by at most {off:.2g}", "jerk": f"at most {np.abs(solution.us).max():.4g} m/s³"}
 

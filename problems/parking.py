@@ -54,7 +54,7 @@ def build(
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Final distance of the car from its goal, and used width of the lane."""
+    """Returns texts with the final distance of the car from its goal, and the width of the lane that it uses."""
     distance = np.linalg.norm(solution.xs[-1] - GOAL)
     return {"distance": f"{1e3 * distance:.2g} mm, rad/1000", "lane": f"{np.abs(solution.xs[:, 0]).max():.4g} m used"}
 

@@ -76,7 +76,7 @@ def outside(x: SX, circles: SX) -> SX:
 
 
 def report(circles: Reals, solution: Solution) -> dict[str, str]:
-    """Final distance of the car from its goal, and distance from the circles between knots."""
+    """Returns texts with the final distance of the car from its goal, and its clearance, also between knots."""
     words = {"distance": f"{1e3 * np.linalg.norm(solution.xs[-1] - GOAL):.2g} mm, rad/1000"}
     return words | ({"clearance": f"{1e3 * clearance(solution.xs, circles):.3g} mm"} if len(circles) else {})
 

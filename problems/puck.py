@@ -84,7 +84,7 @@ def build(
 
 
 def report(target: float, solution: Solution) -> dict[str, str]:
-    """Distance of the puck, time at which the pusher releases it, and distance that it slides on its own."""
+    """Returns texts on where the puck ends, when the pusher releases it, and how far it slides on its own."""
     ys, times = solution.xs[:, 1] - solution.xs[0, 1], solution.times
     assert times is not None
     pushes = np.flatnonzero(solution.contact_forces()["pusher"][:, 0] < -0.1)

@@ -14,7 +14,7 @@ from trajopt.types import Reals
 
 @dataclass(slots=True)
 class Promise:
-    """The decrease of the cost that a direction promises: dV(α) = α (d0 + α d1 / 2) at the step length α.
+    """Decrease of the cost that a direction predicts: dV(α) = α (d0 + α d1 / 2) at the step length α.
 
     Attributes:
         d0: Slope [cost].
@@ -33,29 +33,29 @@ class Promise:
     least: float = -math.inf
 
     def at(self, dx: Reals) -> Promise:
-        """The promise at a trial dx = xs_try ⊖ xs (T + 1, ndx): gaps that remain bend it."""
+        """Returns the prediction for a trial, dx = xs_try ⊖ xs (T + 1, ndx). Gaps that remain open change it."""
         if self.gaps is None or self.Vf is None:
             return self
         dv = float(np.vdot(self.Vf, dx))
         return Promise(self.d0 + dv, self.d1 - 2.0 * dv, self.gaps, self.Vf, self.scale, self.least)
 
     def decrease(self, length: float) -> float:
-        """dV at a step length [cost]."""
+        """Predicted decrease dV of the cost at a step length [cost]."""
         return length * (self.d0 + 0.5 * length * self.d1)
 
     @property
     def stop(self) -> float:
-        """The decrease that a full step promises, |d0 + d1 / 2| [cost]."""
+        """Size of the predicted decrease for a full step, |d0 + d1 / 2| [cost]."""
         return abs(self.d0 + 0.5 * self.d1)
 
 
 def negligible(options: DDPOptions, promise: Promise) -> float:
-    """Slope that counts as none [cost]."""
+    """Size of the slope d0 below which a direction counts as stationary [cost]."""
     return options.gradient_tolerance + 1e-3 * options.relative_tolerance * promise.scale
 
 
 class Acceptance(Protocol):
-    """Judges steps."""
+    """Rule that accepts or rejects a step by the predicted and the actual decrease of the cost."""
 
     def accepts(self, promise: Promise, expected: float, decrease: float, *, feasible: bool) -> bool:
         """Whether a step is accepted.
@@ -70,12 +70,15 @@ class Acceptance(Protocol):
 
 @dataclass(frozen=True)
 class DDPAcceptance:
-    """A part of the promised decrease must come; from a guess with gaps, what is least. As Crocoddyl 3.2.1."""
+    """Accepts a step that brings a part of the predicted decrease, or `least` from a guess with gaps.
+
+    As Crocoddyl 3.2.1.
+    """
 
     options: DDPOptions
 
     def accepts(self, promise: Promise, expected: float, decrease: float, *, feasible: bool) -> bool:
-        """See Acceptance."""
+        """Whether a step is accepted; arguments as in `Acceptance.accepts`."""
         if expected < 0:
             return False
         if not feasible:
@@ -85,7 +88,7 @@ class DDPAcceptance:
 
 @dataclass(frozen=True)
 class FDDPAcceptance:
-    """As DDP; while gaps close, the cost may rise by a multiple of what is expected.
+    """Accepts steps as DDP does. While gaps close, the cost may rise by a multiple of the predicted change.
 
     Source: Mastalli et al., Crocoddyl, ICRA 2020, section III; as Crocoddyl 3.2.1.
     """
@@ -93,7 +96,7 @@ class FDDPAcceptance:
     options: FDDPOptions
 
     def accepts(self, promise: Promise, expected: float, decrease: float, *, feasible: bool) -> bool:
-        """See Acceptance."""
+        """Whether a step is accepted; arguments as in `Acceptance.accepts`."""
         if expected >= 0:
             return decrease > self.options.acceptance * expected or abs(promise.d0) <= negligible(self.options, promise)
         return not feasible and decrease > self.options.negative_acceptance * expected

@@ -32,15 +32,15 @@ class AugmentedLagrangian:
 
     @classmethod
     def empty(cls) -> AugmentedLagrangian:
-        """That of no rows."""
+        """Returns the augmented Lagrangian of a problem without constraint rows."""
         return cls(*(np.zeros((1, 0)) for _ in range(4)))
 
     def gradient(self, c: Reals) -> Reals:
-        """μ r at rows c (..., T + 1, nc)."""
+        """Gradient of the penalty with respect to the rows, μ r, at rows c (..., T + 1, nc)."""
         moved = c + self.y / self.mu
         return self.mu * (moved - np.clip(moved, self.lower, self.upper))
 
     def value(self, c: Reals) -> float:
-        """The penalty at rows c (T + 1, nc); not finite where a rollout has diverged."""
+        """Penalty at rows c (T + 1, nc); not finite if the rollout has diverged."""
         with np.errstate(over="ignore", invalid="ignore"):
             return float(((self.gradient(c) ** 2 - self.y**2) / (2.0 * self.mu)).sum())

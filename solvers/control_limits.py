@@ -17,7 +17,7 @@ class ControlLimits:
     """Limits of all controls, and of the steps from the controls of an evaluator.
 
     Args:
-        evaluator: Whose controls they limit.
+        evaluator: Evaluator of the problem, with the controls.
         options: The options, which are `BoxOptions`.
 
     Attributes:
@@ -41,10 +41,10 @@ class ControlLimits:
         self._e.k[:] = 0.0
 
     def centre(self) -> None:
-        """Limits of du about the evaluator's controls."""
+        """Sets `box` to the limits of du about the evaluator's current controls."""
         np.subtract(self.lower, self._e.us, out=self.box.lower)
         np.subtract(self.upper, self._e.us, out=self.box.upper)
 
     def clip(self, us: Reals) -> Reals:
-        """Controls (T, nu) within the limits."""
+        """Returns the controls us (T, nu) clipped to the limits."""
         return np.clip(us, self.lower, self.upper)

@@ -47,7 +47,7 @@ class ExactDirection:
     that bend, and change with every step.
 
     Args:
-        evaluator: Whose trajectory it is; its models have Hessians of the Lagrangian.
+        evaluator: Evaluator with the trajectory; its models have Hessians of the Lagrangian.
         gauss_newton: The recursion of Gauss-Newton's direction.
 
     Attributes:
@@ -70,13 +70,15 @@ class ExactDirection:
         self._first = 0
 
     def factor(self, ridge: float, options: DDPOptions) -> tuple[float, RiccatiOutcome | None]:
-        """A part θ with positive definite pivots, and its pass; 0 and None if there is none among those tried.
+        """Returns the largest part θ that was tried with positive definite pivots, and its backward pass.
+
+        Without such a part it returns 0 and None.
 
         First comes the one above the last that had them, or the smallest after a failure.
 
         Args:
             ridge: ρ of this pass [cost].
-            options: Those of the solve.
+            options: Options of the solve.
         """
         self._gauss_newton.forward()
         self._hessian(ahead=True)
@@ -98,10 +100,10 @@ class ExactDirection:
 
 
 class Curvature:
-    """Decides which directions are exact: none, all that can be, or those after steps have shown that it is worth it.
+    """Decides for each direction whether it uses the exact Hessian or Gauss-Newton's.
 
     Args:
-        evaluator: Whose trajectory it is.
+        evaluator: Evaluator with the trajectory.
         gauss_newton: The recursion of Gauss-Newton's direction.
         options: `hessian` of them is followed.
 
@@ -119,7 +121,7 @@ class Curvature:
         self.begin()
 
     def begin(self) -> None:
-        """Begins a solve."""
+        """Resets what was learned from the steps of the previous solve."""
         self._crawled, self._promised = ENOUGH if self._options.hessian == "exact" else 0, np.inf
         if self._exact is not None:
             self._exact.begin()
@@ -129,21 +131,21 @@ class Curvature:
 
     @property
     def engaged(self) -> bool:
-        """Whether it is worth its time now."""
+        """Whether exact directions are computed now: they are available, and earlier steps were short or poor."""
         return self.available and self._crawled >= ENOUGH
 
     @property
     def bad_step(self) -> float:
-        """Step length from which down ρ grows."""
+        """Step length [-] at or below which the regularisation ρ grows."""
         return max(BAD, self._options.bad_step) if self.engaged else self._options.bad_step
 
     @property
     def excess(self) -> float:
-        """Multiple of its promise from which on a full step is tried longer [-]."""
+        """Factor by which a decrease must exceed the prediction for a full step to be tried longer [-]."""
         return EAGER if self.engaged else EXCESS
 
     def prepare(self) -> None:
-        """Compiles what "exact" needs."""
+        """Compiles the exact Hessian if the option `hessian` is "exact"."""
         if self._options.hessian == "exact":
             self._made()
 
@@ -153,7 +155,7 @@ class Curvature:
         return self._exact
 
     def direction(self, outcome: RiccatiOutcome, unit: float) -> tuple[RiccatiOutcome, float]:
-        """The exact direction in the evaluator's k and K, or the Gauss-Newton one that is there.
+        """Writes the exact direction to the evaluator's k and K, or keeps the Gauss-Newton direction there.
 
         It pauses after Gauss-Newton's was better and brought what it promised: an iteration, then two, and so on.
 
@@ -186,16 +188,19 @@ class Curvature:
         e.k[:], e.K[:] = exact.riccati.k, exact.riccati.K
 
     def go_back(self) -> None:
-        """Takes the Gauss-Newton direction in place of the exact one."""
+        """Restores the Gauss-Newton direction in the evaluator's k and K."""
         self._evaluator.k[:], self._evaluator.K[:] = self._kept
         self.blend = 0.0
 
     def judge(self, step: LineStep, tolerance: float) -> None:
-        """Learns from a step: auto is exact after ENOUGH that were short or poor, or as soon as the end is FAR.
+        """Learns from a step whether exact directions are worth their time.
+
+        With `hessian="auto"`, directions are exact after ENOUGH short or poor steps, or once more than FAR steps are
+        left.
 
         Args:
             step: The step.
-            tolerance: What a step promises where the solve ends [cost].
+            tolerance: Predicted decrease of a step below which the solve ends [cost].
         """
         o, promised = self._options, step.promise.stop
         cut = not step.accepted or step.length < 1.0
@@ -218,17 +223,17 @@ class Curvature:
 
     @property
     def riccati(self) -> Riccati | None:
-        """The recursion of the last direction if it was exact."""
+        """Riccati recursion of the last direction if that was exact, else None."""
         return self._exact.riccati if self._exact is not None and self.blend > 0.0 else None
 
 
 def steps_left(promised: float, before: float, tolerance: float) -> float:
-    """Steps until a promise is below a tolerance [cost], at the rate of the last two; 0 where promises do not fall."""
+    """Estimated number of steps until the prediction is below a tolerance; 0 if predictions do not fall [-]."""
     if not 0.0 < tolerance < promised < before < np.inf:
         return 0.0
     return math.log(promised / tolerance) / math.log(before / promised)
 
 
 def shortened(step: LineStep) -> bool:
-    """Whether a step was cut so short that others are worth a try, or there was none."""
+    """Whether no step was accepted, or one so short that other directions are worth a try."""
     return not step.accepted or step.length <= SHORT

@@ -24,9 +24,9 @@ class GeodesicAcceleration:
     their second derivatives beside c 67 arm reaches of 72 were solved in place of 66, at the price of one more program.
 
     Args:
-        evaluator: Whose trajectory, and feedback law, it uses.
+        evaluator: Evaluator with the trajectory and the feedback law.
         riccati: The recursion of the Gauss-Newton direction, which writes the evaluator's k.
-        search: What rolls out.
+        search: Line search, which rolls out the steps.
 
     Source: Transtrum, Sethna, Improvements to the Levenberg-Marquardt algorithm, 2012, section 4; for rollouts our own.
     """
@@ -35,7 +35,7 @@ class GeodesicAcceleration:
         self._e, self._riccati, self._search = evaluator, riccati, search
 
     def bend(self, plain: LineStep, x0: Reals, cost: float) -> LineStep:
-        """A curved step that is cheaper than a straight one, or that one.
+        """Returns the curved step if it is accepted and costs less than the straight one, else the straight one.
 
         Args:
             plain: The straight step, from a rollout.

@@ -35,7 +35,7 @@ SOLVE = (
 
 
 def call_hint(solver: str, options: str, known: Iterable[str], method: str, wrong: Sequence[str]) -> str:
-    """Words on what to write in place of a wrong call of a solver's constructor or of its `solve`; empty if unknown.
+    """Advice for a wrong call of a solver's constructor or of its `solve`; empty if there is no advice.
 
     Args:
         solver: Class of the solver.

@@ -74,7 +74,7 @@ class LinearQuadratic:
 
     @staticmethod
     def zeros(T: int, n: int, m: int, *, nc: int = 0, nb: int | None = None) -> LinearQuadratic:
-        """Arrays of zeros to be filled.
+        """Returns a program of these sizes whose arrays are zero, to be filled by the caller.
 
         Args:
             T: Number of knots before the last.
@@ -101,7 +101,7 @@ class LinearQuadratic:
 
     @staticmethod
     def of(e: Evaluator) -> LinearQuadratic:
-        """The program of a step from the trajectory of an evaluator, on its arrays."""
+        """Returns the program of a full step from an evaluator's trajectory. It shares the evaluator's arrays."""
         lift = None if e.lift_size is None else SecondOrderKnots(dt=e.dt, J0=e.J0, J1dt=e.J1dt)
         arrays = {"F": e.F, "f": e.f, "g": e.g, "H": e.H, "terminal_g": e.terminal_g, "terminal_H": e.terminal_H}
         return LinearQuadratic(**arrays, second_order=lift)
@@ -113,7 +113,10 @@ class LinearQuadratic:
             raise InvalidArgumentError("C, d, delta: expected C and d, or none of them")
         T, n, s, nc, rows = self.T, self.n, self.n + self.m, self.nc, self.n
         if n < 1 or s < n:
-            raise InvalidArgumentError(f"terminal_g, g: expected n >= 1 and rows of n + m, got {n} and {s}")
+            raise InvalidArgumentError(
+                "terminal_g, g: expected terminal_g of shape (n,) with n >= 1, and g of shape (T, n + m), "
+                f"got {n} elements of terminal_g and {s} columns of g"
+            )
         if self.second_order is not None:
             rows = self._check_second_order(self.second_order)
         shapes: dict[str, tuple[int, ...]] = {"f": (T + 1, n), "g": (T, s), "H": (T, s, s)}
@@ -138,26 +141,26 @@ class LinearQuadratic:
 
     @property
     def T(self) -> int:
-        """Number of knots before the last."""
+        """Number of running knots; the terminal knot is not counted [-]."""
         return len(self.g)
 
     @property
     def n(self) -> int:
-        """Dimension of dx."""
+        """Dimension of dx [-]."""
         return len(self.terminal_g)
 
     @property
     def m(self) -> int:
-        """Number of controls."""
+        """Number of controls of a knot [-]."""
         return np.shape(self.g)[-1] - self.n
 
     @property
     def nc(self) -> int:
-        """Number of constraint rows of a knot."""
+        """Number of constraint rows of a knot [-]."""
         return 0 if self.C is None else np.shape(self.C)[1]
 
     def copy(self) -> LinearQuadratic:
-        """The same with arrays of its own."""
+        """Returns the same program on copies of its arrays."""
         arrays = {f.name: getattr(self, f.name) for f in fields(self)}
         own: dict[str, Any] = {name: array.copy() for name, array in arrays.items() if isinstance(array, np.ndarray)}
         if self.second_order is not None:
@@ -166,7 +169,7 @@ class LinearQuadratic:
         return replace(self, **own)
 
     def full_F(self) -> Reals:
-        """F with all rows (T, n, n + m); a new array if it is one of second order."""
+        """F with all rows (T, n, n + m). For a second-order system it is computed, and is a new array."""
         if self.second_order is None:
             return self.F
         return lifted(self.F, self.second_order.dt, self.second_order.J0, self.second_order.J1dt)
@@ -176,7 +179,7 @@ def check_rows(argument: str, array: object, shape: tuple[int, ...], *, apart: b
     """Raises InvalidArgumentError unless this is an array that machine code can work on in place.
 
     Args:
-        argument: Its name.
+        argument: Name of the argument, for the message.
         array: The array.
         shape: Shape that it must have.
         apart: Whether rows may lie apart from one another.

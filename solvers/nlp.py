@@ -120,7 +120,7 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
         return SolverStatus.LINE_SEARCH_FAILED if known is SolverStatus.CONVERGED else known
 
     def results(self, run: NLPProgress) -> dict[str, Any]:
-        """Multipliers of the constraints."""
+        """Multipliers of the constraint rows, under "multipliers"; empty before a solve."""
         return {} if run.y is None else {"multipliers": {"constraints": run.y}}
 
 

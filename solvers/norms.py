@@ -8,10 +8,10 @@ from trajopt.types import Reals
 
 
 def largest(values: Reals) -> float:
-    """max |v|; 0 of nothing."""
+    """Returns the largest absolute value, max |v|, of an array; 0 for an empty one."""
     return float(np.maximum.reduce(np.abs(values), axis=None, initial=0.0))
 
 
 def total(values: Reals) -> float:
-    """Σ |v|."""
+    """Returns the sum of the absolute values, Σ |v|, of an array."""
     return float(np.add.reduce(np.abs(values), axis=None))

@@ -20,9 +20,9 @@ class Progress:
         x0: Initial state (nx,).
         trajectory: States (T + 1, nx) and controls (T, nu), the best so far; replace both, never write into them.
         feasible: Whether the trajectory is a rollout, without gaps.
-        cost: Its cost [cost]; NaN before the first iteration.
+        cost: Cost of the trajectory [cost]; NaN before the first iteration.
         iterations: Iterations begun [-].
-        history: Their records.
+        history: Records of the iterations.
         status: Why the solve is over; None as long as it is not.
         multipliers: Multipliers by name that came with the guess, as in `Solution`; none by default.
         failed_knot: Knot where a direction could not be computed, if that ended the solve.
@@ -56,7 +56,7 @@ class Progress:
         return self.started - self.called
 
     def record(self, **columns: Any) -> IterationRecord:
-        """The record of this iteration: its number, the cost and the time, and the columns that the solver gives."""
+        """Returns the record of the current iteration, with number, cost, time, and the solver's `columns`."""
         xs, us = self._recorded = self.trajectory  # a record refers to them weakly
         columns["iteration"], columns["cost"], columns["feasible"] = self.iterations, self.cost, self.feasible
         columns["seconds"], columns["kept"] = self.seconds, (weakref.ref(xs), weakref.ref(us))

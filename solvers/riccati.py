@@ -32,7 +32,7 @@ from trajopt.types import Reals
 
 
 class RiccatiFailure(Enum):
-    """Why there is no solution at a knot; the value is the sentence that the user reads."""
+    """Reason why the recursion failed at a knot; the value is the sentence that the user reads."""
 
     INDEFINITE = "Quu is not positive definite"
     RANK_DEFICIENT = "constraint rows depend on one another, or not on the controls"
@@ -80,8 +80,8 @@ class RiccatiOutcome:
     """Outcome of a backward pass.
 
     Attributes:
-        failure: What was wrong; None if nothing was.
-        failed_knot: Where, T for the end; None if nothing was wrong.
+        failure: Reason of the failure; None if the pass succeeded.
+        failed_knot: Knot of the failure, T for the end; None if the pass succeeded.
         decrease: Σ (Qu, d) · (k, ky) [cost]. Without gaps the optimal cost of the program is - decrease / 2; without
             constraints this is the linear part of the decrease that the step promises, Σ Qu · k.
         curvature: Σ k · Quu k [cost], the same but where limits of controls are active.
@@ -94,13 +94,13 @@ class RiccatiOutcome:
 
     @property
     def promised(self) -> float:
-        """Decrease that a full step promises where there are no gaps [cost]."""
+        """Decrease of the cost that a full step predicts if there are no gaps [cost]."""
         return self.decrease - 0.5 * self.curvature
 
 
 @dataclass(frozen=True, eq=False)
 class LinearStep:
-    """The solution of a program; the next one overwrites it.
+    """Solution of a linear-quadratic program. The next solve overwrites its arrays.
 
     With the Lagrangian, cost + λ_0 · (f_0 - dx_0) + Σ λ_{t+1} · (F_t z_t + f_{t+1} - dx_{t+1}) + y_t · (C_t z_t + d_t).
 
@@ -109,7 +109,7 @@ class LinearStep:
         du: Controls (T, m).
         lam: Multipliers λ of the dynamics (T + 1, n): the gradient of the value function at dx.
         y: Multipliers of the constraints (T, nc).
-        flat: dx, du and λ, one behind the other.
+        flat: dx, du and λ in one vector.
     """
 
     dx: Reals
@@ -120,7 +120,7 @@ class LinearStep:
 
     @staticmethod
     def zeros(T: int, n: int, m: int, nc: int) -> LinearStep:
-        """All zeros."""
+        """Returns a solution of these sizes in which all values are zero."""
         states, controls = (T + 1) * n, T * m
         flat = padded((2 * states + controls,))
         dx, du, lam = np.split(flat, [states, states + controls])
@@ -128,7 +128,7 @@ class LinearStep:
 
 
 class Riccati:
-    """The recursion on the arrays of one program, as code that is compiled for its sizes.
+    """Riccati recursion on the arrays of one program, as machine code compiled for its sizes.
 
     `factor` first; then `forward` for the solution. With other vectors (g, f, d, terminal_g) and the same matrices,
     `solve` and `forward`. What depends on ρ is the solution of the program with ρ I added to Huu, and to Hxx too if it
@@ -136,8 +136,8 @@ class Riccati:
 
     Args:
         lq: The program; its arrays must not move.
-        K: Where to write K; an own array by default.
-        k: Where to write k; an own array by default.
+        K: Array for the gains K; a new one by default.
+        k: Array for the feed-forward k; a new one by default.
         box: Limits of du, which a pass without gaps keeps; none by default. `solve` does not know them.
         rows: Rows that add CᵀDC to H and Cᵀh to g, if any.
         inverse: Whether `solve` multiplies by M⁻¹ itself, which is faster, and less accurate where weights are large.
@@ -152,7 +152,7 @@ class Riccati:
         Vxx: Hessians V of the value function (T + 1, n, n).
         Vx: Its gradients v behind the gap (T + 1, n).
         Vf: Vxx f (T + 1, n); not written by a pass without gaps.
-        step: What `forward` writes.
+        step: Solution that `forward` writes.
     """
 
     def __init__(
@@ -224,13 +224,13 @@ class Riccati:
         after: ParallelCalls | None = None,
         fill: tuple[int, int] | None = None,
     ) -> RiccatiOutcome:
-        """Backward pass on what the arrays hold now: gains and value functions.
+        """Runs the backward pass on the current arrays: computes gains and value functions.
 
         Args:
             regularization: ρ, added to the diagonal of Quu [-].
             feasible: Whether all gaps count as zero.
             regularize_value: Whether ρ is added to the diagonal of Vxx too.
-            after: What fills the arrays first. On several threads a knot is passed as soon as it is filled.
+            after: Calls that fill the arrays first. On several threads a knot is passed as soon as it is filled.
             fill: What fills the arrays of a knot t just before it is passed, as far as it comes: addresses of a
                 function `void fill(void *job, long t)` and of its job.
         """
@@ -257,7 +257,7 @@ class Riccati:
             self._table[_WAIT] = [0, 0]
 
     def solve(self, *, feasible: bool = False, same_gaps: bool = False, proximal: float = 0.0) -> RiccatiOutcome:
-        """Backward pass on what the vectors g, f, d and terminal_g hold now, with the matrices of the last `factor`.
+        """Runs the backward pass on the current vectors g, f, d, terminal_g, with the matrices of the last `factor`.
 
         It writes Vx, Vf, k and ky.
 
@@ -283,7 +283,7 @@ class Riccati:
         return self.step
 
     def adjoint(self) -> tuple[Reals, Reals]:
-        """Gradient along each control (T, m) of what g and terminal_g are the gradients of, and costates (T + 1, n).
+        """Gradient along each control (T, m) of the function with gradients g and terminal_g, and costates (T + 1, n).
 
         After a change of one control later ones follow the law - K dx, with what K holds now; weighted rows add Cᵀh.
         Without gaps. The arrays are k and Vx, which are overwritten.
@@ -293,7 +293,7 @@ class Riccati:
         return self.k, self.Vx
 
     def find_rows(self) -> None:
-        """Finds which of the weighted rows count, and which are of one variable, by what their arrays hold now."""
+        """Lists the weighted rows that are switched on, and those with a single variable, from the current arrays."""
         self._find(self._address, 0)
 
     @functools.cached_property
@@ -304,7 +304,7 @@ class Riccati:
         return self._address, factor, solve, forward
 
     def outcome(self, code: int) -> RiccatiOutcome:
-        """Outcome of the last pass, of which the machine code has returned this."""
+        """Returns the outcome of the last backward pass, from the code that its machine code returned."""
         decrease = self._decrease.value
         curvature = decrease if self._box is None else self._curvature.value
         if code:
@@ -313,7 +313,7 @@ class Riccati:
 
 
 def sizes_of(lq: LinearQuadratic, rows: WeightedRows | None = None, *, inverse: bool = False) -> recursion.Sizes:
-    """Sizes that code for a program is generated for."""
+    """Returns the sizes for which the machine code of a program is generated."""
     width, count = recursion.registers()
     knot, row, _ = (stride // 8 for stride in (lq.F if lq.T else np.zeros((1, *lq.F.shape[1:]))).strides)
     return recursion.Sizes(
@@ -333,7 +333,7 @@ def sizes_of(lq: LinearQuadratic, rows: WeightedRows | None = None, *, inverse: 
 def bind(
     sizes: recursion.Sizes, T: int, arrays: dict[str, Any], addresses: dict[str, int]
 ) -> ctypes.Array[ctypes.c_int64]:
-    """The table that generated functions get: T and the addresses of all arrays, with scratch of its own.
+    """Returns the table of addresses that the machine code reads: T, all arrays, and new scratch memory.
 
     Args:
         sizes: Sizes of the program.

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rolled:
-    """A rollout.
+    """Trajectory of a rollout, with its cost.
 
     Attributes:
         trajectory: States and controls.
-        cost: Its cost [cost].
+        cost: Cost of the trajectory [cost].
         scale: Σ|l_t|, with l_t the cost of knot t [cost].
     """
 
@@ -47,7 +47,7 @@ class Rolled:
 
 @dataclass(kw_only=True)
 class RolloutProgress(Progress):
-    """State of a solve by rollouts.
+    """State of a solve whose steps are rollouts.
 
     Attributes:
         was_feasible: Whether the last accepted step started from a rollout.
@@ -78,7 +78,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     It keeps its arrays between solves. Arguments are those of SolverAbstract.
 
     Attributes:
-        keeps_limits: Whether it keeps the control limits of the models; its options then are `BoxOptions`, too.
+        keeps_limits: Whether control limits of the models are enforced; the options are then `BoxOptions`, too.
     """
 
     keeps_limits: ClassVar[bool] = False
@@ -107,15 +107,15 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
 
     @abstractmethod
     def acceptance(self) -> Acceptance:
-        """Rule by which steps are accepted."""
+        """Rule that accepts or rejects the solver's steps."""
 
     @abstractmethod
     def promise(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Promise:
-        """Decrease that a direction promises."""
+        """Returns the decrease of the cost that a direction predicts, from the outcome of its backward pass."""
 
     @abstractmethod
     def feasible_after(self, run: RolloutProgress, length: float) -> bool:
-        """Whether the trajectory is a rollout after a step of this length."""
+        """Whether the trajectory has no gaps after a step of this length."""
 
     def begin(self, run: RolloutProgress) -> None:
         """Beginning of the first iteration; nothing by default."""
@@ -126,7 +126,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     # What they share
 
     def rolled_out(self, run: RolloutProgress) -> Rolled | None:
-        """The rollout of the trajectory's controls; None if it diverges. It overwrites k and K."""
+        """Rolls out the trajectory's controls from x0; None if the rollout diverges. Overwrites k and K."""
         e, trials = self._evaluator, self._search.single
         e.k[:], e.K[:] = 0.0, 0.0
         (cost,) = trials.roll_out(run.x0, (0.0,), None)
@@ -135,14 +135,14 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         return Rolled(trials.trajectory(0), cost, float(np.abs(trials.costs[0]).sum()))
 
     def go_on_from(self, run: RolloutProgress, rolled: Rolled) -> None:
-        """Replaces the trajectory."""
+        """Replaces the solver's trajectory by a rollout."""
         run.trajectory, run.cost, run.feasible, run.expanded = rolled.trajectory, rolled.cost, True, False
         self._evaluator.xs[:], self._evaluator.us[:] = rolled.trajectory
 
     # The loop
 
     def prepare(self, run: RolloutProgress) -> None:
-        """Arrays for this problem; kept as long as its models stay."""
+        """Allocates the arrays for the problem. They are kept as long as the problem keeps its models."""
         problem = self.problem
         if problem.nu == 0:  # there is nothing to choose: the rollout is the solution
             xs, us = problem.rollout(run.trajectory[1]), run.trajectory[1]
@@ -191,7 +191,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             run.trajectory, run.feasible = (e.xs.copy(), clipped), False
 
     def iterate(self, run: RolloutProgress) -> IterationRecord | None:
-        """Expand, backward pass, forward pass, accept, check."""
+        """Runs one iteration: derivatives, backward pass, rollouts, acceptance, stopping tests."""
         if run.iterations == 1:
             self.begin(run)
         outcome = self._backward(run)
@@ -216,7 +216,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         )
 
     def results(self, run: RolloutProgress) -> dict[str, Any]:
-        """Gains and value function; none without controls."""
+        """Gains K, k and value function Vx, Vxx of the solution, by name; empty without controls."""
         if self.problem.nu == 0:
             return {}
         e, r = self._evaluator, self._curvature.riccati or self._riccati

@@ -13,10 +13,10 @@ FALLEN = 1e9  # a cost that ends so many first scales below zero has no least va
 
 
 def costs(evaluator: Evaluator, first: float = math.inf) -> float:
-    """Scale S of the costs, at the trajectory that was expanded; without `first`, Σ|l_t| [cost].
+    """Scale S of the costs at the expanded trajectory [cost]. Without `first` it is Σ|l_t|.
 
     Args:
-        evaluator: What holds the costs of the knots.
+        evaluator: Evaluator with the costs of the knots.
         first: S1, the scale at the first rollout [cost].
     """
     scale = float(np.abs(evaluator.costs).sum())
@@ -24,12 +24,12 @@ def costs(evaluator: Evaluator, first: float = math.inf) -> float:
 
 
 def at_most(first: float) -> float:
-    """A bound of S that costs nothing [cost]."""
+    """Returns an upper bound of the scale S without evaluating a cost [cost]."""
     return (1.0 + FLOOR) * first
 
 
 def curvature(evaluator: Evaluator) -> float:
-    """Unit h of ρ, at the trajectory that was expanded."""
+    """Unit h of the regularisation ρ, from the Hessian of the cost at the expanded trajectory."""
     e, n = evaluator, evaluator.state.ndx
     along = np.add.reduce(np.maximum(e.H.reshape(e.T, -1)[:, :: n + e.nu + 1], 0.0), axis=0)  # diagonals, by column
     controls = sum(len(kind.knots) * kind.model.nu for kind in e.running)

@@ -22,14 +22,14 @@ class LineStep:
 
     Attributes:
         length: Accepted step length, or the last one that was tried [-].
-        accepted: Whether it was accepted.
+        accepted: Whether a step was accepted.
         trajectory: The accepted states and controls.
-        cost: Their cost [cost].
+        cost: Cost of the accepted trajectory [cost].
         decrease: Decrease of the cost [cost].
         expected: Decrease that was expected [cost].
         promise: The promise at the last trial that was judged.
         unbounded: Whether the cost of a trial was below what counts as a number, -1e30.
-        bent: Whether it was along a parabola, see `GeodesicAcceleration`.
+        bent: Whether the step is along a parabola, see `GeodesicAcceleration`.
         nonfinite_trial: Place of the first trial that was not finite, see `Trials.nonfinite_trial`.
     """
 
@@ -52,10 +52,10 @@ class LineSearch:
     fallen by far more than the direction promised, it grows as long as the cost falls further.
 
     Args:
-        evaluator: What rolls out.
+        evaluator: Evaluator with the trajectory from which rollouts start.
         lengths: Step lengths, decreasing [-].
         growth: Factor by which a full step grows, 1 for never [-].
-        acceptance: What is enough.
+        acceptance: Rule that accepts or rejects a step.
         clipped: Whether controls are clipped to limits, see `limit`.
 
     Attributes:
@@ -81,18 +81,18 @@ class LineSearch:
         self._tries = [(turn, i, *trials) for turn in turns for i, trials in enumerate(turn.trials)]
 
     def limit(self, lower: Reals, upper: Reals) -> None:
-        """Takes the limits (T, nu) that controls are clipped to."""
+        """Sets the limits (T, nu) to which rollouts clip the controls."""
         for trials in self._rooms:
             trials.lower[:], trials.upper[:] = lower, upper
 
     def along(self, promise: Promise, x0: Reals, cost: float, *, feasible: bool, excess: float = EXCESS) -> LineStep:
-        """The first accepted step along the direction that the evaluator's k and K hold.
+        """Returns the first accepted step along the direction given by the evaluator's k and K.
 
         Args:
-            promise: What the direction promises.
+            promise: Predicted decrease along the direction.
             x0: Initial state (nx,).
             cost: Cost of the trajectory before the step [cost].
-            feasible: Whether that is a rollout.
+            feasible: Whether the trajectory before the step has no gaps.
             excess: A full step that brings so many times what it promised is tried longer [-].
         """
         latest, expected, decrease, unbounded, outside = promise, math.nan, math.nan, False, None
@@ -119,7 +119,7 @@ class LineSearch:
         return LineStep(self._last, False, None, cost, decrease, expected, latest, unbounded, nonfinite_trial=outside)
 
     def tried(self, promise: Promise, x0: Reals, cost: float, length: float) -> LineStep | None:
-        """The step of one length from a rollout along what the evaluator's k and K hold, if it is accepted."""
+        """Returns the step of one length along the evaluator's k and K if it is accepted."""
         (reached,) = self.single.roll_out(x0, (length,), None)
         expected, decrease = promise.decrease(length), cost - reached
         enough = self.single.in_range(0, reached) and self._acceptance.accepts(

@@ -31,10 +31,10 @@ class WeightedRows:
         weights: Diagonals of D (T + 1, nr).
         h: Weights in the gradient (T + 1, nr).
         values: C z of the last forward pass (T + 1, nr); 0 of rows that are left out.
-        counts: Numbers of dense rows and of rows of one variable (T + 1, 2).
-        dense: The former, their last one repeated up to a whole cell (T + 1, nr or more).
-        single: The latter (T + 1, nr).
-        column: Their variables (T + 1, nr).
+        counts: Numbers of dense rows, and of rows of a single variable (T + 1, 2).
+        dense: Indices of the dense rows, the last one repeated up to a whole cell (T + 1, nr or more).
+        single: Indices of the rows of a single variable (T + 1, nr).
+        column: Index of the variable of each row with a single one (T + 1, nr).
     """
 
     C: Reals
@@ -62,7 +62,7 @@ class WeightedRows:
         h: Reals | None = None,
         values: Reals | None = None,
     ) -> WeightedRows:
-        """Without weight.
+        """Returns weighted rows whose weights are zero.
 
         Args:
             lq: The program.
@@ -70,9 +70,9 @@ class WeightedRows:
             terminal_C: Rows at the end (nr, n).
             lower: Lower bounds (T + 1, nr).
             upper: Upper bounds (T + 1, nr).
-            weights: Where to find D; an own array by default.
-            h: Where to find h; an own array by default.
-            values: Where to write C z; an own array by default.
+            weights: Array of D; a new one by default.
+            h: Array of h; a new one by default.
+            values: Array for C z; a new one by default.
         """
         T, nr = lq.T, len(terminal_C)
         shape, cells = (T + 1, nr), -(-nr // LARGEST_CELL) * LARGEST_CELL
@@ -89,11 +89,11 @@ class WeightedRows:
 
     @property
     def nr(self) -> int:
-        """Number of rows of a knot."""
+        """Number of rows of a knot [-]."""
         return len(self.terminal_C)
 
     def arrays(self) -> dict[str, Any]:
-        """By the names that the recursion has for them."""
+        """Arrays of the rows, by the names that the machine code of the recursion uses."""
         names = {"C": "row_C", "terminal_C": "row_end"}
         return {names.get(field.name, field.name): getattr(self, field.name) for field in fields(self)}
 

@@ -76,7 +76,7 @@ def unknown_name(kind: str, name: object, known: Iterable[str], *, suggest: Iter
     """Error for an unknown name. Its message lists close matches first, then all valid names.
 
     Args:
-        kind: What the name denotes, such as "parameter".
+        kind: Kind of object that the name denotes, such as "parameter".
         name: The unknown name.
         known: The valid names.
         suggest: Valid names to suggest although their spelling differs.

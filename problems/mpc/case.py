@@ -26,7 +26,7 @@ class MPCCase:
         dt_plant: Time step of the plant [s]; None for that of the controller.
         disturbance: Disturbance as in `mpc.simulate`; None for none.
         model_error: Parameters of the controller's own model that differ in the plant, as in `mpc.simulate`.
-        follows: What changes with time: the target, course, surroundings or gait; None if nothing does.
+        follows: Object that changes with time: target, course, surroundings or gait; None if nothing changes.
         report: Function that describes a closed loop: texts with units, by short names.
         obstacles: Obstacles for pictures, as in ProblemCase.
         lines: Lines for pictures, points (n, 2) or (n, 3) each: gates, rails, outlines [m].

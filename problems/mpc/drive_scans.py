@@ -74,7 +74,7 @@ class ScanningPlant:
 
 
 class Seen:
-    """Parameters of the knots: a point that moves from start to goal, and the obstacles of the last scan.
+    """Parameters of the knots over time: a point that moves from start to goal, and the obstacles of the last scan.
 
     Args:
         plant: Plant with the LIDAR.

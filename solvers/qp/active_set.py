@@ -23,13 +23,13 @@ CHANGES = 10  # of the active set at most
 
 
 class ActiveSet:
-    """The solution whose active rows hold as equations.
+    """Computes the exact solution of a program, in which active rows hold as equations.
 
     A row is free, or on a bound, or, if it is soft, beyond one by its slack, from which its multiplier follows.
 
     Args:
         qp: The program; its arrays must not move.
-        rows: Its rows, whose lists are taken.
+        rows: Weighted rows of the program; their lists of active rows are used.
 
     Attributes:
         y: Multipliers (T + 1, nc).

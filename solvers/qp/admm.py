@@ -60,12 +60,12 @@ class ADMMOptions:
 
 
 class ADMM(QPSolverAbstract):
-    """The alternating direction method; it keeps its weight, and starts from its last solution.
+    """Alternating direction method of multipliers (ADMM). It keeps its weights, and starts from its last solution.
 
     Args:
         qp: The program; its arrays must not move.
         options: Options.
-        K: Where to write the gains; an own array by default.
+        K: Array for the gains; a new one by default.
     """
 
     def __init__(self, qp: StageQP, options: ADMMOptions | None = None, *, K: Reals | None = None) -> None:
@@ -88,11 +88,11 @@ class ADMM(QPSolverAbstract):
 
     @property
     def y(self) -> Reals:
-        """Multipliers that the next solve starts from (T + 1, nc), to be read or set."""
+        """Multipliers from which the next solve starts (T + 1, nc); may be changed in place."""
         return self._rows.y
 
     def solve(self) -> QPSolution:
-        """Solves it from the last multipliers."""
+        """Solves the program with the current content of its arrays, from the last multipliers."""
         options, rows, riccati = self.options, self._rows, self._riccati
         rows.start(self.qp)
         riccati.find_rows()

@@ -19,7 +19,7 @@ EQUATION, FREE = 1e3, 1e-6  # times ρ
 
 
 def admm_text() -> str:
-    """`i64 trajopt_admm(block, size, numbers, table, solve, forward, count)`: iterations, the last one with costates.
+    """LLVM text of `i64 trajopt_admm(block, size, numbers, table, solve, forward, count)`: `count` iterations.
 
     It returns 0, or what `solve` does where it fails. `solve` and `forward` are passes of the Riccati recursion, and
     `table` is theirs. Before come `start` and `weigh` of (block, size, numbers).

@@ -17,7 +17,7 @@ FIRST = ONE | {"lower": -np.inf, "upper": np.inf, "linear": np.inf}
 
 
 class ADMMRows:
-    """z and y of all rows, and what an iteration does to them, see `admm_kernel`.
+    """Values z and multipliers y of all rows, and the part of an ADMM iteration that updates them; see `admm_kernel`.
 
     Args:
         qp: The program.
@@ -25,7 +25,7 @@ class ADMMRows:
         proximal: σ [-].
 
     Attributes:
-        z: What C z is to become, within bounds (T + 1, nc).
+        z: Targets of the rows C z, within bounds (T + 1, nc).
         y: Multipliers (T + 1, nc), kept from solve to solve.
         values: Rows C z (T + 1, nc).
         rows: Weights ρ, and h = y - ρ z, for the recursion.
@@ -46,7 +46,7 @@ class ADMMRows:
         self._largest = CallSequence(self._sizes)
 
     def start(self, qp: StageQP) -> None:
-        """Bounds and slacks as they are now; z the nearest to a trajectory at zero."""
+        """Reads the current bounds and slack weights, and sets `z` to the targets that are nearest to rows of zero."""
         block = self._block
         block["lower"][:], block["upper"][:] = qp.lower, qp.upper
         block["linear"][:], block["quadratic"][:] = qp.soft_linear, qp.soft_quadratic
@@ -55,17 +55,17 @@ class ADMMRows:
         self._start(*self._arguments)
 
     def weigh(self, rho: float) -> None:
-        """ρ of each row: large of an equation, tiny of a row that is switched off."""
+        """Sets the weight of each row from ρ: larger for equations, tiny for rows that are switched off."""
         self._numbers[-1] = rho
         self._weigh(*self._arguments)
 
     def residual(self) -> tuple[float, float]:
-        """Largest difference between rows C z and what they are to become, and the largest of both."""
+        """Largest difference between rows C z and their targets `z`, and the largest absolute value of both."""
         np.subtract(self.values, self.z, out=self._missed)
         self._largest()
         return self._sizes[0].latest()[0], max(size.latest()[0] for size in self._sizes[1:])
 
     def iterate(self, riccati: Riccati, count: int) -> None:
-        """So many iterations, with the matrices of the last factorisation; the last one has costates."""
+        """Runs `count` iterations with the matrices of the last factorisation. Only the last one computes costates."""
         table, _, solve, forward = riccati.native
         self._repeat(*self._arguments, table, solve, forward, count)

@@ -12,15 +12,15 @@ CELL = 8  # doubles; arrays end with whole cells, and begin at multiples of them
 
 
 class Block:
-    """Arrays of one shape, by name; what lies behind their ends keeps the first values.
+    """Named arrays of one shape in one piece of memory. Padding behind each array keeps its first value.
 
     Args:
         first: Name and first value of each array, in the order that the machine code knows.
         shape: Shape of each array.
 
     Attributes:
-        address: Address of the first one.
-        size: Doubles from array to array.
+        address: Address of the first array.
+        size: Distance between the starts of two arrays [doubles].
     """
 
     def __init__(self, first: Mapping[str, float], shape: tuple[int, ...]) -> None:

@@ -15,14 +15,14 @@ TOLERANCE = 1e-6  # of a gradient, and least amount of a contradiction, relative
 
 
 class Certificate:
-    """Farkas' lemma along the dynamics.
+    """Proof that no trajectory keeps all hard rows, by Farkas' lemma along the dynamics.
 
     Multipliers λ, y with Cᵀy + Fᵀ λ' - λ = 0 make Σ y · C z = Σ λ · f along every trajectory, and within its bounds a
     row cannot have more than y⁺ upper - y⁻ lower. So no trajectory keeps them all if Σ λ · f is larger than their sum.
 
     Args:
         qp: The program; its arrays must not move.
-        rows: Its rows, whose lists are taken.
+        rows: Weighted rows of the program; their lists of active rows are used.
     """
 
     def __init__(self, qp: StageQP, rows: WeightedRows) -> None:
@@ -33,7 +33,7 @@ class Certificate:
         self._residual = Residual(without, rows, self._at, self._y, np.zeros(qp.lower.shape))
 
     def proves(self, lam: Reals, y: Reals) -> bool:
-        """Whether these multipliers, of any scale, prove that nothing keeps the hard rows."""
+        """Whether these multipliers, of any scale, prove that no trajectory keeps all hard rows."""
         qp = self._qp
         hard = (qp.delta == 0.0) & np.isinf(qp.soft_linear)
         size = float(np.abs(y[hard]).max(initial=0.0))

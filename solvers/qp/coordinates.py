@@ -19,7 +19,7 @@ LEAST = 1e-9  # eigenvalue of V and Quu, relative to the largest one
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Coordinates of states and controls.
+    """Coordinates of states and controls in which a program is better scaled.
 
     Attributes:
         X: dx in the coordinates is X dx (T + 1, n, n).
@@ -33,7 +33,7 @@ class Coordinates:
 
     @staticmethod
     def of(lq: LinearQuadratic) -> Coordinates:
-        """Those of the cost and the dynamics, for what the arrays hold now; the cost is convex."""
+        """Computes the coordinates from the current cost and dynamics. The cost must be convex."""
         T, n, m = lq.T, lq.n, lq.m
         F, H = lq.full_F(), _symmetric(lq.H)
         X, Z = np.zeros((T + 1, n, n)), np.zeros((T, n + m, n + m))
@@ -49,7 +49,7 @@ class Coordinates:
         return Coordinates(X, Z, end)
 
     def program(self, qp: StageQP) -> StageQP:
-        """The program in the coordinates."""
+        """Returns the program in these coordinates."""
         lq, Z, X, end = qp.lq, self.Z, self.X, self.end
         turned = np.swapaxes(Z, 1, 2)
         H, terminal_H = turned @ _symmetric(lq.H) @ Z, end.T @ _symmetric(lq.terminal_H) @ end
@@ -59,7 +59,7 @@ class Coordinates:
         return replace(qp, lq=within, C=qp.C @ Z, terminal_C=qp.terminal_C @ end)
 
     def solution(self, found: QPSolution) -> QPSolution:
-        """A solution of the program in the coordinates, as one of the program."""
+        """Converts a solution in these coordinates to a solution of the original program."""
         n = found.dx.shape[1]
         z = (self.Z @ np.concatenate([found.dx[:-1], found.du], axis=1)[:, :, None])[:, :, 0]
         lam = (found.lam[:, None, :] @ self.X)[:, 0]

@@ -54,7 +54,7 @@ class InteriorPointOptions:
 
 
 class InteriorPoint(QPSolverAbstract):
-    """A primal-dual interior-point method.
+    """Primal-dual interior-point method for a StageQP.
 
     Args:
         qp: The program; its arrays must not move.
@@ -74,21 +74,23 @@ class InteriorPoint(QPSolverAbstract):
         return InteriorPoint, (self.qp, self.options)  # machine code points into its arrays: a copy has its own
 
     def solve(self) -> QPSolution:
-        """Solves it from zero, with slacks and multipliers well inside."""
+        """Solves the program from zero, with slacks and multipliers far from their bounds."""
         return self._iterated(*self._start(), self.options)
 
     def prepare(self) -> None:
-        """Compiles all that solves may need, also where nothing keeps the hard rows."""
+        """Compiles all code that a solve may need, including that for infeasible programs."""
         rows, _ = self._start()
         self._certificate(rows.rows)
 
     def begin(self, options: InteriorPointOptions) -> QPSolution:
-        """Solves it from zero with other options; `go_on` may follow a change of its gaps."""
+        """Solves the program from zero with other options. After a change of its gaps, `go_on` may follow."""
         check_instance("options", options, InteriorPointOptions)
         return self._iterated(*self._start(), options)
 
     def go_on(self, options: InteriorPointOptions, until: float = math.inf) -> QPSolution:
-        """Solves it from the last iterate, after a change of gaps; from zero if a step is blocked, or many are needed.
+        """Solves the program again from the last iterate, after a change of its gaps.
+
+        It starts from zero instead if a step is blocked, or if many iterations are needed.
 
         Of an arm's programs an iteration from the last iterate was enough after a small change of its first gap, where
         five are needed from zero; after large ones slacks near 0 block the way, and zero is the better start.

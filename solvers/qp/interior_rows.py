@@ -14,7 +14,9 @@ PLACES = {name: i for i, name in enumerate(NUMBERS)}
 
 
 class InteriorRows:
-    """Slacks and multipliers of all rows, and what a Newton step does to them, see `interior_point_kernel`.
+    """Slacks and multipliers of all rows, and the part of a Newton step that updates them.
+
+    See `interior_point_kernel`.
 
     Args:
         qp: The program.
@@ -39,7 +41,7 @@ class InteriorRows:
         )
 
     def start(self, qp: StageQP, proximal: float, gradient: float, floor: float) -> None:
-        """Bounds as they are now; slacks and multipliers well inside, of an iterate at zero.
+        """Reads the current bounds, and sets slacks and multipliers far from their bounds, for a zero iterate.
 
         Args:
             qp: The program.
@@ -57,11 +59,11 @@ class InteriorRows:
         self.restart()
 
     def restart(self) -> None:
-        """Slacks and multipliers of the last `start` again, of an iterate at zero."""
+        """Sets slacks and multipliers to those of the last `start`, for a zero iterate."""
         self._begin(*self._arguments)
 
     def measure(self, passes: int) -> None:
-        """Residuals at the iterate, and what the next step needs: weights of the rows, and h of the predictor.
+        """Computes the residuals of the iterate, and weights D and h of the rows for the predictor step.
 
         Args:
             passes: `Newton.native`.
@@ -69,12 +71,12 @@ class InteriorRows:
         self._measure(*self._arguments, passes)
 
     def iterate(self, passes: int) -> int:
-        """Goes along a step of predictor and corrector, and measures; 0, or what the recursion says where it fails."""
+        """Takes a predictor-corrector step and computes the residuals; returns 0, or the recursion's failure code."""
         code: int = self._iterate(*self._arguments, passes)
         return code
 
     def number(self, name: str) -> float:
-        """A number that the machine code has found: `length` of the step, largest `product`, by what rows are `missed`.
+        """Number of the last step: its `length`, the largest `product`, or the largest residual of the rows, `missed`.
 
         Or the `largest` multiplier of a side, the `heaviest` of a row.
         """

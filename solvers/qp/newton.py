@@ -15,18 +15,18 @@ from trajopt.types import Reals
 
 
 class Newton:
-    """Steps that solve the residuals of an iterate, so that rounding errors of one step are corrected by the next.
+    """Newton steps on the residuals of an iterate. Each step corrects rounding errors of the step before.
 
     Args:
         qp: The program; its arrays must not move.
         rows: Its rows, with their weights D and h: a step minimises with CᵀDC in the Hessian, Cᵀh in the gradient.
         y: Multipliers of the iterate (T + 1, nc).
-        values: Where to write the rows C z of the iterate (T + 1, nc).
+        values: Array for the rows C z of the iterate (T + 1, nc).
 
     Attributes:
         at: The iterate.
-        residual: Its residuals.
-        riccati: The recursion on them, with the step and its gains.
+        residual: Residuals of the iterate.
+        riccati: Riccati recursion on the residuals, with the step and its gains.
     """
 
     def __init__(self, qp: StageQP, rows: WeightedRows, y: Reals, values: Reals) -> None:
@@ -37,25 +37,25 @@ class Newton:
 
     @functools.cached_property
     def native(self) -> int:
-        """Address of what loops in machine code need, see `interior_point_kernel.PASSES`."""
+        """Address of the table that loops in machine code read; see `interior_point_kernel.PASSES`."""
         flat = [int(array.ctypes.data) for array in (self.at.flat, self.riccati.step.flat)]
         addresses = [*self.riccati.native, *self.residual.native, *flat, self.at.flat.size]
         self._passes = np.array(addresses, dtype=np.int64)
         return int(self._passes.ctypes.data)
 
     def factor(self) -> RiccatiOutcome:
-        """Factors, and solves for the residuals and what h holds now."""
+        """Factorises, and runs the backward pass for the current residuals and h."""
         return self.riccati.factor()
 
     def solve(self) -> None:
-        """Solves for another h and the same residuals."""
+        """Runs the backward pass for another h, with the same residuals and factors."""
         self.riccati.solve(same_gaps=True)
 
     def forward(self, *, costates: bool = True) -> None:
-        """The step, and its rows."""
+        """Runs the forward pass: computes the step, and its change of the rows."""
         self.riccati.forward(costates=costates)
 
     def move(self, length: float) -> None:
-        """Goes a part of the step."""
+        """Adds a multiple of the step to the iterate."""
         np.multiply(self.riccati.step.flat, length, out=self._change)
         self.at.flat += self._change

@@ -20,7 +20,7 @@ class Iterate:
         lq: The program.
 
     Attributes:
-        flat: All of them, one behind the other.
+        flat: All values in one vector: dx, du, λ.
     """
 
     def __init__(self, lq: LinearQuadratic) -> None:
@@ -33,18 +33,18 @@ class Iterate:
 
 
 class Residual:
-    """Residuals of stationarity and of the dynamics at an iterate; what it has are zeros before the first `measure`.
+    """Residuals of stationarity and of the dynamics at an iterate. They are zero before the first `measure`.
 
     Args:
         lq: Program of the cost and the dynamics.
-        rows: Its rows.
+        rows: Constraint rows of the program.
         at: The iterate.
         y: Multipliers of the rows (T + 1, nc).
-        values: Where to write the rows C z of the iterate (T + 1, nc).
+        values: Array for the rows C z of the iterate (T + 1, nc).
 
     Attributes:
         running: Gradients of the Lagrangian along z (T, n + m).
-        end: Its gradient along dx at the end (n,).
+        end: Gradient of the Lagrangian along dx at the end (n,).
         dynamics: F z + f - dx of the next knot, f_0 - dx_0 first (T + 1, n).
     """
 
@@ -63,7 +63,7 @@ class Residual:
         self._address, self._measure = ctypes.addressof(self._table), recursion.residual(sizes)
 
     def measure(self) -> None:
-        """Writes the residuals at what the iterate holds now."""
+        """Computes the residuals of the current iterate."""
         self._measure(self._address, 0)
 
     @property
@@ -73,15 +73,15 @@ class Residual:
 
     @property
     def stationarity(self) -> float:
-        """Largest gradient of the Lagrangian."""
+        """Largest absolute gradient of the Lagrangian."""
         return float(self._sizes[0])
 
     @property
     def gap(self) -> float:
-        """Largest residual of the dynamics."""
+        """Largest absolute residual of the dynamics."""
         return float(self._sizes[1])
 
     @property
     def pull(self) -> float:
-        """Largest part of the rows in a gradient, Cᵀy."""
+        """Largest absolute entry of Cᵀy, the part of the rows in the gradient of the Lagrangian."""
         return float(self._sizes[2])

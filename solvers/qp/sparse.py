@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # importing it takes 0.1 s, which only who asks for an indepe
 
 @dataclass(frozen=True, eq=False)
 class SparseQP:
-    """Minimise ½ xᵀP x + qᵀx subject to lower <= A x <= upper.
+    """Sparse quadratic program: minimise ½ xᵀP x + qᵀx subject to lower <= A x <= upper.
 
     x holds z_0, z_1, .., dx_T, then δ y for each row with δ > 0, then two slacks for each soft row; A has the dynamics
     first, then the rows of all knots, then the slacks.
@@ -34,7 +34,7 @@ class SparseQP:
 
     @staticmethod
     def of(qp: StageQP) -> SparseQP:
-        """The program for what the arrays hold now."""
+        """Builds the sparse program from the current arrays of a StageQP."""
         from scipy import sparse
 
         lq, T, n, s = qp.lq, qp.lq.T, qp.lq.n, qp.lq.n + qp.lq.m
@@ -66,7 +66,7 @@ class SparseQP:
         )
 
     def solution(self, qp: StageQP, x: Reals, y: Reals, status: QPStatus, iterations: int) -> QPSolution:
-        """As a solution of the StageQP, from the primal and the dual variables."""
+        """Builds the solution of the StageQP from primal variables x and dual variables y of the sparse program."""
         T, n, s = qp.lq.T, qp.lq.n, qp.lq.n + qp.lq.m
         z = x[: T * s].reshape(T, s)
         return QPSolution(
@@ -81,7 +81,7 @@ class SparseQP:
 
 
 class Osqp(QPSolverAbstract):
-    """The package osqp, on the program in its `Coordinates`.
+    """Solver of a StageQP by the package osqp, in the program's `Coordinates`.
 
     It is solved to 1000 · tolerance and polished; where that misses the tolerance, osqp goes on to it.
 
@@ -97,7 +97,7 @@ class Osqp(QPSolverAbstract):
         self._settings = {"max_iter": 100_000, "polishing": True, "polish_refine_iter": 10, **settings}
 
     def solve(self) -> QPSolution:
-        """The solution for what the arrays hold now."""
+        """Solves the program with the current content of its arrays."""
         import osqp
         from scipy import sparse
 
@@ -120,12 +120,12 @@ class Osqp(QPSolverAbstract):
 
 
 class Conic(QPSolverAbstract):
-    """A solver of quadratic programs that comes with CasADi, such as "hpipm", "proxqp", "qpoases", "daqp".
+    """Solver of a StageQP by a plugin of CasADi's `conic`, such as "hpipm", "proxqp", "qpoases" or "daqp".
 
     Args:
         qp: The program.
-        plugin: Its name in CasADi.
-        settings: Its settings, see CasADi's manual of `conic`.
+        plugin: Name of the solver in CasADi.
+        settings: Settings of the solver, see CasADi's manual of `conic`.
 
     Raises:
         InvalidArgumentError: This build of CasADi does not have it.
@@ -139,7 +139,7 @@ class Conic(QPSolverAbstract):
         self._plugin, self._settings = plugin, {"print_time": False, "error_on_fail": False, **settings}
 
     def solve(self) -> QPSolution:
-        """The solution for what the arrays hold now."""
+        """Solves the program with the current content of its arrays."""
         program = SparseQP.of(self.qp)
         stages = Stages.of(self.qp, program)
         arguments = stages.arguments(program)
@@ -154,12 +154,12 @@ class Conic(QPSolverAbstract):
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """Rows of a SparseQP in the order of the knots, and those of one variable as its bounds: what HPIPM asks for.
+    """Rows of a SparseQP in the order that HPIPM expects. Rows with one variable become bounds of that variable.
 
     Attributes:
         single: Rows that are bounds.
-        column: Their variables.
-        factor: Their factors.
+        column: Index of the variable of each row in `single`.
+        factor: Factor of the variable in each row in `single`.
         others: The other rows, in order: dynamics to the next knot, then rows of the knot; without those of zeros.
         count: Number of all rows.
         sizes: Options of HPIPM: numbers of knots, states, controls and rows.
@@ -174,7 +174,7 @@ class Stages:
 
     @staticmethod
     def of(qp: StageQP, program: SparseQP) -> Stages:
-        """For one program; of several rows of one variable only the first is its bound."""
+        """Builds the order of rows for a program. Of several rows of one variable, only the first is its bound."""
         T, n, m, nc = qp.lq.T, qp.lq.n, qp.lq.m, qp.nc
         A = program.A.tocsr()
         A.eliminate_zeros()
@@ -193,7 +193,7 @@ class Stages:
         return Stages(single, column, A.data[A.indptr[single]], others, A.shape[0], sizes)
 
     def arguments(self, program: SparseQP) -> dict[str, ca.DM]:
-        """Arguments of a CasADi solver."""
+        """Returns the arguments of a CasADi solver for a program, by name."""
         n = program.A.shape[1]
         lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
         ends = program.lower[self.single] / self.factor, program.upper[self.single] / self.factor
@@ -204,7 +204,7 @@ class Stages:
         return {"h": ca.DM(program.P), "a": ca.DM(A)} | {name: ca.DM(vector) for name, vector in vectors.items()}
 
     def multipliers(self, found: dict[str, ca.DM]) -> Reals:
-        """Of all rows of the SparseQP, from the result of a CasADi solver."""
+        """Returns multipliers of all rows of the SparseQP from the result of a CasADi solver."""
         of_rows, of_bounds = (np.array(found[name]).ravel() for name in ("lam_a", "lam_x"))
         y = np.zeros(self.count)
         y[self.others] = of_rows

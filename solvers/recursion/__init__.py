@@ -55,7 +55,7 @@ __all__ = [
 
 @functools.cache
 def registers() -> tuple[int, int]:
-    """Doubles of a vector register, and how many of them the processor has."""
+    """Returns the number of doubles in a vector register, and the number of registers of this processor."""
     return (8, 32) if "+avx512f" in compiler.host()[1].split(",") else (4, 16)
 
 
@@ -64,7 +64,7 @@ _loaded: Recent[tuple[Sizes, str], compiler.Library] = Recent(100, lambda librar
 
 
 def factor(sizes: Sizes) -> tuple[Any, int]:
-    """The backward pass: (table, reg, reg_value, flags) → 0, or 4 (knot + 1) + what failed.
+    """Machine code of the backward pass: (table, reg, reg_value, flags) → 0, or 4 (knot + 1) + failure.
 
     Beside it the address of the same function of one argument, see `backward_text`. All functions hold their code.
     """
@@ -74,12 +74,15 @@ def factor(sizes: Sizes) -> tuple[Any, int]:
 
 
 def solve(sizes: Sizes) -> Any:
-    """The backward pass over vectors: (table, flags) → as `factor`; with weighted rows (table, - σ, flags)."""
+    """Machine code of the backward pass over vectors: (table, flags) → code as `factor`.
+
+    With weighted rows the arguments are (table, -σ, flags).
+    """
     return _over_vectors(sizes, solve_text, SOLVE, *_proximal(sizes))
 
 
 def adjoint(sizes: Sizes) -> Any:
-    """The same with Qu in place of k: what K makes of gradients."""
+    """Machine code of the adjoint pass, as `solve` with Qu in place of k: it returns gradients along the controls."""
     return _over_vectors(sizes, adjoint_text, ADJOINT, *_proximal(sizes))
 
 
@@ -88,17 +91,17 @@ def _proximal(sizes: Sizes) -> tuple[Any, ...]:
 
 
 def forward(sizes: Sizes) -> Any:
-    """The forward pass: (table, flags) → 0."""
+    """Machine code of the forward pass, a function (table, flags) → 0."""
     return _over_vectors(sizes, forward_text, FORWARD)
 
 
 def find_rows(sizes: Sizes) -> Any:
-    """The search for rows that count, and for those of one variable: (table, flags) → 0."""
+    """Machine code that lists the active weighted rows, and those with one variable: (table, flags) → 0."""
     return _over_vectors(sizes, find_text, FIND)
 
 
 def residual(sizes: Sizes) -> Any:
-    """Residuals of the first-order conditions: (table, flags) → 0."""
+    """Machine code of the residuals of the first-order conditions, a function (table, flags) → 0."""
     return _over_vectors(sizes, residual_text, RESIDUAL)
 
 

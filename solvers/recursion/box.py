@@ -29,7 +29,9 @@ NONE, SHORT, WHOLE = 0, 1, 2  # what a search has found
 
 
 def box_text(sizes: Sizes) -> str:
-    """`i64 box(R, q, lower, upper, k, options, work)`: PLAIN where no control has a limit, BOXED, or NOT_CONVEX.
+    """LLVM text of `i64 box(R, q, lower, upper, k, options, work)`, which returns PLAIN, BOXED or NOT_CONVEX.
+
+    PLAIN means that no control has a limit.
 
     R holds (Quu | Qux | Qu), Quu on and below its diagonal; q is (Qx, Qu); k the last feed-forward. It leaves the
     solution in `u` of the scratch, Σ Qu · k and Σ k · Quu k with k = -u in `slope` and `curvature`.

@@ -13,7 +13,7 @@ LARGEST = "0x46293E5939A08CEA"  # 1e30: a value function beyond this has diverge
 
 
 class Cells:
-    """Writes instructions on cells.
+    """Writes LLVM instructions on cells: vectors of `width` neighbouring doubles.
 
     Args:
         builder: The function that is being written.
@@ -26,25 +26,25 @@ class Cells:
         self.real, self.truth = f"<{width} x double>", f"<{width} x i1>"
 
     def widest(self, rows: int) -> int:
-        """Cells of as many rows that fit in the registers, with those of a further row and a factor."""
+        """Number of cells of each of `rows` rows that fit in the registers, beside one more row and a factor."""
         return max(1, (self.registers - 1) // (rows + 1))
 
     def load(self, address: str) -> str:
-        """A cell from memory."""
+        """Loads a cell from an address and returns its name."""
         return self.b.load(address, self.real)
 
     def fetch(self, address: str, shape: tuple[int, int], pitch: int) -> None:
-        """Has a few rows and cells brought into the cache, from memory that need not be ours."""
+        """Writes prefetches of rows and cells into the cache. The memory need not belong to the program."""
         doubles = shape[1] * self.width
         for place in (r * pitch + c for r in range(shape[0]) for c in sorted({*range(0, doubles, 8), doubles - 1})):
             self.b.do(f"call void @llvm.prefetch.p0(ptr {self.b.at(address, place)}, i32 0, i32 3, i32 1)")
 
     def store(self, value: str, address: str) -> None:
-        """A cell to memory."""
+        """Stores a cell at an address."""
         self.b.store(value, address, self.real)
 
     def store_first(self, value: str, address: str, count: int) -> None:
-        """The first places of a cell to memory, not touching what follows."""
+        """Stores the first `count` doubles of a cell, and leaves memory behind them unchanged."""
         done, size = 0, self.width
         while done < count:
             if size <= count - done:
@@ -54,13 +54,13 @@ class Cells:
             size //= 2
 
     def store_row(self, cells: Sequence[str], address: str, count: int) -> None:
-        """Neighbouring cells to memory, of which `count` doubles are meant."""
+        """Stores neighbouring cells, of which only the first `count` doubles are written."""
         for c, cell in enumerate(cells):
             place = c * self.width
             self.store_first(cell, self.b.at(address, place), min(self.width, count - place))
 
     def load_first(self, address: str, count: int) -> str:
-        """Doubles from memory, without a look at what follows, and zeros behind them."""
+        """Loads `count` doubles one by one into a cell, with zeros behind them; reads nothing beyond them."""
         if count == self.width:
             return self.load(address)
         value = ZERO
@@ -71,7 +71,7 @@ class Cells:
         return value
 
     def load_masked(self, address: str, count: int) -> str:
-        """The first doubles of a cell from memory, without a look at what follows, and zeros behind them."""
+        """Loads the first `count` doubles of a cell by a masked load, with zeros behind; reads nothing beyond them."""
         if count >= self.width:
             return self.load(address)
         mask = ", ".join(f"i1 {str(i < count).lower()}" for i in range(self.width))
@@ -79,50 +79,50 @@ class Cells:
         return self.b.op(f"call {self.real} @llvm.masked.load.v{self.width}f64.p0({arguments})")
 
     def load_row(self, address: str, count: int) -> list[str]:
-        """A row of so many doubles, in cells."""
+        """Loads a row of `count` doubles as a list of cells, with zeros behind them."""
         return [self.load_masked(self.b.at(address, c), count - c) for c in range(0, count, self.width)]
 
     def largest(self, most: str, value: str) -> str:
-        """The larger of `most` and |value|, place by place."""
+        """Returns max(most, |value|) for each double of two cells."""
         size = self.b.op(f"call {self.real} @llvm.fabs.v{self.width}f64({self.real} {value})")
         return self.b.op(f"call {self.real} @llvm.maximum.v{self.width}f64({self.real} {most}, {self.real} {size})")
 
     def op(self, name: str, *values: str) -> str:
-        """An instruction such as fadd."""
+        """Writes an instruction on cells, such as "fadd", and returns the name of its result."""
         return self.b.op(f"{name} {self.real} {', '.join(values)}")
 
     def add_product(self, x: str, y: str, z: str) -> str:
-        """x y + z."""
+        """Returns x y + z for cells."""
         return multiply_add(self.b, self.real, x, y, z)
 
     def splat(self, value: str) -> str:
-        """A double in all places."""
+        """Returns a cell with one double in all places."""
         return splat(self.b, value, self.width)
 
     def factor(self, address: str, *, negative: bool = False) -> str:
-        """A double from memory, or its negative, in all places."""
+        """Loads a double, or its negative, into all places of a cell."""
         value = self.b.load(address)
         return self.splat(self.b.op(f"fneg double {value}") if negative else value)
 
     def lane(self, value: str, lane: int) -> str:
-        """One place of a cell, in all places."""
+        """Returns a cell with one double of another cell in all places."""
         return self.shuffle(value, "poison", [lane] * self.width)
 
     def element(self, value: str, lane: int) -> str:
-        """One place of a cell, as a double."""
+        """Returns one double of a cell."""
         return self.b.op(f"extractelement {self.real} {value}, i32 {lane}")
 
     def shuffle(self, x: str, y: str, lanes: Sequence[int]) -> str:
-        """Places of x, and behind them those of y, in another order."""
+        """Returns a cell with the doubles of x and then y that the indices `lanes` select."""
         mask = ", ".join(f"i32 {lane}" for lane in lanes)
         return self.b.op(f"shufflevector {self.real} {x}, {self.real} {y}, <{len(lanes)} x i32> <{mask}>")
 
     def select(self, where: Sequence[bool], x: str, y: str) -> str:
-        """x in the places where it is asked for, else y."""
+        """Returns a cell with the doubles of x where `where` is true, and those of y elsewhere."""
         return self.shuffle(x, y, [i if here else i + self.width for i, here in enumerate(where)])
 
     def first(self, count: int, value: str, behind: str = ZERO) -> str:
-        """The first places of a cell, and behind them those of another; the count may be anything."""
+        """Returns a cell with the first `count` doubles of `value` and the others of `behind`, for any count."""
         if count >= self.width or value == behind:
             return value
         return behind if count <= 0 else self.select([i < count for i in range(self.width)], value, behind)
@@ -134,15 +134,15 @@ class Cells:
         return self.b.op(f"and {self.truth} {fine}, {below}")
 
     def all(self, truth: str) -> str:
-        """Whether something holds in all places."""
+        """Returns an i1 that tells whether a mask is true in all places."""
         return self.b.op(f"call i1 @llvm.vector.reduce.and.v{self.width}i1({self.truth} {truth})")
 
     def sum(self, value: str) -> str:
-        """The sum of a cell's places."""
+        """Returns the sum of the doubles of a cell."""
         return self.b.op(f"call double @llvm.vector.reduce.fadd.v{self.width}f64(double 0.0, {self.real} {value})")
 
     def transpose(self, rows: Sequence[str]) -> list[str]:
-        """The transpose of up to `width` cells; rows that are missing count as zero."""
+        """Returns the transpose of a square of cells, one for each row; missing rows count as zero."""
         width = self.width
         rows = [*rows, *[ZERO] * (width - len(rows))]
         pairs = [lane for i in range(width // 2) for lane in (2 * i, 2 * i + width)]
@@ -160,7 +160,7 @@ class Cells:
         return found
 
     def total(self, cells: Sequence[str]) -> str:
-        """The sum of cells, in pairs."""
+        """Returns the sum of several cells, added in pairs."""
         while len(cells) > 1:
             pairs = [cells[i : i + 2] for i in range(0, len(cells), 2)]
             cells = [self.op("fadd", *pair) if len(pair) == 2 else pair[0] for pair in pairs]
@@ -169,7 +169,7 @@ class Cells:
 
 @contextlib.contextmanager
 def each(b: Builder, first: int, end: int, step: int = 1) -> Iterator[str | int]:
-    """The indices first, first + step, ... below `end`: a loop, or just the index if there is one only."""
+    """Yields the indices first, first + step, ... below `end`: a loop in LLVM, or one number if there is only one."""
     if end - first <= step:
         yield first
         return
@@ -178,7 +178,7 @@ def each(b: Builder, first: int, end: int, step: int = 1) -> Iterator[str | int]
 
 
 def even_strips(count: int, largest: int) -> list[tuple[int, int, int]]:
-    """Ranges (first, end, step) that cover [0, count) in as few steps as can be, which differ by one at most."""
+    """Returns ranges (first, end, step) that cover [0, count) in the fewest strips; widths differ by at most 1."""
     if not count:
         return []
     pieces = -(-count // largest)

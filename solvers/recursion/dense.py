@@ -25,7 +25,7 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Term:
-    """A product A B that is added to a result, or subtracted from it.
+    """Product A B that is added to or subtracted from a result.
 
     Attributes:
         A: Read element by element.
@@ -51,13 +51,13 @@ def add_products(
     diagonal: int | None = None,
     ahead: Matrix | None = None,
 ) -> None:
-    """target = initial + the terms.
+    """Writes target = initial + the sum of the terms.
 
     Blocks of (8, 3) cells with 32 registers, (4, 3) with 16; where there are fewer rows, more cells. All rows come
     before the next columns, so that these few columns of B stay in the first cache.
 
     Args:
-        x: Where to write.
+        x: Writer of the instructions.
         rows: Number of rows of the result.
         cells: Number of cells of a row.
         terms: The products; empty ones are left out.
@@ -149,7 +149,7 @@ def _block(
 def add_rows(
     x: Cells, start: Sequence[str], factors: Matrix, rows: Matrix, count: int, *, subtract: bool = False
 ) -> list[str]:
-    """start + Σ factors[k] · rows[k], by cells; the factors are a column of a matrix.
+    """Returns the cells start + Σ factors[k] · rows[k]; the factors are a column of a matrix.
 
     Several sums run side by side, as an addition waits for the one before.
     """
@@ -186,7 +186,7 @@ def _add_rows(
 
 
 def times(x: Cells, rows: int, count: int, A: Matrix, vector: str) -> Iterator[tuple[int, str]]:
-    """A z, a cell of results at a time: first row, results. Rows of A and z end after `count`, whatever follows."""
+    """Yields the product A z in cells: index of the first row, and the results of a cell of rows."""
     b, full, rest = x.b, count // x.width, count % x.width
     for first in range(0, rows, x.width):
         height = min(x.width, rows - first)

@@ -17,10 +17,10 @@ from trajopt.solvers.recursion.sizes import Sizes
 
 
 class Elimination:
-    """Writes the elimination.
+    """Writes the code that factorises ((Quu, Cuᵀ), (Cu, -Δ)) and solves for the gains.
 
     Args:
-        x: Where to write.
+        x: Writer of the instructions.
         sizes: Sizes of the problem.
         scratch: Addresses of R (M | B), of which M is read below its diagonal, of Z, and of the pivots D.
         U: Address of U; written are rows of whole cells, above the diagonal, with zeros beside it in their panel.
@@ -34,7 +34,7 @@ class Elimination:
         self._panels = [(first, min(x.width, sizes.rows - first)) for first in range(0, sizes.rows, x.width)]
 
     def eliminate(self) -> None:
-        """R, Z, U, D and D⁻¹."""
+        """Writes the forward elimination, which computes R, Z, U, D and D⁻¹."""
         x, b, s = self.x, self.b, self.sizes
         left, cells = s.left // x.width, s.pitch // x.width
         self._mirror()
@@ -94,7 +94,7 @@ class Elimination:
                 x.store(x.op("fmul", value, inverse), b.at(Z, j * pitch + c * x.width))
 
     def substitute_back(self, K: str, k: str, Ky: str, ky: str, inverse: str = "") -> None:
-        """U⁻¹ Z: (K | k), behind them the rows (Ky | ky) of the multipliers; overwrites Z.
+        """Writes the back substitution U⁻¹ Z: gains (K | k), and (Ky | ky) of the multipliers. It overwrites Z.
 
         Where the identity stands behind them in R, also M⁻¹, rows of whole cells.
         """

@@ -37,19 +37,19 @@ class Flat:
         return self.b.at("%block", ("%size", number))
 
     def number(self, name: str) -> Value:
-        """A number in all places."""
+        """Returns a value with one of the named numbers in all places."""
         return self.splat(self.scalar(name))
 
     def scalar(self, name: str) -> str:
-        """A number, as a double."""
+        """Returns one of the named numbers as a double."""
         return self.b.load(self.b.at("%numbers", self._numbers[name]))
 
     def set(self, name: str, value: str) -> None:
-        """Writes a number."""
+        """Stores a double in one of the named numbers."""
         self.b.store(value, self.b.at("%numbers", self._numbers[name]))
 
     def splat(self, value: str) -> Value:
-        """A double in all places."""
+        """Returns a value with one double in all places."""
         first = self.b.op(f"insertelement {REAL} poison, double {value}, i32 0")
         all_places = f"<{WIDTH} x i32> zeroinitializer"
         return Value(self.b, self.b.op(f"shufflevector {REAL} {first}, {REAL} poison, {all_places}"))
@@ -73,13 +73,13 @@ class Flat:
             cell.results[name] = self.b.op(call)
 
     def text(self) -> str:
-        """The function, which returns 0."""
+        """LLVM text of the function, which returns 0."""
         return self.b.text("ret i64 0")
 
 
 @dataclass
 class Cell:
-    """Eight neighbouring places of all arrays.
+    """Eight neighbouring elements of all arrays, in one pass of the loop.
 
     Attributes:
         totals: Reductions so far; set them.
@@ -99,21 +99,21 @@ class Cell:
         self.b.store(value.name, self.b.at(self.places[name], (self.index, 1)), REAL, 64)
 
     def add(self, name: str, value: Value) -> None:
-        """Adds to a sum."""
+        """Adds a value to the sum `name`."""
         self.totals[name] = self.totals[name] + value
 
     def most(self, name: str, value: Value) -> None:
-        """Raises a largest value."""
+        """Raises the maximum `name` to a value if that is larger."""
         self.totals[name] = maximum(self.totals[name], value)
 
     def least(self, name: str, value: Value) -> None:
-        """Lowers a smallest value."""
+        """Lowers the minimum `name` to a value if that is smaller."""
         self.totals[name] = minimum(self.totals[name], value)
 
 
 @dataclass(frozen=True)
 class Value:
-    """A value of eight places in the function that is being written."""
+    """Eight doubles, as a value in the function that is written."""
 
     b: Builder
     name: str
@@ -157,22 +157,22 @@ def _name(value: Value | float) -> str:
 
 
 def times_plus(x: Value, y: Value, z: Value) -> Value:
-    """x y + z."""
+    """Returns x y + z."""
     return Value(x.b, multiply_add(x.b, REAL, x.name, y.name, z.name))
 
 
 def maximum(x: Value, y: Value | float) -> Value:
-    """The larger one, NaN if one is."""
+    """Returns the larger of two values in each place; NaN if one of them is NaN."""
     return _call("maximum", x, y)
 
 
 def minimum(x: Value, y: Value | float) -> Value:
-    """The smaller one, NaN if one is."""
+    """Returns the smaller of two values in each place; NaN if one of them is NaN."""
     return _call("minimum", x, y)
 
 
 def with_sign(x: Value, sign: Value) -> Value:
-    """|x| with the sign of another value."""
+    """Returns |x| with the sign of `sign` in each place."""
     return _call("copysign", x, sign)
 
 
@@ -181,13 +181,13 @@ def _call(name: str, x: Value, y: Value | float) -> Value:
 
 
 def where_negative(x: Value, yes: Value, no: Value | float) -> Value:
-    """`yes` where x < 0, else `no`."""
+    """Returns `yes` in places where x < 0, and `no` elsewhere."""
     truth = x.b.op(f"fcmp olt {REAL} {x.name}, zeroinitializer")
     return Value(x.b, x.b.op(f"select {TRUTH} {truth}, {REAL} {yes.name}, {REAL} {_name(no)}"))
 
 
 def where_equal(x: Value, y: Value | float, yes: Value | float, no: Value | float) -> Value:
-    """`yes` where x = y, else `no`."""
+    """Returns `yes` in places where x = y, and `no` elsewhere."""
     truth = x.b.op(f"fcmp oeq {REAL} {x.name}, {_name(y)}")
     return Value(x.b, x.b.op(f"select {TRUTH} {truth}, {REAL} {_name(yes)}, {REAL} {_name(no)}"))
 

@@ -27,7 +27,7 @@ MEMCPY = "llvm.memcpy.p0.p0.i64"
 
 
 class Frame:
-    """A function of the recursion.
+    """Function of the recursion in LLVM text, with the addresses of its arrays and scratch.
 
     Args:
         sizes: Sizes of the problem.
@@ -51,16 +51,18 @@ class Frame:
         self._knots, self._copied = sizes.knots(), sizes.copied()
 
     def flag(self, bit: int) -> str:
-        """Whether a bit of the flags is set."""
+        """Returns an i1 that tells whether a bit of the flags is set."""
         return self.b.op(f"icmp ne i64 {self.b.op(f'and i64 %flags, {bit}')}, 0")
 
     def of_knot(self, name: str, t: str, after: int = 0) -> str:
-        """Address of what an array has for knot t + after."""
+        """Address of the part of an array that belongs to knot t + after."""
         size = self._knots[name]
         return self.b.at(self.arrays[name], (t, size), after * size)
 
     def readable(self, name: str, t: str, remaining: str) -> str:
-        """The same where reads may run on by a cell: what lies that near the end of an array is copied.
+        """Address of an array's part for knot t, from which reads may run on by a cell.
+
+        Parts near the end of the array are copied to the scratch.
 
         Args:
             name: The array.
@@ -77,12 +79,12 @@ class Frame:
         return self.b.op(f"select i1 {near_end}, ptr {self.scratch[name]}, ptr {here}")
 
     def copy(self, target: str, source: str, count: int) -> None:
-        """Copies doubles."""
+        """Writes a copy of `count` doubles from one address to another."""
         if count:
             self.b.do(f"call void @{MEMCPY}(ptr {target}, ptr {source}, i64 {8 * count}, i1 false)")
 
     def give_up(self, condition: str, code: str) -> None:
-        """Returns the code unless the condition holds."""
+        """Writes a return of the failure code unless the condition holds."""
         b = self.b
         name = b.name("fine")
         b.do(f"br i1 {condition}, label %{name}, label %{name}.not")
@@ -91,7 +93,7 @@ class Frame:
         b.label(name)
 
     def text(self) -> str:
-        """The function, which returns 0 at its end, and what it calls."""
+        """LLVM text of the function, which returns 0 at its end, and of the functions that it calls."""
         real, width = self.x.real, self.sizes.width
         return "\n".join(
             [

@@ -15,14 +15,14 @@ from trajopt.solvers.recursion.sizes import Sizes
 
 @dataclass(frozen=True)
 class Knot:
-    """Addresses of what a knot has, and of the value function of the next one.
+    """Addresses of the arrays of a knot, and of the value function of the next knot.
 
     Attributes:
         F: Jacobian of the dynamics.
         g: Gradient.
         H: Hessian.
         V: Hessian of the next value function.
-        v: Its gradient, gap included.
+        v: Gradient of the next value function, behind the gap.
         dt: The time step itself; only second-order systems have it and what follows.
         J0: Jacobian of q ⊕ w by q.
         J1dt: By w, times dt.
@@ -42,7 +42,7 @@ class FirstOrder:
     """Q = H + Fᵀ V F and q = g + Fᵀ v, with M = V F.
 
     Args:
-        x: Where to write.
+        x: Writer of the instructions.
         sizes: Sizes of the problem.
         knot: Addresses of the knot.
         scratch: Addresses of the scratch.
@@ -53,7 +53,7 @@ class FirstOrder:
         self._F = Matrix(knot.F, sizes.row_F)
 
     def controls(self) -> None:
-        """R and q."""
+        """Writes the rows of controls: R = (Quu | Qux | Qu), and q."""
         x, s, knot = self._x, self._sizes, self._knot
         columns = range(0, s.s, s.width)
         add_products(x, s.n, len(columns), [Term(Matrix(knot.V, s.n), self._F, s.n)], m_rows(s, self._scratch))
@@ -63,7 +63,7 @@ class FirstOrder:
         add_controls(x, s, knot, self._scratch)
 
     def states(self) -> None:
-        """P."""
+        """Writes P, the states' block Qxx after the elimination of controls."""
         x, s, scratch = self._x, self._sizes, self._scratch
         square = Term(Matrix(self._knot.F, 1, s.row_F), m_rows(s, scratch), s.n)
         P, H = Matrix(scratch["P"], s.right), Matrix(self._knot.H, s.row_H)
@@ -71,12 +71,12 @@ class FirstOrder:
 
 
 def m_rows(s: Sizes, scratch: dict[str, str], column: str | None = None) -> Matrix:
-    """M, of which Fᵀ M is Fᵀ V F where it is wanted."""
+    """Returns the matrix M in the scratch, with Fᵀ M = Fᵀ V F in the blocks that are used."""
     return Matrix(column or scratch["M"], s.whole(s.s))
 
 
 def add_controls(x: Cells, s: Sizes, knot: Knot, scratch: dict[str, str]) -> None:
-    """(Quu | Qux) = H + Fuᵀ M."""
+    """Writes (Quu | Qux) = H + Fuᵀ M."""
     b, R, H = x.b, scratch["R"], x.b.at(knot.H, s.n * s.row_H)
     Fu = Matrix(b.at(knot.F, s.n), 1, s.row_F)
     by_states, right = Term(Fu, m_rows(s, scratch), s.h), Matrix(b.at(R, s.left), s.pitch)

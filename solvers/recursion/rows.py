@@ -15,12 +15,12 @@ from trajopt.solvers.recursion.sizes import Sizes
 
 
 class KnotRows:
-    """Writes what the rows of one knot do.
+    """Writes the code for the weighted rows of one knot.
 
     Args:
         frame: The function.
         t: The knot.
-        end: Whether it is the last one, whose rows are of dx alone.
+        end: Whether the knot is the terminal one, whose rows depend on dx only.
     """
 
     def __init__(self, frame: Frame, t: str, *, end: bool = False) -> None:
@@ -39,7 +39,7 @@ class KnotRows:
         return self.b.op(f"load i64, ptr {self.b.at(base, (i, 1))}, align 8")
 
     def add_to_hessian(self, H: str, row: int, target: str, pitch: int) -> None:
-        """target = H + CᵀDC on and below the diagonal; H may be the target."""
+        """Writes target = H + CᵀDC on and below the diagonal; H may be the target."""
         x, b, frame, s = self.x, self.b, self.frame, self.sizes
         weights = frame.of_knot("weights", self.t)
         packed, weighted = frame.scratch["packed"], frame.scratch["packed weighted"]
@@ -61,7 +61,7 @@ class KnotRows:
             b.store(b.op(f"fadd double {b.load(place)}, {square}"), place)
 
     def add_to_gradient(self, h: str, start: Sequence[str], target: str) -> None:
-        """target = start + Cᵀh, with the name of h, in whole cells."""
+        """Returns the cells start + Cᵀh, for the array named `h`."""
         x, b, s, h = self.x, self.b, self.sizes, self.frame.of_knot(h, self.t)
         most = x.widest(1)
         for first in range(0, len(start), most):
@@ -80,7 +80,7 @@ class KnotRows:
             b.store(b.op(f"fadd double {b.load(place)}, {b.op(f'fmul double {factor}, {weight}')}"), place)
 
     def evaluate(self, z: str, values: str) -> None:
-        """Values C z of the rows in the lists, into the array of that name; other values stay."""
+        """Writes the values C z of the listed rows into the array named `values`; other rows stay unchanged."""
         x, b, s, target = self.x, self.b, self.sizes, self.frame.of_knot(values, self.t)
         with b.loop(0, self._dense, s.width, only_if=self._some_dense) as k:
             numbers = [self._whole(self._numbers["dense"], b.index((k.index, 1), lane)) for lane in range(s.width)]

@@ -21,7 +21,7 @@ class SecondOrder:
     """Q = H + Fᵀ V F and q = g + Fᵀ v, by the rows F_v, dt and the leading blocks of J0 and dt J1.
 
     Args:
-        x: Where to write.
+        x: Writer of the instructions.
         sizes: Sizes of the problem.
         knot: Addresses of the knot.
         scratch: Addresses of the scratch.
@@ -38,7 +38,7 @@ class SecondOrder:
         self._J0, self._J1dt = Matrix(scratch["J0 padded"], self._base), Matrix(scratch["J1dt padded"], self._base)
 
     def controls(self) -> None:
-        """R and q."""
+        """Writes the rows of controls: R = (Quu | Qux | Qu), and q."""
         x, b, s, half = self._x, self._b, self._sizes, self._half
         self._pad()
         self._make_G()
@@ -101,7 +101,7 @@ class SecondOrder:
                 x.store(x.first(h - c, whole), place)
 
     def states(self) -> None:
-        """P."""
+        """Writes P, the states' block Qxx after the elimination of controls."""
         x, b, s, h = self._x, self._b, self._sizes, self._sizes.h
         self._add_positions()
         P, M = Matrix(self._scratch["P"], s.right), m_rows(s, self._scratch)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """Sizes that the recursion is generated for.
+    """Sizes of a program, for which the recursion's code is generated.
 
     Attributes:
         n: Dimension of dx.
@@ -37,45 +37,45 @@ class Sizes:
 
     @property
     def s(self) -> int:
-        """Dimension of z = (dx, du)."""
+        """Dimension of z = (dx, du) [-]."""
         return self.n + self.m
 
     @property
     def h(self) -> int:
-        """Rows of F."""
+        """Number of rows of F that are stored: all, or those of velocities for second-order systems [-]."""
         return self.n if self.nb is None else self.n // 2
 
     @property
     def rows(self) -> int:
-        """Rows of ((Quu, Cuᵀ), (Cu, -Δ))."""
+        """Number of rows of the matrix ((Quu, Cuᵀ), (Cu, -Δ)) [-]."""
         return self.m + self.nc
 
     @property
     def left(self) -> int:
-        """Doubles in such a row, in whole cells."""
+        """Length of a row of ((Quu, Cuᵀ), (Cu, -Δ)), rounded up to whole cells [doubles]."""
         return self.whole(self.rows)
 
     @property
     def right(self) -> int:
-        """Doubles in a row (Qux | Qu), in whole cells, and behind them those of M⁻¹ where it is wanted."""
+        """Length of a row (Qux | Qu), and of M⁻¹ if wanted, rounded up to whole cells [doubles]."""
         return self.whole(self.n + 1) + (self.left if self.inverse else 0)
 
     @property
     def pitch(self) -> int:
-        """Doubles in both together."""
+        """Length of a row of R, `left` + `right` [doubles]."""
         return self.left + self.right
 
     @property
     def row_H(self) -> int:
-        """Doubles from row to row of the Hessian that a knot's model reads; whole cells where rows are in it."""
+        """Distance between rows of a knot's Hessian: whole cells if weighted rows are added to it [doubles]."""
         return self.s if self.weighted is None else self.whole(self.s)
 
     def whole(self, count: int) -> int:
-        """Doubles in as many whole cells as hold `count`."""
+        """Returns a number of doubles rounded up to whole cells [doubles]."""
         return -(-count // self.width) * self.width
 
     def knots(self) -> dict[str, int]:
-        """Doubles from knot to knot of each array that has a row for each."""
+        """Distance between knots in each array, by name [doubles]."""
         n, m, nc, s, nb = self.n, self.m, self.nc, self.s, self.nb or 0
         inputs = {"F": self.knot_F, "f": n, "g": s, "H": s * s, "C": nc * s, "d": nc, "delta": nc}
         inputs |= {"dt": 1, "J0": nb * nb, "J1dt": nb * nb}
@@ -93,19 +93,19 @@ class Sizes:
         return rows | {"row_C": nr * self.s, "dense": -(-nr // 8) * 8, "counts": 2}
 
     def copied(self) -> dict[str, int]:
-        """Doubles of a knot of each array of which reads may run on by a cell."""
+        """Size of a knot's part of each array whose reads may run on by a cell, by name [doubles]."""
         size = self.knots()
         names = ("g", "H", "C", "J0", "J1dt", "K", "Ky")
         return {"F": (self.h - 1) * self.row_F + self.s} | {name: size[name] for name in names}
 
     def box(self) -> tuple[dict[str, int], int]:
-        """Start of each piece of the scratch of `box`, and the end of the last one [doubles]."""
+        """Offset of each piece of the scratch of `box`, by name, and the total size [doubles]."""
         m = self.m
         pieces = {"H": m * m, "L": m * m} | dict.fromkeys(("q", "u", "gradient", "step", "trial", "free"), m)
         return _placed(pieces | {"slope": 1, "curvature": 1, "boxed": 1})
 
     def scratch(self) -> tuple[dict[str, int], int]:
-        """Start of each piece of scratch, and the end of the last one [doubles]."""
+        """Offset of each piece of the recursion's scratch, by name, and the total size [doubles]."""
         tall = self.whole(self.rows) + self.width
         pieces = self.copied() | {
             "R": tall * self.pitch,

@@ -48,7 +48,7 @@ def gradient_text(sizes: Sizes) -> str:
 
 
 def gradient(frame: Frame, t: str) -> str:
-    """Calls it for a knot, on the q in the scratch."""
+    """Writes the call of the function of `gradient_text` for knot t, with the q in the scratch."""
     names = [frame.scratch["q"], *(frame.of_knot(name, t) for name in ("V", "v", "f", "Vf"))]
     arguments = ", ".join(f"ptr {name}" for name in names)
     more = "" if frame.sizes.weighted is None else f", i1 {frame.flag(SHORT)}"

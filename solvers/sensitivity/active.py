@@ -19,7 +19,7 @@ PAID = 1e-6  # part of a soft row's linear price that its multiplier may lack wh
 
 @dataclass(frozen=True)
 class ActiveRows:
-    """Rows C z + r = δ y of a KKT system.
+    """Active constraint rows of a KKT system, C z + r = δ y.
 
     Attributes:
         side: 1 of a row at its upper bound, -1 at its lower one, 0 of a free row (T + 1, nc).
@@ -33,11 +33,11 @@ class ActiveRows:
 
     @classmethod
     def of(cls, at: LagrangianDerivatives, y: Reals, off: Truth) -> ActiveRows:
-        """Those of a solution.
+        """Returns the active rows of a solution.
 
         Args:
-            at: Its first-order values.
-            y: Its multipliers (T + 1, nc).
+            at: First-order values of the solution.
+            y: Multipliers of the solution (T + 1, nc).
             off: Mask of rows that nobody enforces (T + 1, nc).
         """
         above, below = (_distance(side * at.rows, side * b) for side, b in ((1.0, at.upper), (-1.0, at.lower)))
@@ -52,20 +52,20 @@ class ActiveRows:
         return cls(side, slack, weak)
 
     def softened(self, at: LagrangianDerivatives) -> tuple[Reals, Truth]:
-        """δ of all rows (T + 1, nc), 1 / weight of a slack and 0 of hard rows; and whose multiplier is given."""
+        """δ of all rows (T + 1, nc): 1 / weight of a slack, or 0. Also the mask of rows whose multiplier is fixed."""
         fixed = self.slack & (at.quadratic == 0.0)
         bends = self.slack & ~fixed
         return np.divide(1.0, at.quadratic, out=np.zeros_like(at.quadratic), where=bends), fixed
 
     def misses(self, at: LagrangianDerivatives, change: LagrangianDerivatives) -> tuple[Reals, Reals]:
-        """By how much rows miss their equations after a change, r (T + 1, nc), and given multipliers dy (T + 1, nc).
+        """Residuals r (T + 1, nc) of the active rows after a change, and the multipliers dy (T + 1, nc) that it fixes.
 
         Of a slack s = side (c - b) with y = side (linear + quadratic s), dy = quadratic (dc - db) + a with
         a = side (d linear + s d quadratic).
 
         Args:
             at: First-order values of the solution.
-            change: Their change, at the same trajectory.
+            change: Change of the first-order values, at the same trajectory.
         """
         bound, moved = (np.where(self.side > 0.0, each.upper, each.lower) for each in (at, change))
         r = np.where(self.side != 0.0, change.rows - moved, 0.0)

@@ -36,7 +36,7 @@ class Sensitivity:
         dxs: Derivatives of the states, in tangent coordinates at xs (T + 1, ndx, np) [unit of x per unit of p].
         dus: Of the controls (T, nu, np) [unit of u per unit of p].
         dcost: Of the optimal cost, slacks included (np,) [cost per unit of p].
-        residual: What the linear system's solution leaves, relative to its right-hand side [-].
+        residual: Residual of the linear system, relative to its right-hand side [-].
     """
 
     name: str
@@ -195,7 +195,7 @@ class SolutionDerivatives:
             yield f"{kind.model.row_names[row]} at knot {t}"
 
     def by(self, name: str, knots: Knots = None) -> Sensitivity:
-        """The derivative by a parameter, or by "x0" in its tangent space.
+        """Derivative of the solution with respect to a parameter, or to "x0" in its tangent space.
 
         Args:
             name: Name of a run-time parameter, such as "goal.reference", or "x0".

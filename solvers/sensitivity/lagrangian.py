@@ -28,8 +28,8 @@ class LagrangianDerivatives:
         end: That at the end (ndx,).
         gaps: f ⊖ x̄⁺, a row of zeros first (T + 1, ndx).
         rows: Constraint rows (T + 1, nc).
-        lower: Their lower bounds (T + 1, nc).
-        upper: Their upper bounds (T + 1, nc).
+        lower: Lower bounds of the rows (T + 1, nc).
+        upper: Upper bounds of the rows (T + 1, nc).
         linear: Linear weights of their slacks (T + 1, nc), inf of hard rows.
         quadratic: Quadratic weights of their slacks (T + 1, nc).
         cost: Σ l (1,) [cost].
@@ -68,7 +68,7 @@ class Lagrangian:
     and dynamics those at f: Jacobians of ⊕ and ⊖ lead back, so that differences are exact on manifolds, too.
 
     Args:
-        evaluator: What evaluates; its problem's parameters are those of the solution.
+        evaluator: Evaluator of the problem, with the parameters of the solution.
         xs: x̄ (T + 1, nx).
         us: ū (T, nu).
         y: Multipliers of the rows (T + 1, nc).
@@ -97,7 +97,7 @@ class Lagrangian:
             lam[t] = q[:n] - K[t].T @ q[n:]
 
     def move(self, dx: Reals | float, du: Reals | float) -> None:
-        """Expands at x̄ ⊕ dx, ū + du, of all knots."""
+        """Moves the evaluator to x̄ ⊕ dx, ū + du and computes the derivatives of all knots there."""
         e = self.e
         moved = np.ndim(dx) > 0
         e.xs[:] = self._of_states["integrate"](self.xs, np.asarray(dx))[0][..., 0] if moved else self.xs
@@ -106,7 +106,7 @@ class Lagrangian:
         e.check_finite()
 
     def at(self) -> LagrangianDerivatives:
-        """First-order values at x̄, ū, for the parameters as they are now.
+        """Gradients and rows of the Lagrangian at x̄, ū, for the current values of the parameters.
 
         Raises:
             ModelEvaluationError: A value is not finite there.

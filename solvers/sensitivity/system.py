@@ -20,14 +20,14 @@ SMALL = 1e-13  # residual that needs no correction, relative to the right-hand s
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A solution of the system.
+    """Solution of the KKT system: the change of a trajectory and of its multipliers.
 
     Attributes:
         dx: States (T + 1, n).
         du: Controls (T, m).
         lam: Multipliers of the dynamics (T + 1, n).
         y: Multipliers of the rows (T + 1, nc).
-        residual: What is left of the right-hand side, relative to it [-].
+        residual: Residual of the system, relative to its right-hand side [-].
     """
 
     dx: Reals

@@ -42,7 +42,7 @@ class Left:
 
     @staticmethod
     def by(run: SQPProgress) -> Left:
-        """Result that a solve has now."""
+        """Builds the result from the current state of a solve."""
         infeasibility, multipliers = max(run.gap, run.violation), (run.lam, run.y, run.start_y)
         return Left(run.trajectory, run.cost, infeasibility, run.feasible, multipliers)
 
@@ -54,18 +54,18 @@ class Left:
 
 @dataclass
 class Attempts:
-    """Attempts that are left, and the results of those before.
+    """Attempts of a solve that are still to be made, and the results of those that have ended.
 
     "anew" begins from the rollout of the guess's controls, "random" from that of other ones; "line" and "rollouts" are
     interior-point steps from the guess, after which the attempt that they interrupt goes on.
 
     Attributes:
-        pending: What is still to be tried, in this order.
+        pending: Names of the attempts still to be made, in this order.
         feasibility: Largest infeasibility that counts as none.
-        best: The best that ended attempts have left.
-        paused: What an interrupted attempt has left.
+        best: Best result of the attempts that have ended.
+        paused: Result of an interrupted attempt.
         dead_ends: Violations at stationary points where attempts have ended.
-        mark: Iteration at which the largest error had last been halved, and what it was then.
+        mark: Iteration at which the largest error was last halved, and its value then.
     """
 
     pending: list[str]
@@ -96,7 +96,10 @@ class Attempts:
         return iteration - self.mark[0] >= patience
 
     def random_controls(self, us: Reals, step: Reals, rows: RowBounds) -> Reals:
-        """Controls us (T, nu) with a few waves added, half as large as their limits are wide, or as a step (nu,)."""
+        """Returns us (T, nu) plus a few random waves.
+
+        Their height is half the width of the limits, or `step` (nu,) for a control without limits.
+        """
         half = 0.5 * (rows.u_upper - rows.u_lower)
         number = len(SIZES) - 1 - self.pending.count("random")
         size = SIZES[number] * np.where(np.isfinite(half), half, step if step.size else 1.0)
@@ -105,9 +108,9 @@ class Attempts:
         return us + size * (np.cos(t * np.arange(WAVES)) @ heights)
 
     def end(self, violation: float) -> SolverStatus | None:
-        """Status after an attempt has ended at a stationary point of the violation; None if another attempt follows.
+        """Status of the solve after an attempt that ended at a stationary point of the violation.
 
-        After the first one interior-point steps along lines follow, then other controls.
+        None if another attempt follows: after the first attempt interior-point steps along lines, then other controls.
         """
         self.dead_ends.append(violation)
         if self._equal_ends() >= ENDS:
@@ -117,7 +120,7 @@ class Attempts:
         return None if self.pending else self.verdict()
 
     def at_limit(self) -> SolverStatus | None:
-        """INFEASIBLE where iterations have run out after two equal dead ends, and None otherwise."""
+        """INFEASIBLE if iterations have run out after two equal dead ends, else None."""
         return SolverStatus.INFEASIBLE if self.dead_ends and self._equal_ends() > 1 else None
 
     def verdict(self) -> SolverStatus:
@@ -130,7 +133,7 @@ class Attempts:
         return sum(abs(each - last) <= SAME * last for each in self.dead_ends)
 
     def leave(self, run: SQPProgress) -> None:
-        """Remembers what an attempt leaves, if it is the best."""
+        """Stores the result of an attempt in `best` if it is the best so far."""
         self.best = self._better(self.best, Left.by(run))
 
     def keep_best(self, run: SQPProgress) -> bool:

@@ -20,7 +20,7 @@ SIGNIFICANT = 1e-6  # of the largest multiplier: a row with less is not active
 
 
 class Policy:
-    """A policy du = ... - K dx of a program.
+    """Feedback law du = du_0 - K dx of a quadratic program, with gains K that keep the active rows.
 
     Args:
         qp: The program; its arrays must not move.
@@ -43,7 +43,7 @@ class Policy:
         self._kept = np.zeros(self.K.shape)
 
     def activate(self, y: Reals) -> None:
-        """Finds the rows that multipliers (T + 1, nc) show as active."""
+        """Marks rows as active by the size of their multipliers y (T + 1, nc)."""
         if self._rows is not None:
             sizes = np.abs(y)
             active = sizes > SIGNIFICANT * max(largest(sizes), TINY)
@@ -54,11 +54,11 @@ class Policy:
             self.riccati.find_rows()
 
     def keep(self, *, hard: bool, hessian: BlendedHessian | None = None) -> bool:
-        """Makes K the gains that keep the rows that are active; whether there are any.
+        """Sets K to gains that keep the active rows. Returns whether such gains exist.
 
         Args:
             hard: Whether proximal rows count as hard ones, as they are at an optimum.
-            hessian: What is to write the Hessian, up to where there are none; None where it is there.
+            hessian: Computes the Hessian during the backward pass; None if it is up to date.
         """
         if self._rows is not None:
             mean = hessian.mean_size() if hessian is not None else total(self._diagonal) / max(self._diagonal.size, 1)
@@ -76,13 +76,13 @@ class Policy:
         return False
 
     def adjoint(self, running: Reals, end: Reals, y: Reals) -> tuple[Reals, Reals]:
-        """Gradient along each control (T, m) of a function, and its costates (T + 1, n); later controls follow K.
+        """Gradient of a function along each control (T, m), and costates (T + 1, n); later controls follow K.
 
         The costates are p_t = q_x - K_tᵀ q_u with q = g + Cᵀy + Fᵀ p_{t+1}: so the recursion passes gradients on.
 
         Args:
             running: Gradients g of the function along (dx, du) (T, n + m).
-            end: Its gradient along dx_T (n,).
+            end: Gradient of the function along dx_T (n,).
             y: Weights of the rows (T + 1, nc), whose gradients Cᵀy are added.
         """
         lq = self._lq

@@ -37,7 +37,7 @@ class FilterSearch:
     After a full step the next one is tried by expanding there, which then need not be done again.
 
     Args:
-        evaluator: Whose trajectory it uses.
+        evaluator: Evaluator with the trajectory from which steps start.
         lengths: Step lengths, decreasing [-].
         rough: Whether programs are cut short on purpose; such a step is not corrected.
     """
@@ -49,7 +49,7 @@ class FilterSearch:
         self._retraction = Retraction(evaluator) if certain and lengths[0] == 1.0 else None
 
     def prepare(self) -> None:
-        """Compiles what it runs."""
+        """Compiles the code that the search runs."""
         self.trial.prepare()
         if self._retraction is not None:
             self._retraction.prepare()
@@ -57,7 +57,7 @@ class FilterSearch:
     def along(
         self, run: SQPProgress, rows: RowBounds, step: QPSolution, before: float, slope: float, correct: Correct
     ) -> Taken | None:
-        """The first step that is acceptable; None if there is none."""
+        """Returns the first acceptable step along a direction; None if no step is acceptable."""
         at = run.infeasibility
         if run.largest == math.inf:
             run.largest = LARGEST * max(1.0, at)

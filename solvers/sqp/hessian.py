@@ -163,7 +163,7 @@ def _functions() -> tuple[int, Any, Any]:
 
 
 class BlendedHessian:
-    """θ H + (1 - θ) H_GN + δ I on the controls, times a scale, of all knots and the end.
+    """Hessian θ H + (1 - θ) H_GN + δ I, times a scale, of all knots; δ I applies to the controls only.
 
     Args:
         evaluator: Which has H_GN.
@@ -196,7 +196,7 @@ class BlendedHessian:
         self.ready = ready, self._address
 
     def blend(self, part: float, scale: float, ridge: float) -> None:
-        """Sets θ, the scale and δ, of what is written from then on."""
+        """Sets θ, the scale and δ. The Hessian is computed later, by `ready` or `write`."""
         if part == 1.0:
             self._x[:] = self._exact
             self._numbers[:] = scale, 0.0, ridge
@@ -207,11 +207,11 @@ class BlendedHessian:
         self._numbers[:] = (1.0 - part) * scale, part * scale, ridge
 
     def write(self) -> None:
-        """Writes it."""
+        """Computes the Hessian of all knots and writes it to the program's arrays."""
         self._write(self._address)
 
     def mean_size(self) -> float:
-        """Mean of the sizes of its running diagonals, which it writes to `diagonals`."""
+        """Mean absolute value of the diagonals of the running knots. The diagonals are written to `diagonals`."""
         self._write_diagonals(self._address)
         self._sum()
         return self._sum.latest()[0] / max(self.diagonals.size, 1)

@@ -31,7 +31,7 @@ CONVEX = -1e-9  # least eigenvalue of a stage, relative to the largest, that cou
 
 
 class Recursion(QPSolverAbstract):
-    """A program without rows: one recursion.
+    """Solver of a program without constraint rows: a single Riccati recursion.
 
     Args:
         qp: The program; its arrays must not move.
@@ -45,21 +45,21 @@ class Recursion(QPSolverAbstract):
 
     @staticmethod
     def of(qp: StageQP) -> Recursion:
-        """A program without rows with a recursion of its own."""
+        """Builds the solver of a program, with a Riccati recursion for it."""
         return Recursion(qp, Riccati(qp.lq))
 
     def solve(self) -> QPSolution:
-        """The solution for what the arrays hold now."""
+        """Solves the program with the current content of its arrays."""
         self.factor()
         return self.forward()
 
     def factor(self) -> bool:
-        """All of it that does not need the first gap; whether it is convex along the dynamics."""
+        """Runs the backward pass. Returns whether the program is convex along the dynamics."""
         self._outcome = self._riccati.factor()
         return self._outcome.failure is None
 
     def forward(self) -> QPSolution:
-        """The solution with the first gap that there is now."""
+        """Runs the forward pass from the current first gap, and returns the solution."""
         failed, step = self._outcome.failure is not None, self._riccati.step
         if not failed:
             self._riccati.forward()
@@ -77,7 +77,7 @@ class Recursion(QPSolverAbstract):
 
 
 class InnerSolver:
-    """The solver of a program, and what goes with its solution.
+    """Solver of the quadratic program of an SQP step, with feedback gains for the solution.
 
     Args:
         qp: The program.
@@ -96,18 +96,18 @@ class InnerSolver:
         self.start_from(np.zeros(qp.lower.shape))
 
     def start_from(self, y: Reals) -> None:
-        """Takes multipliers (T + 1, nc) that the next solves start from, where the solver can.
+        """Sets the multipliers y (T + 1, nc) from which the next solves start, if the method allows it.
 
         They show which rows are active. Until the next call of this, rows and bounds must stay as they are.
         """
         self._y, self._is_new = y, True
 
     def solve(self, *, convex: bool, hessian: BlendedHessian | None = None) -> QPSolution:
-        """The solution for what the arrays hold now; K becomes its gains.
+        """Solves the program with the current content of its arrays, and sets K to the gains of the solution.
 
         Args:
             convex: Whether the Hessian is known to have no negative curvature.
-            hessian: What is to write the Hessian first; None where it is there.
+            hessian: Computes the Hessian first; None if it is up to date.
         """
         if hessian is not None and (convex or not isinstance(self._solver, ADMM)):
             hessian.write()
@@ -154,7 +154,10 @@ class InnerSolver:
         )
 
     def keep(self, y: Reals) -> bool:
-        """Makes K the gains that keep the rows that multipliers y (T + 1, nc) show as active; whether there are any."""
+        """Sets K to gains that keep the rows that are active by their multipliers y (T + 1, nc).
+
+        Returns whether such gains exist.
+        """
         return self._keeps(y, hard=True)
 
     def _keeps(self, y: Reals, *, hard: bool) -> bool:
@@ -162,7 +165,7 @@ class InnerSolver:
         return self._policy.keep(hard=hard)
 
     def adjoint(self, running: Reals, end: Reals, y: Reals) -> tuple[Reals, Reals]:
-        """Gradient along each control (T, m) of a function, and its costates (T + 1, n); see `Policy`."""
+        """Gradient of a function along each control (T, m), and costates (T + 1, n); see `Policy.adjoint`."""
         return self._policy.adjoint(running, end, y)
 
 

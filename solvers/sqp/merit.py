@@ -21,16 +21,16 @@ LEAST_MERIT = 1e-3  # of which rounding is counted
 
 @dataclass(slots=True)  # not frozen, see `QPSolution`
 class Taken:
-    """An accepted step.
+    """Step that a search has accepted.
 
     Attributes:
-        length: Its step length [-].
+        length: Step length [-].
         xs: States (T + 1, nx).
         us: Controls (T, nu).
         c: Constraint rows (T + 1, nc).
         merit: The merit after it.
-        step: The solution of the quadratic program that it is a part of.
-        expanded: Whether the evaluator is there, with derivatives.
+        step: Solution of the quadratic program, of which the step is a part.
+        expanded: Whether the evaluator is at the accepted trajectory, with derivatives.
     """
 
     length: float
@@ -56,7 +56,10 @@ def merit(run: SQPProgress, rows: RowBounds, cost: float, c: Reals) -> float:
 
 
 def merit_slope(run: SQPProgress, rows: RowBounds, e: Evaluator, step: QPSolution) -> float:
-    """Derivative of the merit at the evaluator's trajectory along a step; that of slacks is their decrease."""
+    """Derivative of the merit function along a step, at the evaluator's trajectory.
+
+    For slacks it is the change of their cost.
+    """
     n = e.state.ndx
     cost = np.vdot(e.g[:, :n], step.dx[:-1]) + np.vdot(e.g[:, n:], step.du) + e.terminal_g @ step.dx[-1]
     slacks = rows.slack_cost(e.c + step.rows) - rows.slack_cost(e.c) if rows.any_soft else 0.0
@@ -67,7 +70,7 @@ def merit_slope(run: SQPProgress, rows: RowBounds, e: Evaluator, step: QPSolutio
 
 
 def promised_merit(run: SQPProgress, rows: RowBounds, e: Evaluator, step: QPSolution) -> float:
-    """The merit that Gauss-Newton's model of the cost, and rows to first order, promise after a full step."""
+    """Predicted merit after a full step, by Gauss-Newton's model of the cost and linear rows."""
     cost = float(e.cost + _by_model(e.g, e.H, np.hstack([step.dx[:-1], step.du])))
     cost += float(_by_model(e.terminal_g, e.terminal_H, step.dx[-1]))
     return merit(run, rows, cost, e.c + step.rows)
@@ -80,7 +83,7 @@ def _by_model(g: Reals, H: Reals, d: Reals) -> float:
 
 
 def sufficient(run: SQPProgress, before: float, slope: float, length: float) -> float:
-    """Largest merit that is acceptable after a step of this length (Armijo), up to rounding."""
+    """Largest acceptable merit after a step of this length (Armijo's rule), with a margin for rounding errors."""
     part = DECREASE if run.blend > 0.0 else DECREASE_GAUSS_NEWTON
     return before + part * length * min(slope, 0.0) + ROUNDING * max(LEAST_MERIT, abs(before))
 

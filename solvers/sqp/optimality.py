@@ -19,7 +19,7 @@ LARGEST = 1e4  # times smaller than it is stationarity is taken at most: multipl
 
 
 def measure(run: SQPProgress, e: Evaluator, rows: RowBounds, model: QuadraticModel) -> None:
-    """Sets gap, violation, infeasibility, stationarity and complementarity of a trajectory that was expanded.
+    """Computes gap, violation, infeasibility, stationarity and complementarity at the evaluator's trajectory.
 
     The last two are relative to the multipliers where these are large (Wächter, Biegler, On the implementation of an
     interior-point filter line-search algorithm, 2006, eq. 6).
@@ -36,7 +36,7 @@ def measure(run: SQPProgress, e: Evaluator, rows: RowBounds, model: QuadraticMod
 def cannot_get_closer(
     run: SQPProgress, e: Evaluator, rows: RowBounds, model: QuadraticModel, options: SQPOptions
 ) -> bool:
-    """Whether rows stay violated under the largest penalty, and no controls within their limits promise otherwise.
+    """Whether rows stay violated at the largest penalty, and no change of the controls within limits would help.
 
     What they promise is the largest decrease of Σ ½ w v² to first order, with v the violations and w the stiffness of
     their rows, as the penalty weighs them; each control, and each coordinate of a chosen start, moves by at most its

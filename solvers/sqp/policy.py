@@ -32,7 +32,7 @@ class PolicySearch:
     A start that is to be chosen is xs_0 ⊕ α dx_0, within its bounds.
 
     Args:
-        evaluator: Whose trajectory, and feedback law, it uses.
+        evaluator: Evaluator with the trajectory and the feedback law.
         lengths: Step lengths, decreasing [-].
     """
 
@@ -42,13 +42,13 @@ class PolicySearch:
         self._trials = [Trials(evaluator, width, clipped=True) for width in (1, lane_count())]
 
     def prepare(self) -> None:
-        """Compiles what it runs."""
+        """Compiles the code that the search runs."""
         for trials in self._trials:
             for call in trials.calls:
                 call.prepare()
 
     def limit(self, rows: RowBounds) -> None:
-        """Takes the limits of the controls."""
+        """Sets the limits to which rollouts clip the controls."""
         for trials in self._trials:
             trials.lower[:], trials.upper[:] = rows.u_lower, rows.u_upper
 
@@ -70,7 +70,7 @@ class PolicySearch:
         return False
 
     def along(self, run: SQPProgress, rows: RowBounds, step: QPSolution, before: float, slope: float) -> Taken | None:
-        """The first rollout with enough decrease of the merit that turns no state by more than FAR.
+        """Returns the first rollout with enough decrease of the merit, in which no state rotates by more than FAR.
 
         Near the end it may be one without, see `_leap`. From a guess with gaps, whose merit says little, it is the
         first one that is better than the rollout of the guess's controls; else, as that may stand still, and with rows
@@ -133,10 +133,10 @@ class PolicySearch:
 
     @staticmethod
     def loses(taken: Taken | None, promised: float) -> bool:
-        """Whether all rollouts leave a guess with gaps: they diverge, or the best is one without the policy, and lost.
+        """Whether rollouts have lost a guess: all diverge, or the best has length 0 and a merit far above `promised`.
 
         Args:
-            taken: What `along` gave.
+            taken: Result of `along`.
             promised: The merit that the program promises after a full step.
         """
         return taken is None or (taken.length == 0.0 and taken.merit > LOST * abs(promised))

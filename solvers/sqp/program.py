@@ -18,7 +18,7 @@ PROXIMAL = 1e-8  # curvature along a start that nothing else holds
 
 
 class StepProgram:
-    """The quadratic program of a step.
+    """Quadratic program of an SQP step.
 
     A start that is to be chosen is the control of a stage before the first: dx_0 = du_{-1}, within its bounds. Stages
     have as many controls then as the larger of nu and ndx; those that a stage does not have are held at 0.
@@ -27,17 +27,17 @@ class StepProgram:
     solved on the evaluator's own arrays.
 
     Args:
-        evaluator: Whose trajectory the step starts from.
+        evaluator: Evaluator with the trajectory from which the step starts.
         exact: The Hessian of the Lagrangian there, H; None without it, then θ is 0.
         chosen: Whether the start is to be chosen.
-        bounded: Whether it has bounds.
+        bounded: Whether the start has bounds.
         shared: Whether the Hessian is the evaluator's own array, which nothing is to be added to.
 
     Attributes:
         qp: The program.
         shared: Whether the Hessian is the evaluator's.
-        scale: What the cost is multiplied by [1/cost].
-        hessian: What writes the Hessian; None where it is shared.
+        scale: Factor of the cost [1/cost].
+        hessian: Computes the Hessian; None if it is shared.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class StepProgram:
         return lq
 
     def take(self, scale: float, rows: RowBounds) -> None:
-        """Takes gradients, rows and gaps of the evaluator."""
+        """Copies gradients, rows and gaps from the evaluator, with the cost times `scale`."""
         e, qp = self._e, self.qp
         self.scale = scale
         np.multiply(e.g, scale, out=self._g)
@@ -97,7 +97,7 @@ class StepProgram:
             qp.lower[0, :n], qp.upper[0, :n] = rows.start_lower - at, rows.start_upper - at
 
     def set_hessian(self, blend: float, ridge: float) -> None:
-        """θ H + (1 - θ) H_GN + δ I on the controls, with θ = blend and δ = ridge; `hessian` writes it."""
+        """Sets the Hessian to θ H + (1 - θ) H_GN + δ I with θ = blend and δ = ridge; `hessian` computes it."""
         if self.hessian is None:
             return
         self.hessian.blend(blend, self.scale, ridge)
@@ -106,11 +106,11 @@ class StepProgram:
             np.einsum("ii->i", self.qp.lq.H[0])[n : 2 * n] = self.hessian.diagonals[0, n : 2 * n] = PROXIMAL + ridge
 
     def set_proximal(self, delta: Reals | float, y_ref: Reals | float) -> None:
-        """Takes δ and the multipliers that proximal rows start from, (T + 1, nc) each, or one number for all."""
+        """Sets δ and the reference multipliers of proximal rows, (T + 1, nc) each, or one number for all rows."""
         self._delta[:], self._y_ref[:] = delta, y_ref
 
     def set_soft(self, rows: RowBounds) -> None:
-        """Takes the weights of slacks, times the scale of the cost."""
+        """Sets the slack weights of soft rows, times the scale of the cost."""
         if not (rows.any_soft or self._any_soft):  # they are those of hard rows
             return
         linear, quadratic = self._soft
@@ -119,19 +119,19 @@ class StepProgram:
         np.multiply(rows.soft_quadratic, self.scale, out=quadratic)
 
     def correct(self, f: Reals, c: Reals, rows: RowBounds, step: QPSolution) -> None:
-        """Adds to gaps and rows what a full step has missed: a second-order correction.
+        """Adds a second-order correction to gaps and rows, from their values after a full step.
 
         Args:
             f: Gaps after the step (T + 1, ndx).
             c: Rows after it (T + 1, nc).
-            rows: Their bounds.
+            rows: Bounds of the rows.
             step: The step.
         """
         self._f += f
         self._bound(rows, c - step.rows)
 
     def restore(self, f: Reals, rows: RowBounds) -> None:
-        """Takes back what `correct` has added, to gaps f (T + 1, ndx)."""
+        """Removes the correction that `correct` has added; f are the gaps (T + 1, ndx) before it."""
         self._f[:] = f
         self._bound(rows, self._e.c)
 
@@ -141,7 +141,7 @@ class StepProgram:
         np.subtract(rows.upper, c, out=self._upper)
 
     def row_bounds(self, rows: RowBounds) -> tuple[Reals, Reals]:
-        """Lower and upper bounds of all rows of the program, infinite where there is none."""
+        """Lower and upper bounds of all rows of the program; infinite where a row has no bound."""
         lower, upper = np.full(self.qp.lower.shape, -np.inf), np.full(self.qp.lower.shape, np.inf)
         lower[self._first :, : self._e.nc], upper[self._first :, : self._e.nc] = rows.lower, rows.upper
         if self._bounded:
@@ -150,7 +150,7 @@ class StepProgram:
         return lower, upper
 
     def row_values(self, c: Reals, x: Reals) -> Reals:
-        """All rows of the program, of rows c (T + 1, nc) and a start x (nx,)."""
+        """Values of all rows of the program, from the problem's rows c (T + 1, nc) and the start x (nx,)."""
         if not self.chosen:
             return c.copy()
         state = self._e.state
@@ -167,7 +167,7 @@ class StepProgram:
         return found
 
     def step(self, found: QPSolution) -> QPSolution:
-        """A solution without what is padded, but for its gains."""
+        """Removes from a solution the entries of padded stages and controls. Its gains stay as they are."""
         if not self.chosen:
             return found
         e, o = self._e, self._first
@@ -181,12 +181,12 @@ class StepProgram:
         )
 
     def controls(self, along: Reals) -> tuple[Reals, Reals]:
-        """Parts of values (T, m) that belong to controls (T, nu), and to a chosen start (ndx,), else nothing (0,)."""
+        """Splits values (T, m) of the program into those of controls (T, nu) and of a chosen start (ndx,) or (0,)."""
         e, o = self._e, self._first
         return along[o:, : e.nu], along[0, : e.state.ndx] if o else np.zeros(0)
 
     def gains(self, K: Reals) -> Reals:
-        """Gains (T, nu, ndx), of those of the program."""
+        """Gains (T, nu, ndx) of the problem's controls, from the gains K of the program."""
         return K[self._first :, : self._e.nu]
 
     def start_multipliers(self, found: QPSolution) -> Reals:

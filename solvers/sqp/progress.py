@@ -21,25 +21,25 @@ class SQPProgress(Progress):
     Attributes:
         guess: States (T + 1, nx) and controls (T, nu) that a restart begins with.
         linear: Whether steps are linear, and judged by a filter, or rollouts of a policy.
-        scale: What the cost is multiplied by, so that the mean of |diag Luu| is 1 [1/cost].
+        scale: Factor of the cost that makes the mean of |diag Luu| 1 [1/cost].
         stiffness: Curvature of the scaled cost along each row (T + 1, nc), which penalties are relative to.
         penalty: Augmented Lagrangian of the rows that are no limits, beside the scaled cost.
-        filter: What trials of linear steps must improve on: pairs of infeasibility and scaled cost.
-        largest: Infeasibility beyond which no linear step goes.
+        filter: Pairs of infeasibility and scaled cost on which trials of linear steps must improve.
+        largest: Infeasibility above which every linear step is rejected.
         lam: Multipliers of the dynamics by the last QP, of the scaled cost (T + 1, ndx).
         y: Multipliers of the rows by the last QP (T + 1, nc).
-        p: Gradient of the cost in the end's residuals (nr,), as the last QP expected it after its step; None before.
-        next_p: ... as the QP of this iteration expects it.
+        p: Gradient of the cost in the terminal residuals (nr,) that the last QP predicted; None before the first QP.
+        next_p: Gradient of the cost in the terminal residuals (nr,) that the QP of this iteration predicts.
         start_y: Multipliers of the bounds of a chosen start (ndx,).
         K: Gains of the last QP (T, nu, ndx).
         warm: Whether multipliers came with the guess.
         blend: Part of the Hessian of the Lagrangian in that of the last QP, 0 for Gauss-Newton's [-].
         repaired: Whether the trajectory is a rollout, or the first step may end anywhere.
-        ridge: What the next QP begins with on the diagonal of Huu.
+        ridge: Initial δ on the diagonal of Huu in the next QP.
         failures: Searches without a step, one after the other [-].
         plain: Whether the next QP is Gauss-Newton's.
         full: Whether the last step was a full one.
-        partial: Whether it was a part of one, of a problem without rows.
+        partial: Whether the last step was a part of a full one, in a problem without rows.
         shorts: Short steps, one after the other [-].
         mean_length: Mean of the last step lengths, 0 of none, 1 at first [-].
         first_step: Mean size of the first program's step of each control (nu,).
@@ -48,13 +48,13 @@ class SQPProgress(Progress):
         violation: Largest violation of a row.
         infeasibility: Sum of all gaps and violations, see `merit.infeasibility`.
         complementarity: Largest product of a multiplier and the distance from its bound.
-        stuck: Iterations in a row at which nothing promises to reduce the violation [-].
+        stuck: Number of consecutive iterations in which no step is predicted to reduce the violation [-].
         lined: Whether linear steps have taken over from rollouts that lost the guess.
         leaps: Steps that were taken though they raised the merit [-].
-        attempts: What may still be tried, and what came of what was tried.
+        attempts: Attempts still to be made, and the results of those that have ended.
         is_far: Whether the last program promised a decrease of the merit that is more than the end's.
         solved: Whether the trajectory is optimal, and keeps all rows.
-        interior: The second method, while it is at work.
+        interior: Interior-point steps, while they are in use; else None.
         nonfinite_trial: Place of the first trial of the iteration that was not finite, see `Trials.nonfinite_trial`.
     """
 

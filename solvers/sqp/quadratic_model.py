@@ -26,9 +26,9 @@ class QuadraticModel:
     multipliers of the last QP, if all models give it. θ is halved from 1 as long as a pivot fails; then δ grows.
 
     Args:
-        evaluator: Whose trajectory it is.
+        evaluator: Evaluator with the trajectory.
         problem: The problem.
-        options: What solves the program.
+        options: Options of the solver, which choose the method for the program.
     """
 
     def __init__(self, evaluator: Evaluator, problem: ShootingProblem, options: SQPOptions) -> None:
@@ -55,17 +55,17 @@ class QuadraticModel:
         return self._kept[shared]
 
     def prepare(self) -> None:
-        """Compiles what it runs."""
+        """Compiles the code of the exact Hessian, if the model uses it."""
         if self.exact is not None:
             self.exact.prepare()
 
     def take(self, run: SQPProgress, rows: RowBounds) -> None:
-        """Takes what was expanded at the evaluator's trajectory."""
+        """Copies derivatives, rows and gaps at the evaluator's trajectory to the program."""
         self._program, self._inner = self._pair(shared=self._simple)
         self._program.take(run.scale if self._scaled else 1.0, rows)
 
     def solve(self, run: SQPProgress, rows: RowBounds, *, proximal: bool) -> tuple[QPSolution, float]:
-        """The step, and δ; INDEFINITE if even a large δ does not help.
+        """Returns the step, and the δ that was added to the Hessian. The status is INDEFINITE if even a large δ fails.
 
         Args:
             run: State of the solve.
@@ -119,7 +119,7 @@ class QuadraticModel:
             program.set_proximal(0.0, 0.0)
 
     def corrected(self, run: SQPProgress, rows: RowBounds, step: QPSolution, f: Reals, c: Reals) -> QPSolution:
-        """The last step with a second-order correction: it makes up for gaps f and rows c after a full step."""
+        """Solves again with a second-order correction, from the gaps f and rows c after the full step."""
         before = self._e.f.copy()
         try:
             self._program.correct(f, c, rows, step)
@@ -157,13 +157,13 @@ class QuadraticModel:
         return ratio * controls, ratio * start, ratio * costates
 
     def slope_of_violation(self, beyond: Reals, start: Reals) -> tuple[Reals, Reals]:
-        """Gradient of ½ |v|² along controls and start, with v the violation of rows (T + 1, nc), start (ndx,)."""
+        """Gradient of ½ |v|² along controls and start, with v the violations of rows (T + 1, nc) and start (ndx,)."""
         lq, y = self._program.qp.lq, self._program.padded_rows(beyond, start)
         along, _ = self._inner.adjoint(np.zeros_like(lq.g), np.zeros_like(lq.terminal_g), y)
         return self._program.controls(along)
 
     def active_gains(self, run: SQPProgress) -> Reals | None:
-        """Gains (T, nu, ndx) of the policy that keeps active rows, at the last step; None if it has none."""
+        """Gains (T, nu, ndx) that keep the rows active at the last step; None if there are none."""
         return self._program.gains(self._inner.K).copy() if self._inner.keep(self._padded(run)) else None
 
     def _padded(self, run: SQPProgress) -> Reals:

@@ -42,10 +42,10 @@ class QuadraticSteps:
 
     Args:
         problem: The problem.
-        options: What solves the programs, and how long steps are.
+        options: Options of the solver.
 
     Attributes:
-        evaluator: Whose trajectory it is.
+        evaluator: Evaluator with the trajectory.
         model: The programs.
         rollouts: Search by rollouts of a program's policy.
         lines: Search along lines.
@@ -67,11 +67,11 @@ class QuadraticSteps:
             self.lines.prepare()
 
     def x0(self, run: SQPProgress) -> Reals | None:
-        """The start (nx,); None where it is chosen."""
+        """The initial state (nx,) if the start is fixed, else None."""
         return run.x0 if self._problem.start == "fixed" else None
 
     def repair(self, run: SQPProgress) -> None:
-        """Moves the guess to within its limits, rolls its controls out if its states are noise, and expands there."""
+        """Clips the guess to its limits, rolls out its controls if its states are noise, and computes derivatives."""
         e, expanded = self.evaluator, None
         e.xs[:], e.us[:] = run.trajectory
         if self._problem.start == "fixed":
@@ -90,7 +90,7 @@ class QuadraticSteps:
         e.check_finite()
 
     def begin(self, run: SQPProgress) -> None:
-        """Chooses units and steps for a guess that was repaired, and begins there."""
+        """Chooses the units and the kind of step for a repaired guess, and starts from it."""
         e, options = self.evaluator, self._options
         run.scale = units.cost_scale(e)
         run.stiffness = units.stiffness(e, run.scale, options.path_penalty_ratio)
@@ -115,7 +115,7 @@ class QuadraticSteps:
         return True
 
     def begin_here(self, run: SQPProgress) -> None:
-        """Takes the evaluator's trajectory, which is expanded, with the multipliers that came with the guess."""
+        """Starts from the evaluator's trajectory, with the multipliers of the guess."""
         e = self.evaluator
         shape, n = self.rows.lower.shape, e.state.ndx
         run.lam, run.y, run.start_y = np.zeros((e.T + 1, n)), np.zeros(shape), np.zeros(n)
@@ -145,10 +145,10 @@ class QuadraticSteps:
         run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, weight * run.stiffness)
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
-        """Solves the program at the trajectory, searches along its solution, updates the multipliers, expands, checks.
+        """Runs one iteration: solves the program, searches along the step, updates multipliers, checks optimality.
 
         Returns:
-            The record of the iteration; None where no program is convex.
+            The record of the iteration; None if no program was convex.
         """
         e = self.evaluator
         gap, missed, run.nonfinite_trial = run.gap, max(run.gap, run.violation), None
@@ -312,7 +312,7 @@ class QuadraticSteps:
         return (run.feasible or run.linear) and feasible and (flat or run.stationarity < options.tolerance)
 
     def results(self, run: SQPProgress) -> dict[str, Any]:
-        """Gains that keep active rows, and multipliers of the cost as it is."""
+        """Gains that keep the active rows, and multipliers of the unscaled cost."""
         multipliers = {"dynamics": run.lam / run.scale, "constraints": run.y / run.scale}
         if self._problem.start not in ("fixed", "free"):
             multipliers["start"] = run.start_y / run.scale
@@ -333,7 +333,7 @@ class QuadraticSteps:
         run.K = run.K if found.K is None else found.K
 
     def go_back(self, run: SQPProgress) -> None:
-        """Goes on from the trajectory of the solve, as another method has moved that of the evaluator."""
+        """Moves the evaluator back to the trajectory of the solve, after another method has moved it."""
         e = self.evaluator
         e.xs[:], e.us[:] = run.trajectory
         e.expand(self.x0(run))

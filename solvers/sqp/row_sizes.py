@@ -65,14 +65,16 @@ class RowSizes:
         self._measure, self._sum = _function(), Reduction(block["beyond"].reshape(1, -1), "sum of sizes")
 
     def sum_of_violations(self, c: Reals) -> float:
-        """Σ |v| with v how far hard rows c (T + 1, nc) are beyond their bounds."""
+        """Sum Σ |v| of the violations v of hard rows c (T + 1, nc)."""
         self._c[:] = c
         self._measure(*self._arguments)
         self._sum()
         return self._sum.latest()[0]
 
     def all(self, c: Reals, y: Reals) -> tuple[float, float, float, float]:
-        """Σ |v|, max |v|, max |y| and the largest product |y| d, with d the distance of a row from the bound of its y.
+        """Σ |v|, max |v| and max |y| of violations v and multipliers y, and the largest product |y| d.
+
+        d is the distance of a row from the bound to which its multiplier belongs.
 
         Args:
             c: Rows (T + 1, nc).

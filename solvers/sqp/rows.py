@@ -20,7 +20,7 @@ class RowBounds:
     that are free of u are switched off at knot 0 where the state is given.
 
     Args:
-        evaluator: Whose rows they are; its rows and controls belong together.
+        evaluator: Evaluator of the problem, with rows and controls of the same knots.
         problem: The problem.
 
     Raises:
@@ -32,13 +32,13 @@ class RowBounds:
         soft_linear: Linear weights of slacks (T + 1, nc) [cost]; inf of hard rows.
         soft_quadratic: Quadratic weights of slacks (T + 1, nc) [cost].
         soft: Mask of soft rows (T + 1, nc).
-        any_soft: Whether there are some.
+        any_soft: Whether any row is soft.
         limits: Mask of rows that are limits of a control (T + 1, nc).
-        general: Mask of rows that are neither (T + 1, nc).
+        general: Mask of rows that are neither soft nor limits (T + 1, nc).
         u_lower: Lower limits of the controls (T, nu).
         u_upper: Upper limits.
         chosen: Whether the start is to be chosen.
-        bounded: Whether it has bounds.
+        bounded: Whether the start has bounds.
         start_lower: Lower bounds of x_0 ⊖ state.zero() (ndx,), -inf where there is none.
         start_upper: Upper bounds.
     """
@@ -65,7 +65,10 @@ class RowBounds:
         self._sizes = RowSizes(self.lower, self.upper, self.soft) if self.lower.size else None
 
     def follow(self, problem: ShootingProblem) -> bool:
-        """Takes bounds and weights as they are now; whether it can: not where limits of controls have changed."""
+        """Reads the current bounds and weights.
+
+        Returns False if new arrays are needed: limits of controls, or the set of soft rows, have changed.
+        """
         lower, upper = self._e.row_bounds()
         if not self.chosen:
             lower[0, self._e.given_rows], upper[0, self._e.given_rows] = -np.inf, np.inf
@@ -105,11 +108,11 @@ class RowBounds:
         return np.where(self.general, values, 0.0)
 
     def penalized(self, c: Reals) -> Reals:
-        """Rows c (T + 1, nc) with those that are not general within their bounds, where a penalty does not see them."""
+        """Rows c (T + 1, nc) for a penalty on general rows only: other rows are clipped to their bounds."""
         return np.where(self.general, c, np.clip(c, self.lower, self.upper))
 
     def beyond(self, c: Reals) -> Reals:
-        """By how much hard rows c (T + 1, nc) are beyond their bounds, negative below the lower one."""
+        """Violations (T + 1, nc) of hard rows c: positive above the upper bound, negative below the lower one."""
         if not c.size:
             return c
         beyond = c - np.minimum(np.maximum(c, self.lower), self.upper)  # half the time of np.clip on few rows
@@ -125,7 +128,7 @@ class RowBounds:
         return float((self.soft_linear[self.soft] * slack + 0.5 * self.soft_quadratic[self.soft] * slack**2).sum())
 
     def sum_of_violations(self, c: Reals) -> float:
-        """Σ |v| with v how far hard rows c (T + 1, nc) are beyond their bounds."""
+        """Sum Σ |v| of the violations v of hard rows c (T + 1, nc)."""
         return 0.0 if self._sizes is None else self._sizes.sum_of_violations(c)
 
     def sizes(self, c: Reals, y: Reals, scale: float) -> tuple[float, float, float, float]:
@@ -137,7 +140,7 @@ class RowBounds:
         Args:
             c: Rows (T + 1, nc).
             y: Multipliers (T + 1, nc).
-            scale: What the cost is multiplied by in y [1/cost].
+            scale: Factor of the cost to which y belongs [1/cost].
         """
         nothing = 0.0, 0.0, 0.0, 0.0
         total, violation, multiplier, worst = nothing if self._sizes is None else self._sizes.all(c, y)
@@ -150,7 +153,7 @@ class RowBounds:
         return total, violation, multiplier, worst
 
     def start_beyond(self) -> Reals:
-        """By how much the evaluator's start is beyond its bounds (ndx,)."""
+        """Violation of the bounds of the start by the evaluator's initial state (ndx,)."""
         state = self._e.state
         if not self.bounded:
             return np.zeros(state.ndx)
@@ -158,7 +161,7 @@ class RowBounds:
         return at - np.clip(at, self.start_lower, self.start_upper)
 
     def within_start(self, x: Reals) -> Reals:
-        """A start (nx,) moved to within its bounds."""
+        """Returns a start x (nx,) moved to within its bounds."""
         state = self._e.state
         if not self.bounded:
             return x
@@ -167,5 +170,5 @@ class RowBounds:
         return x if np.array_equal(at, clipped) else state.integrate(state.zero(), clipped)
 
     def within_limits(self, du: Reals, us: Reals) -> Reals:
-        """Steps of the controls us (T, nu), cut so that they stay within their limits."""
+        """Returns steps du of the controls us (T, nu), clipped so that us + du stays within the limits."""
         return np.minimum(np.maximum(du, self.u_lower - us), self.u_upper - us)

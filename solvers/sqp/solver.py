@@ -64,7 +64,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         self._steps: QuadraticSteps | None = None
 
     def prepare(self, run: SQPProgress) -> None:
-        """Arrays for this problem, kept as long as its models stay; the repaired guess, expanded; units."""
+        """Allocates the arrays, or reuses them if the models are the same, and repairs the guess."""
         steps = self._steps
         if steps is None or not steps.evaluator.fits(self.problem):
             steps = self._steps = QuadraticSteps(self.problem, self.options)
@@ -77,7 +77,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             run.status = SolverStatus.CONVERGED if feasible else SolverStatus.INFEASIBLE
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
-        """A step of the attempt that is under way; where it ends without a solution the next one begins."""
+        """Runs one iteration of the current attempt. If the attempt ends without a solution, the next one begins."""
         steps = self._steps
         assert steps is not None
         if run.interior is not None:
@@ -98,7 +98,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 steps.settle(run)
 
     def results(self, run: SQPProgress) -> dict[str, Any]:
-        """Gains that keep active rows, and multipliers of the cost as it is."""
+        """Gains that keep the active rows, and multipliers of the unscaled cost."""
         assert self._steps is not None
         return self._steps.results(run)
 

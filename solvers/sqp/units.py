@@ -9,7 +9,7 @@ from trajopt.types import Reals
 
 
 def cost_scale(e: Evaluator) -> float:
-    """Factor that makes the mean of |diag Luu| 1, of the end's Hessian where there is no control [1/cost]."""
+    """Factor that makes the mean of |diag Luu| 1, or that of the terminal Hessian without controls [1/cost]."""
     controls = np.diagonal(e.H, axis1=1, axis2=2)[:, e.state.ndx :]
     diagonal = controls if controls.size else np.diagonal(e.terminal_H)
     curvature = float(np.abs(diagonal).mean())

@@ -185,7 +185,7 @@ def test_wrong_arguments_are_told() -> None:
         (lambda: sim.simulate(DT, x, Dqdq="yes"), "Dqdq"),
         (
             lambda: sim.simulate_batched(DT, [x, x], [np.zeros(7)]),
-            "taus: expected 2 torques, one for each state, got 1",
+            r"taus: expected 2 torque vectors \(nv,\), one for each row of qdqs, got 1",
         ),
         (lambda: sim.simulate_batched(DT, [x, x[:-1]]), r"qdqs\[1\]: expected shape"),
         (lambda: sim.simulate_batched(DT, []), "qdqs: expected at least one state"),

@@ -65,7 +65,7 @@ class Implicit:
 
 @dataclass(frozen=True, kw_only=True)
 class Values:
-    """Values of a knot.
+    """Next state, cost and constraint rows of a knot.
 
     Attributes:
         xnext: Next state x⁺ = f(x, u), (nx,); None at the end of a horizon.
@@ -177,7 +177,7 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class StageValues:
-    """Values of a continuous-time model.
+    """Dynamics, cost and constraint rows of a continuous-time model at one stage.
 
     Attributes:
         f: Acceleration (ndx / 2,), or the rate of the state (ndx,) for a first-order system.

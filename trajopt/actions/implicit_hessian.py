@@ -32,7 +32,7 @@ def add_implicit_hessian(
     inputs: Given,
     multipliers: Multipliers,
 ) -> Array:
-    """Adds the steps that compute the Hessian of the Lagrangian (n, n).
+    """Adds the steps that compute the Hessian of the Lagrangian (n, n) of a model with implicit dynamics.
 
     Args:
         program: Program that gets the steps.

@@ -38,7 +38,7 @@ def second_derivatives(state: StateAbstract, i: Instant, scalar: SX) -> tuple[SX
 
 
 def symmetric(hessian: SX) -> SX:
-    """Symmetric matrix from the triangle that takes fewer instructions.
+    """Returns the symmetric matrix of a Hessian, from the triangle that takes fewer instructions.
 
     For the reach of talos_arm these are 25,351 instead of 33,492 for the full matrix; the other triangle takes 30,834.
     """

@@ -48,7 +48,7 @@ class Terms:
 
     @functools.cached_property
     def cost(self) -> Part:
-        """Part with the result "cost" (1,)."""
+        """Part of the program that computes the cost, with the result "cost" (1,)."""
         return self._kept("costs", self._costs, False, self._cost)
 
     @functools.cached_property
@@ -58,7 +58,7 @@ class Terms:
 
     @functools.cached_property
     def rows(self) -> Part:
-        """Part with the result "rows" (nc,)."""
+        """Part of the program that computes the constraint rows, with the result "rows" (nc,)."""
         return self._kept("constraints", self._constraints, False, lambda i: {"rows": self._constraints.rows(i)})
 
     @functools.cached_property

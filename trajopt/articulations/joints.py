@@ -157,7 +157,7 @@ class AxesJoint(Joint):
 
     @staticmethod
     def fits(parts: list[ChainJoint], after: Placements) -> bool:
-        """True if the parts are such axes through one point."""
+        """True if these parts form a joint of this kind: axes through one point."""
         kinds = [part.kind for part in parts]
         order = sorted(kinds) == kinds and set(kinds) <= {"prismatic", "revolute"}
         points = all(not part.before.p.any() for part in parts) and not after.p.any()
@@ -226,7 +226,7 @@ class AxesJoint(Joint):
 
 @functools.lru_cache(maxsize=64)
 def joints_of(model: pin.Model) -> tuple[Joint, ...]:
-    """Joints of a model except the universe.
+    """Returns the joints of a model, without the universe.
 
     Raises:
         UnsupportedOperationError: The type of a joint is not supported.

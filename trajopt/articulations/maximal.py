@@ -56,7 +56,7 @@ class JointResidual:
     angular: Reals
 
     def largest(self) -> float:
-        """Largest value of all arrays."""
+        """Largest value in all arrays of the residual."""
         return max(float(getattr(self, kind).max(initial=0.0)) for kind in RESIDUALS)
 
 

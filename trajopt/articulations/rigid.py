@@ -32,7 +32,7 @@ class Placements(NamedTuple):
         return Placements(placement.rotation[:, :, None].copy(), placement.translation[:, None].copy())
 
     def then(self, other: Placements) -> Placements:
-        """Composition that applies `other` first, then this."""
+        """Returns the composition that applies `other` first, then this motion."""
         return Placements(product(self.R, other.R), rotated(self.R, other.p) + self.p)
 
     def inverse(self) -> Placements:
@@ -46,30 +46,30 @@ NOWHERE = Placements(np.eye(3)[:, :, None], np.zeros((3, 1)))
 
 
 def product(A: Reals, B: Reals) -> Reals:
-    """Products A B of matrices (3, 3, N)."""
+    """Returns the products A B of matrices (3, 3, N)."""
     return np.asarray(A[:, 0, None] * B[None, 0] + A[:, 1, None] * B[None, 1] + A[:, 2, None] * B[None, 2])
 
 
 def rotated(R: Reals, x: Reals) -> Reals:
-    """Rotated vectors R x (3, N)."""
+    """Returns the rotated vectors R x (3, N)."""
     return np.asarray(R[:, 0] * x[0] + R[:, 1] * x[1] + R[:, 2] * x[2])
 
 
 def cross(a: Reals, b: Reals) -> Reals:
-    """Cross products a × b of vectors (3, N)."""
+    """Returns the cross products a × b of vectors (3, N)."""
     parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     return np.stack(parts)
 
 
 def seen_from_child(motion: Placements, twist: Reals) -> Reals:
-    """Twist (6, N) of a frame, expressed in the axes and at the origin of another frame at `motion` in it."""
+    """Converts a twist (6, N) to the axes and origin of another frame, whose placement is `motion`."""
     back = motion.R.transpose(1, 0, 2)
     linear = rotated(back, twist[:3] + cross(twist[3:], motion.p))
     return np.concatenate([linear, np.broadcast_to(rotated(back, twist[3:]), linear.shape)])
 
 
 def about_z(cosine: Reals, sine: Reals) -> Reals:
-    """Rotation matrices about z (3, 3, N)."""
+    """Returns the rotation matrices (3, 3, N) about z, from cosines and sines (N,)."""
     R = np.zeros((3, 3, len(cosine)))
     R[0, 0] = R[1, 1] = cosine
     R[1, 0], R[0, 1], R[2, 2] = sine, -sine, 1.0

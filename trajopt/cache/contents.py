@@ -25,7 +25,7 @@ _KINDS = {"dynamics": "dynamics", "impulses": "dynamics", "costs": "costs", "con
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """Entries of one robot, kind and form.
+    """Number and size of the cache's entries of one robot, kind and form.
 
     Attributes:
         robot: Name of the robot, or class of the model; `SHARED` for shared code.
@@ -59,7 +59,7 @@ def contents() -> list[Content]:
 
 
 def parsed(label: str) -> tuple[str, str, str]:
-    """Robot, kind and form of a label."""
+    """Splits a label into robot, kind and form."""
     form, colon, what = label.partition(": ")
     if not colon or form not in FORMS:
         return SHARED, "others", OTHER

@@ -61,7 +61,7 @@ def _source_digest() -> bytes:
 
 
 def key(*parts: str) -> str:
-    """Key of an entry: a hash of the parts that determine its content."""
+    """Returns the key of an entry: a hash of the parts that determine its content."""
     digest = hashlib.sha256(MAGIC + _source_digest())  # so that files of another format never match
     for part in parts:
         digest.update(hashlib.sha256(part.encode()).digest())
@@ -114,7 +114,7 @@ def _end_of_label(head: bytes) -> int:
 
 
 def contains(entry: str) -> bool:
-    """True if an entry exists; its content is not verified."""
+    """True if the cache has an entry with this key. The entry's content is not verified."""
     folder = directory()
     try:
         return folder is not None and stat.S_ISREG((folder / (entry + SUFFIX)).lstat().st_mode)
@@ -123,7 +123,7 @@ def contains(entry: str) -> bool:
 
 
 def load(entry: str) -> bytes | None:
-    """Content of an entry; None if it is absent or damaged."""
+    """Returns the content of an entry; None if the entry is absent or damaged."""
     folder = directory()
     if folder is None:
         return None

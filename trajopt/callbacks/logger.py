@@ -88,7 +88,7 @@ class CallbackLogger(Callback):
 
     @property
     def stops(self) -> npt.NDArray[np.float64]:
-        """Stopping value of each iteration [cost]."""
+        """Value that each iteration compared with the tolerance in the stopping test [cost]."""
         return self._reals("stop")
 
     @property
@@ -103,22 +103,22 @@ class CallbackLogger(Callback):
 
     @property
     def regularizations(self) -> npt.NDArray[np.float64]:
-        """Regularisation of each direction [-]."""
+        """Regularisation with which each direction was computed [-]."""
         return self._reals("regularization")
 
     @property
     def gap_norms(self) -> npt.NDArray[np.float64]:
-        """Largest gap before each step [-]."""
+        """Largest gap of the trajectory before each step [-]."""
         return self._reals("gap_norm")
 
     @property
     def expected_decreases(self) -> npt.NDArray[np.float64]:
-        """Decrease of the cost that the quadratic model predicted [cost]."""
+        """Decrease of the cost that the quadratic model predicted for each step [cost]."""
         return self._reals("expected_decrease")
 
     @property
     def decreases(self) -> npt.NDArray[np.float64]:
-        """Actual decrease of the cost [cost]."""
+        """Decrease of the cost that each step achieved [cost]."""
         return self._reals("decrease")
 
     @property

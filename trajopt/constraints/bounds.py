@@ -20,7 +20,7 @@ def check_bound(argument: str, value: Any, size: int, lower: bool) -> Reals:
         argument: Name of the argument, for messages.
         value: The bounds.
         size: Number of rows [-].
-        lower: Whether they are lower bounds.
+        lower: Whether the bounds are lower ones.
 
     Raises:
         InvalidArgumentError: A value is not a number, is NaN, or is a bound that no number satisfies.

@@ -153,7 +153,7 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """The constraints, in the order of their addition."""
+        """The constraints, in the order in which they were added."""
         return self.items
 
     def sizes(self, nu: int) -> dict[str, int]:

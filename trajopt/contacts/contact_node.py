@@ -47,7 +47,7 @@ class ContactNode(ImplicitNode):
 
     @functools.cached_property
     def motion(self) -> SX:
-        """Acceleration a (nv,)."""
+        """Acceleration a (nv,) of the robot [rad/s², m/s²]."""
         return self.w - self._robot.shift()
 
     def _solve(self) -> tuple[SX, SX]:

@@ -60,7 +60,10 @@ class ImplicitNode(ABC):
     @property
     @abstractmethod
     def motion(self) -> SX:
-        """Motion (nv,) that costs and constraints read, as an expression of x and w."""
+        """Acceleration (contacts) or velocity after the impact (impulses), (nv,), for costs and constraints to read.
+
+        It is an expression of the state x and the unknown w.
+        """
 
     @abstractmethod
     def _solve(self) -> tuple[SX, SX]:
@@ -85,7 +88,7 @@ class ImplicitNode(ABC):
 
     @functools.cached_property
     def symbols(self) -> SX:
-        """Symbols of z (nv + nc,)."""
+        """Symbols of the solution z = (w, λ), (nv + nc,)."""
         return SX(ca.vertcat(self.w, self.multipliers))
 
     @functools.cached_property
@@ -95,7 +98,7 @@ class ImplicitNode(ABC):
         return r
 
     def adjoint(self, by_z: SX) -> SX:
-        """Adjoint (∂r/∂z)⁻ᵀ b of b (nv + nc,)."""
+        """Returns (∂r/∂z)⁻ᵀ b for b (nv + nc,), with the residual r of the contact equations."""
         nv = self.w.numel()
         return SX(ca.vertcat(*self._system.adjoint(by_z[:nv], by_z[nv:])))
 

@@ -65,14 +65,14 @@ def solution_steps(program: Program, stack: Stack, r: Arrays) -> Array:
 
 
 def moving(program: Program, stack: Stack, r: Arrays) -> Groups:
-    """Parts of z that may be nonzero: w, and the forces of active contacts."""
+    """Returns the groups of elements of z that may be nonzero: w, and the forces of active contacts."""
     nv, s = r["mass_inverse"].shape[0], SX.sym("s", stack.nc)
     (which,) = program.call(ca.Function("moving", [s], [ca.vertcat(SX.ones(nv), s)]), r["active"])
     return Groups(((0, nv), *_contacts(stack, nv)), which)
 
 
 def add_cost_of_solution(program: Program, r: Arrays, Z: Array, felt: Groups | None) -> None:
-    """Adds the cost's dependence on z to g and H.
+    """Adds the terms of the cost that depend on z to the gradient g and the Hessian H.
 
     Args:
         program: Program that gets the steps.

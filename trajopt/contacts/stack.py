@@ -72,7 +72,7 @@ class TouchStackAbstract(Immutable, Generic[T]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the items, in the order of their addition."""
+        """Names of the contacts or impulses, in the order in which they were added."""
         return tuple(self._items)
 
     @property

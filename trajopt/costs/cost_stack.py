@@ -131,7 +131,7 @@ class CostStack(ResidualStackAbstract[CostTerm]):
 
     @property
     def terms(self) -> tuple[CostTerm, ...]:
-        """The terms, in the order of their addition."""
+        """The cost terms, in the order in which they were added."""
         return self.items
 
     def values(self, instant: Instant) -> dict[str, SX]:

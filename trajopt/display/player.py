@@ -24,7 +24,7 @@ class Player:
         duration: Duration of the motion [s].
         show: Function that shows a time [s]; it is called by one thread at a time.
         watched: Function that returns whether a page is open.
-        playing: Whether it plays at first.
+        playing: Whether the motion plays at first.
     """
 
     def __init__(

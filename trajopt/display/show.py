@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ShowOptions(TypedDict, total=False):
-    """Options of `show`, which are explained there."""
+    """Options of `show`; see there for their meaning."""
 
     labels: Sequence[str] | None
     iterates: Sequence[Reals]

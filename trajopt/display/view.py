@@ -42,7 +42,7 @@ class View(Closing):
         iterates: Trajectories (T + 1, nx) of the first solution's iterations, selected by a slider.
         host: Address to listen at; other than with loopback addresses, other machines can see the page.
         port: Port; 0 selects a free port.
-        playing: Whether it plays at first.
+        playing: Whether the motion plays at first.
         layers: Kinds of layers that the first solution may have.
         panels: Kinds of panels beside the scene, if the solution has them.
         page: An empty page that is already served, with its own host and port.

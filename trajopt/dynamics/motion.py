@@ -129,7 +129,7 @@ class RootShift:
 
 
 def root_shift(tree: Tree, velocities: Velocities, gravity: Reals) -> RootShift:
-    """Shift c of free-flyer roots and its derivatives."""
+    """Returns the shift c of free-flyer roots, and its derivatives."""
     n = len(tree.rates)
     value, dq, dv = SX(np.zeros(n)), SX(n, n), SX(n, n)
     for link, v, w in zip(tree.links, velocities.boost, velocities.total, strict=True):
@@ -154,7 +154,7 @@ def gravity_in_links(tree: Tree, gravity: Reals) -> list[SX]:
 
 
 def combine(link: Link, rates: SX) -> Spatial:
-    """Twist S ẏ of one link, from the rates of all links, SX (n,)."""
+    """Returns the twist S ẏ of one link, from the rates ẏ of all links, SX (n,)."""
     total = zero()
     for k, column in enumerate(link.columns):
         rate = rates[link.first + k]

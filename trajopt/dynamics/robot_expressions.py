@@ -334,7 +334,10 @@ class RobotExpressions:
         return SX(np.array(self.model.armature))
 
     def friction_torque(self) -> SX:
-        """Torques (nv,) against friction in the joints [N m, N]."""
+        """Torques (nv,) that overcome the friction of the joints [N m, N].
+
+        They have the sign of v, and are zero if friction is off.
+        """
         if self.friction is None or self.v is None:
             return SX(np.zeros(self.model.nv))
         return self.friction.torque(self.model, self.v)

@@ -42,7 +42,7 @@ def spatial(vector: Reals | SX) -> Spatial:
 
 
 def zero() -> Spatial:
-    """The zero spatial vector."""
+    """Returns the spatial vector of zeros."""
     return Spatial(SX.zeros(3), SX.zeros(3))
 
 
@@ -140,7 +140,7 @@ class Inertia:
 
 
 def symmetric(xx: SX, xy: SX, xz: SX, yy: SX, yz: SX, zz: SX) -> SX:
-    """Symmetric SX (3, 3) with this upper triangle."""
+    """Returns the symmetric matrix SX (3, 3) with the given upper triangle."""
     return matrix3([xx, xy, xz, xy, yy, yz, xz, yz, zz])
 
 

@@ -26,7 +26,7 @@ class RigidParameters:
 
     @staticmethod
     def zero() -> RigidParameters:
-        """Parameters of a body without mass."""
+        """Returns the parameters of a body without mass."""
         return RigidParameters(0.0, np.zeros(3), np.zeros((3, 3)))
 
     @staticmethod
@@ -45,7 +45,7 @@ class RigidParameters:
         return RigidParameters(self.mass, h + self.mass * p, rotational)
 
     def plus(self, other: RigidParameters) -> RigidParameters:
-        """Sum of two bodies with the same frame."""
+        """Returns the parameters of two bodies joined together, about the same frame."""
         return RigidParameters(self.mass + other.mass, self.moment + other.moment, self.rotational + other.rotational)
 
     def minus(self, other: RigidParameters) -> RigidParameters:

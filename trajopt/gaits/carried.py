@@ -17,16 +17,15 @@ from trajopt.types import Reals
 def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.ArrayLike | None = None) -> Reals:
     """Reference states (T + 1, nx): a posture at rest whose base moves and turns in the plane with the feet.
 
-    By default, a gait's problem has one reference posture for all knots, and so one heading of the base. If the gait
-    turns, set:
-    that turns:
+    By default, all knots of a gait's problem share one reference posture, and so one heading of the base. For a gait
+    that turns, set one reference per knot:
 
     ```python
     problem.set_parameter("state.reference", gaits.carried_postures(robot, schedule), "all")
     ```
 
-    The turn is the mean over the soles, or for point feet the best fit to their positions. The displacement is the
-    mean over all feet.
+    The turn is the mean turn of the soles. For point feet, it is the rotation that fits their positions best. The
+    displacement is the mean over all feet.
 
     Args:
         robot: Robot with a floating base.

@@ -39,7 +39,7 @@ RANK_DAMPING = 1e-3
 
 
 class DescentBuilder:
-    """Builds the programs of a task model.
+    """Builds the programs that descend to the tasks of a model.
 
     Args:
         model: The tasks.

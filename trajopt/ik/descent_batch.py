@@ -20,7 +20,7 @@ FEW = 32
 
 
 class Kernels:
-    """Compiled programs of a task model.
+    """Compiled programs of a task model's descent.
 
     Args:
         model: The tasks.
@@ -43,7 +43,7 @@ def _programs(model: TaskModel) -> tuple[Program, Program]:
 
 
 class Lanes:
-    """Memory of n configurations, and the calls that move them.
+    """Memory of n descents, and the calls that iterate them.
 
     Args:
         kernels: Compiled programs.

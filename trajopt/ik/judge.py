@@ -26,7 +26,7 @@ Truth = npt.NDArray[np.bool_]
 
 
 def judged(following: Following, p: Reals, qs: Reals, vs: Reals, solution: Solution | None = None) -> IKPath:
-    """Builds the result for a motion.
+    """Builds the result of following a path from the motion that was found.
 
     Args:
         following: Tasks and limits.

@@ -20,7 +20,7 @@ LONGEST_POLISH, SETTLED = 400, 1e-13
 
 @dataclass(frozen=True)
 class Found:
-    """Final points of descents.
+    """Configurations at which descents have ended, with their violations and costs.
 
     Attributes:
         target: Index of the target of each (m,).
@@ -39,12 +39,12 @@ class Found:
     settled: npt.NDArray[np.bool_]
 
     def where(self, chosen: npt.NDArray[np.generic]) -> Found:
-        """Selects some of them."""
+        """Returns only the descents that a mask or indices select."""
         return Found(*(value[chosen] for value in vars(self).values()))
 
     @staticmethod
     def joined(parts: list[Found]) -> Found:
-        """Concatenates several."""
+        """Returns the descents of several objects in one."""
         return Found(*(np.concatenate(values) for values in zip(*(vars(part).values() for part in parts))))
 
 

@@ -27,7 +27,7 @@ CANDIDATES, RANKED = 4, 8
 
 
 class Starts:
-    """Chooses starts for the tasks of a robot.
+    """Chooses initial configurations for the tasks of a robot.
 
     Args:
         model: The tasks.

@@ -43,5 +43,5 @@ class Stepper:
         self._call = KernelCall([kernel(program, 1)], np.zeros(T), np.arange(T)[:, None], arguments)
 
     def run(self) -> None:
-        """Computes all steps."""
+        """Computes all T steps, each from the end of the step before."""
         self._call()

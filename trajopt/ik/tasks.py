@@ -133,7 +133,10 @@ class TaskModel(Model):
         return ca.Function("residuals", [t.q, self.layout.symbols], [t.rows, t.lower, t.upper, *costs])
 
     def expressions(self) -> TaskExpressions:
-        """The tasks at v = 0, as expressions."""
+        """Returns expressions of the constraint rows, their Jacobian and bounds, and the cost.
+
+        The cost comes with its gradient and Hessian. All expressions are at v = 0.
+        """
         nq, nv = self.state.nq, self.state.nv
         instant = Instant(self.state, 0)
         v = instant.x[nq:]

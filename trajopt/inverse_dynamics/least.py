@@ -84,7 +84,7 @@ def _free_part(Z: Reals, held: Reals, fixed: Reals, cost: WrenchCost) -> Reals:
 
 
 def undetermined(cost: WrenchCost) -> InvalidArgumentError:
-    """Error for a cost that does not determine the wrenches."""
+    """Returns the error for a cost that does not determine the wrenches."""
     return InvalidArgumentError(
         "force_weight, torque_weight, least_wrench, smoothness: expected weights that determine every wrench, got "
         f"{float(cost.P.min()):g} for wrenches and {cost.smoothness:g} for changes; use a small one such as 1e-6"

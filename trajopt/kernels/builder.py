@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Loop:
-    """A loop under construction.
+    """LLVM loop that `Builder.loop` writes.
 
     Attributes:
         index: Loop variable.
@@ -24,7 +24,7 @@ class Loop:
     condition: str | None = None
 
     def only_while(self, condition: str) -> None:
-        """Sets an i1 that is computed in each pass; if it is false, this pass is the last one."""
+        """Sets the i1 that each pass computes; after a pass in which it is false, the loop ends."""
         self.condition = condition
 
     def carry(self, *values: str) -> None:
@@ -45,18 +45,18 @@ class Builder:
         self._number = 0
 
     def name(self, stem: str = "%t") -> str:
-        """Returns a fresh name."""
+        """Returns a name that the function does not use yet."""
         self._number += 1
         return f"{stem}.{self._number}"
 
     def op(self, text: str) -> str:
-        """Writes an instruction and returns the name of its value."""
+        """Writes an instruction and returns the name of its result."""
         result = self.name()
         self.lines.append(f"{result} = {text}")
         return result
 
     def do(self, text: str) -> None:
-        """Writes an instruction that has no value."""
+        """Writes an instruction that has no result."""
         self.lines.append(text)
 
     def index(self, *terms: tuple[str | int, int] | int) -> str:
@@ -79,19 +79,19 @@ class Builder:
         return base if index == "0" else self.op(f"getelementptr double, ptr {base}, i64 {index}")
 
     def load(self, address: str, real: str = "double", align: int = 8) -> str:
-        """Loads a value."""
+        """Writes a load from an address and returns the name of the value."""
         return self.op(f"load {real}, ptr {address}, align {align}")
 
     def store(self, value: str, address: str, real: str = "double", align: int = 8) -> None:
-        """Stores a value."""
+        """Writes a store of a value at an address."""
         self.do(f"store {real} {value}, ptr {address}, align {align}")
 
     def field(self, base: str, number: int | str, kind: str = "i64") -> str:
-        """Loads the integer or pointer with this number in a table of such, each of eight bytes."""
+        """Loads entry `number` of a table of integers or pointers, eight bytes each, and returns its name."""
         return self.load(self.op(f"getelementptr i64, ptr {base}, i64 {number}"), kind)
 
     def label(self, name: str) -> None:
-        """Starts a block; the previous one must have ended with a jump."""
+        """Writes a label, which starts a block. The previous block must have ended with a jump."""
         self.lines.append(f"{name}:")
         self._block = name
 
@@ -139,7 +139,7 @@ class Builder:
 
     @contextlib.contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """Context for code that runs only if the i1 `condition` is true."""
+        """Context that writes code to be run only if the i1 `condition` is true."""
         stem = self.name("w")
         self.do(f"br i1 {condition}, label %{stem}, label %{stem}.end")
         self.label(stem)
@@ -148,5 +148,5 @@ class Builder:
         self.label(f"{stem}.end")
 
     def text(self, ending: str = "ret void") -> str:
-        """Text of the function."""
+        """LLVM text of the function."""
         return "\n".join([*self.lines, ending, "}"]) + "\n"

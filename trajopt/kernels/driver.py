@@ -103,7 +103,7 @@ class KernelCall:
         return list(self._kernels)
 
     def prepare(self) -> None:
-        """Prepares the kernels' code and scratch; repeat it while a kernel is not `settled`.
+        """Prepares code and scratch of the kernels. Repeat it while a kernel is not `settled`.
 
         A call that is prepared repeatedly is worth optimised code, see `Kernel.optimise`.
         """
@@ -132,7 +132,7 @@ class KernelCall:
 
     @property
     def blocks(self) -> list[tuple[Ints, tuple[int, int, int]]]:
-        """Rows of each block, and its function, call and number, see `thread_pool_text`."""
+        """Rows of each block, with function, call and block number for the thread pool, see `thread_pool_text`."""
         return [(rows, (self._run_block, self._address, b)) for b, rows in enumerate(self._indices)]
 
     @property

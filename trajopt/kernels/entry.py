@@ -84,7 +84,7 @@ class EntryWriter:
         self._numbers = itertools.count()
 
     def text(self) -> str:
-        """Text of the entry and of the functions that it calls."""
+        """LLVM text of the entry and of the functions that it calls."""
         end = layout(self._program).end * 8 * self.width
         spill = f"%spill = getelementptr i8, ptr %scratch, i64 {end}"
         entry = self._function("define void @trajopt_entry(ptr %args, ptr %scratch)", spill)
@@ -187,7 +187,7 @@ class EntryWriter:
         return symbol
 
     def clear(self, array: Array) -> None:
-        """Writes zeros into an array whose structural zeros are read, before a step that does not write them."""
+        """Writes zeros into an array before a step that skips structural zeros, if another step reads them."""
         if self._program.needs_zeros(array):
             self.define("llvm.memset.p0.i64", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
             size = 8 * self.width * array.size
@@ -195,7 +195,7 @@ class EntryWriter:
 
     @contextlib.contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """Context for code that runs only if an instruction with an i1 result, such as `icmp ...`, gives true."""
+        """Context that writes code to be run only if an instruction with an i1 result, such as `icmp ...`, is true."""
         stem, masks = self.name("when"), dict(self._masks)
         self.do(f"%{stem} = {condition}", f"br i1 %{stem}, label %{stem}.do, label %{stem}.done", f"{stem}.do:")
         yield
@@ -203,7 +203,7 @@ class EntryWriter:
         self._masks = masks  # masks computed inside are not available afterwards
 
     def mask(self, groups: Groups | None) -> list[str]:
-        """Operand `i64 ...` with one bit per active group of a lane; empty without groups."""
+        """Returns operands `i64 ...`: one with a bit for each active group of a lane, or none without groups."""
         if groups is None or not groups.ranges:
             return []
         if groups.identity not in self._masks:

@@ -38,15 +38,15 @@ class Code(Protocol):
 
     @property
     def code(self) -> InstructionList:
-        """Its instructions."""
+        """Instructions of the function."""
 
     @property
     def digest(self) -> str:
-        """Hash of everything that determines its instructions."""
+        """Hash of everything that determines the function's instructions."""
 
 
 class Expression:
-    """An SX function with the properties that a program needs.
+    """CasADi function (SX) with the properties that a program needs.
 
     In a pickle the function and its instructions are compressed and stay so until they are needed. If the machine code
     is in the cache, they are not needed at all.
@@ -75,7 +75,7 @@ class Expression:
 
     @property
     def function(self) -> ca.Function:
-        """The CasADi function."""
+        """The CasADi function; it is unpacked at the first request."""
         if self._function is None:
             assert self._packed is not None
             self._function = ca.Function.deserialize(zlib.decompress(self._packed[0]).decode())
@@ -83,7 +83,7 @@ class Expression:
 
     @property
     def code(self) -> InstructionList:
-        """Its instructions, as a list that is created at each call, since it takes five times the memory of arrays.
+        """Instructions of the function as a list, which is created at each call to save memory.
 
         Raises:
             UnsupportedOperationError: The function contains an operation that cannot be compiled.
@@ -95,7 +95,7 @@ class Expression:
 
     @functools.cached_property
     def digest(self) -> str:
-        """Hash of its instructions; functions with the same instructions share machine code."""
+        """Hash of the function's instructions. Functions with the same instructions share machine code."""
         operations, *rest = self._arrays
         digest = hashlib.sha256(repr([operations.shape, *rest]).encode())
         for array in (operations, *self.inputs):

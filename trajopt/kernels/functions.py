@@ -21,7 +21,7 @@ AT_A_TIME = 2.0  # time for which the background compiles on each core before it
 
 @dataclass(frozen=True)
 class FunctionCode:
-    """Code of a function; it stays in this process as long as this object.
+    """Loaded machine code of a function. It stays in this process as long as this object exists.
 
     Attributes:
         address: Address of `void (double *in0, ..., double *out0, ..., double *scratch)`.
@@ -39,27 +39,27 @@ class Piece(Protocol):
 
     @property
     def label(self) -> str:
-        """Description of what it computes, for messages."""
+        """Description of what the code computes, for messages."""
 
     @property
     def symbol(self) -> str:
-        """Symbol of its code."""
+        """Linker symbol of the code."""
 
     @property
     def level(self) -> int:
-        """Level of LLVM's code generation."""
+        """Level of LLVM's optimisation for the code."""
 
     @property
     def key(self) -> str:
-        """Key of its entry in the disk cache."""
+        """Key of the code's entry in the disk cache."""
 
     def texts(self) -> tuple[list[str], int]:
-        """LLVM modules, and the number of scalars (of W lanes each) of scratch that they need."""
+        """LLVM modules of the code, and the size of scratch that it needs, in scalars of W lanes each."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A function to be compiled, with its number of lanes and its level of LLVM's code generation."""
+    """Function to be compiled, with its number of lanes and its level of LLVM's optimisation."""
 
     expression: Code
     width: int
@@ -67,28 +67,28 @@ class Wanted:
 
     @property
     def label(self) -> str:
-        """Description of what it computes, such as "costs of go2"."""
+        """Description of what the function computes, such as "costs of go2"."""
         return self.expression.label
 
     @property
     def symbol(self) -> str:
-        """Symbol of its code, the same at all levels."""
+        """Linker symbol of the function, the same at all levels."""
         return symbol_of(self.expression, self.width)
 
     @property
     def key(self) -> str:
-        """Key of its entry in the disk cache."""
+        """Key of the function's entry in the disk cache."""
         return cache_key(self.expression, self.width, self.level)
 
     def texts(self) -> tuple[list[str], int]:
-        """LLVM modules, and the number of scalars of scratch that they need."""
+        """LLVM modules of the function, and the size of scratch that it needs, in scalars of W lanes each."""
         emitted = emission.EmittedFunction(self.symbol, self.expression.code, self.width)
         return emitted.parts, emitted.scratch
 
 
 @dataclass(frozen=True)
 class Routine:
-    """Algebra of fixed sizes, such as a product; the symbol reflects everything on which its text depends."""
+    """Algebra of fixed sizes, such as a product. The symbol reflects everything on which its text depends."""
 
     symbol: str
     write: Callable[[], str]
@@ -96,16 +96,16 @@ class Routine:
 
     @property
     def label(self) -> str:
-        """Description of what it computes, such as "matmul"."""
+        """Description of what the routine computes, such as "matmul"."""
         return self.symbol.rpartition("_")[0].removeprefix("trajopt_")
 
     @property
     def key(self) -> str:
-        """Key of its entry in the disk cache."""
+        """Key of the routine's entry in the disk cache."""
         return cache.key("routine", self.symbol, compiler.target_description())
 
     def texts(self) -> tuple[list[str], int]:
-        """Its LLVM module; it needs no scratch."""
+        """LLVM module of the routine, and 0 for the size of scratch, since it needs none."""
         return [self.write()], 0
 
 
@@ -126,7 +126,7 @@ def cache_key(expression: Code, width: int, level: int) -> str:
 
 
 def function_codes(wanted: Sequence[Piece], *, background: bool = False) -> list[FunctionCode]:
-    """Code of functions. Missing ones are compiled together; those that another thread compiles are awaited."""
+    """Loads the code of functions; missing code is compiled together, or awaited if another thread compiles it."""
     keys = [w.key for w in wanted]
     codes: dict[str, FunctionCode] = {}
     while missing := {key: w for key, w in zip(keys, wanted) if key not in codes}:

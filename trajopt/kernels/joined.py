@@ -55,7 +55,7 @@ def _joined_call(program: Program, run: Sequence[Step]) -> JoinedCall:
 
 @dataclass(frozen=True)
 class JoinedCall(CodeCall):
-    """Calls one function instead of several.
+    """Step that calls one function instead of several.
 
     Attributes:
         calls: The original calls.
@@ -69,7 +69,7 @@ class JoinedCall(CodeCall):
 
     @functools.cached_property
     def function(self) -> Joined:
-        """The joined function."""
+        """The joined function, which the step calls."""
         places: dict[Array, Place] = {array: (-1, i) for i, array in enumerate(self.inputs)}
         sources = []
         for k, call in enumerate(self.calls):
@@ -91,7 +91,7 @@ class JoinedCall(CodeCall):
 
 
 class Joined:
-    """Code of several expressions in one, see `trajopt.kernels.expression.Code`.
+    """Code of several expressions in one function, see `trajopt.kernels.expression.Code`.
 
     Args:
         parts: The expressions or other code to join.
@@ -115,13 +115,13 @@ class Joined:
 
     @functools.cached_property
     def digest(self) -> str:
-        """Hash of everything that determines its instructions."""
+        """Hash of everything that determines the function's instructions."""
         about = ([part.digest for part in self._parts], self._sources, self._results)
         return hashlib.sha256(repr(about).encode()).hexdigest()
 
     @property
     def code(self) -> InstructionList:
-        """Its instructions."""
+        """Instructions of the joined function."""
         writer = InstructionWriter()
         values: dict[Place, list[int | None]] = {}
         for k, (part, sources) in enumerate(zip(self._parts, self._sources)):

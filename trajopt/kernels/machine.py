@@ -175,7 +175,7 @@ class Kernel:
 
     @property
     def code(self) -> tuple[int, int]:
-        """Address, and size of scratch [bytes], of the same tier; compiles it first if needed."""
+        """Address of the code in use, and its size of scratch [bytes]. The code is compiled first if needed."""
         code = self._code or self.compile()
         return code.address, code.scratch_bytes
 
@@ -185,7 +185,7 @@ class Kernel:
         return self.code[1]
 
     def first_level(self) -> int:
-        """Level at which the first code is compiled."""
+        """Level of LLVM's optimisation at which the kernel is compiled first."""
         return QUICK if self.program.instructions > QUICK_ENOUGH and not self._is_cached() else OPTIMISED
 
     @functools.cached_property
@@ -197,11 +197,11 @@ class Kernel:
         return self._joined if level == OPTIMISED else self.program
 
     def functions_at(self, level: int) -> list[Wanted]:
-        """Functions that the kernel calls."""
+        """Functions that the kernel calls if it is compiled at this level."""
         return [Wanted(code, self.width, level) for code in self._program_at(level).functions]
 
     def pieces_at(self, level: int) -> list[Piece]:
-        """Functions and routines that are compiled separately."""
+        """Functions and routines of the kernel that are compiled separately at this level."""
         return [*self.functions_at(level), *routines(self._program_at(level), self.width)]
 
     def optimise(self) -> None:

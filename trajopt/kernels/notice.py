@@ -28,7 +28,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Working:
-    """Context for work that takes long if its results are not in the cache: building programs, compiling them.
+    """Context for slow work, such as compiling, that tells the user which piece is under way.
 
     Pieces that follow each other closely, such as the programs of one problem, count together. After `PATIENCE` seconds
     a notice names the current piece; further notices follow at most every `EVERY` seconds. On a terminal or in a
@@ -53,7 +53,10 @@ class Working:
         return f"{self._doing} {self._pieces[self._at]}" + (f": {len(self._begun)} of {n}" if n > 1 else "")
 
     def begin(self, piece: int) -> None:
-        """Sets the current piece by its index; it may be the same as before."""
+        """Marks a piece of the work as begun, by its index, and shows it in the notices.
+
+        The index may be that of the current piece.
+        """
         self._begun.add(piece)
         self._at = piece
 

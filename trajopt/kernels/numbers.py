@@ -18,7 +18,7 @@ Values = npt.NDArray[Any]
 
 
 class Numbers(ABC):
-    """An arithmetic: it creates numbers and calls expressions with them.
+    """Arithmetic that creates numbers and evaluates expressions with them, such as double precision.
 
     Steps use numpy's operators and `@` on its arrays, which work for float64 and for objects; `np.linalg` and functions
     such as `np.sqrt` work for float64 only. Steps run inside `context`.
@@ -26,7 +26,7 @@ class Numbers(ABC):
 
     @abstractmethod
     def context(self) -> AbstractContextManager[Any]:
-        """Context in which operators on its numbers round correctly."""
+        """Context in which operators on these numbers round correctly."""
 
     @abstractmethod
     def array(self, values: Any, shape: tuple[int, ...]) -> Values:
@@ -34,7 +34,10 @@ class Numbers(ABC):
 
     @abstractmethod
     def call(self, expression: Expression, arrays: Sequence[Values]) -> list[Values]:
-        """Evaluates an expression: outputs (rows, columns) from one array of matching size per input."""
+        """Evaluates an expression with these numbers.
+
+        Inputs are one array for each input, of matching size; outputs have shape (rows, columns).
+        """
 
     def zeros(self, shape: tuple[int, ...]) -> Values:
         """Returns an array of zeros."""
@@ -42,7 +45,7 @@ class Numbers(ABC):
 
 
 class Float64(Numbers):
-    """Arithmetic of doubles: numpy, and CasADi's evaluator for expressions."""
+    """Arithmetic in double precision: numpy for arrays, CasADi for expressions."""
 
     def __repr__(self) -> str:
         return "FLOAT64"

@@ -81,7 +81,7 @@ class ParallelCalls:
 
     @property
     def shared(self) -> bool:
-        """True if there are several threads and enough work for them."""
+        """Whether the calls run on several threads: there are several, and enough work for them."""
         return self._worth > 1 and self._count > 1
 
     def __call__(self, most: int | None = None) -> None:
@@ -94,7 +94,7 @@ class ParallelCalls:
 
     @property
     def ready(self) -> tuple[int, int]:
-        """Addresses of the function that a reader calls before it reads a row, and of its first argument.
+        """Addresses of the function that a reader calls before it reads a row, and of that function's first argument.
 
         `void ready(void *job, long row)` returns when the row is done, or at once if these calls do not compute it.
         """
@@ -147,7 +147,7 @@ class SideBySide:
 
     @property
     def shared(self) -> bool:
-        """True if there are several threads and enough work for them."""
+        """Whether the calls run on several threads: there are several, and enough work for them."""
         return self._worth and get_num_threads() > 1
 
     def __call__(self) -> None:

@@ -21,14 +21,14 @@ def full(shape: tuple[int, int]) -> Pattern:
 
 
 def of_sparsity(sparsity: ca.Sparsity) -> Pattern:
-    """Pattern of a CasADi function's result."""
+    """Mask of the elements of a CasADi function's result that may differ from zero."""
     pattern = np.zeros(sparsity.shape, dtype=np.bool_)
     pattern[sparsity.row(), sparsity.get_col()] = True
     return pattern
 
 
 def product(a: Pattern, b: Pattern) -> Pattern:
-    """Pattern of A B."""
+    """Mask of the elements of A B that may differ from zero, from the masks of A and B."""
     result: Pattern = a.astype(np.int64) @ b.astype(np.int64) > 0
     return result
 

@@ -48,7 +48,7 @@ class ProductBlock:
 
     @property
     def multiplications(self) -> int:
-        """Number of multiplications of cells."""
+        """Number of multiplications of cells in the block [-]."""
         rows, cells = self.rows[1] - self.rows[0], self.cells[1] - self.cells[0]
         return rows * cells * sum(end - first for first, end in self.inner)
 
@@ -161,7 +161,7 @@ def _parts(inner: Ranges, ranges: Ranges) -> list[IndexRanges]:
 
 
 def bit(b: Builder, mask: str, index: str | int) -> str:
-    """Bit of a mask."""
+    """Returns an i1 with one bit of a mask."""
     return b.op(f"trunc i64 {b.op(f'lshr i64 {mask}, {index}')} to i1")
 
 
@@ -233,13 +233,13 @@ def _element(b: Builder, address: str, layout: MatrixLayout, negate: bool) -> st
 
 
 def splat(b: Builder, value: str, width: int) -> str:
-    """Vector with one double in all places."""
+    """Returns a vector with one double in all places."""
     first = b.op(f"insertelement <{width} x double> poison, double {value}, i32 0")
     return b.op(f"shufflevector <{width} x double> {first}, <{width} x double> poison, <{width} x i32> zeroinitializer")
 
 
 def multiply_add(b: Builder, real: str, x: str, y: str, z: str) -> str:
-    """Value x y + z."""
+    """Returns x y + z for vectors."""
     if has_fma():
         suffix = "f64" if real == "double" else f"v{real.split()[0][1:]}f64"
         return b.op(f"call {real} @llvm.fma.{suffix}({real} {x}, {real} {y}, {real} {z})")

@@ -62,7 +62,7 @@ class Program:
 
     @classmethod
     def of(cls, name: str, function: ca.Function) -> Program:
-        """Program that calls one function, with its inputs and outputs."""
+        """Builds the program that calls one function, with the function's inputs and outputs."""
         program = cls(name)
         inputs = [program.input(*function.size_in(i)) for i in range(function.n_in())]
         program.output(*program.call(function, *inputs))
@@ -303,7 +303,7 @@ class Program:
         return step.left
 
     def judged(self) -> Program:
-        """Returns the program, now final; its status, if there is one, is added to its last output."""
+        """Returns the program, made final. If steps may fail, their status is added to its last output."""
         judged = self
         if self._status is not None:
             judged = copy.copy(self)
@@ -341,7 +341,7 @@ class Program:
 
     @property
     def work(self) -> int:
-        """Number of instructions and multiplications of one run."""
+        """Number of instructions and multiplications of one run of the program [-]."""
         return sum(step.work for step in self.steps)
 
     def digest(self) -> str:

@@ -35,7 +35,7 @@ class Recent(Generic[K, V]):
         _all.append(self)
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """Returns the object of a key; creates it with `make` if it does not exist."""
+        """Returns the object stored under a key; if there is none, `make` creates it."""
         with self._guard:
             value = self._found.get(key)
         if value is None:
@@ -53,12 +53,12 @@ class Recent(Generic[K, V]):
         return value
 
     def values(self) -> list[V]:
-        """Objects that are kept here, the least recently requested first."""
+        """Objects that are stored, the least recently requested first."""
         with self._guard:
             return [value for value, _ in self._held.values()]
 
     def clear(self) -> None:
-        """Drops all objects; none of them is found again."""
+        """Removes all objects."""
         with self._guard:
             self._found.clear()
             self._held.clear()
@@ -73,7 +73,7 @@ _all: list[Recent[Any, Any]] = []
 
 
 def clear_all() -> None:
-    """Clears all instances."""
+    """Removes all objects from all instances of Recent."""
     for each in _all:
         each.clear()
 

@@ -167,6 +167,6 @@ class Reduction:
         self._run(self._address)
 
     def latest(self) -> list[float]:
-        """Results (n,) of the last call."""
+        """Results (n,) of the last call, one number for each row."""
         results: list[float] = self._results.tolist()
         return results

@@ -36,7 +36,7 @@ class Rows:
 
     @property
     def address(self) -> int:
-        """Address of row 0 of lane 0."""
+        """Address of row 0 of lane 0 in memory."""
         return int(self.array.ctypes.data) + self.offset * self.row_stride
 
 

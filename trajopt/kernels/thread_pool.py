@@ -32,7 +32,7 @@ _ending = False
 
 
 class ThreadPool:
-    """Helpers, each with its own thread.
+    """Pool of helper threads that work on jobs together with the calling thread.
 
     Args:
         size: Number of helpers.
@@ -95,11 +95,11 @@ class Helper:
 
     @property
     def asleep(self) -> bool:
-        """True if it is asleep or about to be."""
+        """True if the helper is asleep or about to be."""
         return bool(self._field("asleep").value)
 
     def close(self) -> None:
-        """Ends it once its current job is done."""
+        """Ends the helper's thread once its current job is done."""
         self._field("closed").value = 1
         _native().wake(self._box)
 

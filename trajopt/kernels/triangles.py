@@ -71,7 +71,7 @@ def solve_text(name: str, n: int, m: int, lanes: LaneType) -> str:
 
 
 def solve_block(n: int, m: int) -> tuple[int, int]:
-    """Numbers of rows and columns that are solved at once."""
+    """Returns the numbers of rows and of columns that a triangular solve treats at once."""
     rows, columns = COLUMN if m == 1 else WIDE if has_wide_registers() else NARROW
     return min(rows, n), min(columns, m)
 

@@ -36,7 +36,7 @@ def half_angle(t: SX) -> tuple[SX, SX]:
 
 
 def exp_coefficients(t: SX) -> tuple[SX, SX, SX, SX]:
-    """(cos(θ/2), sin(θ/2)/θ, B, C) from t = θ²."""
+    """Coefficients (cos(θ/2), sin(θ/2)/θ, B, C) of the exponential map, from t = θ²."""
     cosine, half_sinc = half_angle(t)
     small, safe = near_zero(t, NEAR)
     c = ca.if_else(small, polynomial(C[:5], t), (1 - 2 * half_sinc * cosine) / safe)
@@ -44,7 +44,7 @@ def exp_coefficients(t: SX) -> tuple[SX, SX, SX, SX]:
 
 
 def exp_slopes(t: SX, b: SX, c: SX) -> tuple[SX, SX]:
-    """(2 dB/dt, 2 dC/dt) from t = θ², B and C."""
+    """Derivatives (2 dB/dt, 2 dC/dt) of coefficients of the exponential map, from t = θ², B and C."""
     small, safe = near_zero(t, NEAR)
     slope_b = ca.if_else(small, polynomial(_slope(B), t), (1 - c * t - 2 * b) / safe)
     slope_c = ca.if_else(small, polynomial(_slope(C), t), (b - 3 * c) / safe)
@@ -52,19 +52,19 @@ def exp_slopes(t: SX, b: SX, c: SX) -> tuple[SX, SX]:
 
 
 def log_coefficient(t: SX, k: SX) -> SX:
-    """D from t = θ² and k."""
+    """Coefficient D of the logarithm's derivative, from t = θ² and k."""
     small, safe = near_zero(t, NEAR)
     return ca.if_else(small, polynomial(D[:6], t), (1 - k) / safe)
 
 
 def log_slope(t: SX, k: SX, d: SX) -> SX:
-    """S = 2 dD/dt from t = θ², k and D."""
+    """Derivative S = 2 dD/dt of the coefficient D, from t = θ², k and D."""
     small, safe = near_zero(t, NEAR)
     return ca.if_else(small, polynomial(_slope(D), t), (0.25 - (2 + k) * d) / safe)
 
 
 def log_second_slope(t: SX, d: SX, slope: SX) -> SX:
-    """2 dS/dt from t = θ², D and S = 2 dD/dt."""
+    """Second derivative 2 dS/dt of the coefficient D, from t = θ², D and S = 2 dD/dt."""
     small, safe = near_zero(t, NEAR)
     closed = 2 * d * slope + (2 * d * d - 5 * slope) / safe
     return ca.if_else(small, polynomial(_slope(_slope(D)), t), closed)

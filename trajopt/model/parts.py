@@ -41,7 +41,7 @@ class ParameterArray:
 
 @dataclass(frozen=True)
 class Part:
-    """A function of a program.
+    """Function of a program, with named inputs and results.
 
     Attributes:
         expression: The CasADi function; its arguments are `inputs`, then `parameters`.

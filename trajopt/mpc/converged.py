@@ -74,7 +74,7 @@ class Converged:
         """Does nothing: a solve starts with the measured state."""
 
     def feedback(self, plan: Plan, x: Reals) -> PlanOutcome:
-        """Solves from the plan and a measured state."""
+        """Solves the window from the last plan and a measured state, until convergence."""
         self._problem.x0 = x
         xs = plan.xs.copy()
         xs[0] = x

@@ -40,7 +40,7 @@ class PlanEvaluator:
         self.trial.prepare()
 
     def see(self, plan: Plan) -> None:
-        """Evaluates a plan, and makes it the origin of later steps."""
+        """Evaluates a plan and makes it the trajectory from which later trials step."""
         e, trial = self.trial.evaluator, self.trial
         e.xs[:], e.us[:] = plan.xs, plan.us
         trial.dx.fill(0.0)
@@ -48,7 +48,7 @@ class PlanEvaluator:
         self.look()
 
     def look(self) -> bool:
-        """Evaluates the trial at its direction; returns whether all values are finite."""
+        """Evaluates the trial along its direction. Returns whether all values are finite."""
         trial = self.trial
         self.cost = trial.go(1.0)
         self.violation, self.at = 0.0, (0, 0)

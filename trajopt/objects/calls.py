@@ -224,7 +224,8 @@ def _refuse_assignment(self: Any, name: str, value: Any) -> None:
     names = [f.name for f in dataclasses.fields(self)]
     cure = getattr(self, "cure_of", lambda _: "")(name)
     if not cure and name in names:
-        cure = f"expected no assignment, since the object is frozen; dataclasses.replace(..., {name}=...) makes a copy"
+        copy = f"dataclasses.replace(..., {name}=...)"
+        cure = f"the object is frozen, so it cannot be assigned; make a changed copy with {copy}"
     elif not cure:
         cure = f"no such attribute{_near(name, names)}; dir(...) lists the attributes"
     raise FrozenError(f"{type(self).__name__}.{name}: {cure}")

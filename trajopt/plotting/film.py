@@ -143,7 +143,7 @@ def filmed(
         facing: Rotation (3, 3) to axes whose first one is the direction that a legged robot faces, for a side view;
             None for other bodies.
         times: Time of each knot (T + 1,) [s].
-        label: What the times are.
+        label: Label of the times.
         axes: As in `Film`; None for no body's axes.
         trails: Paths (T + 1, 3) [m].
         goals: Target points (3,) [m].

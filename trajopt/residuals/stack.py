@@ -114,12 +114,12 @@ class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """The items, in the order of their addition."""
+        """The items, in the order in which they were added."""
         return tuple(self._items.values())
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the items, in the order of their addition."""
+        """Names of the items, in the order in which they were added."""
         return tuple(self._items)
 
     def attribute_hint(self, name: str) -> str:

@@ -186,7 +186,7 @@ class Evaluator:
 
     @property
     def cost(self) -> float:
-        """Cost of the expanded trajectory [cost]."""
+        """Total cost of the expanded trajectory [cost]."""
         return self._cost.latest()[0]
 
     @property

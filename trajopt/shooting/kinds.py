@@ -45,7 +45,7 @@ class Kind(ABC):
     Args:
         model: The model.
         knots: Numbers of its knots, ascending.
-        terminal: Whether it is the end of the horizon.
+        terminal: Whether the knot is the end of the horizon.
         layout: Run-time parameters of the model, and their positions in a row of values.
     """
 
@@ -107,7 +107,7 @@ class Kind(ABC):
 
     @abstractmethod
     def terminal_step(self, trials: Trials) -> KnotsCall:
-        """Call that ends a rollout."""
+        """Call that computes the terminal knot of a rollout."""
 
     @classmethod
     @abstractmethod

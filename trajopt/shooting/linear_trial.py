@@ -41,7 +41,7 @@ class Retraction:
         self._call.prepare()
 
     def move(self, dx: Reals, du: Reals) -> None:
-        """xs := xs ⊕ dx, us := us + du."""
+        """Moves a trajectory in place: xs := xs ⊕ dx, us := us + du."""
         self._dx[:] = dx
         self._call()
         self._e.us += du

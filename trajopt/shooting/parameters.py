@@ -99,7 +99,10 @@ class ParameterTable:
                 self.values[t, kind.layout.slices[name]] = row[: p.size] if info.shape is None else p.flat(row)
 
     def set(self, name: str, value: Any, knots: Knots = None) -> None:
-        """Sets one value at these knots, or one value per knot if `value` is a sequence; all or nothing."""
+        """Sets one value at these knots, or one value per knot if `value` is a sequence.
+
+        If one value is wrong, no knot changes.
+        """
         where = self._where(name, knots)
         if knots is None:
             self._refuse_if_different(name, where)

@@ -156,7 +156,7 @@ def _first(program: Program, array: Array, count: int) -> Array | None:
 
 @_once
 def step(model: ActionModelExpression, nc: int = 0, *, clipped: int = 0) -> Program:
-    """One step of a rollout with feedback and partly closed gaps.
+    """Program of one step of a rollout, with feedback and partly closed gaps.
 
     (x, x_ref, u_ref, k, K, gap of the next knot, step length α, parameters) -> (x_next, u, cost, dx, constraint rows)
     with dx = x ⊖ x_ref, u = u_ref - α k - K dx, x_next = f(x, u) ⊕ (α - 1) gap. Rows are padded to `nc`. With
@@ -181,7 +181,7 @@ def step(model: ActionModelExpression, nc: int = 0, *, clipped: int = 0) -> Prog
 
 @_once
 def point(model: ActionModelExpression, nc: int = 0) -> Program:
-    """One knot of a linear trial, which depends on no other knot.
+    """Program of one knot of a linear trial, which depends on no other knot.
 
     (x_ref, u_ref, dx, du, x_ref of the next knot, its dx, step length α, parameters) -> (x, u, cost, gap, constraint
     rows) with x = x_ref ⊕ α dx, u = u_ref + α du, gap = f(x, u) ⊖ x of the next knot. Rows are padded to `nc`.
@@ -217,7 +217,7 @@ def terminal_point(model: ActionModelExpression, nc: int = 0) -> Program:
 
 @_once
 def retraction(model: ActionModelExpression) -> Program:
-    """(x, dx) -> x ⊕ dx."""
+    """Program (x, dx) -> x ⊕ dx of a state."""
     program = Program(f"{type(model.state).__name__}: retraction")
     x, dx = program.input(model.state.nx), program.input(model.state.ndx)
     program.output(*program.call(_integrate(model.state), x, dx))
@@ -226,7 +226,7 @@ def retraction(model: ActionModelExpression) -> Program:
 
 @_once
 def interpolation(model: ActionModelExpression) -> Program:
-    """(x0, x1, part) -> x0 ⊕ part (x1 ⊖ x0)."""
+    """Program (x0, x1, part) -> x0 ⊕ part (x1 ⊖ x0) of a state."""
     program, state = Program(f"{type(model.state).__name__}: interpolation"), model.state
     x0, x1, part = SX.sym("x0", state.nx), SX.sym("x1", state.nx), SX.sym("part")
     between = ca.Function("between", [x0, x1, part], [state.sx_integrate(x0, part * state.sx_difference(x0, x1))])

@@ -14,7 +14,7 @@ from trajopt.types import Reals
 
 
 class Arguments:
-    """Checks the arguments of a mode; they raise InvalidArgumentError for a wrong size or content.
+    """Checks the arguments of a simulator's mode, and raises InvalidArgumentError for a wrong size or content.
 
     Args:
         model: The simulator's model.
@@ -28,13 +28,13 @@ class Arguments:
         self._cure = f"{model.mode.name} takes {more} with nq = {model.nq} and nv = {model.nv}"
 
     def one_input(self, qdq: Any, argument: str = "qdq") -> Reals:
-        """Checks one input and returns it as a row (1, size)."""
+        """Returns one checked input of the mode as a row (1, size)."""
         checked = check_array(argument, qdq, (self._size,), cure=self._cure)
         self._model.state.check(checked[: self._model.state.nx], argument)
         return checked[None]
 
     def inputs(self, qdqs: Any) -> Reals:
-        """Checks inputs and returns them as an array (n, size)."""
+        """Returns checked inputs of the mode as an array (n, size)."""
         rows = qdqs if isinstance(qdqs, np.ndarray) else check_items("qdqs", qdqs, "states, one for each step")
         if not len(rows):
             raise InvalidArgumentError("qdqs: expected at least one state, got none")
@@ -50,18 +50,19 @@ class Arguments:
         return (self._size == size or all_finite(rows)) and self._model.state.are_states(rows[:, :size])
 
     def one_torque(self, tau: Any, argument: str = "tau") -> Reals:
-        """Checks one torque (nv,)."""
+        """Returns one checked torque vector (nv,) [N m, N]."""
         if not self._with_torque:
             raise InvalidArgumentError(f"{argument}: expected None, got torques; {self._model.mode.name} computes them")
         return check_array(argument, tau, (self._model.nv,), cure="pass one for each velocity, including the base")
 
     def torques(self, taus: Any, size: int) -> Reals:
-        """Checks torques (n, nv)."""
-        rows = taus if isinstance(taus, np.ndarray) else check_items("taus", taus, "torques, one for each state")
+        """Returns checked torque vectors (n, nv) [N m, N]."""
+        items = "torque vectors (nv,), one for each row of qdqs"
+        rows = taus if isinstance(taus, np.ndarray) else check_items("taus", taus, items)
         if isinstance(rows, np.ndarray) and rows.ndim == 0:
-            raise InvalidArgumentError(f"taus: expected {size} torques, one for each state, got a number")
+            raise InvalidArgumentError(f"taus: expected {size} {items}, got a number")
         if len(rows) != size:
-            raise InvalidArgumentError(f"taus: expected {size} torques, one for each state, got {len(rows)}")
+            raise InvalidArgumentError(f"taus: expected {size} {items}, got {len(rows)}")
         if self._with_torque and _is_plain(rows) and rows.shape[1:] == (self._model.nv,) and all_finite(rows):
             return np.asarray(rows)
         return np.array([self.one_torque(row, f"taus[{i}]") for i, row in enumerate(rows)])

@@ -48,7 +48,7 @@ class StateBatch:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing else refers to a result, so that its memory can be reused."""
+        """Whether the caller has dropped the last result, so that its memory can be reused."""
         return _holders(self.results) <= self._held
 
     def run(self, threads: int | None = None) -> None:

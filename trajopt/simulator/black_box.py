@@ -168,5 +168,5 @@ class BlackBoxes:
 
 
 def told_name(contact: str) -> str:
-    """Name of a black box's values in the layout."""
+    """Name under which the layout holds a black box's values."""
     return f"contacts.{contact}.(told)"

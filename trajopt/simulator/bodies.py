@@ -35,7 +35,7 @@ class BodyMass:
 
 
 def body_masses(robot: Robot, frames: Sequence[str]) -> list[BodyMass]:
-    """Rigid bodies with these frames; welded links are one body.
+    """Returns the rigid bodies with these frames. Links that are welded together form one body.
 
     Raises:
         UnknownNameError: The robot has no frame of this name.

@@ -37,7 +37,7 @@ _GRAVITY = 9.81  # for robots without gravity [m/s²]
 
 @dataclass(frozen=True)
 class Touch:
-    """Contact at a configuration.
+    """Expressions of one contact at a configuration.
 
     Attributes:
         jacobian: J (size, nv): the contact's velocity is J v, and its impulse p acts with Jᵀ p.
@@ -71,7 +71,7 @@ class SimulatorContactAbstract(Model):
     @property
     @abstractmethod
     def frames(self) -> tuple[str, ...]:
-        """Names of the robot's frames on which it acts."""
+        """Names of the robot's frames on which the contact acts."""
 
     @property
     @abstractmethod

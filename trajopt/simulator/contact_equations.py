@@ -47,7 +47,7 @@ class ContactEquations:
         return stacked([law.scaled(t.law, scale) for law, t in zip(self.laws, self._touches)], 1)
 
     def scaled(self, velocity: SX) -> SX:
-        """A velocity divided by √μ."""
+        """Returns a velocity (n,) divided by √μ."""
         return velocity / self._root
 
     @property
@@ -62,12 +62,12 @@ class ContactEquations:
 
     @property
     def forces(self) -> SX:
-        """Reported forces of p, stacked."""
+        """Reported forces of all contacts for impulses p, stacked [N]."""
         parts = zip(self._touches, self._barrier.of_impulses(self.impulse / self._duration))
         return stacked([t.force(p) for t, p in parts], 1)
 
     def wrenches(self) -> dict[str, SX]:
-        """Wrench (6,) of p on each frame, in its axes."""
+        """Wrench (6,) on each frame that the impulses p cause over the duration, in the axes of the frame."""
         wrenches: dict[str, SX] = {}
         for touch, p in zip(self._touches, self._barrier.of_impulses(self.impulse / self._duration)):
             for frame, wrench in touch.wrenches(p).items():
@@ -105,5 +105,5 @@ class ContactEquations:
 
 
 def stacked(parts: Sequence[SX], columns: int) -> SX:
-    """Stacks matrices with this number of columns; without any, the result is empty."""
+    """Stacks matrices of `columns` columns; without matrices the result has no rows."""
     return SX(ca.vertcat(SX(0, columns), *parts))

@@ -34,7 +34,7 @@ from trajopt.simulator.stop_equations import Alone, StopEquations, Stopped
 
 @dataclass(frozen=True, kw_only=True)
 class DissipationInputs:
-    """Arguments of a velocity after dissipation.
+    """Arguments of the velocity after dissipation, v̂.
 
     Attributes:
         q: Configuration (nq,).
@@ -53,7 +53,7 @@ class DissipationInputs:
 
 @dataclass(frozen=True, kw_only=True)
 class Dissipated:
-    """Velocity after dissipation, and the quantities of its derivatives.
+    """Velocity after dissipation v̂, and the quantities that its derivatives need.
 
     Attributes:
         velocity: v̂ (nv,).
@@ -82,7 +82,7 @@ class Dissipated:
 
 @dataclass(frozen=True, kw_only=True)
 class DissipatedDerivatives:
-    """Derivatives of v̂, (nv, nv) each; for impulses there are none by c and τ.
+    """Derivatives of the velocity after dissipation v̂, (nv, nv) each; impulses have none with respect to c and τ.
 
     Attributes:
         by_q: Derivative by the tangent of q.
@@ -138,7 +138,7 @@ class DissipationNode:
     # Values
 
     def solve(self, program: Program, question: DissipationInputs) -> Dissipated:
-        """Adds the steps that compute v̂."""
+        """Adds the steps that compute the velocity after dissipation v̂."""
         contacts = self._contacts
         results = {
             "mass_inverse": self._robot.inverse_mass_matrix(),
@@ -208,7 +208,7 @@ class DissipationNode:
     # Derivatives
 
     def derivative(self, program: Program, question: DissipationInputs, d: Dissipated) -> DissipatedDerivatives:
-        """Adds the steps that compute the derivatives of v̂."""
+        """Adds the steps that compute the derivatives of the velocity after dissipation v̂."""
         contacts = self._contacts
         inputs = [(self._after, d.velocity), (contacts.impulse, d.impulse), (contacts.weights[0], d.point[0])]
         r = self._call(program, question, "residual", self._residual_derivatives(), inputs)

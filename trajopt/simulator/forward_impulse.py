@@ -32,7 +32,7 @@ _TABLEAUS = {
 
 
 def forward_impulse_step(model: SimulatorModel) -> StepAbstract:
-    """Step for a model's mode and variant."""
+    """Returns the step of a model's mode and variant."""
     if model.mode is SimulatorMode.FORWARD_RK1I and model.variant is not Variant.SOURCE:
         return SymplecticImpulseStep(model)
     return RungeKuttaImpulseStep(model)

@@ -16,7 +16,7 @@ from trajopt.simulator.model import SimulatorModel
 
 @dataclass(frozen=True, kw_only=True)
 class FreeDerivatives:
-    """Acceleration or torque with its derivatives.
+    """Acceleration (forward modes) or torque (inverse modes) without contacts, with its derivatives.
 
     Attributes:
         value: v̇, or τ (nv,).
@@ -49,7 +49,7 @@ class FreeDynamics:
         return self._call(program, (q, v, given, parameters), {"value": self._value()})["value"]
 
     def derivatives(self, program: Program, q: Array, v: Array, given: Array, parameters: Array) -> FreeDerivatives:
-        """Adds the call that computes the value and its derivatives."""
+        """Adds the call that computes the acceleration or torque and its derivatives."""
         if self._inverse:
             by_q, by_v = self._robot.rnea_derivatives(self._given)
             by_input = self._robot.crba()

@@ -138,24 +138,24 @@ class LimitTorqueStep(StepAbstract):
 
 
 def impulse_question(q: Array, v: Array, inputs: Inputs) -> DissipationInputs:
-    """Arguments of v̂ = MDP(q, v)."""
+    """Returns the arguments of v̂ = MDP(q, v)."""
     return DissipationInputs(q=q, before=v, velocity=None, torque=None, parameters=inputs.parameters)
 
 
 def beside(program: Program, *arrays: Array) -> Array:
-    """Adds the call that concatenates arrays side by side."""
+    """Adds the call that joins arrays side by side."""
     symbols = [symbol_of(program, array) for array in arrays]
     return program.call(ca.Function("beside", symbols, [ca.horzcat(*symbols)]), *arrays)[0]
 
 
 def below(program: Program, *arrays: Array) -> Array:
-    """Adds the call that stacks arrays."""
+    """Adds the call that joins arrays one below the other."""
     symbols = [symbol_of(program, array) for array in arrays]
     return program.call(ca.Function("below", symbols, [ca.vertcat(*symbols)]), *arrays)[0]
 
 
 def nothing(program: Program, n: int) -> Array:
-    """Adds the call that produces zeros (n, n)."""
+    """Adds the call that returns zeros (n, n)."""
     return program.call(ca.Function("nothing", [], [SX(n, n)]))[0]
 
 

@@ -40,7 +40,7 @@ _RESIDUAL = -5  # position of r in the arrays that functions of an iteration sha
 
 
 class Barrier:
-    """Symbols of the iteration and expressions of them, for each contact.
+    """Symbols of the interior-point iteration, and expressions of them for each contact.
 
     Args:
         laws: Law of each contact.
@@ -66,7 +66,7 @@ class Barrier:
 
     @property
     def point(self) -> list[SX]:
-        """Symbols of the iterate."""
+        """Symbols of the iterate: w, s, z and y."""
         return [self.w, self.s, self.z, self.y]
 
     def of_rays(self, column: SX) -> list[SX]:
@@ -78,26 +78,26 @@ class Barrier:
         return _parts(column, [law.size for law in self.laws])
 
     def of_laws(self, column: SX) -> list[SX]:
-        """Values of each law, from all of them."""
+        """Splits the values of all laws into those of each law."""
         return _parts(column, [law.constants for law in self.laws])
 
     @property
     def columns(self) -> list[SX]:
-        """Matrix C of each contact."""
+        """Matrix C of each contact's law."""
         return [law.columns(values) for law, values in zip(self.laws, self.of_laws(self.law))]
 
     @property
     def impulse(self) -> SX:
-        """C w (D,), divided by √μ."""
+        """Impulses C w of all contacts (D,), divided by √μ."""
         return SX(ca.vertcat(SX(0, 1), *[C @ w for C, w in zip(self.columns, self.of_rays(self.w))]))
 
     @property
     def weights(self) -> list[Weights]:
-        """M⁻¹ of each contact, as `Weights`."""
+        """Inverse matrix M⁻¹ of each contact, as `Weights`."""
         return [Weights.of(*pair) for pair in zip(self.of_rays(self.w / self.z), ca.vertsplit(self.s / self.y))]
 
     def followers(self, weights: Sequence[Weights]) -> list[Follower]:
-        """F of each contact."""
+        """Derivative factor F of each contact, as `Follower`."""
         triples = zip(self.laws, self.of_laws(self.law), weights)
         return [law.follow(values, weight) for law, values, weight in triples]
 
@@ -108,15 +108,15 @@ class Barrier:
         return SX(ca.vertcat(SX(0, 1), *[C.T @ u if gap is None else C.T @ u + gap for C, u, gap in along]))
 
     def along(self, change: SX) -> SX:
-        """Cᵀ du (W,), for a change of velocity (D,)."""
+        """Change Cᵀ du along each ray (W,), for a change of velocity du (D,)."""
         return SX(ca.vertcat(SX(0, 1), *[C.T @ u for C, u in zip(self.columns, self.of_impulses(change))]))
 
     def spread(self, column: SX) -> SX:
-        """Repeats one value for each contact (nc,) to one for each ray (W,)."""
+        """Repeats the value of each contact (nc,) for each of its rays (W,)."""
         return SX(ca.vertcat(SX(0, 1), *[ca.repmat(c, law.rays, 1) for c, law in zip(ca.vertsplit(column), self.laws)]))
 
     def sums(self, column: SX) -> SX:
-        """Sum over the rays of each contact (nc,)."""
+        """Sums values of rays (W,) over each contact (nc,)."""
         return SX(ca.vertcat(SX(0, 1), *[ca.sum1(part) for part in self.of_rays(column)]))
 
 
@@ -140,7 +140,7 @@ def start_function(laws: Sequence[LawAbstract]) -> ca.Function:
 
 
 def iteration(laws: Sequence[LawAbstract]) -> Program:
-    """One iteration: (w, s, z, y, Λ, u, values of the laws, tolerance) -> (w, s, z, y, remaining error)."""
+    """Program of one iteration: (w, s, z, y, Λ, u, values of the laws, tolerance) -> (w, s, z, y, remaining error)."""
     program = Program("maximal dissipation")
     rays, contacts = sum(law.rays for law in laws), len(laws)
     size, constants = sum(law.size for law in laws), sum(law.constants for law in laws)
@@ -263,7 +263,7 @@ def _blocks(sizes: Sequence[int]) -> list[slice]:
 def solve_steps(
     program: Program, laws: Sequence[LawAbstract], inertia: Array, free: Array, law: Array, tolerance: Array
 ) -> tuple[Array, ...]:
-    """Adds the steps that compute (w, s, z, y)."""
+    """Adds the steps that compute (w, s, z, y) of all contacts by the interior-point iteration."""
     point = program.call(start_function(laws), inertia, free, law)
     if laws:
         program.iterate(iteration(laws), point, [inertia, free, law, tolerance], limit=LIMIT)

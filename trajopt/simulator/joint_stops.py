@@ -61,7 +61,7 @@ class StopLaw(LawAbstract):
         return SX(ca.vertcat(law[: self.rays] * scale, law[self.rays :] * (scale / unit)))
 
     def follow(self, law: SX, weights: Weights) -> Follower:
-        """F, from the variance of the rays about their mean, and L."""
+        """Factors F and L, from the variance of the rays about their mean."""
         C = self.columns(law).T
         mean = weights.mean(C)
         away, common = C - mean, weights.share * mean
@@ -70,7 +70,7 @@ class StopLaw(LawAbstract):
         return Follower(SX(F), SX(left.T))
 
     def start(self, law: SX, velocity: SX, inertia: SX) -> tuple[SX, SX]:
-        """Solves each limit alone, 1 / w = a + R w; for a distant stop this is already the solution."""
+        """Initial (w, s) from 1/w = a + R w for each limit alone. For a distant stop this is already the solution."""
         C = self.columns(law)
         a = C.T @ velocity + self.gap(law) + 1
         R = C.T**2 * inertia
@@ -82,7 +82,7 @@ class StopLaw(LawAbstract):
 
 @dataclass(frozen=True)
 class JointStop:
-    """Limits of one coordinate.
+    """Joint stop: the limits of one coordinate.
 
     Attributes:
         name: Name of the joint.
@@ -101,14 +101,14 @@ class JointStop:
     law: StopLaw
 
     def values(self, q: SX, dt: SX, strength: float) -> SX:
-        """Values of the law at a configuration."""
+        """Values of the stop's law at a configuration."""
         distances = [q[self.place] - self.lower] if np.isfinite(self.lower) else []
         distances += [self.upper - q[self.place]] if np.isfinite(self.upper) else []
         on = [strength * self._switch(d, dt) for d in distances]
         return SX(ca.vertcat(*on, *[strength * ca.fmax(d, 0) / dt for d in distances]))
 
     def nearness(self, q: SX, dt: SX) -> SX:
-        """Activity of the stop: 0 if it is off at both limits."""
+        """Sum of the stop's activities at both limits [-]; 0 if both are switched off."""
         return SX(ca.sum1(self.values(q, dt, 1.0)[: self.law.rays]))
 
     def _switch(self, distance: SX, dt: SX) -> SX:
@@ -118,7 +118,7 @@ class JointStop:
 
 
 def stops_of(state: StateMultibody, bounds: Bounds) -> tuple[JointStop, ...]:
-    """Joint stops of coordinates with these bounds."""
+    """Builds the joint stops from names and bounds of coordinates."""
     coordinates, stops = _coordinates(state), []
     for name, lower, upper in bounds:
         signs = tuple(sign for sign, bound in ((1.0, lower), (-1.0, upper)) if np.isfinite(bound))

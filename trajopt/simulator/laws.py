@@ -23,7 +23,7 @@ _ROUNDING = 1e-16  # smallest pivot of a direction in which all rays are at thei
 
 
 class Weights:
-    """M⁻¹ of one contact, computed without differences of almost equal numbers.
+    """Inverse matrix M⁻¹ of one contact, computed without differences of almost equal numbers.
 
     Args:
         inverse: w/z of each ray (n,) [-].
@@ -37,16 +37,16 @@ class Weights:
 
     @classmethod
     def of(cls, inverse: SX, slack: SX) -> Weights:
-        """Weights from w/z (n,) and s/y (1,)."""
+        """Builds the weights from w/z (n,) and s/y (1,)."""
         total = ca.sum1(inverse)
         return cls(inverse, total, slack / (slack + total))
 
     def mean(self, r: SX) -> SX:
-        """Mean of r (n, m) over the rays, (1, m)."""
+        """Weighted mean over the rays of r (n, m), shape (1, m)."""
         return ca.mtimes(self.inverse.T, r) * self._average
 
     def parts(self, r: SX) -> tuple[SX, SX]:
-        """M⁻¹ r and its sum, for r (n,).
+        """Returns M⁻¹ r (n,), and the sum of its elements, for r (n,).
 
         r may be 1e8 in all rays while the sum is 1e-8, so the mean is subtracted first, and again from the result.
         """
@@ -59,7 +59,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Follower:
-    """Derivative factor F of one contact at its solution.
+    """Factor F of the derivative of one contact's impulse at the solution.
 
     Attributes:
         F: Factor of the derivative of the impulse by the velocity, C M⁻¹ Cᵀ = F Fᵀ (size, rank).
@@ -70,12 +70,12 @@ class Follower:
     left: SX
 
     def pull(self, r: SX) -> SX:
-        """L r (rank, m), for r (n, m); F L r is the impulse that r causes."""
+        """Returns L r (rank, m) for r (n, m). F L r is the impulse that r causes."""
         return ca.mtimes(self.left, r)
 
 
 class LawAbstract(ABC):
-    """Rays and budget of a contact.
+    """Law of a contact's impulse C w, with the rays (columns of C) and the budget of w.
 
     Attributes:
         size: Size of the contact's velocity and impulse [-].
@@ -100,11 +100,11 @@ class LawAbstract(ABC):
         """The law's values for C multiplied by a scale."""
 
     def gap(self, law: SX) -> SX | None:
-        """Term added to Cᵀ u (n,) that does not depend on the velocity; None by default."""
+        """Term (n,) that is added to Cᵀ u and does not depend on the velocity; None by default."""
         return None
 
     def start(self, law: SX, velocity: SX, inertia: SX) -> tuple[SX, SX]:
-        """Initial (w, s): impulses that would stop the contact alone.
+        """Initial (w, s): impulses that would stop this contact if there were no others.
 
         If rays can cancel each other, w may be large although impulses are small; w then starts at the centre.
 
@@ -150,7 +150,7 @@ class PyramidLaw(LawAbstract):
         return ca.vertcat(law[0] * scale, law[1])
 
     def follow(self, law: SX, weights: Weights) -> Follower:
-        """F from a Cholesky factorisation of the rays about their mean: normal first, then both tangents."""
+        """Factors F and L, by a Cholesky factorisation of the rays about their mean: normal first, then tangents."""
         inverse = weights.inverse
         centre = weights.mean(SX(self._around.T)).T
         away = SX(self._around) - ca.repmat(centre, 1, self.rays)
@@ -175,7 +175,7 @@ class PyramidLaw(LawAbstract):
 
 
 class ColumnsLaw(LawAbstract):
-    """Law with explicit columns C; its values are the columns, stacked.
+    """Law with an explicit matrix C. The law's values are the columns of C, stacked.
 
     Args:
         size: Number of rows [-].
@@ -192,7 +192,7 @@ class ColumnsLaw(LawAbstract):
         return law * scale
 
     def follow(self, law: SX, weights: Weights) -> Follower:
-        """F from the symmetric root of M⁻¹, diag(a) (1 - β a aᵀ) with a² = w/z."""
+        """Factors F and L, from the symmetric root of M⁻¹, diag(a) (1 - β a aᵀ) with a² = w/z."""
         root = ca.sqrt(weights.inverse)
         beta = (1 - ca.sqrt(weights.share)) / weights.total
         half = ca.mtimes(SX.eye(self.rays) - beta * ca.mtimes(root, root.T), ca.diag(root))

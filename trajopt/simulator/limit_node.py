@@ -26,7 +26,7 @@ from trajopt.simulator.model import SimulatorModel
 
 @dataclass(frozen=True, kw_only=True)
 class Limited:
-    """Limiting forces at a state.
+    """Limits of the contact forces for dt -> 0 at a state, and the quantities of their derivatives.
 
     Attributes:
         q: Configuration (nq,).
@@ -69,7 +69,7 @@ class LimitNode:
         self._contacts = ContactEquations(model, robot, self._q, SX(1), model.barrier_weight)
 
     def solve(self, program: Program, q: Array, v: Array, parameters: Array) -> Limited:
-        """Adds the steps that compute the forces."""
+        """Adds the steps that compute the limits of the contact forces."""
         contacts = self._contacts
         bindings = [(self._q, q), (self._v, v), (self._model.layout.symbols, parameters)]
         velocity = contacts.jacobian @ self._v

@@ -137,7 +137,7 @@ class SimulatorModel(Model):
 
     @property
     def black_boxes(self) -> list[ExternalWrench]:
-        """Contacts that are numerical functions."""
+        """Contacts whose columns are numerical functions instead of formulas."""
         return [c for c in self.contacts if isinstance(c, ExternalWrench) and c.black_box is not None]
 
     @functools.cached_property
@@ -187,7 +187,7 @@ class SimulatorModel(Model):
         return RobotExpressions(model, q, v, factors=factors, with_derivatives=True)
 
     def touches(self, robot: RobotExpressions) -> list[Touch]:
-        """Each contact at a configuration."""
+        """Expressions of each contact at the configuration q."""
         return [contact.touch(robot, self.up) for contact in self.contacts]
 
     def basis(self, q: SX) -> SX:

@@ -46,7 +46,7 @@ ROOTS = (SimulatorMode.BACKWARD_RK1F, SimulatorMode.INVERSE_BACKWARD_RK1F, Simul
 
 
 def step_of(model: SimulatorModel) -> StepAbstract:
-    """Step of a model's mode."""
+    """Returns the step of a model's mode."""
     return STEPS[model.mode](model)
 
 

@@ -18,7 +18,7 @@ from trajopt.simulator.model import SimulatorModel
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """Input arrays of a step.
+    """Input arrays of a step of the simulator.
 
     Attributes:
         qdq: Input of the mode.
@@ -35,7 +35,7 @@ class Inputs:
 
 @dataclass(frozen=True, kw_only=True)
 class StepValues:
-    """Values of a step.
+    """Results of a step of the simulator.
 
     Attributes:
         result: Output of the mode.
@@ -54,10 +54,10 @@ class StepDerivatives:
 
     Attributes:
         values: Values of the step.
-        Dqdq: Derivative by the input of the mode.
-        Dtau: Derivative by τ; zero in inverse modes.
-        force_parts: Adds the steps that compute derivatives of the reported forces by the parts of the input and by τ;
-            None if the mode has none.
+        Dqdq: Derivative of the result with respect to the input `qdq` (q, v, and accelerations if the mode has them).
+        Dtau: Derivative of the result with respect to τ. It is zero in inverse modes.
+        force_parts: Function that adds the steps for the derivatives of the reported forces, with respect to each part
+            of `qdq` and to τ. It returns an empty list if the mode has none.
     """
 
     values: StepValues
@@ -73,8 +73,8 @@ class VelocityDerivatives:
     Attributes:
         values: Values of the step.
         velocity: v₊ (nv,).
-        parts: Derivatives of v₊ by q, v and τ, (nv, nv) each.
-        force_parts: Adds the steps that compute the derivatives of the reported forces.
+        parts: Derivatives of v₊ with respect to q, v and τ, (nv, nv) each.
+        force_parts: Function that adds the steps for the derivatives of the reported forces.
     """
 
     values: StepValues
@@ -106,11 +106,11 @@ class StepAbstract(ABC):
 
     @abstractmethod
     def values(self, program: Program, inputs: Inputs) -> StepValues:
-        """Adds the steps that compute the values."""
+        """Adds the steps that compute the results of one step of the simulator."""
 
     @abstractmethod
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
-        """Adds the steps that compute values and derivatives."""
+        """Adds the steps that compute the results of one step of the simulator, and their derivatives."""
 
     def lift(self, q: SX, v: SX) -> tuple[SX, SX]:
         """Derivatives of q ⊕ dt v by q and by v, (nv, nv) each."""
@@ -121,7 +121,7 @@ class StepAbstract(ABC):
 
     @property
     def input_size(self) -> int:
-        """Size of the input [-]."""
+        """Number of elements of the input `qdq`: nq + nv, plus nv for each acceleration [-]."""
         return self.model.nq + (1 + self.accelerations) * self.model.nv
 
     @property
@@ -156,7 +156,7 @@ class SymplecticStep(StepAbstract):
 
     @abstractmethod
     def velocity_derivatives(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
-        """Adds the steps that compute values, and the derivatives of v₊."""
+        """Adds the steps that compute the results, and the derivatives of the new velocity v₊."""
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
         q, _ = self._parts(program, inputs)

@@ -31,7 +31,7 @@ Known = Sequence[tuple[SX, Array]]
 
 @dataclass(frozen=True, kw_only=True)
 class Alone:
-    """Contacts without stops.
+    """Quantities of a step without joint stops.
 
     Attributes:
         mass_inverse: H⁻¹ (nv, nv).
@@ -54,7 +54,7 @@ class Alone:
 
 @dataclass(frozen=True, kw_only=True)
 class Stopped:
-    """Effect of the stops.
+    """Effect of the joint stops on a step.
 
     Attributes:
         near: 0 if all stops are off (1,).
@@ -156,7 +156,7 @@ class StopEquations:
     # Derivatives
 
     def push(self, program: Program, by_q: Array, d: Stopped) -> Array:
-        """Adds the call that adds Sᵀ √μ ∂C w to a derivative (nv, nv) by q."""
+        """Adds the call that adds the stops' Sᵀ √μ ∂C w to a derivative (nv, nv) with respect to q."""
         whole, push = symbol_of(program, by_q), symbol_of(program, d.push_by_q)
         diagonal = SX(self._nv, self._nv)
         for i, row in enumerate(self._rows):

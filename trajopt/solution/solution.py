@@ -319,7 +319,7 @@ class Solution(DescribedMotion):
 def motion_solution(
     problem: ShootingProblem, xs: Reals, us: Reals, *, solver: str, cost: float = float("nan")
 ) -> Solution:
-    """A motion that no solver has found, as a solution.
+    """Returns a trajectory that no solver has computed, such as a recorded motion, as a Solution.
 
     Args:
         problem: Its problem.

@@ -34,7 +34,7 @@ def joints_to_replace(joints: tuple[JointSpace, ...]) -> dict[SpaceOperation, tu
 
 
 def evaluate(space: ConfigurationSpace, operation: SpaceOperation, a: Reals, b: Reals) -> tuple[Reals, ...]:
-    """Results of an operation for one joint: one vector (as a column) or two matrices."""
+    """Evaluates an operation for one joint: returns one vector (as a column) or two matrices."""
     return tuple(value.full() for value in _function(space, operation).call([a, b]))
 
 

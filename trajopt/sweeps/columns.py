@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Columns:
-    """Numbers of some rows, and the positions of their trajectories.
+    """Results of some rows of a sweep as arrays, and the positions of their trajectories in the store.
 
     Attributes:
         files: Files of the chunks.

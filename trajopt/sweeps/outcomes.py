@@ -136,7 +136,7 @@ class Sweep(ExplainsAttributes):
         return Sweep(self.folder, self._columns.take(rows), self.damaged)
 
     def where(self, name: str, least: float = -np.inf, most: float = np.inf) -> Sweep:
-        """Returns the rows in which a column of `table` lies within bounds, bounds included.
+        """Returns a Sweep of the rows whose value in a column of `table` is at least `least` and at most `most`.
 
         Args:
             name: Name of a column of numbers, such as "goal.reference[2]" or "cost".

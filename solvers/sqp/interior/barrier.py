@@ -18,7 +18,7 @@ SIGN = np.array([-1.0, 1.0])[:, None, None]  # of the lower and the upper side
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds of rows.
+    """Equations and bounds of the constraint rows of a program.
 
     Attributes:
         equal: Mask of equations (n, nc).
@@ -34,33 +34,33 @@ class Bounds:
 
     @staticmethod
     def of(lower: Reals, upper: Reals) -> Bounds:
-        """Bounds lower <= c <= upper (n, nc), infinite where there is none."""
+        """Builds the bounds from lower <= c <= upper (n, nc), infinite where a row has no bound."""
         sides, equal = np.stack([lower, upper]), lower == upper
         on = np.isfinite(sides) & ~equal
         return Bounds(equal, np.where(equal, lower, 0.0), on, np.where(on, sides, 0.0))
 
     @property
     def any(self) -> npt.NDArray[np.bool_]:
-        """Mask of rows that count (n, nc)."""
+        """Mask (n, nc) of the rows that have a bound or an equation."""
         return self.equal | self.on.any(axis=0)
 
     def distances(self, slack: Reals) -> Reals:
-        """Distances of slacks (n, nc) from their bounds (2, n, nc); 1 where there is none."""
+        """Distances (2, n, nc) of slacks (n, nc) from their lower and upper bounds; 1 where there is no bound."""
         return np.where(self.on, SIGN * (self.bound - slack), 1.0)
 
     def changes(self, ds: Reals) -> Reals:
-        """Changes of the distances (2, n, nc) with a change of the slacks (n, nc)."""
+        """Changes (2, n, nc) of the slacks' distances from their bounds, for changes ds (n, nc) of the slacks."""
         return np.where(self.on, -SIGN * ds, 0.0)
 
     def inside(self, c: Reals) -> Reals:
-        """Slacks (n, nc) as near to rows c as the first distances from the bounds permit."""
+        """Initial slacks (n, nc): the rows c (n, nc), moved to a minimum distance inside their bounds."""
         width = np.where(self.on.all(axis=0), self.bound[1] - self.bound[0], np.inf)
         push = PUSH * np.minimum(np.maximum(1.0, np.abs(self.bound)), width)
         lower, upper = np.where(self.on, self.bound - SIGN * push, SIGN * np.inf)
         return np.where(self.on.any(axis=0), np.clip(c, lower, upper), 0.0)
 
     def residuals(self, c: Reals, slack: Reals) -> Reals:
-        """By how much rows c (n, nc) miss their slacks, or equations their right-hand side (n, nc)."""
+        """Residuals (n, nc) of rows c (n, nc): c - s for a row with slack s, c - target for an equation."""
         missed = np.where(self.on.any(axis=0), c - slack, 0.0)
         return np.where(self.equal, c - self.target, missed)
 
@@ -89,12 +89,12 @@ class Barrier:
 
     @staticmethod
     def at(bounds: Bounds, c: Reals, mu: float) -> Barrier:
-        """Slacks near rows c (n, nc), multipliers of 1."""
+        """Builds the barrier at rows c (n, nc), with slacks near them and multipliers of 1."""
         z = np.where(bounds.on, 1.0, 0.0)
         return Barrier(bounds, bounds.inside(c), z, (SIGN * z).sum(axis=0), mu)
 
     def lowered(self, mu: float) -> Barrier:
-        """The same with another μ."""
+        """Returns the same barrier with another parameter μ."""
         return replace(self, mu=mu)
 
     def value(self, slack: Reals) -> float:
@@ -103,7 +103,7 @@ class Barrier:
             return -self.mu * float(np.log(self.bounds.distances(slack)).sum())
 
     def complementarity(self, mu: float) -> float:
-        """Largest |z d - μ|."""
+        """Largest |z d - μ| over all bounds, for a parameter μ [cost]."""
         return float(np.abs(self.z * self.bounds.distances(self.slack) - mu)[self.bounds.on].max(initial=0.0))
 
     def weights(self, residual: Reals) -> tuple[Reals, Reals]:
@@ -121,7 +121,7 @@ class Barrier:
         return float((along * ds).sum())
 
     def dz(self, ds: Reals) -> Reals:
-        """Newton's change of the multipliers of the bounds (2, n, nc), with a change of the slacks (n, nc)."""
+        """Newton's change of the bounds' multipliers (2, n, nc), for a change ds (n, nc) of the slacks."""
         distance = self.bounds.distances(self.slack)
         return np.where(self.bounds.on, (self.mu + SIGN * self.z * ds) / distance - self.z, 0.0)
 
@@ -130,20 +130,20 @@ class Barrier:
         return np.where(self.bounds.on, SIGN * self.z * ds / self.bounds.distances(self.slack), 0.0)
 
     def keeps_off(self, slack: Reals, z: Reals, part: float) -> bool:
-        """Whether other slacks (n, nc) and multipliers (2, n, nc) lose at most a part of their distances from 0."""
+        """Whether no slack (n, nc) or multiplier (2, n, nc) loses more than `part` of its distance from 0."""
         bounds = self.bounds
         near = bounds.distances(slack) < (1.0 - part) * bounds.distances(self.slack)
         return not ((near | (z < (1.0 - part) * self.z)) & bounds.on).any()
 
     def moved(self, slack: Reals, z: Reals, y: Reals) -> Barrier:
-        """At other slacks and multipliers; those of bounds are kept close to what the barrier says."""
+        """Returns the barrier at other slacks and multipliers, with z clipped to a range about the central μ/d."""
         central = self.mu / self.bounds.distances(slack)
         z = np.where(self.bounds.on, np.clip(z, central / SPREAD, central * SPREAD), 0.0)
         return replace(self, slack=slack, z=z, y=y)
 
     @property
     def part(self) -> float:
-        """Part of its distance from 0 that a slack or a multiplier may lose in a step."""
+        """Largest part of its distance from 0 that a slack or a multiplier may lose in one step [-]."""
         return max(KEPT, 1.0 - self.mu)
 
 

@@ -1,4 +1,4 @@
-"""A filter: what trials must improve on, in infeasibility or in the value of a function."""
+"""Filter of trials: a trial must improve on each entry, in the infeasibility or in the value of a function."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ ROUNDING = 2e-15  # of the function, relative to its size
 
 @dataclass
 class Filter:
-    """Pairs of infeasibility θ and function value φ that no trial may be worse than in both.
+    """Pairs (θ, φ) of infeasibility and function value. A trial is rejected if it is worse than one in both values.
 
     Source: Wächter, Biegler, On the implementation of an interior-point filter line-search algorithm, 2006, section
     2.3. With the Lagrangian as φ no second-order correction is needed: FilterDDP, arXiv:2504.08278, 2025.
 
     Attributes:
-        first: First infeasibility, at least 1.
-        entries: The pairs.
+        first: Infeasibility at the start, but not less than 1.
+        entries: The pairs (θ, φ).
     """
 
     first: float
     entries: list[tuple[float, float]] = field(default_factory=list)
 
     def accepts(self, at: tuple[float, float], trial: tuple[float, float], slope: float, length: float) -> bool:
-        """Whether a trial is acceptable; if it is not for its decrease alone, the filter remembers the point.
+        """Whether a trial is acceptable. If this is not for its decrease alone, the point is added to the entries.
 
         Args:
-            at: θ and φ of the point.
-            trial: θ and φ of the trial.
+            at: θ and φ at the start of the step.
+            trial: θ and φ at the trial.
             slope: Derivative of φ along the step.
-            length: Length of the step.
+            length: Step length of the trial [-].
         """
         (theta, phi), (new_theta, new_phi) = at, trial
         allowed = phi + ROUNDING * max(1.0, abs(phi))

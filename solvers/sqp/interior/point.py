@@ -19,7 +19,7 @@ class Point:
     Attributes:
         xs: States (T + 1, nx).
         us: Controls (T, nu).
-        cost: Its cost, scaled [cost].
+        cost: Scaled cost of the trajectory [cost].
         f: Gaps (T + 1, ndx).
         c: Rows (n, nc).
         barrier: Slacks and multipliers of the rows.
@@ -36,12 +36,12 @@ class Point:
 
     @property
     def residual(self) -> Reals:
-        """By how much rows miss their slacks (n, nc)."""
+        """Residuals (n, nc) of the rows: c - s for a row with slack s, c - target for an equation."""
         return self.barrier.bounds.residuals(self.c, self.barrier.slack)
 
     @property
     def infeasibility(self) -> float:
-        """θ = Σ |f| + Σ |c - s|."""
+        """Infeasibility θ = Σ |f| + Σ |c - s| of gaps f and of rows c with slacks s."""
         return float(np.abs(self.f).sum() + np.abs(self.residual).sum())
 
     @property

@@ -83,28 +83,31 @@ class InteriorSteps:
 
     @property
     def solved(self) -> bool:
-        """Whether it is solved, or as far as rounding permits."""
+        """Whether the first-order conditions hold up to the tolerance, or as well as rounding errors permit."""
         return self.error <= TOLERANCE or (self._failures > 0 and self.error <= ROUNDING)
 
     @property
     def complementarity(self) -> float:
-        """Largest product of a multiplier and the distance from its bound, of the cost as it is [cost]."""
+        """Largest product of a multiplier of the unscaled cost and its slack's distance from the bound [cost]."""
         return self._point.barrier.complementarity(0.0) / self.scale
 
     @property
     def blend(self) -> float:
-        """Part of the Hessian of the Lagrangian in that of the steps, 0 for Gauss-Newton's [-]."""
+        """Part of the exact Hessian of the Lagrangian in that of the steps: 1, or 0 for Gauss-Newton's [-]."""
         return 0.0 if self._exact is None else 1.0
 
     @property
     def multipliers(self) -> tuple[Reals, Reals, Reals]:
-        """Those of the dynamics (T + 1, ndx), rows (T + 1, nc) and start (ndx,), of the cost as it is."""
+        """Multipliers of the dynamics (T + 1, ndx), rows (T + 1, nc) and start (ndx,), for the unscaled cost."""
         e, lam, y = self._e, self._point.lam, self._point.barrier.y
         start = y[0, : e.state.ndx] if self._rows.bounded else np.zeros(e.state.ndx)
         return lam[-(e.T + 1) :] / self.scale, y[-(e.T + 1) :, : e.nc] / self.scale, start / self.scale
 
     def iterate(self) -> bool:
-        """Lowers the barrier where its problem is solved, and takes a step; whether it may go on."""
+        """Lowers the barrier parameter if its problem is solved, then takes a step.
+
+        Returns whether another step may follow.
+        """
         self._lower_barrier()
         step = self._direction()
         point = None if step is None else self._search(step)

@@ -29,29 +29,32 @@ class InteriorTrials(ABC):
 
     @abstractmethod
     def first_length(self, point: Point, step: Direction) -> float:
-        """The longest step length that is tried."""
+        """Returns the longest step length to be tried, at most 1 [-]."""
 
     @abstractmethod
     def at(self, point: Point, step: Direction, length: float, scale: float) -> Point | None:
-        """The point at a step length; None if it is not finite, or too close to a bound.
+        """Returns the point at a step length; None if a value is not finite, or a slack is too close to a bound.
 
         Args:
             point: Where the step starts.
             step: The step.
-            length: Its length [-].
-            scale: What costs are multiplied by.
+            length: Step length [-].
+            scale: Factor of the cost [1/cost].
         """
 
 
 class LineTrials(InteriorTrials):
-    """xs ⊕ α dx, us + α du; the multipliers of bounds take the longest step that keeps them positive."""
+    """Trials along lines, xs ⊕ α dx and us + α du.
+
+    Multipliers of bounds take the longest step that keeps them positive.
+    """
 
     def __init__(self, evaluator: Evaluator, program: StepProgram, trial: LinearTrial) -> None:
         super().__init__(evaluator, program)
         self._trial = trial
 
     def first_length(self, point: Point, step: Direction) -> float:
-        """The longest length that keeps slacks off their bounds."""
+        """Returns the longest step length, at most 1, that keeps the slacks off their bounds [-]."""
         barrier = point.barrier
         distances, dz = barrier.bounds.distances(barrier.slack), barrier.dz(step.ds)
         self._z = barrier.z + longest(barrier.z, dz, barrier.part) * dz
@@ -59,7 +62,7 @@ class LineTrials(InteriorTrials):
         return longest(distances, barrier.bounds.changes(step.ds), barrier.part)
 
     def at(self, point: Point, step: Direction, length: float, scale: float) -> Point | None:
-        """See the base class."""
+        """Returns the point at a step length, or None; as in `InteriorTrials.at`."""
         e, trial, barrier = self._e, self._trial, point.barrier
         cost = trial.go(length)
         gaps = trial.f.copy()
@@ -81,12 +84,12 @@ class LineTrials(InteriorTrials):
 
 
 class RolloutTrials(InteriorTrials):
-    """Rollouts of us + α du - K (x ⊖ xs ⊖ α dx): slacks and multipliers follow the states, too; gaps are closed.
+    """Rollouts of us + α du - K (x ⊖ xs ⊖ α dx). Slacks and multipliers follow the states, and all gaps are closed.
 
     Source: FilterDDP, arXiv:2504.08278, 2025.
 
     Args:
-        evaluator: Whose trajectory they start from.
+        evaluator: Evaluator with the trajectory from which rollouts start.
         program: The program whose rows are kept.
         rows: Bounds of the start.
     """
@@ -96,7 +99,7 @@ class RolloutTrials(InteriorTrials):
         self._rows, self._trials = rows, evaluator.trials(1, clipped=True)
 
     def first_length(self, point: Point, step: Direction) -> float:
-        """1: what slacks do is known after the rollout."""
+        """Returns 1 [-]. The slacks depend on the rollout, so they are checked after it."""
         e = self._e
         e.K[:] = step.K
         e.k[:] = -step.du - (step.K @ step.dx[:-1, :, None])[:, :, 0]
@@ -104,7 +107,7 @@ class RolloutTrials(InteriorTrials):
         return 1.0
 
     def at(self, point: Point, step: Direction, length: float, scale: float) -> Point | None:
-        """See the base class."""
+        """Returns the point at a step length, or None; as in `InteriorTrials.at`."""
         e, trials, barrier = self._e, self._trials, point.barrier
         start = self._rows.within_start(e.state.integrate(e.xs[0], length * step.dx0)) if self._rows.chosen else e.xs[0]
         (cost,) = trials.roll_out(start, [length], None)

@@ -238,7 +238,8 @@ def test_messages() -> None:
     with pytest.raises(InvalidArgumentError, match="friction: expected"):
         m.set_floor([0, 0, 1, 2], ees, friction=-0.1)
     m.set_floor([0, 0, 1, 2], ees)
-    with pytest.raises(InvalidArgumentError, match="taus: expected 2 torques, one for each state, got 1"):
+    message = r"taus: expected 2 torque vectors \(nv,\), one for each row of qdqs, got 1"
+    with pytest.raises(InvalidArgumentError, match=message):
         m.simulate_batched(DT, [m.qdq, m.qdq], [np.zeros(22)])
     with pytest.raises(InvalidArgumentError, match=r"qdqs\[1\]: expected shape \(45,\), got \(44,\)"):
         m.simulate_batched(DT, [m.qdq, m.qdq[:-1]])

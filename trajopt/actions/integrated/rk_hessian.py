@@ -41,7 +41,7 @@ from trajopt.model.parts import Given, named_call
 
 @dataclass(frozen=True)
 class HessianStage:
-    """A stage with the results of its expansion.
+    """Stage of a Runge-Kutta step, with the results of its expansion.
 
     Attributes:
         at: The stage itself: state, control, parameters and weight.
@@ -80,7 +80,7 @@ def add_hessian(
     stages: Sequence[HessianStage],
     multipliers: Multipliers,
 ) -> Array:
-    """Adds the steps that compute the Hessian (n, n).
+    """Adds the steps that compute the Hessian of the Lagrangian (n, n) of a Runge-Kutta step.
 
     Args:
         d: Continuous-time model with `implicit` dynamics.

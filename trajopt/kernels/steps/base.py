@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Array:
-    """An array of a program, row-major. `number` identifies it."""
+    """Array of numbers in a program, stored row by row. `number` identifies it within the program."""
 
     number: int
     shape: tuple[int, int]
@@ -58,36 +58,36 @@ class Step(ABC):
     @property
     @abstractmethod
     def writes(self) -> tuple[Array, ...]:
-        """Arrays that it writes completely; an array that it also reads is changed in place."""
+        """Arrays that the step writes completely. An array that is also in `reads` is changed in place."""
 
     @property
     def names_only(self) -> bool:
-        """True if its result is part of an array that it reads, so that it needs no memory."""
+        """True if the step's result is part of an array that the step reads, so that no memory is needed."""
         return False
 
     @property
     @abstractmethod
     def content(self) -> tuple[object, ...]:
-        """Content besides its class that determines its text, with arrays by number; its repr is hashed."""
+        """Content, besides the step's class, that determines its text; arrays appear by number. The repr is hashed."""
 
     @property
     @abstractmethod
     def work(self) -> int:
-        """Number of instructions and multiplications of one run; W lanes count as one."""
+        """Number of instructions and multiplications of one run of the step; W lanes count as one [-]."""
 
     @property
     def functions(self) -> tuple[Code, ...]:
-        """Functions that must be compiled, for `EntryWriter.function`."""
+        """Functions that must be compiled for the step, see `EntryWriter.function`."""
         return ()
 
     @property
     def programs(self) -> tuple[Program, ...]:
-        """Programs that it runs, for `EntryWriter.program`; their functions are compiled too."""
+        """Programs that the step runs, see `EntryWriter.program`. Their functions are compiled too."""
         return ()
 
     @property
     def scratch(self) -> int:
-        """Number of scalars, of W lanes each, that it needs at `EntryWriter.scratch` while it runs."""
+        """Number of scalars, of W lanes each, that the step needs at `EntryWriter.scratch` while it runs [-]."""
         return 0
 
     @property
@@ -107,7 +107,7 @@ class Step(ABC):
         return {}
 
     def zeros_read(self, pattern_of: PatternOf) -> Iterable[Array]:
-        """Arrays whose structural zeros it reads from memory; by default all arrays that it reads.
+        """Arrays whose structural zeros the step reads from memory; by default all arrays that it reads.
 
         Zeros that no step reads need not be written, see `EntryWriter.clear`.
 
@@ -118,7 +118,7 @@ class Step(ABC):
 
     @abstractmethod
     def evaluate(self, known: Known, numbers: Numbers) -> None:
-        """Runs the step on one knot, as the reference: reads values from `known` and adds results to it.
+        """Runs the step on one knot without machine code: reads values from `known` and adds results to it.
 
         Args:
             known: Values of arrays, which may belong to a caller; replace them, do not change them.
@@ -127,4 +127,4 @@ class Step(ABC):
 
     @abstractmethod
     def write(self, writer: EntryWriter) -> None:
-        """Writes its LLVM text into the entry, and into functions that the entry calls."""
+        """Writes the step's LLVM text into the entry, and into functions that the entry calls."""

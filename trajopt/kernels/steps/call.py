@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CodeCall(Step):
-    """Calls one function. Structural zeros of what it returns are written only where somebody reads them."""
+    """Step that calls one function. Structural zeros of its results are written only if another step reads them."""
 
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
@@ -29,7 +29,7 @@ class CodeCall(Step):
     @property
     @abstractmethod
     def function(self) -> Code:
-        """The function."""
+        """Function that the step calls."""
 
     @property
     def reads(self) -> tuple[Array, ...]:
@@ -59,7 +59,7 @@ class CodeCall(Step):
 
 @dataclass(frozen=True)
 class Call(CodeCall):
-    """Calls an expression. Structural zeros of its results are written only if they are read.
+    """Step that calls an expression. Structural zeros of its results are written only if another step reads them.
 
     Attributes:
         joins: Whether optimised code may join it with the previous call, see `trajopt.kernels.joined`.
@@ -72,7 +72,7 @@ class Call(CodeCall):
 
     @classmethod
     def new(cls, program: Program, expression: Expression, inputs: tuple[Array, ...], *, joins: bool = False) -> Call:
-        """Creates the call with these inputs and new arrays for its results; see `Program.call`."""
+        """Creates the step with these inputs and new arrays for its results; see `Program.call`."""
         if len(inputs) != len(expression.inputs):
             raise InvalidArgumentError(
                 f"inputs: expected {len(expression.inputs)} arrays for {expression.label!r}, got {len(inputs)}"

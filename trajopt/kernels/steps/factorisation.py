@@ -73,7 +73,7 @@ class Factorisation(Step):
 
 @dataclass(frozen=True)
 class TriangularSolve(Step):
-    """Solution of A x = b with the factors of A."""
+    """Step that solves A x = b with the factors of A."""
 
     factors: Array
     b: Array
@@ -107,7 +107,7 @@ class TriangularSolve(Step):
 
     @property
     def scratch(self) -> int:
-        """Columns that are solved at once."""
+        """Number of scalars of scratch [-], for the columns that are solved at once."""
         n, m = self.b.shape
         return max(n * triangles.solve_block(n, m)[1], 1)
 

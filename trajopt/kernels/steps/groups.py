@@ -29,7 +29,7 @@ class Groups:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Identity of the groups."""
+        """Hashable content of the groups; equal groups have equal content."""
         return (self.ranges, self.array.number)
 
     def check(self, argument: str, size: int) -> None:
@@ -42,7 +42,7 @@ class Groups:
             )
 
     def matter(self, values: Values) -> npt.NDArray[np.bool_]:
-        """Mask of the active indices for these values of the array."""
+        """Mask (size,) of the indices in active groups, for these values of the array."""
         chosen = np.zeros(len(values), dtype=np.bool_)
         for first, end in self.ranges:
             chosen[first:end] = np.any(values[first:end] != 0)
@@ -55,12 +55,12 @@ def arrays_of(*groups: Groups | None) -> tuple[Array, ...]:
 
 
 def ranges_of(groups: Groups | None) -> Ranges:
-    """Ranges of groups; empty without groups."""
+    """First index of each group, and the end; empty without groups."""
     return () if groups is None else groups.ranges
 
 
 def identity_of(groups: Groups | None) -> tuple[object, ...] | None:
-    """Identity of groups; None without groups."""
+    """Hashable content of groups, see `Groups.identity`; None without groups."""
     return None if groups is None else groups.identity
 
 
@@ -70,7 +70,7 @@ def matter(groups: Groups | None, known: Known, size: int) -> npt.NDArray[np.boo
 
 
 def nonzero_name(size: int, width: int) -> str:
-    """Symbol of the test of `size` elements."""
+    """Symbol of the function that tests whether one of `size` elements is nonzero."""
     return f"trajopt_nonzero_{size}_{width}"
 
 

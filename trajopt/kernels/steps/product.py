@@ -32,7 +32,7 @@ BLOCK = (2, 3)
 
 @dataclass(frozen=True)
 class MatrixProduct(Step):
-    """Product a b or aᵀ b, added to `initial` if there is one, or with `subtract` subtracted from it.
+    """Step that computes a b or aᵀ b, added to `initial` if that is not None; `subtract` subtracts it instead.
 
     For a `symmetric` result the upper triangle is computed and copied. Inactive groups of `rows` and of `inner` indices
     are skipped.
@@ -62,7 +62,7 @@ class MatrixProduct(Step):
         rows: Groups | None,
         inner: Groups | None,
     ) -> MatrixProduct:
-        """Creates the product with a new array for its result; see `Program.matmul`."""
+        """Creates the step with a new array for the product; see `Program.matmul`."""
         left, right = _factors(program.pattern, a, b, transpose_a)
         _check_groups(len(left), rows, len(right), inner)
         result = program.array(len(left), right.shape[1])
@@ -85,7 +85,7 @@ class MatrixProduct(Step):
         rows: Groups | None,
         inner: Groups | None,
     ) -> MatrixProduct:
-        """Creates the product that is added to an array in place; see `Program.accumulate`."""
+        """Creates the step that adds the product to an array in place; see `Program.accumulate`."""
         left, right = _factors(program.pattern, a, b, transpose_a)
         _check_groups(len(left), rows, len(right), inner)
         if target in program.inputs or target.shape != (len(left), right.shape[1]):
@@ -113,7 +113,7 @@ class MatrixProduct(Step):
 
     @property
     def flags(self) -> tuple[object, ...]:
-        """Flags that determine its code besides shapes and blocks."""
+        """Flags, besides shapes and blocks, that determine the code of the product."""
         ranges = [None if groups is None else groups.ranges for groups in (self.rows, self.inner)]
         return (self.transpose_a, self.initial is not None, self.subtract, self.symmetric, *ranges)
 

@@ -24,7 +24,7 @@ class Slice(Step):
 
     @classmethod
     def new(cls, program: Program, source: Array, first: int, size: int) -> Slice:
-        """Creates the slice with a new array for its result; see `Program.slice`."""
+        """Creates the step with a new array for the slice; see `Program.slice`."""
         if source not in program.inputs or not 0 <= first <= first + size <= source.size:
             raise InvalidArgumentError(f"source: expected an input with elements {first}..{first + size}, got {source}")
         return cls(source, first, program.array(size))

@@ -20,21 +20,21 @@ TEXT, NAME, COUNT = 4000, 64, 2**53
 
 
 def text(name: str, value: Any, most: int = TEXT, least: int = 0) -> str:
-    """Checks a text and returns it."""
+    """Returns a field's value after checking that it is a text."""
     if not isinstance(value, str) or not least <= len(value) <= most:
         raise BadMessageError("values", f"{name}: expected a text of {least} to {most} characters, got {shown(value)}")
     return value
 
 
 def count(name: str, value: Any, least: int = 0) -> int:
-    """Checks an integer and returns it."""
+    """Returns a field's value after checking that it is an integer."""
     if type(value) is not int or not least <= value <= COUNT:
         raise BadMessageError("values", f"{name}: expected an integer from {least} to 2^53, got {shown(value)}")
     return value
 
 
 def number(name: str, value: Any) -> float:
-    """Checks a finite number and returns it."""
+    """Returns a field's value after checking that it is a finite number."""
     value_read = real(name, value)
     if not math.isfinite(value_read):
         raise BadMessageError("values", f"{name}: expected a finite number, got {value_read}")

@@ -23,7 +23,7 @@ class Ledger:
         self._last, self._told = "", -EVERY
 
     def add(self, name: str) -> None:
-        """Counts an event without logging it."""
+        """Counts an event by its name without logging it."""
         self.counts[name] += 1
 
     def drop(self, name: str, reason: str) -> None:
