@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trajopt.solvers.sqp.rows import RowBounds
 
 LESS = 0.5  # part that is left of the largest error after progress
-SAME, ENDS = 1e-2, 5  # relative difference of violations that count as equal; attempts that end at equal ones
+SAME, ENDS = 1e-2, 5  # relative difference of violations that count as equal; attempts that end at the least
 SIZES = (0.1, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 1.0)  # of random changes: a small one leaves a saddle, large ones a valley
 WAVES = 4  # of which a random change consists
 INTERIOR = ("line", "rollouts")
@@ -113,24 +113,25 @@ class Attempts:
         None if another attempt follows: after the first attempt interior-point steps along lines, then other controls.
         """
         self.dead_ends.append(violation)
-        if self._equal_ends() >= ENDS:
+        if self._least_ends() >= ENDS:
             return SolverStatus.INFEASIBLE
         if len(self.dead_ends) == 1:
             self.pending.sort(key=lambda attempt: {"line": 0, "rollouts": 2}.get(attempt, 1))
         return None if self.pending else self.verdict()
 
     def at_limit(self) -> SolverStatus | None:
-        """INFEASIBLE if iterations have run out after two equal dead ends, else None."""
-        return SolverStatus.INFEASIBLE if self.dead_ends and self._equal_ends() > 1 else None
+        """INFEASIBLE if iterations have run out after two ends at the least violation, else None."""
+        return SolverStatus.INFEASIBLE if self.dead_ends and self._least_ends() > 1 else None
 
     def verdict(self) -> SolverStatus:
-        """Status if no attempt is left: INFEASIBLE if all ended at the same violation, else STALLED."""
-        return SolverStatus.INFEASIBLE if self._equal_ends() == len(self.dead_ends) else SolverStatus.STALLED
+        """Status if no attempt is left: STALLED if only one of several has ended at the least violation."""
+        once = self._least_ends() == 1 < len(self.dead_ends)
+        return SolverStatus.STALLED if once else SolverStatus.INFEASIBLE
 
-    def _equal_ends(self) -> int:
-        """Number of dead ends with the violation of the last one."""
-        last = self.dead_ends[-1]
-        return sum(abs(each - last) <= SAME * last for each in self.dead_ends)
+    def _least_ends(self) -> int:
+        """Number of dead ends at the least violation of all."""
+        least = min(self.dead_ends)
+        return sum(each <= (1.0 + SAME) * least for each in self.dead_ends)
 
     def leave(self, run: SQPProgress) -> None:
         """Stores the result of an attempt in `best` if it is the best so far."""

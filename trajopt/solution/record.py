@@ -30,7 +30,7 @@ class SolverStatus(Enum):
         "a better guess is needed"
     )
     STALLED = (
-        "no attempt meets all constraints, and attempts end at different violations: start from another guess, or "
+        "no attempt meets all constraints, and they end at different violations: start from another guess, or "
         "relax a limit"
     )
     TIME_LIMIT = "stopped at time_limit"
