@@ -26,25 +26,27 @@ MANY = 12  # searches without a step, one after the other, that end the last att
 
 
 class SolverSQP(SolverAbstract[SQPProgress]):
-    """Sequential quadratic programming: constraints hold.
+    """Sequential quadratic programming: a solution satisfies all constraints of the models.
 
-    It keeps the constraints of the models (`ConstraintStack`). Limits `lower` and `upper` of models, states and robots
-    are none, and are not kept: `ConstraintStack.of_robot(state, actuation)` makes those of a robot constraints,
-    `add("limits", ResidualModelControl(state), lower=..., upper=...)` those of the controls.
+    Constraints are the rows of `ConstraintStack`. Limits `lower` and `upper` of models, states and robots are not
+    constraints by themselves: `ConstraintStack.of_robot(state, actuation)` adds the limits of a robot, and
+    `add("limits", ResidualModelControl(state), lower=..., upper=...)` those of the controls. Rows that do not depend on
+    the control are not enforced at knot 0 if the start is fixed.
 
-    An iteration solves a quadratic program with stages, with the Hessian of the Lagrangian where all models of the
-    problem give it, blended towards Gauss-Newton's where it is indefinite. Without constraints a step shorter than 0.1
-    is followed by one with Gauss-Newton's. Constraints on single controls are hard in it.
-    Rows that are free of the control are not enforced at knot 0 where the start is fixed.
+    An iteration solves a quadratic program with stages. Its Hessian is that of the Lagrangian if all models provide it,
+    blended with Gauss-Newton's where it is indefinite. The solver then takes a step of one of three kinds:
 
-    Steps are rollouts of its policy, in which other rows are proximal, so that the step is that of an augmented
-    Lagrangian, which is the merit function. Or they are linear ones, evaluated at all knots at once, in which all rows
-    are hard, judged by a filter; where the program has no solution its rows become proximal, and where the filter finds
-    no step the solve goes on with rollouts. A guess that is nearly a motion, such as a solution that is shifted by a
-    knot, is followed with linear steps until its gaps are closed; so is one that all rollouts lose, see
-    `PolicySearch.loses`.
+    - A rollout of the program's feedback policy. Controls are clipped to their limits. All other rows are proximal, and
+      the augmented Lagrangian is the merit function. This is the default.
+    - A step along a line, evaluated at all knots at once. All rows are hard, and a filter accepts steps. It is used for
+      guesses with small gaps, such as a previous solution shifted by a knot.
+    - A step of an interior-point method, if the others stall or end at a stationary point of the violation, see
+      `trajopt.solvers.sqp.interior`.
 
-    Arguments are those of SolverAbstract.
+    If an attempt fails, the next one starts from the rollout of the guess's controls or of random ones, see
+    `trajopt.solvers.sqp.attempts`. The solution is the best result of all attempts.
+
+    The arguments are those of SolverAbstract.
     """
 
     options_type: ClassVar[type[SolverOptions]] = SQPOptions
