@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from trajopt.kernels.builder import Builder
-from trajopt.kernels.products import multiply_add, splat
+from trajopt.kernels.products import multiply_add
 
 ZERO = "zeroinitializer"
 LARGEST = "0x46293E5939A08CEA"  # 1e30: a value function beyond this has diverged
@@ -97,7 +97,7 @@ class Cells:
 
     def splat(self, value: str) -> str:
         """Returns a cell with one double in all places."""
-        return splat(self.b, value, self.width)
+        return self.b.splat(value, self.width)
 
     def factor(self, address: str, *, negative: bool = False) -> str:
         """Loads a double, or its negative, into all places of a cell."""

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from trajopt.kernels.builder import Builder
-from trajopt.kernels.products import declarations, multiply_add
+from trajopt.kernels.operations import LaneType, intrinsic
+from trajopt.kernels.products import multiply_add
 
 WIDTH = 8
 REAL, TRUTH = f"<{WIDTH} x double>", f"<{WIDTH} x i1>"
@@ -50,9 +51,7 @@ class Flat:
 
     def splat(self, value: str) -> Value:
         """Returns a value with one double in all places."""
-        first = self.b.op(f"insertelement {REAL} poison, double {value}, i32 0")
-        all_places = f"<{WIDTH} x i32> zeroinitializer"
-        return Value(self.b, self.b.op(f"shufflevector {REAL} {first}, {REAL} poison, {all_places}"))
+        return Value(self.b, self.b.splat(value, WIDTH))
 
     @contextlib.contextmanager
     def cells(self, **reductions: str) -> Iterator[Cell]:
@@ -194,7 +193,7 @@ def where_equal(x: Value, y: Value | float, yes: Value | float, no: Value | floa
 
 DECLARATIONS = "\n".join(
     [
-        declarations(REAL),
+        intrinsic(LaneType(WIDTH), "fma", 3)[1],
         *(f"declare {REAL} @llvm.{f}.v{WIDTH}f64({REAL}, {REAL})" for f in ("maximum", "minimum", "copysign")),
         *(f"declare double @llvm.{f}.f64(double, double)" for f in ("maximum", "minimum")),
         f"declare {REAL} @llvm.fabs.v{WIDTH}f64({REAL})",

@@ -90,6 +90,18 @@ class Builder:
         """Loads entry `number` of a table of integers or pointers, eight bytes each, and returns its name."""
         return self.load(self.op(f"getelementptr i64, ptr {base}, i64 {number}"), kind)
 
+    def splat(self, value: str, width: int, kind: str = "double") -> str:
+        """Vector that has `value` in each of its `width` lanes."""
+        first = self.op(f"insertelement <{width} x {kind}> poison, {kind} {value}, i32 0")
+        zeros = f"<{width} x i32> zeroinitializer"
+        return self.op(f"shufflevector <{width} x {kind}> {first}, <{width} x {kind}> poison, {zeros}")
+
+    def any(self, mask: str, width: int) -> str:
+        """Whether a mask of `width` lanes is true in any of them, as an i1."""
+        if width == 1:
+            return mask
+        return self.op(f"icmp ne i{width} {self.op(f'bitcast <{width} x i1> {mask} to i{width}')}, 0")
+
     def label(self, name: str) -> None:
         """Writes a label, which starts a block. The previous block must have ended with a jump."""
         self.lines.append(f"{name}:")
@@ -146,6 +158,14 @@ class Builder:
         yield
         self.do(f"br label %{stem}.end")
         self.label(f"{stem}.end")
+
+    def leave(self, condition: str, code: str | int) -> None:
+        """Returns the i64 `code` if the i1 `condition` is true."""
+        stem = self.name("leave")
+        self.do(f"br i1 {condition}, label %{stem}, label %{stem}.not")
+        self.label(stem)
+        self.do(f"ret i64 {code}")
+        self.label(f"{stem}.not")
 
     def text(self, ending: str = "ret void") -> str:
         """LLVM text of the function."""

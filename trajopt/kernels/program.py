@@ -215,7 +215,7 @@ class Program:
             inner: Groups of indices of the sum; inactive groups count as zero.
         """
         step = MatrixProduct.new(
-            self, a, b, transpose_a=transpose_a, initial=initial, subtract=subtract, rows=rows, inner=inner
+            self, a, b, initial=initial, transpose_a=transpose_a, subtract=subtract, rows=rows, inner=inner
         )
         self.add_step(step)
         return step.result
@@ -237,8 +237,10 @@ class Program:
         With `subtract` it is subtracted. Set `symmetric` only if target and product are symmetric. Groups are as in
         `matmul`, except that inactive rows keep their values; a symmetric target must not have groups of rows.
         """
-        options = {"transpose_a": transpose_a, "subtract": subtract, "symmetric": symmetric}
-        self.add_step(MatrixProduct.onto(self, target, a, b, **options, rows=rows, inner=inner))
+        step = MatrixProduct.new(
+            self, a, b, target, transpose_a=transpose_a, subtract=subtract, symmetric=symmetric, rows=rows, inner=inner
+        )
+        self.add_step(step)
 
     def add(self, target: Array, a: Array, *, rows: Groups | None = None) -> None:
         """Adds an array in place to `target`, which is not an input; structural zeros of the array cost nothing.

@@ -59,11 +59,6 @@ def ranges_of(groups: Groups | None) -> Ranges:
     return () if groups is None else groups.ranges
 
 
-def identity_of(groups: Groups | None) -> tuple[object, ...] | None:
-    """Hashable content of groups, see `Groups.identity`; None without groups."""
-    return None if groups is None else groups.identity
-
-
 def matter(groups: Groups | None, known: Known, size: int) -> npt.NDArray[np.bool_]:
     """Mask of the active indices among `size`; all are active without groups."""
     return np.ones(size, dtype=np.bool_) if groups is None else groups.matter(known[groups.array.number])
@@ -84,7 +79,4 @@ def nonzero_text(size: int, width: int) -> str:
     with b.loop(0, size, carried=[(lanes.mask, "false" if width == 1 else "zeroinitializer")]) as loop:
         value = b.load(b.at("%a", (loop.index, width)), lanes.real, lanes.align)
         loop.carry(b.op(f"or {lanes.mask} {loop.values[0]}, {b.op(f'fcmp une {lanes.real} {value}, {zero}')}"))
-    if width == 1:
-        return b.text(f"ret i1 {loop.results[0]}")
-    bits = b.op(f"bitcast {lanes.mask} {loop.results[0]} to i{width}")
-    return b.text(f"ret i1 {b.op(f'icmp ne i{width} {bits}, 0')}")
+    return b.text(f"ret i1 {b.any(loop.results[0], width)}")
