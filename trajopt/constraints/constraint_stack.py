@@ -194,6 +194,10 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         """All rows (nc,)."""
         return SX(ca.vertcat(SX(0, 1), *(c.residual.evaluate(instant) for c in self.constraints)))
 
+    def named_rows(self, instant: Instant) -> dict[str, SX]:
+        """The rows as {"rows": c}; empty if the stack has no constraints."""
+        return {"rows": self.rows(instant)} if self.constraints else {}
+
     def derivative(self, instant: Instant) -> SX:
         """Derivative of all rows by x, u and z = `Instant.solved`, as if these were independent (nc, ndx + nu + nz).
 

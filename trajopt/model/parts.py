@@ -133,6 +133,19 @@ def named_call(
     return part.call(program, {str(i): array for i, (_, array) in enumerate(inputs)}, parameters)
 
 
+def computed(program: Program, name: str, expression: Callable[..., SX], *arrays: Array) -> Array:
+    """Adds the call of an expression of arrays, and returns its result.
+
+    Args:
+        program: Program that gets the call.
+        name: Name of the function.
+        expression: Function of one symbol per array, of the array's shape.
+        arrays: Inputs.
+    """
+    symbols = [SX.sym("a", *array.shape) for array in arrays]
+    return program.call(ca.Function(name, symbols, [expression(*symbols)]), *arrays)[0]
+
+
 def symbol_of(program: Program, array: Array) -> SX:
     """Symbol for an array of a program, with the same structural zeros."""
     rows, columns = np.nonzero(program.pattern(array))

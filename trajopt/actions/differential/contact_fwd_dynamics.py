@@ -138,12 +138,12 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         self,
         program: Program,
         stage: Stage,
-        found: Mapping[str, Array],
+        dynamics: Mapping[str, Array],
         costs: Mapping[str, Array],
         rows: Mapping[str, Array],
     ) -> StageExpansion:
-        Df = lead_on(program, self.contacts, found, costs, rows)
-        return super()._led_on(program, stage, {**found, "Df": Df}, costs, rows)
+        Df = lead_on(program, self.contacts, dynamics, costs, rows)
+        return super()._led_on(program, stage, {**dynamics, "Df": Df}, costs, rows)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """u (nu,) [N m, N] of the smallest (u, λ) with B u + Jᵀ λ = g(q), over the active contacts."""

@@ -89,8 +89,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         i = d.instant(derivatives=True)
         node = d.implicit_node(i)
         assert node is not None
-        values = self._curved_costs(i) | {"xnext": self._step_of(i, node.motion)}
-        values |= {"rows": d.constraints.rows(i)} if d.constraints.constraints else {}
+        values = {**self._curved_costs(i), "xnext": self._step_of(i, node.motion), **d.constraints.named_rows(i)}
         inputs: Given = [(i.x, point.x), (i.u, point.u), (self.layout, point.parameters)]
         return add_implicit_hessian(program, node, values, inputs, multipliers)
 
