@@ -39,6 +39,12 @@ class SolverOptions:
             raise InvalidArgumentError(f"{name}: expected {bound}, got {shown(value)}")
         object.__setattr__(self, name, float(number))
 
+    def _check_flags(self, *names: str) -> None:
+        """Raises InvalidArgumentError unless these fields are True or False; neither 1 nor 0."""
+        for name in names:
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise InvalidArgumentError(f"{name}: expected True or False, got {getattr(self, name)!r}")
+
 
 def check_hessian(hessian: Any) -> None:
     """Raises InvalidArgumentError unless `hessian` is a valid name."""
@@ -139,9 +145,7 @@ class DDPOptions(SolverOptions):
             self._check(name, above=0.0, inclusive=False)
         for name in ("regularization_increase", "regularization_decrease"):
             self._check(name, above=1.0, inclusive=False)
-        for name in ("confirm_gradient", "relative_regularization", "regularize_value", "rollout_on_failure"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise InvalidArgumentError(f"{name}: expected True or False, got {getattr(self, name)!r}")
+        self._check_flags("confirm_gradient", "relative_regularization", "regularize_value", "rollout_on_failure")
         for name in ("initial_regularization", "min_regularization"):
             if getattr(self, name) > self.max_regularization:
                 raise InvalidArgumentError(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from trajopt.callbacks import Callback
 from trajopt.errors import InvalidArgumentError
-from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers import scales
@@ -82,26 +79,14 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     """
 
     keeps_limits: ClassVar[bool] = False
+    chooses_start = False
 
     options_type: ClassVar[type[SolverOptions]] = DDPOptions
     options: DDPOptions
     progress_type = RolloutProgress
     _evaluator: Evaluator  # kept between solves, with what is bound to it, from the first one on
-
-    def __init__(
-        self,
-        problem: ShootingProblem,
-        options: SolverOptions | None = None,
-        callbacks: Sequence[Callback | Callable[[IterationRecord], Any]] = (),
-    ) -> None:
-        super().__init__(problem, options, callbacks)
-        self._prepared = False
-        self._limits: ControlLimits | None = None
-        if problem.start != "fixed":
-            raise InvalidArgumentError(
-                f"problem: {type(self).__name__} rolls out from a given x0, so its start must be fixed; build the "
-                'problem with start="fixed", or take a solver that chooses the start'
-            )
+    _prepared = False
+    _limits: ControlLimits | None = None
 
     # The parts that these solvers differ in
 

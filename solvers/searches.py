@@ -105,16 +105,8 @@ class LineSearch:
                 expected, decrease = latest.decrease(length), cost - reached
                 accepted = self._acceptance.accepts(latest, expected, decrease, feasible=feasible)
                 if accepted and trials.in_range(lane, reached):
-                    step = LineStep(
-                        length,
-                        True,
-                        trials.trajectory(lane),
-                        reached,
-                        decrease,
-                        expected,
-                        latest,
-                        nonfinite_trial=outside,
-                    )
+                    results = reached, decrease, expected, latest
+                    step = LineStep(length, True, trials.trajectory(lane), *results, nonfinite_trial=outside)
                     return self._grown(step, x0, cost) if feasible and self._is_to_grow(step, excess) else step
         return LineStep(self._last, False, None, cost, decrease, expected, latest, unbounded, nonfinite_trial=outside)
 
@@ -122,12 +114,10 @@ class LineSearch:
         """Returns the step of one length along the evaluator's k and K if it is accepted."""
         (reached,) = self.single.roll_out(x0, (length,), None)
         expected, decrease = promise.decrease(length), cost - reached
-        enough = self.single.in_range(0, reached) and self._acceptance.accepts(
-            promise, expected, decrease, feasible=True
-        )
-        return (
-            LineStep(length, True, self.single.trajectory(0), reached, decrease, expected, promise) if enough else None
-        )
+        accepted = self._acceptance.accepts(promise, expected, decrease, feasible=True)
+        if not (accepted and self.single.in_range(0, reached)):
+            return None
+        return LineStep(length, True, self.single.trajectory(0), reached, decrease, expected, promise)
 
     def _is_to_grow(self, step: LineStep, excess: float) -> bool:
         """Whether a step from a rollout is a full one that brought far more than promised, rounding apart."""

@@ -11,6 +11,7 @@ import numpy as np
 from casadi import SX
 
 from trajopt.actions.costed import ActionModelCostedAbstract
+from trajopt.actions.differential.robot_parts import check_states
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.implicit_hessian import add_implicit_hessian
 from trajopt.actions.parts import ModelParts
@@ -74,11 +75,7 @@ class ActionModelImpulseFwdDynamics(ActionModelCostedAbstract):
             raise InvalidArgumentError(f"impulses: expected an ImpulseStack, got {impulses!r}")
         if not isinstance(costs, CostStack):
             raise InvalidArgumentError(f"costs: expected a CostStack, got {costs!r}")
-        for name, part in (("impulses", impulses), ("costs", costs)):
-            if part.state != state:
-                raise InvalidArgumentError(
-                    f"{name}: expected {name} of {state!r}, got {name} of {part.state!r}; use one state for all parts"
-                )
+        check_states(state, impulses=impulses, costs=costs)
         impulses.freeze(type(self).__name__)
         costs.freeze(type(self).__name__, 0)
         constraints = ConstraintStack.of(constraints, type(self).__name__, state, 0, costs)

@@ -57,8 +57,7 @@ class TouchModelAbstract(Model):
         if not any(parents):
             raise InvalidArgumentError(
                 f"frame: expected a frame that moves, got {', '.join(frames)}, which is fixed in the world; choose a "
-                "frame "
-                f"on a link of {robot.name!r}, such as {_moving_frame(robot.model)!r}"
+                f"frame on a link of {robot.name!r}, such as {_moving_frame(robot.model)!r}"
             )
         self.state = state
         self.frames = tuple(frames)
@@ -149,8 +148,7 @@ class ContactModelAbstract(TouchModelAbstract):
         if reference is None and self.kp is not None:
             raise InvalidArgumentError(
                 f"reference: expected the contact's place, because gains=(kp, kd) with kp > 0 pull {self.frame!r} to "
-                "it, got "
-                f"None; pass for example reference={cure}, or gains=(0, kd)"
+                f"it, got None; pass for example reference={cure}, or gains=(0, kd)"
             )
         return default if reference is None else reference
 

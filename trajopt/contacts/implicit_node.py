@@ -133,14 +133,6 @@ class ImplicitNode(ABC):
 
     # Derivatives
 
-    def _with_turning_pushes(self, dq: SX, wrenches: Mapping[str, SX]) -> SX:
-        """∂/∂q of M w + e - Jᵀ λ (nv, nv), from that for wrenches constant in their frames' axes."""
-        nv = self.w.numel()
-        for frame, wrench in wrenches.items():
-            by_q = self.instant.derivative(wrench)[0][:, :nv]
-            dq = dq - ca.mtimes(self.motions[frame].jacobian.T, by_q)
-        return dq
-
     def value_results(self) -> dict[str, SX]:
         """Expressions "motion" (nv,) and "forces" (nc,) of x and u, which costs and constraints read."""
         return self.insert({"motion": self.motion, "forces": ca.vertcat(SX(0, 1), *self._forces.values())})

@@ -117,8 +117,7 @@ class TouchStackAbstract(Immutable, Generic[T]):
 
     def jacobian(self, motions: Motions) -> SX:
         """Jacobian J of all items, active or not (nc, nv)."""
-        parts = [item.jacobian(motions) for item in self._items.values()]
-        return SX(ca.vertcat(*parts)) if parts else SX(0, self.state.nv)
+        return stacked([item.jacobian(motions) for item in self._items.values()], self.state.nv)
 
     def wrenches(self, motions: Motions, multipliers: SX) -> dict[str, SX]:
         """Force and torque (6,) on each frame for multipliers λ (nc,), in the frame's axes [N, N m]."""
@@ -147,7 +146,7 @@ class TouchStackAbstract(Immutable, Generic[T]):
         for item, part in zip(self._items.values(), self.split(multipliers).values()):
             derivative = item.force_map_derivative(motions, part)
             rows.append(SX(item.nc, self.state.nv) if derivative is None else derivative)
-        return SX(ca.vertcat(*rows)) if rows else SX(0, self.state.nv)
+        return stacked(rows, self.state.nv)
 
     def __reduce__(self) -> tuple[Any, ...]:
         items = [(name, item, bool(self._active[name].default)) for name, item in self._items.items()]
@@ -184,9 +183,9 @@ def parameter_name(stack: str, name: str, parameter: str) -> str:
     return f"{stack}.{name}.{parameter}"
 
 
-def stacked(parts: list[SX]) -> SX:
-    """Stacks columns; without any, the result is empty."""
-    return SX(ca.vertcat(*parts)) if parts else SX(0, 1)
+def stacked(parts: list[SX], columns: int = 1) -> SX:
+    """Stacks rows of so many columns; without any, the result is empty."""
+    return SX(ca.vertcat(*parts)) if parts else SX(0, columns)
 
 
 def _activity(argument: str, value: Any) -> Reals:

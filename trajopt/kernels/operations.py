@@ -16,35 +16,13 @@ import casadi as ca
 from trajopt.errors import UnsupportedOperationError
 
 ERFINV = "trajopt_erfinv"  # see `trajopt.kernels.erfinv`
-LIBM_UNARY = {
-    ca.OP_EXP: "exp",
-    ca.OP_LOG: "log",
-    ca.OP_SIN: "sin",
-    ca.OP_COS: "cos",
-    ca.OP_TAN: "tan",
-    ca.OP_ASIN: "asin",
-    ca.OP_ACOS: "acos",
-    ca.OP_ATAN: "atan",
-    ca.OP_SINH: "sinh",
-    ca.OP_COSH: "cosh",
-    ca.OP_TANH: "tanh",
-    ca.OP_ASINH: "asinh",
-    ca.OP_ACOSH: "acosh",
-    ca.OP_ATANH: "atanh",
-    ca.OP_ERF: "erf",
-    ca.OP_LOG1P: "log1p",
-    ca.OP_EXPM1: "expm1",
-    ca.OP_ERFINV: ERFINV,
-}
-LIBM_BINARY = {
-    ca.OP_POW: "pow",
-    ca.OP_CONSTPOW: "pow",
-    ca.OP_FMOD: "fmod",
-    ca.OP_REMAINDER: "remainder",
-    ca.OP_ATAN2: "atan2",
-    ca.OP_HYPOT: "hypot",
-    ca.OP_COPYSIGN: "copysign",
-}
+_UNARY = (
+    *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("erf", "log1p", "expm1"),
+)
+_BINARY = ("pow", "fmod", "remainder", "atan2", "hypot", "copysign")
+LIBM_UNARY: dict[int, str] = {getattr(ca, f"OP_{name.upper()}"): name for name in _UNARY} | {ca.OP_ERFINV: ERFINV}
+LIBM_BINARY: dict[int, str] = {getattr(ca, f"OP_{name.upper()}"): name for name in _BINARY} | {ca.OP_CONSTPOW: "pow"}
 INSTRUCTIONS = {ca.OP_ADD: "fadd", ca.OP_SUB: "fsub", ca.OP_MUL: "fmul", ca.OP_DIV: "fdiv"}
 COMPARISONS = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
 INTRINSICS = {ca.OP_SQRT: "sqrt", ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceil", ca.OP_FABS: "fabs"}

@@ -70,18 +70,9 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         friction: SmoothFriction | str | None = None,
     ) -> None:
         check_parts(type(self).__name__, state, actuation, contacts)
-        contacts.freeze(type(self).__name__)
         self.actuation, self.contacts = actuation, contacts
         self.friction = SmoothFriction.of(friction)
-        super().__init__(
-            state,
-            actuation.nu,
-            costs,
-            constraints=constraints,
-            lower=actuation.lower,
-            upper=actuation.upper,
-            control_names=actuation.names,
-        )
+        super().__init__(state, actuation.nu, costs, constraints=constraints, **actuation.controls)
         self.damping = self.parameter("damping", damping, unit="1/kg", convert=non_negative)
         if not damping > 0:
             check_independent(self, contacts, "damping")

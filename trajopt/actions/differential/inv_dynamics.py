@@ -67,7 +67,6 @@ class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract
         friction: SmoothFriction | str | None,
     ) -> None:
         robot_state = check_parts(type(self).__name__, state, actuation, contacts)
-        contacts.freeze(type(self).__name__)
         self.actuation, self.contacts = actuation, contacts
         self.friction = SmoothFriction.of(friction)
         self._motors, self._idle = _split(actuation.matrix)
