@@ -30,4 +30,4 @@ def erfinv() -> ca.Function:
         y = y - (ca.erf(y) - x) / (2.0 / ca.pi**0.5 * ca.exp(-y * y))
     y = ca.if_else(x < -0.7, -tail, y)
     y = ca.if_else(size < 1, y, ca.if_else(size == 1, ca.inf, float("nan")))
-    return ca.Function("erfinv", [x], [ca.copysign(ca.if_else(x == x, y, x), x)])
+    return ca.Function("erfinv", [x], [ca.copysign(y, x)])  # a selection is a sum, in which -0.0 would become 0.0
