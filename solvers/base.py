@@ -50,8 +50,8 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
     honours_constraints: ClassVar[bool] = False
     """Whether the solver enforces constraints; if not, it rejects problems with constraints."""
     honours_soft_constraints: ClassVar[bool] = False
-    chooses_start: ClassVar[bool] = True
-    """Whether the solver handles a start that is not fixed; if not, it rejects problems with one."""
+    use_of_x0: ClassVar[str] = ""
+    """What the solver does that needs a fixed start, such as "rolls out from x0"; empty if it can choose the start."""
     """Whether the solver handles soft constraints as in `ShootingProblem.row_softness`."""
 
     def __init__(
@@ -83,10 +83,10 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
 
     def _refuse(self, problem: ShootingProblem) -> None:
         """Raises InvalidArgumentError if the problem has constraints, or a free start, that the solver would ignore."""
-        if problem.start != "fixed" and not self.chooses_start:
+        if self.use_of_x0 and problem.start != "fixed":
             raise InvalidArgumentError(
-                f"problem: {type(self).__name__} begins at a given x0, so its start must be fixed; build the problem "
-                'with start="fixed", or take a solver that chooses the start'
+                f"problem: {type(self).__name__} {self.use_of_x0}, so its start must be fixed; build the problem with "
+                'start="fixed", or take a solver that chooses the start'
             )
         if problem.constraint_names and not self.honours_constraints:
             raise InvalidArgumentError(

@@ -55,7 +55,7 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
     progress_type = NLPProgress
     honours_constraints = True
     honours_soft_constraints = True
-    chooses_start = False
+    use_of_x0 = "holds the first state at x0"
     plugin: ClassVar[str]
 
     def build(self) -> None:

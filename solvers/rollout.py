@@ -79,7 +79,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     """
 
     keeps_limits: ClassVar[bool] = False
-    chooses_start = False
+    use_of_x0 = "rolls out from a given x0"
 
     options_type: ClassVar[type[SolverOptions]] = DDPOptions
     options: DDPOptions
