@@ -32,17 +32,18 @@ def simulate_fall(
 ) -> None:
     """Drop a robot on a floor while its joints hold a posture."""
     from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
-    from trajopt.simulator.diffne import DiffNERobotModel
-    from trajopt.simulator.diffne.drop import Drop, stepping_mode
+    from trajopt.robots.on_base import load_on_base
+    from trajopt.simulator import Simulator
+    from trajopt.simulator.drop import Drop, stepping_mode
+    from trajopt.simulator.end_spheres import ends_of
 
     with clean_errors():
         check_outputs(plot, animate=(animate, (".gif", ".mp4")))
         console, begin = new_console(), time.perf_counter()
         drop = Drop(configuration=configuration, height=height, duration=duration, dt=dt, kp=kp, kd=kd)
-        m = DiffNERobotModel(None, robot, base=base)
-        m.create_simulator(mode=stepping_mode(mode))
+        simulator = Simulator(load_on_base(robot, base), mode=stepping_mode(mode))
         with console.status(f"simulating {robot} ..."):
-            rollout = drop.run(m)
+            rollout = drop.run(simulator, ends_of(simulator.robot, robot))
         for key, words in rollout_report(rollout).items():
             show_row(console, key, words)
         show_row(console, "time", f"{time.perf_counter() - begin:.2f} s")

@@ -13,9 +13,9 @@ import pinocchio as pin
 from trajopt.checks import as_numbers, check_array, check_instance, check_items, check_path, check_texts
 from trajopt.errors import InvalidArgumentError, TrajoptError
 from trajopt.objects.immutable import Immutable
-from trajopt.robots.bases import floats, with_base
 from trajopt.robots.geometry import load_geometry
-from trajopt.robots.robot import Robot, load_robot
+from trajopt.robots.on_base import load_on_base
+from trajopt.robots.robot import Robot
 from trajopt.simulator import Plane, Simulator, SimulatorMode
 from trajopt.simulator.diffne.body import ArticulatedBody, links_of
 from trajopt.simulator.diffne.end_effectors import EndEffectorBounds
@@ -54,16 +54,8 @@ class DiffNERobotModel(Immutable):
     ) -> None:
         self._source = path if isinstance(path, str) else str(check_path("path", path))
         self._package_dirs = check_items("package_dirs", package_dirs, "folders")
-        if self._source.lower().endswith((".xml", ".mjcf")):
-            raise InvalidArgumentError(
-                f"path: expected a .urdf or the name of a robot, got {self._source!r}; for other files use "
-                "Simulator(load_robot(path))"
-            )
-        robot = load_robot(self._source, package_dirs=self._package_dirs)
-        if base is None:
-            loose = self._source.lower().endswith(".urdf") and robot.model.inertias[0].mass > 0.0
-            base = "free_flyer" if loose or floats(robot.model) else "fixed"
-        self._name, self._whole = robot.name, with_base(robot.model, base)
+        robot = load_on_base(self._source, base, self._package_dirs)
+        self._name, self._whole = robot.name, robot.model
         self._links = links_of(self._whole)
         self._posture = Posture(self._whole)
         self._simulator: Simulator | None = None
