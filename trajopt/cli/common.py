@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,6 +32,8 @@ ProblemOptions = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Option of the problem, as in `trajopt list NAME`."),
 ]
+PlotFile = Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")]
+AnimationFile = Annotated[Path | None, typer.Option(help="File for an animation: .gif, or .mp4 with ffmpeg.")]
 ControllerOptions = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Option of the controller's problem.")
 ]
@@ -96,6 +98,13 @@ def _number(text: str) -> int | float | None:
 def show_row(console: Console, key: str, value: str, style: str | None = None, width: int = 11) -> None:
     """Prints a keyword, padded to a width, and its text on one line."""
     console.print(f"{key:<{width}} {value}", style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def write_file(console: Console, key: str, path: Path | None, write: Callable[[Path], Any], width: int = 11) -> None:
+    """Writes a file that the user asks for, and prints its path after a keyword; writes nothing for None."""
+    if path is not None:
+        write(path)
+        show_row(console, key, str(path), width=width)
 
 
 def new_console(wide: bool = False) -> Console:

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trajopt.cli.common import ControllerOptions, assignments, check_outputs, clean_errors, new_console, show_row
+from trajopt.cli.common import (
+    AnimationFile,
+    ControllerOptions,
+    PlotFile,
+    assignments,
+    check_outputs,
+    clean_errors,
+    new_console,
+    show_row,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,8 +33,8 @@ def control(
     noise: Annotated[float | None, typer.Option(help="Standard deviation of measurements.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 0,
     disturbed: Annotated[bool, typer.Option("--pushes/--no-pushes", help="Push the plant.")] = True,
-    plot: Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")] = None,
-    animate: Annotated[Path | None, typer.Option(help="File for an animation: .gif, or .mp4 with ffmpeg.")] = None,
+    plot: PlotFile = None,
+    animate: AnimationFile = None,
     save: Annotated[Path | None, typer.Option(help="File for the log: .npz.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain what went wrong and what to try.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the progress bar.")] = False,
@@ -46,15 +56,13 @@ def control(
             changed["disturbance"] = None
         log = case.simulate(seed=seed, progress=not quiet and console.is_terminal, **changed)
         width = _show(console, case, log, explain)
-        if plot is not None:
-            log.plot(plot, title=case.name, obstacles=case.obstacles, lines=case.lines)
-            show_row(console, "picture", str(plot), width=width)
-        if animate is not None:
-            log.animate(animate, obstacles=case.obstacles)
-            show_row(console, "animation", str(animate), width=width)
-        if save is not None:
-            log.save(save)
-            show_row(console, "saved", str(save), width=width)
+
+        def draw(path: Path) -> None:
+            log.plot(path, title=case.name, obstacles=case.obstacles, lines=case.lines)
+
+        write_file(console, "picture", plot, draw, width)
+        write_file(console, "animation", animate, lambda path: log.animate(path, obstacles=case.obstacles), width)
+        write_file(console, "saved", save, log.save, width)
     raise typer.Exit(2 if log.counts["failed"] or log.stopped else 0)
 
 

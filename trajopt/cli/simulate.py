@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trajopt.cli.common import check_outputs, clean_errors, new_console, show_row
+from trajopt.cli.common import AnimationFile, PlotFile, check_outputs, clean_errors, new_console, show_row, write_file
 
 
 def simulate_fall(
@@ -27,8 +26,8 @@ def simulate_fall(
             "has no mass."
         ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")] = None,
-    animate: Annotated[Path | None, typer.Option(help="File for an animation: .gif, or .mp4 with ffmpeg.")] = None,
+    plot: PlotFile = None,
+    animate: AnimationFile = None,
 ) -> None:
     """Drop a robot on a floor while its joints hold a posture."""
     from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
@@ -47,9 +46,5 @@ def simulate_fall(
         for key, words in rollout_report(rollout).items():
             show_row(console, key, words)
         show_row(console, "time", f"{time.perf_counter() - begin:.2f} s")
-        if plot is not None:
-            plot_rollout(rollout).savefig(plot)
-            show_row(console, "picture", str(plot))
-        if animate is not None:
-            animate_rollout(rollout, animate)
-            show_row(console, "animation", str(animate))
+        write_file(console, "picture", plot, lambda path: plot_rollout(rollout).savefig(path))
+        write_file(console, "animation", animate, lambda path: animate_rollout(rollout, path))

@@ -11,6 +11,7 @@ import typer
 
 from trajopt.cli.common import (
     SOLVERS,
+    AnimationFile,
     ProblemOptions,
     ProblemRobot,
     assignments,
@@ -18,6 +19,7 @@ from trajopt.cli.common import (
     clean_errors,
     new_console,
     show_row,
+    write_file,
 )
 from trajopt.cli.show import show_until_closed
 from trajopt.errors import InvalidArgumentError, unknown_name
@@ -46,7 +48,7 @@ def solve_problem(
         Path | None,
         typer.Option(help="File for a plot: .png, .pdf or .svg; gaits get more pages."),
     ] = None,
-    animate: Annotated[Path | None, typer.Option(help="File for an animation: .gif, or .mp4 with ffmpeg.")] = None,
+    animate: AnimationFile = None,
     save: Annotated[Path | None, typer.Option(help="File for the solution: .npz.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the cost and suggest what to try.")] = False,
     show: Annotated[bool, typer.Option("--show", help="Show the motion in the browser, until Ctrl-C.")] = False,
@@ -76,14 +78,10 @@ def solve_problem(
             pages = plot_pages(solution, plot, title=case.name, obstacles=case.obstacles)
             files = [plot if page == "summary" else plot.with_stem(f"{plot.stem}-{page}") for page in pages]
             show_row(console, "picture", ", ".join(map(str, files)))
-        if animate is not None:
-            solution.animate(animate, obstacles=case.obstacles)
-            show_row(console, "animation", str(animate))
+        write_file(console, "animation", animate, lambda path: solution.animate(path, obstacles=case.obstacles))
         if explain:
             console.print(solution.explain(), markup=False, highlight=False, soft_wrap=True)
-        if save is not None:
-            solution.save(save)
-            console.print(f"saved       {save}", markup=False, highlight=False, soft_wrap=True)
+        write_file(console, "saved", save, solution.save)
         if show:
             show_until_closed(console, lambda: solution, case.name)
     raise typer.Exit(0 if solution.converged else 2)

@@ -12,6 +12,7 @@ import typer
 
 from trajopt.cli.common import (
     SOLVERS,
+    PlotFile,
     ProblemOptions,
     ProblemRobot,
     assignments,
@@ -19,6 +20,7 @@ from trajopt.cli.common import (
     clean_errors,
     new_console,
     show_row,
+    write_file,
 )
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.extras import Extra
@@ -58,7 +60,7 @@ def sweep(
     trajectories: Annotated[
         bool, typer.Option("--trajectories/--no-trajectories", help="Store states and controls.")
     ] = True,
-    plot: Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")] = None,
+    plot: PlotFile = None,
     kind: Annotated[str, typer.Option(help="Content of the plot: summary, map, costs or parallel.")] = "summary",
     csv: Annotated[Path | None, typer.Option(help="File for a table: .csv.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain one failure for each reason.")] = False,
@@ -80,12 +82,8 @@ def sweep(
             where: dict[str, Any] = {"executor": executor, "store": store, "workers": workers, "chunk": chunk}
             outcomes = run(recipe, parameters, **where, trajectories=trajectories, progress=not quiet)
         _show(console, outcomes, explain)
-        if plot is not None:
-            outcomes.plot(plot, kind=kind)
-            show_row(console, "picture", str(plot))
-        if csv is not None:
-            outcomes.to_csv(csv)
-            show_row(console, "table", str(csv))
+        write_file(console, "picture", plot, lambda path: outcomes.plot(path, kind=kind))
+        write_file(console, "table", csv, outcomes.to_csv)
     raise typer.Exit(0 if outcomes.converged.any() and not (outcomes.error != "").any() else 2)
 
 
