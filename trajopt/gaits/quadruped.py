@@ -165,7 +165,6 @@ def _feet(stance: Stance) -> tuple[str, ...]:
     if not np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)) > 0:
         raise InvalidArgumentError(
             f"stance: expected feet in the order {ORDER}, got {', '.join(names)}, whose positions do not fit this "
-            "order; "
-            "reorder their names"
+            "order; reorder their names"
         )
     return names

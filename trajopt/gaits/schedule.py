@@ -86,8 +86,7 @@ class ContactSchedule:
         if sum(phase.total_knots for phase in phases) < 2:
             raise InvalidArgumentError(
                 f"phases: expected at least two knots, of which the last is the end, got {[p.name for p in phases]}; "
-                "add a "
-                "Phase(name=..., knots=..., stance=...)"
+                "add a Phase(name=..., knots=..., stance=...)"
             )
         self._check_com()
 
@@ -182,8 +181,7 @@ class ContactSchedule:
             if distance > _SAME_PLACE:
                 raise InvalidArgumentError(
                     f"+: expected {name!r} to start where the first schedule ends, got a distance of {distance:.3g} "
-                    "m; "
-                    "generate the second from first.end, or move it: first + second.after(first)"
+                    "m; generate the second from first.end, or move it: first + second.after(first)"
                 )
 
     def after(self, other: ContactSchedule | Stance) -> ContactSchedule:

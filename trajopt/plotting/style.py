@@ -37,6 +37,8 @@ LINE_STYLES = ("-", "-.", ":")
 
 PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
 
+REFERENCE: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": 1.1}
+"""Look of a reference."""
 SCREEN, DPI = (14.0, 9.0), 100
 """Largest width and height of a figure [inch], and its pixels per inch: 1,400 x 900 pixels fit on a laptop."""
 
@@ -179,9 +181,14 @@ def legend_below(target: Figure | SubFigure, handles: Sequence[Any], title: str 
 
 def time_ramp() -> LinearSegmentedColormap:
     """Returns the colour map from the first knot (light) to the last (dark)."""
+    return color_ramp(*RAMP)
+
+
+def color_ramp(*colors: str) -> LinearSegmentedColormap:
+    """Returns colours from the first one to the last one."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("time", RAMP)
+    return LinearSegmentedColormap.from_list("ramp", colors)
 
 
 def integer_axis(axes: Axes, most: int = 9) -> None:

@@ -48,9 +48,6 @@ class Around(Layer):
         ends = [bodies[:, :3] + sign * bodies[:, 3:] for sign in (-1.0, 1.0)]
         self._points = np.nan_to_num(np.concatenate([pairs.reshape(-1, 3), *ends]))
 
-    def at(self, time: float) -> None:
-        """Does nothing: these objects are fixed."""
-
     def points(self) -> Reals:
         return self._points
 

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.display.layers import known
+from trajopt.plotting.film import Film
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
 
-class Layer(ABC):
+class Layer(ABC):  # noqa: B024 (a subclass adds the objects)
     """Objects in a scene that follow a solution in time, and are shown or hidden together.
 
     A subclass adds its objects below `name` in its constructor, for example f"{name}/arrow", and moves them in `at`.
@@ -34,8 +36,12 @@ class Layer(ABC):
         path = f"{self.name}/{name}"
         return self.scene.add_line_segments(path, pairs, color, thickness=width, thickness_units="screen")
 
-    @abstractmethod
-    def at(self, time: float) -> None:
+    @property
+    def film(self) -> Film:
+        """The motion as the pictures show it."""
+        return known.film(self.solution)
+
+    def at(self, time: float) -> None:  # noqa: B027 (optional: some layers do not move)
         """Moves all objects to a time between 0 and the end of the motion [s]."""
 
     def follow(self, xs: Reals) -> None:  # noqa: B027 (optional: most layers are those of the solution)
