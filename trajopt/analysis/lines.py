@@ -128,12 +128,7 @@ def _torque_lines(solution: Solution, problem: ShootingProblem) -> Iterator[Line
 
 
 def _effort_line(
-    group: str,
-    name: str,
-    limbs: dict[str, str],
-    effort: tuple[str, str],
-    values: Reals,
-    limits: tuple[float, float],
+    group: str, name: str, limbs: dict[str, str], effort: tuple[str, str], values: Reals, limits: tuple[float, float]
 ) -> Line:
     limb, (quantity, unit), (lower, upper) = limbs.get(name, ""), effort, map(float, limits)
     return Line(

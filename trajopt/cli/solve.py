@@ -41,12 +41,10 @@ def solve_problem(
         typer.Option("--option", metavar="NAME=VALUE", help="Option of the solver, such as max_iterations=300."),
     ] = None,
     limits: Annotated[
-        bool,
-        typer.Option("--limits", help="Make the limits of a gait hard constraints: cones, torques, joints."),
+        bool, typer.Option("--limits", help="Make the limits of a gait hard constraints: cones, torques, joints.")
     ] = False,
     plot: Annotated[
-        Path | None,
-        typer.Option(help="File for a plot: .png, .pdf or .svg; gaits get more pages."),
+        Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg; gaits get more pages.")
     ] = None,
     animate: AnimationFile = None,
     save: Annotated[Path | None, typer.Option(help="File for the solution: .npz.")] = None,

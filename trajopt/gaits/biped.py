@@ -48,11 +48,7 @@ def biped_walk(
 
 
 def biped_jump(
-    stance: Stance,
-    *,
-    jump_height: float = 0.1,
-    ground_knots: int = 80,
-    **options: Unpack[JumpOptions],
+    stance: Stance, *, jump_height: float = 0.1, ground_knots: int = 80, **options: Unpack[JumpOptions]
 ) -> ContactSchedule:
     """Generates a biped's jump on both feet; `ground_knots` // 2 knots follow the landing.
 

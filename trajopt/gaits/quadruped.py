@@ -108,11 +108,7 @@ def quadruped_bound(
 
 
 def quadruped_jump(
-    stance: Stance,
-    *,
-    jump_height: float = 0.15,
-    ground_knots: int = 60,
-    **options: Unpack[JumpOptions],
+    stance: Stance, *, jump_height: float = 0.15, ground_knots: int = 60, **options: Unpack[JumpOptions]
 ) -> ContactSchedule:
     """Generates a jump: all feet lift off and land together.
 

@@ -11,15 +11,7 @@ from trajopt.analysis.feet import Foot, LeggedMotion
 from trajopt.analysis.limbs import limbs_of
 from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.limits import draw_limit
-from trajopt.plotting.style import (
-    RED,
-    drawing,
-    legend_beside,
-    line_look,
-    set_time_axis,
-    split,
-    whole_figure,
-)
+from trajopt.plotting.style import RED, drawing, legend_beside, line_look, set_time_axis, split, whole_figure
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 

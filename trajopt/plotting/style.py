@@ -144,10 +144,7 @@ def set_time_axis(axes: Axes, abscissa: Reals, label: str) -> None:
 
 def line_look(index: int) -> dict[str, Any]:
     """Returns colour and line style of the index-th line of a panel."""
-    return {
-        "color": PALETTE[index % len(PALETTE)],
-        "linestyle": LINE_STYLES[index // len(PALETTE) % len(LINE_STYLES)],
-    }
+    return {"color": PALETTE[index % len(PALETTE)], "linestyle": LINE_STYLES[index // len(PALETTE) % len(LINE_STYLES)]}
 
 
 def legend_beside(axes: Axes, entries: int) -> None:
