@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trajopt.cli.common import check_outputs, clean_errors, new_console, write_file
+from trajopt.cli.common import Screen, check_outputs, clean_errors
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.lazy import above
 
@@ -50,13 +50,13 @@ def inverse_kinematics(
         for option, value in (("--dt", dt), ("--save", save)):
             if value is not None:
                 raise InvalidArgumentError(f"{option}: expected with --path only; leave it out, or set --path")
-        console, (arm, tasks) = new_console(), _tasks(robot, frame, position, quaternion)
-        with console.status("solving ..."):
+        screen, (arm, tasks) = Screen(), _tasks(robot, frame, position, quaternion)
+        with screen.status("solving ..."):
             result = ik.solve(arm, tasks, limits=limits, starts=starts)
-        console.print(str(result), markup=False, highlight=False, soft_wrap=True)
+        screen.text(str(result))
         target = {"points": [position]} if quaternion is None else {"placements": [[*position, *quaternion]]}
         draw = above("plotting.plot_configurations")
-        write_file(console, "picture", plot, lambda file: draw(arm, result.q, **target).savefig(file))
+        screen.write("picture", plot, lambda file: draw(arm, result.q, **target).savefig(file))
     raise typer.Exit(0 if result.solved else 2)
 
 
@@ -83,12 +83,11 @@ def _follow_path(
 
     check_outputs(save=(save, (".csv", ".npz")))
     positions, step = read_path(path, dt)
-    console, (arm, tasks) = new_console(), _tasks(robot, frame, positions[0])
-    with console.status("solving ..."):
+    screen, (arm, tasks) = Screen(), _tasks(robot, frame, positions[0])
+    with screen.status("solving ..."):
         track = ik.track(arm, tasks, positions, step, limits=limits)
-    console.print(str(track), markup=False, highlight=False, soft_wrap=True)
-    write_file(console, "picture", plot, track.plot)
-    write_file(
-        console, "saved", save, lambda file: write_path(file, track, tuple(tasks.state.coordinate_names[: arm.nq]))
-    )
+    screen.text(str(track))
+    screen.write("picture", plot, track.plot)
+    names = tuple(tasks.state.coordinate_names[: arm.nq])
+    screen.write("saved", save, lambda file: write_path(file, track, names))
     return 0 if track.followed else 2

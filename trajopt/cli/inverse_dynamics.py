@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from trajopt.checks import check_non_negative, check_positive
-from trajopt.cli.common import PlotFile, check_outputs, clean_errors, new_console, write_file
+from trajopt.cli.common import PlotFile, Screen, check_outputs, clean_errors
 from trajopt.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ def forces_of_motion(
             torque_limits=torque_limits,
             axes="world",
         )
-        console = new_console()
-        console.print(result.explain(), markup=False, highlight=False, soft_wrap=True)
-        write_file(console, "picture", plot, lambda path: result.plot().savefig(path))
-        write_file(console, "saved", save, lambda path: _save(path, result))
+        screen = Screen()
+        screen.text(result.explain())
+        screen.write("picture", plot, lambda path: result.plot().savefig(path))
+        screen.write("saved", save, lambda path: _save(path, result))
 
 
 def _contacts(robot: str, feet: str | None, points: bool | None, friction: float | None) -> list[ContactFrame]:

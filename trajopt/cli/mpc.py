@@ -11,17 +11,13 @@ from trajopt.cli.common import (
     AnimationFile,
     ControllerOptions,
     PlotFile,
+    Screen,
     assignments,
     check_outputs,
     clean_errors,
-    new_console,
-    show_row,
-    write_file,
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from trajopt.mpc import ClosedLoop
 
 
@@ -44,29 +40,29 @@ def control(
 
     with clean_errors():
         check_outputs(plot, animate, save=(save, (".npz",)))
-        console = new_console()
+        screen = Screen()
         if name is None:
             _list()
             return
-        with console.status(f"building {name} ..."):
+        with screen.status(f"building {name} ..."):
             case = mpc.load(name, **assignments("--set", assigned))
         options = {"duration": duration, "delay": delay, "noise": noise}
         changed: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
         if not disturbed:
             changed["disturbance"] = None
-        log = case.simulate(seed=seed, progress=not quiet and console.is_terminal, **changed)
-        width = _show(console, case, log, explain)
+        log = case.simulate(seed=seed, progress=not quiet and screen.console.is_terminal, **changed)
+        width = _show(screen, case, log, explain)
 
         def draw(path: Path) -> None:
             log.plot(path, title=case.name, obstacles=case.obstacles, lines=case.lines)
 
-        write_file(console, "picture", plot, draw, width)
-        write_file(console, "animation", animate, lambda path: log.animate(path, obstacles=case.obstacles), width)
-        write_file(console, "saved", save, log.save, width)
+        screen.write("picture", plot, draw, width)
+        screen.write("animation", animate, lambda path: log.animate(path, obstacles=case.obstacles), width)
+        screen.write("saved", save, log.save, width)
     raise typer.Exit(2 if log.counts["failed"] or log.stopped else 0)
 
 
-def _show(console: Console, case: Any, log: ClosedLoop, explain: bool) -> int:
+def _show(screen: Screen, case: Any, log: ClosedLoop, explain: bool) -> int:
     """Prints the result in a few lines; returns the width of the keyword column."""
     from trajopt.mpc.report import advice
 
@@ -75,10 +71,10 @@ def _show(console: Console, case: Any, log: ClosedLoop, explain: bool) -> int:
     width = max(11, *(len(key) + 1 for key, _ in rows))
     for key, words in rows:
         style = ("bold yellow" if failed else "bold green") if key == "steps" else None
-        show_row(console, key, words, style, width)
+        screen.row(key, words, style, width)
     if explain:
         text = "\n".join(advice(log)) or f"{'explained':<{width}} nothing to improve"
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        screen.text(text)
     return width
 
 
@@ -91,4 +87,4 @@ def _list() -> None:
     table = Table("name", "description", box=None, pad_edge=False, header_style="bold")
     for about in map(mpc.describe, mpc.names()):
         table.add_row(about.name, about.description)
-    new_console(wide=True).print(table, markup=False, highlight=False)
+    Screen(wide=True).console.print(table, markup=False, highlight=False)

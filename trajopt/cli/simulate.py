@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trajopt.cli.common import AnimationFile, PlotFile, check_outputs, clean_errors, new_console, show_row, write_file
+from trajopt.cli.common import AnimationFile, PlotFile, Screen, check_outputs, clean_errors
 
 
 def simulate_fall(
@@ -38,13 +38,13 @@ def simulate_fall(
 
     with clean_errors():
         check_outputs(plot, animate=(animate, (".gif", ".mp4")))
-        console, begin = new_console(), time.perf_counter()
+        screen, begin = Screen(), time.perf_counter()
         drop = Drop(configuration=configuration, height=height, duration=duration, dt=dt, kp=kp, kd=kd)
         simulator = Simulator(load_on_base(robot, base), mode=stepping_mode(mode))
-        with console.status(f"simulating {robot} ..."):
+        with screen.status(f"simulating {robot} ..."):
             rollout = drop.run(simulator, ends_of(simulator.robot, robot))
         for key, words in rollout_report(rollout).items():
-            show_row(console, key, words)
-        show_row(console, "time", f"{time.perf_counter() - begin:.2f} s")
-        write_file(console, "picture", plot, lambda path: plot_rollout(rollout).savefig(path))
-        write_file(console, "animation", animate, lambda path: animate_rollout(rollout, path))
+            screen.row(key, words)
+        screen.row("time", f"{time.perf_counter() - begin:.2f} s")
+        screen.write("picture", plot, lambda path: plot_rollout(rollout).savefig(path))
+        screen.write("animation", animate, lambda path: animate_rollout(rollout, path))

@@ -15,19 +15,15 @@ from trajopt.cli.common import (
     PlotFile,
     ProblemOptions,
     ProblemRobot,
+    Screen,
     assignments,
     check_outputs,
     clean_errors,
-    new_console,
-    show_row,
-    write_file,
 )
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.extras import Extra
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from trajopt.sweeps import Sweep
 
 KINDS = ("summary", "map", "costs", "parallel")
@@ -74,16 +70,16 @@ def sweep(
     with clean_errors():
         check_outputs(plot, csv=(csv, (".csv",)))
         check_known("--kind: kind", kind, KINDS)
-        console = new_console()
+        screen = Screen()
         recipe = _recipe(name, robot, assignments("--set", assigned), solver, assignments("--option", solver_options))
-        with console.status(f"building {name} ..."):
+        with screen.status(f"building {name} ..."):
             parameters = parameters_of(vary, recipe.build().solver.problem, n, seed)
         with _dask(dask, workers) as executor:
             where: dict[str, Any] = {"executor": executor, "store": store, "workers": workers, "chunk": chunk}
             outcomes = run(recipe, parameters, **where, trajectories=trajectories, progress=not quiet)
-        _show(console, outcomes, explain)
-        write_file(console, "picture", plot, lambda path: outcomes.plot(path, kind=kind))
-        write_file(console, "table", csv, outcomes.to_csv)
+        _show(screen, outcomes, explain)
+        screen.write("picture", plot, lambda path: outcomes.plot(path, kind=kind))
+        screen.write("table", csv, outcomes.to_csv)
     raise typer.Exit(0 if outcomes.converged.any() and not (outcomes.error != "").any() else 2)
 
 
@@ -123,21 +119,21 @@ def _dask(address: str | None, workers: int | None) -> Iterator[Executor | None]
         yield client.get_executor()
 
 
-def _show(console: Console, outcomes: Sweep, explain: bool) -> None:
+def _show(screen: Screen, outcomes: Sweep, explain: bool) -> None:
     """Prints the outcomes in a few lines."""
-    show_row(console, "rows", f"{len(outcomes)} in {outcomes.folder}")
+    screen.row("rows", f"{len(outcomes)} in {outcomes.folder}")
     complete = outcomes.converged.all()
     for key, words in outcomes.report().items():
         style = ("bold green" if complete else "bold yellow") if key == "converged" else None
-        show_row(console, key, words, style)
+        screen.row(key, words, style)
     if outcomes.converged.any():
         best = outcomes.best()
         row = int((outcomes.index == best.index).argmax())
         values = [f"{key} = {column[row]:.6g}" for key, column in list(outcomes.varied.items())[:6]]
-        show_row(console, "best", ", ".join([f"row {best.index}: cost {best.cost:.8g}", *values]))
+        screen.row("best", ", ".join([f"row {best.index}: cost {best.cost:.8g}", *values]))
     if not explain:
         return
     for failure in outcomes.failures().values():
-        console.print(f"\n{failure}\n{failure.explain()}", markup=False, highlight=False, soft_wrap=True)
+        screen.text(f"\n{failure}\n{failure.explain()}")
     if complete:
-        show_row(console, "explained", "nothing failed")
+        screen.row("explained", "nothing failed")
