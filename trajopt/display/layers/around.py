@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trajopt.display.layers.base import Layer, LayerKind
 from trajopt.display.layers.drawing import rgb, segments
-from trajopt.display.layers.known import film, size_of
+from trajopt.display.layers.films import film, size_of
 from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.scene import DARK, SceneLines
 from trajopt.plotting.style import PALETTE

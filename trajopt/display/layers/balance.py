@@ -10,7 +10,7 @@ from trajopt.analysis.hull import convex_hull
 from trajopt.analysis.legs import LeggedMotion, is_legged
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import closed, disc, fan, merged, rgb, segments
-from trajopt.display.layers.known import film, size_of
+from trajopt.display.layers.films import film, size_of
 from trajopt.plotting.ground import ground_level
 from trajopt.plotting.style import BLUE, GREY, RAMP, RED
 from trajopt.solution import Solution

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.display.layers import known
+from trajopt.display.layers import films
 from trajopt.plotting.film import Film
 from trajopt.solution import Solution
 from trajopt.types import Reals
@@ -60,7 +60,7 @@ class Layer(ABC, Switched):
     @property
     def film(self) -> Film:
         """The motion as the pictures show it."""
-        return known.film(self.solution)
+        return films.film(self.solution)
 
     def at(self, time: float) -> None:
         """Moves all objects to a time between 0 and the end of the motion [s]."""

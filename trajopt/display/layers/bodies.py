@@ -10,7 +10,7 @@ import pinocchio as pin
 
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import hull, quaternion, rgb, turned_up
-from trajopt.display.layers.known import beads, has_place
+from trajopt.display.layers.films import beads, has_place
 from trajopt.display.layers.vehicles import build_vehicle
 from trajopt.plotting.style import GREY, PALETTE, RAMP
 from trajopt.solution import Solution

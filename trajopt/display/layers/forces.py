@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.analysis.legs import has_contacts
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import cone, mixed, rgb, turned_up
-from trajopt.display.layers.known import film, size_of
+from trajopt.display.layers.films import film, size_of
 from trajopt.plotting.style import GREEN, RED
 from trajopt.solution import Solution
 from trajopt.types import Reals

@@ -12,7 +12,7 @@ from trajopt.analysis.limits import joint_uses
 from trajopt.analysis.obstacles import obstacles_of
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import Color, mixed, torus, turned_up
-from trajopt.display.layers.known import size_of
+from trajopt.display.layers.films import size_of
 from trajopt.display.timeline import Timeline
 from trajopt.solution import Solution
 from trajopt.types import Reals

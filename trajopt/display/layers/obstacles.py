@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.analysis.obstacles import Obstacle, obstacles_of, planes_of
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import fan, rgb, turned_up
-from trajopt.display.layers.known import film, size_of
+from trajopt.display.layers.films import film, size_of
 from trajopt.plotting.style import PALETTE
 from trajopt.solution import Solution
 from trajopt.types import Reals

@@ -10,7 +10,7 @@ import numpy as np
 from trajopt.analysis.goals import goal_placements, goal_poses, moving_goals
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import quaternion, ramp, rgb
-from trajopt.display.layers.known import film, has_place, size_of, trails_of
+from trajopt.display.layers.films import film, has_place, size_of, trails_of
 from trajopt.plotting.style import RED
 from trajopt.solution import Solution
 from trajopt.types import Reals

@@ -11,7 +11,7 @@ from trajopt.analysis import StateCovariance
 from trajopt.checks import check_instance
 from trajopt.display.layers.base import Layer, LayerKind
 from trajopt.display.layers.drawing import ball, merged, quaternion, rgb
-from trajopt.display.layers.known import has_place, size_of
+from trajopt.display.layers.films import has_place, size_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.ellipses import MOST
 from trajopt.plotting.spread import Ellipsoids, ellipsoids_of
