@@ -16,7 +16,7 @@ from trajopt import problems
 from trajopt.analysis.goals import pose_goals
 from trajopt.analysis.obstacles import obstacles_of
 from trajopt.display.layers.around import around
-from trajopt.display.layers.obstacles import Obstacles, Planes, planes_of
+from trajopt.display.layers.obstacles import Obstacles, Planes, tilted_planes
 from trajopt.display.layers.paths import Goals, has_goals
 from trajopt.errors import InvalidArgumentError
 from trajopt.solution import Solution
@@ -112,10 +112,10 @@ def test_a_capsule_in_the_world_is_a_rod_between_two_balls() -> None:
     assert rod.position == pytest.approx((0.0, 1.0, 1.0))
 
 
-def test_planes_of_a_simulator_lie_below_the_motion() -> None:
+def test_tilted_planes_a_simulator_lie_below_the_motion() -> None:
     case = problems.load("block-on-incline", angle=0.35)
     solution = solution_of(case.problem, case.xs, case.us)
-    ((normal, offset),) = planes_of(solution)
+    ((normal, offset),) = tilted_planes(solution)
     np.testing.assert_allclose(normal, [-np.sin(0.35), 0.0, np.cos(0.35)])
     scene = Recording()
     Planes(scene, solution, "/planes")

@@ -12,7 +12,7 @@ import trajopt
 from tests.display.recording import Recording
 from tests.support.unsolved import arm, solution_of
 from trajopt import display, planar, problems
-from trajopt.display.layers.given import given_layers
+from trajopt.display.layers.kinds import layer_kinds
 from trajopt.display.layers.sensed import Map, Scans, rectangles
 from trajopt.display.layers.uncertainty import Uncertainty
 from trajopt.errors import InvalidArgumentError, UnknownNameError
@@ -47,8 +47,8 @@ def kinds(solution: Solution, **given: Any) -> list[str]:
         "grid": None,
         "scans": (),
     }
-    usual = {kind.label for kind in given_layers(solution, **nothing) if kind.on}
-    return [k.label for k in given_layers(solution, **{**nothing, **given}) if k.on and k.label not in usual]
+    usual = {kind.label for kind in layer_kinds(solution, **nothing) if kind.on}
+    return [k.label for k in layer_kinds(solution, **{**nothing, **given}) if k.on and k.label not in usual]
 
 
 def test_ellipsoids_of_a_vehicle_are_the_ellipses_of_its_place() -> None:

@@ -106,7 +106,7 @@ def test_a_pose_turns_by_half_between_two_knots() -> None:
     xs[5] = [1.4, 2.0, 3.6]  # beyond π: the shorter way
     scene = Recording()
     body = PoseBody(scene, solution_of(case.problem, xs, np.zeros((20, 2))), "/body")
-    times = body._film.times
+    times = body.film.times
     body.at(0.5 * float(times[4] + times[5]))
     handle = scene.nodes["/body/body"]
     np.testing.assert_allclose(handle.position, [1.2, 2.0, 0.0])

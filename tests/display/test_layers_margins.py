@@ -18,7 +18,7 @@ from trajopt.analysis.limits import joint_uses
 from trajopt.display.actor import Actor
 from trajopt.display.layers import LAYERS, nearness
 from trajopt.display.layers.drawing import torus
-from trajopt.display.layers.known import size_of
+from trajopt.display.layers.films import size_of
 from trajopt.display.layers.nearness import FREE, LIMIT, NEAR, MarginsInScene, has_margins, joint_axes, margin_color
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.film import film_of

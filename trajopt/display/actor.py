@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.display.layers import LAYERS, Layer, LayerKind
+from trajopt.display.layers.base import Switched
 from trajopt.display.layers.lazy import LazyLayer
 from trajopt.display.robot import RobotBody
 from trajopt.display.timeline import Timeline
@@ -20,7 +21,7 @@ from trajopt.types import Reals
 _LOG = logging.getLogger(__name__)
 
 
-class Actor:
+class Actor(Switched):
     """A solution's body and layers in a scene.
 
     Args:
@@ -42,7 +43,8 @@ class Actor:
     def __init__(
         self, scene: Any, solution: Solution, name: str, number: int = 0, layers: Sequence[LayerKind] = LAYERS
     ) -> None:
-        self.timeline, self._root = Timeline(solution), scene.add_frame(name, show_axes=False)
+        self.timeline = Timeline(solution)
+        super().__init__(scene, name)
         bodies = [kind for kind in LAYERS if kind.body and kind.applies(solution)]
         if solution.robot is None and not bodies:
             raise InvalidArgumentError(
@@ -75,15 +77,6 @@ class Actor:
     def points(self) -> Reals:
         """Returns points (n, 3) that the camera should show [m]."""
         return np.concatenate([layer.points() for layer in (self.body, *self.layers.values())])
-
-    @property
-    def visible(self) -> bool:
-        """Whether the solution is visible."""
-        return bool(self._root.visible)
-
-    @visible.setter
-    def visible(self, wanted: bool) -> None:
-        self._root.visible = bool(wanted)
 
 
 def _built(kind: LayerKind, scene: Any, solution: Solution, name: str) -> Layer | LazyLayer | None:

@@ -22,6 +22,7 @@ from trajopt.display.stage import light_as_usual, set_stage
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnsupportedOperationError
 from trajopt.files import check_output_path, replacing
 from trajopt.objects.closing import Closing
+from trajopt.objects.read import Read
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
@@ -48,6 +49,10 @@ class View(Closing):
         page: An empty page that is already served, with its own host and port.
 
     Attributes:
+        url: URL of the page.
+        host: Address at which the page's server listens.
+        port: Port at which the page's server listens.
+        closed: Whether the server has ended.
         page: The page.
         server: viser's server, for your own objects: `view.server.scene.add_icosphere(...)`.
         player: Clock with `time`, `speed`, `play()` and `pause()`.
@@ -58,6 +63,11 @@ class View(Closing):
             use.
         MissingDependencyError: The extra `display` is not installed.
     """
+
+    url = Read[str](lambda view: view.page.url)
+    host = Read[str](lambda view: view.page.host)
+    port = Read[int](lambda view: view.page.port)
+    closed = Read[bool](lambda view: view.page.closed)
 
     def __init__(
         self,
@@ -168,21 +178,6 @@ class View(Closing):
         for panel in self._panels:
             panel.at(time)
 
-    @property
-    def url(self) -> str:
-        """URL of the page."""
-        return self.page.url
-
-    @property
-    def host(self) -> str:
-        """Address at which the page's server listens."""
-        return self.page.host
-
-    @property
-    def port(self) -> int:
-        """Port at which the page's server listens."""
-        return self.page.port
-
     def open(self) -> bool:
         """Opens the page in the browser of this machine; returns whether there is a graphical browser."""
         return self.page.open()
@@ -242,11 +237,6 @@ class View(Closing):
         if hasattr(self, "player"):
             self.player.close()
         self.page.close()
-
-    @property
-    def closed(self) -> bool:
-        """Whether the server has ended."""
-        return self.page.closed
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.url

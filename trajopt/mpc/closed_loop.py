@@ -194,7 +194,7 @@ class _Loop:
         try:
             with progress_bar("simulating", periods, wanted=progress) as show:
                 for k in range(1, periods + 1):
-                    with self._told(k - 1):
+                    with self._reporting(k - 1):
                         x = self._period(k - 1, x)
                     left = time_left(k, periods, time.perf_counter() - begun)
                     show(k, f"{k * self._dt:.2f} of {periods * self._dt:g} s, {left}")
@@ -203,7 +203,7 @@ class _Loop:
         return recorder.log(stopped)
 
     @contextlib.contextmanager
-    def _told(self, k: int) -> Iterator[None]:
+    def _reporting(self, k: int) -> Iterator[None]:
         """Converts an error to a ClosedLoopError with the time and the log so far."""
         self._now = k * self._dt
         try:

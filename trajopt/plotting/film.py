@@ -205,9 +205,8 @@ def body_of(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
             )
         return skeleton, [skeleton.points[:, i] for i in skeleton.tracks], []
     model, (frames, goals) = solution.robot.model, shown_goals(solution)
-    frame_names = list(solution.robot.frame_names)
-    qs = solution.xs[:, : model.nq]
-    skeleton, paths = skeleton_of(model, qs, [frame_names.index(name) for name in frames], solution.robot.shapes)
+    tracked = [solution.robot.frame_id(name) for name in frames]
+    skeleton, paths = skeleton_of(model, solution.xs[:, : model.nq], tracked, solution.robot.shapes)
     return skeleton, list(paths), [point for _, point in goals]
 
 

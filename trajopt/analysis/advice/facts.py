@@ -9,6 +9,7 @@ import numpy as np
 
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.analysis.advice.neglected_curvature import left_out
+from trajopt.analysis.basics import time_words
 from trajopt.analysis.constraints import HELD
 from trajopt.errors import TrajoptError
 from trajopt.solution.record import IterationRecord
@@ -31,9 +32,7 @@ def gap_left(solution: Solution) -> str:
     knot = int(gaps.argmax())
     if not gaps[knot] > HELD:
         return ""
-    times = solution.times
-    time = "" if times is None else f" ({times[knot]:.3g} s)"
-    return f"the trajectory still has a gap of {gaps[knot]:.2g} before knot {knot}{time}"
+    return f"the trajectory still has a gap of {gaps[knot]:.2g} before knot {knot}{time_words(solution, knot)}"
 
 
 def has_black_boxes(solution: Solution) -> bool:

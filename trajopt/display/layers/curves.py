@@ -9,7 +9,7 @@ import numpy as np
 
 from trajopt.analysis.lines import panels_of
 from trajopt.display.layers.base import Panel
-from trajopt.display.layers.known import film
+from trajopt.display.layers.films import film
 from trajopt.errors import TrajoptError
 from trajopt.plotting.style import GREY, PALETTE
 from trajopt.solution import Solution

@@ -22,8 +22,12 @@ def rgb(color: str) -> Color:
     """Returns a colour of Matplotlib as red, green, blue."""
     from matplotlib.colors import to_rgb
 
-    red, green, blue = (round(255 * part) for part in to_rgb(color))
-    return red, green, blue
+    return eight_bit(*to_rgb(color))
+
+
+def eight_bit(red: float, green: float, blue: float) -> Color:
+    """Returns a colour whose parts are 1 at most as integers up to 255."""
+    return round(255 * red), round(255 * green), round(255 * blue)
 
 
 def mixed(first: Color, second: Color, part: float) -> Color:
