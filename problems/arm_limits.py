@@ -28,7 +28,6 @@ from trajopt.residuals import (
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP
 from trajopt.states import StateMultibody
 
 TOOL = "tool0"
@@ -85,7 +84,6 @@ def build(
         problem=ShootingProblem(x0, [knot] * count, ActionModelTerminal(end, constraints=box)),
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, state.nv)),
-        solver=SolverSQP,
         report=functools.partial(report, arm, goal),
     )
 

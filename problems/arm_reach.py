@@ -28,7 +28,6 @@ from trajopt.residuals import (
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverFDDP
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
@@ -133,7 +132,6 @@ def build(
     return FAMILY.case(
         description=f"{arm.name}: {tool} moves to its goal in {T * dt:g} s.",
         problem=ShootingProblem(x0, [knot] * T, terminal),
-        solver=SolverFDDP,
         reference_cost=listed.cost if listed else None,
         reference_source=TRAJOPT if listed and listed.cost else "",
         report=functools.partial(distance_report, arm, tool, goal),

@@ -24,7 +24,6 @@ from trajopt.robots import Robot, load_robot
 from trajopt.robots.round_bodies import check_round
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
@@ -82,7 +81,6 @@ def build(
     return FAMILY.case(
         problem=ShootingProblem(start, [knot] * count, ends_at(state, end)),
         xs=np.linspace(start, end, count + 1),
-        solver=SolverSQP,
         report=functools.partial(report, state.robot, balls),
         obstacles=balls,
     )

@@ -32,7 +32,7 @@ from trajopt.residuals import (
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solvers import SQPOptions
 from trajopt.states import StateAbstract, StateMultibody
 from trajopt.types import Reals
 
@@ -115,7 +115,6 @@ def build(
         problem.set_parameter("com.reference", path[t], knots=t)
     return FAMILY.case(
         problem=problem,
-        solver=SolverSQP,
         options=SQPOptions(tolerance=1e-5, feasibility=1e-6),
         report=functools.partial(report, quadruped, path, mu),
     )

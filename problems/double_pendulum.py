@@ -17,7 +17,6 @@ from trajopt.residuals import ResidualModelControl
 from trajopt.robots import load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverFDDP
 from trajopt.states import StateMultibody
 
 STEP = 1e-2  # [s]
@@ -50,7 +49,6 @@ def build(*, T: int = 100, start: npt.ArrayLike = START, hessian: str = "gauss-n
     first = check_array("start", start, (4,))
     return FAMILY.case(
         problem=ShootingProblem(first, [knot] * check_count("T", T, least=1), terminal),
-        solver=SolverFDDP,
         report=report,
     )
 

@@ -21,7 +21,6 @@ from trajopt.problems.runge_kutta import ends_at
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP, SQPOptions
 
 if TYPE_CHECKING:  # because the import takes 0.2 s
     from scipy.interpolate import CubicHermiteSpline
@@ -92,9 +91,7 @@ def build(
     problem = ShootingProblem(path.poses[0], [knot] * count, ends_at(state, path.poses[-1]))
     problem.set_parameter("path.reference", middles.poses, "running")  # the cost counts for the whole step
     xs, us = along(path, model)
-    return FAMILY.case(
-        problem=problem, xs=xs, us=us, solver=SolverSQP, options=SQPOptions(), report=functools.partial(report, path)
-    )
+    return FAMILY.case(problem=problem, xs=xs, us=us, report=functools.partial(report, path))
 
 
 def report(path: PlanarPath, solution: Solution) -> dict[str, str]:

@@ -21,7 +21,6 @@ from trajopt.robots.bodies import add_body, add_tip
 from trajopt.shooting import ShootingProblem
 from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
 from trajopt.solution import Solution
-from trajopt.solvers import SolverFDDP, SolverSQP
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
@@ -96,7 +95,6 @@ def build(
         problem=problem,
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, 2)),
-        solver=SolverSQP if limits else SolverFDDP,
         report=functools.partial(report, robot, goal),
     )
 

@@ -16,7 +16,7 @@ from trajopt.problems.family import Family
 from trajopt.problems.humanoid import MU, LeftFootPhase, humanoid_problem
 from trajopt.robots import Robot, load_robot
 from trajopt.solution import Solution
-from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.solvers import FDDPOptions
 
 HAND = "gripper_left_joint"
 TARGET = (0.4, 0.0, 1.2)  # [m]
@@ -55,7 +55,6 @@ def build(
     return FAMILY.case(
         description=f"{robot}: {HAND} moves to its goal in {T * dt:g} s, both soles on the ground.",
         problem=problem,
-        solver=SolverFDDP,
         options=FDDPOptions(max_iterations=500, initial_regularization=0.1),
         report=functools.partial(report, humanoid, {HAND: goal}),
     )

@@ -13,7 +13,7 @@ from trajopt.problems.family import Family
 from trajopt.problems.humanoid import LeftFootPhase, humanoid_problem
 from trajopt.problems.humanoid_reach import HAND, TARGET, report
 from trajopt.robots import load_robot
-from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.solvers import FDDPOptions
 
 ASIDE = (0.0, 0.4, 0.0)  # first goal of the left foot [m]
 LIFTED = (0.3, 0.15, 0.35)  # second goal of the left foot [m]
@@ -62,7 +62,6 @@ def build(
     return FAMILY.case(
         description=f"{robot} reaches with {HAND}, and stands on one foot for {2 * knots * dt:g} s.",
         problem=problem,
-        solver=SolverFDDP,
         options=FDDPOptions(max_iterations=500),
         report=functools.partial(report, humanoid, {HAND: goal, left: places["lifted"]}),
     )

@@ -19,7 +19,6 @@ from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
 from trajopt.robots.skeleton import Skeleton
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverFDDP
 from trajopt.states import StateVector
 from trajopt.types import Reals
 
@@ -79,7 +78,6 @@ def build(*, T: int = 100, dt: float = 2e-2, start: npt.ArrayLike = START, effor
     return FAMILY.case(
         problem=ShootingProblem(first, [knot] * check_count("T", T, least=1), terminal),
         xs=np.linspace(first, [np.pi, 0.0], T + 1),
-        solver=SolverFDDP,
         report=report,
     )
 

@@ -19,7 +19,6 @@ from trajopt.residuals import ResidualModelControl
 from trajopt.robots.skeleton import Skeleton
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP
 from trajopt.states import StateVector
 from trajopt.types import Reals
 
@@ -92,7 +91,6 @@ def build(
         problem=ShootingProblem(first, [model] * count, ends_at(state, UPRIGHT)),
         xs=np.zeros((count + 1, 2)),
         us=np.full((count, 1), 0.1),
-        solver=SolverSQP,
         report=report,
     )
 

@@ -14,7 +14,6 @@ from trajopt.problems.family import Family
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.shooting import ShootingProblem
 from trajopt.simulator import ActionModelSimulator, Simulator
-from trajopt.solvers import SolverFDDP
 from trajopt.types import Reals
 
 GRAVITY, STRENGTH = 9.81, 1e7  # [m/s²]; of all contacts [N/m³]
@@ -62,6 +61,5 @@ def pushed_case(
         problem=ShootingProblem(x0, [model] * count, end),
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, 1)),
-        solver=SolverFDDP,
         report=report,
     )

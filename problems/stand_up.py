@@ -22,7 +22,7 @@ from trajopt.robots import Robot, legged_robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
 from trajopt.solution import Solution
-from trajopt.solvers import FDDPOptions, SolverFDDP, SolverSQP, SQPOptions
+from trajopt.solvers import FDDPOptions, SQPOptions
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
@@ -154,7 +154,6 @@ def build(
         problem=ShootingProblem(x0, [model] * count, _costs(state, x1, (100.0, 100.0, 10.0, 1.0, 0.1))),
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, actuation.nu)),
-        solver=SolverSQP if limits else SolverFDDP,
         options=SQPOptions(steps="linear") if limits else FDDPOptions(),
         report=functools.partial(report, x1, legged_robot(robot).feet, body.radii[0]),
         **({} if robot == FAMILY.robots[0] else {"reference_cost": None, "reference_source": ""}),
