@@ -139,5 +139,4 @@ FAMILY = Family(
     name="arm-tracking",
     description="An arm follows a moving target within the limits of its joints and motors.",
     build=build,
-    reference_holds=True,
 )

@@ -118,5 +118,4 @@ FAMILY = Family(
     name="cart-pole-balance",
     description="A cart swings a pole up and balances it under pushes, with a weak motor on a short rail.",
     build=build,
-    reference_holds=True,
 )

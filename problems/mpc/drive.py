@@ -189,5 +189,4 @@ FAMILY = Family(
     name="drive-obstacles",
     description="A robot with two driven wheels follows a path among fixed and moving obstacles.",
     build=build,
-    reference_holds=True,
 )

@@ -185,5 +185,4 @@ FAMILY = Family(
     name="drive-scans",
     description="A robot with two driven wheels crosses an unknown room with a LIDAR.",
     build=build,
-    reference_holds=True,
 )

@@ -201,5 +201,4 @@ FAMILY = Family(
     name="quadrotor-gates",
     description="A quadrotor flies through gates in gusts of wind.",
     build=build,
-    reference_holds=True,
 )

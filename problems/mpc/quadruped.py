@@ -166,5 +166,4 @@ FAMILY = Family(
     name="quadruped-trot-mpc",
     description="A quadruped trots at commanded velocities and is pushed; torques and friction cones are hard limits.",
     build=build,
-    reference_holds=True,
 )
