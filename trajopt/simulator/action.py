@@ -26,7 +26,7 @@ from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, Groups
 from trajopt.model.parameters import Parameter
 from trajopt.model.parts import Given, named_call, symbol_of
-from trajopt.simulator.instantaneous import beside
+from trajopt.simulator.formulas import beside
 from trajopt.simulator.limited_step import limited_matrix, limited_torque
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.modes import Variant

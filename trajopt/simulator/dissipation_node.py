@@ -26,6 +26,7 @@ from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parts import named_call, symbol_of
 from trajopt.simulator.contact_equations import ContactEquations, stacked
+from trajopt.simulator.formulas import call_formula
 from trajopt.simulator.interior_point import Barrier, coupled, solve_steps
 from trajopt.simulator.laws import LawAbstract
 from trajopt.simulator.model import REFERENCE_TIME, SimulatorModel
@@ -56,6 +57,7 @@ class Dissipated:
     """Velocity after dissipation v̂, and the quantities that its derivatives need.
 
     Attributes:
+        inputs: Arguments of the velocity.
         velocity: v̂ (nv,).
         impulse: p (D,) [N s].
         force: Reported force of each contact, stacked [N; N s for impulses].
@@ -68,6 +70,7 @@ class Dissipated:
         stopped: Effect of the joint stops; None without stops.
     """
 
+    inputs: DissipationInputs
     velocity: Array
     impulse: Array
     force: Array
@@ -82,33 +85,28 @@ class Dissipated:
 
 @dataclass(frozen=True, kw_only=True)
 class DissipatedDerivatives:
-    """Derivatives of the velocity after dissipation v̂, (nv, nv) each; impulses have none with respect to c and τ.
+    """Derivatives of the velocity after dissipation v̂.
 
     Attributes:
-        by_q: Derivative by the tangent of q.
-        by_before: Derivative by v₀.
-        by_velocity: Derivative by c.
-        by_torque: Derivative by τ.
-        by_both: Derivative by c and v₀ if they are the same.
+        dissipated: The velocity.
         follower: F (D, R).
         factors: Factors of A.
         X: A⁻¹ Z (R, nv).
         N: As above (R, nv).
         residual: -R by q, c and v₀, and √μ ∂C w.
         coupled: H⁻¹, A, Z, N and v̂, for joint stops; empty without stops.
+        velocity: Derivatives of v̂, (nv, nv) each: "by_q" (the tangent of q), "by_torque", "by_before" (v₀) and
+            "by_velocity" (c), or "by_both" if c is v₀. Impulses have none by c and τ.
     """
 
+    dissipated: Dissipated
     follower: Array
     factors: Array
     X: Array
     N: Array
     residual: dict[str, Array]
     coupled: list[Array]
-    by_q: Array
-    by_before: Array | None = None
-    by_velocity: Array | None = None
-    by_both: Array | None = None
-    by_torque: Array
+    velocity: dict[str, Array]
 
 
 class DissipationNode:
@@ -175,6 +173,7 @@ class DissipationNode:
             free = stopped.free
         impulse, force = impulse_steps(program, contacts, self._known(question), point[0], r["law"])
         return Dissipated(
+            inputs=question,
             velocity=program.matmul(spread, impulse, transpose_a=True, initial=free),
             impulse=impulse,
             force=force,
@@ -207,9 +206,9 @@ class DissipationNode:
 
     # Derivatives
 
-    def derivative(self, program: Program, question: DissipationInputs, d: Dissipated) -> DissipatedDerivatives:
+    def derivative(self, program: Program, d: Dissipated) -> DissipatedDerivatives:
         """Adds the steps that compute the derivatives of the velocity after dissipation v̂."""
-        contacts = self._contacts
+        contacts, question = self._contacts, d.inputs
         inputs = [(self._after, d.velocity), (contacts.impulse, d.impulse), (contacts.weights[0], d.point[0])]
         r = self._call(program, question, "residual", self._residual_derivatives(), inputs)
         u = program.matmul(d.jacobian, d.velocity)
@@ -219,9 +218,7 @@ class DissipationNode:
         X = program.solve(factors, Z)
         K, coupled, more = d.mass_inverse, [], None
         if self._stops is not None and d.stopped is not None:
-            inverse = symbol_of(program, K)
-            (copied,) = program.call(ca.Function("copy", [inverse], [inverse]), K)
-            coupled = [copied, A, Z, N, d.velocity]
+            coupled = [*call_formula(program, "copy", lambda inverse: [inverse], K), A, Z, N, d.velocity]
             r["by_q"] = self._stops.push(program, r["by_q"], d.stopped)
         program.accumulate(K, X, Z, transpose_a=True, subtract=True, symmetric=True)
         if self._stops is not None and d.stopped is not None:
@@ -230,41 +227,29 @@ class DissipationNode:
         program.accumulate(by_q, X, N, transpose_a=True, subtract=True)
         if more is not None:
             program.add(by_q, more)
-        derivatives = {
-            name: program.matmul(K, r[name]) for name in ("by_before", "by_velocity", "by_both") if name in r
-        }
         time = ca.Function("by_torque", [self._model.layout.symbols], [self._duration * SX.eye(self._model.nv)])
-        (duration,) = program.call(time, question.parameters)
+        (r["by_torque"],) = program.call(time, question.parameters)
+        names = ("by_before", "by_velocity", "by_both", "by_torque")
         return DissipatedDerivatives(
+            dissipated=d,
             follower=F,
             factors=factors,
             X=X,
             N=N,
-            residual=r | {"by_torque": duration},
+            residual=r,
             coupled=coupled,
-            by_q=by_q,
-            by_torque=program.matmul(K, duration),
-            **derivatives,
+            velocity={"by_q": by_q} | {name: program.matmul(K, r[name]) for name in names if name in r},
         )
 
-    def force_derivatives(
-        self,
-        program: Program,
-        question: DissipationInputs,
-        d: Dissipated,
-        by: DissipatedDerivatives,
-        names: Sequence[str],
-    ) -> list[Array]:
+    def force_derivatives(self, program: Program, by: DissipatedDerivatives, names: Sequence[str]) -> list[Array]:
         """Adds the steps that compute the derivatives of the reported forces, (size, nv) each.
 
         Args:
             program: Program that gets the steps.
-            question: Arguments of the velocity.
-            d: The velocity.
-            by: Its derivatives.
+            by: Derivatives of the velocity.
             names: Names of the requested derivatives: "by_q", "by_both", ...
         """
-        changes = []
+        changes, d = [], by.dissipated
         for name in names:
             follow = program.matmul(by.X, by.residual[name])
             change = by.residual["push_by_q"] if name == "by_q" else None
@@ -281,7 +266,7 @@ class DissipationNode:
             for name, change in zip(names, symbols)
         }
         inputs = [(self._contacts.impulse, d.impulse), *zip(symbols, changes)]
-        return list(self._call(program, question, "force_derivatives", results, inputs).values())
+        return list(self._call(program, d.inputs, "force_derivatives", results, inputs).values())
 
     def _residual_derivatives(self) -> dict[str, SX]:
         """-R by q, c and v₀, and the quantities from which the laws' derivatives follow."""
