@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.checks import check_instance, check_known
@@ -70,6 +71,14 @@ def floats(model: pin.Model) -> bool:
 def base_joints(model: pin.Model) -> int:
     """Number of joints that move the root link: a free flyer, or a base from `with_base`; else 0."""
     return 1 if floats(model) else next((len(names) for names in _NAMES if _begins_with(model, names)), 0)
+
+
+def driven_joints(model: pin.Model) -> npt.NDArray[np.bool_]:
+    """Mask (nv,) of the velocities with motors: all except those of a base."""
+    driven = np.ones(model.nv, dtype=np.bool_)
+    for joint in range(1, 1 + base_joints(model)):
+        driven[model.idx_vs[joint] : model.idx_vs[joint] + model.nvs[joint]] = False
+    return driven
 
 
 _NAMES = (("base_translation", "base_rotation"), ("base_planar",))

@@ -10,7 +10,7 @@ from casadi import SX
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parts import named_call
-from trajopt.robots.bases import base_joints
+from trajopt.robots.bases import driven_joints
 from trajopt.simulator.model import SimulatorModel
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
@@ -38,7 +38,7 @@ class PDController:
 
     def settings(self, target: Reals, kp: Reals, kd: Reals) -> Reals:
         """Column of settings for a target state (q*, v*) and gains (nv,); the gains of the base are set to zero."""
-        driven = driven_joints(self._model)
+        driven = driven_joints(self._model.state.model)
         return np.concatenate([target, np.where(driven, kp, 0.0), np.where(driven, kd, 0.0)])
 
     def torque(self, program: Program, qdq: Array, settings: Array) -> Array:
@@ -66,12 +66,3 @@ def torque_at(state: StateMultibody, settings: Reals, x: npt.ArrayLike) -> Reals
     target, kp, kd = np.split(settings, [state.nx, state.nx + state.nv])
     error = state.difference(np.asarray(x), target)
     return np.asarray(kp * error[: state.nv] + kd * error[state.nv :])
-
-
-def driven_joints(model: SimulatorModel) -> npt.NDArray[np.bool_]:
-    """Mask (nv,) of the velocities with motors: all except those of a base."""
-    robot = model.state.model
-    driven = np.ones(model.nv, dtype=np.bool_)
-    for joint in range(1, 1 + base_joints(robot)):
-        driven[robot.idx_vs[joint] : robot.idx_vs[joint] + robot.nvs[joint]] = False
-    return driven
