@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt.checks import check_array
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
@@ -21,6 +22,11 @@ from trajopt.states.joint_spaces import joint_spaces
 from trajopt.states.spaces import VectorSpace
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
 from trajopt.types import Reals
+
+
+def beyond(rows: SX, lower: SX, upper: SX) -> SX:
+    """Distance of each row beyond its bounds, with its sign."""
+    return rows - ca.fmin(ca.fmax(rows, lower), upper)
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,12 @@ class TaskModel(Model):
             if isinstance(joint.space, VectorSpace):
                 places[joint.v] = range(joint.q.start, joint.q.stop)
         return places
+
+    def configuration(self, argument: str, q: npt.ArrayLike) -> Reals:
+        """Checks a configuration of the robot (nq,)."""
+        state = self.state
+        q = check_array(argument, q, (state.nq,), cure=f"pass a configuration of {state.robot.name!r}")
+        return state.check(state.at_rest(q), argument)[: state.nq]
 
     def residuals(self) -> ca.Function:
         """Function (q, parameters) -> rows of the constraints, their bounds, and the residual of each cost."""

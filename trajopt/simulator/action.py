@@ -26,8 +26,8 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, Groups
 from trajopt.model.parameters import Parameter
-from trajopt.model.parts import Given, named_call, symbol_of
-from trajopt.simulator.formulas import beside, call_formula
+from trajopt.model.parts import Given, call_formula, named_call, symbol_of
+from trajopt.simulator.formulas import beside
 from trajopt.simulator.limited_step import limited_matrix, limited_torque
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.modes import Variant
@@ -196,7 +196,7 @@ class ActionModelSimulator(ActionModelExpression):
         self, program: Program, point: Point, name: str, formula: Callable[..., Sequence[SX]], *arrays: Array
     ) -> Array:
         """Adds the call of a formula that may read the model's parameters."""
-        return call_formula(program, name, formula, *arrays, point.parameters, reads=self.layout.symbols)[0]
+        return call_formula(program, name, formula, *arrays, reads=[(self.layout.symbols, point.parameters)])[0]
 
     def _motors(self, program: Program, point: Point) -> Array:
         """Adds the call that computes B, with zero rows for joints beyond their torque limits."""

@@ -9,9 +9,9 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import named_call
+from trajopt.model.parts import call_formula, named_call
 from trajopt.simulator.dissipation_node import Dissipated, DissipationInputs, DissipationNode, sparse
-from trajopt.simulator.formulas import beside, call_formula, difference
+from trajopt.simulator.formulas import beside, difference
 from trajopt.simulator.impulse_dynamics import ImpulseDynamics
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.steps import Inputs, StepAbstract, StepDerivatives, StepValues

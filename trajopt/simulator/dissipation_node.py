@@ -24,9 +24,8 @@ from casadi import SX
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import named_call, symbol_of
+from trajopt.model.parts import call_formula, named_call, symbol_of
 from trajopt.simulator.contact_equations import ContactEquations, stacked
-from trajopt.simulator.formulas import call_formula
 from trajopt.simulator.interior_point import Barrier, coupled, solve_steps
 from trajopt.simulator.laws import LawAbstract
 from trajopt.simulator.model import REFERENCE_TIME, SimulatorModel

@@ -1,35 +1,15 @@
-"""Calls of formulas in a program: an expression is written with the symbols of the arrays that it reads."""
+"""Formulas that several steps of the simulator share, as calls in a program."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import casadi as ca
 from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import symbol_of
-
-
-def call_formula(
-    program: Program, name: str, formula: Callable[..., Sequence[SX]], *arrays: Array, reads: SX | None = None
-) -> tuple[Array, ...]:
-    """Adds the call of a formula.
-
-    Args:
-        program: Program that gets the call.
-        name: Description for messages.
-        formula: Function that computes the results from a symbol for each array.
-        *arrays: The arrays; the last one has the symbol `reads` if that is not None.
-        reads: A symbol that the formula knows already, such as the model's parameters.
-
-    Returns:
-        The array of each result.
-    """
-    known = [] if reads is None else [reads]
-    symbols = [symbol_of(program, array) for array in arrays[: len(arrays) - len(known)]]
-    return program.call(ca.Function(name, [*symbols, *known], list(formula(*symbols))), *arrays)
+from trajopt.model.parts import call_formula
 
 
 def beside(program: Program, *arrays: Array) -> Array:

@@ -12,8 +12,9 @@ from trajopt.actions.integrated.runge_kutta import RungeKutta, is_curved
 from trajopt.actions.integrated.tableau import Tableau
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
+from trajopt.model.parts import call_formula
 from trajopt.simulator.dissipation_node import Dissipated
-from trajopt.simulator.formulas import below, call_formula, rate_rows
+from trajopt.simulator.formulas import below, rate_rows
 from trajopt.simulator.impulse_dynamics import ImpulseDynamics
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.modes import SimulatorMode, Variant

@@ -10,7 +10,8 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.simulator.formulas import below, call_formula
+from trajopt.model.parts import call_formula
+from trajopt.simulator.formulas import below
 from trajopt.simulator.steps import (
     Inputs,
     StepAbstract,

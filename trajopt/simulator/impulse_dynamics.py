@@ -8,8 +8,8 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
+from trajopt.model.parts import call_formula
 from trajopt.simulator.dissipation_node import Dissipated, DissipatedDerivatives, DissipationInputs, DissipationNode
-from trajopt.simulator.formulas import call_formula
 from trajopt.simulator.free_dynamics import FreeDerivatives, FreeDynamics
 from trajopt.simulator.model import SimulatorModel
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.simulator.formulas import below, beside, call_formula, difference, nothing, rate_rows
+from trajopt.model.parts import call_formula
+from trajopt.simulator.formulas import below, beside, difference, nothing, rate_rows
 from trajopt.simulator.free_dynamics import FreeDynamics
 from trajopt.simulator.impulse_dynamics import ImpulseDynamics
 from trajopt.simulator.limit_node import LimitNode

@@ -9,7 +9,7 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.simulator.formulas import call_formula
+from trajopt.model.parts import call_formula
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.steps import Inputs, StepAbstract, StepDerivatives, StepValues
 
@@ -47,7 +47,7 @@ def limited_torque(program: Program, model: SimulatorModel, torque: Array, param
     def limited(tau: SX) -> list[SX]:
         return [ca.fmax(-limit, ca.fmin(limit, tau))]
 
-    return call_formula(program, "limited", limited, torque, parameters, reads=model.layout.symbols)[0]
+    return call_formula(program, "limited", limited, torque, reads=[(model.layout.symbols, parameters)])[0]
 
 
 def limited_matrix(program: Program, model: SimulatorModel, torque: Array, parameters: Array, B: SX) -> Array:
@@ -59,4 +59,4 @@ def limited_matrix(program: Program, model: SimulatorModel, torque: Array, param
     def limited(tau: SX) -> list[SX]:
         return [ca.diag(ca.if_else(ca.fabs(tau) <= limit, 1, 0)) @ matrix]
 
-    return call_formula(program, "limited_B", limited, torque, parameters, reads=model.layout.symbols)[0]
+    return call_formula(program, "limited_B", limited, torque, reads=[(model.layout.symbols, parameters)])[0]

@@ -12,7 +12,7 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.simulator.formulas import call_formula
+from trajopt.model.parts import call_formula
 from trajopt.simulator.model import SimulatorModel
 
 
@@ -139,7 +139,7 @@ class StepAbstract(ABC):
         self, program: Program, inputs: Inputs, name: str, formula: Callable[..., Sequence[SX]], *arrays: Array
     ) -> tuple[Array, ...]:
         """Adds the call of a formula that may read the model's parameters."""
-        return call_formula(program, name, formula, *arrays, inputs.parameters, reads=self.model.layout.symbols)
+        return call_formula(program, name, formula, *arrays, reads=[(self.model.layout.symbols, inputs.parameters)])
 
     def _accelerated(self, program: Program, inputs: Inputs, velocity: Array, acceleration: Array) -> Array:
         """Adds the call that computes v + dt a."""

@@ -19,9 +19,8 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import named_call, symbol_of
+from trajopt.model.parts import call_formula, named_call, symbol_of
 from trajopt.simulator.contact import weight_of
-from trajopt.simulator.formulas import call_formula
 from trajopt.simulator.interior_point import LIMIT, Barrier, iteration, start_function
 from trajopt.simulator.joint_stops import STRENGTH
 from trajopt.simulator.laws import LawAbstract
