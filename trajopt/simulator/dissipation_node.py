@@ -29,7 +29,7 @@ from trajopt.simulator.contact_equations import ContactEquations, stacked
 from trajopt.simulator.interior_point import Barrier, coupled, solve_steps
 from trajopt.simulator.laws import LawAbstract
 from trajopt.simulator.model import REFERENCE_TIME, SimulatorModel
-from trajopt.simulator.stop_equations import Alone, StopEquations, Stopped
+from trajopt.simulator.stop_equations import StopEquations, Stopped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,15 +159,7 @@ class DissipationNode:
         if self._stops is None:
             point = solve_steps(program, contacts.laws, inertia, approach, r["law"], r["tolerance"])
         else:
-            alone = Alone(
-                mass_inverse=r["mass_inverse"],
-                free=free,
-                spread=spread,
-                inertia=inertia,
-                approach=approach,
-                law=r["law"],
-                tolerance=r["tolerance"],
-            )
+            alone = r | {"free": free, "spread": spread, "inertia": inertia, "approach": approach}
             point, stopped = self._stops.solve(program, self._known(question), alone)
             free = stopped.free
         impulse, force = impulse_steps(program, contacts, self._known(question), point[0], r["law"])

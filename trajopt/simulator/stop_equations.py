@@ -11,7 +11,7 @@ and N_s depends on the coordinate of each stop alone. A block of lanes far from 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -27,29 +27,6 @@ from trajopt.simulator.laws import LawAbstract
 from trajopt.simulator.model import SimulatorModel
 
 Known = Sequence[tuple[SX, Array]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Alone:
-    """Quantities of a step without joint stops.
-
-    Attributes:
-        mass_inverse: H⁻¹ (nv, nv).
-        free: v_free (nv,).
-        spread: J H⁻¹ (D, nv).
-        inertia: Λ_c (D, D).
-        approach: J v_free divided by √μ (D,).
-        law: Scaled values of the laws.
-        tolerance: Relative step at which the iteration ends (1,).
-    """
-
-    mass_inverse: Array
-    free: Array
-    spread: Array
-    inertia: Array
-    approach: Array
-    law: Array
-    tolerance: Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,18 +76,27 @@ class StopEquations:
 
     # Values
 
-    def solve(self, program: Program, known: Known, c: Alone) -> tuple[tuple[Array, ...], Stopped]:
-        """Adds the steps that compute (w, s, z, y) of the contacts, and the effect of the stops."""
+    def solve(self, program: Program, known: Known, c: Mapping[str, Array]) -> tuple[tuple[Array, ...], Stopped]:
+        """Adds the steps that compute (w, s, z, y) of the contacts, and the effect of the stops.
+
+        Args:
+            program: Program that gets the steps.
+            known: Pairs of a symbol and its array, as for `named_call`.
+            c: Quantities of a step without stops by name: "mass_inverse" H⁻¹ (nv, nv), "free" v_free (nv,), "spread"
+                J H⁻¹ (D, nv), "inertia" Λ_c (D, D), "approach" J v_free divided by √μ (D,), "law" the scaled values of
+                the laws, and "tolerance" the relative step at which the iteration ends (1,).
+        """
         results = {"near": self._near, "law": self._law, "slopes": self._slopes, "unit": self._root}
         r = named_call(program, "stops", known, results)
         (far,) = call_formula(program, "far", lambda near: [ca.if_else(near == 0, 1, 0)], r["near"])
-        point = program.call(start_function(self._contacts), c.inertia, c.approach, c.law)
+        problem = [c[name] for name in ("inertia", "approach", "law")]
+        point = program.call(start_function(self._contacts), *problem)
         if self._contacts:
-            constants = [c.inertia, c.approach, c.law, c.tolerance]
+            constants = [*problem, c["tolerance"]]
             program.iterate(iteration(self._contacts), point, constants, limit=LIMIT, where=far)
         own = [SX.ones(symbol.numel()) for symbol in Barrier(self._laws).point]
-        *stops, moved = call_formula(program, "start", lambda free: [*own, free], c.free)
-        constants = [c.mass_inverse, c.free, c.spread, c.inertia, c.approach, c.law, r["law"], c.tolerance, r["unit"]]
+        *stops, moved = call_formula(program, "start", lambda free: [*own, free], c["free"])
+        constants = [c["mass_inverse"], c["free"], c["spread"], *problem, r["law"], c["tolerance"], r["unit"]]
         program.iterate(self._whole(constants), [*point, *stops, moved], constants, limit=1, where=r["near"])
         arrays = [stops[0], r["slopes"], r["unit"]]
         (push,) = call_formula(program, "push", lambda w, slopes, unit: [unit * self._turned(slopes, w)], *arrays)
