@@ -47,10 +47,7 @@ def build(*, T: int = 100, start: npt.ArrayLike = START, hessian: str = "gauss-n
     actuation = ActuationModelMatrix(state, [[1.0], [0.0]])
     knot = IntegratedActionModelEuler(DifferentialActionModelFreeFwdDynamics(state, actuation, running), dt=STEP)
     first = check_array("start", start, (4,))
-    return FAMILY.case(
-        problem=ShootingProblem(first, [knot] * check_count("T", T, least=1), terminal),
-        report=report,
-    )
+    return FAMILY.case(problem=ShootingProblem(first, [knot] * check_count("T", T, least=1), terminal), report=report)
 
 
 def report(solution: Solution) -> dict[str, str]:

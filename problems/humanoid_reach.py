@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pinocchio as pin
 
 from trajopt.checks import check_array, check_count
 from trajopt.problems.case import TRAJOPT, ProblemCase
@@ -17,6 +16,7 @@ from trajopt.problems.humanoid import MU, LeftFootPhase, humanoid_problem
 from trajopt.robots import Robot, load_robot
 from trajopt.solution import Solution
 from trajopt.solvers import FDDPOptions
+from trajopt.types import Reals
 
 HAND = "gripper_left_joint"
 TARGET = (0.4, 0.0, 1.2)  # [m]
@@ -60,13 +60,11 @@ def build(
     )
 
 
-def report(robot: Robot, goals: Mapping[str, npt.ArrayLike], solution: Solution) -> dict[str, str]:
+def report(robot: Robot, goals: Mapping[str, Reals], solution: Solution) -> dict[str, str]:
     """Final distances of frames from their goals, and the report of the legged motion."""
-    data = robot.model.createData()
-    pin.framesForwardKinematics(robot.model, data, solution.xs[-1, : robot.nq])
     words: dict[str, str] = {}
     for frame, goal in goals.items():
-        distance = np.linalg.norm(data.oMf[robot.frame_id(frame)].translation - goal)
+        distance = np.linalg.norm(robot.placement(solution.xs[-1, : robot.nq], frame)[:3, 3] - goal)
         words["distance"] = ", ".join(filter(None, [words.get("distance"), f"{1e3 * distance:.3g} mm ({frame})"]))
     from trajopt.analysis import motion_report
 

@@ -70,8 +70,7 @@ def build(*, T: int = 20, dt: float = 0.5, wall: float = 0.4, ceiling: float = 0
     walls = ConstraintStack(state).add("walls", ResidualModelState(state), upper=[wall, ceiling, np.inf, np.inf])
     model = ActionModelPointMass(walls, dt)
     return FAMILY.case(
-        problem=ShootingProblem(np.zeros(4), [model] * check_count("T", T, least=1), model),
-        report=report,
+        problem=ShootingProblem(np.zeros(4), [model] * check_count("T", T, least=1), model), report=report
     )
 
 

@@ -61,9 +61,7 @@ def build(
     model = DifferentialActionModelDiffDrive(costs, constraints=rows, radius=radius, half_track=half_track)
     knot, count = IntegratedActionModelRK4(model, dt), check_count("T", T, least=1)
     return FAMILY.case(
-        problem=ShootingProblem(first, [knot] * count, ends_at(state, end)),
-        us=np.full((count, 2), 0.1),
-        report=report,
+        problem=ShootingProblem(first, [knot] * count, ends_at(state, end)), us=np.full((count, 2), 0.1), report=report
     )
 
 

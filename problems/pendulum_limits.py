@@ -49,8 +49,7 @@ class ActionModelPendulum(ActionModelRungeKutta):
         damping: float = 0.1,
         **others: Any,
     ) -> None:
-        names = {"control_names": ["torque"], "control_units": ["N m"]}
-        super().__init__(1, constraints, goal=UPRIGHT, **names, **others)
+        super().__init__(1, constraints, goal=UPRIGHT, control_names=["torque"], control_units=["N m"], **others)
         self.mass = self.parameter("mass", check_positive("mass", mass), unit="kg")
         self.length = self.parameter("length", check_positive("length", length), unit="m")
         self.damping = self.parameter("damping", check_non_negative("damping", damping), unit="N m s/rad")

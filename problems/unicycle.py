@@ -31,10 +31,7 @@ def build(
     """
     model = ActionModelUnicycle(weights=weights, dt=dt)
     first = check_array("start", start, (3,))
-    return FAMILY.case(
-        problem=ShootingProblem(first, [model] * check_count("T", T, least=1), model),
-        report=report,
-    )
+    return FAMILY.case(problem=ShootingProblem(first, [model] * check_count("T", T, least=1), model), report=report)
 
 
 def report(solution: Solution) -> dict[str, str]:
