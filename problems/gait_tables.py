@@ -112,12 +112,8 @@ CROCODDYL_JUMP = {
     "anymal": _published_leap(2950.2339928883607, height=0.15, ground=10, flying=20, dt=1e-2),
     "hyq": _published_leap(4657.640514201292, height=0.15, ground=10, flying=20, dt=1e-2),
 }
-CROCODDYL_BIPED_WALK = {
-    "talos_legs": _published(0.6, 0.1, 5111.964479134185, step_knots=15, support_knots=4, dt=3e-2),
-}
-CROCODDYL_BIPED_JUMP = {
-    "talos_legs": _published_leap(23230.77547590909, height=0.1, ground=9, flying=6, dt=3e-2),
-}
+CROCODDYL_BIPED_WALK = {"talos_legs": _published(0.6, 0.1, 5111.964479134185, step_knots=15, support_knots=4, dt=3e-2)}
+CROCODDYL_BIPED_JUMP = {"talos_legs": _published_leap(23230.77547590909, height=0.1, ground=9, flying=6, dt=3e-2)}
 WALK = {
     "anymal": Steps(step_length=0.25, step_height=0.15, cost=492.945056),
     "hyq": Steps(step_length=0.25, step_height=0.2, cost=529.880932),

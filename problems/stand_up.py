@@ -7,6 +7,7 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.activations import ActivationModelWeightedQuad
@@ -217,11 +218,15 @@ def lying(simulator: Simulator, q: Reals, gains: tuple[float, float]) -> Reals:
     return np.asarray(state.at_rest(end[: state.nq]))
 
 
+def posture_cost(state: StateMultibody, goal: Reals, weights: npt.ArrayLike) -> CostStack:
+    """Costs ½ Σ weights (x ⊖ goal)², named "posture"."""
+    return CostStack(state).add("posture", ResidualModelState(state, goal), 1.0, ActivationModelWeightedQuad(weights))
+
+
 def _costs(state: StateMultibody, goal: Reals, weights: tuple[float, ...]) -> CostStack:
     """Cost ½ |W (x ⊖ goal)|², with W² for position, rotation, joints, and velocities of base and joints."""
     spread = np.repeat(weights, (3, 3, state.nv - BASE, BASE, state.nv - BASE))
-    activation = ActivationModelWeightedQuad(spread)
-    return CostStack(state).add("posture", ResidualModelState(state, goal), weight=1.0, activation=activation)
+    return posture_cost(state, goal, spread)
 
 
 def report(goal: Reals, feet: tuple[str, ...], radius: float, solution: Solution) -> dict[str, str]:

@@ -260,11 +260,7 @@ class Robot(Immutable):
             q = _check_configuration(self.model, "configuration", configuration)
         model = without_joints(self.model, locked, q)
         left = {joint: bounds for joint, bounds in self._distances.items() if model.existJointName(joint)}
-        return Robot(model, name=self.name, shapes=self.shapes, distances=left, **self._origin)
-
-    @property
-    def _origin(self) -> dict[str, Any]:
-        return {"source": self.source, "package_dirs": self.package_dirs}
+        return _rebuild(model, self.name, self.shapes, left, self.source, self.package_dirs)
 
     def _checked_distances(self, distances: Mapping[str, npt.ArrayLike]) -> dict[str, tuple[float, float]]:
         checked = {}
@@ -281,8 +277,7 @@ class Robot(Immutable):
         return checked
 
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
-        origin = (self.source, self.package_dirs)
-        return _rebuild, (self.model, self.name, self.shapes, self._distances, *origin)
+        return _rebuild, (self.model, self.name, self.shapes, self._distances, self.source, self.package_dirs)
 
     def __repr__(self) -> str:
         base = "floating base" if self.floating_base else "fixed base"

@@ -14,6 +14,7 @@ Source: implicit function theorem on the KKT conditions of the barrier problem.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -301,20 +302,19 @@ def follow_steps(
         r: velocity_by_q and law_by_q of `ContactEquations.law_results`.
     """
     b = Barrier(laws)
-    u, by_velocity, by_law = (symbol_of(program, a) for a in (velocity, r["velocity_by_q"], r["law_by_q"]))
     followers = b.followers(b.weights)
     F = SX(ca.diagcat(*[f.F for f in followers]))
-    turned = ca.mtimes(jacobian(b.gradient(u), b.law), by_law)
-    pulled, row = [], 0
-    for each, follower in zip(laws, followers):
-        pulled.append(follower.pull(turned[row : row + each.rays, :]))
-        row += each.rays
-    N = ca.mtimes(F.T, by_velocity) + stacked(pulled, by_law.shape[1])
-    results = sparse({"A": coupled(b.inertia, F), "F": F, "N": N})
-    inputs = [*zip(b.point, point), (b.inertia, inertia), (b.law, law)]
-    inputs += [(u, velocity), (by_velocity, r["velocity_by_q"]), (by_law, r["law_by_q"])]
-    arrays = named_call(program, "follow", inputs, results)
-    return arrays["A"], arrays["F"], arrays["N"]
+
+    def follow(u: SX, by_velocity: SX, by_law: SX) -> list[SX]:
+        turned = ca.mtimes(jacobian(b.gradient(u), b.law), by_law)
+        rows = ca.vertsplit(turned, [0, *itertools.accumulate(each.rays for each in laws)])
+        pulled = [follower.pull(part) for follower, part in zip(followers, rows)]
+        N = ca.mtimes(F.T, by_velocity) + stacked(pulled, by_law.shape[1])
+        return [SX(ca.sparsify(SX(value))) for value in (coupled(b.inertia, F), F, N)]
+
+    reads = [*zip(b.point, point), (b.inertia, inertia), (b.law, law)]
+    A, F_array, N = call_formula(program, "follow", follow, velocity, r["velocity_by_q"], r["law_by_q"], reads=reads)
+    return A, F_array, N
 
 
 def sparse(results: Mapping[str, SX]) -> dict[str, SX]:

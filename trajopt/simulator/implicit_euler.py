@@ -122,7 +122,7 @@ class ImplicitEulerStep(SymplecticStep):
         (trial,) = call_formula(body, "trial", lambda v, step, length: [v + length * step], *state[:3])
         d, M, rest = self._residual(body, step_inputs, trial, derivatives=False)
         new = _quotient(body, M, rest)
-        body.output(*body.call(_judged(nv), *state, trial, new, d.values.result, tolerance))
+        body.output(*call_formula(body, "judged", _judged, *state, trial, new, d.values.result, tolerance))
         return body
 
     # Forces
@@ -157,23 +157,17 @@ def _columns(program: Program, a: Array, nv: int) -> tuple[Array, ...]:
     return call_formula(program, "columns", lambda x: [x[:, i:j] for i, j in itertools.pairwise(ends)], a)
 
 
-def _judged(nv: int) -> ca.Function:
-    """Function (v₊, step, its length, |r|²; trial, its step, its r, tolerance) -> (the next four, remaining error).
+def _judged(v: SX, step: SX, length: SX, best: SX, trial: SX, new: SX, r: SX, tolerance: SX) -> list[SX]:
+    """Formula (v₊, step, its length, |r|²; trial, its step, its r, tolerance) -> (the next four, remaining error).
 
     A step that does not lower |r|, although it is as small as rounding, is the last one.
     """
-    v, step, length, best = SX.sym("v", nv), SX.sym("step", nv), SX.sym("length"), SX.sym("best")
-    trial, new, r, tolerance = SX.sym("trial", nv), SX.sym("new", nv), SX.sym("r", nv), SX.sym("tolerance")
     size = ca.sumsqr(r)
     better = size <= (1 - _DECREASE * length) * best
     scale = ca.fmax(1, ca.norm_inf(v))
     converged = ca.if_else(better, ca.norm_inf(new) <= tolerance * scale, ca.norm_inf(step) <= _SMALL * scale)
     left = ca.if_else(converged, 0, ca.if_else(size > 0, ca.sqrt(size), 1))
-    results = [
-        ca.if_else(better, trial, v),
-        ca.if_else(better, new, step),
-        ca.if_else(better, 1, length / 2),
-        ca.if_else(better, size, best),
-        left,
+    chosen = [
+        ca.if_else(better, new_one, old) for new_one, old in ((trial, v), (new, step), (1, length / 2), (size, best))
     ]
-    return ca.Function("judged", [v, step, length, best, trial, new, r, tolerance], [ca.densify(e) for e in results])
+    return [ca.densify(e) for e in (*chosen, left)]
