@@ -153,8 +153,7 @@ def carrying(robot: Robot, frame: str | None) -> tuple[Robot, str]:
     if robot.floating_base:
         raise InvalidArgumentError(
             f"robot: expected an arm with a fixed base, got {robot.name!r} with a floating one; for legged robots "
-            "load "
-            "quadruped-*, biped-* or humanoid-*"
+            "load quadruped-*, biped-* or humanoid-*"
         )
     if frame is None:
         deepest = max(range(model.njoints), key=lambda j: len(model.supports[j]))

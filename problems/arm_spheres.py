@@ -64,10 +64,7 @@ def build(
     """
     state = StateMultibody(load_robot(robot))
     start, end = (np.concatenate([check_array("goal", q, (state.nq,)), np.zeros(state.nv)]) for q in (START, goal))
-    balls, least = (
-        check_round("spheres", spheres, dim=3),
-        check_non_negative("margin", margin, unit="m"),
-    )
+    balls, least = check_round("spheres", spheres, dim=3), check_non_negative("margin", margin, unit="m")
     actuation = ActuationModelFull(state)
     limits = ConstraintStack.of_robot(state, actuation)
     for name, link in LINKS.items() if len(balls) else ():

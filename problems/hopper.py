@@ -99,9 +99,8 @@ def build(
 
 def ground_contacts() -> list[MDPContact]:
     """Spheres at foot, knee and body on the ground z = 0."""
-    spheres = {"foot": SOLE, "knee": 0.03, "rail": 0.08}
-    frames = {"foot": "foot", "knee": "knee_link", "rail": "rail_link"}
-    return [MDPContact(frames[name], radius=r, strength=1e7, name=name) for name, r in spheres.items()]
+    spheres = (("foot", "foot", SOLE), ("knee_link", "knee", 0.03), ("rail_link", "rail", 0.08))
+    return [MDPContact(frame, radius=radius, strength=1e7, name=name) for frame, name, radius in spheres]
 
 
 def report(robot: Robot, goal: float, solution: Solution) -> dict[str, str]:

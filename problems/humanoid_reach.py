@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,9 +48,10 @@ def build(
     """
     humanoid = load_robot(robot)
     goal = check_array("target", target, (3,), cure="pass a point [m]")
-    options: dict[str, Any] = {"hand": HAND, "dt": dt, "damping": damping, "limits": limits, "cone": cone}
     phases = [LeftFootPhase(knots=check_count("T", T, least=1))]
-    problem = humanoid_problem(humanoid, phases, target=goal, **options)
+    problem = humanoid_problem(
+        humanoid, phases, hand=HAND, target=goal, dt=dt, damping=damping, limits=limits, cone=cone
+    )
     return FAMILY.case(
         description=f"{robot}: {HAND} moves to its goal in {T * dt:g} s, both soles on the ground.",
         problem=problem,

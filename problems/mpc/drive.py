@@ -177,8 +177,7 @@ def report(around: Surroundings, speed: float, log: Any) -> dict[str, str]:
     away = np.linalg.norm(log.xs[:, :2] - path(log.times), axis=1)
     return {
         "clearance": f"{1e3 * near[:-1].min(initial=np.inf):.3g} mm from fixed obstacles, {1e3 * near[-1]:.3g} mm "
-        "from "
-        f"the moving one (margin {1e3 * (around.far - BODY_RADIUS):g} mm)",
+        f"from the moving one (margin {1e3 * (around.far - BODY_RADIUS):g} mm)",
         "distance": f"{1e3 * np.median(away):.3g} mm from the path in the median, {1e3 * away.max():.3g} mm at most",
         "wheels": f"{RADIUS * np.abs(log.xs[:, 3:]).max():.4g} m/s at most, the limit is {speed:g} m/s",
         "motors": f"{RADIUS * np.abs(log.us).max():.6g} m/s² at most",

@@ -167,10 +167,8 @@ def passed(course: Course, log: Any) -> list[tuple[float, float]]:
     """
     passes = []
     for *middle, heading, time in course.gates:
-        ahead, left = (
-            np.array([np.cos(heading), np.sin(heading), 0.0]),
-            np.array([-np.sin(heading), np.cos(heading), 0.0]),
-        )
+        ahead = np.array([np.cos(heading), np.sin(heading), 0.0])
+        left = np.array([-np.sin(heading), np.cos(heading), 0.0])
         best = (np.nan, np.nan)
         for (t, a), (s, b) in itertools.pairwise(zip(log.times, log.xs[:, :3] - middle)):
             before, after = a @ ahead, b @ ahead

@@ -94,11 +94,8 @@ class Trot:
 
     def states(self, times: Reals) -> Reals:
         """Reference states at times (n,), (n, nx): the standing posture on the path, with the commanded velocities."""
-        xs, path, velocity = (
-            np.tile(self.standing, (len(times), 1)),
-            self.command.path(times),
-            self.command.velocity(times),
-        )
+        xs = np.tile(self.standing, (len(times), 1))
+        path, velocity = self.command.path(times), self.command.velocity(times)
         nv = (xs.shape[1] - 1) // 2
         xs[:, :2] = path[:, :2]
         xs[:, 3:5], xs[:, 5], xs[:, 6] = 0.0, np.sin(path[:, 2] / 2), np.cos(path[:, 2] / 2)

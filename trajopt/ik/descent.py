@@ -141,18 +141,16 @@ class DescentBuilder:
 
         violation = chosen(violation, now["violation"])
         feasible = violation <= tolerance
-        alone = ca.fmin(
-            ca.fmax(-self.g / (ca.diag(self.H) + now["damping"]), down), up
-        )  # step of each coordinate alone
+        # The step of each coordinate alone
+        alone = ca.fmin(ca.fmax(-self.g / (ca.diag(self.H) + now["damping"]), down), up)
         hope = ca.fmax(promised, -ca.dot(self.g, alone))  # a clipped step may predict no gain although there is a slope
         settled = ca.logic_and(descends, hope <= stall * ca.fabs(now["merit"]) + 1e-26)
         updates = ca.logic_and(ca.logic_and(settled, sigma > 0), ca.logic_not(feasible))
         done = ca.if_else(sigma > 0, ca.logic_and(settled, feasible), ca.logic_or(settled, feasible))
         done = ca.logic_or(now["ended"], done)
+        damping = ca.if_else(ca.logic_and(descends, goes_on), damping, now["damping"])
         scalars = {
-            "damping": ca.if_else(
-                updates, FIRST_DAMPING, ca.if_else(ca.logic_and(descends, goes_on), damping, now["damping"])
-            ),
+            "damping": ca.if_else(updates, FIRST_DAMPING, damping),
             "merit": chosen(merit, now["merit"]),
             "penalty": penalty,
             "phase": ca.if_else(updates, MULTIPLIERS, DESCEND),

@@ -192,8 +192,7 @@ class TaskModel(Model):
             if state.model is not robot.model and state.model != robot.model:
                 raise InvalidArgumentError(
                     f"tasks: expected tasks of {robot.name!r}, got some of {state.robot.name!r}; create the state "
-                    "with "
-                    "StateMultibody(robot)"
+                    "with StateMultibody(robot)"
                 )
         return cls(by_kind.get(ConstraintStack), by_kind.get(CostStack))
 
@@ -205,6 +204,5 @@ def _check_limits(state: StateMultibody) -> None:
         if not isinstance(joint.space, VectorSpace) and np.any(bounded):
             raise UnsupportedOperationError(
                 f"limits: expected no limits of joint {joint.label!r}, which is not a simple coordinate, got some in "
-                "the state's "
-                "bounds; add ResidualModelState as a constraint instead"
+                "the state's bounds; add ResidualModelState as a constraint instead"
             )

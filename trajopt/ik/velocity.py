@@ -71,11 +71,8 @@ class VelocityBuilder:
         self.model, state = model, model.state
         self.tasks = model.expressions()
         nv, size = state.nv, model.layout.size
-        self.q, self.v, self.diagnostics = (
-            SX.sym("q", state.nq),
-            SX.sym("v", nv),
-            SX.sym("diagnostics", len(DIAGNOSTICS)),
-        )
+        self.q, self.v = SX.sym("q", state.nq), SX.sym("v", nv)
+        self.diagnostics = SX.sym("diagnostics", len(DIAGNOSTICS))
         sizes = dict.fromkeys(GIVEN, nv) | {"p": size, "p_next": size, "settings": len(SETTINGS)}
         self.given = {name: SX.sym(name, n) for name, n in sizes.items()}
         self.dt, self.settling, self.tolerance = ca.vertsplit(self.given["settings"])
