@@ -61,26 +61,19 @@ class Dissipated:
         velocity: v̂ (nv,).
         impulse: p (D,) [N s].
         force: Reported force of each contact, stacked [N; N s for impulses].
-        mass_inverse: H⁻¹ (nv, nv).
-        jacobian: J (D, nv).
-        spread: J H⁻¹ (D, nv).
-        inertia: Λ (D, D).
-        law: Scaled values of the laws.
         point: (w, s, z, y).
         stopped: Effect of the joint stops; None without stops.
+        arrays: "mass_inverse" H⁻¹ (nv, nv), "jacobian" J (D, nv), "spread" J H⁻¹ (D, nv), "inertia" Λ (D, D), "law" the
+            scaled values of the laws.
     """
 
     inputs: DissipationInputs
     velocity: Array
     impulse: Array
     force: Array
-    mass_inverse: Array
-    jacobian: Array
-    spread: Array
-    inertia: Array
-    law: Array
     point: tuple[Array, ...]
     stopped: Stopped | None
+    arrays: dict[str, Array]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,12 +149,11 @@ class DissipationNode:
         approach = program.matmul(r["jacobian"], free)
         u = SX.sym("u", *approach.shape)
         approach = self._call(program, question, "approach", {"u": contacts.scaled(u)}, [(u, approach)])["u"]
-        stopped = None
+        stopped, arrays = None, r | {"free": free, "spread": spread, "inertia": inertia, "approach": approach}
         if self._stops is None:
             point = solve_steps(program, contacts.laws, inertia, approach, r["law"], r["tolerance"])
         else:
-            alone = r | {"free": free, "spread": spread, "inertia": inertia, "approach": approach}
-            point, stopped = self._stops.solve(program, self._known(question), alone)
+            point, stopped = self._stops.solve(program, self._known(question), arrays)
             free = stopped.free
         impulse, force = impulse_steps(program, contacts, self._known(question), point[0], r["law"])
         return Dissipated(
@@ -169,13 +161,9 @@ class DissipationNode:
             velocity=program.matmul(spread, impulse, transpose_a=True, initial=free),
             impulse=impulse,
             force=force,
-            mass_inverse=r["mass_inverse"],
-            jacobian=r["jacobian"],
-            spread=spread,
-            inertia=inertia,
-            law=r["law"],
             point=point,
             stopped=stopped,
+            arrays=arrays,
         )
 
     def _known(self, question: DissipationInputs) -> list[tuple[SX, Array]]:
@@ -200,15 +188,15 @@ class DissipationNode:
 
     def derivative(self, program: Program, d: Dissipated) -> DissipatedDerivatives:
         """Adds the steps that compute the derivatives of the velocity after dissipation v̂."""
-        contacts, question = self._contacts, d.inputs
+        contacts, question, a = self._contacts, d.inputs, d.arrays
         inputs = [(self._after, d.velocity), (contacts.impulse, d.impulse), (contacts.weights[0], d.point[0])]
         r = self._call(program, question, "residual", self._residual_derivatives(), inputs)
-        u = program.matmul(d.jacobian, d.velocity)
-        A, F, N = follow_steps(program, contacts.laws, d.point, d.inertia, d.law, u, r)
+        u = program.matmul(a["jacobian"], d.velocity)
+        A, F, N = follow_steps(program, contacts.laws, d.point, a["inertia"], a["law"], u, r)
         factors = program.factor(A)
-        Z = program.matmul(F, d.spread, transpose_a=True)
+        Z = program.matmul(F, a["spread"], transpose_a=True)
         X = program.solve(factors, Z)
-        K, coupled, more = d.mass_inverse, [], None
+        K, coupled, more = a["mass_inverse"], [], None
         if self._stops is not None and d.stopped is not None:
             coupled = [*call_formula(program, "copy", lambda inverse: [inverse], K), A, Z, N, d.velocity]
             r["by_q"] = self._stops.push(program, r["by_q"], d.stopped)

@@ -9,7 +9,7 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import named_call
+from trajopt.model.parts import call_formula
 from trajopt.robots.bases import driven_joints
 from trajopt.simulator.model import SimulatorModel
 from trajopt.states.state_multibody import StateMultibody
@@ -43,22 +43,18 @@ class PDController:
 
     def torque(self, program: Program, qdq: Array, settings: Array) -> Array:
         """Adds the call that computes τ at the initial state of a step."""
-        return self._call(program, qdq, settings, {"torque": self._torque})["torque"]
+        return self._call(program, qdq, settings, self._torque)
 
     def derivative(self, program: Program, qdq: Array, settings: Array) -> Array:
         """Adds the call that computes the derivative of τ by the whole input of a step (nv, n)."""
-        m = self._model
-        more = qdq.size - m.nq - m.nv
-        whole = ca.horzcat(self._derivative, SX(m.nv, more))
-        return self._call(program, qdq, settings, {"derivative": ca.sparsify(whole)})["derivative"]
+        more = SX(self._model.nv, qdq.size - self._x.numel())
+        return self._call(program, qdq, settings, SX(ca.sparsify(ca.horzcat(self._derivative, more))))
 
-    def _call(self, program: Program, qdq: Array, settings: Array, results: dict[str, SX]) -> dict[str, Array]:
-        m = self._model
-        whole = SX.sym("qdq", qdq.size)
-        values = ca.substitute(list(results.values()), [self._x], [whole[: m.nq + m.nv]])
-        return named_call(
-            program, "pd", [(whole, qdq), (self._settings, settings)], dict(zip(results, map(SX, values)))
-        )
+    def _call(self, program: Program, qdq: Array, settings: Array, result: SX) -> Array:
+        def at_input(whole: SX) -> list[SX]:
+            return [ca.substitute(result, self._x, whole[: self._x.numel()])]
+
+        return call_formula(program, "pd", at_input, qdq, reads=[(self._settings, settings)])[0]
 
 
 def torque_at(state: StateMultibody, settings: Reals, x: npt.ArrayLike) -> Reals:
