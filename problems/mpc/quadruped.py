@@ -20,7 +20,7 @@ from trajopt.costs import CostStack
 from trajopt.gaits.limits import cone_name
 from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
-from trajopt.problems.mpc.checks import check_period, check_rows
+from trajopt.problems.mpc.checks import check_rows
 from trajopt.problems.mpc.quadruped_report import report
 from trajopt.problems.mpc.trot import Trot, VelocityCommand
 from trajopt.residuals import (
@@ -139,21 +139,18 @@ def build(
         cone=cone,
         rate=1 / dt,
     )
-    controller = mpc.MPCController(problem, options=mpc.MPCOptions(dt=check_period(period, problem)))
-    controller.schedule(trot)
     hits = check_rows("pushes", pushes, ("time", "impulse along x", "impulse along y"))
-    return MPCCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
-        controller=controller,
+    return MPCCase.of(
+        FAMILY,
+        problem,
+        period,
+        schedule=trot,
         plant=ground(robot, check_positive("plant_mu", plant_mu)) if plant == "simulator" else None,
-        x0=problem.x0.copy(),
         duration=10.0,
         dt_plant=1e-3,
         disturbance=[
             mpc.Push(time=time, duration=LASTS, value=[x / LASTS, y / LASTS, 0.0], frame="base") for time, x, y in hits
         ],
-        follows=trot,
         report=functools.partial(report, robot, trot, hits),
     )
 
@@ -169,5 +166,4 @@ FAMILY = Family(
     name="quadruped-trot-mpc",
     description="A quadruped trots at commanded velocities and is pushed; torques and friction cones are hard limits.",
     build=build,
-    reference_holds=True,
 )

@@ -220,9 +220,9 @@ def _weights(contacts: Sequence[ContactFrame], torque: float, force: float) -> R
 def _each_time(name: str, value: npt.ArrayLike, count: int, shape: tuple[int, ...]) -> Reals:
     """Array (count, *shape), either as passed or repeated from one of `shape`."""
     numbers = as_numbers(name, value)
-    return np.tile(check_array(name, numbers, shape), (count, *(1 for _ in shape))) if numbers.ndim == len(shape) else (
-        check_array(name, numbers, (count, *shape))
-    )  # fmt: skip
+    if numbers.ndim == len(shape):
+        return np.tile(check_array(name, numbers, shape), (count, *(1 for _ in shape)))
+    return check_array(name, numbers, (count, *shape))
 
 
 def _called(penalty: Any, speeds: Reals) -> Any:

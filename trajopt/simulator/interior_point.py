@@ -142,10 +142,8 @@ def start_function(laws: Sequence[LawAbstract]) -> ca.Function:
 def iteration(laws: Sequence[LawAbstract]) -> Program:
     """Program of one iteration: (w, s, z, y, Λ, u, values of the laws, tolerance) -> (w, s, z, y, remaining error)."""
     program = Program("maximal dissipation")
-    rays, contacts = sum(law.rays for law in laws), len(laws)
-    size, constants = sum(law.size for law in laws), sum(law.constants for law in laws)
-    point = [program.input(n) for n in (rays, contacts, rays, contacts)]
-    inertia, free, law = program.input(size, size), program.input(size), program.input(constants)
+    b = Barrier(laws)
+    *point, inertia, free, law = (program.input(*symbol.shape) for symbol in (*b.point, b.inertia, b.free, b.law))
     tolerance = program.input(1)
     A, follow, *prepared = program.call(_prepare_function(laws), *point, inertia, free, law)
     factors = program.factor(A)
