@@ -9,6 +9,7 @@ import numpy as np
 
 from trajopt.checks import all_finite, as_numbers, check_array, check_flag, check_mapping, check_positive
 from trajopt.errors import InvalidArgumentError, TrajoptError, function_raised, shown
+from trajopt.objects.immutable import Immutable
 from trajopt.types import Reals
 
 ROUNDING = 1e-9  # times that differ by less count as equal [s]
@@ -117,7 +118,7 @@ class ArrayReference:
         return (1.0 - part) * values[before] + part * values[before + 1]
 
 
-class ParameterSchedule:
+class ParameterSchedule(Immutable):
     """Piecewise constant values of parameters over time, optionally periodic; callable with times.
 
     Args:

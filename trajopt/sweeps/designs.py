@@ -165,7 +165,7 @@ def blocks(parameters: Any, size: int) -> tuple[Iterator[Block], int | None]:
     if isinstance(parameters, Design):
         design = parameters
         return (design.block(i, min(i + size, design.n)) for i in range(0, design.n, size)), design.n
-    if isinstance(parameters, str) or not isinstance(parameters, Iterable):
+    if isinstance(parameters, (str, np.ndarray)) or not isinstance(parameters, Iterable):
         raise InvalidArgumentError(
             "parameters: expected a dictionary of arrays, grid(...), random(...) or a generator of dictionaries, got "
             f"{shown(parameters)}; such as {{'x0': states}} with states of shape (n, nx)"
