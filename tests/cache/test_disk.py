@@ -103,9 +103,7 @@ def test_entry_under_another_name_is_not_used(folder: Path) -> None:
     assert cache.load(KEY) is None
 
 
-def test_labels_are_verified_and_listed_without_reading_the_content(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_labels_are_verified_and_listed_without_content(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     cache.store(KEY, b"content", "quick code: costs of go2")
     cache.store(cache.key("long"), b"", "é" * 1000)
     cache.store(cache.key("bare"), b"content")
@@ -167,9 +165,7 @@ def test_folder_of_somebody_else_is_not_used(folder: Path) -> None:
     assert not list(folder.iterdir())
 
 
-def test_a_folder_that_cannot_be_created_disables_the_cache_with_a_warning(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_unusable_folder_only_warns(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setenv("TRAJOPT_CACHE_DIR", "/dev/null/cache")
     np.testing.assert_array_equal(run(3.0), expected(3.0))
     assert "cannot be used" in caplog.text
