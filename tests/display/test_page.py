@@ -71,7 +71,7 @@ def test_light_comes_first_and_files_do_without(reach: Solution) -> None:
         assert {message["type"] for message in recorded(view.html())} >= LIGHTS
 
 
-def test_the_clock_is_paused_while_no_browser_is_connected() -> None:
+def test_the_clock_does_not_advance_while_no_page_is_open() -> None:
     asked: list[bool] = []
     open_now = [False]
 
