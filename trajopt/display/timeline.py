@@ -31,6 +31,8 @@ class Timeline(Immutable):
         InvalidArgumentError: A state is not finite.
     """
 
+    settable = ("times",)
+
     def __init__(self, solution: Solution) -> None:
         times = check_solution(solution).times
         if not np.all(np.isfinite(solution.xs)):
