@@ -148,7 +148,7 @@ def test_a_scan_that_met_nothing_has_no_beams() -> None:
     assert not any(scene.nodes[f"/scans/{part}"].visible for part in ("hits", "beams", "wall"))
 
 
-def test_layers_are_those_that_are_given() -> None:
+def test_passed_maps_scans_and_covariances_become_layers() -> None:
     solution = drive()
     scan = Lidar(beams=8).scan(hall(), solution.xs[0])
     assert kinds(solution) == []
@@ -167,7 +167,7 @@ def test_layers_are_those_that_are_given() -> None:
         ("layers", ["margin"], "'margins'"),
     ],
 )
-def test_what_does_not_fit_is_told(name: str, value: Any, message: str) -> None:
+def test_wrong_arguments_are_refused(name: str, value: Any, message: str) -> None:
     with pytest.raises((InvalidArgumentError, UnknownNameError), match=message):
         kinds(drive(), **{name: value})
 
@@ -185,7 +185,7 @@ def test_scans_and_covariances_are_those_of_the_solution() -> None:
         kinds(placeless, covariance=placeless.covariance(0.01, feedback=False))
 
 
-def test_a_file_has_what_is_given(tmp_path: Path) -> None:
+def test_the_file_contains_the_passed_map_scans_and_covariances(tmp_path: Path) -> None:
     solution = drive()
     plain = display.show(solution, tmp_path / "plain.html")
     scans = [Lidar(beams=90, most=3.0).scan(hall(), x) for x in solution.xs]

@@ -85,7 +85,7 @@ def test_a_cart_slides_on_a_rail_under_its_pole() -> None:
         ("lqr-bounds", "point", ["/body/body/ball"]),
     ],
 )
-def test_vehicles_look_like_what_they_are(name: str, kind: str, parts: list[str]) -> None:
+def test_each_kind_of_vehicle_has_its_own_body(name: str, kind: str, parts: list[str]) -> None:
     scene, solution = Recording(), guess_of(name)
     body = PoseBody(scene, solution, "/body")
     assert body.kind == kind

@@ -14,10 +14,13 @@ import pinocchio as pin
 
 import trajopt
 from tests.fuzz.articulated import ARTICULATED
+from tests.fuzz.controlled import CONTROLLED
+from tests.fuzz.displayed import DISPLAYED
 from tests.fuzz.driving import DRIVING
 from tests.fuzz.kinematic import KINEMATIC
 from tests.fuzz.sensed import SENSED
 from tests.fuzz.simulated import SIMULATED, rollout_of_arm
+from tests.fuzz.swept import SWEPT
 from tests.fuzz.worlds import T, World, folder, speed, world
 from tests.support import constrained
 from trajopt import analysis, gaits, problems, solvers
@@ -422,7 +425,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "str": _one_of("one", "two"),
 }
 
-VALID |= SIMULATED | KINEMATIC | ARTICULATED | DRIVING | SENSED
+VALID |= SIMULATED | KINEMATIC | ARTICULATED | DRIVING | SENSED | CONTROLLED | DISPLAYED | SWEPT
 
 for _name, _state in PARTS.items():
     for _door in ("at_rest.x", "check.x", "normalize.x", "integrate.x", "jintegrate.x"):

@@ -99,7 +99,7 @@ def test_robots_without_contacts_and_bases() -> None:
     assert list(rollout_report(rollout)) == ["robot", "duration", "speed"]
 
 
-def test_the_report_tells_what_carries() -> None:
+def test_the_report_lists_duration_base_and_supporting_contacts() -> None:
     words = rollout_report(fall())
     assert words["duration"] == "0.3 s in 300 steps"
     assert words["base"].startswith("from 0.313 to ")

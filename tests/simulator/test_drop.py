@@ -30,7 +30,7 @@ def dropped(name: str, base: str | None = None, **options: Any) -> Rollout:
     ("name", "base"),
     [("small-quadruped", None), ("small-quadruped", "euler"), ("small-quadruped", "planar"), ("four-limbs", None)],
 )
-def test_it_lands_and_stands(name: str, base: str | None) -> None:
+def test_the_robot_lands_and_comes_to_rest(name: str, base: str | None) -> None:
     rollout = dropped(name, base, height=0.05, duration=1.2)
     assert lowest(name, rollout, 0) == pytest.approx(0.05, abs=1e-12)
     assert -5e-3 < lowest(name, rollout, -1) < 0.0
@@ -102,6 +102,6 @@ def test_messages(wrong: dict[str, float], match: str) -> None:
         Drop(**wrong)  # type: ignore[arg-type]
 
 
-def test_an_unknown_configuration_is_told_with_the_known_ones() -> None:
+def test_an_unknown_configuration_lists_the_valid_ones() -> None:
     with pytest.raises(UnknownNameError, match="configuration 'sitting' not found.*standing"):
         dropped("small-quadruped", configuration="sitting")

@@ -283,7 +283,7 @@ def test_the_gradient_expected_after_a_step_is_that_of_the_linear_residuals() ->
 
 
 @pytest.mark.parametrize("seed", [36, 60])
-def test_what_the_step_expects_leads_along_a_bent_way(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expected_gradients_save_iterations_on_curved_steps(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reaches with a heavy goal: with the gradients of the trajectory itself they take more iterations."""
     one = SolverDDP(arm_reaches.problem(arm_reaches.reach(seed)), DDPOptions(max_iterations=100))
     found = arm_reaches.solve(one)

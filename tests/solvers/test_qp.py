@@ -79,7 +79,7 @@ def test_first_order_conditions(name: str, how: dict[str, bool]) -> None:
 
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("soft", [False, True])
-def test_the_others_find_the_same(name: str, soft: bool) -> None:
+def test_other_qp_solvers_agree_with_the_interior_point(name: str, soft: bool) -> None:
     qp = random_qp(7, soft=soft)
     found, expected = OTHERS[name](qp).solve(), InteriorPoint(qp).solve()
     assert found.status is QPStatus.SOLVED

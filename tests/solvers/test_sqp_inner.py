@@ -181,7 +181,7 @@ def test_records_tell_feasibility_and_optimality(steps: str) -> None:
 
 
 @pytest.mark.parametrize("qp", INNER)
-def test_linear_steps_where_there_is_no_way(qp: str) -> None:
+def test_linear_steps_between_inconsistent_walls_end_as_infeasible(qp: str) -> None:
     """The walls leave no room between them: the program has no solution, and its rows are made proximal."""
     problem = constrained_lqr()
     far = np.inf

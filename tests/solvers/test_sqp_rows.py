@@ -59,7 +59,7 @@ def test_a_blend_is_the_formula(first: int, more: int, part: float, ridge: float
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_a_knot_is_written_when_it_is_asked_for(first: int) -> None:
+def test_the_hessian_of_a_knot_is_written_on_request(first: int) -> None:
     of = Blend(first, 0)
     H, end = of.expected(0.5, 0.0)
     of.hessian.blend(0.5, SCALE, 0.0)

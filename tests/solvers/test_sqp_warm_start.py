@@ -40,7 +40,7 @@ def solved(name: str) -> Solution:
 
 @pytest.mark.parametrize("steps", STEPS)
 @pytest.mark.parametrize("name", list(ocp_problems.PROBLEMS))
-def test_from_its_own_solution_there_is_nothing_to_do(name: str, steps: str) -> None:
+def test_a_warm_start_from_the_solution_takes_at_most_two_iterations(name: str, steps: str) -> None:
     solution = solved(name)
     again = SolverSQP(known(name).problem, SQPOptions(steps=steps)).solve(solution)
     assert again.converged

@@ -7,12 +7,21 @@ import logging
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from trajopt.analysis.basics import check_solution
-from trajopt.checks import check_array, check_count, check_instance, check_items, check_positive, check_texts
+from trajopt.checks import (
+    check_array,
+    check_count,
+    check_flag,
+    check_instance,
+    check_items,
+    check_positive,
+    check_text,
+    check_texts,
+)
 from trajopt.display.actor import Actor
 from trajopt.display.extra import DISPLAY
 from trajopt.display.layers import LAYERS, PANELS, LayerKind, PanelKind
@@ -26,6 +35,7 @@ from trajopt.objects.read import Read
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
+T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 _HEIGHT = 500  # height of the frame in a notebook [pixel]
 _MOST = 1500  # largest number of frames in a file
@@ -87,12 +97,14 @@ class View(Closing):
         several = list(solutions) if isinstance(solutions, (list, tuple)) else [solutions]
         self.solutions = tuple(check_solution(solution) for solution in several)
         names = _labels(labels, len(self.solutions))
+        layers, panels = _check_kinds("layers", layers, LayerKind), _check_kinds("panels", panels, PanelKind)
         self._iterates = _check_iterates(iterates, self.solutions)
+        check_text("host", host), check_count("port", port, most=65535)
         self.page = Page(host, port) if page is None else _check_empty(page)
         self.server = self.page.server
         atexit.register(self.close)
         try:
-            self._fill(names, playing, layers, panels)
+            self._fill(names, check_flag("playing", playing), layers, panels)
         except BaseException:
             self.close()
             raise
@@ -257,6 +269,14 @@ def _labels(labels: Sequence[str] | None, count: int) -> list[str]:
     if len(names) != count or len(set(names)) != count or not all(names):
         raise InvalidArgumentError(f"labels: expected {count} different names, one for each solution, got {names}")
     return names
+
+
+def _check_kinds(argument: str, kinds: Any, kind: type[T]) -> list[T]:
+    """Checks kinds of layers or panels, and returns them."""
+    several = enumerate(check_items(argument, kinds, f"{kind.__name__}s"))
+    return [
+        check_instance(f"{argument}[{i}]", each, kind, "such as one of trajopt.display.layers") for i, each in several
+    ]
 
 
 def _check_empty(page: Any) -> Page:
