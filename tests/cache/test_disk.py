@@ -347,7 +347,7 @@ def test_key_depends_on_processor_and_versions(
 ) -> None:
     def key() -> str:
         compiler.target_description.cache_clear()
-        return functions.cache_key(program_of(function(1.0)).functions[0], 8, compiler.OPTIMISED)
+        return functions.Wanted(program_of(function(1.0)).functions[0], 8, compiler.OPTIMISED).key
 
     first = key()
     with monkeypatch.context() as patch:
@@ -362,7 +362,7 @@ def test_key_depends_on_processor_and_versions(
 def test_key_depends_on_expression_lanes_and_optimisation_level() -> None:
     expressions = [program_of(function(k)).functions[0] for k in (1.0, 2.0)]
     keys = [
-        functions.cache_key(e, w, level)
+        functions.Wanted(e, w, level).key
         for e in expressions
         for w in (1, 8)
         for level in (compiler.OPTIMISED, compiler.QUICK)

@@ -8,10 +8,10 @@ import urllib.request
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from tests.display.recording import Recording
 from tests.display.test_live import until
+from trajopt.cli.common import Screen
 from trajopt.cli.show import show_until_closed
 from trajopt.display import Page, View
 from trajopt.display.player import Player
@@ -100,7 +100,7 @@ def test_a_page_is_opened_before_the_problem_is_solved(reach: Solution, monkeypa
         events.append("solved")
         return reach
 
-    show_until_closed(Console(quiet=True), solve, "reach")
+    show_until_closed(Screen(), solve, "reach")
     opened, solved, shown = events
     assert solved == "solved"
     assert shown == f"{opened} ['reach']"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -30,9 +31,11 @@ R = TypeVar("R")
 
 def _of_simulator(method: Callable[Concatenate[Simulator, P], R]) -> Callable[Concatenate[DiffNERobotModel, P], R]:
     """Method of a robot model that calls one of its simulator."""
+    expected = inspect.signature(method)
 
-    @functools.wraps(method)
+    @functools.wraps(method, updated=())  # so that its own wrong calls are explained
     def call(model: DiffNERobotModel, *args: P.args, **kwargs: P.kwargs) -> R:
+        expected.bind(model, *args, **kwargs)  # wrong arguments are named before a missing simulator
         return method(model.simulator, *args, **kwargs)
 
     call.__qualname__, call.__module__ = f"DiffNERobotModel.{method.__name__}", __name__
