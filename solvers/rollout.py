@@ -92,7 +92,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
 
     @abstractmethod
     def acceptance(self) -> Acceptance:
-        """Rule that accepts or rejects the solver's steps."""
+        """Returns the rule that accepts or rejects a step, from the predicted and the reached decrease of the cost."""
 
     @abstractmethod
     def promise(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Promise:
@@ -103,7 +103,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         """Whether the trajectory has no gaps after a step of this length."""
 
     def begin(self, run: RolloutProgress) -> None:
-        """Beginning of the first iteration; nothing by default."""
+        """Called once, before the first iteration of a solve; does nothing by default."""
 
     def after_failed_search(self, run: RolloutProgress) -> None:
         """Further action when no step was accepted, beside regularising more; nothing by default."""
@@ -111,7 +111,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     # What they share
 
     def rolled_out(self, run: RolloutProgress) -> Rolled | None:
-        """Rolls out the trajectory's controls from x0; None if the rollout diverges. Overwrites k and K."""
+        """Rolls out the evaluator's controls from x0; None if the rollout diverges. Sets the evaluator's k, K to 0."""
         e, trials = self._evaluator, self._search.single
         e.k[:], e.K[:] = 0.0, 0.0
         (cost,) = trials.roll_out(run.x0, (0.0,), None)
@@ -120,7 +120,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         return Rolled(trials.trajectory(0), cost, float(np.abs(trials.costs[0]).sum()))
 
     def go_on_from(self, run: RolloutProgress, rolled: Rolled) -> None:
-        """Replaces the solver's trajectory by a rollout."""
+        """Replaces the trajectory of the solve, and of the evaluator, by a rollout, which has no gaps."""
         run.trajectory, run.cost, run.feasible, run.expanded = rolled.trajectory, rolled.cost, True, False
         self._evaluator.xs[:], self._evaluator.us[:] = rolled.trajectory
 
@@ -201,7 +201,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         )
 
     def results(self, run: RolloutProgress) -> dict[str, Any]:
-        """Gains K, k and value function Vx, Vxx of the solution, by name; empty without controls."""
+        """Returns "K", "k", "Vx" and "Vxx" by name, with shapes as in `Solution`; nothing if there are no controls."""
         if self.problem.nu == 0:
             return {}
         e, r = self._evaluator, self._curvature.riccati or self._riccati

@@ -81,7 +81,7 @@ class LineSearch:
         self._tries = [(turn, i, *trials) for turn in turns for i, trials in enumerate(turn.trials)]
 
     def limit(self, lower: Reals, upper: Reals) -> None:
-        """Sets the limits (T, nu) to which rollouts clip the controls."""
+        """Sets the lower and upper limits, (T, nu) each, to which rollouts clip the controls."""
         for trials in self._rooms:
             trials.lower[:], trials.upper[:] = lower, upper
 
@@ -111,7 +111,14 @@ class LineSearch:
         return LineStep(self._last, False, None, cost, decrease, expected, latest, unbounded, nonfinite_trial=outside)
 
     def tried(self, promise: Promise, x0: Reals, cost: float, length: float) -> LineStep | None:
-        """Returns the step of one length along the evaluator's k and K if it is accepted."""
+        """Rolls out one step length along the evaluator's k and K; returns the step, or None if it is not accepted.
+
+        Args:
+            promise: Predicted decrease of the cost.
+            x0: Initial state (nx,).
+            cost: Cost of the evaluator's trajectory [cost].
+            length: Step length [-].
+        """
         (reached,) = self.single.roll_out(x0, (length,), None)
         expected, decrease = promise.decrease(length), cost - reached
         accepted = self._acceptance.accepts(promise, expected, decrease, feasible=True)

@@ -46,7 +46,16 @@ def arm(payload: float = 0.0) -> Robot:
 
 
 def target(start: Reals, jump: float, times: npt.ArrayLike) -> Reals:
-    """Positions of the target (..., 3) at times (...) [m]: a loop through `start`, which shifts at `jump`."""
+    """Returns the positions of a moving target (..., 3) [m] at times (...) [s].
+
+    The target runs through a loop that begins at `start`. From time `jump` on, the whole loop shifts by `JUMP` within
+    `HASTE`.
+
+    Args:
+        start: Position at time 0, shape (3,) [m].
+        jump: Time at which the shift begins [s].
+        times: Times, of any shape [s].
+    """
     t = np.asarray(times, dtype=np.float64)[..., None]
     away = np.minimum(np.maximum((t - jump) / HASTE, 0.0), 1.0) * JUMP
     return np.asarray(start + MIDDLE + SWINGS * np.sin(RATES * t + PHASES) + away)

@@ -108,6 +108,7 @@ def build(
     commanded velocities, the resulting position and heading, and the standing posture. z_ref lifts the feet of a trot.
     The active contacts are parameters of each knot that change with time. A new contact stops a foot's velocity within
     one knot, so no knot is an impulse. Footholds are not prescribed; they follow from the problem, also after a push.
+    W is diagonal, with the weights `BASE`, `JOINTS` and `RATES`.
 
     Args:
         N: Number of knots [-].
@@ -120,8 +121,11 @@ def build(
         commands: Rows (time, forward, left, turn), interpolated linearly [s, m/s, m/s, rad/s].
         pushes: Rows (time, impulse along x, impulse along y) on the trunk, in the world, with a duration of 50 ms [s,
             N s].
-        gait: Duration of two steps [s].
+        gait: Period of the trot, in which each foot swings once [s].
         height: Height of a swing [m].
+
+    Returns:
+        The controller with its trot, the plant, and the pushes.
     """
     check_known("plant", plant, PLANTS)
     robot, cone = load_robot("go2"), FrictionCone(check_positive("mu", mu))

@@ -55,7 +55,7 @@ class Trot:
         feet: Names of the feet: left front, right front, left hind, right hind.
         standing: State at rest with the feet on the ground (nx,).
         command: Commanded velocities.
-        period: Duration of two steps [s].
+        period: Time in which each foot swings once [s].
         support: Time with all feet on the ground after each step [s].
         height: Height of a swing [m].
         ground: Height of the feet's frames on the ground [m].

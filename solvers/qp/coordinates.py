@@ -49,7 +49,7 @@ class Coordinates:
         return Coordinates(X, Z, end)
 
     def program(self, qp: StageQP) -> StageQP:
-        """Returns the program in these coordinates."""
+        """Returns the same program with its arrays in these coordinates; qp stays unchanged."""
         lq, Z, X, end = qp.lq, self.Z, self.X, self.end
         turned = np.swapaxes(Z, 1, 2)
         H, terminal_H = turned @ _symmetric(lq.H) @ Z, end.T @ _symmetric(lq.terminal_H) @ end

@@ -51,7 +51,7 @@ class Frame:
         self._knots, self._copied = sizes.knots(), sizes.copied()
 
     def flag(self, bit: int) -> str:
-        """Returns an i1 that tells whether a bit of the flags is set."""
+        """Returns the name of an i1 that is true if the bit `bit` of `%flags` is set."""
         return self.b.op(f"icmp ne i64 {self.b.op(f'and i64 %flags, {bit}')}, 0")
 
     def of_knot(self, name: str, t: str, after: int = 0) -> str:

@@ -75,7 +75,7 @@ class Sizes:
         return -(-count // self.width) * self.width
 
     def knots(self) -> dict[str, int]:
-        """Distance between knots in each array, by name [doubles]."""
+        """Returns the distance from a knot to the next in each array of the recursion, by its name [doubles]."""
         n, m, nc, s, nb = self.n, self.m, self.nc, self.s, self.nb or 0
         inputs = {"F": self.knot_F, "f": n, "g": s, "H": s * s, "C": nc * s, "d": nc, "delta": nc}
         inputs |= {"dt": 1, "J0": nb * nb, "J1dt": nb * nb}

@@ -49,7 +49,7 @@ class Recursion(QPSolverAbstract):
         return Recursion(qp, Riccati(qp.lq))
 
     def solve(self) -> QPSolution:
-        """Solves the program with the current content of its arrays."""
+        """Returns the solution for the current content of the arrays, by one backward and one forward pass."""
         self.factor()
         return self.forward()
 

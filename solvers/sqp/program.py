@@ -186,9 +186,9 @@ class StepProgram:
         return along[o:, : e.nu], along[0, : e.state.ndx] if o else np.zeros(0)
 
     def gains(self, K: Reals) -> Reals:
-        """Gains (T, nu, ndx) of the problem's controls, from the gains K of the program."""
+        """Returns the gains (T, nu, ndx) of the problem's controls, from the gains K of the program's controls."""
         return K[self._first :, : self._e.nu]
 
     def start_multipliers(self, found: QPSolution) -> Reals:
-        """Multipliers of the bounds of the start (ndx,)."""
+        """Returns the multipliers of the start's bounds (ndx,), from the solution of the program."""
         return found.y[0, : self._e.state.ndx].copy()

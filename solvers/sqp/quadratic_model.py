@@ -60,7 +60,7 @@ class QuadraticModel:
             self.exact.prepare()
 
     def take(self, run: SQPProgress, rows: RowBounds) -> None:
-        """Copies derivatives, rows and gaps at the evaluator's trajectory to the program."""
+        """Copies derivatives, rows and gaps at the evaluator's trajectory to the program, for the scaled cost."""
         self._program, self._inner = self._pair(shared=self._simple)
         self._program.take(run.scale if self._scaled else 1.0, rows)
 

@@ -118,7 +118,14 @@ class Screen:
         self.text(f"{key:<{width}} {value}", style)
 
     def write(self, key: str, path: Path | None, write: Callable[[Path], Any], width: int = 11) -> None:
-        """Writes a file that the user asks for, and prints its path after a keyword; writes nothing for None."""
+        """Writes a file and prints a line with a keyword and its path; does nothing if there is no path.
+
+        Args:
+            key: Keyword, such as "plot".
+            path: Path of the file, or None.
+            write: Function that writes the file to a path.
+            width: Width to which the keyword is padded [characters].
+        """
         if path is not None:
             write(path)
             self.row(key, str(path), width=width)

@@ -191,7 +191,7 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         return np.concatenate(columns, axis=-1)
 
     def rows(self, instant: Instant) -> SX:
-        """All rows (nc,)."""
+        """Values r of all constraints (nc,), one below the other, as expressions of an instant's symbols."""
         return SX(ca.vertcat(SX(0, 1), *(c.residual.evaluate(instant) for c in self.constraints)))
 
     def named_rows(self, instant: Instant) -> dict[str, SX]:

@@ -47,7 +47,7 @@ class ContactNode(ImplicitNode):
 
     @functools.cached_property
     def motion(self) -> SX:
-        """Acceleration a (nv,) of the robot [rad/s², m/s²]."""
+        """Acceleration a (nv,) of the robot as an expression of the symbol w [m/s², rad/s²]."""
         return self.w - self._robot.shift()
 
     def _solve(self) -> tuple[SX, SX]:

@@ -128,7 +128,7 @@ class ImplicitNode(ABC):
         return dict(zip(expressions, map(SX, values)))
 
     def forces(self) -> dict[str, SX]:
-        """Reported force of each contact or impulse, as an expression of x and u."""
+        """Reported force [N, N m] or impulse [N s, N m s] by name of the contact, as an expression of x and u."""
         return self.insert(self._forces)
 
     # Derivatives

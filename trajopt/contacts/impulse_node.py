@@ -41,7 +41,7 @@ class ImpulseNode(ImplicitNode):
 
     @functools.cached_property
     def motion(self) -> SX:
-        """Velocity after the impact, v⁺ (nv,)."""
+        """Velocity after the impact v⁺ (nv,) as an expression of the symbol w [m/s, rad/s]."""
         return self._v + self.w
 
     def _placed(self, expressions: list[SX]) -> list[SX]:

@@ -35,7 +35,7 @@ UNACTUATED = "unactuated"
 
 
 def equation_name(contact: str) -> str:
-    """Name of the equation of a contact."""
+    """Name under which the equations of a contact appear among constraints: "CONTACT_contact"."""
     return f"{contact}_contact"
 
 
@@ -97,7 +97,7 @@ class InverseNode:
 
     @functools.cached_property
     def torque(self) -> SX:
-        """Torques of the motors B⁺ τ (nu,) [N m, N]."""
+        """Torques of the motors B⁺ τ (nu,), with the joint torques τ (nv,), as an expression of (x, a, f) [N m, N]."""
         return self._placed(self._motors @ self._joint_torque)
 
     @functools.cached_property

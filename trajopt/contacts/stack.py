@@ -112,7 +112,7 @@ class TouchStackAbstract(Immutable, Generic[T]):
         return {name: parameter_name(f"{self.kind}s", name, "active") for name in self._items}
 
     def switches(self) -> SX:
-        """Activity of each constraint, 1 or 0 (nc,)."""
+        """Returns 1 for each constraint of an active item and 0 for the others (nc,), as symbols of parameters."""
         return stacked([ca.repmat(self._active[name].symbol, item.nc, 1) for name, item in self._items.items()])
 
     def jacobian(self, motions: Motions) -> SX:
@@ -128,7 +128,7 @@ class TouchStackAbstract(Immutable, Generic[T]):
         return total
 
     def split(self, stacked: SX) -> dict[str, SX]:
-        """Splits a column (nc,) into one part for each item."""
+        """Splits a column of all constraints (nc,) into one column for each item, by name."""
         ends = np.cumsum([0, *self.sizes.values()])
         return {name: stacked[int(i) : int(j)] for name, i, j in zip(self._items, ends[:-1], ends[1:])}
 
@@ -141,7 +141,7 @@ class TouchStackAbstract(Immutable, Generic[T]):
         return SX(ca.diagcat(*blocks))
 
     def force_map_derivative(self, motions: Motions, multipliers: SX) -> SX:
-        """Derivative ∂(T λ)/∂q at fixed λ (nc, nv)."""
+        """Derivative ∂(T λ)/∂q (nc, nv) at fixed multipliers λ (nc,), with the matrix T of `force_map`."""
         rows = []
         for item, part in zip(self._items.values(), self.split(multipliers).values()):
             derivative = item.force_map_derivative(motions, part)

@@ -70,12 +70,16 @@ class Actor(Switched):
                 layer.at(time)
 
     def follow(self, xs: Reals) -> None:
-        """Switches to another trajectory (T + 1, nx): moves the body, and layers that depend on states only."""
+        """Switches to another trajectory of states (T + 1, nx), such as that of an iteration.
+
+        The body and the layers that depend on states only, such as paths, follow it. The other layers, such as forces,
+        keep the trajectory of the solution.
+        """
         for layer in (self.body, *self.layers.values()):
             layer.follow(xs)
 
     def points(self) -> Reals:
-        """Returns points (n, 3) that the camera should show [m]."""
+        """Returns the points (n, 3) [m] of the body and its layers that the first camera should show, in the world."""
         return np.concatenate([layer.points() for layer in (self.body, *self.layers.values())])
 
 

@@ -28,7 +28,7 @@ class Loop:
         self.condition = condition
 
     def carry(self, *values: str) -> None:
-        """Sets the carried values at the end of a pass."""
+        """Sets the carried values for the next pass, in the order of `values`."""
         self.results = list(values)
 
 
@@ -50,7 +50,7 @@ class Builder:
         return f"{stem}.{self._number}"
 
     def op(self, text: str) -> str:
-        """Writes an instruction and returns the name of its result."""
+        """Writes `%name = text` with a new name, and returns this name."""
         result = self.name()
         self.lines.append(f"{result} = {text}")
         return result
@@ -83,7 +83,7 @@ class Builder:
         return self.op(f"load {real}, ptr {address}, align {align}")
 
     def store(self, value: str, address: str, real: str = "double", align: int = 8) -> None:
-        """Writes a store of a value at an address."""
+        """Writes a store of the value `value` of type `real` at the pointer `address`."""
         self.do(f"store {real} {value}, ptr {address}, align {align}")
 
     def field(self, base: str, number: int | str, kind: str = "i64") -> str:
@@ -168,5 +168,5 @@ class Builder:
         self.label(f"{stem}.not")
 
     def text(self, ending: str = "ret void") -> str:
-        """LLVM text of the function."""
+        """Returns the whole function as LLVM text; its last instruction is `ending`."""
         return "\n".join([*self.lines, ending, "}"]) + "\n"

@@ -226,7 +226,7 @@ class _PartWriter:
 
 
 def declarations(lanes: LaneType, lines: list[str]) -> str:
-    """Declarations of the functions that these lines call."""
+    """Returns LLVM text that declares the functions called in `lines`, such as sin; erfinv is defined there."""
     called, texts = _called(lines), list[str]()
     if ERFINV in called:
         text, own_lines = _erfinv_text()
@@ -261,7 +261,7 @@ def _erfinv_text() -> tuple[str, list[str]]:
 
 
 def symbol(prefix: str, *parts: str | bytes) -> str:
-    """Symbol derived from a hash of its content."""
+    """Returns the linker symbol "prefix_hash", with a hash of all `parts`."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.encode() if isinstance(part, str) else part)

@@ -53,7 +53,7 @@ class Wanted:
 
     @property
     def key(self) -> str:
-        """Key of the function's entry in the disk cache."""
+        """Key of the function in the disk cache: a hash of its instructions, lanes, level and processor."""
         choices = f"{self.width} lanes, level {self.level}, cut {emission.CUT}"
         return cache.key("function", self.expression.digest, choices, compiler.target_description())
 

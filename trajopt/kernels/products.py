@@ -70,7 +70,7 @@ class IndexRanges:
     number: int | None
 
     def follows(self, first: int, length: int, number: int) -> bool:
-        """True if a range continues these ranges."""
+        """Whether the range of `length` indices from `first`, with bit `number`, directly continues these ranges."""
         end = self.first + self.length * self.count
         return self.number is not None and (end, self.length, self.number + self.count) == (first, length, number)
 
@@ -161,7 +161,7 @@ def _parts(inner: Ranges, ranges: Ranges) -> list[IndexRanges]:
 
 
 def bit(b: Builder, mask: str, index: str | int) -> str:
-    """Returns an i1 with one bit of a mask."""
+    """Writes the code that reads bit `index` of the i64 `mask`; returns the name of an i1."""
     return b.op(f"trunc i64 {b.op(f'lshr i64 {mask}, {index}')} to i1")
 
 
@@ -233,7 +233,7 @@ def _element(b: Builder, address: str, layout: MatrixLayout, negate: bool) -> st
 
 
 def multiply_add(b: Builder, real: str, x: str, y: str, z: str) -> str:
-    """Returns x y + z for vectors."""
+    """Writes x y + z for scalars or vectors of type `real`, fused if the processor can; returns its name."""
     if has_fma():
         suffix = "f64" if real == "double" else f"v{real.split()[0][1:]}f64"
         return b.op(f"call {real} @llvm.fma.{suffix}({real} {x}, {real} {y}, {real} {z})")

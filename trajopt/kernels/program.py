@@ -91,14 +91,14 @@ class Program:
                 raise InvalidArgumentError(f"{argument}: no earlier step writes {array}; add such a step first")
 
     def input(self, rows: int, columns: int = 1) -> Array:
-        """Declares the next input and returns its array."""
+        """Declares the next input of the program and returns its array (rows, columns)."""
         array = self.array(rows, columns)
         self.inputs.append(array)
         self._written.add(array.number)
         return array
 
     def array(self, rows: int, columns: int = 1) -> Array:
-        """Returns a new array, for a step to write."""
+        """Returns a new array (rows, columns), for a step to write."""
         self._check_open()
         self.arrays.append(Array(len(self.arrays), (int(rows), int(columns))))
         return self.arrays[-1]

@@ -69,9 +69,10 @@ def lazy_names(package: str) -> Mapping[str, str]:
 
 
 def above(name: str) -> Callable[..., Any]:
-    """Returns the function "room.name" of a room above the caller's, such as "plotting.plot_sweep".
+    """Imports a function of another package of trajopt by its name "package.function", such as "plotting.plot_sweep".
 
-    With it, results can offer plots without importing the plotting code.
+    With it a lower package calls a higher one without importing it first: results offer plots, and the plotting code
+    is imported when the first one is drawn.
     """
     room, _, name = name.rpartition(".")
     function: Callable[..., Any] = getattr(importlib.import_module(f"trajopt.{room}"), name)

@@ -121,8 +121,8 @@ def _parts(
     if own is not None:
         if frame is not None:
             raise InvalidArgumentError(
-                f"frame: expected None for a solution without a robot, got {shown(frame)}; set the paths to draw as "
-                "`tracks` of the skeleton that its model returns"
+                f"frame: expected None for a solution without a robot, got {shown(frame)}; its model's method "
+                "`skeleton` selects the paths: set `tracks` of the Skeleton to indices of its points"
             )
         marks = check_points("targets", () if targets is None else targets)
         return own, np.reshape([own.points[:, i] for i in own.tracks], (-1, len(own.points), 3)), [], marks

@@ -53,13 +53,14 @@ def plot_summary(
     """Draws motion, trajectory, convergence and cost terms on one screen; `path` writes it to a file.
 
     A robot, or a model with a method `skeleton`, is drawn as stick figures; a state that is the pose of a body is
-    drawn as its path; other states have no motion. Cost terms need the problem, and convergence needs an iteration. A
-    legged robot has a strip, forces, heights of the feet and balance instead; `plot_pages` draws its joints and more.
+    drawn as its path; other states have no motion. Cost terms need the problem, and convergence needs an iteration. For
+    a legged robot it draws pictures over time (`plot_strip`), forces, heights of the feet and balance instead;
+    `plot_pages` draws its joints and more.
 
     Args:
         solution: Solution to draw.
         path: File to write (.png, .pdf or .svg).
-        title: Text before the outcome in the heading.
+        title: Text in the heading, before status, cost and iterations.
         frames: Number of stick figures, or of knots with a body's axes, >= 1 [-]; by default as many as fit.
         frame: Frame of the robot, or several, whose path is drawn; by default as in `plot_motion`.
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]; by default as in `plot_motion` or `plot_path`.

@@ -113,6 +113,6 @@ class LagrangianHessian:
         return self.p + self.delta
 
     def expect(self, p: Reals | None) -> None:
-        """Sets δ to the difference from the trajectory's p to this one (nr,), or to zero if `p` is None."""
+        """Sets δ (nr,) to `p` minus the p of the evaluator's trajectory; to 0 if `p` is None."""
         self._look()
         self.delta[:] = 0.0 if p is None else p - self.p

@@ -121,7 +121,7 @@ class LinearTrial:
             call.prepare()
 
     def state(self, t: int) -> Reals:
-        """State xs ⊕ α dx of knot t (nx,)."""
+        """Returns the state xs ⊕ α dx of knot t (nx,), with `alpha` and `dx` as they are now."""
         state = self.evaluator.state
         return state.integrate(self.evaluator.xs[t], self.alpha[0] * self.dx[t])
 
@@ -135,5 +135,5 @@ class LinearTrial:
 
     @property
     def sum_of_gaps(self) -> float:
-        """Σ |f| of the last trial [-]."""
+        """Sum Σ |f| of all absolute gaps of the last trial [-]."""
         return self._sum_of_gaps.latest()[0]

@@ -220,7 +220,7 @@ def terminal_point(model: ActionModelExpression, nc: int = 0) -> Program:
 
 @_once
 def retraction(model: ActionModelExpression) -> Program:
-    """Program (x, dx) -> x ⊕ dx of a state."""
+    """Program (x, dx) -> x ⊕ dx of the model's state, of shape (nx,)."""
     program = Program(f"{type(model.state).__name__}: retraction")
     x, dx = program.input(model.state.nx), program.input(model.state.ndx)
     program.output(computed(program, "integrate", model.state.sx_integrate, x, dx))

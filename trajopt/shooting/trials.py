@@ -85,7 +85,7 @@ class Trials:
         return self.totals(len(lengths))
 
     def begin(self, x0: Reals, lengths: Sequence[float], gaps: Reals | None) -> None:
-        """Prepares a rollout; arguments as in `roll_out`."""
+        """Sets step lengths, start and gaps of the next rollout; arguments as in `roll_out`."""
         count = len(lengths)
         self._lengths[:count] = lengths
         if count < self.width:

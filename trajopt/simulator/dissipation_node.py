@@ -129,7 +129,7 @@ class DissipationNode:
     # Values
 
     def solve(self, program: Program, question: DissipationInputs) -> Dissipated:
-        """Adds the steps that compute the velocity after dissipation v̂."""
+        """Adds the steps that compute the velocity after dissipation v̂ (nv,) from arrays with q, v₀, c and τ."""
         contacts = self._contacts
         results = {
             "mass_inverse": self._robot.inverse_mass_matrix(),
@@ -187,7 +187,7 @@ class DissipationNode:
     # Derivatives
 
     def derivative(self, program: Program, d: Dissipated) -> DissipatedDerivatives:
-        """Adds the steps that compute the derivatives of the velocity after dissipation v̂."""
+        """Adds the steps that compute the derivatives of v̂ by q, v₀, c and τ, from the arrays of `solve`."""
         contacts, question, a = self._contacts, d.inputs, d.arrays
         inputs = [(self._after, d.velocity), (contacts.impulse, d.impulse), (contacts.weights[0], d.point[0])]
         r = self._call(program, question, "residual", self._residual_derivatives(), inputs)
@@ -262,7 +262,7 @@ class DissipationNode:
 def impulse_steps(
     program: Program, contacts: ContactEquations, known: Sequence[tuple[SX, Array]], w: Array, law: Array
 ) -> tuple[Array, Array]:
-    """Adds the call that computes impulses p and the reported forces."""
+    """Adds the step that computes the impulses p (D,) and the reported forces of all contacts; returns both arrays."""
     force = ca.substitute(contacts.forces, contacts.impulse, contacts.impulses)
     results = {"impulse": contacts.impulses, "force": SX(force)}
     r = named_call(program, "impulses", [*known, *zip(contacts.weights, (w, law))], results)

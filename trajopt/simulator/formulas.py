@@ -13,22 +13,22 @@ from trajopt.model.parts import call_formula
 
 
 def beside(program: Program, *arrays: Array) -> Array:
-    """Adds the call that joins arrays side by side."""
+    """Adds a step that joins arrays with equal numbers of rows side by side; returns the new array."""
     return call_formula(program, "beside", lambda *a: [ca.horzcat(*a)], *arrays)[0]
 
 
 def below(program: Program, *arrays: Array) -> Array:
-    """Adds the call that joins arrays one below the other."""
+    """Adds a step that joins arrays with equal numbers of columns one below the other; returns the new array."""
     return call_formula(program, "below", lambda *a: [ca.vertcat(*a)], *arrays)[0]
 
 
 def difference(program: Program, a: Array, b: Array) -> Array:
-    """Adds the call that computes a - b."""
+    """Adds a step that computes a - b for arrays of one shape; returns the new array."""
     return call_formula(program, "difference", lambda x, y: [x - y], a, b)[0]
 
 
 def nothing(program: Program, n: int) -> Array:
-    """Adds the call that returns zeros (n, n)."""
+    """Adds a step that creates an array of zeros (n, n); returns it."""
     return call_formula(program, "nothing", lambda: [SX(n, n)])[0]
 
 

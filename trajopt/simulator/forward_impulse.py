@@ -35,7 +35,7 @@ _TABLEAUS = {
 
 
 def forward_impulse_step(model: SimulatorModel) -> StepAbstract:
-    """Returns the step of a model's mode and variant."""
+    """Returns the step of a model whose mode is FORWARD_RK1I, FORWARD_RK2I or FORWARD_RK4I, in its variant."""
     if model.mode is SimulatorMode.FORWARD_RK1I and model.variant is not Variant.SOURCE:
         return SymplecticImpulseStep(model)
     return RungeKuttaImpulseStep(model)

@@ -30,7 +30,7 @@ class ImpulseDynamics:
         self.node, self.free = DissipationNode(model, impulses=True), FreeDynamics(model, inverse=inverse)
 
     def impulse(self, program: Program, q: Array, v: Array, parameters: Array) -> Dissipated:
-        """Adds the steps that compute v̂."""
+        """Adds the steps that compute the velocity after dissipation v̂ = MDP(q, v) (nv,), and its impulses."""
         inputs = DissipationInputs(q=q, before=v, velocity=None, torque=None, parameters=parameters)
         return self.node.solve(program, inputs)
 

@@ -178,11 +178,11 @@ class SimulatorModel(Model):
         return RobotExpressions(model, q, v, factors=factors, with_derivatives=True)
 
     def touches(self, robot: RobotExpressions) -> list[Touch]:
-        """Expressions of each contact at the configuration q."""
+        """Returns Jacobian, law, wrenches and force of each contact at the configuration of `robot`, as expressions."""
         return [contact.touch(robot, self.up) for contact in self.contacts]
 
     def basis(self, q: SX) -> SX:
-        """Derivative d(q ⊕ δ)/dδ at δ = 0 (nq, nv)."""
+        """Returns the derivative (nq, nv) of q ⊕ δ by the tangent vector δ (nv,), at δ = 0."""
         whole = self.state.sx_tangent_basis(ca.vertcat(q, SX(np.zeros(self.nv))))
         return whole[: self.nq, : self.nv]
 

@@ -38,7 +38,7 @@ class Chart:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Range of the axis."""
+        """Range (low, high) of the ordinate that shows all finite values, with a margin."""
         finite = self.values[np.isfinite(self.values)]
         low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
         room = _ROOM * (high - low) or 1e-3 * max(abs(low), 1.0)

@@ -42,7 +42,7 @@ class ContactForces(Layer):
 
     @property
     def note(self) -> str:
-        """Text for the scale of the arrows."""
+        """Scale of the arrows as text, such as "0.1 m is 50 N"; empty if the scale is 0."""
         return f"0.1 m is {0.1 / self.scale:.3g} N" if self.scale > 0.0 else ""
 
     def arrows(self, time: float) -> Reals:

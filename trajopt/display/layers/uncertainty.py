@@ -62,7 +62,7 @@ class Uncertainty(Layer):
 
     @property
     def note(self) -> str:
-        """Text for the size of the ellipsoids."""
+        """Size of the ellipsoids as text, such as "2 standard deviations"."""
         return f"{self.ellipsoids.sigmas:g} standard deviations"
 
     def at(self, time: float) -> None:

@@ -50,7 +50,7 @@ class Groups:
 
 
 def arrays_of(*groups: Groups | None) -> tuple[Array, ...]:
-    """Arrays that decide which groups are active."""
+    """Returns the arrays of the groups that are not None; their values decide which groups are active."""
     return tuple(g.array for g in groups if g is not None)
 
 

@@ -82,7 +82,7 @@ class Iteration(Step):
 
     @property
     def scratch(self) -> int:
-        """Scratch for the new state, `left`, and the body."""
+        """Scratch of the step [scalars of W lanes]: the new state, `left`, and what the body needs."""
         return sum(a.size for a in self.writes) + layout(self.body).end
 
     def evaluate(self, known: Known, numbers: Numbers) -> None:
