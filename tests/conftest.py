@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ _made = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # a shell starts jobs in the background with SIGINT ignored, and processes that tests start would ignore Ctrl-C, too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # before any worker of pytest-xdist starts: workers inherit the variable, so that they share the cache
     if VARIABLE not in os.environ:
         config.stash[_made] = os.environ[VARIABLE] = tempfile.mkdtemp(prefix="trajopt-tests-")
