@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -11,7 +12,7 @@ T = TypeVar("T")
 class Read(property, Generic[T]):
     """Property of one expression, such as `times = Read[Reals](lambda schedule: schedule.references.times)`.
 
-    The docstring of the class describes it, under `Attributes:`.
+    The docstring of the class describes it, under `Attributes:`; `help` shows that line.
 
     Args:
         read: Function of the object.
@@ -19,6 +20,10 @@ class Read(property, Generic[T]):
 
     def __init__(self, read: Callable[[Any], Any]) -> None:
         super().__init__(read)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        found = re.search(rf"^\s*{name}: (.+(?:\n {{12,}}\S.*)*)", owner.__doc__ or "", re.MULTILINE)
+        self.__doc__ = found and re.sub(r"\s+", " ", found[1])
 
     if TYPE_CHECKING:  # the type of the attribute, which `property` does not have
 
