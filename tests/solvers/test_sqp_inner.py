@@ -20,7 +20,7 @@ from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.quadratic_model import QuadraticModel
 
 STEPS = ("policy", "linear")
-INNER = ("ipm", "admm", "osqp")
+INNER = ("ipm", "osqp")
 GUESS = np.zeros((41, 12)), np.zeros((40, 6))
 
 
@@ -110,7 +110,7 @@ def test_rough_steps_are_not_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(QuadraticModel, "corrected", counted)
     problem = problems.load("quadrotor-obstacles").problem
     for qp_iterations, iterations in ((None, 1), (20, 10)):
-        options = SQPOptions(steps="linear", qp="admm", qp_iterations=qp_iterations, max_iterations=iterations)
+        options = SQPOptions(steps="linear", qp="ipm", qp_iterations=qp_iterations, max_iterations=iterations)
         SolverSQP(problem, options).solve()
     assert corrections
     assert QPStatus.MAX_ITERATIONS not in corrections
