@@ -15,7 +15,6 @@ from trajopt.solvers import scales
 from trajopt.solvers.acceptance import Acceptance, Promise
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.curvature import Curvature, shortened
-from trajopt.solvers.geodesic import GeodesicAcceleration
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.options import DDPOptions, SolverOptions
 from trajopt.solvers.progress import Progress
@@ -140,13 +139,12 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             options, self._limits = self.options, self._control_limits(e)
             box = self._limits.box if self._limits else None
             self._riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k, box=box)
-            search = LineSearch(
+            self._search = LineSearch(
                 e, options.step_lengths, options.step_growth, self.acceptance(), clipped=self.keeps_limits
             )
-            self._search, self._prepared = search, True
+            self._prepared = True
             self._curvature = Curvature(e, self._riccati, options)
             self._curvature.prepare()
-            self._acceleration = GeodesicAcceleration(e, self._riccati, search)
         self._curvature.begin()
         self._evaluator.xs[:], self._evaluator.us[:] = run.trajectory
         run.regularization = self.options.initial_regularization
@@ -196,7 +194,6 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             expected_decrease=step.expected,
             decrease=step.decrease,
             blend=self._curvature.blend,
-            bent=step.bent,
             nonfinite_trial=step.nonfinite_trial,
         )
 
@@ -286,7 +283,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         curvature = self._curvature
         found = self._second_order(run, outcome)
         if curvature.blend == 0.0:
-            step = self._gauss_newton(run, outcome)
+            step = self._searched(run, outcome)
         else:
             step = self._searched(run, found)
             if shortened(step):
@@ -299,19 +296,12 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         promise, excess = self.promise(run, outcome), self._curvature.excess
         return self._search.along(promise, run.x0, run.cost, feasible=run.feasible, excess=excess)
 
-    def _gauss_newton(self, run: RolloutProgress, outcome: RiccatiOutcome) -> LineStep:
-        """The step along the Gauss-Newton direction; for one cut short, the cheaper of it and one along a parabola."""
-        step = self._searched(run, outcome)
-        if run.feasible and self._curvature.engaged and self.options.hessian == "auto" and shortened(step):
-            step = self._acceleration.bend(step, run.x0, run.cost)
-        return step
-
     def _cheaper(self, run: RolloutProgress, outcome: RiccatiOutcome, exact: LineStep) -> LineStep:
         """An exact step that was short, or the Gauss-Newton one where that is cheaper."""
         e, curvature = self._evaluator, self._curvature
         blend, k, K = curvature.blend, e.k.copy(), e.K.copy()
         curvature.go_back()
-        step = self._gauss_newton(run, outcome)
+        step = self._searched(run, outcome)
         if step.accepted and not (exact.accepted and exact.cost <= step.cost):
             return step
         curvature.blend, e.k[:], e.K[:] = blend, k, K

@@ -29,7 +29,6 @@ class LineStep:
         expected: Decrease that was expected [cost].
         promise: The promise at the last trial that was judged.
         unbounded: Whether the cost of a trial was below what counts as a number, -1e30.
-        bent: Whether the step is along a parabola, see `GeodesicAcceleration`.
         nonfinite_trial: Place of the first trial that was not finite, see `Trials.nonfinite_trial`.
     """
 
@@ -41,7 +40,6 @@ class LineStep:
     expected: float
     promise: Promise
     unbounded: bool = False
-    bent: bool = False
     nonfinite_trial: tuple[int, Reals, Reals] | None = None
 
 
@@ -109,22 +107,6 @@ class LineSearch:
                     step = LineStep(length, True, trials.trajectory(lane), *results, nonfinite_trial=outside)
                     return self._grown(step, x0, cost) if feasible and self._is_to_grow(step, excess) else step
         return LineStep(self._last, False, None, cost, decrease, expected, latest, unbounded, nonfinite_trial=outside)
-
-    def tried(self, promise: Promise, x0: Reals, cost: float, length: float) -> LineStep | None:
-        """Rolls out one step length along the evaluator's k and K; returns the step, or None if it is not accepted.
-
-        Args:
-            promise: Predicted decrease of the cost.
-            x0: Initial state (nx,).
-            cost: Cost of the evaluator's trajectory [cost].
-            length: Step length [-].
-        """
-        (reached,) = self.single.roll_out(x0, (length,), None)
-        expected, decrease = promise.decrease(length), cost - reached
-        accepted = self._acceptance.accepts(promise, expected, decrease, feasible=True)
-        if not (accepted and self.single.in_range(0, reached)):
-            return None
-        return LineStep(length, True, self.single.trajectory(0), reached, decrease, expected, promise)
 
     def _is_to_grow(self, step: LineStep, excess: float) -> bool:
         """Whether a step from a rollout is a full one that brought far more than promised, rounding apart."""

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from trajopt.kernels.builder import Builder
-from trajopt.kernels.operations import LaneType, intrinsic
-from trajopt.kernels.products import multiply_add
 
 WIDTH = 8
 REAL, TRUTH = f"<{WIDTH} x double>", f"<{WIDTH} x i1>"
@@ -155,11 +153,6 @@ def _name(value: Value | float) -> str:
     return f"splat (double 0x{struct.pack('>d', value).hex()})"
 
 
-def times_plus(x: Value, y: Value, z: Value) -> Value:
-    """Returns x y + z, computed in each place."""
-    return Value(x.b, multiply_add(x.b, REAL, x.name, y.name, z.name))
-
-
 def maximum(x: Value, y: Value | float) -> Value:
     """Returns the larger of two values in each place; NaN if one of them is NaN."""
     return _call("maximum", x, y)
@@ -168,11 +161,6 @@ def maximum(x: Value, y: Value | float) -> Value:
 def minimum(x: Value, y: Value | float) -> Value:
     """Returns the smaller of two values in each place; NaN if one of them is NaN."""
     return _call("minimum", x, y)
-
-
-def with_sign(x: Value, sign: Value) -> Value:
-    """Returns |x| with the sign of `sign` in each place."""
-    return _call("copysign", x, sign)
 
 
 def _call(name: str, x: Value, y: Value | float) -> Value:
@@ -193,8 +181,7 @@ def where_equal(x: Value, y: Value | float, yes: Value | float, no: Value | floa
 
 DECLARATIONS = "\n".join(
     [
-        intrinsic(LaneType(WIDTH), "fma", 3)[1],
-        *(f"declare {REAL} @llvm.{f}.v{WIDTH}f64({REAL}, {REAL})" for f in ("maximum", "minimum", "copysign")),
+        *(f"declare {REAL} @llvm.{f}.v{WIDTH}f64({REAL}, {REAL})" for f in ("maximum", "minimum")),
         *(f"declare double @llvm.{f}.f64(double, double)" for f in ("maximum", "minimum")),
         f"declare {REAL} @llvm.fabs.v{WIDTH}f64({REAL})",
         f"declare double @llvm.vector.reduce.fadd.v{WIDTH}f64(double, {REAL})",

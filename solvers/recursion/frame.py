@@ -9,7 +9,7 @@ from trajopt.solvers.recursion.sizes import Sizes
 
 ARRAYS = (
     *("F", "f", "g", "H", "terminal_g", "terminal_H", "C", "d", "delta", "dt", "J0", "J1dt"),
-    *("V", "v", "Vf", "K", "k", "Ky", "ky", "U", "inverse", "M", "decrease", "dx", "du", "lam", "y", "scratch"),
+    *("V", "v", "Vf", "K", "k", "Ky", "ky", "U", "inverse", "decrease", "dx", "du", "lam", "y", "scratch"),
     *("curvature", "du_lower", "du_upper", "box_options"),
     *("row_C", "row_end", "weights", "h", "values", "lower", "upper", "counts", "dense", "single", "column"),
     *("at_dx", "at_du", "at_lam", "at_y", "at_values", "running", "end", "dynamics", "sizes"),

@@ -103,7 +103,7 @@ class StepProgram:
         self.hessian.blend(blend, self.scale, ridge)
         if self.chosen:
             n = self._e.state.ndx
-            np.einsum("ii->i", self.qp.lq.H[0])[n : 2 * n] = self.hessian.diagonals[0, n : 2 * n] = PROXIMAL + ridge
+            np.einsum("ii->i", self.qp.lq.H[0])[n : 2 * n] = PROXIMAL + ridge
 
     def set_proximal(self, delta: Reals | float, y_ref: Reals | float) -> None:
         """Sets δ and the reference multipliers of proximal rows, (T + 1, nc) each, or one number for all rows."""

@@ -80,7 +80,6 @@ class QuadraticModel:
             self.exact()
             blend = 1.0
         self._set_rows(run, rows, proximal=proximal)
-        self._inner.start_from(self._padded(run))
         while True:
             if ridge > 0.0 and self._program.shared:  # it can't be added to the evaluator's array
                 self._leave_shared(run, rows, proximal=proximal)
@@ -103,7 +102,6 @@ class QuadraticModel:
         self._program, self._inner = self._pair(shared=False)
         self._program.take(scale, rows)
         self._set_rows(run, rows, proximal=proximal)
-        self._inner.start_from(self._padded(run))
 
     def _set_rows(self, run: SQPProgress, rows: RowBounds, *, proximal: bool) -> None:
         """Hands slacks and proximal rows to the program."""
@@ -123,7 +121,6 @@ class QuadraticModel:
         before = self._e.f.copy()
         try:
             self._program.correct(f, c, rows, step)
-            self._inner.start_from(self._padded(run))
             return self._unpacked(run, self._inner.solve(convex=run.blend == 0.0))
         finally:
             self._program.restore(before, rows)

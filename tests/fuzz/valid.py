@@ -201,7 +201,6 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "Stance.stepped.places": lambda w, rng: {w.stance.names[0]: w.foothold(rng)},
     "StateMultibody.lower": lambda w, rng: -np.ones(2 * w.robot.nv),
     "StateMultibody.upper": lambda w, rng: np.ones(2 * w.robot.nv),
-    "ADMMOptions.relaxation": _one_of(1.0, 1.6),
     "Conic.plugin": _one_of("qrqp"),
     "StageQP.lq": lambda w, rng: w.qp.lq,
     "StageQP.C": lambda w, rng: w.qp.C,

@@ -12,8 +12,6 @@ from tests.support.qp_twin import Residual
 from trajopt.errors import InvalidArgumentError
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import (
-    ADMM,
-    ADMMOptions,
     Conic,
     InteriorPoint,
     Osqp,
@@ -23,7 +21,7 @@ from trajopt.solvers.qp import (
     StageQP,
 )
 
-OURS: dict[str, Callable[[StageQP], QPSolverAbstract]] = {"interior point": InteriorPoint, "ADMM": ADMM}
+OURS: dict[str, Callable[[StageQP], QPSolverAbstract]] = {"interior point": InteriorPoint}
 OTHERS: dict[str, Callable[[StageQP], QPSolverAbstract]] = {
     "osqp": Osqp,
     "qpoases": lambda qp: Conic(qp, "qpoases", printLevel="none"),
@@ -111,23 +109,6 @@ def test_indefinite(name: str) -> None:
     found = OURS[name](qp).solve()
     assert found.status is QPStatus.INDEFINITE
     assert found.failed_knot == 5
-
-
-@pytest.mark.parametrize(("check", "part"), [(20, 0.3), (21, 0.8)], ids=["its weight follows", "its weight stays"])
-def test_a_given_number_of_steps_goes_on_from_the_last_multipliers(check: int, part: float) -> None:
-    qp = random_qp(2)
-    expected = InteriorPoint(qp).solve().y.copy()
-    solver = ADMM(qp, ADMMOptions(max_iterations=20, check=check, polish=False))
-    missed = []
-    for _ in range(4):
-        found = solver.solve()
-        assert found.status is QPStatus.MAX_ITERATIONS
-        assert found.iterations == 20
-        missed.append(float(np.abs(found.y - expected).max()))
-    assert missed[3] < part * missed[0]
-    np.testing.assert_allclose(found.rows[:, :3], qp.rows(found.dx, found.du)[:, :3], rtol=0, atol=1e-12)
-    solver.y[:] = expected
-    assert np.abs(solver.solve().y - expected).max() < 0.5 * missed[3]
 
 
 def test_no_rows() -> None:

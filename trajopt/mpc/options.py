@@ -55,7 +55,7 @@ class MPCOptions:
                 raise InvalidArgumentError(f"{name}: expected {expected}, got {shown(getattr(self, name))}")
         check_count("iterations", self.iterations, least=1)
         if self.solver_options is not None:
-            check_instance("solver_options", self.solver_options, SolverOptions, "such as SQPOptions(qp='admm')")
+            check_instance("solver_options", self.solver_options, SolverOptions, "such as SQPOptions(steps='linear')")
         if self.soft is not None:
             self._check_soft()
 

@@ -55,7 +55,7 @@ def curvature_left_out(solution: Solution) -> str:
             "is not convex here; try another guess, or a smaller weight of the largest term"
         )
     options = f"{solution.solver.removeprefix('Solver')}Options"
-    cure = f'{options}(hessian="exact") uses the exact one, or steps along a parabola'
+    cure = f'{options}(hessian="exact") uses the exact one'
     if not _has_exact_hessians(solution):
         cure = f"{options}(initial_regularization=2.0) damps the steps, as such models have no exact Hessian"
     return (
