@@ -41,15 +41,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
-def pytest_sessionstart() -> None:
-    """Workers of pytest-xdist share the cores, as threads that wait for work keep a core busy."""
-    from trajopt.kernels.threads import physical_cores, set_num_threads
-
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    if workers > 1:
-        set_num_threads(max(1, physical_cores() // workers))
-
-
 def pytest_unconfigure(config: pytest.Config) -> None:
     folder = config.stash.get(_made, None)
     if folder is not None:
