@@ -91,7 +91,7 @@ def build(
 
 
 def report(pushes: Reals, rail: float, log: Any) -> dict[str, str]:
-    """Time at which the pole is up, recovery time after each push, largest force, and largest distance of the cart."""
+    """Returns texts by heading: when the pole is up, recovery after pushes, largest force and distance of the cart."""
     words, ends = {}, [*pushes[1:, 0], np.inf] if len(pushes) else []
     first = pushes[0, 0] if len(pushes) else np.inf
     words["swing-up"] = _settled(log, 0.0, first)

@@ -340,7 +340,9 @@ class ArticulationBuilder(Immutable):
         """
         least, most = check_bounds("lower, upper", [lower, upper], 2)
         if not (0.0 <= least <= most and most > 0.0):
-            raise InvalidArgumentError(f"lower, upper: expected 0 <= lower <= upper [m], got {least:g} and {most:g}")
+            raise InvalidArgumentError(
+                f"lower, upper: expected 0 <= lower <= upper, upper > 0 [m], got {least:g}, {most:g}"
+            )
         return self._add_joint(name, "distance", parent, child, X_p, X_c, distance=(float(least), float(most)))
 
     def add_fixed(

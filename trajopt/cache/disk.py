@@ -267,7 +267,7 @@ def _shrink(folder: Path) -> None:
 
 
 def info() -> CacheInfo:
-    """Folder, number of entries and size of the cache."""
+    """Returns the folder of the cache, the number of its entries, their size, and the largest size allowed [bytes]."""
     folder = directory()
     entries = [] if folder is None else _files(folder, "*" + SUFFIX)
     return CacheInfo(directory=folder, entries=len(entries), size=sum(s for _, s, _ in entries), limit=limit())

@@ -129,7 +129,7 @@ class RootShift:
 
 
 def root_shift(tree: Tree, velocities: Velocities, gravity: Reals) -> RootShift:
-    """Returns the shift c of free-flyer roots, and its derivatives."""
+    """Returns c = ω × v - g in the linear rows of free-flyer roots, with derivatives; it is added to accelerations."""
     n = len(tree.rates)
     value, dq, dv = SX(np.zeros(n)), SX(n, n), SX(n, n)
     for link, v, w in zip(tree.links, velocities.boost, velocities.total, strict=True):

@@ -74,7 +74,8 @@ def _moving(problem: ShootingProblem, schedule: ContactSchedule, com: Reals) -> 
     flying = _flights(schedule)
     if flying:
         raise InvalidArgumentError(
-            f"kind: expected 'standing', because all feet leave the ground without a path in phases {', '.join(flying)}"
+            "kind: expected 'standing', because all feet leave the ground without a path of the centre of mass in "
+            f"phases {', '.join(flying)}"
         )
     robot, x0 = problem.state.robot, problem.x0
     qs = poses(robot, schedule, com, x0[: robot.nq])

@@ -32,7 +32,7 @@ class Sum(Step):
 
     @classmethod
     def new(cls, program: Program, target: Array, a: Array, rows: Groups | None) -> Sum:
-        """Creates the step with a new array for the sum; see `Program.add`."""
+        """Creates the step that adds `a` to `target` in place; see `Program.add`."""
         pattern = program.pattern(a)
         if rows is not None:
             rows.check("rows", target.shape[0])
