@@ -228,13 +228,13 @@ class SQPOptions(SolverOptions):
     qp_iterations: int | None = None
     tolerance: float = 1e-8
     relative_tolerance: float = 1e-10
-    feasibility: float = 1e-7
-    initial_penalty: float = 100.0
+    feasibility: float = 1e-8
+    initial_penalty: float = 300.0
     path_penalty_ratio: float = 100.0
     penalty_increase: float = 30.0
-    max_penalty: float = 1e7
+    max_penalty: float = 3e7
     step_lengths: tuple[float, ...] = tuple(0.5**i for i in range(12))
-    restart: int = 40
+    restart: int = 30
     hessian: str = "auto"
 
     def __post_init__(self) -> None:

@@ -86,7 +86,7 @@ class Attempts:
         """
         pending = ["anew"]
         if interior:
-            pending = [*(["rollouts", "line"] if rolled else ["anew", "line", "rollouts"]), *["random"] * len(SIZES)]
+            pending = [*(["rollouts", "line"] if rolled else ["line", "anew", "rollouts"]), *["random"] * len(SIZES)]
         return Attempts(pending, feasibility)
 
     def stalls(self, iteration: int, error: float, patience: int) -> bool:

@@ -96,14 +96,14 @@ class StepProgram:
             qp.C[0, :n, n : 2 * n] = e.state.jdifference(zero, x, "second")
             qp.lower[0, :n], qp.upper[0, :n] = rows.start_lower - at, rows.start_upper - at
 
-    def set_hessian(self, blend: float, ridge: float) -> None:
+    def set_hessian(self, blend: float, ridge: Reals | float, start: Reals | float = 0.0) -> None:
         """Sets the Hessian to θ H + (1 - θ) H_GN + δ I with θ = blend and δ = ridge; `hessian` computes it."""
         if self.hessian is None:
             return
         self.hessian.blend(blend, self.scale, ridge)
         if self.chosen:
             n = self._e.state.ndx
-            np.einsum("ii->i", self.qp.lq.H[0])[n : 2 * n] = self.hessian.diagonals[0, n : 2 * n] = PROXIMAL + ridge
+            np.einsum("ii->i", self.qp.lq.H[0])[n : 2 * n] = self.hessian.diagonals[0, n : 2 * n] = PROXIMAL + start
 
     def set_proximal(self, delta: Reals | float, y_ref: Reals | float) -> None:
         """Sets δ and the reference multipliers of proximal rows, (T + 1, nc) each, or one number for all rows."""

@@ -16,7 +16,6 @@ from trajopt.solution import IterationRecord
 from trajopt.solvers.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.qp import QPSolution, QPStatus
-from trajopt.solvers.sqp import units
 from trajopt.solvers.sqp.filter import FilterSearch
 from trajopt.solvers.sqp.merit import Taken, merit, merit_slope, promised_merit
 from trajopt.solvers.sqp.optimality import cannot_get_closer, measure
@@ -35,6 +34,11 @@ CUT = 0.1  # length below which the next program is Gauss-Newton's, or has a lar
 LOST, MEMORY = 0.1, 20  # mean step length of a solve that gets nowhere, over about so many iterations
 ROUNDED = 1e-12  # gap of a rollout
 CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
+
+
+def _ratio(run):
+    import os
+    r = np.ones(run.units.rows.shape); r[:-1] = float(os.environ.get("RATIO", 1)); return r
 
 
 class QuadraticSteps:
@@ -92,8 +96,9 @@ class QuadraticSteps:
     def begin(self, run: SQPProgress) -> None:
         """Chooses the units and the kind of step for a repaired guess, and starts from it."""
         e, options = self.evaluator, self._options
-        run.scale = units.cost_scale(e)
-        run.stiffness = units.stiffness(e, run.scale, options.path_penalty_ratio)
+        run.units = self.model.units(self.rows)
+        run.scale = 1.0 / run.units.cost
+        self.rows.relate(run.units)
         near = not run.repaired and is_nearly_a_motion(e.xs, e.f, options.feasibility)
         run.linear = near or options.steps == "linear"
         if near:
@@ -142,7 +147,7 @@ class QuadraticSteps:
 
     def _penalize(self, run: SQPProgress, y: Reals, weight: float) -> None:
         rows = self.rows
-        run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, weight * run.stiffness)
+        run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, weight * run.units.stiffness * _ratio(run))
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
         """Runs one iteration: solves the program, searches along the step, updates multipliers, checks optimality.
@@ -151,7 +156,7 @@ class QuadraticSteps:
             The record of the iteration; None if no program was convex.
         """
         e = self.evaluator
-        gap, missed, run.nonfinite_trial = run.gap, max(run.gap, run.violation), None
+        gap, missed, run.nonfinite_trial = e.largest_gap, max(run.gap, run.violation), None
         found, ridge = self._direction(run)
         if found.status is QPStatus.INDEFINITE:
             run.failed_knot = found.failed_knot
@@ -182,7 +187,7 @@ class QuadraticSteps:
             gap_norm=gap,
             expected_decrease=-slope,
             decrease=math.nan if taken is None else before - taken.merit,
-            constraint_violation=run.violation,
+            constraint_violation=run.largest_violation,
             complementarity=run.complementarity,
             blend=run.blend,
             method="linear" if run.linear else "policy",
@@ -252,9 +257,8 @@ class QuadraticSteps:
                 e.xs[:], e.us[:] = taken.xs, taken.us
             run.trajectory, run.feasible = (taken.xs, taken.us), not run.linear
         run.shorts = run.shorts + 1 if taken is not None and taken.length < SHORT else 0
-        small = taken is not None and taken.length >= 0.5 and -slope < 0.03 * max(1.0, abs(before))
-        if not run.linear and (taken is None or small):
-            self._update_multipliers(run, e, taken, found)
+        if not run.linear and (taken is None or taken.length >= 0.5):
+            self._update_multipliers(run, e, taken, found, slope)
         if taken is None or not taken.expanded:
             e.expand(self.x0(run))
         self._judge(run, e)
@@ -281,17 +285,30 @@ class QuadraticSteps:
         e.expand(self.x0(run))
         self.begin_here(run)
 
-    def _update_multipliers(self, run: SQPProgress, e: Evaluator, taken: Taken | None, found: QPSolution) -> None:
+    def _update_multipliers(self, run: SQPProgress, e: Evaluator, taken: Taken | None, found: QPSolution, slope) -> None:
         """Those of the QP after a whole step, else of first order; then the penalty grows."""
+        import os
         c = e.c if taken is None else taken.c
         whole = taken is not None and taken.length == 1.0
         y = found.y if whole else run.penalty.gradient(self.rows.penalized(c))
-        self._penalize_more(run, self.rows.of_general(y))
+        y = self.rows.of_general(y)
+        gain = float(((y - run.penalty.y) ** 2 / run.penalty.mu).sum())
+        if taken is not None and -slope > float(os.environ.get("GAIN", "1")) * gain + 1e-10 * abs(taken.merit):
+            return
+        self._penalize_more(run, y, c)
 
-    def _penalize_more(self, run: SQPProgress, y: Reals) -> None:
+    def _penalize_more(self, run: SQPProgress, y: Reals, c=None) -> None:
         """Takes multipliers of the rows, and raises the penalty."""
+        import os
         options, rows = self._options, self.rows
-        mu = np.minimum(options.max_penalty * run.stiffness, options.penalty_increase * run.penalty.mu)
+        v = rows.beyond(self.evaluator.c if c is None else c)
+        v = np.abs(rows.of_general(v) / run.units.rows).max(initial=0.0)
+        if v < float(os.environ.get("LESS", "0")) * getattr(run, "v_last", np.inf):
+            run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, run.penalty.mu)
+            run.v_last = v
+            return
+        run.v_last = v
+        mu = np.minimum(options.max_penalty * run.units.stiffness * _ratio(run), options.penalty_increase * run.penalty.mu)
         run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, mu)
 
     def _judge(self, run: SQPProgress, e: Evaluator) -> None:

@@ -13,7 +13,6 @@ from trajopt.errors import ModelEvaluationError
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers.base import SolverAbstract
-from trajopt.solvers.norms import largest
 from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
 from trajopt.solvers.sqp.interior import InteriorSteps
@@ -175,7 +174,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
 
     def _interior_step(self, run: SQPProgress, steps: QuadraticSteps, interior: InteriorSteps) -> IterationRecord:
         """An interior-point step; without a solution at their end the interrupted attempt goes on."""
-        gap, before = run.gap, run.cost
+        gap, before = steps.evaluator.largest_gap, run.cost
         try:
             goes_on = interior.iterate()
             self._take(run, steps, interior)
@@ -189,7 +188,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             gap_norm=gap,
             expected_decrease=-interior.promised,
             decrease=before - run.cost,
-            constraint_violation=run.violation,
+            constraint_violation=run.largest_violation,
             complementarity=interior.complementarity,
             blend=interior.blend,
             method="interior",
@@ -207,8 +206,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """Takes the point that the second method has reached."""
         e = steps.evaluator
         run.trajectory, run.cost, run.feasible = (e.xs.copy(), e.us.copy()), e.cost, e.largest_gap < ROUNDED
-        run.gap = e.largest_gap
-        run.violation = max(largest(steps.rows.beyond(e.c)), largest(steps.rows.start_beyond()))
+        run.gap = run.units.largest_gap(e)
+        _, run.violation, run.largest_violation, *_ = steps.rows.sizes(e.c, run.y, run.scale)
         run.lam, run.y, run.start_y = (run.scale * each for each in interior.multipliers)
 
     def _go_back(self, run: SQPProgress, steps: QuadraticSteps) -> None:
