@@ -229,12 +229,12 @@ class SQPOptions(SolverOptions):
     tolerance: float = 1e-8
     relative_tolerance: float = 1e-10
     feasibility: float = 1e-8
-    initial_penalty: float = 300.0
+    initial_penalty: float = 150.0
     path_penalty_ratio: float = 100.0
     penalty_increase: float = 30.0
-    max_penalty: float = 3e7
+    max_penalty: float = 1.5e7
     step_lengths: tuple[float, ...] = tuple(0.5**i for i in range(12))
-    restart: int = 30
+    restart: int = 25
     hessian: str = "auto"
 
     def __post_init__(self) -> None:

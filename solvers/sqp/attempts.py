@@ -91,6 +91,7 @@ class Attempts:
 
     def stalls(self, iteration: int, error: float, patience: int) -> bool:
         """Whether the largest error has not been halved for `patience` iterations."""
+        error = min(error, 1.0)
         if error < LESS * self.mark[1]:
             self.mark = iteration, error
         return iteration - self.mark[0] >= patience

@@ -12,6 +12,7 @@ from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import QPSolution, StageQP
 from trajopt.solvers.sqp.hessian import BlendedHessian
 from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 PROXIMAL = 1e-8  # curvature along a start that nothing else holds
@@ -148,6 +149,20 @@ class StepProgram:
             n = self._e.state.ndx
             lower[0, :n], upper[0, :n] = rows.start_lower, rows.start_upper
         return lower, upper
+
+    def row_units(self, units: Units) -> Reals:
+        """Sizes of all rows of the program; 1 of padded ones."""
+        sizes = self.padded_rows(units.rows, units.states)
+        return np.where(sizes > 0.0, sizes, 1.0)
+
+    def diagonal(self, units: Units) -> Reals:
+        """1 / size² of states and controls of the running knots (T, n + m), 0 of padded ones."""
+        n, s = self._e.state.ndx, self._e.state.ndx + self._e.nu
+        found = np.zeros(self.qp.lq.g.shape)
+        found[self._first :, :s] = np.concatenate([units.states, units.controls]) ** -2.0
+        if self.chosen:
+            found[0, n : 2 * n] = units.states**-2.0
+        return found
 
     def row_values(self, c: Reals, x: Reals) -> Reals:
         """Values of all rows of the program, from the problem's rows c (T + 1, nc) and the start x (nx,)."""

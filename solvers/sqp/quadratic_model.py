@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.options import SQPOptions
-from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import QPSolution, QPStatus
-from trajopt.solvers.riccati import Riccati
 from trajopt.solvers.sqp.inner import InnerSolver
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.rows import RowBounds
-from trajopt.solvers.sqp.units import Units, curvatures
 from trajopt.types import Reals
 
 LEAST_BLEND = 0.02  # of the exact Hessian; below it is left out
@@ -58,24 +53,6 @@ class QuadraticModel:
             inner = InnerSolver(program.qp, self._options.qp, self._options.qp_iterations)
             self._kept[shared] = program, inner
         return self._kept[shared]
-
-    def units(self, rows: RowBounds) -> Units:
-        """Units from the first Gauss-Newton program, without rows."""
-        e, lq = self._e, LinearQuadratic.of(self._e)
-        _, missing = curvatures(e, rows.u_lower, rows.u_upper)
-        if missing.any():
-            lq = replace(lq, H=lq.H.copy())
-            np.einsum("tii->ti", lq.H)[:, e.state.ndx :] += missing
-        riccati = Riccati(lq)
-        if not e.nu or riccati.factor().failure is not None:
-            return Units.plain(e)
-        step = riccati.forward()
-        effort = float((np.diagonal(lq.H, axis1=1, axis2=2)[:, e.state.ndx :] * step.du**2).sum())
-        c = e.c.copy()
-        if e.nc:
-            c[:-1] += (e.C @ np.concatenate([step.dx[:-1], step.du], axis=1)[:, :, None])[:, :, 0]
-            c[-1] += e.terminal_C @ step.dx[-1]
-        return Units.of(e, lq, riccati.K, riccati.Vxx, effort, rows.beyond(c))
 
     def prepare(self) -> None:
         """Compiles the code of the exact Hessian, if the model uses it."""

@@ -23,6 +23,7 @@ from trajopt.solvers.sqp.policy import FLAT, PolicySearch, is_nearly_a_motion, i
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import FIRST_RIDGE, QuadraticModel
 from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 NEAR = 1e-6  # promised decrease of the merit, relative to it, below which a solve is about to end
@@ -34,11 +35,6 @@ CUT = 0.1  # length below which the next program is Gauss-Newton's, or has a lar
 LOST, MEMORY = 0.1, 20  # mean step length of a solve that gets nowhere, over about so many iterations
 ROUNDED = 1e-12  # gap of a rollout
 CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
-
-
-def _ratio(run):
-    import os
-    r = np.ones(run.units.rows.shape); r[:-1] = float(os.environ.get("RATIO", 1)); return r
 
 
 class QuadraticSteps:
@@ -96,7 +92,7 @@ class QuadraticSteps:
     def begin(self, run: SQPProgress) -> None:
         """Chooses the units and the kind of step for a repaired guess, and starts from it."""
         e, options = self.evaluator, self._options
-        run.units = self.model.units(self.rows)
+        run.units = Units.of(e, self.rows)
         run.scale = 1.0 / run.units.cost
         self.rows.relate(run.units)
         near = not run.repaired and is_nearly_a_motion(e.xs, e.f, options.feasibility)
@@ -147,7 +143,7 @@ class QuadraticSteps:
 
     def _penalize(self, run: SQPProgress, y: Reals, weight: float) -> None:
         rows = self.rows
-        run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, weight * run.units.stiffness * _ratio(run))
+        run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, weight * run.units.stiffness)
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
         """Runs one iteration: solves the program, searches along the step, updates multipliers, checks optimality.
@@ -257,8 +253,9 @@ class QuadraticSteps:
                 e.xs[:], e.us[:] = taken.xs, taken.us
             run.trajectory, run.feasible = (taken.xs, taken.us), not run.linear
         run.shorts = run.shorts + 1 if taken is not None and taken.length < SHORT else 0
-        if not run.linear and (taken is None or taken.length >= 0.5):
-            self._update_multipliers(run, e, taken, found, slope)
+        small = taken is not None and taken.length >= 0.5 and -slope < 0.03 * max(1.0, abs(before))
+        if not run.linear and (taken is None or small):
+            self._update_multipliers(run, e, taken, found)
         if taken is None or not taken.expanded:
             e.expand(self.x0(run))
         self._judge(run, e)
@@ -285,30 +282,17 @@ class QuadraticSteps:
         e.expand(self.x0(run))
         self.begin_here(run)
 
-    def _update_multipliers(self, run: SQPProgress, e: Evaluator, taken: Taken | None, found: QPSolution, slope) -> None:
+    def _update_multipliers(self, run: SQPProgress, e: Evaluator, taken: Taken | None, found: QPSolution) -> None:
         """Those of the QP after a whole step, else of first order; then the penalty grows."""
-        import os
         c = e.c if taken is None else taken.c
         whole = taken is not None and taken.length == 1.0
         y = found.y if whole else run.penalty.gradient(self.rows.penalized(c))
-        y = self.rows.of_general(y)
-        gain = float(((y - run.penalty.y) ** 2 / run.penalty.mu).sum())
-        if taken is not None and -slope > float(os.environ.get("GAIN", "1")) * gain + 1e-10 * abs(taken.merit):
-            return
-        self._penalize_more(run, y, c)
+        self._penalize_more(run, self.rows.of_general(y))
 
-    def _penalize_more(self, run: SQPProgress, y: Reals, c=None) -> None:
+    def _penalize_more(self, run: SQPProgress, y: Reals) -> None:
         """Takes multipliers of the rows, and raises the penalty."""
-        import os
         options, rows = self._options, self.rows
-        v = rows.beyond(self.evaluator.c if c is None else c)
-        v = np.abs(rows.of_general(v) / run.units.rows).max(initial=0.0)
-        if v < float(os.environ.get("LESS", "0")) * getattr(run, "v_last", np.inf):
-            run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, run.penalty.mu)
-            run.v_last = v
-            return
-        run.v_last = v
-        mu = np.minimum(options.max_penalty * run.units.stiffness * _ratio(run), options.penalty_increase * run.penalty.mu)
+        mu = np.minimum(options.max_penalty * run.units.stiffness, options.penalty_increase * run.penalty.mu)
         run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, mu)
 
     def _judge(self, run: SQPProgress, e: Evaluator) -> None:

@@ -18,6 +18,7 @@ from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
 from trajopt.solvers.sqp.interior import InteriorSteps
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_steps import FAILURES, LOST, ROUNDED, QuadraticSteps
+from trajopt.solvers.sqp.units import Units
 
 STUCK = 3  # iterations in a row after which what cannot get closer counts as an end
 LATE = 100  # iteration at which a solve without rows may begin anew
@@ -169,7 +170,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         e.expand(steps.x0(run))
         e.check_finite()
         trial = None if rolls else steps.lines.trial
-        run.interior = InteriorSteps(e, steps.rows, steps.model.exact, trial, steps.x0(run))
+        units = Units.of(e, steps.rows, max(abs(run.attempts.paused.cost), 1e-2 * run.units.cost))
+        run.interior = InteriorSteps(e, steps.rows, steps.model.exact, trial, steps.x0(run), units)
         run.started += time.perf_counter() - begun  # compiling does not count
 
     def _interior_step(self, run: SQPProgress, steps: QuadraticSteps, interior: InteriorSteps) -> IterationRecord:
