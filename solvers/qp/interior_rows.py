@@ -51,7 +51,7 @@ class InteriorRows:
         """
         block, numbers = self._block, self._numbers
         block["lower"][:], block["upper"][:] = qp.lower, qp.upper
-        block["given_delta"][:], block["y_ref"][:] = qp.delta, qp.y_ref
+        block["given_delta"][:], block["y_ref"][:], block["row_size"][:] = qp.delta, qp.y_ref, qp.row_size
         if self.soft:
             block["soft_linear"][:], block["soft_quadratic"][:] = qp.soft_linear, qp.soft_quadratic
         numbers[:] = 0.0

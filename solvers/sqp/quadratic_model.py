@@ -13,6 +13,7 @@ from trajopt.solvers.sqp.inner import InnerSolver
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 LEAST_BLEND = 0.02  # of the exact Hessian; below it is left out
@@ -58,6 +59,12 @@ class QuadraticModel:
         """Compiles the code of the exact Hessian, if the model uses it."""
         if self.exact is not None:
             self.exact.prepare()
+
+    def relate(self, units: Units) -> None:
+        """Makes the tolerances of programs relative to units."""
+        self._units = units
+        for program, _ in self._kept.values():
+            program.qp.row_size[:] = program.row_units(units)
 
     def take(self, run: SQPProgress, rows: RowBounds) -> None:
         """Copies derivatives, rows and gaps at the evaluator's trajectory to the program."""

@@ -95,6 +95,7 @@ class QuadraticSteps:
         run.units = Units.of(e, self.rows)
         run.scale = 1.0 / run.units.cost
         self.rows.relate(run.units)
+        self.model.relate(run.units)
         near = not run.repaired and is_nearly_a_motion(e.xs, e.f, options.feasibility)
         run.linear = near or options.steps == "linear"
         if near:
