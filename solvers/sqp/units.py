@@ -66,11 +66,10 @@ class Units:
         worst = float((beyond**2 / np.where(varied > 0.0, varied, np.inf)).max(initial=0.0))
         E = cost or max(first.effort, first.start, worst) or 1.0
         import os
-        if os.environ.get("STIFF","1")=="1":
-            stiff = 1.0/_or_values(E*varied, e.c)**2
+        stiff = 1.0 / _or_values(E * varied, e.c) ** 2
+        stiff[:-1] *= float(os.environ.get("PATHW", "1"))
+        stiff[-1] *= float(os.environ.get("ENDW", "1"))
         P, S = first.spread(first.start_sizes**2 / E, E)
-        if os.environ.get("STIFF","1")!="1":
-            stiff = 1.0/_or_values(E*first.of_rows(P, S), e.c)**2
         return Units(
             cost=E,
             controls=np.sqrt(E * np.einsum("tii->ti", S).mean(axis=0)),
