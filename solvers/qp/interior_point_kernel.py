@@ -50,8 +50,8 @@ PASSES = ("table", "factor", "solve", "forward", "residuals", "measure", "at", "
 BEGIN, MEASURE, ITERATE = "trajopt_ipm_begin", "trajopt_ipm_measure", "trajopt_ipm_iterate"
 PREPARE, CENTER, ADVANCE = "trajopt_ipm_prepare", "trajopt_ipm_center", "trajopt_ipm_advance"
 SHRINK = 0.995  # part of the way to the boundary, at least
-FIRST = 0.1  # least first slack, of a row that the first iterate keeps by less
-LEAST = 1e-3  # first multiplier
+FIRST = 0.1  # first product of slack and multiplier, and least first slack, relative to the size of the row
+LEAST = 1e-3  # least first multiplier, times the size of the row
 
 
 def interior_point_text(soft: bool) -> str:
@@ -147,7 +147,8 @@ def _begin(soft: bool) -> str:
         held = where_negative(-delta, row["y_ref"], 0.0)
         row["equal"], row["equal_bound"] = equal, where_equal(equal, 1.0, row["lower"], 0.0)
         row["equal_delta"] = where_equal(equal, 1.0, delta, 0.0)
-        row["equal_weight"] = where_equal(equal, 1.0, 1.0 / where_negative(-delta, delta, proximal * (row["row_size"] * row["row_size"])), 0.0)
+        hard = proximal * (row["row_size"] * row["row_size"])
+        row["equal_weight"] = where_equal(equal, 1.0, 1.0 / where_negative(-delta, delta, hard), 0.0)
         row["equal_y"] = y = where_equal(equal, 1.0, held, 0.0)
         for name in ("missed", "values", "at_values"):
             row[name] = nothing

@@ -22,7 +22,7 @@ class SQPProgress(Progress):
     Attributes:
         guess: States (T + 1, nx) and controls (T, nu) that a restart begins with.
         linear: Whether steps are linear, and judged by a filter, or rollouts of a policy.
-        scale: Factor of the cost that makes the mean of |diag Luu| 1 [1/cost].
+        scale: Factor of the cost that makes a typical cost 1, see `Units` [1/cost].
         units: Sizes that tolerances, penalties and regularisations are relative to.
         penalty: Augmented Lagrangian of the rows that are no limits, beside the scaled cost.
         filter: Pairs of infeasibility and scaled cost on which trials of linear steps must improve.

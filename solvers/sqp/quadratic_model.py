@@ -62,7 +62,6 @@ class QuadraticModel:
 
     def relate(self, units: Units) -> None:
         """Makes the tolerances of programs relative to units."""
-        self._units = units
         for program, _ in self._kept.values():
             program.qp.row_size[:] = program.row_units(units)
 

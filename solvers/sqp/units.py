@@ -27,16 +27,18 @@ def cost_scale(e: Evaluator) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Sizes that all tolerances, penalties and regularisations are relative to.
+    """Sizes that all tolerances, penalties and regularisations of a solve are relative to.
 
-    A change of the controls that costs ½ E by the Hessian H of the first Gauss-Newton program, without rows, moves a
-    row with the gradient G by at most sqrt(E G H⁻¹ Gᵀ), and likewise each control and each state.
+    With the Hessian H of the first Gauss-Newton program without rows, a change of the controls that costs ½ E moves a
+    row with the gradient G by at most sqrt(E G H⁻¹ Gᵀ). That is the size of the row, and likewise of each control and
+    each state. So a change of units of states, controls, rows, time or cost changes all sizes along with it.
 
     Attributes:
-        cost: E [cost].
+        cost: Typical cost E of a step [cost].
         controls: Sizes of the controls (nu,).
         states: Sizes of the states (ndx,).
         rows: Sizes of the rows (T + 1, nc).
+        stiffness: Curvature of the cost along each row, 1 / G H⁻¹ Gᵀ, in units of the cost (T + 1, nc).
     """
 
     cost: float
@@ -52,30 +54,32 @@ class Units:
 
     @staticmethod
     def plain(e: Evaluator) -> Units:
-        """Units where the first program tells nothing."""
-        return Units(1.0 / cost_scale(e), np.ones(e.nu), np.ones(e.state.ndx), np.ones(e.c.shape), np.ones(e.c.shape))
+        """Sizes of 1, where the first program has no solution."""
+        rows = np.ones(e.c.shape)
+        return Units(1.0 / cost_scale(e), np.ones(e.nu), np.ones(e.state.ndx), rows, rows)
 
     @staticmethod
     def of(e: Evaluator, rows: RowBounds, cost: float | None = None) -> Units:
-        """Units at the evaluator's trajectory, for a cost that is known or estimated there."""
+        """Units at the evaluator's trajectory.
+
+        Args:
+            e: The evaluator, with derivatives.
+            rows: Bounds of its rows.
+            cost: Typical cost, if it is known [cost]; else the largest of the effort of the first step, of moving a
+                chosen start by its size, and of removing the largest violation that is left after the step.
+        """
         first = _FirstProgram.at(e, rows)
         if first is None:
             return Units.plain(e)
-        P, S = first.spread(np.zeros(e.state.ndx), 0.0)
-        beyond, varied = first.beyond(rows), first.of_rows(P, S)
-        worst = float((beyond**2 / np.where(varied > 0.0, varied, np.inf)).max(initial=0.0))
-        E = cost or max(first.effort, first.start, worst) or 1.0
-        import os
-        stiff = 1.0 / _or_values(E * varied, e.c) ** 2
-        stiff[:-1] *= float(os.environ.get("PATHW", "1"))
-        stiff[-1] *= float(os.environ.get("ENDW", "1"))
-        P, S = first.spread(first.start_sizes**2 / E, E)
+        fixed_start = first.row_variances(*first.variances(np.zeros(e.state.ndx), 0.0))
+        E = cost or max(first.effort, first.start_effort, first.repair(rows, fixed_start)) or 1.0
+        P, S = first.variances(first.start_sizes**2 / E, E)
         return Units(
             cost=E,
             controls=np.sqrt(E * np.einsum("tii->ti", S).mean(axis=0)),
-            states=_or_values(E * np.einsum("tii->ti", P).mean(axis=0), first.values),
-            rows=_or_values(E * first.of_rows(P, S), e.c),
-            stiffness=stiff,
+            states=_roots(E * np.einsum("tii->ti", P).mean(axis=0), first.coordinates),
+            rows=_roots(E * first.row_variances(P, S), e.c),
+            stiffness=_roots(E * fixed_start, e.c) ** -2.0,
         )
 
     def sum_of_gaps(self, f: Reals) -> float:
@@ -87,28 +91,28 @@ class Units:
         return largest(e.f / self.states) if e.largest_gap > 0.0 else e.largest_gap
 
 
-def _or_values(squared: Reals, values: Reals) -> Reals:
-    """Roots of squared sizes; where these are 0 the largest of the values of all knots, or 1."""
+def _roots(squares: Reals, values: Reals) -> Reals:
+    """Square roots; where a square is 0, the largest of the values (T + 1, n) of all knots, or 1 if that is 0."""
     own = np.abs(values).max(axis=0, initial=0.0)
-    return np.where(squared > 0.0, np.sqrt(squared), np.where(own > 0.0, own, 1.0))
+    return np.where(squares > 0.0, np.sqrt(squares), np.where(own > 0.0, own, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
 class _FirstProgram:
-    """Gauss-Newton's program of the first step, without rows, and its solution.
+    """The Gauss-Newton program of the first step, without rows, and its solution.
 
     Attributes:
         e: The evaluator.
         A: Jacobians of the dynamics under the solution's policy (T, ndx, ndx).
         B: Jacobians by the controls (T, ndx, nu).
         K: Gains (T, nu, ndx).
-        Quu: Hessians of the controls (T, nu, nu).
+        Quu: Hessians of the cost to go by the controls (T, nu, nu).
         step: The step.
         half: Half the width of the limits of the controls (nu,), infinite without limits.
-        effort: Control effort Σ duᵀ Luu du of the step, within limits [cost].
-        start: What moving a chosen start by its size promises [cost].
-        start_sizes: Sizes of a start that is to be chosen (ndx,), 0 of a fixed one.
-        values: Coordinates of the states (T + 1, ndx).
+        effort: Σ duᵀ diag(Luu) du of the step, with du within the width of the limits [cost].
+        start_effort: Predicted decrease by moving a chosen start by its size [cost].
+        start_sizes: Sizes of a chosen start (ndx,), 0 of a fixed one.
+        coordinates: Coordinates of the states (T + 1, ndx).
     """
 
     e: Evaluator
@@ -119,58 +123,44 @@ class _FirstProgram:
     step: LinearStep
     half: Reals
     effort: float
-    start: float
+    start_effort: float
     start_sizes: Reals
-    values: Reals
+    coordinates: Reals
 
     @staticmethod
     def at(e: Evaluator, rows: RowBounds) -> _FirstProgram | None:
         """The program at the evaluator's trajectory; None if it has no solution."""
-        n = e.state.ndx
+        n, zero = e.state.ndx, e.state.zero()
         width = (rows.u_upper - rows.u_lower).max(axis=0, initial=0.0)
         half = np.where(width > 0.0, 0.5 * width, np.inf)
-        lq = LinearQuadratic.of(e)
-        curvature = np.diagonal(lq.H, axis1=1, axis2=2)[:, n:]
-        if not curvature.all():  # a control without cost: its whole range counts as an average knot
-            own = np.abs(e.us).max(axis=0, initial=0.0)
-            size = np.where(np.isfinite(half), half, np.where(own > 0.0, own, 1.0))
-            typical = abs(e.cost) / max(e.T, 1) or 1.0
-            lq = replace(lq, H=lq.H.copy())
-            np.einsum("tii->ti", lq.H)[:, n:] += np.where(curvature == 0.0, typical / size**2, 0.0)
-            curvature = np.diagonal(lq.H, axis1=1, axis2=2)[:, n:]
+        lq = _with_curvature(LinearQuadratic.of(e), e, half)
         riccati = Riccati(lq)
         if not e.nu or riccati.factor().failure is not None:
             return None
-        step = riccati.forward()
-        F, K, zero = lq.full_F(), riccati.K, e.state.zero()
+        step, F, K = riccati.forward(), lq.full_F(), riccati.K
         B, lower = F[:, :, n:], np.tril(lq.H[:, n:, n:])
-        Quu = lower + np.tril(lower, -1).swapaxes(1, 2) + B.swapaxes(1, 2) @ riccati.Vxx[1:] @ B
-        values = np.array([e.state.difference(zero, x) for x in e.xs])
-        at = np.abs(values[0])
-        start = np.zeros(n)
-        if rows.chosen:
-            width = 0.5 * (rows.start_upper - rows.start_lower)
-            start = np.where(width > 0.0, np.minimum(width, np.where(at > 0.0, at, np.inf)), 0.0)
-            start = np.where(np.isfinite(start), start, 1.0)
+        curvature = np.einsum("tii->ti", lower)
+        coordinates = np.array([e.state.difference(zero, x) for x in e.xs])
+        start_sizes = _start_sizes(rows, n, np.abs(coordinates[0]))
         return _FirstProgram(
             e=e,
             A=F[:, :, :n] - B @ K,
             B=B,
             K=K,
-            Quu=Quu,
+            Quu=lower + np.tril(lower, -1).swapaxes(1, 2) + B.swapaxes(1, 2) @ riccati.Vxx[1:] @ B,
             step=step,
             half=half,
             effort=float((curvature * np.minimum(np.abs(step.du), 2.0 * half) ** 2).sum()),
-            start=float(np.abs(step.lam[0]) @ start),
-            start_sizes=start,
-            values=values,
+            start_effort=float(np.abs(step.lam[0]) @ start_sizes),
+            start_sizes=start_sizes,
+            coordinates=coordinates,
         )
 
-    def spread(self, start: Reals, E: float) -> tuple[Reals, Reals]:
+    def variances(self, start: Reals, E: float) -> tuple[Reals, Reals]:
         """H⁻¹ in blocks: of the states (T + 1, ndx, ndx), and of the controls where states stay (T, nu, nu).
 
         Args:
-            start: The same of the start, its diagonal (ndx,).
+            start: That of the start, its diagonal (ndx,).
             E: Cost by which controls move by no more than half the width of their limits [cost].
         """
         e, n = self.e, self.e.state.ndx
@@ -181,25 +171,48 @@ class _FirstProgram:
             P[t + 1] = self.A[t] @ P[t] @ self.A[t].T + noise[t]
         return P, S
 
-    def of_rows(self, P: Reals, S: Reals) -> Reals:
-        """G H⁻¹ Gᵀ of each row (T + 1, nc), the mean of all knots with the same model, from what `spread` returned."""
+    def row_variances(self, P: Reals, S: Reals) -> Reals:
+        """G H⁻¹ Gᵀ of each row (T + 1, nc), from `variances`: the mean over all knots with the same model."""
         e, n = self.e, self.e.state.ndx
-        found = np.zeros(e.c.shape)
+        result = np.zeros(e.c.shape)
         if not e.nc:
-            return found
+            return result
         Cu, end = e.C[:, :, n:], e.terminal_C
         Cx = e.C[:, :, :n] - Cu @ self.K
-        found[:-1] = ((Cx @ P[:-1]) * Cx).sum(axis=-1) + ((Cu @ S) * Cu).sum(axis=-1)
-        found[-1] = ((end @ P[-1]) * end).sum(axis=-1)
+        result[:-1] = ((Cx @ P[:-1]) * Cx).sum(axis=-1) + ((Cu @ S) * Cu).sum(axis=-1)
+        result[-1] = ((end @ P[-1]) * end).sum(axis=-1)
         for kind in e.running:
             knots = list(kind.knots)
-            found[knots] = found[knots].mean(axis=0)
-        return found
+            result[knots] = result[knots].mean(axis=0)
+        return result
 
-    def beyond(self, rows: RowBounds) -> Reals:
-        """Violations of the rows after the step, to first order (T + 1, nc)."""
+    def repair(self, rows: RowBounds, variances: Reals) -> float:
+        """Cost of removing the largest violation v that is left after the step: v² / G H⁻¹ Gᵀ [cost]."""
         e, step, c = self.e, self.step, self.e.c.copy()
-        if e.nc:
-            c[:-1] += (e.C @ np.concatenate([step.dx[:-1], step.du], axis=1)[:, :, None])[:, :, 0]
-            c[-1] += e.terminal_C @ step.dx[-1]
-        return rows.beyond(c)
+        if not e.nc:
+            return 0.0
+        c[:-1] += (e.C @ np.concatenate([step.dx[:-1], step.du], axis=1)[:, :, None])[:, :, 0]
+        c[-1] += e.terminal_C @ step.dx[-1]
+        return float((rows.beyond(c) ** 2 / np.where(variances > 0.0, variances, np.inf)).max(initial=0.0))
+
+
+def _with_curvature(lq: LinearQuadratic, e: Evaluator, half: Reals) -> LinearQuadratic:
+    """The program, with a curvature for controls that cost nothing: their whole range costs as much as a knot does."""
+    n = e.state.ndx
+    free = np.diagonal(lq.H, axis1=1, axis2=2)[:, n:] == 0.0
+    if not free.any():
+        return lq
+    own = np.abs(e.us).max(axis=0, initial=0.0)
+    size = np.where(np.isfinite(half), half, np.where(own > 0.0, own, 1.0))
+    lq = replace(lq, H=lq.H.copy())
+    np.einsum("tii->ti", lq.H)[:, n:] += np.where(free, (abs(e.cost) / max(e.T, 1) or 1.0) / size**2, 0.0)
+    return lq
+
+
+def _start_sizes(rows: RowBounds, n: int, at: Reals) -> Reals:
+    """Sizes of a chosen start (ndx,): half the width of its bounds, at most its coordinates in the guess, else 1."""
+    if not rows.chosen:
+        return np.zeros(n)
+    width = 0.5 * (rows.start_upper - rows.start_lower)
+    sizes = np.where(width > 0.0, np.minimum(width, np.where(at > 0.0, at, np.inf)), 0.0)
+    return np.where(np.isfinite(sizes), sizes, 1.0)
