@@ -164,7 +164,7 @@ class _FirstProgram:
             E: Cost by which controls move by no more than half the width of their limits [cost].
         """
         e, n = self.e, self.e.state.ndx
-        S = np.linalg.inv(self.Quu + np.diag(E / self.half**2))
+        S = np.linalg.inv(self.Quu + np.diag(E / self.half**2)).astype(np.float64)
         noise, P = self.B @ S @ self.B.swapaxes(1, 2), np.zeros((e.T + 1, n, n))
         np.einsum("ii->i", P[0])[:] = start
         for t in range(e.T):
