@@ -22,11 +22,7 @@ if TYPE_CHECKING:
     import trajopt.problems.mpc as mpc
     from trajopt.problems.ahead import warm
 else:
-    __getattr__, __dir__ = lazy(
-        __name__,
-        {"mpc": "trajopt.problems.mpc", "warm": "trajopt.problems.ahead"}
-        | {module.rpartition(".")[2]: module for module in MODULES.values()},
-    )
+    __getattr__, __dir__ = lazy(__name__, MODULES.values())
 
 __all__ = ["Family", "ProblemCase", "ProblemInfo", "describe", "load", "mpc", "names", "warm"]
 

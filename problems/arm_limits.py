@@ -16,7 +16,6 @@ from trajopt.checks import check_array, check_count, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.dynamics import RobotExpressions
-from trajopt.problems.arm_reach import placement
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.residuals import (
@@ -28,7 +27,6 @@ from trajopt.residuals import (
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP
 from trajopt.states import StateMultibody
 
 TOOL = "tool0"
@@ -85,14 +83,13 @@ def build(
         problem=ShootingProblem(x0, [knot] * count, ActionModelTerminal(end, constraints=box)),
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, state.nv)),
-        solver=SolverSQP,
         report=functools.partial(report, arm, goal),
     )
 
 
 def report(robot: Robot, goal: npt.NDArray[np.float64], solution: Solution) -> dict[str, str]:
     """Returns texts with the final distance of the tool from its goal, and its range along each axis [m]."""
-    path = np.array([placement(robot, TOOL, q).translation for q in solution.xs[1:, : robot.nq]])
+    path = robot.placement(solution.xs[1:, : robot.nq], TOOL)[:, :3, 3]
     ranges = ", ".join(
         f"{a} {low:.4g} ... {high:.4g}" for a, low, high in zip("xyz", path.min(axis=0), path.max(axis=0))
     )

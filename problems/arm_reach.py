@@ -28,7 +28,6 @@ from trajopt.residuals import (
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverFDDP
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
@@ -116,7 +115,11 @@ def build(
     arm, tool = carrying(robot if isinstance(robot, Robot) else load_robot(robot), listed.frame if listed else frame)
     reach = listed if listed and listed.start else any_reach(arm, tool)
     start, end = np.array(reach.start), np.array(reach.end)
-    goal = placement(arm, tool, end) if target is None else check_array("target", target, (3,), cure="pass a point [m]")
+    goal = (
+        pin.SE3(arm.placement(end, tool))
+        if target is None
+        else check_array("target", target, (3,), cure="pass a point [m]")
+    )
     state = StateMultibody(arm)
     x0 = np.concatenate([start, np.zeros(state.nv)])
     residual_type = ResidualModelFramePlacement if isinstance(goal, pin.SE3) else ResidualModelFrameTranslation
@@ -133,7 +136,6 @@ def build(
     return FAMILY.case(
         description=f"{arm.name}: {tool} moves to its goal in {T * dt:g} s.",
         problem=ShootingProblem(x0, [knot] * T, terminal),
-        solver=SolverFDDP,
         reference_cost=listed.cost if listed else None,
         reference_source=TRAJOPT if listed and listed.cost else "",
         report=functools.partial(distance_report, arm, tool, goal),
@@ -151,8 +153,7 @@ def carrying(robot: Robot, frame: str | None) -> tuple[Robot, str]:
     if robot.floating_base:
         raise InvalidArgumentError(
             f"robot: expected an arm with a fixed base, got {robot.name!r} with a floating one; for legged robots "
-            "load "
-            "quadruped-*, biped-* or humanoid-*"
+            "load quadruped-*, biped-* or humanoid-*"
         )
     if frame is None:
         deepest = max(range(model.njoints), key=lambda j: len(model.supports[j]))
@@ -186,16 +187,9 @@ def _first_configuration(robot: Robot) -> Reals:
     return next(iter(robot.configurations.values()), pin.neutral(robot.model))
 
 
-def placement(robot: Robot, frame: str, q: Reals) -> pin.SE3:
-    """Placement T_world_frame of a frame in a configuration (nq,)."""
-    data = robot.model.createData()
-    pin.framesForwardKinematics(robot.model, data, q)
-    return data.oMf[robot.frame_id(frame)].copy()
-
-
 def distance_report(robot: Robot, frame: str, goal: Any, solution: Solution) -> dict[str, str]:
     """Distance of a frame from its goal at the end, and the angle if the goal is a placement, not a point (3,)."""
-    reached = placement(robot, frame, solution.xs[-1, : robot.nq])
+    reached = pin.SE3(robot.placement(solution.xs[-1, : robot.nq], frame))
     if not isinstance(goal, pin.SE3):
         return {"distance": f"{1e3 * np.linalg.norm(reached.translation - goal):.3g} mm"}
     angle = np.linalg.norm(pin.log3(goal.rotation.T @ reached.rotation))

@@ -28,7 +28,6 @@ from trajopt.residuals import (
 )
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
-from trajopt.solvers import SolverFDDP
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
@@ -97,7 +96,6 @@ def build(
     return FAMILY.case(
         description=f"{robot}: {reach.frame} moves to its goal in {T * dt:g} s.",
         problem=problem,
-        solver=SolverFDDP,
         reference_cost=reach.reference[0],
         reference_source=reach.reference[1],
         report=functools.partial(distance_report, arm, reach.frame, reach.goal),

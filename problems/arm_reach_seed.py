@@ -14,7 +14,6 @@ from trajopt.problems.arm_reach_crocoddyl import REACHES, reach_problem
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.robots import load_robot
-from trajopt.solvers import SolverFDDP
 
 
 def build(*, integrator: str = "euler", T: int = 250) -> ProblemCase:
@@ -40,7 +39,6 @@ def build(*, integrator: str = "euler", T: int = 250) -> ProblemCase:
     return FAMILY.case(
         description=f"Talos' left arm moves its gripper to (0, 0, 0.4) m in {T} ms ({integrator}).",
         problem=problem,
-        solver=SolverFDDP,
         report=functools.partial(distance_report, arm, reach.frame, reach.goal),
     )
 

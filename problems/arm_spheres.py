@@ -24,7 +24,6 @@ from trajopt.robots import Robot, load_robot
 from trajopt.robots.round_bodies import check_round
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
@@ -65,10 +64,7 @@ def build(
     """
     state = StateMultibody(load_robot(robot))
     start, end = (np.concatenate([check_array("goal", q, (state.nq,)), np.zeros(state.nv)]) for q in (START, goal))
-    balls, least = (
-        check_round("spheres", spheres, dim=3),
-        check_non_negative("margin", margin, unit="m"),
-    )
+    balls, least = check_round("spheres", spheres, dim=3), check_non_negative("margin", margin, unit="m")
     actuation = ActuationModelFull(state)
     limits = ConstraintStack.of_robot(state, actuation)
     for name, link in LINKS.items() if len(balls) else ():
@@ -82,7 +78,6 @@ def build(
     return FAMILY.case(
         problem=ShootingProblem(start, [knot] * count, ends_at(state, end)),
         xs=np.linspace(start, end, count + 1),
-        solver=SolverSQP,
         report=functools.partial(report, state.robot, balls),
         obstacles=balls,
     )

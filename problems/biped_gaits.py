@@ -10,21 +10,9 @@ from trajopt.problems.gait_case import Gait, as_in_crocoddyl, jump_case, step_ca
 from trajopt.problems.gait_tables import BIPED_JUMP, BIPED_WALK, CROCODDYL_BIPED_JUMP, CROCODDYL_BIPED_WALK
 
 _TOLERANCE = 1e-7  # as in Crocoddyl's example, where costs are in the thousands [cost]
-_WALK = Gait(
-    name="biped-walk",
-    description="A biped walks on its soles.",
-    verb="walks",
-    generate=biped_walk,
-    robots=BIPED_WALK,
-    tolerance=_TOLERANCE,
-)
+_WALK = Gait("biped-walk", "A biped walks on its soles.", "walks", biped_walk, BIPED_WALK, tolerance=_TOLERANCE)
 _JUMP = Gait(
-    name="biped-jump",
-    description="A biped jumps and lands on both soles.",
-    verb="jumps",
-    generate=biped_jump,
-    robots=BIPED_JUMP,
-    tolerance=_TOLERANCE,
+    "biped-jump", "A biped jumps and lands on both soles.", "jumps", biped_jump, BIPED_JUMP, tolerance=_TOLERANCE
 )
 FAMILIES = (
     _WALK.family(step_case),

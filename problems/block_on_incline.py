@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pinocchio as pin
 
-from trajopt.checks import check_count, check_non_negative, check_positive
+from trajopt.checks import check_non_negative, check_positive
 from trajopt.costs import CostStack
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
@@ -57,7 +57,6 @@ def build(
         friction: Friction coefficient [-]; the block slides down if it is below tan(angle).
         v_tol: Speed at which a resting contact may creep [m/s]; the barrier weight is m g v_tol.
     """
-    count, step = check_count("T", T, least=2), check_positive("dt", dt, unit="s")
     slope, way = check_non_negative("angle", angle, unit="rad"), check_positive("distance", distance, unit="m")
     robot = Robot(block())
     normal, up = np.array([-np.sin(slope), 0.0, np.cos(slope)]), np.array([np.cos(slope), 0.0, np.sin(slope)])
@@ -73,8 +72,8 @@ def build(
         x0,
         x1,
         (1e3, 1e3, 10.0, 10.0),
-        count=count,
-        step=step,
+        T=T,
+        dt=dt,
         report=functools.partial(report, x0, up[[0, 2]], way),
     )
 

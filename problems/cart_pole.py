@@ -20,7 +20,7 @@ from trajopt.residuals import ResidualModelControl
 from trajopt.robots.skeleton import Skeleton
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.solvers import FDDPOptions
 from trajopt.states import StateVector
 from trajopt.types import Reals
 
@@ -99,7 +99,6 @@ def build(
     first = check_array("start", start, (4,))
     return FAMILY.case(
         problem=ShootingProblem(first, [knot] * check_count("T", T, least=1), terminal),
-        solver=SolverFDDP,
         options=FDDPOptions(max_iterations=300),
         report=report,
     )

@@ -20,7 +20,6 @@ from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.robots.skeleton import Skeleton
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP
 from trajopt.states import StateVector
 from trajopt.types import Reals
 
@@ -108,7 +107,6 @@ def build(
         problem=ShootingProblem(first, [model] * count, ends_at(state, UPRIGHT)),
         xs=np.zeros((count + 1, 4)),
         us=np.full((count, 1), 0.01),
-        solver=SolverSQP,
         report=report,
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt.activations import ActivationModelWeightedQuad
-from trajopt.checks import check_count, check_positive
+from trajopt.checks import check_positive
 from trajopt.costs import CostStack
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
@@ -57,23 +57,18 @@ def build(
         friction: Friction coefficient between box and ground [-].
         v_tol: Speed at which a resting contact may creep [m/s]; the barrier weight is m g v_tol.
     """
-    count, step = check_count("T", T, least=2), check_positive("dt", dt, unit="s")
     way = check_positive("target", target, unit="m")
     robot = Robot(cart_and_box())
     state = StateMultibody(robot)
     front = Plane((1.0, 0.0, 0.0, -NOSE), body="cart_link")
     inner = HALF - ROUND
-    contacts = []
-    for name, x, z in (("rear", -1, -1), ("ahead", 1, -1)):
-        place = (x * inner, 0.0, z * inner)
-        contacts.append(
-            MDPContact("box_link", place, ROUND, friction=friction, strength=STRENGTH, name=f"floor_{name}")
-        )
-    for name, z in (("low", -1), ("high", 1)):
-        place = (-inner, 0.0, z * inner)
-        contacts.append(
-            MDPContact("box_link", place, ROUND, front, friction=0.3, strength=STRENGTH, name=f"cart_{name}")
-        )
+    floor = Plane((0.0, 0.0, 1.0, 0.0))
+    on_floor = [(name, x, -1, floor, friction) for name, x in (("floor_rear", -1), ("floor_ahead", 1))]
+    on_cart = [(name, -1, z, front, 0.3) for name, z in (("cart_low", -1), ("cart_high", 1))]
+    contacts = [
+        MDPContact("box_link", (x * inner, 0.0, z * inner), ROUND, face, friction=mu, strength=STRENGTH, name=name)
+        for name, x, z, face, mu in (*on_floor, *on_cart)
+    ]
     sunk = resting_depth(MASS * GRAVITY / 2)
     start = np.array([0.0, NOSE + HALF - TOUCH, HALF - sunk, 0.0])
     x0, x1 = (state.at_rest(start + np.array([0.0, y, 0.0, 0.0])) for y in (0.0, way))
@@ -86,8 +81,8 @@ def build(
         x0,
         x1,
         (10.0, 1e3, 0.0, 0.0, 1.0, 1e2, 0.0, 0.0),
-        count=count,
-        step=step,
+        T=T,
+        dt=dt,
         report=functools.partial(report, way),
     )
 

@@ -6,7 +6,6 @@ import functools
 
 import casadi as ca
 import numpy as np
-import pinocchio as pin
 from casadi import SX
 
 from trajopt.actions import ActionModelTerminal
@@ -20,7 +19,6 @@ from trajopt.contacts import ContactModel3D, ContactStack
 from trajopt.costs import CostStack
 from trajopt.gaits import holding_gains
 from trajopt.instant import Instant
-from trajopt.problems.arm_reach import placement
 from trajopt.problems.case import TRAJOPT_SQP, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.residuals import (
@@ -32,7 +30,7 @@ from trajopt.residuals import (
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solvers import SQPOptions
 from trajopt.states import StateAbstract, StateMultibody
 from trajopt.types import Reals
 
@@ -104,7 +102,7 @@ def build(
 
     contacts, rows = ContactStack(state), ConstraintStack(state)
     for foot in FEET:
-        place = placement(quadruped, foot, np.array(POSTURE)).translation
+        place = quadruped.placement(POSTURE, foot)[:3, 3]
         gains = holding_gains(step, 0.1) if check_flag("holding", holding) else (0.0, 0.0)
         contacts.add(foot, ContactModel3D(state, foot, reference=place, gains=gains))
         rows.add(f"cone_{foot}", ResidualModelRoundCone(state, foot, mu), lower=0.0)
@@ -115,7 +113,6 @@ def build(
         problem.set_parameter("com.reference", path[t], knots=t)
     return FAMILY.case(
         problem=problem,
-        solver=SolverSQP,
         options=SQPOptions(tolerance=1e-5, feasibility=1e-6),
         report=functools.partial(report, quadruped, path, mu),
     )
@@ -123,19 +120,15 @@ def build(
 
 def circle(robot: Robot, radius: float, times: Reals) -> Reals:
     """References of the centre of mass (n, 3) at times (n,) [m]; the circle passes through the centre of the feet."""
-    data = robot.model.createData()
-    pin.framesForwardKinematics(robot.model, data, np.array(POSTURE))
-    centre = np.mean([data.oMf[robot.frame_id(foot)].translation for foot in FEET], axis=0)
-    centre[2] = pin.centerOfMass(robot.model, data, np.array(POSTURE))[2]
+    centre = np.mean([robot.placement(POSTURE, foot)[:3, 3] for foot in FEET], axis=0)
+    centre[2] = robot.com(POSTURE)[2]
     angles = 2 * np.pi * RATE * times
     return np.asarray(centre + radius * np.c_[np.sin(angles), np.cos(angles) - 1.0, 0.0 * angles])
 
 
 def report(robot: Robot, path: Reals, mu: float, solution: Solution) -> dict[str, str]:
     """Returns texts with the distance of the centre of mass from its path, and the use of the friction cones."""
-    data = robot.model.createData()
-    com = np.array([pin.centerOfMass(robot.model, data, q).copy() for q in solution.xs[:, : robot.nq]])
-    away = np.linalg.norm(com - path, axis=1)
+    away = np.linalg.norm(robot.com(solution.xs[:, : robot.nq]) - path, axis=1)
     forces = np.concatenate(list(solution.contact_forces().values()))
     used = float((np.hypot(forces[:, 0], forces[:, 1]) / (mu * forces[:, 2])).max())
     return {

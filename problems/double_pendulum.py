@@ -17,7 +17,6 @@ from trajopt.residuals import ResidualModelControl
 from trajopt.robots import load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverFDDP
 from trajopt.states import StateMultibody
 
 STEP = 1e-2  # [s]
@@ -48,11 +47,7 @@ def build(*, T: int = 100, start: npt.ArrayLike = START, hessian: str = "gauss-n
     actuation = ActuationModelMatrix(state, [[1.0], [0.0]])
     knot = IntegratedActionModelEuler(DifferentialActionModelFreeFwdDynamics(state, actuation, running), dt=STEP)
     first = check_array("start", start, (4,))
-    return FAMILY.case(
-        problem=ShootingProblem(first, [knot] * check_count("T", T, least=1), terminal),
-        solver=SolverFDDP,
-        report=report,
-    )
+    return FAMILY.case(problem=ShootingProblem(first, [knot] * check_count("T", T, least=1), terminal), report=report)
 
 
 def report(solution: Solution) -> dict[str, str]:

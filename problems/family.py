@@ -13,9 +13,11 @@ from typing import Any, Generic, TypeVar, get_args
 
 import numpy as np
 
+from trajopt import solvers
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.problems.case import ProblemCase, ProblemInfo
 from trajopt.robots import Robot, unknown_robot
+from trajopt.shooting import ShootingProblem
 
 Case = TypeVar("Case")
 """Result of a family: a ready problem, or a closed loop."""
@@ -60,14 +62,15 @@ class Family(Generic[Case]):
         known = {name: getattr(self, name) for name in own}
         return ProblemInfo(**known, usual=dict(self.usual), meanings=self._meanings())
 
-    def case(self, **fields: Any) -> ProblemCase:
+    def case(self, problem: ShootingProblem, **fields: Any) -> ProblemCase:
         """Case with the family's name, description and reference, and these fields of ProblemCase.
 
-        Options that are left out are the solver's own.
+        By default the solver is SolverSQP if the problem has constraints, otherwise SolverFDDP, with its own options.
         """
+        solver = fields.pop("solver", solvers.SolverSQP if problem.constraint_names else solvers.SolverFDDP)
         own = ("name", "description", "reference_cost", "reference_source")
-        usual = {name: getattr(self, name) for name in own} | {"options": fields["solver"].options_type()}
-        return ProblemCase(**usual | fields)
+        usual = {name: getattr(self, name) for name in own} | {"options": solver.options_type()}
+        return ProblemCase(problem=problem, solver=solver, **usual | fields)
 
     def load(self, robot: str | Robot | None, options: dict[str, Any]) -> Case:
         """Builds a case.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Generic
 
 import numpy.typing as npt
@@ -16,28 +17,13 @@ from trajopt.gaits import ContactSchedule, GaitModels, GaitOptions, Stance, gait
 from trajopt.gaits.posing import lowered
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
-from trajopt.problems.gait_tables import Leap, Row, Steps, changed
+from trajopt.problems.gait_tables import Leap, Row, Steps, changed, schedule_options
 from trajopt.robots import configuration_on_ground, legged_robot, load_robot
 from trajopt.solution import Solution
 from trajopt.solvers import FDDPOptions, SolverFDDP, SQPOptions
 
-_OPTIONS = {
-    "step_length": "length",
-    "step_height": "height",
-    "step_knots": "knots",
-    "support_knots": "support",
-    "profile": "profile",
-    "jump_height": "height",
-    "jump_length": "length",
-    "ground_knots": "ground",
-    "flying_knots": "flying",
-    "crouch": "crouch",
-    "dt": "dt",
-}
-"""Options of gaits, and the columns of `gait_tables` with the values of a robot."""
 
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Gait(Generic[Row]):
     """A gait of several robots.
 
@@ -57,6 +43,7 @@ class Gait(Generic[Row]):
     verb: str
     generate: Callable[..., ContactSchedule]
     robots: dict[str, Row]
+    _: KW_ONLY
     tolerance: float = 1e-9
     crocoddyl: bool = False
 
@@ -68,7 +55,7 @@ class Gait(Generic[Row]):
             description=self.description,
             build=functools.partial(build, self, robot=robot),
             robots=tuple(self.robots),
-            usual={option: getattr(row, name) for option, name in _OPTIONS.items() if hasattr(row, name)},
+            usual={name: value for name, value in vars(row).items() if name in inspect.signature(build).parameters},
             reference_cost=row.cost,
             reference_source=row.source,
         )
@@ -116,27 +103,15 @@ def step_case(
     """
     steps = changed(
         gait.robots[robot],
-        length=step_length,
-        height=step_height,
-        knots=step_knots,
-        support=support_knots,
-        dt=dt,
+        step_length=step_length,
+        step_height=step_height,
+        step_knots=step_knots,
+        support_knots=support_knots,
         profile=profile,
+        dt=dt,
     )
-    schedule = functools.partial(
-        gait.generate,
-        step_length=steps.length,
-        step_height=steps.height,
-        step_knots=steps.knots,
-        support_knots=steps.support,
-        profile=steps.profile,
-        cycles=cycles,
-        heading=heading,
-        dt=steps.dt,
-    )
-    return _gait_case(
-        gait, f"{robot} {gait.verb} with steps of {steps.length:g} m.", robot, schedule, mu, steps, limits
-    )
+    more = {"cycles": cycles, "heading": heading}
+    return _gait_case(gait, f"with steps of {steps.step_length:g} m.", robot, steps, more, mu, limits)
 
 
 def jump_case(
@@ -170,32 +145,23 @@ def jump_case(
     """
     leap = changed(
         gait.robots[robot],
-        height=jump_height,
-        length=jump_length,
-        ground=ground_knots,
-        flying=flying_knots,
+        jump_height=jump_height,
+        jump_length=jump_length,
+        ground_knots=ground_knots,
+        flying_knots=flying_knots,
         crouch=None if crouch is None else check_non_negative("crouch", crouch, unit="m"),
         dt=dt,
     )
-    schedule = functools.partial(
-        gait.generate,
-        jump_height=leap.height,
-        jump_length=leap.length,
-        ground_knots=leap.ground,
-        flying_knots=leap.flying,
-        dt=leap.dt,
-        flight=leap.flight,
-    )
-    return _gait_case(gait, f"{robot} {gait.verb} with a rise of {leap.height:g} m.", robot, schedule, mu, leap, limits)
+    return _gait_case(gait, f"with a rise of {leap.jump_height:g} m.", robot, leap, {}, mu, limits)
 
 
 def _gait_case(
     gait: Gait[Row],
-    description: str,
+    manner: str,
     robot: str,
-    schedule: Callable[[Stance], ContactSchedule],
+    row: Row,
+    more: dict[str, float],
     mu: float,
-    known: Row,
     limits: bool,
 ) -> ProblemCase:
     """Case of a robot that starts from rest; the guess follows the references, or stands still as in Crocoddyl.
@@ -203,13 +169,22 @@ def _gait_case(
     With limits, the guess is the motion of a box solver with hard torque limits and the other limits as costs, from
     which few iterations remain. The motion without limits is a worse guess: with clipped torques, ANYmal's bound falls
     over.
+
+    Args:
+        gait: The gait.
+        manner: How the robot moves, for the description.
+        robot: Name of the robot.
+        row: Parameters of its motion.
+        more: Options of the schedule that are not in the row.
+        mu: Friction coefficient [-].
+        limits: Whether limits are hard constraints.
     """
     legged, walker = legged_robot(robot), load_robot(robot)
     q0 = configuration_on_ground(walker, legged.feet, legged.configuration)
     soles = legged.sole is not None
-    if isinstance(known, Leap) and known.crouch:
-        q0 = lowered(walker, Stance.of(walker, legged.feet, q0, soles=soles), q0, known.crouch)
-    motion = schedule(Stance.of(walker, legged.feet, q0, soles=soles))
+    if isinstance(row, Leap) and row.crouch:
+        q0 = lowered(walker, Stance.of(walker, legged.feet, q0, soles=soles), q0, row.crouch)
+    motion = gait.generate(Stance.of(walker, legged.feet, q0, soles=soles), **schedule_options(row), **more)
     options = GaitOptions.crocoddyl(soles=soles, mu=mu) if gait.crocoddyl else GaitOptions(mu=mu)
     if legged.sole is not None:
         options = dataclasses.replace(options, sole=legged.sole)
@@ -224,14 +199,14 @@ def _gait_case(
         problem = GaitModels(walker, motion.start, options, limits=True).problem(motion, q0, posture=q0)
     return ProblemCase(
         name=gait.name,
-        description=description,
+        description=f"{robot} {gait.verb} {manner}",
         problem=problem,
         xs=xs,
         us=us,
         solver=solvers.SolverSQP if limits else SolverFDDP,
         options=SQPOptions() if limits else solver_options,
-        reference_cost=known.cost,
-        reference_source=known.source if known.cost is not None else "",
+        reference_cost=row.cost,
+        reference_source=row.source if row.cost is not None else "",
         report=functools.partial(_report, mu=mu),
     )
 

@@ -14,22 +14,22 @@ class Steps:
     """Parameters of a robot's steps.
 
     Attributes:
-        length: Length of a step [m].
-        height: Height of a swing [m].
-        knots: Number of knots of a swing [-].
-        support: Number of knots with all feet on the ground between steps [-].
-        dt: Time step [s]; half as long for quick steps, because integration errors of the feet grow with its square.
+        step_length: Length of a step [m].
+        step_height: Height of a swing [m].
+        step_knots: Number of knots of a swing [-].
+        support_knots: Number of knots with all feet on the ground between steps [-].
         profile: Path of a swinging foot, "smooth" or, as in Crocoddyl, "triangle"; see `trajopt.gaits.Swing`.
+        dt: Time step [s]; half as long for quick steps, because integration errors of the feet grow with its square.
         cost: Cost of a known solution [cost]; None if no solution is known.
         source: Source of that cost.
     """
 
-    length: float
-    height: float
-    knots: int = 25
-    support: int = 2
-    dt: float = 1e-2
+    step_length: float
+    step_height: float
+    step_knots: int = 25
+    support_knots: int = 2
     profile: str = "smooth"
+    dt: float = 1e-2
     cost: float | None = None
     source: str = TRAJOPT
 
@@ -39,10 +39,10 @@ class Leap:
     """Parameters of a robot's jump.
 
     Attributes:
-        height: Rise of the centre of mass [m].
-        length: Displacement of the feet (3,) [m].
-        ground: Number of knots on the ground before the jump [-].
-        flying: Number of knots of the rise, and of the fall [-]; None to compute it from the height.
+        jump_height: Rise of the centre of mass [m].
+        jump_length: Displacement of the feet (3,) [m].
+        ground_knots: Number of knots on the ground before the jump [-].
+        flying_knots: Number of knots of the rise, and of the fall [-]; None to compute it from the height.
         crouch: Distance by which the centre of mass is lower than in the robot's configuration, before and after the
             jump [m]. Bent knees lift it faster; straight legs would turn the robot in the air, or exceed the joints'
             speed limits.
@@ -52,10 +52,10 @@ class Leap:
         source: Source of that cost.
     """
 
-    height: float
-    length: tuple[float, float, float]
-    ground: int = 60
-    flying: int | None = None
+    jump_height: float
+    jump_length: tuple[float, float, float]
+    ground_knots: int = 60
+    flying_knots: int | None = None
     crouch: float = 0.0
     dt: float = 5e-3
     flight: str = "ballistic"
@@ -71,23 +71,21 @@ def changed(row: Row, **values: Any) -> Row:
     return dataclasses.replace(row, **{name: value for name, value in values.items() if value is not None})
 
 
-def _published(length: float, height: float, cost: float, support: int = 2) -> Steps:
+def schedule_options(row: Steps | Leap) -> dict[str, Any]:
+    """Fields of a row that the function which generates the schedule takes, by name."""
+    return {name: value for name, value in vars(row).items() if name not in ("crouch", "cost", "source")}
+
+
+def _published(length: float, height: float, cost: float, **more: Any) -> Steps:
     """Steps of a gait in Crocoddyl's example or benchmark."""
-    return Steps(length=length, height=height, support=support, profile="triangle", cost=cost, source=CROCODDYL)
+    row = Steps(step_length=length, step_height=height, profile="triangle", cost=cost, source=CROCODDYL)
+    return changed(row, **more)
 
 
-def _published_leap(cost: float) -> Leap:
+def _published_leap(cost: float, height: float, ground: int, flying: int, dt: float) -> Leap:
     """Jump in Crocoddyl's example or benchmark."""
-    return Leap(
-        height=0.15,
-        length=(0.0, 0.3, 0.0),
-        ground=10,
-        flying=20,
-        dt=1e-2,
-        flight="crocoddyl",
-        cost=cost,
-        source=CROCODDYL,
-    )
+    row = Leap(jump_height=height, jump_length=(0.0, 0.3, 0.0), flight="crocoddyl", cost=cost, source=CROCODDYL)
+    return changed(row, ground_knots=ground, flying_knots=flying, dt=dt)
 
 
 CROCODDYL_WALK = {
@@ -103,94 +101,73 @@ CROCODDYL_TROT = {
     "go2": _published(0.1, 0.05, 120.45571802353005),
 }
 CROCODDYL_PACE = {
-    "anymal": _published(0.15, 0.1, 754.5215396300716, support=5),
+    "anymal": _published(0.15, 0.1, 754.5215396300716, support_knots=5),
     "hyq": _published(0.15, 0.2, 2522.5512234575144),
 }
 CROCODDYL_BOUND = {
-    "anymal": _published(0.15, 0.1, 1968.508491418044, support=5),
-    "hyq": _published(0.007, 0.05, 2104.1956082263496, support=12),
+    "anymal": _published(0.15, 0.1, 1968.508491418044, support_knots=5),
+    "hyq": _published(0.007, 0.05, 2104.1956082263496, support_knots=12),
 }
 CROCODDYL_JUMP = {
-    "anymal": _published_leap(2950.2339928883607),
-    "hyq": _published_leap(4657.640514201292),
+    "anymal": _published_leap(2950.2339928883607, height=0.15, ground=10, flying=20, dt=1e-2),
+    "hyq": _published_leap(4657.640514201292, height=0.15, ground=10, flying=20, dt=1e-2),
 }
-CROCODDYL_BIPED_WALK = {
-    "talos_legs": Steps(
-        length=0.6,
-        height=0.1,
-        knots=15,
-        support=4,
-        dt=3e-2,
-        profile="triangle",
-        cost=5111.964479134185,
-        source=CROCODDYL,
-    ),
-}
-CROCODDYL_BIPED_JUMP = {
-    "talos_legs": Leap(
-        height=0.1,
-        length=(0.0, 0.3, 0.0),
-        ground=9,
-        flying=6,
-        dt=3e-2,
-        flight="crocoddyl",
-        cost=23230.77547590909,
-        source=CROCODDYL,
-    ),
-}
+CROCODDYL_BIPED_WALK = {"talos_legs": _published(0.6, 0.1, 5111.964479134185, step_knots=15, support_knots=4, dt=3e-2)}
+CROCODDYL_BIPED_JUMP = {"talos_legs": _published_leap(23230.77547590909, height=0.1, ground=9, flying=6, dt=3e-2)}
 WALK = {
-    "anymal": Steps(length=0.25, height=0.15, cost=492.945056),
-    "hyq": Steps(length=0.25, height=0.2, cost=529.880932),
-    "solo12": Steps(length=0.1, height=0.05, cost=208.034609),
-    "go2": Steps(length=0.1, height=0.05, cost=222.882188),
-    "a1": Steps(length=0.1, height=0.05, cost=457.215429),
-    "b1": Steps(length=0.2, height=0.1, cost=280.340569),
-    "small-quadruped": Steps(length=0.1, height=0.05, cost=152.391056),
+    "anymal": Steps(step_length=0.25, step_height=0.15, cost=492.945056),
+    "hyq": Steps(step_length=0.25, step_height=0.2, cost=529.880932),
+    "solo12": Steps(step_length=0.1, step_height=0.05, cost=208.034609),
+    "go2": Steps(step_length=0.1, step_height=0.05, cost=222.882188),
+    "a1": Steps(step_length=0.1, step_height=0.05, cost=457.215429),
+    "b1": Steps(step_length=0.2, step_height=0.1, cost=280.340569),
+    "small-quadruped": Steps(step_length=0.1, step_height=0.05, cost=152.391056),
 }
 TROT = {
-    "anymal": Steps(length=0.15, height=0.1, cost=214.477439),
-    "hyq": Steps(length=0.15, height=0.1, cost=194.884126),
-    "solo12": Steps(length=0.1, height=0.05, cost=172.68832),
-    "go2": Steps(length=0.1, height=0.05, cost=150.719279),
-    "a1": Steps(length=0.1, height=0.05, cost=395.322037),
-    "b1": Steps(length=0.15, height=0.1, cost=205.644392),
-    "small-quadruped": Steps(length=0.1, height=0.05, cost=125.015153),
+    "anymal": Steps(step_length=0.15, step_height=0.1, cost=214.477439),
+    "hyq": Steps(step_length=0.15, step_height=0.1, cost=194.884126),
+    "solo12": Steps(step_length=0.1, step_height=0.05, cost=172.68832),
+    "go2": Steps(step_length=0.1, step_height=0.05, cost=150.719279),
+    "a1": Steps(step_length=0.1, step_height=0.05, cost=395.322037),
+    "b1": Steps(step_length=0.15, step_height=0.1, cost=205.644392),
+    "small-quadruped": Steps(step_length=0.1, step_height=0.05, cost=125.015153),
 }
 PACE = {
-    "anymal": Steps(length=0.15, height=0.1, support=5, cost=538.895924),
-    "hyq": Steps(length=0.15, height=0.1, support=5, cost=879.732138),
-    "solo12": Steps(length=0.1, height=0.05, knots=36, support=10, dt=5e-3, cost=2458.95636),
-    "go2": Steps(length=0.1, height=0.05, knots=15, support=5, cost=394.781907),
-    "a1": Steps(length=0.1, height=0.05, knots=15, support=5, cost=641.098007),
-    "b1": Steps(length=0.15, height=0.1, support=5, cost=503.667898),
-    "small-quadruped": Steps(length=0.1, height=0.05, knots=15, support=5, cost=364.379612),
+    "anymal": Steps(step_length=0.15, step_height=0.1, support_knots=5, cost=538.895924),
+    "hyq": Steps(step_length=0.15, step_height=0.1, support_knots=5, cost=879.732138),
+    "solo12": Steps(step_length=0.1, step_height=0.05, step_knots=36, support_knots=10, dt=5e-3, cost=2458.95636),
+    "go2": Steps(step_length=0.1, step_height=0.05, step_knots=15, support_knots=5, cost=394.781907),
+    "a1": Steps(step_length=0.1, step_height=0.05, step_knots=15, support_knots=5, cost=641.098007),
+    "b1": Steps(step_length=0.15, step_height=0.1, support_knots=5, cost=503.667898),
+    "small-quadruped": Steps(step_length=0.1, step_height=0.05, step_knots=15, support_knots=5, cost=364.379612),
 }
 BOUND = {
-    "anymal": Steps(length=0.1, height=0.05, knots=36, support=10, dt=5e-3, cost=2039.38826),
-    "hyq": Steps(length=0.1, height=0.05, knots=36, support=10, dt=5e-3, cost=653.771525),
-    "solo12": Steps(length=0.05, height=0.03, knots=24, support=10, dt=5e-3, cost=1351.33398),
-    "go2": Steps(length=0.05, height=0.03, knots=30, support=10, dt=5e-3, cost=652.737727),
-    "a1": Steps(length=0.05, height=0.03, knots=30, support=10, dt=5e-3, cost=1462.75301),
-    "b1": Steps(length=0.1, height=0.05, knots=36, support=10, dt=5e-3, cost=1297.94853),
-    "small-quadruped": Steps(length=0.05, height=0.03, knots=30, support=10, dt=5e-3, cost=849.074935),
+    "anymal": Steps(step_length=0.1, step_height=0.05, step_knots=36, support_knots=10, dt=5e-3, cost=2039.38826),
+    "hyq": Steps(step_length=0.1, step_height=0.05, step_knots=36, support_knots=10, dt=5e-3, cost=653.771525),
+    "solo12": Steps(step_length=0.05, step_height=0.03, step_knots=24, support_knots=10, dt=5e-3, cost=1351.33398),
+    "go2": Steps(step_length=0.05, step_height=0.03, step_knots=30, support_knots=10, dt=5e-3, cost=652.737727),
+    "a1": Steps(step_length=0.05, step_height=0.03, step_knots=30, support_knots=10, dt=5e-3, cost=1462.75301),
+    "b1": Steps(step_length=0.1, step_height=0.05, step_knots=36, support_knots=10, dt=5e-3, cost=1297.94853),
+    "small-quadruped": Steps(
+        step_length=0.05, step_height=0.03, step_knots=30, support_knots=10, dt=5e-3, cost=849.074935
+    ),
 }
 JUMP = {
-    "anymal": Leap(height=0.15, length=(0.2, 0.0, 0.0), cost=398.196924),
-    "hyq": Leap(height=0.15, length=(0.2, 0.0, 0.0), cost=394.818811),
-    "solo12": Leap(height=0.1, length=(0.1, 0.0, 0.0), cost=281.106212),
-    "go2": Leap(height=0.1, length=(0.15, 0.0, 0.0), cost=301.800443),
-    "a1": Leap(height=0.1, length=(0.15, 0.0, 0.0), cost=587.171756),
-    "b1": Leap(height=0.15, length=(0.2, 0.0, 0.0), cost=393.982903),
-    "small-quadruped": Leap(height=0.1, length=(0.15, 0.0, 0.0), cost=253.155425),
+    "anymal": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=398.196924),
+    "hyq": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=394.818811),
+    "solo12": Leap(jump_height=0.1, jump_length=(0.1, 0.0, 0.0), cost=281.106212),
+    "go2": Leap(jump_height=0.1, jump_length=(0.15, 0.0, 0.0), cost=301.800443),
+    "a1": Leap(jump_height=0.1, jump_length=(0.15, 0.0, 0.0), cost=587.171756),
+    "b1": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=393.982903),
+    "small-quadruped": Leap(jump_height=0.1, jump_length=(0.15, 0.0, 0.0), cost=253.155425),
 }
 BIPED_WALK = {
-    "talos_legs": Steps(length=0.4, height=0.1, knots=25, support=6, dt=2e-2, cost=369.210953),
-    "talos": Steps(length=0.4, height=0.1, knots=25, support=6, dt=2e-2, cost=232.671121),
-    "small-biped": Steps(length=0.2, height=0.05, knots=25, support=6, dt=2e-2, cost=240.73881),
+    "talos_legs": Steps(step_length=0.4, step_height=0.1, step_knots=25, support_knots=6, dt=2e-2, cost=369.210953),
+    "talos": Steps(step_length=0.4, step_height=0.1, step_knots=25, support_knots=6, dt=2e-2, cost=232.671121),
+    "small-biped": Steps(step_length=0.2, step_height=0.05, step_knots=25, support_knots=6, dt=2e-2, cost=240.73881),
 }
 BIPED_JUMP = {
-    "talos_legs": Leap(
-        height=0.01, length=(0.0, 0.0, 0.0), ground=80, crouch=0.12, cost=108.900281
-    ),  # no upper body to swing
-    "small-biped": Leap(height=0.04, length=(0.05, 0.0, 0.0), ground=120, crouch=0.1, cost=187.292087),
+    # Talos' legs have no upper body to swing
+    "talos_legs": Leap(jump_height=0.01, jump_length=(0.0, 0.0, 0.0), ground_knots=80, crouch=0.12, cost=108.900281),
+    "small-biped": Leap(jump_height=0.04, jump_length=(0.05, 0.0, 0.0), ground_knots=120, crouch=0.1, cost=187.292087),
 }

@@ -21,7 +21,6 @@ from trajopt.problems.runge_kutta import ends_at
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP, SQPOptions
 
 if TYPE_CHECKING:  # because the import takes 0.2 s
     from scipy.interpolate import CubicHermiteSpline
@@ -29,9 +28,8 @@ if TYPE_CHECKING:  # because the import takes 0.2 s
 POINTS = ((1.0, -1.0, 1.0, -3.0), (3.0, 4.0, 0.0, 2.0))  # points and velocities there [m, m, m/s, m/s]
 WEIGHTS = (100.0, 100.0, 10.0)  # of x, y and the heading [cost/s per m², m² and rad²]
 FINE = 4001  # number of times for the integral of the least time [-]
-RESERVE = (
-    0.95  # fraction of the limit that the fastest path uses: rates are constant between knots, and the end is hard
-)
+# Fraction of the limit that the fastest path uses: rates are constant between knots, and the end is hard.
+RESERVE = 0.95
 
 
 def spline(points: npt.ArrayLike = POINTS, duration: float = 1.0) -> CubicHermiteSpline:
@@ -92,9 +90,7 @@ def build(
     problem = ShootingProblem(path.poses[0], [knot] * count, ends_at(state, path.poses[-1]))
     problem.set_parameter("path.reference", middles.poses, "running")  # the cost counts for the whole step
     xs, us = along(path, model)
-    return FAMILY.case(
-        problem=problem, xs=xs, us=us, solver=SolverSQP, options=SQPOptions(), report=functools.partial(report, path)
-    )
+    return FAMILY.case(problem=problem, xs=xs, us=us, report=functools.partial(report, path))
 
 
 def report(path: PlanarPath, solution: Solution) -> dict[str, str]:

@@ -8,22 +8,19 @@ from collections.abc import Sequence
 import numpy as np
 import pinocchio as pin
 
-from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelMatrix
 from trajopt.checks import check_count, check_flag, check_positive
 from trajopt.constraints import ConstraintStack
-from trajopt.costs import CostStack
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
+from trajopt.problems.stand_up import posture_cost
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.robots import Robot
 from trajopt.robots.bodies import add_body, add_tip
 from trajopt.shooting import ShootingProblem
 from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
 from trajopt.solution import Solution
-from trajopt.solvers import SolverFDDP, SolverSQP
 from trajopt.states import StateMultibody
-from trajopt.types import Reals
 
 LIMB, BEND, SOLE = 0.25, 0.7, 0.02  # length of thigh and shank [m], initial angle [rad], radius of the foot [m]
 SUNK = 0.004  # initial penetration of the foot [m]; the weight alone would cause 16 mm
@@ -83,35 +80,27 @@ def build(
     rows = ConstraintStack.of_robot(state, actuation, positions=False, velocities=False)
     model = ActionModelSimulator(
         Simulator(robot, ground_contacts(), v_tol=v_tol),
-        _costs(state, x0, (0.0, 1.0, 1.0, 1e-2, 1e-2, 1e-2))
+        posture_cost(state, x0, (0.0, 1.0, 1.0, 1e-2, 1e-2, 1e-2))
         .add("effort", ResidualModelControl(state), weight=1e-3)
         .add("height", ResidualModelState(state, np.r_[goal, x0[1:]], elements=[0]), weight=0.0),
         dt=step,
         constraints=rows if check_flag("limits", limits) else None,
         actuation=actuation,
     )
-    problem = ShootingProblem(x0, [model] * count, _costs(state, x0, (1e3, 1e2, 1e2, 1e1, 1.0, 1.0)))
+    problem = ShootingProblem(x0, [model] * count, posture_cost(state, x0, (1e3, 1e2, 1e2, 1e1, 1.0, 1.0)))
     problem.set_parameter("height.weight", 1e3 / step, knots=count // 2)
     return FAMILY.case(
         problem=problem,
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, 2)),
-        solver=SolverSQP if limits else SolverFDDP,
         report=functools.partial(report, robot, goal),
     )
 
 
 def ground_contacts() -> list[MDPContact]:
     """Spheres at foot, knee and body on the ground z = 0."""
-    spheres = {"foot": SOLE, "knee": 0.03, "rail": 0.08}
-    frames = {"foot": "foot", "knee": "knee_link", "rail": "rail_link"}
-    return [MDPContact(frames[name], radius=r, strength=1e7, name=name) for name, r in spheres.items()]
-
-
-def _costs(state: StateMultibody, x0: Reals, weights: tuple[float, ...]) -> CostStack:
-    """Cost ½ Σ weights (x ⊖ x0)²."""
-    activation = ActivationModelWeightedQuad(np.array(weights))
-    return CostStack(state).add("posture", ResidualModelState(state, x0), weight=1.0, activation=activation)
+    spheres = (("foot", "foot", SOLE), ("knee_link", "knee", 0.03), ("rail_link", "rail", 0.08))
+    return [MDPContact(frame, radius=radius, strength=1e7, name=name) for frame, name, radius in spheres]
 
 
 def report(robot: Robot, goal: float, solution: Solution) -> dict[str, str]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pinocchio as pin
 
 from trajopt.checks import check_array, check_count
 from trajopt.problems.case import TRAJOPT, ProblemCase
@@ -16,7 +14,8 @@ from trajopt.problems.family import Family
 from trajopt.problems.humanoid import MU, LeftFootPhase, humanoid_problem
 from trajopt.robots import Robot, load_robot
 from trajopt.solution import Solution
-from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.solvers import FDDPOptions
+from trajopt.types import Reals
 
 HAND = "gripper_left_joint"
 TARGET = (0.4, 0.0, 1.2)  # [m]
@@ -49,25 +48,23 @@ def build(
     """
     humanoid = load_robot(robot)
     goal = check_array("target", target, (3,), cure="pass a point [m]")
-    options: dict[str, Any] = {"hand": HAND, "dt": dt, "damping": damping, "limits": limits, "cone": cone}
     phases = [LeftFootPhase(knots=check_count("T", T, least=1))]
-    problem = humanoid_problem(humanoid, phases, target=goal, **options)
+    problem = humanoid_problem(
+        humanoid, phases, hand=HAND, target=goal, dt=dt, damping=damping, limits=limits, cone=cone
+    )
     return FAMILY.case(
         description=f"{robot}: {HAND} moves to its goal in {T * dt:g} s, both soles on the ground.",
         problem=problem,
-        solver=SolverFDDP,
         options=FDDPOptions(max_iterations=500, initial_regularization=0.1),
         report=functools.partial(report, humanoid, {HAND: goal}),
     )
 
 
-def report(robot: Robot, goals: Mapping[str, npt.ArrayLike], solution: Solution) -> dict[str, str]:
+def report(robot: Robot, goals: Mapping[str, Reals], solution: Solution) -> dict[str, str]:
     """Final distances of frames from their goals, and the report of the legged motion."""
-    data = robot.model.createData()
-    pin.framesForwardKinematics(robot.model, data, solution.xs[-1, : robot.nq])
     words: dict[str, str] = {}
     for frame, goal in goals.items():
-        distance = np.linalg.norm(data.oMf[robot.frame_id(frame)].translation - goal)
+        distance = np.linalg.norm(robot.placement(solution.xs[-1, : robot.nq], frame)[:3, 3] - goal)
         words["distance"] = ", ".join(filter(None, [words.get("distance"), f"{1e3 * distance:.3g} mm ({frame})"]))
     from trajopt.analysis import motion_report
 

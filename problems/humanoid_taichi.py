@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy.typing as npt
 
@@ -13,7 +12,7 @@ from trajopt.problems.family import Family
 from trajopt.problems.humanoid import LeftFootPhase, humanoid_problem
 from trajopt.problems.humanoid_reach import HAND, TARGET, report
 from trajopt.robots import load_robot
-from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.solvers import FDDPOptions
 
 ASIDE = (0.0, 0.4, 0.0)  # first goal of the left foot [m]
 LIFTED = (0.3, 0.15, 0.35)  # second goal of the left foot [m]
@@ -51,18 +50,15 @@ def build(
     """
     humanoid = load_robot(robot)
     places = {name: check_array(name, value, (3,)) for name, value in (("aside", aside), ("lifted", lifted))}
-    count, goal = (
-        check_count("knots", knots, least=1),
-        check_array("target", target, (3,), cure="pass a point [m]"),
-    )
+    count, goal = check_count("knots", knots, least=1), check_array("target", target, (3,), cure="pass a point [m]")
     phases = [LeftFootPhase(knots=count), *(LeftFootPhase(knots=count, lifted=p) for p in places.values())]
-    options: dict[str, Any] = {"hand": HAND, "dt": dt, "damping": damping, "limits": limits, "cone": cone}
-    problem = humanoid_problem(humanoid, phases, target=goal, **options)
+    problem = humanoid_problem(
+        humanoid, phases, hand=HAND, target=goal, dt=dt, damping=damping, limits=limits, cone=cone
+    )
     left = "left_sole_link"
     return FAMILY.case(
         description=f"{robot} reaches with {HAND}, and stands on one foot for {2 * knots * dt:g} s.",
         problem=problem,
-        solver=SolverFDDP,
         options=FDDPOptions(max_iterations=500),
         report=functools.partial(report, humanoid, {HAND: goal, left: places["lifted"]}),
     )

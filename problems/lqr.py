@@ -10,7 +10,6 @@ from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverFDDP
 from trajopt.types import Reals
 
 
@@ -39,7 +38,6 @@ def build(*, nx: int = 8, nu: int = 3, T: int = 50, seed: int = 0) -> ProblemCas
     model = ActionModelLQR(A, B, Q, R, N=N, f=f, q=q, r=r)
     return FAMILY.case(
         problem=ShootingProblem(x0, [model] * T, model),
-        solver=SolverFDDP,
         reference_cost=optimal_cost(x0, T, A=A, B=B, Q=Q, R=R, N=N, f=f, q=q, r=r),
         reference_source="Riccati recursion",
         report=report,

@@ -15,7 +15,6 @@ from trajopt.problems.family import Family
 from trajopt.residuals import ResidualModelState
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP
 from trajopt.states import StateVector
 
 GRAVITY = 9.81  # [m/s²]
@@ -71,9 +70,7 @@ def build(*, T: int = 20, dt: float = 0.5, wall: float = 0.4, ceiling: float = 0
     walls = ConstraintStack(state).add("walls", ResidualModelState(state), upper=[wall, ceiling, np.inf, np.inf])
     model = ActionModelPointMass(walls, dt)
     return FAMILY.case(
-        problem=ShootingProblem(np.zeros(4), [model] * check_count("T", T, least=1), model),
-        solver=SolverSQP,
-        report=report,
+        problem=ShootingProblem(np.zeros(4), [model] * check_count("T", T, least=1), model), report=report
     )
 
 

@@ -16,7 +16,7 @@ from trajopt.problems.family import Family
 from trajopt.problems.runge_kutta import ends_at
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solvers import SQPOptions
 from trajopt.states import StateVector
 from trajopt.types import Reals
 
@@ -64,7 +64,6 @@ def build(*, T: int = 50, dt: float = 0.02, distance: float = 1.0) -> ProblemCas
     problem = ShootingProblem(np.zeros(3), [ActionModelTripleIntegrator(state, step)] * count, ends_at(state, goal))
     return FAMILY.case(
         problem=problem,
-        solver=SolverSQP,
         options=SQPOptions(feasibility=1e-10),
         reference_cost=least_cost(count, step, way),
         reference_source="closed form",

@@ -15,7 +15,6 @@ from trajopt.problems.runge_kutta import ends_at
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP
 
 GOAL = np.array([0.0, 1.5, 0.0])  # [m, m, rad]
 MARGIN = 1e-3  # length of the lane beyond start and goal [m]
@@ -48,7 +47,6 @@ def build(
         problem=ShootingProblem(first, [model] * count, ends_at(state, GOAL)),
         xs=np.zeros((count + 1, 3)),
         us=np.full((count, 2), 0.1),
-        solver=SolverSQP,
         report=report,
     )
 

@@ -20,7 +20,6 @@ from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
 from trajopt.robots.round_bodies import check_round
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP
 from trajopt.types import Reals
 
 GOAL = np.array([3.0, 3.0, 0.0])  # [m, m, rad]
@@ -61,7 +60,6 @@ def build(
         problem=ShootingProblem(first, [model] * count, ends_at(state, GOAL)),
         xs=np.zeros((count + 1, 3)),
         us=np.full((count, 2), 0.01),
-        solver=SolverSQP,
         report=functools.partial(report, bodies),
         obstacles=bodies,
     )

@@ -17,7 +17,6 @@ from trajopt.problems.runge_kutta import ends_at
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP
 
 GOAL = (0.0, 1.5, 0.0)  # [m, m, rad]
 WEIGHTS = (1.0, 1.0, 1.0, 0.01, 0.01)  # of the distance from the goal at rest
@@ -62,10 +61,7 @@ def build(
     model = DifferentialActionModelDiffDrive(costs, constraints=rows, radius=radius, half_track=half_track)
     knot, count = IntegratedActionModelRK4(model, dt), check_count("T", T, least=1)
     return FAMILY.case(
-        problem=ShootingProblem(first, [knot] * count, ends_at(state, end)),
-        us=np.full((count, 2), 0.1),
-        solver=SolverSQP,
-        report=report,
+        problem=ShootingProblem(first, [knot] * count, ends_at(state, end)), us=np.full((count, 2), 0.1), report=report
     )
 
 

@@ -19,7 +19,6 @@ from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
 from trajopt.robots.skeleton import Skeleton
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverFDDP
 from trajopt.states import StateVector
 from trajopt.types import Reals
 
@@ -47,8 +46,13 @@ class DifferentialActionModelPendulum(DifferentialActionModelSymbolic):
 
     def skeleton(self, xs: Reals, parameters: Mapping[str, Reals]) -> Skeleton:
         """Pivot and point mass in the x-z plane, for animations."""
-        bob = float(parameters["length"]) * np.stack([np.sin(xs[:, 0]), 0.0 * xs[:, 0], -np.cos(xs[:, 0])], axis=1)
-        return Skeleton(points=np.stack([0.0 * bob, bob], axis=1), bones=[(0, 1)], fixed=[(0, 0)], tracks=[1])
+        return skeleton_of_pendulum(xs, parameters)
+
+
+def skeleton_of_pendulum(xs: Reals, parameters: Mapping[str, Reals]) -> Skeleton:
+    """Skeleton of a pendulum whose angle 0 hangs down; `parameters` has its "length" [m]."""
+    bob = float(parameters["length"]) * np.stack([np.sin(xs[:, 0]), 0.0 * xs[:, 0], -np.cos(xs[:, 0])], axis=1)
+    return Skeleton(points=np.stack([0.0 * bob, bob], axis=1), bones=[(0, 1)], fixed=[(0, 0)], tracks=[1])
 
 
 def from_upright(x: SX) -> SX:
@@ -79,7 +83,6 @@ def build(*, T: int = 100, dt: float = 2e-2, start: npt.ArrayLike = START, effor
     return FAMILY.case(
         problem=ShootingProblem(first, [knot] * check_count("T", T, least=1), terminal),
         xs=np.linspace(first, [np.pi, 0.0], T + 1),
-        solver=SolverFDDP,
         report=report,
     )
 

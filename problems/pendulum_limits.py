@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -13,13 +14,12 @@ from trajopt.checks import check_array, check_count, check_non_negative, check_p
 from trajopt.constraints import ConstraintStack
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
-from trajopt.problems.pendulum import GRAVITY
+from trajopt.problems.pendulum import GRAVITY, skeleton_of_pendulum
 from trajopt.problems.runge_kutta import ActionModelRungeKutta, ends_at
 from trajopt.residuals import ResidualModelControl
 from trajopt.robots.skeleton import Skeleton
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP
 from trajopt.states import StateVector
 from trajopt.types import Reals
 
@@ -44,15 +44,12 @@ class ActionModelPendulum(ActionModelRungeKutta):
         self,
         constraints: ConstraintStack,
         *,
-        dt: float,
-        weight: float,
-        effort: float,
         mass: float = 1.0,
         length: float = 0.5,
         damping: float = 0.1,
+        **others: Any,
     ) -> None:
-        names = {"control_names": ["torque"], "control_units": ["N m"]}
-        super().__init__(1, constraints, dt=dt, goal=UPRIGHT, weight=weight, effort=effort, **names)
+        super().__init__(1, constraints, goal=UPRIGHT, control_names=["torque"], control_units=["N m"], **others)
         self.mass = self.parameter("mass", check_positive("mass", mass), unit="kg")
         self.length = self.parameter("length", check_positive("length", length), unit="m")
         self.damping = self.parameter("damping", check_non_negative("damping", damping), unit="N m s/rad")
@@ -63,8 +60,7 @@ class ActionModelPendulum(ActionModelRungeKutta):
 
     def skeleton(self, xs: Reals, parameters: Mapping[str, Reals]) -> Skeleton:
         """Pivot and point mass in the x-z plane, for animations."""
-        bob = float(parameters["length"]) * np.stack([np.sin(xs[:, 0]), 0.0 * xs[:, 0], -np.cos(xs[:, 0])], axis=1)
-        return Skeleton(points=np.stack([0.0 * bob, bob], axis=1), bones=[(0, 1)], fixed=[(0, 0)], tracks=[1])
+        return skeleton_of_pendulum(xs, parameters)
 
 
 def build(
@@ -92,7 +88,6 @@ def build(
         problem=ShootingProblem(first, [model] * count, ends_at(state, UPRIGHT)),
         xs=np.zeros((count + 1, 2)),
         us=np.full((count, 1), 0.1),
-        solver=SolverSQP,
         report=report,
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt.activations import ActivationModelWeightedQuad
-from trajopt.checks import check_count, check_positive
+from trajopt.checks import check_positive
 from trajopt.costs import CostStack
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
@@ -57,7 +57,6 @@ def build(
         friction: Friction coefficient between puck and table [-].
         v_tol: Speed at which a resting contact may creep [m/s]; the barrier weight is m g v_tol.
     """
-    count, step = check_count("T", T, least=2), check_positive("dt", dt, unit="s")
     way = check_positive("target", target, unit="m")
     robot = Robot(table())
     state = StateMultibody(robot)
@@ -77,8 +76,8 @@ def build(
         x0,
         x1,
         (10.0, 1e3, 0.0, 1.0, 1e2, 0.0),
-        count=count,
-        step=step,
+        T=T,
+        dt=dt,
         report=functools.partial(report, way),
     )
 

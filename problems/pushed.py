@@ -8,13 +8,13 @@ import numpy as np
 
 from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelMatrix
+from trajopt.checks import check_count, check_positive
 from trajopt.costs import CostStack
 from trajopt.problems.case import ProblemCase, Report
 from trajopt.problems.family import Family
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.shooting import ShootingProblem
 from trajopt.simulator import ActionModelSimulator, Simulator
-from trajopt.solvers import SolverFDDP
 from trajopt.types import Reals
 
 GRAVITY, STRENGTH = 9.81, 1e7  # [m/s²]; of all contacts [N/m³]
@@ -33,8 +33,8 @@ def pushed_case(
     goal: Reals,
     weights: Sequence[float],
     *,
-    count: int,
-    step: float,
+    T: int,
+    dt: float,
     report: Report,
 ) -> ProblemCase:
     """minimise ∫ costs + ½ 1e-3 u² dt + ½ Σ weights (x ⊖ goal)² at the end, u the force on the first joint, for FDDP.
@@ -48,11 +48,11 @@ def pushed_case(
         x0: Initial state (nx,).
         goal: Final state to reach (nx,).
         weights: Weights of the final deviation (ndx,).
-        count: Number of knots [-].
-        step: Time step [s].
+        T: Number of knots, at least 2 [-].
+        dt: Time step [s].
         report: Function that describes a solution.
     """
-    state = costs.state
+    state, count, step = costs.state, check_count("T", T, least=2), check_positive("dt", dt, unit="s")
     costs.add("effort", ResidualModelControl(state), weight=1e-3)
     motor = ActuationModelMatrix(state, np.eye(state.ndx // 2)[:, :1])
     model = ActionModelSimulator(simulator, costs, dt=step, actuation=motor)
@@ -62,6 +62,5 @@ def pushed_case(
         problem=ShootingProblem(x0, [model] * count, end),
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, 1)),
-        solver=SolverFDDP,
         report=report,
     )

@@ -21,7 +21,6 @@ from trajopt.residuals import ResidualModelControl, ResidualModelObstacleDistanc
 from trajopt.robots.round_bodies import check_round
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP
 from trajopt.types import Reals
 
 START, GOAL = (0.0, 0.0, 1.0), (4.0, 0.0, 1.5)  # [m]
@@ -65,7 +64,6 @@ def build(
     return FAMILY.case(
         problem=ShootingProblem(hovering(START), [knot] * count, ends_at(state, hovering(GOAL))),
         xs=bow(count),
-        solver=SolverSQP,
         report=functools.partial(report, bodies),
         obstacles=bodies,
     )

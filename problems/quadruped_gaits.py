@@ -10,42 +10,24 @@ from trajopt.problems import gait_tables as tables
 from trajopt.problems.gait_case import Gait, as_in_crocoddyl, jump_case, step_case
 
 _STEPS = (
+    Gait("quadruped-walk", "A quadruped walks, one foot after the other.", "walks", quadruped_walk, tables.WALK),
+    Gait("quadruped-trot", "A quadruped trots, diagonal pairs in turn.", "trots", quadruped_trot, tables.TROT),
     Gait(
-        name="quadruped-walk",
-        description="A quadruped walks, one foot after the other.",
-        verb="walks",
-        generate=quadruped_walk,
-        robots=tables.WALK,
+        "quadruped-pace",
+        "A quadruped paces, the right side and the left side in turn.",
+        "paces",
+        quadruped_pace,
+        tables.PACE,
     ),
     Gait(
-        name="quadruped-trot",
-        description="A quadruped trots, diagonal pairs in turn.",
-        verb="trots",
-        generate=quadruped_trot,
-        robots=tables.TROT,
-    ),
-    Gait(
-        name="quadruped-pace",
-        description="A quadruped paces, the right side and the left side in turn.",
-        verb="paces",
-        generate=quadruped_pace,
-        robots=tables.PACE,
-    ),
-    Gait(
-        name="quadruped-bound",
-        description="A quadruped bounds, the front feet and the hind feet in turn.",
-        verb="bounds",
-        generate=quadruped_bound,
-        robots=tables.BOUND,
+        "quadruped-bound",
+        "A quadruped bounds, the front feet and the hind feet in turn.",
+        "bounds",
+        quadruped_bound,
+        tables.BOUND,
     ),
 )
-_JUMP = Gait(
-    name="quadruped-jump",
-    description="A quadruped jumps and lands on all its feet.",
-    verb="jumps",
-    generate=quadruped_jump,
-    robots=tables.JUMP,
-)
+_JUMP = Gait("quadruped-jump", "A quadruped jumps and lands on all its feet.", "jumps", quadruped_jump, tables.JUMP)
 _PUBLISHED = (tables.CROCODDYL_WALK, tables.CROCODDYL_TROT, tables.CROCODDYL_PACE, tables.CROCODDYL_BOUND)
 FAMILIES = (
     *(gait.family(step_case) for gait in _STEPS),

@@ -7,6 +7,7 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.activations import ActivationModelWeightedQuad
@@ -22,7 +23,7 @@ from trajopt.robots import Robot, legged_robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
 from trajopt.solution import Solution
-from trajopt.solvers import FDDPOptions, SolverFDDP, SolverSQP, SQPOptions
+from trajopt.solvers import FDDPOptions, SQPOptions
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
@@ -154,7 +155,6 @@ def build(
         problem=ShootingProblem(x0, [model] * count, _costs(state, x1, (100.0, 100.0, 10.0, 1.0, 0.1))),
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, actuation.nu)),
-        solver=SolverSQP if limits else SolverFDDP,
         options=SQPOptions(steps="linear") if limits else FDDPOptions(),
         report=functools.partial(report, x1, legged_robot(robot).feet, body.radii[0]),
         **({} if robot == FAMILY.robots[0] else {"reference_cost": None, "reference_source": ""}),
@@ -218,11 +218,15 @@ def lying(simulator: Simulator, q: Reals, gains: tuple[float, float]) -> Reals:
     return np.asarray(state.at_rest(end[: state.nq]))
 
 
+def posture_cost(state: StateMultibody, goal: Reals, weights: npt.ArrayLike) -> CostStack:
+    """Costs ½ Σ weights (x ⊖ goal)², named "posture"."""
+    return CostStack(state).add("posture", ResidualModelState(state, goal), 1.0, ActivationModelWeightedQuad(weights))
+
+
 def _costs(state: StateMultibody, goal: Reals, weights: tuple[float, ...]) -> CostStack:
     """Cost ½ |W (x ⊖ goal)|², with W² for position, rotation, joints, and velocities of base and joints."""
     spread = np.repeat(weights, (3, 3, state.nv - BASE, BASE, state.nv - BASE))
-    activation = ActivationModelWeightedQuad(spread)
-    return CostStack(state).add("posture", ResidualModelState(state, goal), weight=1.0, activation=activation)
+    return posture_cost(state, goal, spread)
 
 
 def report(goal: Reals, feet: tuple[str, ...], radius: float, solution: Solution) -> dict[str, str]:

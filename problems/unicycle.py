@@ -11,7 +11,6 @@ from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverFDDP
 
 START = (-1.0, -1.0, 1.0)  # [m, m, rad]
 WEIGHTS = (10.0, 1.0)  # of state and control; squared in the cost
@@ -32,11 +31,7 @@ def build(
     """
     model = ActionModelUnicycle(weights=weights, dt=dt)
     first = check_array("start", start, (3,))
-    return FAMILY.case(
-        problem=ShootingProblem(first, [model] * check_count("T", T, least=1), model),
-        solver=SolverFDDP,
-        report=report,
-    )
+    return FAMILY.case(problem=ShootingProblem(first, [model] * check_count("T", T, least=1), model), report=report)
 
 
 def report(solution: Solution) -> dict[str, str]:

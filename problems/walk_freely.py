@@ -9,15 +9,14 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFloatingBase
 from trajopt.checks import check_count, check_positive
 from trajopt.costs import CostStack
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
-from trajopt.problems.stand_up import BASE, lying, with_motors
-from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
+from trajopt.problems.stand_up import BASE, lying, posture_cost, with_motors
+from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
 from trajopt.robots import legged_robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
@@ -94,8 +93,7 @@ def _costs(state: StateMultibody, goal: Reals, weights: tuple[float, ...]) -> Co
     """Cost ½ |W (x ⊖ goal)|²; W² is for x, y, z, rotation, joints, and velocities along x, of the base, of joints."""
     joints = state.nv - BASE
     spread = np.repeat(weights, (1, 1, 1, 3, joints, 1, BASE - 1, joints))
-    activation = ActivationModelWeightedQuad(spread)
-    return CostStack(state).add("posture", ResidualModelState(state, goal), weight=1.0, activation=activation)
+    return posture_cost(state, goal, spread)
 
 
 def slipping(feet: tuple[str, ...], x: SX, robot: RobotExpressions) -> SX:

@@ -19,20 +19,7 @@ if TYPE_CHECKING:
     from trajopt.solvers.sensitivity import Sensitivity, SolutionDerivatives
     from trajopt.solvers.sqp import SolverSQP
 else:
-    __getattr__, __dir__ = lazy(
-        __name__,
-        {
-            "BoxDDPOptions": "trajopt.solvers.box_options",
-            "BoxFDDPOptions": "trajopt.solvers.box_options",
-            "Sensitivity": "trajopt.solvers.sensitivity",
-            "SolutionDerivatives": "trajopt.solvers.sensitivity",
-            "SolverBoxDDP": "trajopt.solvers.box_ddp",
-            "SolverBoxFDDP": "trajopt.solvers.box_fddp",
-            "SolverFatrop": "trajopt.solvers.nlp",
-            "SolverIpopt": "trajopt.solvers.nlp",
-            "SolverSQP": "trajopt.solvers.sqp",
-        },
-    )
+    __getattr__, __dir__ = lazy(__name__)
 
 __all__ = [
     "BoxDDPOptions",

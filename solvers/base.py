@@ -50,6 +50,8 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
     honours_constraints: ClassVar[bool] = False
     """Whether the solver enforces constraints; if not, it rejects problems with constraints."""
     honours_soft_constraints: ClassVar[bool] = False
+    use_of_x0: ClassVar[str] = ""
+    """What the solver does that needs a fixed start, such as "rolls out from x0"; empty if it can choose the start."""
     """Whether the solver handles soft constraints as in `ShootingProblem.row_softness`."""
 
     def __init__(
@@ -67,16 +69,25 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             got = type(options).__name__ if isinstance(options, SolverOptions) else shown(options)
             cure = "callbacks=[...]" if isinstance(options, (list, tuple, Callback)) else f"{kind}(max_iterations=100)"
             raise InvalidArgumentError(f"options: {name} takes {kind}, got {got}; write {name}(problem, {cure})")
-        self._refuse_constraints(problem)
+        self._refuse(problem)
         self.problem = problem
         self.options = options or self.options_type()
         one = isinstance(callbacks, Callback) or callable(callbacks)
         cure = "write callbacks=[...] around it" if one else "such as callbacks=[CallbackVerbose()]"
         self.callbacks = [Callback.of(c) for c in check_items("callbacks", callbacks, "callbacks", cure=cure)]
         self._free = [True]  # empty during a solve; `pop` and `append` are atomic
+        self.build()
 
-    def _refuse_constraints(self, problem: ShootingProblem) -> None:
-        """Raises InvalidArgumentError if the problem has constraints that the solver would ignore."""
+    def build(self) -> None:
+        """Last part of the construction, once problem and options are checked; nothing by default."""
+
+    def _refuse(self, problem: ShootingProblem) -> None:
+        """Raises InvalidArgumentError if the problem has constraints, or a free start, that the solver would ignore."""
+        if self.use_of_x0 and problem.start != "fixed":
+            raise InvalidArgumentError(
+                f"problem: {type(self).__name__} {self.use_of_x0}, so its start must be fixed; build the problem with "
+                'start="fixed", or take a solver that chooses the start'
+            )
         if problem.constraint_names and not self.honours_constraints:
             raise InvalidArgumentError(
                 f"problem: {type(self).__name__} can't enforce constraints, but the problem has some: "

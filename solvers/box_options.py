@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-import numpy as np
-
 from trajopt.checks import check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.solvers.options import DDPOptions, FDDPOptions
@@ -37,9 +35,7 @@ class BoxOptions(DDPOptions):
         super().__post_init__()
         check_count("box_iterations", self.box_iterations, least=1, most=10_000)
         self._check("box_acceptance", above=0.0, inclusive=True)
-        for name in ("box_exact", "clip_guess"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise InvalidArgumentError(f"{name}: expected True or False, got {getattr(self, name)!r}")
+        self._check_flags("box_exact", "clip_guess")
         if self.hessian != "gauss-newton":
             raise InvalidArgumentError(
                 f"hessian: expected 'gauss-newton' for a box solver, got {self.hessian!r}; use SolverSQP for others"

@@ -41,7 +41,7 @@ class ControlLimits:
         self._e.k[:] = 0.0
 
     def centre(self) -> None:
-        """Sets `box` to the limits of du about the evaluator's current controls."""
+        """Sets `box` to the limits lower - us and upper - us of a step du, with the evaluator's current controls us."""
         np.subtract(self.lower, self._e.us, out=self.box.lower)
         np.subtract(self.upper, self._e.us, out=self.box.upper)
 

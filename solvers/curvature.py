@@ -66,7 +66,7 @@ class ExactDirection:
         self.begin()
 
     def begin(self) -> None:
-        """Begins a solve: the whole Hessian is tried first."""
+        """Begins a solve: the next `factor` first tries θ = 1, the whole exact Hessian."""
         self._first = 0
 
     def factor(self, ridge: float, options: DDPOptions) -> tuple[float, RiccatiOutcome | None]:
@@ -188,7 +188,10 @@ class Curvature:
         e.k[:], e.K[:] = exact.riccati.k, exact.riccati.K
 
     def go_back(self) -> None:
-        """Restores the Gauss-Newton direction in the evaluator's k and K."""
+        """Undoes `direction`: writes the Gauss-Newton k and K to the evaluator again, and sets `blend` to 0.
+
+        k is the feed-forward part (T, nu) of the direction, K are its gains (T, nu, ndx).
+        """
         self._evaluator.k[:], self._evaluator.K[:] = self._kept
         self.blend = 0.0
 

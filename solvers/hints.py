@@ -17,11 +17,10 @@ ATTRIBUTES = {
     "alphas": "they are an option: FDDPOptions(step_lengths=(1.0, 0.5, ...))",
     "reg_min": "it is an option: FDDPOptions(min_regularization=...)",
     "reg_max": "it is an option: FDDPOptions(max_regularization=...)",
-    "xs": "the solution has it: solution = solver.solve(xs, us); solution.xs",
-    "us": "the solution has it: solution = solver.solve(xs, us); solution.us",
-    "K": "the solution has it: solution = solver.solve(xs, us); solution.K",
-    "k": "the solution has it: solution = solver.solve(xs, us); solution.k",
-    "cost": "the solution has it: solution = solver.solve(xs, us); solution.cost",
+    **{
+        name: f"the solution has it: solution = solver.solve(xs, us); solution.{name}"
+        for name in ("xs", "us", "K", "k", "cost")
+    },
     "iter": "the solution has it: solution = solver.solve(xs, us); solution.iterations",
     "isFeasible": "the records have it: solution.history[-1].feasible",
     "stop": "the records have it: solution.history[-1].stop",

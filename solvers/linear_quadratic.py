@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+import copy
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -161,12 +161,7 @@ class LinearQuadratic:
 
     def copy(self) -> LinearQuadratic:
         """Returns the same program on copies of its arrays."""
-        arrays = {f.name: getattr(self, f.name) for f in fields(self)}
-        own: dict[str, Any] = {name: array.copy() for name, array in arrays.items() if isinstance(array, np.ndarray)}
-        if self.second_order is not None:
-            structure = {f.name: getattr(self.second_order, f.name).copy() for f in fields(SecondOrderKnots)}
-            own["second_order"] = SecondOrderKnots(**structure)
-        return replace(self, **own)
+        return copy.deepcopy(self)
 
     def full_F(self) -> Reals:
         """F with all rows (T, n, n + m). For a second-order system it is computed, and is a new array."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
 
-from trajopt.callbacks import Callback
 from trajopt.errors import InvalidArgumentError
-from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.nonlinear_program import NonlinearProgram
@@ -58,28 +55,18 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
     progress_type = NLPProgress
     honours_constraints = True
     honours_soft_constraints = True
+    use_of_x0 = "holds the first state at x0"
     plugin: ClassVar[str]
 
-    def __init__(
-        self,
-        problem: ShootingProblem,
-        options: SolverOptions | None = None,
-        callbacks: Sequence[Callback | Callable[[IterationRecord], Any]] = (),
-    ) -> None:
-        super().__init__(problem, options, callbacks)
-        if problem.start != "fixed":
-            raise InvalidArgumentError(f'problem: {type(self).__name__} needs start="fixed", got {problem.start!r}')
-        self._build()
-
-    def _build(self) -> None:
+    def build(self) -> None:
         self._program = NonlinearProgram(self.problem)
         try:
             self._solver = ca.nlpsol("solver", self.plugin, self._program.symbols, self._settings())
         except RuntimeError as error:
             if not self.options.settings:
                 raise
-            told = str(error).strip().splitlines()[-1].rpartition("cpp:")[2].partition(": ")[2]
-            raise InvalidArgumentError(f"settings: expected settings that {self.plugin} has, got: {told}") from error
+            reason = str(error).strip().splitlines()[-1].rpartition("cpp:")[2].partition(": ")[2]
+            raise InvalidArgumentError(f"settings: expected settings that {self.plugin} has, got: {reason}") from error
 
     def __getstate__(self) -> dict[str, Any]:
         built = ("_program", "_solver")  # made anew: CasADi pickles no MX
@@ -87,7 +74,7 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
-        self._build()
+        self.build()
 
     @abstractmethod
     def _settings(self) -> dict[str, Any]:

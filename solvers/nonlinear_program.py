@@ -11,7 +11,6 @@ from trajopt.model.functions import function_of
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.compiled import CompiledKind
 from trajopt.shooting.kinds import Kind
-from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
 
@@ -55,7 +54,7 @@ class NonlinearProgram:
 
     def _build(self, functions: list[ca.Function]) -> None:
         state, T = self._state, self._problem.T
-        integrate, difference = _manifold(state)
+        integrate, difference = state.functions["integrate"], state.functions["difference"]
         centres = [MX.sym(f"centre{t}", state.nx) for t in range(T + 1)]
         parameters = [MX.sym(f"p{t}", size) for t, size in enumerate(self._sizes)]
         steps = [MX.sym(f"dx{t}", state.ndx) for t in range(T + 1)]
@@ -158,10 +157,3 @@ def _knot_function(kind: CompiledKind) -> ca.Function:
     i, values = kind.model.knot_expressions(terminal=kind.terminal)
     results = [values.get("xnext", SX(0, 1)), values["cost"], values.get("rows", SX(0, 1))]
     return function_of(type(kind.model).__name__, [i.x, i.u, kind.layout.symbols], results)
-
-
-def _manifold(state: StateAbstract) -> tuple[ca.Function, ca.Function]:
-    """Functions for x ⊕ dx and for y ⊖ x, the tangent step from x to y."""
-    x, y, dx = SX.sym("x", state.nx), SX.sym("y", state.nx), SX.sym("dx", state.ndx)
-    integrate = ca.Function("integrate", [x, dx], [state.sx_integrate(x, dx)])
-    return integrate, ca.Function("difference", [x, y], [state.sx_difference(x, y)])

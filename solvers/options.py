@@ -39,6 +39,12 @@ class SolverOptions:
             raise InvalidArgumentError(f"{name}: expected {bound}, got {shown(value)}")
         object.__setattr__(self, name, float(number))
 
+    def _check_flags(self, *names: str) -> None:
+        """Raises InvalidArgumentError unless these fields are True or False; neither 1 nor 0."""
+        for name in names:
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise InvalidArgumentError(f"{name}: expected True or False, got {getattr(self, name)!r}")
+
 
 def check_hessian(hessian: Any) -> None:
     """Raises InvalidArgumentError unless `hessian` is a valid name."""
@@ -102,9 +108,9 @@ class DDPOptions(SolverOptions):
             gaps is accepted. Crocoddyl stops with the guess.
         hessian: "gauss-newton"; "exact", the Hessian of the Lagrangian where it is convex, blended with Gauss-Newton
             where it is not, for models that have it; or "auto". "auto" starts with Gauss-Newton and switches to exact
-            Hessians after many short or poor steps, or if many more are expected (`solvers/curvature.py`). Then short
-            steps are also tried along a parabola, and step lengths up to 1/8 increase ρ. It pauses exact Hessians while
-            a Gauss-Newton step is better and achieves its predicted decrease. Crocoddyl uses "gauss-newton".
+            Hessians after many short or poor steps, or if many more are expected (`solvers/curvature.py`). Then step
+            lengths up to 1/8 increase ρ. It pauses exact Hessians while a Gauss-Newton step is better and achieves its
+            predicted decrease. Crocoddyl uses "gauss-newton".
         rollout_margin: With rollout_on_failure, a step from a guess with gaps is accepted if its cost exceeds that of
             this rollout by at most rollout_margin · Σ|l_t| of the rollout [-]. Crocoddyl accepts any step.
     """
@@ -139,9 +145,7 @@ class DDPOptions(SolverOptions):
             self._check(name, above=0.0, inclusive=False)
         for name in ("regularization_increase", "regularization_decrease"):
             self._check(name, above=1.0, inclusive=False)
-        for name in ("confirm_gradient", "relative_regularization", "regularize_value", "rollout_on_failure"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise InvalidArgumentError(f"{name}: expected True or False, got {getattr(self, name)!r}")
+        self._check_flags("confirm_gradient", "relative_regularization", "regularize_value", "rollout_on_failure")
         for name in ("initial_regularization", "min_regularization"):
             if getattr(self, name) > self.max_regularization:
                 raise InvalidArgumentError(
@@ -202,10 +206,10 @@ class SQPOptions(SolverOptions):
     Attributes:
         steps: "policy", rollouts with the feedback policy of the quadratic program, which are robust; or "linear",
             steps along a line at all knots at once, for good guesses and for receding horizons.
-        qp: Solver of the quadratic programs: "ipm", an interior-point method, "admm", "osqp", or a solver that comes
-            with CasADi, such as "hpipm", "proxqp", "qpoases" or "daqp".
-        qp_iterations: Largest number of iterations of "ipm", "admm" or "osqp" per quadratic program; the result is used
-            even if it has not converged. None for no limit of its own [-].
+        qp: Solver of the quadratic programs: "ipm", an interior-point method, "osqp", or a solver that comes with
+            CasADi, such as "hpipm", "proxqp", "qpoases" or "daqp".
+        qp_iterations: Largest number of iterations of "ipm" or "osqp" per quadratic program; the result is used even
+            if it has not converged. None for no limit of its own [-].
         tolerance: Converged when no entry of the Lagrangian's gradient along the controls exceeds this, relative to a
             typical cost over the size of the control, as the solver estimates them (`Units`) [-] ...
         relative_tolerance: ... or, since rounding may hide that, when the last QP predicted a decrease of the merit
@@ -250,7 +254,9 @@ class SQPOptions(SolverOptions):
     def _check_steps(self) -> None:
         if not isinstance(self.steps, str) or self.steps not in ("policy", "linear"):
             raise InvalidArgumentError(f"steps: expected 'policy' or 'linear', got {shown(self.steps)}")
-        own = ("ipm", "admm", "osqp")
+        if isinstance(self.qp, str) and self.qp == "admm":
+            raise InvalidArgumentError("qp: 'admm' is gone: use 'ipm', which is faster")
+        own = ("ipm", "osqp")
         if not isinstance(self.qp, str) or not (self.qp in own or ca.has_conic(self.qp)):
             there = [name for name in ("hpipm", "proxqp", "qpoases", "daqp", "qrqp") if ca.has_conic(name)]
             raise InvalidArgumentError(f"qp: expected one of {', '.join((*own, *there))}, got {shown(self.qp)}")

@@ -140,7 +140,6 @@ class Riccati:
         k: Array for the feed-forward k; a new one by default.
         box: Limits of du, which a pass without gaps keeps; none by default. `solve` does not know them.
         rows: Rows that add CᵀDC to H and Cᵀh to g, if any.
-        inverse: Whether `solve` multiplies by M⁻¹ itself, which is faster, and less accurate where weights are large.
 
     Attributes:
         lq: The program.
@@ -163,11 +162,10 @@ class Riccati:
         k: Reals | None = None,
         rows: WeightedRows | None = None,
         box: Box | None = None,
-        inverse: bool = False,
     ) -> None:
         T, n, m, nc = lq.T, lq.n, lq.m, lq.nc
         self.lq, self.rows = lq, rows
-        self._sizes = replace(sizes_of(lq, rows, inverse=inverse), boxed=box is not None)
+        self._sizes = replace(sizes_of(lq, rows), boxed=box is not None)
         self.K, self.k = np.zeros((T, m, n)) if K is None else K, np.zeros((T, m)) if k is None else k
         check_rows("K", self.K, (T, m, n))
         check_rows("k", self.k, (T, m))
@@ -200,9 +198,8 @@ class Riccati:
         """T and the addresses of all arrays."""
         lq, step, sizes = self.lq, self.step, self._sizes
         U, inverse = padded((lq.T, sizes.rows, sizes.left)), padded((lq.T, sizes.left))
-        M = padded((lq.T if sizes.inverse else 0, sizes.rows, sizes.left))
         own = {"V": self.Vxx, "v": self.Vx, "Vf": self.Vf, "K": self.K, "k": self.k, "Ky": self.Ky, "ky": self.ky}
-        own |= {"dx": step.dx, "du": step.du, "lam": step.lam, "y": step.y, "U": U, "inverse": inverse, "M": M}
+        own |= {"dx": step.dx, "du": step.du, "lam": step.lam, "y": step.y, "U": U, "inverse": inverse}
         given = {name: getattr(lq, name, None) for name in recursion.ARRAYS if name not in own}
         if lq.second_order is not None:
             given |= {name: getattr(lq.second_order, name) for name in ("dt", "J0", "J1dt")}
@@ -210,7 +207,7 @@ class Riccati:
             given |= self.rows.arrays()
         if self._box is not None:
             given |= {"du_lower": self._box.lower, "du_upper": self._box.upper, "box_options": self._box.options}
-        self._held = (U, inverse, M, given)
+        self._held = (U, inverse, given)
         sums = {"decrease": self._decrease, "curvature": self._curvature}
         addresses = {name: ctypes.addressof(value) for name, value in sums.items()}
         return bind(sizes, lq.T, given | own, addresses)
@@ -256,7 +253,7 @@ class Riccati:
         finally:
             self._table[_WAIT] = [0, 0]
 
-    def solve(self, *, feasible: bool = False, same_gaps: bool = False, proximal: float = 0.0) -> RiccatiOutcome:
+    def solve(self, *, feasible: bool = False, same_gaps: bool = False) -> RiccatiOutcome:
         """Runs the backward pass on the current vectors g, f, d, terminal_g, with the matrices of the last `factor`.
 
         It writes Vx, Vf, k and ky.
@@ -264,14 +261,10 @@ class Riccati:
         Args:
             feasible: Whether all gaps count as zero.
             same_gaps: Whether Vf of the last pass is right: f is as it was then. For programs with weighted rows.
-            proximal: σ, to have - σ z in the gradient, with the z of the last `forward`. For programs with weighted
-                rows.
         """
         self._with_gaps = 0 if feasible else recursion.WITH_GAPS
-        if self.rows is None:
-            return self.outcome(self._solve(self._address, self._with_gaps))
-        flags = self._with_gaps | (recursion.SHORT if same_gaps else 0)
-        return self.outcome(self._solve(self._address, -proximal, flags))
+        flags = self._with_gaps | (recursion.SHORT if same_gaps and self.rows is not None else 0)
+        return self.outcome(self._solve(self._address, flags))
 
     def forward(self, *, costates: bool = True) -> LinearStep:
         """Forward pass: the solution for the vectors of the last `factor` or `solve`.
@@ -288,8 +281,7 @@ class Riccati:
         After a change of one control later ones follow the law - K dx, with what K holds now; weighted rows add Cᵀh.
         Without gaps. The arrays are k and Vx, which are overwritten.
         """
-        proximal = () if self.rows is None else (0.0,)
-        self._adjoint(self._address, *proximal, 0)
+        self._adjoint(self._address, 0)
         return self.k, self.Vx
 
     def find_rows(self) -> None:
@@ -312,7 +304,7 @@ class Riccati:
         return RiccatiOutcome(None, None, decrease, curvature)
 
 
-def sizes_of(lq: LinearQuadratic, rows: WeightedRows | None = None, *, inverse: bool = False) -> recursion.Sizes:
+def sizes_of(lq: LinearQuadratic, rows: WeightedRows | None = None) -> recursion.Sizes:
     """Returns the sizes for which the machine code of a program is generated."""
     width, count = recursion.registers()
     knot, row, _ = (stride // 8 for stride in (lq.F if lq.T else np.zeros((1, *lq.F.shape[1:]))).strides)
@@ -326,7 +318,6 @@ def sizes_of(lq: LinearQuadratic, rows: WeightedRows | None = None, *, inverse: 
         width=width,
         registers=count,
         weighted=None if rows is None else rows.nr,
-        inverse=inverse,
     )
 
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from trajopt.callbacks import Callback
 from trajopt.errors import InvalidArgumentError
-from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers import scales
 from trajopt.solvers.acceptance import Acceptance, Promise
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.curvature import Curvature, shortened
-from trajopt.solvers.geodesic import GeodesicAcceleration
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.options import DDPOptions, SolverOptions
 from trajopt.solvers.progress import Progress
@@ -82,32 +78,20 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     """
 
     keeps_limits: ClassVar[bool] = False
+    use_of_x0 = "rolls out from a given x0"
 
     options_type: ClassVar[type[SolverOptions]] = DDPOptions
     options: DDPOptions
     progress_type = RolloutProgress
     _evaluator: Evaluator  # kept between solves, with what is bound to it, from the first one on
-
-    def __init__(
-        self,
-        problem: ShootingProblem,
-        options: SolverOptions | None = None,
-        callbacks: Sequence[Callback | Callable[[IterationRecord], Any]] = (),
-    ) -> None:
-        super().__init__(problem, options, callbacks)
-        self._prepared = False
-        self._limits: ControlLimits | None = None
-        if problem.start != "fixed":
-            raise InvalidArgumentError(
-                f"problem: {type(self).__name__} rolls out from a given x0, so its start must be fixed; build the "
-                'problem with start="fixed", or take a solver that chooses the start'
-            )
+    _prepared = False
+    _limits: ControlLimits | None = None
 
     # The parts that these solvers differ in
 
     @abstractmethod
     def acceptance(self) -> Acceptance:
-        """Rule that accepts or rejects the solver's steps."""
+        """Returns the rule that accepts or rejects a step, from the predicted and the reached decrease of the cost."""
 
     @abstractmethod
     def promise(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Promise:
@@ -118,7 +102,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         """Whether the trajectory has no gaps after a step of this length."""
 
     def begin(self, run: RolloutProgress) -> None:
-        """Beginning of the first iteration; nothing by default."""
+        """Called once, before the first iteration of a solve; does nothing by default."""
 
     def after_failed_search(self, run: RolloutProgress) -> None:
         """Further action when no step was accepted, beside regularising more; nothing by default."""
@@ -126,7 +110,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     # What they share
 
     def rolled_out(self, run: RolloutProgress) -> Rolled | None:
-        """Rolls out the trajectory's controls from x0; None if the rollout diverges. Overwrites k and K."""
+        """Rolls out the evaluator's controls from x0; None if the rollout diverges. Sets the evaluator's k, K to 0."""
         e, trials = self._evaluator, self._search.single
         e.k[:], e.K[:] = 0.0, 0.0
         (cost,) = trials.roll_out(run.x0, (0.0,), None)
@@ -135,7 +119,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         return Rolled(trials.trajectory(0), cost, float(np.abs(trials.costs[0]).sum()))
 
     def go_on_from(self, run: RolloutProgress, rolled: Rolled) -> None:
-        """Replaces the solver's trajectory by a rollout."""
+        """Replaces the trajectory of the solve, and of the evaluator, by a rollout, which has no gaps."""
         run.trajectory, run.cost, run.feasible, run.expanded = rolled.trajectory, rolled.cost, True, False
         self._evaluator.xs[:], self._evaluator.us[:] = rolled.trajectory
 
@@ -155,13 +139,12 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             options, self._limits = self.options, self._control_limits(e)
             box = self._limits.box if self._limits else None
             self._riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k, box=box)
-            search = LineSearch(
+            self._search = LineSearch(
                 e, options.step_lengths, options.step_growth, self.acceptance(), clipped=self.keeps_limits
             )
-            self._search, self._prepared = search, True
+            self._prepared = True
             self._curvature = Curvature(e, self._riccati, options)
             self._curvature.prepare()
-            self._acceleration = GeodesicAcceleration(e, self._riccati, search)
         self._curvature.begin()
         self._evaluator.xs[:], self._evaluator.us[:] = run.trajectory
         run.regularization = self.options.initial_regularization
@@ -211,12 +194,11 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             expected_decrease=step.expected,
             decrease=step.decrease,
             blend=self._curvature.blend,
-            bent=step.bent,
             nonfinite_trial=step.nonfinite_trial,
         )
 
     def results(self, run: RolloutProgress) -> dict[str, Any]:
-        """Gains K, k and value function Vx, Vxx of the solution, by name; empty without controls."""
+        """Returns "K", "k", "Vx" and "Vxx" by name, with shapes as in `Solution`; nothing if there are no controls."""
         if self.problem.nu == 0:
             return {}
         e, r = self._evaluator, self._curvature.riccati or self._riccati
@@ -301,7 +283,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         curvature = self._curvature
         found = self._second_order(run, outcome)
         if curvature.blend == 0.0:
-            step = self._gauss_newton(run, outcome)
+            step = self._searched(run, outcome)
         else:
             step = self._searched(run, found)
             if shortened(step):
@@ -314,19 +296,12 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         promise, excess = self.promise(run, outcome), self._curvature.excess
         return self._search.along(promise, run.x0, run.cost, feasible=run.feasible, excess=excess)
 
-    def _gauss_newton(self, run: RolloutProgress, outcome: RiccatiOutcome) -> LineStep:
-        """The step along the Gauss-Newton direction; for one cut short, the cheaper of it and one along a parabola."""
-        step = self._searched(run, outcome)
-        if run.feasible and self._curvature.engaged and self.options.hessian == "auto" and shortened(step):
-            step = self._acceleration.bend(step, run.x0, run.cost)
-        return step
-
     def _cheaper(self, run: RolloutProgress, outcome: RiccatiOutcome, exact: LineStep) -> LineStep:
         """An exact step that was short, or the Gauss-Newton one where that is cheaper."""
         e, curvature = self._evaluator, self._curvature
         blend, k, K = curvature.blend, e.k.copy(), e.K.copy()
         curvature.go_back()
-        step = self._gauss_newton(run, outcome)
+        step = self._searched(run, outcome)
         if step.accepted and not (exact.accepted and exact.cost <= step.cost):
             return step
         curvature.blend, e.k[:], e.K[:] = blend, k, K

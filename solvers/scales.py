@@ -24,12 +24,12 @@ def costs(evaluator: Evaluator, first: float = math.inf) -> float:
 
 
 def at_most(first: float) -> float:
-    """Returns an upper bound of the scale S without evaluating a cost [cost]."""
+    """Returns an upper bound of the scale S of `costs` [cost], from the scale `first` at the first rollout."""
     return (1.0 + FLOOR) * first
 
 
 def curvature(evaluator: Evaluator) -> float:
-    """Unit h of the regularisation ρ, from the Hessian of the cost at the expanded trajectory."""
+    """Unit h of the regularisation ρ: √(Luu Lxx), with the means Luu and Lxx of the diagonal of the cost's Hessian."""
     e, n = evaluator, evaluator.state.ndx
     along = np.add.reduce(np.maximum(e.H.reshape(e.T, -1)[:, :: n + e.nu + 1], 0.0), axis=0)  # diagonals, by column
     controls = sum(len(kind.knots) * kind.model.nu for kind in e.running)

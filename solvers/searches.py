@@ -29,7 +29,6 @@ class LineStep:
         expected: Decrease that was expected [cost].
         promise: The promise at the last trial that was judged.
         unbounded: Whether the cost of a trial was below what counts as a number, -1e30.
-        bent: Whether the step is along a parabola, see `GeodesicAcceleration`.
         nonfinite_trial: Place of the first trial that was not finite, see `Trials.nonfinite_trial`.
     """
 
@@ -41,7 +40,6 @@ class LineStep:
     expected: float
     promise: Promise
     unbounded: bool = False
-    bent: bool = False
     nonfinite_trial: tuple[int, Reals, Reals] | None = None
 
 
@@ -81,7 +79,7 @@ class LineSearch:
         self._tries = [(turn, i, *trials) for turn in turns for i, trials in enumerate(turn.trials)]
 
     def limit(self, lower: Reals, upper: Reals) -> None:
-        """Sets the limits (T, nu) to which rollouts clip the controls."""
+        """Sets the lower and upper limits, (T, nu) each, to which rollouts clip the controls."""
         for trials in self._rooms:
             trials.lower[:], trials.upper[:] = lower, upper
 
@@ -105,29 +103,10 @@ class LineSearch:
                 expected, decrease = latest.decrease(length), cost - reached
                 accepted = self._acceptance.accepts(latest, expected, decrease, feasible=feasible)
                 if accepted and trials.in_range(lane, reached):
-                    step = LineStep(
-                        length,
-                        True,
-                        trials.trajectory(lane),
-                        reached,
-                        decrease,
-                        expected,
-                        latest,
-                        nonfinite_trial=outside,
-                    )
+                    results = reached, decrease, expected, latest
+                    step = LineStep(length, True, trials.trajectory(lane), *results, nonfinite_trial=outside)
                     return self._grown(step, x0, cost) if feasible and self._is_to_grow(step, excess) else step
         return LineStep(self._last, False, None, cost, decrease, expected, latest, unbounded, nonfinite_trial=outside)
-
-    def tried(self, promise: Promise, x0: Reals, cost: float, length: float) -> LineStep | None:
-        """Returns the step of one length along the evaluator's k and K if it is accepted."""
-        (reached,) = self.single.roll_out(x0, (length,), None)
-        expected, decrease = promise.decrease(length), cost - reached
-        enough = self.single.in_range(0, reached) and self._acceptance.accepts(
-            promise, expected, decrease, feasible=True
-        )
-        return (
-            LineStep(length, True, self.single.trajectory(0), reached, decrease, expected, promise) if enough else None
-        )
 
     def _is_to_grow(self, step: LineStep, excess: float) -> bool:
         """Whether a step from a rollout is a full one that brought far more than promised, rounding apart."""

@@ -93,7 +93,10 @@ class WeightedRows:
         return len(self.terminal_C)
 
     def arrays(self) -> dict[str, Any]:
-        """Arrays of the rows, by the names that the machine code of the recursion uses."""
+        """Returns the attributes by the names that the compiled Riccati recursion has for them.
+
+        These are the attributes' own names, except "row_C" for `C` and "row_end" for `terminal_C`.
+        """
         names = {"C": "row_C", "terminal_C": "row_end"}
         return {names.get(field.name, field.name): getattr(self, field.name) for field in fields(self)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ _made = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # a shell starts jobs in the background with SIGINT ignored, and processes that tests start would ignore Ctrl-C, too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # before any worker of pytest-xdist starts: workers inherit the variable, so that they share the cache
     if VARIABLE not in os.environ:
         config.stash[_made] = os.environ[VARIABLE] = tempfile.mkdtemp(prefix="trajopt-tests-")
@@ -36,6 +39,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
+
+
+def pytest_sessionstart() -> None:
+    """Workers of pytest-xdist share the cores, as threads that wait for work keep a core busy."""
+    from trajopt.kernels.threads import physical_cores, set_num_threads
+
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1:
+        set_num_threads(max(1, physical_cores() // workers))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

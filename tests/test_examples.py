@@ -26,7 +26,7 @@ def load(path: Path) -> object:
     return module
 
 
-def test_they_are_numbered_from_one() -> None:
+def test_examples_are_numbered_from_one() -> None:
     assert [int(p.name[:2]) for p in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
 
 

@@ -215,7 +215,7 @@ def test_a_log_says_what_it_said(name: str) -> None:
     assert log.plot().get_suptitle()
 
 
-def test_a_function_that_pushed_is_asked_for_again() -> None:
+def test_a_loaded_push_of_a_function_raises_when_called() -> None:
     log = mpc.ClosedLoop.load(FILES / "closed_loop_slider.npz")
     (push,) = [each for each in log.pushes if callable(each.value)]
     with pytest.raises(InvalidArgumentError, match="a file does not store functions; pass the push"):

@@ -88,7 +88,7 @@ def test_each_public_name_works_or_names_its_new_place() -> None:
         ("did you mean Solution?", False),
     ],
 )
-def test_only_a_place_that_there_is_counts_as_the_new_one(message: str, good: bool) -> None:
+def test_the_new_place_in_a_message_must_exist(message: str, good: bool) -> None:
     assert names_new_place("from trajopt.nowhere import Solution", message) is good
     assert names_new_place("trajopt.nowhere.Solution", message) is good
 

@@ -123,25 +123,7 @@ if TYPE_CHECKING:
     import trajopt.sweeps as sweeps
     from trajopt.sweeps import sweep as sweep
 else:
-    __getattr__, __dir__ = lazy(
-        __name__,
-        {
-            "analysis": "trajopt.analysis",
-            "articulations": "trajopt.articulations",
-            "display": "trajopt.display",
-            "gaits": "trajopt.gaits",
-            "ik": "trajopt.ik",
-            "inverse_dynamics": "trajopt.inverse_dynamics",
-            "mpc": "trajopt.mpc",
-            "planar": "trajopt.planar",
-            "plotting": "trajopt.plotting",
-            "problems": "trajopt.problems",
-            "simulator": "trajopt.simulator",
-            "solvers": "trajopt.solvers",
-            "sweep": "trajopt.sweeps",
-            "sweeps": "trajopt.sweeps",
-        },
-    )
+    __getattr__, __dir__ = lazy(__name__)
 
 __version__ = "0.2.0"
 

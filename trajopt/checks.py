@@ -56,8 +56,7 @@ def as_numbers(argument: str, value: Any, expected: str = "numbers", *, cure: st
             got = _KINDS.get(array.dtype.kind, "")
         except (TypeError, ValueError, OverflowError, RuntimeError, NotImplementedError):
             pass  # the value is not an array
-    tail = f"; {cure}" if cure else ""
-    raise InvalidArgumentError(f"{argument}: expected {expected}, got {got or shown(value)}{tail}")
+    raise InvalidArgumentError(f"{argument}: expected {expected}, got {got or shown(value)}{_tail(cure)}")
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
@@ -103,8 +102,9 @@ def check_array(argument: str, value: Any, shape: tuple[int, ...], *, cure: str 
     array = check_shape(argument, value, shape, cure=cure)
     if not all_finite(array):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        tail = f"; {cure}" if cure else ""
-        raise InvalidArgumentError(f"{argument}: expected finite numbers, got {array[where]} at index {where}{tail}")
+        raise InvalidArgumentError(
+            f"{argument}: expected finite numbers, got {array[where]} at index {where}{_tail(cure)}"
+        )
     return array
 
 
@@ -126,8 +126,7 @@ def check_shape(argument: str, value: Any, shape: tuple[int, ...], *, cure: str 
     """Returns `value` as a new float array of `shape`, NaN and ±inf allowed; raises InvalidArgumentError otherwise."""
     array = as_numbers(argument, value, f"numbers of shape {shape}", cure=cure)
     if array.shape != shape:
-        tail = f"; {cure}" if cure else ""
-        raise InvalidArgumentError(f"{argument}: expected shape {shape}, got {array.shape}{tail}")
+        raise InvalidArgumentError(f"{argument}: expected shape {shape}, got {array.shape}{_tail(cure)}")
     return array
 
 
@@ -198,8 +197,7 @@ def check_items(argument: str, value: Any, what: str, *, cure: str = "") -> tupl
             return tuple(value)
     except TypeError:
         pass
-    tail = f"; {cure}" if cure else ""
-    raise InvalidArgumentError(f"{argument}: expected a list of {what}, got {shown(value)}{tail}")
+    raise InvalidArgumentError(f"{argument}: expected a list of {what}, got {shown(value)}{_tail(cure)}")
 
 
 def check_known(kind: str, name: Any, known: Iterable[str]) -> str:
@@ -219,8 +217,7 @@ def check_path(argument: str, value: Any) -> Path:
 def check_mapping(argument: str, value: Any, cure: str = "") -> Mapping[Any, Any]:
     """Returns `value`; raises InvalidArgumentError unless it is a dictionary or another mapping."""
     if not isinstance(value, Mapping):
-        tail = f"; {cure}" if cure else ""
-        raise InvalidArgumentError(f"{argument}: expected a dictionary, got {shown(value)}{tail}")
+        raise InvalidArgumentError(f"{argument}: expected a dictionary, got {shown(value)}{_tail(cure)}")
     return value
 
 
@@ -235,8 +232,7 @@ def check_instance(argument: str, value: Any, kind: type[T], cure: str = "") -> 
     """
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIO" else "a"
-        tail = f"; {cure}" if cure else ""
-        raise InvalidArgumentError(f"{argument}: expected {article} {kind.__name__}, got {shown(value)}{tail}")
+        raise InvalidArgumentError(f"{argument}: expected {article} {kind.__name__}, got {shown(value)}{_tail(cure)}")
     return value
 
 
@@ -246,3 +242,8 @@ def _check_number(argument: str, value: Any, unit: str, *, strict: bool) -> floa
     if number < 0 or (strict and number == 0):
         raise InvalidArgumentError(f"{argument}: expected a number {expected}, got {number}")
     return number
+
+
+def _tail(cure: str) -> str:
+    """End of a message that says what to do; empty without advice."""
+    return f"; {cure}" if cure else ""

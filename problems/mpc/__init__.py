@@ -28,10 +28,7 @@ MODULES = {
 if TYPE_CHECKING:
     from trajopt.problems.mpc.case import MPCCase
 else:
-    __getattr__, __dir__ = lazy(
-        __name__,
-        {"MPCCase": "trajopt.problems.mpc.case"} | {module.rpartition(".")[2]: module for module in MODULES.values()},
-    )
+    __getattr__, __dir__ = lazy(__name__, MODULES.values())
 
 __all__ = ["MPCCase", "describe", "load", "names"]
 

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt import mpc
 from trajopt.actions import ActionModelTerminal
 from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler
@@ -21,7 +20,6 @@ from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
-from trajopt.problems.mpc.checks import check_period
 from trajopt.residuals import ResidualModelControlGrav, ResidualModelFrameTranslation, ResidualModelState
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
@@ -48,7 +46,16 @@ def arm(payload: float = 0.0) -> Robot:
 
 
 def target(start: Reals, jump: float, times: npt.ArrayLike) -> Reals:
-    """Positions of the target (..., 3) at times (...) [m]: a loop through `start`, which shifts at `jump`."""
+    """Returns the positions of a moving target (..., 3) [m] at times (...) [s].
+
+    The target runs through a loop that begins at `start`. From time `jump` on, the whole loop shifts by `JUMP` within
+    `HASTE`.
+
+    Args:
+        start: Position at time 0, shape (3,) [m].
+        jump: Time at which the shift begins [s].
+        times: Times, of any shape [s].
+    """
     t = np.asarray(times, dtype=np.float64)[..., None]
     away = np.minimum(np.maximum((t - jump) / HASTE, 0.0), 1.0) * JUMP
     return np.asarray(start + MIDDLE + SWINGS * np.sin(RATES * t + PHASES) + away)
@@ -92,22 +99,19 @@ def build(*, N: int = 30, dt: float = 0.02, period: float = 1e-3, payload: float
     """
     robot = arm()
     problem = horizon(robot, N=check_count("N", N, least=1), dt=check_positive("dt", dt, unit="s"))
-    x0 = problem.x0.copy()
-    place = functools.partial(target, robot.placement(x0[: robot.nq], FRAME)[:3, 3], float(jump))
-    options = mpc.MPCOptions(dt=check_period(period, problem), hessian="gauss-newton")  # "exact" takes 0.1 ms more
-    controller = mpc.MPCController(problem, options=options)
-    controller.schedule(functools.partial(references, place))
-    plant = None
+    place = functools.partial(target, robot.placement(problem.x0[: robot.nq], FRAME)[:3, 3], float(jump))
+    plant, step = None, min(check_positive("period", period, unit="s"), 1e-3)
     if check_non_negative("payload", payload, unit="kg"):
-        plant = horizon(arm(payload), N=1, dt=min(period, 1e-3)).running[0]
-    return MPCCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
-        controller=controller,
+        plant = horizon(arm(payload), N=1, dt=step).running[0]
+    return MPCCase.of(
+        FAMILY,
+        problem,
+        period,
+        schedule=functools.partial(references, place),
+        options={"hessian": "gauss-newton"},  # "exact" takes 0.1 ms more
         plant=plant,
-        x0=x0,
         duration=10.0,
-        dt_plant=min(period, 1e-3),
+        dt_plant=step,
         follows=place,
         report=functools.partial(report, robot, place, float(jump)),
     )
@@ -144,5 +148,4 @@ FAMILY = Family(
     name="arm-tracking",
     description="An arm follows a moving target within the limits of its joints and motors.",
     build=build,
-    reference_holds=True,
 )

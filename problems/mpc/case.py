@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,9 @@ import numpy as np
 
 from trajopt import mpc
 from trajopt.problems.case import Report, no_report
+from trajopt.problems.family import Family
+from trajopt.problems.mpc.checks import check_period
+from trajopt.shooting import ShootingProblem
 from trajopt.types import Reals
 
 
@@ -46,6 +50,37 @@ class MPCCase:
     obstacles: Reals = field(default_factory=lambda: np.zeros((0, 4)), repr=False)
     lines: tuple[Reals, ...] = field(default=(), repr=False)
 
+    @classmethod
+    def of(
+        cls,
+        family: Family[MPCCase],
+        problem: ShootingProblem,
+        period: float,
+        *,
+        schedule: Any = None,
+        options: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> MPCCase:
+        """Case of a controller that solves a problem each period; by default it starts at the problem's x0.
+
+        Args:
+            family: Family of the case.
+            problem: Problem of the controller.
+            period: Time between measurements [s].
+            schedule: Function for `MPCController.schedule`, by default also `follows`; None if nothing changes.
+            options: Further options of the controller.
+            **fields: Other attributes of the case.
+
+        Raises:
+            InvalidArgumentError: `period` is not positive, or longer than the window of the problem.
+        """
+        dt = check_period(period, problem)
+        controller = mpc.MPCController(problem, options=mpc.MPCOptions(dt=dt, **(options or {})))
+        if schedule is not None:
+            controller.schedule(schedule)
+        own = {"name": family.name, "description": family.description, "x0": problem.x0.copy(), "follows": schedule}
+        return cls(controller=controller, **own | fields)
+
     def simulate(self, duration: float | None = None, **changes: Any) -> mpc.ClosedLoop:
         """Simulates the closed loop of this case.
 
@@ -53,10 +88,6 @@ class MPCCase:
             duration: Duration [s]; by default that of the case.
             **changes: Further arguments of `mpc.simulate`, which replace those of the case.
         """
-        arguments = {
-            "dt_plant": self.dt_plant,
-            "disturbance": self.disturbance,
-            "model_error": self.model_error,
-        } | changes
-        plant, x0 = arguments.pop("plant", self.plant), arguments.pop("x0", self.x0)
-        return mpc.simulate(self.controller, plant, x0, self.duration if duration is None else duration, **arguments)
+        names = ("plant", "x0", "dt_plant", "disturbance", "model_error")
+        arguments = {name: getattr(self, name) for name in names} | changes
+        return mpc.simulate(self.controller, duration=self.duration if duration is None else duration, **arguments)

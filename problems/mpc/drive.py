@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt import mpc
 from trajopt.actions import ActionModelTerminal
 from trajopt.actions.integrated import IntegratedActionModelRK4
 from trajopt.activations import ActivationModelWeightedQuad
@@ -19,7 +18,6 @@ from trajopt.costs import CostStack
 from trajopt.planar import DifferentialActionModelDiffDrive, limit_wheels, state_of_wheels, wheel_rates
 from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
-from trajopt.problems.mpc.checks import check_period
 from trajopt.residuals import ResidualModelControl, ResidualModelObstacleDistance, ResidualModelState
 from trajopt.robots.round_bodies import check_round
 from trajopt.shooting import ShootingProblem
@@ -144,19 +142,16 @@ def build(
         acceleration=check_positive("acceleration", acceleration, unit="m/s²"),
         speed=check_positive("speed", speed, unit="m/s"),
     )
-    controller = mpc.MPCController(problem, options=mpc.MPCOptions(dt=check_period(period, problem)))
-    controller.schedule(around)
     half = check_positive("track", track, unit="m") / 2
     plant = DifferentialActionModelDiffDrive(CostStack(problem.state), radius=RADIUS, half_track=half)
-    return MPCCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
-        controller=controller,
+    return MPCCase.of(
+        FAMILY,
+        problem,
+        period,
+        schedule=around,
         plant=IntegratedActionModelRK4(plant, 1e-2),
-        x0=problem.x0.copy(),
         duration=LAP,
         dt_plant=1e-2,
-        follows=around,
         report=functools.partial(report, around, speed),
         obstacles=rows,
         lines=tuple(outline(circle[-1]) for circle in around.at(np.linspace(0.0, CROSSES / 2, SHOWN))),
@@ -182,8 +177,7 @@ def report(around: Surroundings, speed: float, log: Any) -> dict[str, str]:
     away = np.linalg.norm(log.xs[:, :2] - path(log.times), axis=1)
     return {
         "clearance": f"{1e3 * near[:-1].min(initial=np.inf):.3g} mm from fixed obstacles, {1e3 * near[-1]:.3g} mm "
-        "from "
-        f"the moving one (margin {1e3 * (around.far - BODY_RADIUS):g} mm)",
+        f"from the moving one (margin {1e3 * (around.far - BODY_RADIUS):g} mm)",
         "distance": f"{1e3 * np.median(away):.3g} mm from the path in the median, {1e3 * away.max():.3g} mm at most",
         "wheels": f"{RADIUS * np.abs(log.xs[:, 3:]).max():.4g} m/s at most, the limit is {speed:g} m/s",
         "motors": f"{RADIUS * np.abs(log.us).max():.6g} m/s² at most",
@@ -194,5 +188,4 @@ FAMILY = Family(
     name="drive-obstacles",
     description="A robot with two driven wheels follows a path among fixed and moving obstacles.",
     build=build,
-    reference_holds=True,
 )

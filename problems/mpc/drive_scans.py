@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from trajopt import mpc
 from trajopt.actions.integrated import IntegratedActionModelRK4
 from trajopt.checks import check_count, check_non_negative, check_positive
 from trajopt.costs import CostStack
@@ -15,7 +14,6 @@ from trajopt.mpc.one_knot import OneKnot
 from trajopt.planar import DifferentialActionModelDiffDrive, Lidar, OccupancyGrid, Scan, state_of_wheels
 from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
-from trajopt.problems.mpc.checks import check_period
 from trajopt.problems.mpc.drive import BODY_RADIUS, RADIUS, horizon, outline
 from trajopt.types import Reals
 
@@ -145,17 +143,15 @@ def build(
     x0 = np.array([*START, np.arctan2(GOAL[1] - START[1], GOAL[0] - START[0]), 0.0, 0.0])
     plant = ScanningPlant(room(), Lidar(beams=beams, most=reach, noise=noise), x0, seed=check_count("seed", seed))
     seen = Seen(plant, count, CELL, pace)
-    controller = mpc.MPCController(problem, options=mpc.MPCOptions(dt=check_period(period, problem)))
-    controller.schedule(seen)
-    return MPCCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
-        controller=controller,
+    return MPCCase.of(
+        FAMILY,
+        problem,
+        period,
+        schedule=seen,
         plant=plant,
         x0=x0,
         duration=float(np.ceil(np.hypot(GOAL[0] - START[0], GOAL[1] - START[1]) / pace + 5.0)),
         dt_plant=0.02,
-        follows=seen,
         report=functools.partial(report, plant.grid),
         lines=edges(),
     )
@@ -189,5 +185,4 @@ FAMILY = Family(
     name="drive-scans",
     description="A robot with two driven wheels crosses an unknown room with a LIDAR.",
     build=build,
-    reference_holds=True,
 )

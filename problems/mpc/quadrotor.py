@@ -22,7 +22,7 @@ from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
-from trajopt.problems.mpc.checks import check_period, check_rows
+from trajopt.problems.mpc.checks import check_rows
 from trajopt.problems.quadrotor import GRAVITY, DifferentialActionModelQuadrotor, hovering, state_of_quadrotor
 from trajopt.problems.quadrotor_obstacles import BODY_RADIUS
 from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
@@ -134,23 +134,20 @@ def build(
     free = check_positive("opening - 0.6", check_positive("opening", opening, unit="m") - 2 * BODY_RADIUS) / 2
     count = check_count("N", N, least=1)
     problem, course = horizon(N=count, dt=check_positive("dt", dt, unit="s"), thrust=most), Course(rows, free)
-    controller = mpc.MPCController(problem, options=mpc.MPCOptions(dt=check_period(period, problem)))
-    controller.schedule(course)
     body = DifferentialActionModelQuadrotor(CostStack(problem.state), mass=heavy)
     winds = check_rows("gusts", gusts, ("time", "duration", "force along x", "force along y"))
-    return MPCCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
-        controller=controller,
+    return MPCCase.of(
+        FAMILY,
+        problem,
+        period,
+        schedule=course,
         plant=IntegratedActionModelRK4(body, 5e-3),
-        x0=hovering(START),
         duration=10.0,
         dt_plant=5e-3,
         disturbance=[
             mpc.Push(time=time, duration=lasts, value=functools.partial(gust, np.array([fx, fy, 0.0]), heavy))
             for time, lasts, fx, fy in winds
         ],
-        follows=course,
         report=functools.partial(report, course),
         lines=tuple(outline(gate, opening / 2) for gate in rows),
     )
@@ -170,10 +167,8 @@ def passed(course: Course, log: Any) -> list[tuple[float, float]]:
     """
     passes = []
     for *middle, heading, time in course.gates:
-        ahead, left = (
-            np.array([np.cos(heading), np.sin(heading), 0.0]),
-            np.array([-np.sin(heading), np.cos(heading), 0.0]),
-        )
+        ahead = np.array([np.cos(heading), np.sin(heading), 0.0])
+        left = np.array([-np.sin(heading), np.cos(heading), 0.0])
         best = (np.nan, np.nan)
         for (t, a), (s, b) in itertools.pairwise(zip(log.times, log.xs[:, :3] - middle)):
             before, after = a @ ahead, b @ ahead
@@ -204,5 +199,4 @@ FAMILY = Family(
     name="quadrotor-gates",
     description="A quadrotor flies through gates in gusts of wind.",
     build=build,
-    reference_holds=True,
 )

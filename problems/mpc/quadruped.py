@@ -20,7 +20,7 @@ from trajopt.costs import CostStack
 from trajopt.gaits.limits import cone_name
 from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
-from trajopt.problems.mpc.checks import check_period, check_rows
+from trajopt.problems.mpc.checks import check_rows
 from trajopt.problems.mpc.quadruped_report import report
 from trajopt.problems.mpc.trot import Trot, VelocityCommand
 from trajopt.residuals import (
@@ -108,6 +108,7 @@ def build(
     commanded velocities, the resulting position and heading, and the standing posture. z_ref lifts the feet of a trot.
     The active contacts are parameters of each knot that change with time. A new contact stops a foot's velocity within
     one knot, so no knot is an impulse. Footholds are not prescribed; they follow from the problem, also after a push.
+    W is diagonal, with the weights `BASE`, `JOINTS` and `RATES`.
 
     Args:
         N: Number of knots [-].
@@ -120,8 +121,11 @@ def build(
         commands: Rows (time, forward, left, turn), interpolated linearly [s, m/s, m/s, rad/s].
         pushes: Rows (time, impulse along x, impulse along y) on the trunk, in the world, with a duration of 50 ms [s,
             N s].
-        gait: Duration of two steps [s].
+        gait: Period of the trot, in which each foot swings once [s].
         height: Height of a swing [m].
+
+    Returns:
+        The controller with its trot, the plant, and the pushes.
     """
     check_known("plant", plant, PLANTS)
     robot, cone = load_robot("go2"), FrictionCone(check_positive("mu", mu))
@@ -139,21 +143,18 @@ def build(
         cone=cone,
         rate=1 / dt,
     )
-    controller = mpc.MPCController(problem, options=mpc.MPCOptions(dt=check_period(period, problem)))
-    controller.schedule(trot)
     hits = check_rows("pushes", pushes, ("time", "impulse along x", "impulse along y"))
-    return MPCCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
-        controller=controller,
+    return MPCCase.of(
+        FAMILY,
+        problem,
+        period,
+        schedule=trot,
         plant=ground(robot, check_positive("plant_mu", plant_mu)) if plant == "simulator" else None,
-        x0=problem.x0.copy(),
         duration=10.0,
         dt_plant=1e-3,
         disturbance=[
             mpc.Push(time=time, duration=LASTS, value=[x / LASTS, y / LASTS, 0.0], frame="base") for time, x, y in hits
         ],
-        follows=trot,
         report=functools.partial(report, robot, trot, hits),
     )
 
@@ -169,5 +170,4 @@ FAMILY = Family(
     name="quadruped-trot-mpc",
     description="A quadruped trots at commanded velocities and is pushed; torques and friction cones are hard limits.",
     build=build,
-    reference_holds=True,
 )

@@ -68,11 +68,8 @@ def report(robot: Robot, trot: Trot, pushes: Reals, log: Any) -> dict[str, str]:
     """Velocities, height and tilt of the base, effects of pushes, and margins of torques and forces."""
     nq, times = robot.nq, log.times
     errors, lasting = np.abs(log.xs[:, nq : nq + 2] - trot.command.velocity(times)[:, :2]).max(axis=1), times > 1.0
-    quiet = (
-        lasting & ~np.any([(times > t - 0.1) & (times < t + 1.0) for t in pushes[:, 0]], axis=0)
-        if len(pushes)
-        else lasting
-    )
+    pushed = [(times > t - 0.1) & (times < t + 1.0) for t in pushes[:, 0]]
+    quiet = lasting & ~np.any(pushed, axis=0) if pushed else lasting
     tilt = np.degrees(np.arccos(np.clip([1 - 2 * (x[3] ** 2 + x[4] ** 2) for x in log.xs], -1, 1)))
     mean = np.abs(velocity_errors(trot, log)).max(axis=1)
     words = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -43,17 +44,18 @@ class VelocityCommand:
         return np.column_stack([np.interp(times, self._grid, column) for column in self._path.T])
 
 
+@dataclass(frozen=True, eq=False)
 class Trot:
     """Parameters of the knots of a trotting quadruped, as functions of time, without prescribed footholds.
 
     The diagonal pairs swing in turn, each for half of the period, with all feet on the ground in between. Where a foot
     lands follows from the posture and the motion of the base.
 
-    Args:
+    Attributes:
         feet: Names of the feet: left front, right front, left hind, right hind.
         standing: State at rest with the feet on the ground (nx,).
         command: Commanded velocities.
-        period: Duration of two steps [s].
+        period: Time in which each foot swings once [s].
         support: Time with all feet on the ground after each step [s].
         height: Height of a swing [m].
         ground: Height of the feet's frames on the ground [m].
@@ -62,31 +64,25 @@ class Trot:
         rate: Rate at which contacts stop the velocities of feet [1/s].
     """
 
-    def __init__(
-        self,
-        feet: tuple[str, ...],
-        standing: Reals,
-        command: VelocityCommand,
-        *,
-        period: float,
-        support: float,
-        height: float,
-        ground: float,
-        start: float,
-        cone: FrictionCone,
-        rate: float,
-    ) -> None:
-        self.feet, self.command, self.cone, self.rate, self.period = feet, command, cone, rate, period
-        self._standing, self._support = standing, support
-        self._height, self._ground, self._start = height, ground, start
+    feet: tuple[str, ...]
+    standing: Reals
+    command: VelocityCommand
+    _: KW_ONLY
+    period: float
+    support: float
+    height: float
+    ground: float
+    start: float
+    cone: FrictionCone
+    rate: float
 
     def part(self, times: Reals) -> Reals:
         """Completed fraction of each foot's swing at times (n,), (n, feet) [-]; 1 for a foot on the ground."""
-        swing = self.period / 2 - self._support
+        swing = self.period / 2 - self.support
         late = np.array([0.0, 0.5, 0.5, 0.0]) * self.period
-        since = (times[:, None] + ROUNDING - self._start - late) % self.period - ROUNDING
+        since = (times[:, None] + ROUNDING - self.start - late) % self.period - ROUNDING
         done = np.where(since < swing - 2 * ROUNDING, np.clip(since / swing, 0.0, 1.0), 1.0)
-        return np.where(times[:, None] + ROUNDING < self._start + late, 1.0, done)
+        return np.where(times[:, None] + ROUNDING < self.start + late, 1.0, done)
 
     def active(self, times: Reals) -> Reals:
         """Contact of each foot at times (n,), 1 on the ground and 0 in the air, (n, feet)."""
@@ -94,15 +90,12 @@ class Trot:
 
     def heights(self, times: Reals) -> Reals:
         """Heights of the feet's frames at times (n,), (n, feet) [m]."""
-        return self._ground + self._height * smooth_at(self.part(times))[1]
+        return self.ground + self.height * smooth_at(self.part(times))[1]
 
     def states(self, times: Reals) -> Reals:
         """Reference states at times (n,), (n, nx): the standing posture on the path, with the commanded velocities."""
-        xs, path, velocity = (
-            np.tile(self._standing, (len(times), 1)),
-            self.command.path(times),
-            self.command.velocity(times),
-        )
+        xs = np.tile(self.standing, (len(times), 1))
+        path, velocity = self.command.path(times), self.command.velocity(times)
         nv = (xs.shape[1] - 1) // 2
         xs[:, :2] = path[:, :2]
         xs[:, 3:5], xs[:, 5], xs[:, 6] = 0.0, np.sin(path[:, 2] / 2), np.cos(path[:, 2] / 2)

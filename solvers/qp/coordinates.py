@@ -1,4 +1,4 @@
-"""Coordinates of a StageQP in which its cost to go is ½ |x|²: without them ADMM on all rows takes for ever.
+"""Coordinates of a StageQP in which its cost to go is ½ |x|²: without them osqp takes for ever.
 
 With the backward pass Q = H + Fᵀ V' F, K = Quu⁻¹ Qux, V = Qxx - Quxᵀ K, and the factors V = XᵀX, Quu = UᵀU, they are
 X dx and U (du + K dx). Any X, U and K give the same solution: what they decide is how fast it is found.
@@ -49,7 +49,7 @@ class Coordinates:
         return Coordinates(X, Z, end)
 
     def program(self, qp: StageQP) -> StageQP:
-        """Returns the program in these coordinates."""
+        """Returns the same program with its arrays in these coordinates; qp stays unchanged."""
         lq, Z, X, end = qp.lq, self.Z, self.X, self.end
         turned = np.swapaxes(Z, 1, 2)
         H, terminal_H = turned @ _symmetric(lq.H) @ Z, end.T @ _symmetric(lq.terminal_H) @ end

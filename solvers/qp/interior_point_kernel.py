@@ -332,7 +332,7 @@ def _iterate() -> str:
         with b.when(b.op(f"fcmp ogt double {count}, 0.0")):
             b.op(f"call i64 {of['forward']}({table}, i64 {WITH_GAPS | SHORT})")
             _call(b, CENTER)
-            b.op(f"call i64 {of['solve']}({table}, double -0.0, i64 {WITH_GAPS | SHORT})")
+            b.op(f"call i64 {of['solve']}({table}, i64 {WITH_GAPS | SHORT})")
         b.op(f"call i64 {of['forward']}({table}, i64 {WITH_GAPS})")
         _call(b, ADVANCE)
         length = b.load(b.at("%numbers", NUMBERS.index("length")))

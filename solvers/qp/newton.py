@@ -56,6 +56,6 @@ class Newton:
         self.riccati.forward(costates=costates)
 
     def move(self, length: float) -> None:
-        """Adds a multiple of the step to the iterate."""
+        """Adds `length` [-] times the step of `riccati` to the iterate `at`."""
         np.multiply(self.riccati.step.flat, length, out=self._change)
         self.at.flat += self._change

@@ -63,7 +63,7 @@ class Residual:
         self._address, self._measure = ctypes.addressof(self._table), recursion.residual(sizes)
 
     def measure(self) -> None:
-        """Computes the residuals of the current iterate."""
+        """Computes the gradients `running` and `end`, and the residuals `dynamics`, at the iterate `at`."""
         self._measure(self._address, 0)
 
     @property
@@ -73,12 +73,12 @@ class Residual:
 
     @property
     def stationarity(self) -> float:
-        """Largest absolute gradient of the Lagrangian."""
+        """Largest absolute entry of `running` and `end` in the last `measure`."""
         return float(self._sizes[0])
 
     @property
     def gap(self) -> float:
-        """Largest absolute residual of the dynamics."""
+        """Largest absolute entry of `dynamics` in the last `measure`."""
         return float(self._sizes[1])
 
     @property

@@ -97,7 +97,7 @@ class Osqp(QPSolverAbstract):
         self._settings = {"max_iter": 100_000, "polishing": True, "polish_refine_iter": 10, **settings}
 
     def solve(self) -> QPSolution:
-        """Solves the program with the current content of its arrays."""
+        """Returns osqp's solution for the current content of the program's arrays, in the program's own coordinates."""
         import osqp
         from scipy import sparse
 
@@ -139,7 +139,7 @@ class Conic(QPSolverAbstract):
         self._plugin, self._settings = plugin, {"print_time": False, "error_on_fail": False, **settings}
 
     def solve(self) -> QPSolution:
-        """Solves the program with the current content of its arrays."""
+        """Returns the plugin's solution for the current content of the program's arrays."""
         program = SparseQP.of(self.qp)
         stages = Stages.of(self.qp, program)
         arguments = stages.arguments(program)

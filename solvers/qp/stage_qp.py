@@ -152,4 +152,4 @@ class QPSolverAbstract(Immutable, ABC):
 
     @abstractmethod
     def solve(self) -> QPSolution:
-        """Solves the program with the current content of its arrays."""
+        """Returns the solution for the current content of the program's arrays, with its status and iterations."""

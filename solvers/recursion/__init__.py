@@ -74,20 +74,13 @@ def factor(sizes: Sizes) -> tuple[Any, int]:
 
 
 def solve(sizes: Sizes) -> Any:
-    """Machine code of the backward pass over vectors: (table, flags) → code as `factor`.
-
-    With weighted rows the arguments are (table, -σ, flags).
-    """
-    return _over_vectors(sizes, solve_text, SOLVE, *_proximal(sizes))
+    """Machine code of the backward pass over vectors: (table, flags) → code as `factor`."""
+    return _over_vectors(sizes, solve_text, SOLVE)
 
 
 def adjoint(sizes: Sizes) -> Any:
     """Machine code of the adjoint pass, as `solve` with Qu in place of k: it returns gradients along the controls."""
-    return _over_vectors(sizes, adjoint_text, ADJOINT, *_proximal(sizes))
-
-
-def _proximal(sizes: Sizes) -> tuple[Any, ...]:
-    return () if sizes.weighted is None else (ctypes.c_double,)
+    return _over_vectors(sizes, adjoint_text, ADJOINT)
 
 
 def forward(sizes: Sizes) -> Any:
@@ -105,8 +98,8 @@ def residual(sizes: Sizes) -> Any:
     return _over_vectors(sizes, residual_text, RESIDUAL)
 
 
-def _over_vectors(sizes: Sizes, write: Callable[[Sizes], str], name: str, *numbers: Any) -> Any:
-    return _function(_library(sizes, write, name), name, ctypes.c_void_p, *numbers, ctypes.c_int64)
+def _over_vectors(sizes: Sizes, write: Callable[[Sizes], str], name: str) -> Any:
+    return _function(_library(sizes, write, name), name, ctypes.c_void_p, ctypes.c_int64)
 
 
 def _function(library: compiler.Library, name: str, *arguments: Any) -> Any:

@@ -114,8 +114,7 @@ class _Backward:
         self._check_pivots(t)
         model.states()
         self._gradient(boxed)
-        names = ("K", "k", "Ky", "ky", *(("M",) if s.inverse else ()))
-        work.substitute_back(*(frame.of_knot(name, t) for name in names))
+        work.substitute_back(*(frame.of_knot(name, t) for name in ("K", "k", "Ky", "ky")))
         if boxed:
             self._take_solution(t, boxed)
         self._value(t)
@@ -136,22 +135,11 @@ class _Backward:
                 b.store(b.load(b.at(q, (i, 1), s.n)), b.at(R, (i, s.pitch), s.left + s.n))
                 diagonal = b.at(R, (i, s.pitch + 1))
                 b.store(b.op(f"fadd double {b.load(diagonal)}, %reg"), diagonal)
-        if s.inverse and s.rows:
-            self._add_identity()
         if s.nc:
             C, d, delta = self.frame.readable("C", t, remaining), *(self.frame.of_knot(a, t) for a in ("d", "delta"))
             with each(b, 0, s.nc) as i:
                 row, own = b.at(R, (i, s.pitch), s.m * s.pitch), b.at(C, (i, s.s))
                 self._constraint(row, own, b.at(d, (i, 1)), b.at(delta, (i, 1)), b.at(row, (i, 1), s.m))
-
-    def _add_identity(self) -> None:
-        """The identity behind (Qux | Qu): the elimination makes the inverse of it."""
-        x, b, s = self.x, self.b, self.sizes
-        with each(b, 0, s.rows) as i:
-            row = b.at(self.scratch["R"], (i, s.pitch), s.pitch - s.left)
-            for c in range(0, s.left, s.width):
-                x.store(ZERO, b.at(row, c))
-            b.store("1.0", b.at(row, (i, 1)))
 
     def _constraint(self, row: str, C: str, d: str, delta: str, diagonal: str) -> None:
         """A row (Cu, -Δ | Cx | d)."""

@@ -81,14 +81,6 @@ class _Function(Builder):
         low = self.choose(self.op(f"fcmp ogt double {value}, {upper}"), upper, value)
         return self.choose(self.op(f"fcmp olt double {low}, {lower}"), lower, low)
 
-    def leave(self, condition: str, code: int) -> None:
-        """Returns a number if a condition holds."""
-        stem = self.name("leave")
-        self.do(f"br i1 {condition}, label %{stem}, label %{stem}.not")
-        self.label(stem)
-        self.do(f"ret i64 {code}")
-        self.label(f"{stem}.not")
-
 
 def _option(b: _Function, name: str) -> str:
     """Whether an option is not 0."""

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from trajopt.kernels.builder import Builder
-from trajopt.kernels.products import multiply_add, splat
+from trajopt.kernels.products import multiply_add
 
 ZERO = "zeroinitializer"
 LARGEST = "0x46293E5939A08CEA"  # 1e30: a value function beyond this has diverged
@@ -30,7 +30,7 @@ class Cells:
         return max(1, (self.registers - 1) // (rows + 1))
 
     def load(self, address: str) -> str:
-        """Loads a cell from an address and returns its name."""
+        """Writes a load of `width` doubles from an address; returns the name of the cell."""
         return self.b.load(address, self.real)
 
     def fetch(self, address: str, shape: tuple[int, int], pitch: int) -> None:
@@ -40,7 +40,7 @@ class Cells:
             self.b.do(f"call void @llvm.prefetch.p0(ptr {self.b.at(address, place)}, i32 0, i32 3, i32 1)")
 
     def store(self, value: str, address: str) -> None:
-        """Stores a cell at an address."""
+        """Writes a store of the cell `value` at an address."""
         self.b.store(value, address, self.real)
 
     def store_first(self, value: str, address: str, count: int) -> None:
@@ -83,7 +83,7 @@ class Cells:
         return [self.load_masked(self.b.at(address, c), count - c) for c in range(0, count, self.width)]
 
     def largest(self, most: str, value: str) -> str:
-        """Returns max(most, |value|) for each double of two cells."""
+        """Returns the name of a cell with max(most, |value|) in each place."""
         size = self.b.op(f"call {self.real} @llvm.fabs.v{self.width}f64({self.real} {value})")
         return self.b.op(f"call {self.real} @llvm.maximum.v{self.width}f64({self.real} {most}, {self.real} {size})")
 
@@ -92,15 +92,15 @@ class Cells:
         return self.b.op(f"{name} {self.real} {', '.join(values)}")
 
     def add_product(self, x: str, y: str, z: str) -> str:
-        """Returns x y + z for cells."""
+        """Returns the name of the cell x y + z, computed in each place."""
         return multiply_add(self.b, self.real, x, y, z)
 
     def splat(self, value: str) -> str:
-        """Returns a cell with one double in all places."""
-        return splat(self.b, value, self.width)
+        """Returns the name of a cell that has the double `value` in all places."""
+        return self.b.splat(value, self.width)
 
     def factor(self, address: str, *, negative: bool = False) -> str:
-        """Loads a double, or its negative, into all places of a cell."""
+        """Writes a load of one double; returns the name of a cell with it, or with its negative, in all places."""
         value = self.b.load(address)
         return self.splat(self.b.op(f"fneg double {value}") if negative else value)
 
@@ -109,7 +109,7 @@ class Cells:
         return self.shuffle(value, "poison", [lane] * self.width)
 
     def element(self, value: str, lane: int) -> str:
-        """Returns one double of a cell."""
+        """Returns the name of the double in place `lane` of a cell."""
         return self.b.op(f"extractelement {self.real} {value}, i32 {lane}")
 
     def shuffle(self, x: str, y: str, lanes: Sequence[int]) -> str:
@@ -138,7 +138,7 @@ class Cells:
         return self.b.op(f"call i1 @llvm.vector.reduce.and.v{self.width}i1({self.truth} {truth})")
 
     def sum(self, value: str) -> str:
-        """Returns the sum of the doubles of a cell."""
+        """Returns the name of a double: the sum of all places of a cell."""
         return self.b.op(f"call double @llvm.vector.reduce.fadd.v{self.width}f64(double 0.0, {self.real} {value})")
 
     def transpose(self, rows: Sequence[str]) -> list[str]:
@@ -160,7 +160,7 @@ class Cells:
         return found
 
     def total(self, cells: Sequence[str]) -> str:
-        """Returns the sum of several cells, added in pairs."""
+        """Returns the name of the cell that is the sum of all `cells`, place by place; it adds them in pairs."""
         while len(cells) > 1:
             pairs = [cells[i : i + 2] for i in range(0, len(cells), 2)]
             cells = [self.op("fadd", *pair) if len(pair) == 2 else pair[0] for pair in pairs]

@@ -10,7 +10,7 @@ from trajopt.solvers.recursion.frame import Frame
 
 
 def add_transposed(frame: Frame, t: str, remaining: str, v: str, start: Sequence[str]) -> list[str]:
-    """Returns the cells start + Fᵀ v for the Jacobian F of knot t; v is an address."""
+    """Writes start + Fᵀ v for the Jacobian F (n, n + m) of knot t and v (n,) at an address; returns the sum's cells."""
     x, b, s = frame.x, frame.b, frame.sizes
     F = Matrix(frame.readable("F", t, remaining), s.row_F)
     if s.nb is None:
@@ -31,7 +31,7 @@ def add_transposed(frame: Frame, t: str, remaining: str, v: str, start: Sequence
 
 
 def apply(frame: Frame, t: str, remaining: str) -> None:
-    """Writes w = F z for the Jacobian F of knot t; z and w lie in the scratch."""
+    """Writes w = F z, with the Jacobian F (n, n + m) of knot t; z (n + m,) and w (n,) are arrays of the scratch."""
     x, b, s, z, w = frame.x, frame.b, frame.sizes, frame.scratch["z"], frame.scratch["w"]
     F = Matrix(frame.readable("F", t, remaining), s.row_F)
     for first, cell in times(x, s.h, s.s, F, z):

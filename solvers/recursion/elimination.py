@@ -93,11 +93,8 @@ class Elimination:
                 x.store(value, b.at(R, j * s.pitch + c * x.width))
                 x.store(x.op("fmul", value, inverse), b.at(Z, j * pitch + c * x.width))
 
-    def substitute_back(self, K: str, k: str, Ky: str, ky: str, inverse: str = "") -> None:
-        """Writes the back substitution U⁻¹ Z: gains (K | k), and (Ky | ky) of the multipliers. It overwrites Z.
-
-        Where the identity stands behind them in R, also M⁻¹, rows of whole cells.
-        """
+    def substitute_back(self, K: str, k: str, Ky: str, ky: str) -> None:
+        """Writes the back substitution U⁻¹ Z: gains (K | k), and (Ky | ky) of the multipliers. It overwrites Z."""
         x, b, s = self.x, self.b, self.sizes
         full = s.n // x.width
         for first, height in reversed(self._panels):
@@ -111,13 +108,6 @@ class Elimination:
                 with each(b, j0, j1, step) as c:
                     self._solve((first, height), c, step, (K, Ky), ())
             self._solve((first, height), full, 1, (K, Ky), (k, ky))
-            if inverse:
-                start, end = s.whole(s.n + 1) // x.width, s.right // x.width
-                for j0, j1, step in even_strips(end - start, x.widest(height)):
-                    for c in range(start + j0, start + j1, step):
-                        for i, row in enumerate(self._back((first, height), c, step)):
-                            at = b.at(inverse, (first + i) * s.left + (c - start) * x.width)
-                            x.store_row(row, at, step * x.width)
 
     def _solve(
         self, panel: tuple[int, int], c: str | int, cells: int, out: tuple[str, str], ends: tuple[str, ...]

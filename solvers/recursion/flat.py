@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from trajopt.kernels.builder import Builder
-from trajopt.kernels.products import declarations, multiply_add
 
 WIDTH = 8
 REAL, TRUTH = f"<{WIDTH} x double>", f"<{WIDTH} x i1>"
@@ -41,18 +40,16 @@ class Flat:
         return self.splat(self.scalar(name))
 
     def scalar(self, name: str) -> str:
-        """Returns one of the named numbers as a double."""
+        """Returns the LLVM name of a double that holds the number `name`."""
         return self.b.load(self.b.at("%numbers", self._numbers[name]))
 
     def set(self, name: str, value: str) -> None:
-        """Stores a double in one of the named numbers."""
+        """Writes a store of the double `value` into the number `name`."""
         self.b.store(value, self.b.at("%numbers", self._numbers[name]))
 
     def splat(self, value: str) -> Value:
-        """Returns a value with one double in all places."""
-        first = self.b.op(f"insertelement {REAL} poison, double {value}, i32 0")
-        all_places = f"<{WIDTH} x i32> zeroinitializer"
-        return Value(self.b, self.b.op(f"shufflevector {REAL} {first}, {REAL} poison, {all_places}"))
+        """Returns a `Value` that has the double `value` in all eight places."""
+        return Value(self.b, self.b.splat(value, WIDTH))
 
     @contextlib.contextmanager
     def cells(self, **reductions: str) -> Iterator[Cell]:
@@ -73,7 +70,7 @@ class Flat:
             cell.results[name] = self.b.op(call)
 
     def text(self) -> str:
-        """LLVM text of the function, which returns 0."""
+        """Returns the function as LLVM text; the function returns 0."""
         return self.b.text("ret i64 0")
 
 
@@ -99,15 +96,15 @@ class Cell:
         self.b.store(value.name, self.b.at(self.places[name], (self.index, 1)), REAL, 64)
 
     def add(self, name: str, value: Value) -> None:
-        """Adds a value to the sum `name`."""
+        """Adds `value`, place by place, to the sum `name` of `totals`."""
         self.totals[name] = self.totals[name] + value
 
     def most(self, name: str, value: Value) -> None:
-        """Raises the maximum `name` to a value if that is larger."""
+        """Replaces the maximum `name` of `totals` by `value` in places where that is larger."""
         self.totals[name] = maximum(self.totals[name], value)
 
     def least(self, name: str, value: Value) -> None:
-        """Lowers the minimum `name` to a value if that is smaller."""
+        """Replaces the minimum `name` of `totals` by `value` in places where that is smaller."""
         self.totals[name] = minimum(self.totals[name], value)
 
 
@@ -156,11 +153,6 @@ def _name(value: Value | float) -> str:
     return f"splat (double 0x{struct.pack('>d', value).hex()})"
 
 
-def times_plus(x: Value, y: Value, z: Value) -> Value:
-    """Returns x y + z."""
-    return Value(x.b, multiply_add(x.b, REAL, x.name, y.name, z.name))
-
-
 def maximum(x: Value, y: Value | float) -> Value:
     """Returns the larger of two values in each place; NaN if one of them is NaN."""
     return _call("maximum", x, y)
@@ -169,11 +161,6 @@ def maximum(x: Value, y: Value | float) -> Value:
 def minimum(x: Value, y: Value | float) -> Value:
     """Returns the smaller of two values in each place; NaN if one of them is NaN."""
     return _call("minimum", x, y)
-
-
-def with_sign(x: Value, sign: Value) -> Value:
-    """Returns |x| with the sign of `sign` in each place."""
-    return _call("copysign", x, sign)
 
 
 def _call(name: str, x: Value, y: Value | float) -> Value:
@@ -187,15 +174,14 @@ def where_negative(x: Value, yes: Value, no: Value | float) -> Value:
 
 
 def where_equal(x: Value, y: Value | float, yes: Value | float, no: Value | float) -> Value:
-    """Returns `yes` in places where x = y, and `no` elsewhere."""
+    """Returns a value that has `yes` in places where x = y, and `no` elsewhere."""
     truth = x.b.op(f"fcmp oeq {REAL} {x.name}, {_name(y)}")
     return Value(x.b, x.b.op(f"select {TRUTH} {truth}, {REAL} {_name(yes)}, {REAL} {_name(no)}"))
 
 
 DECLARATIONS = "\n".join(
     [
-        declarations(REAL),
-        *(f"declare {REAL} @llvm.{f}.v{WIDTH}f64({REAL}, {REAL})" for f in ("maximum", "minimum", "copysign")),
+        *(f"declare {REAL} @llvm.{f}.v{WIDTH}f64({REAL}, {REAL})" for f in ("maximum", "minimum")),
         *(f"declare double @llvm.{f}.f64(double, double)" for f in ("maximum", "minimum")),
         f"declare {REAL} @llvm.fabs.v{WIDTH}f64({REAL})",
         f"declare double @llvm.vector.reduce.fadd.v{WIDTH}f64(double, {REAL})",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from trajopt.kernels.builder import Builder
-from trajopt.kernels.products import declarations
+from trajopt.kernels.operations import LaneType, intrinsic
 from trajopt.solvers.recursion.cells import Cells
 from trajopt.solvers.recursion.sizes import Sizes
 
 ARRAYS = (
     *("F", "f", "g", "H", "terminal_g", "terminal_H", "C", "d", "delta", "dt", "J0", "J1dt"),
-    *("V", "v", "Vf", "K", "k", "Ky", "ky", "U", "inverse", "M", "decrease", "dx", "du", "lam", "y", "scratch"),
+    *("V", "v", "Vf", "K", "k", "Ky", "ky", "U", "inverse", "decrease", "dx", "du", "lam", "y", "scratch"),
     *("curvature", "du_lower", "du_upper", "box_options"),
     *("row_C", "row_end", "weights", "h", "values", "lower", "upper", "counts", "dense", "single", "column"),
     *("at_dx", "at_du", "at_lam", "at_y", "at_values", "running", "end", "dynamics", "sizes"),
@@ -51,7 +51,7 @@ class Frame:
         self._knots, self._copied = sizes.knots(), sizes.copied()
 
     def flag(self, bit: int) -> str:
-        """Returns an i1 that tells whether a bit of the flags is set."""
+        """Returns the name of an i1 that is true if the bit `bit` of `%flags` is set."""
         return self.b.op(f"icmp ne i64 {self.b.op(f'and i64 %flags, {bit}')}, 0")
 
     def of_knot(self, name: str, t: str, after: int = 0) -> str:
@@ -85,12 +85,7 @@ class Frame:
 
     def give_up(self, condition: str, code: str) -> None:
         """Writes a return of the failure code unless the condition holds."""
-        b = self.b
-        name = b.name("fine")
-        b.do(f"br i1 {condition}, label %{name}, label %{name}.not")
-        b.label(f"{name}.not")
-        b.do(f"ret i64 {code}")
-        b.label(name)
+        self.b.leave(self.b.op(f"xor i1 {condition}, true"), code)
 
     def text(self) -> str:
         """LLVM text of the function, which returns 0 at its end, and of the functions that it calls."""
@@ -98,7 +93,7 @@ class Frame:
         return "\n".join(
             [
                 self.b.text("ret i64 0"),
-                declarations("double", real),
+                *(intrinsic(LaneType(lanes), "fma", 3)[1] for lanes in (1, width)),
                 f"declare {real} @llvm.fabs.v{width}f64({real})",
                 f"declare double @llvm.vector.reduce.fadd.v{width}f64(double, {real})",
                 f"declare i1 @llvm.vector.reduce.and.v{width}i1(<{width} x i1>)",

@@ -53,7 +53,7 @@ class FirstOrder:
         self._F = Matrix(knot.F, sizes.row_F)
 
     def controls(self) -> None:
-        """Writes the rows of controls: R = (Quu | Qux | Qu), and q."""
+        """Writes the code for the rows of the controls in Q, R = (Quu | Qux | Qu), and for q, into the scratch."""
         x, s, knot = self._x, self._sizes, self._knot
         columns = range(0, s.s, s.width)
         add_products(x, s.n, len(columns), [Term(Matrix(knot.V, s.n), self._F, s.n)], m_rows(s, self._scratch))
@@ -63,7 +63,7 @@ class FirstOrder:
         add_controls(x, s, knot, self._scratch)
 
     def states(self) -> None:
-        """Writes P, the states' block Qxx after the elimination of controls."""
+        """Writes the code for P (n, n) in the scratch, the states' block Qxx after the elimination of the controls."""
         x, s, scratch = self._x, self._sizes, self._scratch
         square = Term(Matrix(self._knot.F, 1, s.row_F), m_rows(s, scratch), s.n)
         P, H = Matrix(scratch["P"], s.right), Matrix(self._knot.H, s.row_H)
@@ -76,7 +76,7 @@ def m_rows(s: Sizes, scratch: dict[str, str], column: str | None = None) -> Matr
 
 
 def add_controls(x: Cells, s: Sizes, knot: Knot, scratch: dict[str, str]) -> None:
-    """Writes (Quu | Qux) = H + Fuᵀ M."""
+    """Writes the code for (Quu | Qux) = H + Fuᵀ M in the rows R of the scratch, with the rows of the controls in H."""
     b, R, H = x.b, scratch["R"], x.b.at(knot.H, s.n * s.row_H)
     Fu = Matrix(b.at(knot.F, s.n), 1, s.row_F)
     by_states, right = Term(Fu, m_rows(s, scratch), s.h), Matrix(b.at(R, s.left), s.pitch)
@@ -87,6 +87,6 @@ def add_controls(x: Cells, s: Sizes, knot: Knot, scratch: dict[str, str]) -> Non
 
 
 def eliminated(x: Cells, s: Sizes, scratch: dict[str, str], first: int = 0) -> Term:
-    """- Zᵀ R of the right-hand sides, from one row of the result on."""
+    """Returns the product -Zᵀ R that the elimination of the controls adds to P, from row `first` of P on."""
     Z, R = x.b.at(scratch["Z"], first), x.b.at(scratch["R"], s.left)
     return Term(Matrix(Z, 1, s.right), Matrix(R, s.pitch), s.rows, subtract=True)

@@ -61,7 +61,7 @@ class KnotRows:
             b.store(b.op(f"fadd double {b.load(place)}, {square}"), place)
 
     def add_to_gradient(self, h: str, start: Sequence[str], target: str) -> None:
-        """Returns the cells start + Cᵀh, for the array named `h`."""
+        """Writes start + Cᵀ h, with the rows C of the knot and the array h of this name, to the address `target`."""
         x, b, s, h = self.x, self.b, self.sizes, self.frame.of_knot(h, self.t)
         most = x.widest(1)
         for first in range(0, len(start), most):

@@ -38,7 +38,7 @@ class SecondOrder:
         self._J0, self._J1dt = Matrix(scratch["J0 padded"], self._base), Matrix(scratch["J1dt padded"], self._base)
 
     def controls(self) -> None:
-        """Writes the rows of controls: R = (Quu | Qux | Qu), and q."""
+        """Writes the code for the rows of the controls in Q, R = (Quu | Qux | Qu), and for q, into the scratch."""
         x, b, s, half = self._x, self._b, self._sizes, self._half
         self._pad()
         self._make_G()
@@ -101,7 +101,7 @@ class SecondOrder:
                 x.store(x.first(h - c, whole), place)
 
     def states(self) -> None:
-        """Writes P, the states' block Qxx after the elimination of controls."""
+        """Writes the code for P (n, n) in the scratch, the states' block Qxx after the elimination of the controls."""
         x, b, s, h = self._x, self._b, self._sizes, self._sizes.h
         self._add_positions()
         P, M = Matrix(self._scratch["P"], s.right), m_rows(s, self._scratch)

@@ -20,7 +20,6 @@ class Sizes:
         registers: Vector registers of the processor.
         weighted: Number of weighted rows, which add CᵀDC to the Hessian and Cᵀh to the gradient; None without any.
         boxed: Whether controls have limits, see `box`.
-        inverse: Whether vector passes multiply by M⁻¹ itself in place of substitutions.
     """
 
     n: int
@@ -33,7 +32,6 @@ class Sizes:
     registers: int
     weighted: int | None = None
     boxed: bool = False
-    inverse: bool = False
 
     @property
     def s(self) -> int:
@@ -57,8 +55,8 @@ class Sizes:
 
     @property
     def right(self) -> int:
-        """Length of a row (Qux | Qu), and of M⁻¹ if wanted, rounded up to whole cells [doubles]."""
-        return self.whole(self.n + 1) + (self.left if self.inverse else 0)
+        """Length of a row (Qux | Qu), rounded up to whole cells [doubles]."""
+        return self.whole(self.n + 1)
 
     @property
     def pitch(self) -> int:
@@ -75,12 +73,12 @@ class Sizes:
         return -(-count // self.width) * self.width
 
     def knots(self) -> dict[str, int]:
-        """Distance between knots in each array, by name [doubles]."""
+        """Returns the distance from a knot to the next in each array of the recursion, by its name [doubles]."""
         n, m, nc, s, nb = self.n, self.m, self.nc, self.s, self.nb or 0
         inputs = {"F": self.knot_F, "f": n, "g": s, "H": s * s, "C": nc * s, "d": nc, "delta": nc}
         inputs |= {"dt": 1, "J0": nb * nb, "J1dt": nb * nb}
         value = {"V": n * n, "v": n, "Vf": n, "K": m * n, "k": m, "Ky": nc * n, "ky": nc}
-        factors = {"U": self.rows * self.left, "inverse": self.left, "M": self.rows * self.left}
+        factors = {"U": self.rows * self.left, "inverse": self.left}
         steps = {"dx": n, "du": m, "lam": n, "y": nc}
         steps |= {"du_lower": m, "du_upper": m}
         steps |= {"at_dx": n, "at_du": m, "at_lam": n, "running": s, "dynamics": n}

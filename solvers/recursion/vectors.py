@@ -16,8 +16,7 @@ SOLVE, FORWARD, ADJOINT = "trajopt_solve", "trajopt_forward", "trajopt_adjoint"
 def solve_text(sizes: Sizes) -> str:
     """`i64 trajopt_solve(i64 *table, i64 flags)`: v, Vf, k and ky of all knots; 0, or 4 (knot + 1) + NOT_FINITE.
 
-    With weighted rows, `i64 trajopt_solve(i64 *table, double minus_sigma, i64 flags)`: - σ z is added to the gradient,
-    with the z of the last forward pass; with the flag SHORT, Vf stays.
+    With weighted rows, and the flag SHORT, Vf stays.
     """
     return gradient_text(sizes) + _Solve(sizes).text()
 
@@ -39,9 +38,8 @@ class _Solve:
     """Backward: q = g + Fᵀ v', b = (Qu, d), (k, ky) = M⁻¹ b with M = Uᵀ D U, v = Qx - (K, Ky)ᵀ b, with gaps + V f."""
 
     def __init__(self, sizes: Sizes, *, adjoint: bool = False) -> None:
-        numbers = () if sizes.weighted is None else ("%minus_sigma",)
         self.adjoint = adjoint
-        self.sizes, self.frame = sizes, Frame(sizes, ADJOINT if adjoint else SOLVE, *numbers)
+        self.sizes, self.frame = sizes, Frame(sizes, ADJOINT if adjoint else SOLVE)
         self.x, self.b, self.scratch = self.frame.x, self.frame.b, self.frame.scratch
 
     def text(self) -> str:
@@ -62,9 +60,7 @@ class _Solve:
     def _end_with_rows(self) -> None:
         """The same as `_with_rows` at the end, in q."""
         x, s, frame, q = self.x, self.sizes, self.frame, self.scratch["q"]
-        last, sigma = frame.of_knot("dx", frame.T), x.splat("%minus_sigma")
-        cells = zip(x.load_row(last, s.n), x.load_row(q, s.n))
-        KnotRows(frame, frame.T, end=True).add_to_gradient("h", [x.add_product(sigma, z, g) for z, g in cells], q)
+        KnotRows(frame, frame.T, end=True).add_to_gradient("h", x.load_row(q, s.n), q)
 
     def _gradient(self, t: str) -> None:
         """v and Vf of a knot, from q."""
@@ -87,7 +83,7 @@ class _Solve:
         for c, cell in zip(range(0, s.n, s.width), row):
             x.store(cell, b.at(q, c))
         if not self.adjoint:
-            decrease = (self._invert if s.inverse else self._substitute)(t, decrease)
+            decrease = self._substitute(t, decrease)
         self.frame.copy(self.frame.of_knot("k", t), right, s.m)
         self.frame.copy(self.frame.of_knot("ky", t), b.at(right, s.m), s.nc)
         self._gradient(t)
@@ -103,25 +99,10 @@ class _Solve:
         return add_transposed(frame, t, remaining, frame.of_knot("v", t, 1), q)
 
     def _with_rows(self, t: str, q: list[str]) -> list[str]:
-        """q + Cᵀh - σ z, with z that of the last forward pass."""
-        x, b, s, frame, z = self.x, self.b, self.sizes, self.frame, self.scratch["z"]
-        frame.copy(z, frame.of_knot("dx", t), s.n)
-        frame.copy(b.at(z, s.n), frame.of_knot("du", t), s.m)
-        sigma, target, columns = x.splat("%minus_sigma"), self.scratch["g weighted"], range(0, s.s, s.width)
-        q = [x.add_product(sigma, x.load(b.at(z, c)), cell) for c, cell in zip(columns, q)]
-        KnotRows(frame, t).add_to_gradient("h", q, target)
-        return [x.load(b.at(target, c)) for c in columns]
-
-    def _invert(self, t: str, decrease: str) -> str:
-        """The same as `_substitute` with M⁻¹ itself, which nothing in it has to wait for."""
-        x, b, s, right = self.x, self.b, self.sizes, self.scratch["b"]
-        cells = range(0, s.rows, s.width)
-        inverse, given = Matrix(self.frame.of_knot("M", t), s.left), [x.load(b.at(right, c)) for c in cells]
-        found = add_rows(x, [ZERO] * len(given), Matrix(right, 1), inverse, s.rows)
-        for c, p, q in zip(cells, given, found):
-            decrease = x.add_product(p, q, decrease)
-            x.store(q, b.at(right, c))
-        return decrease
+        """q + Cᵀh."""
+        target = self.scratch["g weighted"]
+        KnotRows(self.frame, t).add_to_gradient("h", q, target)
+        return [self.x.load(self.b.at(target, c)) for c in range(0, self.sizes.s, self.sizes.width)]
 
     def _substitute(self, t: str, decrease: str) -> str:
         """M⁻¹ b in place of b; returns the decrease with b · M⁻¹ b added."""

@@ -206,7 +206,7 @@ class SolutionDerivatives:
             UnknownNameError: The problem has no such parameter; the message lists near ones.
             InvalidArgumentError: The start is not fixed, or the parameter is not at these knots, or not of one shape.
         """
-        if name == START:
+        if isinstance(name, str) and name == START:
             return self._by_start()
         with self._as_solved() as problem:
             try:

@@ -7,6 +7,6 @@ from trajopt.objects.lazy import lazy
 if TYPE_CHECKING:
     from trajopt.solvers.sqp.solver import SolverSQP
 else:
-    __getattr__, __dir__ = lazy(__name__, {"SolverSQP": "trajopt.solvers.sqp.solver"})
+    __getattr__, __dir__ = lazy(__name__)
 
 __all__ = ["SolverSQP"]

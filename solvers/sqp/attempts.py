@@ -42,12 +42,12 @@ class Left:
 
     @staticmethod
     def by(run: SQPProgress) -> Left:
-        """Builds the result from the current state of a solve."""
+        """Returns the result of an attempt from the state of the solve at its end."""
         infeasibility, multipliers = max(run.gap, run.violation), (run.lam, run.y, run.start_y)
         return Left(run.trajectory, run.cost, infeasibility, run.feasible, multipliers)
 
     def restore(self, run: SQPProgress) -> None:
-        """Makes it the result of the solve again."""
+        """Sets trajectory, cost and multipliers of the solve to those of this attempt."""
         run.trajectory, run.cost, run.feasible = self.trajectory, self.cost, self.feasible
         run.lam, run.y, run.start_y = self.multipliers
 

@@ -9,7 +9,6 @@ import numpy as np
 from trajopt.solvers.norms import largest, total
 from trajopt.solvers.qp import StageQP
 from trajopt.solvers.riccati import Riccati
-from trajopt.solvers.sqp.hessian import BlendedHessian
 from trajopt.solvers.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
@@ -53,22 +52,21 @@ class Policy:
             self._rows.h.fill(0.0)
             self.riccati.find_rows()
 
-    def keep(self, *, hard: bool, hessian: BlendedHessian | None = None) -> bool:
+    def keep(self, *, hard: bool) -> bool:
         """Sets K to gains that keep the active rows. Returns whether such gains exist.
 
         Args:
             hard: Whether proximal rows count as hard ones, as they are at an optimum.
-            hessian: Computes the Hessian during the backward pass; None if it is up to date.
         """
         if self._rows is not None:
-            mean = hessian.mean_size() if hessian is not None else total(self._diagonal) / max(self._diagonal.size, 1)
+            mean = total(self._diagonal) / max(self._diagonal.size, 1)
             stiff, delta = STIFF * min(max(1.0, mean), LARGEST), self._qp.delta
             weights: Reals | float = stiff
             if not hard and self._any_delta:
                 weights = np.divide(1.0, delta, out=np.full_like(delta, stiff), where=delta > 0.0)
             np.multiply(weights, self._active, out=self._rows.weights)
         np.copyto(self._kept, self.K)
-        outcome = self.riccati.factor(fill=None if hessian is None else hessian.ready)
+        outcome = self.riccati.factor()
         if outcome.failure is None:
             return True
         changed = slice(outcome.failed_knot, None)  # it goes from the end to where it fails

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trajopt import source
-from trajopt.kernels import Reduction, compiler
+from trajopt.kernels import compiler
 from trajopt.kernels.builder import Builder
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
@@ -35,20 +35,18 @@ SECTION = (
 )
 """Addresses of two sources, and what lies between their knots and rows [doubles]; the same of the target; number of
 rows of a knot, and their length; first and last entry that δ is added to, and what lies between those."""
-READY, WRITE, WRITE_DIAGONALS = "trajopt_hessian_ready", "trajopt_hessian_write", "trajopt_hessian_diagonals"
+READY, WRITE = "trajopt_hessian_ready", "trajopt_hessian_write"
 WIDTH = 8
 VECTOR = f"<{WIDTH} x double>"
 
 
 def hessian_text() -> str:
-    """LLVM text of `void ready(job, t)`, which writes knot t, and of `write(job)` and `diagonals(job)`, for all knots.
+    """LLVM text of `void ready(job, t)`, which writes knot t, and of `write(job)`, for all knots.
 
-    A job is `HEAD`, `NUMBERS`, and a `SECTION` each for running knots, the end, and the diagonals of running knots. It
-    makes a x + b y, and a x where b is 0, without reading y.
+    A job is `HEAD`, `NUMBERS`, and a `SECTION` each for running knots and the end. It makes a x + b y, and a x where
+    b is 0, without reading y.
     """
-    return "".join(
-        [*(_knot_text(both=both) for both in (False, True)), _ready_text(), _write_text(), _diagonals_text()]
-    )
+    return "".join([*(_knot_text(both=both) for both in (False, True)), _ready_text(), _write_text()])
 
 
 class _Knot:
@@ -143,23 +141,13 @@ def _write_text() -> str:
     return b.text()
 
 
-def _diagonals_text() -> str:
-    b = Builder(f"define void @{WRITE_DIAGONALS}(ptr %job)")
-    knots = b.load(b.at("%job", HEAD.index("knots")), "i64")
-    with b.loop(0, knots, only_if=b.op(f"icmp sgt i64 {knots}, 0")) as t:
-        _call(b, _section(b, 2), t.index)
-    return b.text()
-
-
 @functools.cache
-def _functions() -> tuple[int, Any, Any]:
-    """Address of `ready`; `write` and `diagonals`."""
-    names = (READY, WRITE, WRITE_DIAGONALS)
+def _functions() -> tuple[int, Any]:
+    """Address of `ready`, and `write`."""
+    names = (READY, WRITE)
     image = compiler.object_code(hessian_text, "Hessian", source.digest(Path(__file__).parent).hex())
     addresses = compiler.load([image], names, {})
-    ready, *others = (addresses[name] for name in names)
-    write, diagonals = (ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address) for address in others)
-    return ready, write, diagonals
+    return addresses[READY], ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses[WRITE])
 
 
 class BlendedHessian:
@@ -173,26 +161,22 @@ class BlendedHessian:
 
     Attributes:
         ready: Addresses of `void ready(void *job, long t)`, which writes knot t of the program, and of its job.
-        diagonals: Diagonals of the program's running knots (T, n + m), as of the last `mean_size`.
     """
 
     def __init__(self, evaluator: Evaluator, exact: LagrangianHessian | None, lq: LinearQuadratic, first: int) -> None:
         e, n, s = evaluator, evaluator.state.ndx, evaluator.state.ndx + evaluator.nu
-        self.diagonals = np.array(np.diagonal(lq.H, axis1=1, axis2=2), order="C")
-        self._sum = Reduction(self.diagonals.reshape(1, -1), "sum of sizes")
-        self._job = np.zeros(len(HEAD) + len(NUMBERS) + 3 * len(SECTION), dtype=np.int64)
+        self._job = np.zeros(len(HEAD) + len(NUMBERS) + 2 * len(SECTION), dtype=np.int64)
         self._job[: len(HEAD)] = first, e.T
         self._numbers = self._job[len(HEAD) :][: len(NUMBERS)].view(np.float64)
-        sections = self._job[len(HEAD) + len(NUMBERS) :].reshape(3, len(SECTION))
+        sections = self._job[len(HEAD) + len(NUMBERS) :].reshape(2, len(SECTION))
         sections[0] = _whole(lq.H[first:, :s, :s], n)
         sections[1] = _whole(lq.terminal_H[None], n)
-        sections[2] = _diagonal(self.diagonals[first:, :s], n)
         self._x, self._y = sections[:, SECTION.index("x")], sections[:, SECTION.index("y")]
         arrays = [e.H, e.terminal_H, *([] if exact is None else [exact.H, exact.terminal_H])]
         self._held, sources = (lq, arrays), [int(array.ctypes.data) for array in arrays]
-        self._gauss_newton, self._exact = [*sources[:2], *sources[:1]], [*sources[2:], *sources[2:3]]
+        self._gauss_newton, self._exact = sources[:2], sources[2:]
         self._address = int(self._job.ctypes.data)
-        ready, self._write, self._write_diagonals = _functions()
+        ready, self._write = _functions()
         self.ready = ready, self._address
         self._ridge, self._controls = np.zeros(e.nu), np.einsum("tii->ti", lq.H)[first:, n:s]
 
@@ -214,12 +198,6 @@ class BlendedHessian:
         if np.count_nonzero(self._ridge):
             self._controls += self._ridge
 
-    def mean_size(self) -> float:
-        """Mean absolute value of the diagonals of the running knots. The diagonals are written to `diagonals`."""
-        self._write_diagonals(self._address)
-        self._sum()
-        return self._sum.latest()[0] / max(self.diagonals.size, 1)
-
 
 def _whole(target: Reals, ridged: int) -> list[int]:
     """Section of Hessians (T, s, s) that are filled from dense ones; δ is added from an entry of the diagonal on."""
@@ -227,9 +205,3 @@ def _whole(target: Reals, ridged: int) -> list[int]:
     knot, row, _ = (stride // 8 for stride in target.strides)
     rows, width = (1, s * s) if row == s else (s, s)
     return [0, 0, s * s, s, int(target.ctypes.data), knot, row, rows, width, ridged, s, row + 1]
-
-
-def _diagonal(target: Reals, ridged: int) -> list[int]:
-    """Section of diagonals (T, s); as `_whole`."""
-    s = target.shape[-1]
-    return [0, 0, s * s, s + 1, int(target.ctypes.data), target.strides[0] // 8, 1, s, 1, ridged, s, 1]

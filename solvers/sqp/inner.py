@@ -6,10 +6,7 @@ import functools
 
 import numpy as np
 
-from trajopt.solvers.norms import largest
 from trajopt.solvers.qp import (
-    ADMM,
-    ADMMOptions,
     Conic,
     InteriorPoint,
     InteriorPointOptions,
@@ -24,9 +21,6 @@ from trajopt.solvers.sqp.feedback import Policy
 from trajopt.solvers.sqp.hessian import BlendedHessian
 from trajopt.types import Reals
 
-OWN = ("ipm", "admm")
-"""Names of solvers on a Riccati recursion: they see where a Hessian is indefinite along the dynamics."""
-DIVERGED = 1e10  # multipliers of ADMM that no convex program has
 CONVEX = -1e-9  # least eigenvalue of a stage, relative to the largest, that counts as none below 0
 
 
@@ -49,7 +43,7 @@ class Recursion(QPSolverAbstract):
         return Recursion(qp, Riccati(qp.lq))
 
     def solve(self) -> QPSolution:
-        """Solves the program with the current content of its arrays."""
+        """Returns the solution for the current content of the arrays, by one backward and one forward pass."""
         self.factor()
         return self.forward()
 
@@ -81,7 +75,7 @@ class InnerSolver:
 
     Args:
         qp: The program.
-        name: "ipm", "admm", "osqp", or a solver that comes with CasADi.
+        name: "ipm", "osqp", or a solver that comes with CasADi.
         iterations: Largest number of its iterations; its default if None.
 
     Attributes:
@@ -89,18 +83,10 @@ class InnerSolver:
     """
 
     def __init__(self, qp: StageQP, name: str, iterations: int | None) -> None:
-        self._qp, self._foreign = qp, name not in OWN
+        self._qp, self._foreign = qp, name != "ipm"
         self._policy = Policy(qp)
         self.K = self._policy.K
         self._solver = _solver(qp, name, iterations, self._policy.riccati)
-        self.start_from(np.zeros(qp.lower.shape))
-
-    def start_from(self, y: Reals) -> None:
-        """Sets the multipliers y (T + 1, nc) from which the next solves start, if the method allows it.
-
-        They show which rows are active. Until the next call of this, rows and bounds must stay as they are.
-        """
-        self._y, self._is_new = y, True
 
     def solve(self, *, convex: bool, hessian: BlendedHessian | None = None) -> QPSolution:
         """Solves the program with the current content of its arrays, and sets K to the gains of the solution.
@@ -109,15 +95,11 @@ class InnerSolver:
             convex: Whether the Hessian is known to have no negative curvature.
             hessian: Computes the Hessian first; None if it is up to date.
         """
-        if hessian is not None and (convex or not isinstance(self._solver, ADMM)):
+        if hessian is not None:
             hessian.write()
-        if not convex and not self._sees_convexity(hessian):
+        if self._foreign and not convex and not is_convex(self._qp):  # ours sees that along the dynamics
             return self._indefinite
-        if isinstance(self._solver, ADMM):
-            self._solver.y[:] = self._y
         found = self._solver.solve()
-        if not convex and self._diverges(found):
-            return self._indefinite
         if found.K is self.K:
             return found
         if found.K is not None:
@@ -125,24 +107,6 @@ class InnerSolver:
         elif found.status is not QPStatus.INDEFINITE and not self._keeps(found.y, hard=False):
             self.K[:] = 0.0
         return found
-
-    def _sees_convexity(self, hessian: BlendedHessian | None) -> bool:
-        """Whether the program is convex along what is active, or its solver sees where it is not.
-
-        Before ADMM a recursion tries the Hessian, which is written as far as that comes.
-        """
-        if self._foreign:
-            return is_convex(self._qp)
-        if not isinstance(self._solver, ADMM):
-            return True
-        if self._is_new:
-            self._policy.activate(self._y)
-            self._is_new = False
-        return self._policy.keep(hard=False, hessian=hessian)
-
-    def _diverges(self, found: QPSolution) -> bool:
-        """Whether the weights of all rows have hidden a direction of negative curvature from ADMM."""
-        return isinstance(self._solver, ADMM) and not largest(found.y) < DIVERGED
 
     @functools.cached_property
     def _indefinite(self) -> QPSolution:
@@ -171,13 +135,10 @@ class InnerSolver:
 
 def _solver(qp: StageQP, name: str, iterations: int | None, riccati: Riccati) -> QPSolverAbstract:
     """The solver of a name; the recursion where there are no rows."""
-    if qp.nc == 0 and name in OWN:
+    if name == "ipm" and qp.nc == 0:
         return Recursion(qp, riccati)
     if name == "ipm":
         return InteriorPoint(qp, InteriorPointOptions(max_iterations=iterations) if iterations else None)
-    if name == "admm":
-        cut = ADMMOptions(max_iterations=iterations, check=iterations, polish=False) if iterations else None
-        return ADMM(qp, cut, K=riccati.K)
     if name == "osqp":
         return Osqp(qp, **({} if iterations is None else {"max_iter": iterations}))
     return Conic(qp, name)

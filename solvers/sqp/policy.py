@@ -42,13 +42,13 @@ class PolicySearch:
         self._trials = [Trials(evaluator, width, clipped=True) for width in (1, lane_count())]
 
     def prepare(self) -> None:
-        """Compiles the code that the search runs."""
+        """Compiles the code of the rollouts, so that a search does not wait for it."""
         for trials in self._trials:
             for call in trials.calls:
                 call.prepare()
 
     def limit(self, rows: RowBounds) -> None:
-        """Sets the limits to which rollouts clip the controls."""
+        """Sets the limits to which rollouts clip the controls, `u_lower` and `u_upper` of the rows."""
         for trials in self._trials:
             trials.lower[:], trials.upper[:] = rows.u_lower, rows.u_upper
 

@@ -104,7 +104,7 @@ class StepProgram:
         self.hessian.blend(blend, self.scale, ridge)
         if self.chosen:
             n = self._e.state.ndx
-            np.einsum("ii->i", self.qp.lq.H[0])[n : 2 * n] = self.hessian.diagonals[0, n : 2 * n] = PROXIMAL + start
+            np.einsum("ii->i", self.qp.lq.H[0])[n : 2 * n] = PROXIMAL + start
 
     def set_proximal(self, delta: Reals | float, y_ref: Reals | float) -> None:
         """Sets δ and the reference multipliers of proximal rows, (T + 1, nc) each, or one number for all rows."""
@@ -201,9 +201,9 @@ class StepProgram:
         return along[o:, : e.nu], along[0, : e.state.ndx] if o else np.zeros(0)
 
     def gains(self, K: Reals) -> Reals:
-        """Gains (T, nu, ndx) of the problem's controls, from the gains K of the program."""
+        """Returns the gains (T, nu, ndx) of the problem's controls, from the gains K of the program's controls."""
         return K[self._first :, : self._e.nu]
 
     def start_multipliers(self, found: QPSolution) -> Reals:
-        """Multipliers of the bounds of the start (ndx,)."""
+        """Returns the multipliers of the start's bounds (ndx,), from the solution of the program."""
         return found.y[0, : self._e.state.ndx].copy()

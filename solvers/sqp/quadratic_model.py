@@ -66,7 +66,7 @@ class QuadraticModel:
             program.qp.row_size[:] = program.row_units(units)
 
     def take(self, run: SQPProgress, rows: RowBounds) -> None:
-        """Copies derivatives, rows and gaps at the evaluator's trajectory to the program."""
+        """Copies derivatives, rows and gaps at the evaluator's trajectory to the program, for the scaled cost."""
         self._program, self._inner = self._pair(shared=self._simple)
         self._program.take(run.scale if self._scaled else 1.0, rows)
 
@@ -86,7 +86,6 @@ class QuadraticModel:
             self.exact()
             blend = 1.0
         self._set_rows(run, rows, proximal=proximal)
-        self._inner.start_from(self._padded(run))
         while True:
             if ridge > 0.0 and self._program.shared:  # it can't be added to the evaluator's array
                 self._leave_shared(run, rows, proximal=proximal)
@@ -110,7 +109,6 @@ class QuadraticModel:
         self._program, self._inner = self._pair(shared=False)
         self._program.take(scale, rows)
         self._set_rows(run, rows, proximal=proximal)
-        self._inner.start_from(self._padded(run))
 
     def _set_rows(self, run: SQPProgress, rows: RowBounds, *, proximal: bool) -> None:
         """Hands slacks and proximal rows to the program."""
@@ -130,7 +128,6 @@ class QuadraticModel:
         before = self._e.f.copy()
         try:
             self._program.correct(f, c, rows, step)
-            self._inner.start_from(self._padded(run))
             return self._unpacked(run, self._inner.solve(convex=run.blend == 0.0))
         finally:
             self._program.restore(before, rows)

@@ -67,11 +67,15 @@ class QuadraticSteps:
             self.lines.prepare()
 
     def x0(self, run: SQPProgress) -> Reals | None:
-        """The initial state (nx,) if the start is fixed, else None."""
+        """Returns the initial state (nx,) of the solve if the start is fixed, else None."""
         return run.x0 if self._problem.start == "fixed" else None
 
     def repair(self, run: SQPProgress) -> None:
-        """Clips the guess to its limits, rolls out its controls if its states are noise, and computes derivatives."""
+        """Prepares the guess of a solve, and computes its derivatives in `evaluator`.
+
+        It clips controls and start to their limits. States that are noise (see `is_noisy`) rather than a motion are
+        replaced by a rollout of the controls; `run.repaired` then is True. It sets `rows` and `run.guess`, too.
+        """
         e, expanded = self.evaluator, None
         e.xs[:], e.us[:] = run.trajectory
         if self._problem.start == "fixed":

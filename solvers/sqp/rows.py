@@ -106,7 +106,7 @@ class RowBounds:
             )
 
     def of_general(self, values: Reals) -> Reals:
-        """Values (T + 1, nc) of general rows, and zeros of others."""
+        """Returns a copy of values (T + 1, nc) with 0 in rows that are soft or limits of a control."""
         return np.where(self.general, values, 0.0)
 
     def penalized(self, c: Reals) -> Reals:

@@ -80,7 +80,7 @@ def test_models_with_gauss_newton_hessians_refuse_multipliers() -> None:
             lagrangian(model)
 
 
-def test_nothing_of_the_lagrangian_is_built_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calc_diff_builds_no_hessian_of_the_lagrangian(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discrete, "lagrangian_hessian", None)
     DiscreteAttitude().program("calc_diff")
     with pytest.raises(TypeError):
@@ -145,7 +145,7 @@ def test_a_model_that_gives_its_gap() -> None:
         assert_close(F.reshape(2, 3), AHEAD @ np.hstack([np.eye(2) + 0.5 * DT * A, DT * B]), 1e-14)
 
 
-def test_a_problem_of_it_is_the_linear_one_that_it_is() -> None:
+def test_an_implicit_trapezoid_model_is_solved_like_its_explicit_form() -> None:
     x0, T = [1.0, -0.5], 15
     explicit = trajopt.ActionModelLQR(AHEAD @ (np.eye(2) + 0.5 * DT * A), AHEAD @ (DT * B), np.eye(2), np.eye(1))
     rng = np.random.default_rng(1)

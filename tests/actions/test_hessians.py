@@ -111,7 +111,7 @@ def assert_derivative(H: Reals, gradient: Callable[[Reals], Reals], rng: np.rand
 
 
 @pytest.mark.parametrize("name", [name for name in ACTIONS if name not in SAME])
-def test_of_a_knot(name: str) -> None:
+def test_hessian_of_a_running_model_matches_differences_of_its_gradient(name: str) -> None:
     model, rng = action(name), np.random.default_rng(7)
     if not isinstance(model, ActionModelExpression):
         return
@@ -124,14 +124,14 @@ def test_of_a_knot(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in TERMINALS if "talos" not in name and "solo" not in name])
-def test_of_an_end(name: str) -> None:
+def test_hessian_of_a_terminal_model_matches_differences_of_its_gradient(name: str) -> None:
     model, rng = TERMINALS[name](), np.random.default_rng(8)
     if isinstance(model, ActionModelExpression) and model.has_lagrangian_hessian:
         knot = Knot(model, points(model.state)[1], None, rng)
         assert_derivative(knot.hessian(), knot.gradient, rng)
 
 
-def test_of_a_weld_between_two_feet() -> None:
+def test_hessian_with_a_weld_between_two_feet_matches_differences_of_the_gradient() -> None:
     state = robot_state("biped")
     weld = trajopt.ContactModelLoop(state, "foot0", "foot1", dimension=6, gains=GAINS)
     differential = contact_dynamics_of(trajopt.ContactStack(state).add("weld", weld), damping=0.1)
@@ -140,7 +140,7 @@ def test_of_a_weld_between_two_feet() -> None:
     assert_derivative(knot.hessian(), knot.gradient, rng)
 
 
-def test_of_an_impulse_as_the_end() -> None:
+def test_hessian_of_a_terminal_impulse_matches_differences_of_the_gradient() -> None:
     state = action("impulse-constrained").state
     costs = trajopt.CostStack(state).add("height", trajopt.ResidualModelCoMPosition(state, [0.1, 0.2, 0.3]), 2.0)
     model = trajopt.ActionModelImpulseFwdDynamics(state, trajopt.ImpulseStack(state), costs)
@@ -196,7 +196,7 @@ def assert_term(term: Term, x: Reals) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in RESIDUALS if not name.endswith(("talos_arm", "solo12"))])
-def test_of_a_residual(name: str) -> None:
+def test_hessian_of_a_residual_matches_differences_of_its_gradient(name: str) -> None:
     residual = RESIDUALS[name]()
     term = Term(residual, None)
     for x in points(residual.state)[:2]:
@@ -205,12 +205,12 @@ def test_of_a_residual(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["placement-ball", "placement-drone", "translation-drone"])
 def test_a_residual_has_a_formula(name: str) -> None:
-    """Which `test_of_a_residual` then looks at."""
+    """Which `test_hessian_of_a_residual_matches_differences_of_its_gradient` then looks at."""
     assert Term(RESIDUALS[name](), None).formula is not None
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_of_an_activation(name: str) -> None:
+def test_hessian_of_an_activation_matches_differences_of_its_gradient(name: str) -> None:
     def four(x: ca.SX, u: ca.SX) -> ca.SX:
         return ca.vertcat(ca.sin(x[0]) * u[0], x[1] * x[2], ca.exp(0.3 * x[1]), u[1] * x[3] ** 2)
 

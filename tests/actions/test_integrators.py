@@ -125,7 +125,7 @@ def test_symplectic_euler_moves_with_the_new_velocity() -> None:
     assert_close(xnext, [q + 0.1 * (v + 0.1 * acceleration), v + 0.1 * acceleration], 1e-15)
 
 
-def test_rk4_without_transport_adds_rates_as_they_are() -> None:
+def test_rk4_without_transport_adds_tangent_rates_directly() -> None:
     """The plain formula in numpy, of order 2 on a ball joint; the same as with transport on a pendulum."""
     ball, x, u = system("attitude")
     plain = RK4(ball, dt=0.2, transport=False)
@@ -263,7 +263,7 @@ def test_symbolic_models_refuse(body: dict[str, Any], message: str) -> None:
             values(integrator(cls(state, 1, trajopt.CostStack(state)), dt=0.1), np.zeros(2), np.zeros(1))
 
 
-def test_what_a_user_writes_may_be_a_list() -> None:
+def test_xdot_may_return_a_list() -> None:
     state = trajopt.StateVector(2)
     listed = type("Listed", (trajopt.DifferentialActionModelSymbolic,), {"xdot": lambda _, x, u: [x[1], u]})
     xnext, _ = values(Euler(listed(state, 1, trajopt.CostStack(state)), dt=0.1), np.array([1.0, 2.0]), np.array([3.0]))

@@ -99,14 +99,14 @@ def test_hessian_is_the_derivative_of_the_gradient(
         np.testing.assert_allclose(hessian.terminal_H[:, i], (sides[0] - sides[1]) / (2 * step), atol=1e-7)
 
 
-def test_gauss_newton_models_say_so() -> None:
+def test_models_without_an_exact_hessian_refuse_it() -> None:
     e = Evaluator(load("hopper").problem)
     assert not LagrangianHessian.available(e, asked=True)
     with pytest.raises(UnsupportedOperationError, match="has no Hessian of the Lagrangian"):
         LagrangianHessian(e)
 
 
-def test_contacts_give_it_only_if_asked() -> None:
+def test_contact_models_use_exact_hessians_only_on_request() -> None:
     """Compiling takes long: hessian="auto" is Gauss-Newton's there, as before."""
     e = Evaluator(load("humanoid-reach", T=3).problem)
     assert not LagrangianHessian.available(e)
@@ -151,7 +151,7 @@ def arm_hessian(nodes: list[IntegratedActionModelAbstract], *, moved: bool) -> R
     return hessian.H.copy()
 
 
-def test_knots_of_several_models_read_what_their_own_expansions_kept() -> None:
+def test_knots_of_several_models_use_the_expansion_of_their_own_model() -> None:
     """An Euler step keeps less than a Runge-Kutta step; a later call reads the later expansion."""
     state = StateMultibody(load_robot("planar-2r"))
     tool = ResidualModelFrameTranslation(state, "tool", np.array([0.4, 0.2, 0.1]))

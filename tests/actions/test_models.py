@@ -168,7 +168,7 @@ def test_terminal(name: str) -> None:
 
 
 @every_differential
-def test_differential_models_alone(name: str) -> None:
+def test_derivatives_of_differential_models_match_central_differences(name: str) -> None:
     model = DIFFERENTIALS[name]()
     data, state, n, m = model.create_data(), model.state, model.state.ndx, model.nu
     x, u = points(state)[0], np.random.default_rng(2).normal(size=m)
@@ -205,7 +205,7 @@ COMPILED = [
 
 
 @pytest.mark.parametrize("name", COMPILED)
-def test_compiled_code_agrees_with_the_model_alone(name: str) -> None:
+def test_compiled_code_of_a_problem_agrees_with_the_model(name: str) -> None:
     """One block of eight knots and one that is not full; the terminal is the model itself where it can be."""
     model = action(name)
     state, rng, T = model.state, np.random.default_rng(6), 9

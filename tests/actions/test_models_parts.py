@@ -248,7 +248,7 @@ def test_residuals_refuse(build: Callable[[Any], Any], message: str) -> None:
         build(state_of("ball"))
 
 
-def test_unknown_names_list_what_is_known() -> None:
+def test_unknown_frame_names_list_the_valid_ones() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'tip'"):
         trajopt.ResidualModelFrameTranslation(state_of("ball"), "tipp", [0, 0, 0])
     with pytest.raises(UnknownNameError, match="local_world_aligned"):
@@ -357,7 +357,7 @@ def test_actuation(make: Callable[[], trajopt.ActuationModelFull]) -> None:
     assert repr(again) == repr(actuation)
 
 
-def test_actuations_drive_what_they_say() -> None:
+def test_actuations_have_the_expected_matrix_names_and_limits() -> None:
     floating = ACTUATIONS["floating-solo12"]()
     np.testing.assert_array_equal(floating.matrix, np.vstack([np.zeros((6, 12)), np.eye(12)]))
     assert floating.names[0] == "u:FL_HAA"

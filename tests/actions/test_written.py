@@ -57,7 +57,7 @@ def model(**methods: Any) -> trajopt.DifferentialActionModelSymbolic:
 
 @pytest.mark.parametrize("name", MISTAKES)
 @pytest.mark.parametrize("integrator", [trajopt.IntegratedActionModelEuler, trajopt.IntegratedActionModelRK4])
-def test_a_mistake_in_a_model_is_told_by_the_integrator(name: str, integrator: Any) -> None:
+def test_a_mistake_in_acceleration_is_reported_by_the_integrator(name: str, integrator: Any) -> None:
     method, says = MISTAKES[name]
     with pytest.raises(InvalidArgumentError, match=rf"^Cart.acceleration: .*{says}"):
         integrator(model(acceleration=method), 0.1)
@@ -72,7 +72,7 @@ def test_a_model_without_a_method_names_both() -> None:
 
 @pytest.mark.parametrize("name", [name for name in MISTAKES if "argument" not in name and name != "size"])
 @pytest.mark.parametrize("method", ["next_state", "running_cost"])
-def test_discrete_models_and_residuals_tell_it_too(name: str, method: str) -> None:
+def test_a_mistake_in_a_discrete_model_or_a_residual_is_reported(name: str, method: str) -> None:
     wrong, says = MISTAKES[name]
     fine: dict[str, Any] = {"next_state": lambda self, x, u: x + u, "running_cost": lambda self, x, u: u**2}
     fine["terminal_cost"] = lambda self, x: x[0] ** 2
@@ -93,7 +93,7 @@ def cart(costs: trajopt.CostStack) -> trajopt.DifferentialActionModelSymbolic:
 
 
 @pytest.mark.parametrize("undefined", [lambda self, x, u: ca.sqrt(x[0] - 1.0) + u, lambda self, x, u: u / x[0]])
-def test_an_expression_that_is_undefined_somewhere_is_told_with_the_state(undefined: Any) -> None:
+def test_an_expression_that_is_not_finite_is_reported_with_its_state(undefined: Any) -> None:
     """Not as a missing quasi-static control: the expression is right elsewhere."""
     node = trajopt.IntegratedActionModelEuler(model(acceleration=undefined), 0.1)
     problem = trajopt.ShootingProblem([0.0, 0.0], [node], trajopt.CostStack(STATE))

@@ -91,7 +91,7 @@ def test_pictures_have_its_star_and_the_path_of_its_frame() -> None:
     np.testing.assert_allclose(film.trails[0], solution.frame_path("tool0"), atol=1e-12)
 
 
-def test_far_goals_are_told_in_whole_millimetres() -> None:
+def test_distances_from_far_goals_are_whole_millimetres() -> None:
     far = arm(lambda state: trajopt.ResidualModelFrameTranslation(state, "tool0", POINT), equals=0.0)
     line = plot_summary(far).get_suptitle()
     distance = 1e3 * np.linalg.norm(far.frame_path("tool0")[-1] - POINT)
@@ -119,7 +119,7 @@ def hover(elements: Any = None) -> Any:
     return lambda state: trajopt.ResidualModelState(state, HOVER, elements=elements)
 
 
-def test_a_state_that_is_asked_for_by_a_constraint_is_a_goal() -> None:
+def test_the_reference_of_a_state_constraint_is_a_goal() -> None:
     np.testing.assert_allclose(pose_goals(drone(goal=(hover(), {"equals": 0.0}))), [HOVER[:3]])
     solution = drone(goal=(hover(range(3)), {"equals": 0.0}))
     np.testing.assert_allclose(pose_goals(solution), [HOVER[:3]])

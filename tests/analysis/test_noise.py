@@ -165,7 +165,7 @@ def test_picture_shows_paths_of_samples_and_their_own_ellipse() -> None:
         plot_ellipses(ellipses, paths=samples[:, :2])
 
 
-def test_wrong_noise_says_what() -> None:
+def test_wrong_noise_is_refused_with_the_expected_value() -> None:
     solution = solved("unicycle")
     for noise, wanted in [
         (-1.0, "noise: expected standard deviations >= 0"),

@@ -58,7 +58,7 @@ def test_inertias_are_those_of_solids() -> None:
     np.testing.assert_allclose(np.diag(inertia.inertia), [np.sum(slices * radii / 2), bends, bends], rtol=1e-6)
 
 
-def test_inertias_are_given_or_scaled() -> None:
+def test_inertias_follow_the_mass_or_the_passed_inertia() -> None:
     ball = one(mass=3.0)
     ball.add_sphere("a", 0.2, center=(0, 0, 0.5))
     inertia = ball.build("ball").model.inertias[1]

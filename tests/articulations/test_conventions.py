@@ -129,7 +129,7 @@ def floating() -> trajopt.Robot:
     return builder.build("floating")
 
 
-def test_wrong_calls_say_what() -> None:
+def test_wrong_arguments_are_refused_with_the_expected_value() -> None:
     poses, twists, coms = bodies(3)
     robot = floating()
     (q,), (v,) = motions(robot, 1)

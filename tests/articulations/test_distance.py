@@ -48,7 +48,7 @@ def test_distances_are_those_of_the_anchors() -> None:
     assert_close(derivative, central_differences(lambda dx: value_of(residual, state.integrate(x, dx))[0], state.ndx))
 
 
-def test_it_is_finite_where_anchors_meet_and_pickles() -> None:
+def test_the_residual_pickles_and_is_finite_where_anchors_coincide() -> None:
     """There |x_j| has a kink; it is not in the battery over all models, whose points have one."""
     residual = pickle.loads(pickle.dumps(trajopt.ResidualModelJointDistance(tethered(), "buoy_joint")))
     assert repr(residual).startswith("ResidualModelJointDistance(state=")
@@ -80,7 +80,7 @@ def test_robots_keep_their_distances() -> None:
     assert not less.lock_joints("buoy_joint").distances
 
 
-def test_wrong_calls_say_what() -> None:
+def test_wrong_arguments_are_refused_with_the_expected_value() -> None:
     with pytest.raises(InvalidArgumentError, match="state: expected a robot with distance joints, got 'planar-2r'"):
         trajopt.ResidualModelJointDistance(trajopt.StateMultibody(trajopt.load_robot("planar-2r")))
     with pytest.raises(KeyError, match="distance joint 'arm_joint'"):

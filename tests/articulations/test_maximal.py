@@ -101,7 +101,7 @@ def test_sliding_axes_on_a_turning_parent() -> None:
     np.testing.assert_allclose(back[1], v, atol=1e-13)
 
 
-def test_bodies_that_violate_their_joints_are_told() -> None:
+def test_the_residual_reports_bodies_that_violate_their_joints() -> None:
     robot = trajopt.load_robot("ur5")
     q, v = np.array([0.1, -1.2, 1.0, 0.3, 0.2, -0.4]), np.arange(6.0)
     poses, twists = generalized_to_maximal(robot, q, v)
@@ -119,7 +119,7 @@ def test_bodies_that_violate_their_joints_are_told() -> None:
         maximal_to_generalized(robot, poses, generalized_to_maximal(robot, q, 0 * v)[1], tolerance=1e-3)
 
 
-def test_wrong_calls_say_what() -> None:
+def test_wrong_arguments_are_refused_with_the_expected_value() -> None:
     robot = tree()
     qs, vs = states(robot, 2)
     poses, twists = generalized_to_maximal(robot, qs, vs)

@@ -40,7 +40,6 @@ Solver = SolverAbstract[Any]
 
 OURS: dict[str, Callable[[ShootingProblem], Solver]] = {
     "SQP": lambda p: SolverSQP(p, SQPOptions(max_iterations=MOST)),
-    "SQP, ADMM": lambda p: SolverSQP(p, SQPOptions(max_iterations=MOST, qp="admm")),
 }
 NLP: dict[str, Callable[[ShootingProblem], Solver]] = {
     "IPOPT": lambda p: SolverIpopt(p, NLPOptions(max_iterations=MOST)),

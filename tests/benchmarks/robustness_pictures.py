@@ -11,7 +11,6 @@ from tests.benchmarks.robustness import Figures, Outcome
 
 LOOKS = {
     "SQP": ("C0", "-"),
-    "SQP, ADMM": ("C0", ":"),
     "IPOPT": ("C1", ":"),
     "IPOPT, rolled out": ("C1", "-"),
     "fatrop": ("C2", ":"),

@@ -37,7 +37,7 @@ def _measured(pink: Path | None, duration: float) -> dict[str, Any]:
     state = panda()
     robot, targets = state.robot, circle(duration, DT, radius=0.15, rest=1.0)
     tasks, given = hand_and_posture(state), {"acceleration": ACCELERATION, "settling": SETTLING}
-    following = Following.of(robot, tasks, DT, limits=True, tolerance=1e-4, **given)
+    following = Following(robot, tasks, DT, limits=True, tolerance=1e-4, **given)
     stepper = following.stepper(len(targets) - 1)
     stepper.q[0], stepper.p[:] = POSTURE, course(following.model, targets, DT, None)
     whole = min(_seconds(stepper.run) for _ in range(20)) / (len(targets) - 1)

@@ -30,7 +30,7 @@ def test_label(label: str, meaning: tuple[str, str, str]) -> None:
     assert parsed(label) == meaning
 
 
-def test_robots_with_most_come_first_and_what_they_share_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contents_sort_robots_by_size_with_shared_code_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRAJOPT_CACHE_DIR", str(tmp_path / "cache"))
     labels = ["quick code: matmul", "quick code: costs of a", "quick code: dynamics of b", "quick code: dynamics of a"]
     for i, label in enumerate([*labels, labels[-1]]):

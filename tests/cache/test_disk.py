@@ -103,7 +103,7 @@ def test_entry_under_another_name_is_not_used(folder: Path) -> None:
     assert cache.load(KEY) is None
 
 
-def test_label_is_verified_and_told_without_the_content(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_labels_are_verified_and_listed_without_content(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     cache.store(KEY, b"content", "quick code: costs of go2")
     cache.store(cache.key("long"), b"", "é" * 1000)
     cache.store(cache.key("bare"), b"content")
@@ -165,7 +165,7 @@ def test_folder_of_somebody_else_is_not_used(folder: Path) -> None:
     assert not list(folder.iterdir())
 
 
-def test_folder_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unusable_folder_only_warns(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setenv("TRAJOPT_CACHE_DIR", "/dev/null/cache")
     np.testing.assert_array_equal(run(3.0), expected(3.0))
     assert "cannot be used" in caplog.text
@@ -254,7 +254,7 @@ def test_entry_that_is_no_file_can_be_removed(
             path.unlink()
 
 
-def test_file_is_looked_at_when_it_is_open(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_and_the_read_use_the_same_open_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody can put another file there between the check and the reading."""
     cache.store(KEY, b"content")
     (path,) = entries(folder)
@@ -342,12 +342,12 @@ def test_entries_are_not_all_looked_at_for_each_that_is_written(folder: Path, mo
         (cache, "_source_digest", lambda: b"another version of trajopt"),
     ],
 )
-def test_key_knows_processor_and_versions(
+def test_key_depends_on_processor_and_versions(
     monkeypatch: pytest.MonkeyPatch, module: object, name: str, value: object
 ) -> None:
     def key() -> str:
         compiler.target_description.cache_clear()
-        return functions.cache_key(program_of(function(1.0)).functions[0], 8, compiler.OPTIMISED)
+        return functions.Wanted(program_of(function(1.0)).functions[0], 8, compiler.OPTIMISED).key
 
     first = key()
     with monkeypatch.context() as patch:
@@ -359,10 +359,10 @@ def test_key_knows_processor_and_versions(
     assert key() == first
 
 
-def test_key_knows_what_is_compiled_and_how() -> None:
+def test_key_depends_on_expression_lanes_and_optimisation_level() -> None:
     expressions = [program_of(function(k)).functions[0] for k in (1.0, 2.0)]
     keys = [
-        functions.cache_key(e, w, level)
+        functions.Wanted(e, w, level).key
         for e in expressions
         for w in (1, 8)
         for level in (compiler.OPTIMISED, compiler.QUICK)

@@ -46,7 +46,7 @@ def test_content_and_names_of_files_count(folder: Path) -> None:
     assert digest(folder) in found
 
 
-def test_a_room_depends_on_what_it_imports(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_digest_of_a_package_includes_its_imports(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Directly, through others, or inside functions; not on what only type checkers import."""
     monkeypatch.setattr(source, "PACKAGE", folder)
     texts = {
@@ -102,7 +102,7 @@ def test_a_program_without_source_is_unknown(tmp_path: Path) -> None:
     assert digest(tmp_path) == source._UNKNOWN
 
 
-def test_what_is_unknown_fits_no_other_process() -> None:
+def test_an_unknown_digest_differs_in_every_process() -> None:
     code = "from trajopt import source; print(source._UNKNOWN.hex(), source.digest(source.PACKAGE).hex())"
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True) for _ in range(2)]
     (one, known), (other, same) = (run.stdout.split() for run in runs)

@@ -71,7 +71,7 @@ def test_verbose_draws_the_numbers_of_the_record():
     ]
 
 
-def test_verbose_tells_the_mode_of_each_step():
+def test_verbose_shows_the_hessian_of_each_step():
     steps = [(0.0, False), (0.0, True), (1.0, False), (1 / 32, False)]
     rows = table_rows(drawn(records=[record(i + 1, blend=blend, bent=bent) for i, (blend, bent) in enumerate(steps)]))
     assert [row[4] for row in rows] == ["gn", "gn~", "H", "/32"]
@@ -113,7 +113,7 @@ def test_verbose_of_a_solve_with_constraints():
         assert float(row[4]) == pytest.approx(item.complementarity, rel=1e-2)
 
 
-def test_verbose_draws_a_dash_for_what_a_solver_does_not_have():
+def test_verbose_shows_a_dash_for_missing_numbers():
     missing = dict.fromkeys(("stop", "step_length", "regularization", "gap_norm", "decrease"), np.nan)
     ((_, _, *cells),) = table_rows(drawn(records=[record(3, **missing)]))
     assert cells == ["-", "-", "-", "-", "-", "1.2e-01", "-", "yes", "0.750"]

@@ -184,7 +184,7 @@ def test_max_iterations_reach_the_solver_and_not_converging_is_exit_code_2(case)
 
 
 @pytest.mark.usefixtures("case")
-def test_explain_adds_what_the_solution_says_of_itself():
+def test_explain_prints_the_explanation_of_the_solution():
     plain, explained = run("solve", "lq", "-q"), run("solve", "lq", "-q", "--explain")
     assert explained.exit_code == 0
     assert len(explained.stdout.splitlines()) > len(plain.stdout.splitlines())
@@ -253,7 +253,7 @@ def test_wrong_input_is_one_line_and_solves_nothing(case, tmp_path, monkeypatch,
     assert not list(tmp_path.iterdir())
 
 
-def test_limits_of_what_is_no_gait_name_the_problem_that_has_some():
+def test_the_limits_option_of_other_problems_names_the_problem_with_limits():
     line = one_error_line(run("solve", "pendulum", "--limits"))
     assert line == (
         "error: --limits: expected a gait, got pendulum, which has no such option; use pendulum-limits, the "
@@ -262,7 +262,7 @@ def test_limits_of_what_is_no_gait_name_the_problem_that_has_some():
     assert one_error_line(run("solve", "lqr", "--limits")).endswith("no such option; leave it out")
 
 
-def test_a_goal_out_of_reach_is_told_in_the_summary():
+def test_the_summary_reports_a_goal_out_of_reach():
     result = run(
         *("solve", "arm-reach", "--robot", "planar-2r", "--set", "target=5,0,0", "-q"),
         *("--explain", "--option", "max_iterations=5"),

@@ -40,7 +40,7 @@ def test_a_path_is_followed_and_written(path, tmp_path, suffix):
     assert suffix == "npz" or plot.stat().st_size > 10_000
 
 
-def test_a_path_beyond_reach_is_told(path):
+def test_a_path_beyond_reach_is_reported_with_exit_code_2(path):
     path.write_text("time,x,y,z\n0,0.4,0.4,0\n1,40,0.4,0\n2,40,0.5,0\n")
     result = run("--path", path, "--dt", 0.1)
     assert result.exit_code == 2
@@ -64,7 +64,7 @@ def test_a_path_beyond_reach_is_told(path):
         ("", ("--position", 1, 0, 0), "--position: expected either --position or --path"),
     ],
 )
-def test_what_does_not_fit_is_one_line(path, text, arguments, message):
+def test_wrong_arguments_give_a_one_line_error(path, text, arguments, message):
     path.write_text(text)
     result = run("--path", path, *arguments)
     assert result.exit_code == 1

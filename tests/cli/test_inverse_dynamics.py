@@ -28,7 +28,7 @@ def run(*arguments):
     return CliRunner().invoke(cli.app, ["inverse-dynamics", *map(str, arguments)])
 
 
-def test_it_says_which_forces_made_a_motion(recording, tmp_path):
+def test_the_command_prints_the_contact_forces_of_a_motion(recording, tmp_path):
     picture, table = tmp_path / "forces.png", tmp_path / "forces.npz"
     found = run("small-biped", recording, "--friction", 0.7, "--plot", picture, "--save", table)
     assert found.exit_code == 0, found.output

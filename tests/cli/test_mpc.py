@@ -16,8 +16,8 @@ NAMES = ["other", "slider"]
 
 
 @pytest.fixture
-def asked(monkeypatch):
-    """One ready closed loop, "slider"; keeps what was asked for."""
+def received(monkeypatch):
+    """One ready closed loop, "slider"; keeps the arguments of load."""
     kept = SimpleNamespace(options=None, case=None)
 
     def load(name, **options):
@@ -47,10 +47,10 @@ def row(output, key):
     return next(line[len(key) :].strip() for line in output.splitlines() if line.startswith(f"{key} "))
 
 
-def test_it_runs_and_reports(asked):
+def test_it_runs_and_reports(received):
     result = run("slider")
     assert result.exit_code == 0, result.output
-    log = asked.case.simulate()
+    log = received.case.simulate()
     assert row(result.output, "loop") == "1 s in 10 steps of 100 ms, real-time, 15 knots over 1.5 s"
     assert row(result.output, "cost") == f"{log.cost:.6g}"
     assert row(result.output, "pushes") == "Push(time=0.3, value=[0, -0.5])"
@@ -58,14 +58,14 @@ def test_it_runs_and_reports(asked):
     assert "99 % of steps below" in row(result.output, "times")
 
 
-def test_options_change_the_loop_and_files_are_written(asked, tmp_path):
+def test_options_change_the_loop_and_files_are_written(received, tmp_path):
     plot, log = tmp_path / "loop.png", tmp_path / "loop.npz"
     options = ("--duration", 0.5, "--delay", 0.02, "--noise", 1e-3, "--seed", 7, "--no-pushes", "--set", "mass=2")
     result = run("slider", *options, "--plot", plot, "--save", log, "--explain", "-q")
     assert result.exit_code == 0, result.output
-    assert asked.options == {"mass": 2}
+    assert received.options == {"mass": 2}
     found = mpc.ClosedLoop.load(log)
-    mine = asked.case.simulate(0.5, delay=0.02, noise=1e-3, seed=7, disturbance=None)
+    mine = received.case.simulate(0.5, delay=0.02, noise=1e-3, seed=7, disturbance=None)
     assert np.array_equal(found.xs, mine.xs)
     assert plot.stat().st_size > 10_000
     assert row(result.output, "picture") == str(plot)
@@ -74,7 +74,7 @@ def test_options_change_the_loop_and_files_are_written(asked, tmp_path):
     assert "pushes" not in result.output
 
 
-def test_explaining_repeats_nothing(asked):
+def test_explaining_repeats_nothing(received):
     result = run("slider", "--explain", "--delay", 0.05)
     lines = result.output.splitlines()
     assert len(lines) == len(set(lines))
@@ -98,9 +98,9 @@ def test_explaining_repeats_nothing(asked):
         ("(__import__('os'),)", "(__import__('os'),)"),
     ],
 )
-def test_rows_are_numbers_in_brackets(asked, text, value):
+def test_rows_are_numbers_in_brackets(received, text, value):
     assert run("slider", "--set", f"rows={text}", "--duration", 0.1).exit_code == 0
-    assert asked.options == {"rows": value}
+    assert received.options == {"rows": value}
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_options_that_do_not_fit_are_one_line(name, option, message):
     assert len(result.output.splitlines()) == 1
 
 
-def test_a_failed_step_has_an_exit_code(asked, monkeypatch):
+def test_a_failed_step_has_an_exit_code(received, monkeypatch):
     def simulate(self, duration=None, **changes):
         log = mpc.simulate(self.controller, self.plant, self.x0, 0.3)
         log.statuses[1] = "failed"
@@ -147,7 +147,7 @@ def test_a_failed_step_has_an_exit_code(asked, monkeypatch):
         (("slider", "--set", "mass"), "--set: expected NAME=VALUE, got 'mass'"),
     ],
 )
-def test_what_does_not_fit_is_refused(asked, arguments, message):
+def test_wrong_arguments_give_a_one_line_error(received, arguments, message):
     result = run(*arguments)
     assert result.exit_code == 1
     assert result.output.startswith("error: ")

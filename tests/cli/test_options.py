@@ -13,7 +13,7 @@ LOAD = problems.load
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def received(monkeypatch):
     """Options that reach the problem and the solver; an LQ problem is loaded whatever they are."""
     found = {}
 
@@ -49,12 +49,12 @@ def error_of(*arguments):
     return line.removeprefix("error: ")
 
 
-def test_limits_are_an_option_of_the_problem(asked):
+def test_limits_are_an_option_of_the_problem(received):
     run("solve", "quadruped-trot", "--limits", "--set", "T=3", "-q")
-    assert asked["problem"] == {"T": 3, "limits": True}
-    asked.clear()
+    assert received["problem"] == {"T": 3, "limits": True}
+    received.clear()
     run("solve", "lqr", "-q")
-    assert asked["problem"] == {}
+    assert received["problem"] == {}
 
 
 @pytest.mark.parametrize(
@@ -73,18 +73,18 @@ def test_limits_are_an_option_of_the_problem(asked):
         ("frame=a=b", "a=b"),
     ],
 )
-def test_options_of_the_problem(asked, text, value):
+def test_options_of_the_problem(received, text, value):
     assert run("solve", "lqr", "-q", "--set", text, "--set", "n=1").exit_code == 0
     name = text.partition("=")[0]
-    assert asked["problem"] == {name: value, "n": 1}
-    assert type(asked["problem"][name]) is type(value)
+    assert received["problem"] == {name: value, "n": 1}
+    assert type(received["problem"][name]) is type(value)
 
 
-def test_options_of_the_solver(asked):
+def test_options_of_the_solver(received):
     result = run("solve", "lqr", "--option", "tolerance=1e-3", "--option", "step_lengths=1,0.5", "--solver", "ddp")
     assert result.exit_code == 0
-    assert asked["solver"] is SolverDDP
-    assert asked["options"] == DDPOptions(tolerance=1e-3, step_lengths=(1, 0.5))
+    assert received["solver"] is SolverDDP
+    assert received["options"] == DDPOptions(tolerance=1e-3, step_lengths=(1, 0.5))
 
 
 def test_a_gait_with_options_of_its_own():

@@ -22,7 +22,7 @@ pytest.importorskip("msgpack", reason="needs pip install msgpack")
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def received(monkeypatch):
     """One ready closed loop, "slider", and the address at which it is served."""
     kept, started = SimpleNamespace(options=None, address=None), MPCServer.start
 
@@ -49,14 +49,14 @@ def run(*arguments):
     return CliRunner().invoke(cli.app, ["serve", *map(str, arguments)])
 
 
-def test_it_serves_until_ctrl_c(asked):
+def test_it_serves_until_ctrl_c(received):
     steps = []
 
     def ask_and_interrupt():
         until = time.monotonic() + 30.0
-        while asked.address is None and time.monotonic() < until:
+        while received.address is None and time.monotonic() < until:
             time.sleep(0.01)
-        with MPCClient(asked.address, timeout=10.0) as client:
+        with MPCClient(received.address, timeout=10.0) as client:
             steps.append(client.step([0.0, 0.2]))
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -65,11 +65,11 @@ def test_it_serves_until_ctrl_c(asked):
     result = run("slider", "--address", "tcp://127.0.0.1:*", "--publish", "tcp://127.0.0.1:*", "--set", "mass=2")
     thread.join()
     assert result.exit_code == 0, result.output
-    assert asked.options == {"mass": 2}
+    assert received.options == {"mass": 2}
     assert steps[0].status is mpc.MPCStatus.SOLVED
     lines = result.output.splitlines()
     assert lines[0] == "controller  slider: MPCController(15 knots over 1.5 s, dt=0.05, mode='real-time')"
-    assert lines[1] == f"address     {asked.address}"
+    assert lines[1] == f"address     {received.address}"
     assert lines[2].startswith("publishes   tcp://127.0.0.1:")
     assert lines[3:5] == ["answered    1, and 0 of them again", "refused     0"]
     assert lines[6] == "published   1 plan"
@@ -84,7 +84,7 @@ def test_it_serves_until_ctrl_c(asked):
         (("slider", "--publish", "here"), "--publish: expected an address such as 'tcp://127.0.0.1:5555', got 'here'"),
     ],
 )
-def test_what_does_not_fit_is_one_line(asked, arguments, message):
+def test_wrong_arguments_give_a_one_line_error(received, arguments, message):
     result = run(*arguments)
     assert result.exit_code == 1
     assert result.output.startswith("error: ")

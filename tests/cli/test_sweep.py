@@ -51,7 +51,7 @@ def test_random_rows_lie_between_the_ends(problem: Any) -> None:
     assert len(rows(["x0=-0.1:0.1"], problem)["x0"]) == 100
 
 
-def test_a_component_leaves_the_others_as_they_are(problem: Any) -> None:
+def test_varying_a_component_leaves_the_others_unchanged(problem: Any) -> None:
     found = rows(["goal[0]=0.3:0.6", "goal.reference[2]=-0.1:0.1", "x0[1]=0.7:0.9"], problem, 20)
     assert np.all(found["goal.reference"][:, 1] == 0.0)
     assert np.ptp(found["goal.reference"][:, 0]) > 0.1
@@ -124,8 +124,8 @@ def test_it_solves_and_writes(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
-    """In place of solving, a store with failures; keeps what was asked for."""
+def received(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
+    """In place of solving, a store with failures; keeps the arguments of sweep."""
     kept = SimpleNamespace(calls=[], failed={1: "MAX_ITERATIONS", 2: "MAX_ITERATIONS"}, errors={})
 
     def sweep(recipe: Recipe, parameters: Any, **options: Any) -> Sweep:
@@ -137,12 +137,12 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
     return kept
 
 
-def test_everything_that_is_given_is_handed_on(asked: SimpleNamespace, tmp_path: Path) -> None:
+def test_all_options_are_passed_to_sweep(received: SimpleNamespace, tmp_path: Path) -> None:
     options = ("--store", tmp_path / "s", "--chunk", 7, "--workers", 3, "--no-trajectories", "-q")
     how = ("--solver", "ddp", "--option", "max_iterations=50", "--vary", "stop.weight=1:2", "--n", 9, "--seed", 4)
     result = run(*REACH, *how, *options)
     assert result.exit_code == 0, result.output
-    ((recipe, parameters, given),) = asked.calls
+    ((recipe, parameters, given),) = received.calls
     assert recipe == Recipe(
         problem="arm-reach", robot="planar-2r", options={"target": [0.5, 0, 0.1], "T": 10}, solver="SolverDDP",
         solver_options={"max_iterations": 50},
@@ -152,7 +152,7 @@ def test_everything_that_is_given_is_handed_on(asked: SimpleNamespace, tmp_path:
                      "progress": False}  # fmt: skip
 
 
-def test_failures_are_counted_and_explained(asked: SimpleNamespace) -> None:
+def test_failures_are_counted_and_explained(received: SimpleNamespace) -> None:
     result = run(*REACH, "--vary", "x0=0:0.1", "--explain")
     assert result.exit_code == 0
     assert row(result.output, "converged") == "2 of 4 (50 %)"
@@ -162,10 +162,10 @@ def test_failures_are_counted_and_explained(asked: SimpleNamespace) -> None:
     assert "why" not in run(*REACH, "--vary", "x0=0:0.1").output
 
 
-def test_exit_codes_tell_of_failures(asked: SimpleNamespace) -> None:
-    asked.failed, asked.errors = {}, {2: "ValueError: no"}
+def test_the_exit_code_is_2_if_rows_failed(received: SimpleNamespace) -> None:
+    received.failed, received.errors = {}, {2: "ValueError: no"}
     assert run(*REACH, "--vary", "x0=0:0.1").exit_code == 2
-    asked.failed, asked.errors = dict.fromkeys(range(4), "DIVERGED"), {}
+    received.failed, received.errors = dict.fromkeys(range(4), "DIVERGED"), {}
     result = run(*REACH, "--vary", "x0=0:0.1")
     assert result.exit_code == 2
     assert "best" not in result.output
@@ -192,7 +192,7 @@ def test_exit_codes_tell_of_failures(asked: SimpleNamespace) -> None:
         ((*REACH, "--vary", "x0=0:1", "--dask", "here::there"), "--dask: expected the address of a scheduler"),
     ],
 )
-def test_what_does_not_fit_is_one_line(arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_arguments_give_a_one_line_error(arguments: tuple[str, ...], message: str) -> None:
     if "here::there" in arguments:
         pytest.importorskip("distributed", reason="needs pip install distributed")
     result = run(*arguments)
@@ -202,7 +202,7 @@ def test_what_does_not_fit_is_one_line(arguments: tuple[str, ...], message: str)
     assert len(result.output.splitlines()) == 1
 
 
-def test_dask_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_dask_option_without_distributed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     result = run(*REACH, "--vary", "x0=0:1", "--dask", "tcp://127.0.0.1:8786")
     assert result.exit_code == 1

@@ -136,7 +136,7 @@ def test_the_hessian_of_the_lagrangian_has_that_of_rows(name: str) -> None:
     assert np.abs(H - without).max() > 0.01
 
 
-def test_a_model_without_constraints_has_the_program_that_it_had() -> None:
+def test_an_empty_constraint_stack_changes_no_program() -> None:
     makes: tuple[Callable[..., Any], ...] = (lqr, DiscreteAttitude, lambda **c: Pendulum(small_costs(two()), **c))
     for make in makes:
         empty = trajopt.ConstraintStack(make().state)

@@ -221,7 +221,7 @@ def test_gains_pull_a_contact_back_as_a_damped_oscillator() -> None:
     assert height(x)[0] == pytest.approx(expected, abs=2e-6)
 
 
-def test_gains_and_references_are_parameters_of_what_they_are_for() -> None:
+def test_gains_and_references_of_contacts_are_parameters_where_they_have_an_effect() -> None:
     """A gain of 0 is left out for good; a reference without kp too. Others follow their values at run time."""
     state = robot_state("hopper")
     for gains, names in (((0, 0), []), ((0, 2), ["kd"]), ((3, 0), ["kp", "reference"])):
@@ -281,7 +281,7 @@ def test_a_stack_lists_and_pickles_its_contacts() -> None:
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.3])
-def test_what_one_contact_feels_does_not_depend_on_what_else_costs(weight: float) -> None:
+def test_the_force_of_a_contact_does_not_depend_on_terms_without_weight(weight: float) -> None:
     """A term of the acceleration without a weight changes nothing: the second foot's force alone is felt, or none."""
     state, x = robot_state("hopper"), random_state("hopper", 0)
 

@@ -290,7 +290,7 @@ def test_refused(build: Callable[[], Any], error: type[Exception], message: str)
         build()
 
 
-def test_what_is_redundant_is_accepted_with_damping_or_switched_off() -> None:
+def test_redundant_contacts_are_accepted_with_damping_or_when_inactive() -> None:
     dynamics(contacts("again"), damping=1e-6)
     dynamics(contacts("again", active=False))
     more = impulses().add("b", ImpulseModel6D(STATE, "foot0"), active=False)

@@ -16,7 +16,7 @@ from trajopt import problems
 from trajopt.analysis.goals import pose_goals
 from trajopt.analysis.obstacles import obstacles_of
 from trajopt.display.layers.around import around
-from trajopt.display.layers.obstacles import Obstacles, Planes, planes_of
+from trajopt.display.layers.obstacles import Obstacles, Planes, tilted_planes
 from trajopt.display.layers.paths import Goals, has_goals
 from trajopt.errors import InvalidArgumentError
 from trajopt.solution import Solution
@@ -24,7 +24,7 @@ from trajopt.solution import Solution
 BALLS = np.array([[0.5, 0.2, 0.4, 0.1], [0.1, 0.6, 0.3, 0.2]])  # [m]
 
 
-def test_a_goal_is_a_ball_with_axes_where_a_rotation_is_asked_for() -> None:
+def test_a_goal_is_a_ball_with_axes_if_it_has_a_rotation() -> None:
     scene = Recording()
     Goals(scene, arm(placement, equals=0.0), "/goals")
     np.testing.assert_allclose(scene.nodes["/goals/0"].position, POINT)
@@ -38,7 +38,7 @@ def test_a_goal_is_a_ball_with_axes_where_a_rotation_is_asked_for() -> None:
     assert "/goals/axes0" not in scene.nodes
 
 
-def test_a_rotation_alone_stands_where_its_frame_ends() -> None:
+def test_a_goal_of_rotation_alone_is_drawn_at_the_end_of_its_frame() -> None:
     solution = arm(lambda state: trajopt.ResidualModelFrameRotation(state, "tool0", TURNED.rotation), equals=0.0)
     scene = Recording()
     assert has_goals(solution)
@@ -112,10 +112,10 @@ def test_a_capsule_in_the_world_is_a_rod_between_two_balls() -> None:
     assert rod.position == pytest.approx((0.0, 1.0, 1.0))
 
 
-def test_planes_of_a_simulator_lie_below_the_motion() -> None:
+def test_tilted_planes_a_simulator_lie_below_the_motion() -> None:
     case = problems.load("block-on-incline", angle=0.35)
     solution = solution_of(case.problem, case.xs, case.us)
-    ((normal, offset),) = planes_of(solution)
+    ((normal, offset),) = tilted_planes(solution)
     np.testing.assert_allclose(normal, [-np.sin(0.35), 0.0, np.cos(0.35)])
     scene = Recording()
     Planes(scene, solution, "/planes")
@@ -123,7 +123,7 @@ def test_planes_of_a_simulator_lie_below_the_motion() -> None:
     np.testing.assert_allclose(corners @ normal + offset, 0.0, atol=1e-12)
 
 
-def test_what_a_caller_puts_beside_a_motion() -> None:
+def test_obstacles_and_lines_of_the_caller_become_a_layer() -> None:
     gate = [[1.0, -0.5, 0.5], [1.0, 0.5, 0.5], [1.0, 0.5, 1.5]]
     (kind,) = around([[0.5, 0.2, 0.4, 0.1]], [gate])
     scene, solution = Recording(), arm(translation, equals=0.0)
@@ -142,7 +142,7 @@ def test_what_a_caller_puts_beside_a_motion() -> None:
 
 
 @pytest.mark.parametrize(("name", "axes"), [("parking", 1), ("unicycle", 1), ("lqr-bounds", 0)])
-def test_a_pose_that_is_asked_for_has_axes_unless_it_is_a_point(name: str, axes: int) -> None:
+def test_the_goal_of_a_pose_has_axes_unless_the_body_is_a_point(name: str, axes: int) -> None:
     case = problems.load(name)
     T = case.problem.T
     solution = solution_of(case.problem, np.tile(case.problem.x0, (T + 1, 1)), np.zeros((T, case.problem.nu)))

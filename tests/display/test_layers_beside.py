@@ -12,7 +12,7 @@ import trajopt
 from tests.display.recording import Recording
 from tests.support.unsolved import arm, solution_of
 from trajopt import display, planar, problems
-from trajopt.display.layers.given import given_layers
+from trajopt.display.layers.kinds import layer_kinds
 from trajopt.display.layers.sensed import Map, Scans, rectangles
 from trajopt.display.layers.uncertainty import Uncertainty
 from trajopt.errors import InvalidArgumentError, UnknownNameError
@@ -47,8 +47,8 @@ def kinds(solution: Solution, **given: Any) -> list[str]:
         "grid": None,
         "scans": (),
     }
-    usual = {kind.label for kind in given_layers(solution, **nothing) if kind.on}
-    return [k.label for k in given_layers(solution, **{**nothing, **given}) if k.on and k.label not in usual]
+    usual = {kind.label for kind in layer_kinds(solution, **nothing) if kind.on}
+    return [k.label for k in layer_kinds(solution, **{**nothing, **given}) if k.on and k.label not in usual]
 
 
 def test_ellipsoids_of_a_vehicle_are_the_ellipses_of_its_place() -> None:
@@ -148,7 +148,7 @@ def test_a_scan_that_met_nothing_has_no_beams() -> None:
     assert not any(scene.nodes[f"/scans/{part}"].visible for part in ("hits", "beams", "wall"))
 
 
-def test_layers_are_those_that_are_given() -> None:
+def test_passed_maps_scans_and_covariances_become_layers() -> None:
     solution = drive()
     scan = Lidar(beams=8).scan(hall(), solution.xs[0])
     assert kinds(solution) == []
@@ -167,7 +167,7 @@ def test_layers_are_those_that_are_given() -> None:
         ("layers", ["margin"], "'margins'"),
     ],
 )
-def test_what_does_not_fit_is_told(name: str, value: Any, message: str) -> None:
+def test_wrong_arguments_are_refused(name: str, value: Any, message: str) -> None:
     with pytest.raises((InvalidArgumentError, UnknownNameError), match=message):
         kinds(drive(), **{name: value})
 
@@ -185,7 +185,7 @@ def test_scans_and_covariances_are_those_of_the_solution() -> None:
         kinds(placeless, covariance=placeless.covariance(0.01, feedback=False))
 
 
-def test_a_file_has_what_is_given(tmp_path: Path) -> None:
+def test_the_file_contains_the_passed_map_scans_and_covariances(tmp_path: Path) -> None:
     solution = drive()
     plain = display.show(solution, tmp_path / "plain.html")
     scans = [Lidar(beams=90, most=3.0).scan(hall(), x) for x in solution.xs]

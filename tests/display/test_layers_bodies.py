@@ -85,7 +85,7 @@ def test_a_cart_slides_on_a_rail_under_its_pole() -> None:
         ("lqr-bounds", "point", ["/body/body/ball"]),
     ],
 )
-def test_vehicles_look_like_what_they_are(name: str, kind: str, parts: list[str]) -> None:
+def test_each_kind_of_vehicle_has_its_own_body(name: str, kind: str, parts: list[str]) -> None:
     scene, solution = Recording(), guess_of(name)
     body = PoseBody(scene, solution, "/body")
     assert body.kind == kind
@@ -106,7 +106,7 @@ def test_a_pose_turns_by_half_between_two_knots() -> None:
     xs[5] = [1.4, 2.0, 3.6]  # beyond π: the shorter way
     scene = Recording()
     body = PoseBody(scene, solution_of(case.problem, xs, np.zeros((20, 2))), "/body")
-    times = body._film.times
+    times = body.film.times
     body.at(0.5 * float(times[4] + times[5]))
     handle = scene.nodes["/body/body"]
     np.testing.assert_allclose(handle.position, [1.2, 2.0, 0.0])

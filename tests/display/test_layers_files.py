@@ -36,7 +36,7 @@ def test_a_solution_from_a_file_is_shown_as_it_was(made: object, tmp_path: Path)
             kind.build(Recording(), loaded).at(0.1)
 
 
-def test_a_layer_that_cannot_be_computed_is_left_out_and_told(
+def test_a_layer_that_cannot_be_computed_is_left_out_with_a_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(*_: object) -> float:

@@ -18,7 +18,7 @@ from trajopt.analysis.limits import joint_uses
 from trajopt.display.actor import Actor
 from trajopt.display.layers import LAYERS, nearness
 from trajopt.display.layers.drawing import torus
-from trajopt.display.layers.known import size_of
+from trajopt.display.layers.films import size_of
 from trajopt.display.layers.nearness import FREE, LIMIT, NEAR, MarginsInScene, has_margins, joint_axes, margin_color
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.film import film_of
@@ -31,7 +31,7 @@ def test_the_colour_goes_from_grey_over_yellow_to_red() -> None:
     assert LIMIT[0] < red < NEAR[0]
 
 
-def test_a_ring_stands_around_each_joint_in_the_colour_of_its_largest_use() -> None:
+def test_each_joint_has_a_ring_in_the_colour_of_its_largest_use() -> None:
     problem = arm().problem
     assert problem is not None
     solution, scene = solution_of(problem, 2.0 * arm().xs, arm().us), Recording()
@@ -65,7 +65,7 @@ def test_axes_of_joints_are_those_of_the_model() -> None:
         np.testing.assert_allclose(axis, expected, atol=1e-12)
 
 
-def test_rings_of_feet_are_shown_while_they_stand() -> None:
+def test_rings_of_feet_are_visible_while_in_contact() -> None:
     scene, solution = Recording(), trot()
     layer, motion = MarginsInScene(scene, solution, "/margins"), legged_motion(solution)
     rings, n = scene.nodes["/margins/rings"], len(layer.joints)
@@ -132,7 +132,7 @@ def test_a_layer_that_is_hidden_is_built_when_it_is_shown() -> None:
     assert scene.nodes["/a/margins/rings"] is rings
 
 
-def test_a_hidden_layer_that_cannot_be_built_is_told_once(
+def test_a_hidden_layer_that_cannot_be_built_warns_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(*_: object) -> float:

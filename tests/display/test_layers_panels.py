@@ -23,7 +23,7 @@ def test_charts_are_those_of_pictures_with_units_then_costs() -> None:
     assert np.nansum(costs.values) == pytest.approx(pendulum().cost)
 
 
-def test_the_line_stands_at_the_present_time_and_curves_go_on_through_it() -> None:
+def test_the_line_is_at_the_current_time_and_curves_are_interpolated_there() -> None:
     gui, solution = Recording(), pendulum()
     panel = Curves(gui, solution)
     plot = next(handle for name, handle in gui.nodes.items() if name.startswith("add_uplot"))
@@ -46,7 +46,7 @@ def test_the_line_stands_at_the_present_time_and_curves_go_on_through_it() -> No
     np.testing.assert_allclose(plot.data[1][np.isfinite(plot.data[2])], solution.us[40, 0])
 
 
-def test_margins_are_those_of_the_rows_and_the_worst_stands_first() -> None:
+def test_margins_match_the_constraint_rows_with_the_worst_first() -> None:
     solution = solved("parking")
     assert has_constraints(solution)
     assert not has_constraints(pendulum())

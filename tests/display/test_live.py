@@ -161,7 +161,7 @@ def test_a_robot_on_feet_is_live_without_its_forces(live: Callable[..., Callback
     ("argument", "value"),
     [("problem", 3), ("host", 3), ("host", "a..b"), ("port", -1), ("browser", "yes"), ("rate", 0.0)],
 )
-def test_wrong_arguments_are_told_before_a_solve(argument: str, value: Any) -> None:
+def test_wrong_arguments_are_refused_before_a_solve(argument: str, value: Any) -> None:
     with pytest.raises(InvalidArgumentError, match=f"{argument}.*: expected"):
         CallbackDisplay(**{argument: value})
 
@@ -173,7 +173,7 @@ def test_a_plan_of_another_problem_is_refused(live: Callable[..., CallbackDispla
         view.show_plan(step)
 
 
-def test_what_cannot_be_drawn_is_told_and_the_next_one_is_drawn(
+def test_a_trajectory_that_cannot_be_drawn_warns_and_the_next_one_is_drawn(
     live: Callable[..., CallbackDisplay], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     case = problems.load("pendulum")

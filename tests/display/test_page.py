@@ -8,10 +8,10 @@ import urllib.request
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from tests.display.recording import Recording
 from tests.display.test_live import until
+from trajopt.cli.common import Screen
 from trajopt.cli.show import show_until_closed
 from trajopt.display import Page, View
 from trajopt.display.player import Player
@@ -49,7 +49,7 @@ def test_a_page_waits_for_a_view_and_ends_with_it(reach: Solution) -> None:
     assert repr(page) == "Page(closed)"
 
 
-def test_words_stand_on_a_page_until_it_is_filled(reach: Solution) -> None:
+def test_the_text_of_a_page_is_removed_when_a_view_fills_it(reach: Solution) -> None:
     with Page(words="solving <arm> ...") as page:
         said = _messages(page.server, "GuiHtmlMessage")
         assert [message.props.content.count("solving &lt;arm&gt; ...") for message in said] == [1]
@@ -71,7 +71,7 @@ def test_light_comes_first_and_files_do_without(reach: Solution) -> None:
         assert {message["type"] for message in recorded(view.html())} >= LIGHTS
 
 
-def test_a_clock_stands_while_no_page_is_open() -> None:
+def test_the_clock_does_not_advance_while_no_page_is_open() -> None:
     asked: list[bool] = []
     open_now = [False]
 
@@ -100,7 +100,7 @@ def test_a_page_is_opened_before_the_problem_is_solved(reach: Solution, monkeypa
         events.append("solved")
         return reach
 
-    show_until_closed(Console(quiet=True), solve, "reach")
+    show_until_closed(Screen(), solve, "reach")
     opened, solved, shown = events
     assert solved == "solved"
     assert shown == f"{opened} ['reach']"

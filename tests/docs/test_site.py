@@ -72,7 +72,7 @@ def test_a_gallery_forgets_examples_and_subjects_that_are_gone_and_keeps_results
     assert [folder.name for folder in copies.iterdir()] == ["1_arms"]
 
 
-def test_the_check_of_a_site_finds_what_is_wrong(tmp_path: Path) -> None:
+def test_check_site_reports_faults(tmp_path: Path) -> None:
     from check_site import faults
 
     good = '<img src="p.png"><a href="#here">x</a><p id="here"><a href="https://example.org/a">y</a><script src="s.js">'
@@ -95,7 +95,7 @@ def test_the_check_of_a_site_finds_what_is_wrong(tmp_path: Path) -> None:
     assert faults(tmp_path)[0] == ["a.css: loads https://fonts.example/g from elsewhere"]
 
 
-def test_blocks_of_pages_that_run_are_found(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_check_blocks_runs_the_code_blocks_of_a_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     from check_blocks import check
 
     page = tmp_path / "page.md"
@@ -117,7 +117,7 @@ def test_links_between_plain_pages_also_work_on_a_git_host() -> None:
             assert generated or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_what_the_site_takes_is_in_its_extra() -> None:
+def test_the_docs_extra_lists_the_packages_of_the_site() -> None:
     project = (DOCS.parent / "pyproject.toml").read_text(encoding="utf-8")
     extra = re.search(r"\ndocs = \[(.*?)\n\]", project, flags=re.DOTALL)
     assert extra is not None

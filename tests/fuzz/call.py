@@ -50,6 +50,7 @@ _NAN_MEANS_NONE = {
     "expected_decreases",
     "trajectory",
     "cast",
+    *("Sweep.cost", "Sweep.seconds", "Sweep.table"),
 }
 _ASSIGNED = re.compile(r"^(ShootingProblem|Callback|Case|Family|ActionModelNumDiff)")  # x0, and what is the user's own
 _SLOW = re.compile(
@@ -75,10 +76,12 @@ class Outcome:
 
 
 @functools.cache
-def _choices() -> tuple[list[Door], list[float]]:
-    """Doors, and how often each is called; assignments, copies and prints are doors of every class."""
+def _choices(room: str) -> tuple[list[Door], list[float]]:
+    """Doors of rooms, and how often each is called; assignments, copies and prints are doors of every class."""
     chosen, weights = [], []
     for door in doors():
+        if not door.room.startswith(tuple(room.split(","))):
+            continue
         chosen.append(door)
         weights.append(0.1 if _SLOW.match(door.label) else 0.15 if door.kind == "property" else 1.0)
         if door.kind == "constructor" and not door.label.startswith("Callback"):
@@ -88,10 +91,17 @@ def _choices() -> tuple[list[Door], list[float]]:
     return chosen, weights
 
 
-def make(seed: int, number: int, *, raises: bool = False) -> Outcome:
-    """Makes call `number` of a seed; if `raises`, its error goes on to the caller."""
+def make(seed: int, number: int, room: str = "trajopt", *, raises: bool = False) -> Outcome:
+    """Makes call `number` of a seed; if `raises`, its error goes on to the caller.
+
+    Args:
+        seed: Seed of all calls.
+        number: Number of the call.
+        room: Package whose exports are called; several are separated by commas.
+        raises: Whether an error of the call goes on.
+    """
     rng = Random(f"{seed}/{number}")
-    w, door = world(rng.choice(KINDS)), rng.choices(*_choices())[0]
+    w, door = world(rng.choice(KINDS)), rng.choices(*_choices(room))[0]
     w = next((world(kind) for kind in ("biped", "quadruped") if door.label.startswith(kind)), w)
     try:
         subject = _subject(door, w, rng)
@@ -105,7 +115,10 @@ def make(seed: int, number: int, *, raises: bool = False) -> Outcome:
             result = _invoke(door, subject, arguments, rng)
             _use(result)
             return Outcome("fine", repr(result))
-        return _judge(door, f"{door.label}({shown or 'valid'}) [{w.kind}]", subject, arguments, wrong, rng)
+        try:
+            return _judge(door, f"{door.label}({shown or 'valid'}) [{w.kind}]", subject, arguments, wrong, rng)
+        finally:
+            _close(subject, *arguments.values())
 
 
 def _judge(
@@ -115,6 +128,7 @@ def _judge(
         result = _invoke(door, subject, arguments, rng)
         if door.kind in ("constructor", "class method"):
             _use(result)
+        _close(result)
     except TrajoptError as error:
         verdict = "long" if len(str(error)) > LONGEST else "refused"
         return Outcome(verdict, call, _line(error), _place(error))
@@ -129,7 +143,7 @@ def _judge(
         value = wrong.get(p.name)
         if value is not None and _numeric(p) and not value.number and not _may_be(p, value.value):
             return Outcome("nonsense", call, f"{p.name} took {value.name}", door.label)
-    if door.name not in _NAN_MEANS_NONE and _moderate(arguments.values()) and not _finite(result):
+    if not {door.name, door.label} & _NAN_MEANS_NONE and _moderate(arguments.values()) and not _finite(result):
         return Outcome("nonsense", call, "the result is not finite", door.label)
     return Outcome("fine", call)
 
@@ -138,7 +152,7 @@ def _invoke(door: Door, subject: Any, arguments: dict[str, Any], rng: Random) ->
     if door.kind == "property":
         return getattr(subject, door.name)
     if door.kind == "assign":
-        names = [n for n in dir(subject) if not n.startswith("_")]
+        names = [n for n in dir(subject) if not n.startswith("_") and n not in getattr(subject, "settable", ())]
         name = rng.choice([rng.choice(names), rng.choice(names) + "_", "x_0", "reference", "mass"])
         setattr(subject, name, wrong_scalar(rng).value)
         return name
@@ -172,6 +186,13 @@ def _use(thing: Any) -> None:
                 getattr(thing, name)
 
 
+def _close(*things: Any) -> None:
+    """Ends the servers of views, pages and the like."""
+    for thing in things:
+        if hasattr(type(thing), "close") and type(thing).__module__.startswith("trajopt."):
+            thing.close()
+
+
 def _subject(door: Door, w: World, rng: Random) -> Any:
     if door.owner is None or door.kind in ("constructor", "class method"):
         return None
@@ -193,9 +214,7 @@ def _arguments(door: Door, w: World, rng: Random) -> tuple[dict[str, Any], dict[
     for p in parameters:
         value = _valid(door, p, w, rng)
         if any(p is c for c in chosen):
-            array = isinstance(value, (np.ndarray, tuple, list)) and np.asarray(value, dtype=object).dtype != object
-            array = array or isinstance(value, np.ndarray)
-            if array and rng.random() < 0.7:
+            if isinstance(value, np.ndarray) and rng.random() < 0.7:
                 wrong[p.name] = wrong_array(rng, value)
             elif isinstance(value, (tuple, list, dict)) and value and rng.random() < 0.7:
                 wrong[p.name] = wrong_inside(rng, value)
@@ -258,7 +277,8 @@ def _may_be(p: inspect.Parameter, value: Any) -> bool:
     """Whether a value that is no number is allowed, or empty as an array of none may be."""
     if value is None or (isinstance(value, (tuple, list)) and not value):
         return True
-    return "bool" in str(p.annotation) or (inspect.isgenerator(value) and "Sequence" in str(p.annotation))
+    items = inspect.isgenerator(value) or (isinstance(value, dict) and not value)
+    return "bool" in str(p.annotation) or (items and "Sequence" in str(p.annotation))
 
 
 def _moderate(values: Any) -> bool:

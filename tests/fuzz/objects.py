@@ -8,10 +8,13 @@ from typing import Any
 
 import trajopt
 from tests.fuzz.articulated import FIXED_ARTICULATED
+from tests.fuzz.controlled import FIXED_CONTROLLED
+from tests.fuzz.displayed import FIXED_DISPLAYED
 from tests.fuzz.driving import FIXED_DRIVING
 from tests.fuzz.kinematic import FIXED_KINEMATIC
 from tests.fuzz.sensed import FIXED_SENSED
 from tests.fuzz.simulated import FIXED_SIMULATED
+from tests.fuzz.swept import FIXED_SWEPT
 from tests.fuzz.valid import PARTS
 from tests.fuzz.worlds import Swinging, World, speed, world
 from tests.support import constrained
@@ -26,6 +29,9 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     **FIXED_ARTICULATED,
     **FIXED_DRIVING,
     **FIXED_SENSED,
+    **FIXED_CONTROLLED,
+    **FIXED_DISPLAYED,
+    **FIXED_SWEPT,
     "Solution": lambda w, rng: w.solution,
     "ProblemCase": lambda w, rng: problems.load("lqr"),
     "ProblemInfo": lambda w, rng: problems.describe("lqr"),

@@ -52,23 +52,23 @@ class Tally:
         for key, fault in other.faults.items():
             self.faults.setdefault(key, fault)
 
-    def table(self, seed: int) -> str:
+    def table(self, seed: int, room: str = "trajopt") -> str:
         """Counts of verdicts, then each distinct fault with the command that repeats it."""
         lines = [f"{verdict:10} {count:7}" for verdict, count in self.verdicts.most_common()]
         for key, fault in sorted(self.faults.items(), key=lambda item: item[0]):
             lines += [
                 f"\n{fault['verdict'].upper()} x {self.counts[key]}: {fault['call']}",
                 f"    {fault['error']}",
-                f"    at {fault['place']}; python -m tests.fuzz --seed {seed} --call {fault['number']}",
+                f"    at {fault['place']}; python -m tests.fuzz --seed {seed} --room {room} --call {fault['number']}",
             ]
         return "\n".join(lines)
 
 
-def run(seed: int, first: int, end: int, *, limit: float = LIMIT) -> Tally:
+def run(seed: int, first: int, end: int, *, room: str = "trajopt", limit: float = LIMIT) -> Tally:
     """Makes calls first..end-1 of a seed; after a crash or a hang a new process goes on with the next call."""
     tally = Tally()
     while first < end:
-        command = [sys.executable, "-m", "tests.fuzz.worker", str(seed), str(first), str(end)]
+        command = [sys.executable, "-m", "tests.fuzz.worker", str(seed), str(first), str(end), room]
         current = first - 1
         for item in _items(command, limit):
             if isinstance(item, int):

@@ -14,16 +14,12 @@ from typing import Any
 
 import trajopt
 
-NEED_OTHERS = ("trajopt.display", "trajopt.mpc", "trajopt.problems.mpc", "trajopt.sweeps")
-"""Rooms whose calls need a browser, a server, a controller or a sweep, which no world of these tests has yet."""
-
 
 @functools.cache
 def rooms() -> tuple[str, ...]:
     """Packages whose exports users call: those whose wrong calls are explained, see `trajopt.objects`."""
     packages = [module.name for module in pkgutil.walk_packages(trajopt.__path__, "trajopt.") if module.ispkg]
-    named = (name for name in ("trajopt", *packages) if not name.startswith(NEED_OTHERS))
-    return tuple(name for name in named if explains_calls(importlib.import_module(name)))
+    return tuple(name for name in ("trajopt", *packages) if explains_calls(importlib.import_module(name)))
 
 
 def explains_calls(package: types.ModuleType) -> bool:
@@ -52,6 +48,7 @@ RESULTS = {
     *("PendulumPlan", "LimitUse", "Reached", "QPSolution", "ConstraintRows"),
     *("Scan", "Wall"),
     *("Rollout", "ArticulatedBody", "BodyJoint", "EndEffector"),
+    *("Failure", "Failures", "Outcome", "Sweep"),
     *("IKResult", "IKBatch", "IKPath", "IKStep", "Departure", "TaskResidual"),
     "Shape",
     "DifferentialActionModelSymbolic",  # to derive from
@@ -79,6 +76,7 @@ class Door:
         owner: The class that has it; None of a function.
         name: Its name in the owner.
         target: What is called; None of a property.
+        room: Package that exports it.
     """
 
     label: str
@@ -86,6 +84,7 @@ class Door:
     owner: type | None
     name: str
     target: Any
+    room: str = ""
 
     @functools.cached_property
     def parameters(self) -> list[inspect.Parameter]:
@@ -106,26 +105,28 @@ def doors() -> tuple[Door, ...]:
                 continue
             if inspect.isclass(thing):
                 if not issubclass(thing, BaseException):
-                    found |= {door.label: door for door in _of_class(thing)}
+                    found |= {door.label: door for door in _of_class(thing, room)}
             elif callable(thing):
-                found[name] = Door(name, "function", None, name, thing)
+                taken = name in found and found[name].target is not thing
+                label = f"{room.rpartition('.')[2]}.{name}" if taken else name
+                found[label] = Door(label, "function", None, name, thing, room)
     return tuple(door for _, door in sorted(found.items()) if _is_for_users(door))
 
 
-def _of_class(cls: type) -> list[Door]:
+def _of_class(cls: type, room: str) -> list[Door]:
     if inspect.isabstract(cls) or issubclass(cls, enum.Enum) or INSIDE.search(cls.__name__):
         return []
-    own = [] if cls.__name__ in RESULTS else [Door(cls.__name__, "constructor", cls, "__init__", cls)]
+    own = [] if cls.__name__ in RESULTS else [Door(cls.__name__, "constructor", cls, "__init__", cls, room)]
     for name in dir(cls):
         if name.startswith("_"):
             continue
         member, label = inspect.getattr_static(cls, name), f"{cls.__name__}.{name}"
         if isinstance(member, (property, functools.cached_property)):
-            own.append(Door(label, "property", cls, name, None))
+            own.append(Door(label, "property", cls, name, None, room))
         elif isinstance(member, (classmethod, staticmethod)):
-            own.append(Door(label, "class method", cls, name, getattr(cls, name)))
+            own.append(Door(label, "class method", cls, name, getattr(cls, name), room))
         elif inspect.isfunction(member):
-            own.append(Door(label, "method", cls, name, member))
+            own.append(Door(label, "method", cls, name, member, room))
     return own
 
 
@@ -135,8 +136,22 @@ def _is_for_users(door: Door) -> bool:
         return False
     if door.label in TAKING_RECORDS:
         return True
+    if waits(door):
+        return False
     needed = [p for p in door.parameters if p.default is p.empty]
     return not any(INSIDE.search(str(p.annotation)) and "Callable" not in str(p.annotation) for p in needed)
+
+
+def waits(door: Door) -> bool:
+    """Whether it ends only when another process or a user acts.
+
+    Its docstring says so, or its object has the address of another process. Constructors, `close` and properties of
+    such an object return at once.
+    """
+    if door.kind != "method" or door.name == "close":
+        return False
+    talks = "address" in inspect.signature(door.owner).parameters  # type: ignore[arg-type]
+    return talks or bool(re.match(r"(Waits|Serves)\b", inspect.getdoc(door.target) or ""))
 
 
 def _made_by_of(door: Door) -> bool:

@@ -53,4 +53,4 @@ def test_the_table_names_the_command_that_repeats_a_fault() -> None:
     tally.add(5, {"verdict": "raw", "call": "f(a=1)", "error": "KeyError: 'x'", "place": "a/b.py:3 f"})
     tally.add(9, {"verdict": "raw", "call": "f(a=2)", "error": "KeyError: 'y'", "place": "a/b.py:3 f"})
     assert "RAW x 2: f(a=1)" in tally.table(3)
-    assert "--seed 3 --call 5" in tally.table(3)
+    assert "--seed 3 --room trajopt --call 5" in tally.table(3)

@@ -14,10 +14,13 @@ import pinocchio as pin
 
 import trajopt
 from tests.fuzz.articulated import ARTICULATED
+from tests.fuzz.controlled import CONTROLLED
+from tests.fuzz.displayed import DISPLAYED
 from tests.fuzz.driving import DRIVING
 from tests.fuzz.kinematic import KINEMATIC
 from tests.fuzz.sensed import SENSED
 from tests.fuzz.simulated import SIMULATED, rollout_of_arm
+from tests.fuzz.swept import SWEPT
 from tests.fuzz.worlds import T, World, folder, speed, world
 from tests.support import constrained
 from trajopt import analysis, gaits, problems, solvers
@@ -198,7 +201,6 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "Stance.stepped.places": lambda w, rng: {w.stance.names[0]: w.foothold(rng)},
     "StateMultibody.lower": lambda w, rng: -np.ones(2 * w.robot.nv),
     "StateMultibody.upper": lambda w, rng: np.ones(2 * w.robot.nv),
-    "ADMMOptions.relaxation": _one_of(1.0, 1.6),
     "Conic.plugin": _one_of("qrqp"),
     "StageQP.lq": lambda w, rng: w.qp.lq,
     "StageQP.C": lambda w, rng: w.qp.C,
@@ -422,7 +424,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "str": _one_of("one", "two"),
 }
 
-VALID |= SIMULATED | KINEMATIC | ARTICULATED | DRIVING | SENSED
+VALID |= SIMULATED | KINEMATIC | ARTICULATED | DRIVING | SENSED | CONTROLLED | DISPLAYED | SWEPT
 
 for _name, _state in PARTS.items():
     for _door in ("at_rest.x", "check.x", "normalize.x", "integrate.x", "jintegrate.x"):

@@ -1,6 +1,6 @@
 """Calls in a process of their own, each with a line of JSON before and after it.
 
-Run as `python -m tests.fuzz.worker SEED FIRST END`.
+Run as `python -m tests.fuzz.worker SEED FIRST END ROOM`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import warnings
 MEMORY = 6 << 30  # of address space [bytes]
 
 
-def main(seed: int, first: int, end: int) -> None:
-    """Makes calls first..end-1 of a seed."""
+def main(seed: int, first: int, end: int, room: str) -> None:
+    """Makes calls first..end-1 of a seed, to a room."""
     os.environ.update(TRAJOPT_OPTIMISE="off", MPLBACKEND="agg", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    os.environ["BROWSER"] = "true"  # a program that does nothing
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
@@ -30,10 +31,10 @@ def main(seed: int, first: int, end: int) -> None:
 
     for number in range(first, end):
         print(json.dumps(number), file=report, flush=True)
-        outcome = make(seed, number)
+        outcome = make(seed, number, room)
         print(json.dumps(dataclasses.asdict(outcome)), file=report, flush=True)
         pyplot.close("all")
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:4]))
+    main(*map(int, sys.argv[1:4]), sys.argv[4])

@@ -36,7 +36,7 @@ def test_steps_of_metres_warn(
 
 
 @pytest.mark.parametrize(("soles", "warns"), [(None, True), (False, False), (True, False)])
-def test_points_made_of_soles_warn(soles: bool | None, warns: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_feet_named_sole_without_a_sole_warn(soles: bool | None, warns: bool, caplog: pytest.LogCaptureFixture) -> None:
     biped = trajopt.load_robot("small-biped")
     stance = gaits.Stance.of(biped, ["right_sole", "left_sole"], soles=soles)
     assert ("the name 'right_sole' says sole, but the foot becomes a point" in caplog.text) == warns

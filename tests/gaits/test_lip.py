@@ -87,7 +87,7 @@ def test_points_of_support_are_among_the_standing_feet() -> None:
     np.testing.assert_allclose(plan.support[0, :2], np.mean([left.position[:2], right.position[:2]], axis=0))
 
 
-def test_what_is_no_pendulum_is_refused() -> None:
+def test_wrong_arguments_and_schedules_with_flight_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="height: expected a number > 0"):
         LinearInvertedPendulum(0.0)
     with pytest.raises(InvalidArgumentError, match="t: expected a number > 0"):

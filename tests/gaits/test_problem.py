@@ -74,7 +74,7 @@ def test_every_knot_asks_for_what_crocoddyl_asks_for(robot: str, gait: str) -> N
 
 
 @pytest.mark.parametrize("robot", ["anymal", "hyq", "talos_legs"])
-def test_what_is_the_same_at_all_knots_is_crocoddyl_s(robot: str) -> None:
+def test_constant_settings_of_models_match_crocoddyl(robot: str) -> None:
     models, contact, impulse = crocoddyl_models_of(robot), *crocoddyl_of(robot)["terms"].values()
     running, costs = models.running.differential, models.running.differential.costs
     cone = contact["wrenchCone" if robot in SOLES else "frictionCone"]
@@ -105,7 +105,7 @@ def test_what_is_the_same_at_all_knots_is_crocoddyl_s(robot: str) -> None:
         np.testing.assert_array_equal(reference, contact["stateBounds"]["reference"])
 
 
-def test_feet_that_land_without_an_impulse_are_asked_to_be_there_and_at_rest() -> None:
+def test_landings_without_an_impulse_have_costs_on_position_and_velocity() -> None:
     schedule = gaits.quadruped_trot(stance_of("anymal"), impulse=False, final_knots=2)
     landings = np.argwhere(schedule.references.landing)
     first, second = 2 + 25, 2 + 25 + 2 + 25
@@ -182,7 +182,7 @@ def test_a_robot_without_a_posture_is_pulled_to_where_it_starts() -> None:
     np.testing.assert_allclose(problem.get_parameter("state.reference"), [*q0, *np.zeros(robot.nv)])
 
 
-def test_what_cannot_be_a_problem_is_refused_before_anything_is_compiled() -> None:
+def test_wrong_arguments_are_refused_before_anything_is_compiled() -> None:
     schedule = gaits.quadruped_walk(stance_of("anymal"))
     with pytest.raises(InvalidArgumentError, match="floating base, got 'talos_arm', which is fixed"):
         gaits.gait_problem(trajopt.load_robot("talos_arm"), schedule)
@@ -295,7 +295,7 @@ def test_wrench_cones_turn_with_the_soles() -> None:
             np.testing.assert_allclose(values.at(f"{foot}_cone.rotation", t), expected, atol=1e-12)
 
 
-def test_holding_gains_take_what_they_say() -> None:
+def test_holding_gains_reduce_the_error_as_documented() -> None:
     """A point at 1 mm with 0.1 m/s, stepped as contacts are: v⁺ = v - (kd v + kp e) dt, e⁺ = e + v⁺ dt."""
     dt, e, v = 0.02, 1e-3, 0.1
     kp, kd = gaits.holding_gains(dt)

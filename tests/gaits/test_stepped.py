@@ -90,13 +90,13 @@ def stances(schedule: ContactSchedule, foot: int) -> list[tuple[int, int]]:
     return found if first is None else [*found, (first, schedule.T)]
 
 
-def test_it_takes_fewer_than_15_lines() -> None:
+def test_a_gait_of_an_untuned_robot_takes_fewer_than_15_lines() -> None:
     lines = inspect.getsource(untuned_gait).split('"""', 2)[2].splitlines()
     code = [line for line in lines if line.strip() and not line.strip().startswith(('"""', "#"))]
     assert len(code) < 15, code
 
 
-def test_it_is_solved() -> None:
+def test_the_gait_of_an_untuned_robot_converges() -> None:
     _, solution = solved()
     assert solution.converged, solution
     np.testing.assert_allclose(solution.gaps(), 0.0, atol=1e-9)
@@ -139,7 +139,7 @@ def test_the_base_keeps_its_height() -> None:
     assert np.abs(heights - heights[0]).max() < HEIGHT
 
 
-def test_the_forces_are_those_that_the_solution_tells() -> None:
+def test_contact_forces_match_independent_dynamics() -> None:
     schedule, solution = solved()
     told = solution.contact_forces()
     for t, forces in enumerate(walked().forces):
@@ -147,7 +147,7 @@ def test_the_forces_are_those_that_the_solution_tells() -> None:
             np.testing.assert_allclose(told[foot][t], force, rtol=0, atol=1e-4)
 
 
-def test_feet_land_where_the_schedule_wants_them() -> None:
+def test_feet_land_on_the_scheduled_footholds() -> None:
     schedule, solution = solved()
     stepper = Stepper(solution.problem.state.model)  # type: ignore[union-attr]
     for foot, place in schedule.end.feet.items():

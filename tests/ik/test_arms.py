@@ -28,7 +28,7 @@ def test_reachable_poses_are_reached_within_limits(name: str) -> None:
     assert "of 300 solved" in repr(batch)
 
 
-def test_one_target() -> None:
+def test_a_reachable_pose_is_solved() -> None:
     state, frame = arm("talos_arm")
     (target,) = reachable(state, frame, 1, 2)
     result = ik.solve(state.robot, placement_task(state, frame, target))
@@ -78,7 +78,7 @@ def test_a_second_target_compiles_nothing() -> None:
     assert compilations() == before
 
 
-def test_the_same_answer_twice_and_whatever_else_was_asked() -> None:
+def test_equal_targets_give_equal_results_in_any_batch() -> None:
     state, frame = arm("ur10")
     targets = reachable(state, frame, 80, 4)  # more than are kept side by side
     solver = IKSolver(state.robot, placement_task(state, frame))
@@ -111,7 +111,7 @@ def test_a_start_beyond_limits_is_moved_inside() -> None:
     assert within(state, result.q[None]).all()
 
 
-def test_without_limits() -> None:
+def test_a_pose_beyond_the_limits_is_reached_only_without_limits() -> None:
     """A pose that needs joints beyond their limits: all ways there are closed, and open without them."""
     state = trajopt.StateMultibody(trajopt.load_robot("planar-3r"), lower=[-0.2] * 3 + [-1] * 3, upper=[0.2] * 6)
     robot, residual = state.robot, trajopt.ResidualModelFrameTranslation(state, "tool", [0.0, 0.0, 0.9])

@@ -131,7 +131,7 @@ def test_targets_in_other_forms() -> None:
     assert wide.solved.all()
 
 
-def test_a_bad_target_of_one(capsys: Any) -> None:
+def test_wrong_targets_of_a_single_solve_are_refused(capsys: Any) -> None:
     solver = IKSolver(STATE.robot, TASK)
     with pytest.raises(InvalidArgumentError, match=r"tool.reference: expected a pinocchio.SE3"):
         solver.solve({"tool.reference": [1.0, 2.0]})

@@ -61,7 +61,7 @@ def test_two_links_out_of_reach() -> None:
     assert distance == pytest.approx(0.5)
 
 
-def test_many_points_are_each_as_one() -> None:
+def test_many_points_give_the_results_of_single_points() -> None:
     points = np.random.default_rng(0).uniform(-3.0, 3.0, (40, 2))  # some are out of reach
     branches, distances = planar_2r(points, first=0.7, second=1.1)
     assert branches.shape == (40, 2, 2)

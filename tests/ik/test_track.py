@@ -54,7 +54,7 @@ def test_a_circle_is_followed_within_the_robots_limits() -> None:
     assert len(track) == 4001
 
 
-def test_limits_make_it_lag_and_it_catches_up() -> None:
+def test_a_track_lags_at_its_limits_and_catches_up() -> None:
     state = panda()
     targets = circle(1.2, 2e-3, radius=0.2, rest=0.8)
     track = ik.track(state.robot, hand_and_posture(state), targets, 2e-3, q0=POSTURE, acceleration=ACCELERATION)
@@ -76,7 +76,7 @@ def test_limits_make_it_lag_and_it_catches_up() -> None:
 
 
 @pytest.mark.parametrize("acceleration", [None, 20.0])
-def test_a_jump_of_the_target_is_made_up_without_overshoot(acceleration: float | None) -> None:
+def test_a_track_follows_a_jump_of_the_target_without_overshoot(acceleration: float | None) -> None:
     """Joints brake before they arrive: the tool passes its target by no more than a hundredth of the way."""
     state = trajopt.StateMultibody(trajopt.load_robot("planar-3r"))
     tip = trajopt.ResidualModelFrameTranslation(state, "tool")
@@ -91,7 +91,7 @@ def test_a_jump_of_the_target_is_made_up_without_overshoot(acceleration: float |
     assert keeps_limits(track)
 
 
-def test_out_of_reach_it_is_as_near_as_it_gets_and_rests() -> None:
+def test_a_track_stretches_towards_targets_out_of_reach_and_rests_there() -> None:
     """The arm of 10, 10, 10 stretches towards (20, 25), 32.0156 away; then the target comes back."""
     state, far = three_links(), np.array([20.0, 25.0, 0.0])
     near = np.array([12.0, 15.0, 0.0])
@@ -215,7 +215,7 @@ def test_the_first_target_gives_the_start_and_a_second_path_compiles_nothing() -
 
 
 @pytest.fixture(scope="module")
-def both() -> dict[str, ik.IKPath]:
+def tracks() -> dict[str, ik.IKPath]:
     """A circle that is too fast for the joints' limits of acceleration at its begin and end, by both methods."""
     state, given = panda(), {"q0": POSTURE, "acceleration": 0.3 * ACCELERATION}
     targets = circle(1.6, 0.02, rest=0.2)
@@ -225,14 +225,14 @@ def both() -> dict[str, ik.IKPath]:
     }
 
 
-def test_the_optimal_motion_is_smooth_and_keeps_limits(both: dict[str, ik.IKPath]) -> None:
-    track = both["optimal"]
+def test_the_optimal_motion_is_smooth_and_keeps_limits(tracks: dict[str, ik.IKPath]) -> None:
+    track = tracks["optimal"]
     assert track.solution is not None
     assert track.solution.status.name == "CONVERGED"
     assert keeps_limits(track, 1e-6)
     assert is_consistent(track)
-    assert np.mean(track.distance) < 0.7 * np.mean(both["differential"].distance)
-    assert both["differential"].status is track.status is IKPathStatus.LIMITED
+    assert np.mean(track.distance) < 0.7 * np.mean(tracks["differential"].distance)
+    assert tracks["differential"].status is track.status is IKPathStatus.LIMITED
     np.testing.assert_array_equal(track.qs[0], POSTURE)
     np.testing.assert_array_equal(track.vs[0], 0.0)
 
@@ -263,7 +263,7 @@ def test_the_optimal_motion_of_a_start_beyond_limits() -> None:
     assert track.distance[-1] < 1e-3
 
 
-def test_costs_alone_are_followed_too() -> None:
+def test_tasks_with_costs_only_are_tracked() -> None:
     state = panda()
     hand = trajopt.ResidualModelFramePlacement(state, "panda_hand")
     rest = trajopt.ResidualModelState(state, np.r_[POSTURE, np.zeros(9)])

@@ -75,7 +75,7 @@ def test_torques_come_back_on_one_sole_without_any_guess() -> None:
 
 
 @pytest.mark.parametrize("name", GAITS)
-def test_standing_feet_are_found(name: str) -> None:
+def test_find_contacts_detects_the_feet_in_contact(name: str) -> None:
     motion, contacts, stands, *_ = recorded(name)
     assert np.mean(find_contacts(motion, contacts) == stands) > 0.93
 

@@ -93,7 +93,7 @@ def test_a_saved_solution_is_a_motion(tmp_path: Path) -> None:
     np.testing.assert_array_equal(times, solution.times)
 
 
-def test_files_that_are_wrong_say_what(tmp_path: Path) -> None:
+def test_wrong_files_are_refused_with_the_expected_content(tmp_path: Path) -> None:
     robot = biped()
     for name, text, wanted in [
         ("a.csv", "time,x\n0,1\n", "but q:root_joint.x, .* is missing"),
@@ -128,7 +128,7 @@ def test_files_that_are_wrong_say_what(tmp_path: Path) -> None:
         read_positions(robot, tmp_path / "g.npz")
 
 
-def test_motions_that_are_wrong_say_what() -> None:
+def test_wrong_motions_are_refused_with_the_expected_value() -> None:
     robot = biped()
     q, _, _ = swung(5, 0.01)
     for positions, times, options, wanted in [

@@ -140,14 +140,14 @@ def test_feet_in_the_air_do_not_push() -> None:
     np.testing.assert_allclose(found.torques[3, 6:], forces[3, 6:])
 
 
-def test_one_time_alone() -> None:
+def test_a_motion_of_one_time_gives_the_single_result() -> None:
     m = random_motion(1)
     found = multiple_contact_inverse_dynamics_over_time(m, FEET, smoothness=1.0)
     np.testing.assert_allclose(found.wrenches, single(m).wrenches, atol=1e-9)
     assert found.smoothness_loss() == 0.0
 
 
-def test_what_has_no_answer_says_why() -> None:
+def test_undetermined_wrenches_and_fixed_bases_are_refused() -> None:
     """Nimble gives NaN without weights, and zeros on a fixed base."""
     m, arm = random_motion(2), trajopt.load_robot("ur5")
     with pytest.raises(InvalidArgumentError, match="determine every wrench, got 0 for wrenches and 0 for changes"):
@@ -169,7 +169,7 @@ def test_standing_still_shares_the_weight() -> None:
     np.testing.assert_allclose(found.forces[0, 0, 2], found.forces[0, 1, 2], rtol=1e-6)
 
 
-def test_wrong_options_say_what() -> None:
+def test_wrong_options_are_refused_with_the_expected_value() -> None:
     m = random_motion(3)
     wrong: list[tuple[dict[str, object], str]] = [
         ({"stands": "both"}, "stands: expected True or False, got 'both'"),

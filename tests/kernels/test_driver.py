@@ -109,7 +109,7 @@ def test_structural_zeros_are_left_out_where_zeros_are_already() -> None:
     assert_same_bits(results, list(expected))
 
 
-def test_one_lane_writes_all_that_is_read() -> None:
+def test_an_output_with_runs_is_written_in_place_by_one_lane() -> None:
     """In place: what is beside the runs may change too."""
     x = SX.sym("x", 6)
     compiled = kernel(program_of(ca.Function("f", [x], [2 * x])), 1)
@@ -148,7 +148,7 @@ def test_offsets_and_shared_rows() -> None:
 @pytest.mark.parametrize(
     ("width", "lane"), [(width, lane) for width in ALL_WIDTHS[1:] for lane in (None, *range(width))]
 )
-def test_rows_that_all_lanes_share_but_perhaps_one(width: int, lane: int | None) -> None:
+def test_a_row_is_shared_only_if_all_lanes_have_it(width: int, lane: int | None) -> None:
     """A row that is the same in all lanes is read once; one lane that differs must not get it."""
     f = linear()
     x, a, trajectories = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 9)), RNG.normal(size=(width, 3, 3))
@@ -269,7 +269,7 @@ class TestRefusals:
         kinds = np.zeros(len(indices)) if kinds is None else kinds
         return KernelCall([kernel(program_of(linear()), width)], kinds, indices, list(arguments.values()))
 
-    def test_accepts_what_fits(self) -> None:
+    def test_fitting_arrays_are_accepted(self) -> None:
         self.call()()
 
     @pytest.mark.parametrize("index", [-1, 9])

@@ -34,7 +34,7 @@ def test_outputs_are_those_of_casadi(expression: Expression, rng: np.random.Gene
             np.testing.assert_array_equal(mine, theirs.full())
 
 
-def test_what_was_pickled_is_evaluated_too(expression: Expression, rng: np.random.Generator) -> None:
+def test_a_pickled_expression_evaluates_to_the_same_bits(expression: Expression, rng: np.random.Generator) -> None:
     given = [rng.normal(size=(3, 2)), np.zeros(0), rng.normal(size=(3, 3))]
     expected = expression.evaluate(given)
     again = pickle.loads(pickle.dumps(expression))

@@ -97,7 +97,7 @@ def test_solutions_agree_with_numpy(size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize(("n", "m"), [(0, 3), (3, 0), (0, 0)])
-def test_nothing_to_solve(n: int, m: int) -> None:
+def test_systems_without_rows_or_right_hand_sides_are_accepted(n: int, m: int) -> None:
     A, B = problem(n, m, seed=0)
     F, X = run(solving(n, m), A, B)
     assert X.shape == (T, n, m)

@@ -149,7 +149,7 @@ def test_zero_and_minus_zero_are_not_merged() -> None:
     assert numbers == [0, 1, 2, 0, 1, 2]
 
 
-def test_digest_tells_programs_apart() -> None:
+def test_different_programs_have_different_digests() -> None:
     x, y = SX.sym("x", 2), SX.sym("y", 2)
     f = ca.Function("f", [x, y], [x - y])
 

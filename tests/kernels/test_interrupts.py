@@ -141,7 +141,7 @@ def test_postponed_in_a_finalizer() -> None:
 
 
 @pytest.mark.parametrize("guard", [Held, Heard])
-def test_handlers_of_the_user(guard: type[Held | Heard]) -> None:
+def test_signal_handlers_of_the_user_are_respected(guard: type[Held | Heard]) -> None:
     """One that ends the process with a status does so; one that only counts is called once; none stays none."""
     calls: list[int] = []
 

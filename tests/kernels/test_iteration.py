@@ -82,7 +82,7 @@ def test_each_lane_makes_its_own_number_of_passes(width: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_lane_knows_nothing_of_its_neighbours(seed: int) -> None:
+def test_lanes_do_not_affect_each_other(seed: int) -> None:
     """Alone, among others in any order, and beside lanes that fail, it has the same bits."""
     program, inputs = counted(), lanes()
     alone = [run_kernel(kernel(program, 8), [v[t : t + 1] for v in inputs]) for t in range(T)]
@@ -146,7 +146,7 @@ class Passes(Step):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_no_pass_is_made_when_all_lanes_have_ended(width: int) -> None:
+def test_iteration_ends_with_the_slowest_lane_of_a_block(width: int) -> None:
     """As many passes are made as the slowest lane of a block needs."""
     body = Program("body")
     count, n, passes = (body.input(1) for _ in range(3))

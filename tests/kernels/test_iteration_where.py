@@ -37,7 +37,7 @@ def test_lanes_that_need_not_keep_their_state(width: int) -> None:
     np.testing.assert_array_equal(made[:, 0] != 0, [passed[t - t % width :][:width].any() for t in range(T)])
 
 
-def test_where_has_to_be_another_number() -> None:
+def test_where_must_be_a_separate_array_of_one_number() -> None:
     program = Program("where")
     (state,) = copied(program, program.input(1))
     body = Program.of("body", ca.Function("f", [x := SX.sym("x")], [x, x]))

@@ -49,7 +49,7 @@ def test_parts_and_the_joined_function_have_the_same_bits() -> None:
     assert_same_bits([apart[i] for i in (0, 1, 3)], [np.array([v[i].ravel() for v in values]) for i in (0, 1, 3)])
 
 
-def test_what_parts_share_is_computed_once() -> None:
+def test_common_parts_of_joined_calls_are_computed_once() -> None:
     program = joined(chain())
     calls = [step for step in program.steps if isinstance(step, (Call, JoinedCall))]
     (call,) = calls
@@ -61,7 +61,7 @@ def test_what_parts_share_is_computed_once() -> None:
     assert all(isinstance(step, Slice) for step in program.steps[:2])
 
 
-def test_what_nobody_reads_outside_is_no_output() -> None:
+def test_values_read_only_inside_a_joined_call_are_no_outputs() -> None:
     (call,) = [step for step in joined(chain()).steps if isinstance(step, JoinedCall)]
     placement = chain().steps[0].writes[0]
     assert placement not in call.writes

@@ -43,7 +43,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_each_piece_is_said_once(log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_piece_is_announced_once(log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     """The text of a piece may come in parts, which count once."""
     with Working("compiling", ["costs", "rows", "costs"]) as work:
         wait_for("costs: 1 of 3", log)
@@ -87,7 +87,7 @@ def test_short_pieces_count_together(log: pytest.LogCaptureFixture, monkeypatch:
     assert log.text.count("compiling costs") == 1
 
 
-def test_what_comes_later_is_said_again(log: pytest.LogCaptureFixture) -> None:
+def test_later_work_is_announced_again(log: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
         log.clear()
         notice._work._ended = -1e9
@@ -107,7 +107,7 @@ def test_said_to_a_terminal(log: pytest.LogCaptureFixture, monkeypatch: pytest.M
     assert not log.records
 
 
-def test_not_said_if_it_is_quick(log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quick_work_is_not_announced(log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notice, "PATIENCE", 60.0)
     with Working("compiling", ["costs"]):
         timer = notice._work._timer
@@ -116,7 +116,7 @@ def test_not_said_if_it_is_quick(log: pytest.LogCaptureFixture, monkeypatch: pyt
     assert not log.records
 
 
-def test_work_that_nobody_waits_for_is_not_said(log: pytest.LogCaptureFixture) -> None:
+def test_silent_work_is_not_announced(log: pytest.LogCaptureFixture) -> None:
     with Working("compiling", ["costs"], silent=True):
         assert notice._work._timer is None
 
@@ -172,7 +172,7 @@ def test_pieces_are_said_wherever_they_are_compiled(monkeypatch: pytest.MonkeyPa
     assert {words.rpartition(": ")[2] for words in said} == {"1 of 2", "2 of 2"}
 
 
-def test_threads_share_it(log: pytest.LogCaptureFixture) -> None:
+def test_threads_share_the_announcement(log: pytest.LogCaptureFixture) -> None:
     """One that is at work when another one ends goes on waiting."""
     inside, leave = threading.Event(), threading.Event()
 

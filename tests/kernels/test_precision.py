@@ -69,7 +69,7 @@ def test_operations_that_are_refused(name: str) -> None:
         Program.of(name, f).evaluate(*range(f.n_in()), numbers=HIGH)
 
 
-def test_an_operation_that_is_not_known_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unsupported_operation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(TEXT, ca.OP_ATAN2)
     program = Program.of("f", function("OP_ATAN2"))
     with pytest.raises(UnsupportedOperationError, match=r"OP_ATAN2 of CasADi .* is not supported by HighPrecision"):
@@ -257,7 +257,7 @@ def _copy(shape: tuple[int, int]) -> ca.Function:
     return ca.Function("copy", [x], [x])
 
 
-def test_iterations_go_on_to_the_last_digit_that_is_asked_for() -> None:
+def test_iterations_reach_the_requested_precision() -> None:
     """A root by Newton's method, with the tolerance an input; what is left where the limit is too small."""
     x, a, tolerance = SX.sym("x"), SX.sym("a"), SX.sym("tolerance")
     better = (x + a / x) / 2

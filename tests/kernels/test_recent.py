@@ -34,7 +34,7 @@ def recent() -> Recent[str, Thing]:
     return Recent(10.0, lambda thing: thing.size)
 
 
-def test_one_object_a_key(recent: Recent[str, Thing]) -> None:
+def test_each_key_has_one_object(recent: Recent[str, Thing]) -> None:
     first = recent.get("a", lambda: Thing(1.0))
     assert recent.get("a", lambda: pytest.fail("there is one")) is first
     assert recent.get("b", lambda: Thing(2.0)) is not first
@@ -53,7 +53,7 @@ def test_least_recently_used_go_first(recent: Recent[str, Thing]) -> None:
     assert sizes(recent) == [9.0, 1.0]
 
 
-def test_what_somebody_holds_is_found(recent: Recent[str, Thing]) -> None:
+def test_an_object_in_use_is_returned_after_it_was_dropped(recent: Recent[str, Thing]) -> None:
     held, gone = recent.get("held", lambda: Thing(6.0)), weakref.ref(recent.get("gone", lambda: Thing(4.0)))
     recent.get("large", lambda: Thing(10.0))
     assert sizes(recent) == [10.0]

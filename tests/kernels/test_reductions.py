@@ -26,7 +26,7 @@ def test_sums_are_those_of_numpy_to_the_bit(height: int) -> None:
             rows[:] = rng.normal(size=rows.shape)  # the array is read at each call
 
 
-def test_what_is_no_number_comes_out() -> None:
+def test_infinities_and_nan_pass_through_sums() -> None:
     rows = np.ones((3, 30))
     rows[0, 20], rows[1, 3], rows[1, 4], rows[2, :] = np.inf, np.inf, -np.inf, -0.0
     sums = Reduction(rows)

@@ -286,7 +286,7 @@ def test_programs_refuse_steps_that_do_not_fit(build: Callable[[Program, Array],
         program.add_step(build(program, given))
 
 
-def test_what_no_step_writes_is_no_output_and_a_program_with_a_kernel_takes_no_step() -> None:
+def test_outputs_need_a_step_that_writes_them_and_compiled_programs_take_no_more_steps() -> None:
     program = Program("final")
     given = program.input(1)
     with pytest.raises(InvalidArgumentError, match="output: no earlier step writes"):

@@ -263,7 +263,7 @@ def interrupt(text: str, level: int) -> bytes:
     raise KeyboardInterrupt
 
 
-def test_what_was_optimised_before_the_process_ended_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_optimised_parts_survive_the_end_of_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The next process compiles the parts that are missing, and gets the same bits."""
     monkeypatch.setenv("TRAJOPT_CACHE_DIR", str(tmp_path / "kernels"))
     monkeypatch.setattr(emission, "CUT", 60)

@@ -108,7 +108,7 @@ def free_ball() -> trajopt.DifferentialActionModelFreeFwdDynamics:
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_what_changes_an_expression_changes_the_digest(name: str) -> None:
+def test_different_expressions_have_different_digests(name: str) -> None:
     one, other = PAIRS[name]
     assert digest(one()) == digest(one())
     assert digest(one()) != digest(other())
@@ -242,7 +242,7 @@ def test_a_model_that_was_changed_has_another_digest(change: Callable[[Any], Non
     assert digest(model) != before
 
 
-def test_what_a_model_derives_later_is_no_content() -> None:
+def test_values_derived_later_do_not_change_the_digest() -> None:
     model = trajopt.IntegratedActionModelRK4(free_ball(), 0.1)
     before = digest(model)
     for part in ("calc", "calc_diff"):
@@ -352,7 +352,7 @@ OTHERS: dict[str, Callable[[], Any]] = {
 }
 
 
-def test_whatever_a_class_is_made_of_counts() -> None:
+def test_the_digest_depends_on_all_code_of_a_class() -> None:
     same = digest(like_scaled(SAME))
     assert same == digest(like_scaled("# a comment\n" + SAME))
     others = {name: digest(make()) for name, make in OTHERS.items()}
@@ -364,7 +364,7 @@ def test_whatever_a_class_is_made_of_counts() -> None:
     "code",
     ["np.random.rand()", "np.load('f')", "open('f')", "getattr(self, 'po' + 'wer')", "eval('1')", "__import__('os')"],
 )
-def test_code_that_reaches_what_its_names_do_not_tell_has_no_digest(code: str) -> None:
+def test_code_with_dynamic_lookups_has_no_digest(code: str) -> None:
     with pytest.raises(content.UnknownContentError):
         digest(like_scaled(SAME.replace("FACTOR", code)))
 
@@ -437,7 +437,7 @@ MEANINGS: list[list[Callable[[], Any]]] = [
 ]
 
 
-def test_of_a_user_s_function_counts_what_it_gives() -> None:
+def test_a_user_s_function_counts_by_its_expression() -> None:
     digests = [[digest(make()) for make in same] for same in MEANINGS]
     assert all(len(set(same)) == 1 for same in digests)
     assert len({same[0] for same in digests}) == len(MEANINGS)
@@ -633,6 +633,6 @@ def test_the_same_object_is_not_the_same_as_an_equal_one() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), print, len, int, {1}, ca, np.array([None]), ca.MX.sym("x"), x.nz])
-def test_what_is_unknown_is_refused(value: Any) -> None:
+def test_values_of_unknown_types_have_no_digest(value: Any) -> None:
     with pytest.raises(content.UnknownContentError):
         read(value)

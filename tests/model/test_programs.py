@@ -207,7 +207,7 @@ def with_function(function: Callable[..., Any]) -> Any:
     )
 
 
-def test_a_model_with_a_user_s_function_is_found_by_what_that_gives(built: list[str]) -> None:
+def test_programs_with_a_user_s_function_are_cached_by_its_expression(built: list[str]) -> None:
     for factor in (2.0, 3.0):
         make = partial(with_function, lambda x, u, factor=factor: factor * x[:2] - u)
         found = evaluated(make())
@@ -230,7 +230,7 @@ def test_a_function_that_varies_is_never_kept(built: list[str]) -> None:
     assert_same_bits(found, off(make, "calc"))
 
 
-def test_what_a_user_wrote_is_kept_by_its_code(built: list[str]) -> None:
+def test_programs_of_user_models_are_cached_by_their_code(built: list[str]) -> None:
     first = evaluated(user_model())
     assert built
     built.clear()
@@ -245,7 +245,7 @@ class Restless(Pendulum):
         return np.random.default_rng().uniform() * super().acceleration(x, u)
 
 
-def test_what_varies_is_built_in_every_process(built: list[str], folder: Path) -> None:
+def test_programs_of_models_without_a_digest_are_built_in_every_process(built: list[str], folder: Path) -> None:
     for _ in range(2):
         evaluated(trajopt.IntegratedActionModelEuler(Restless(small_costs(trajopt.StateVector(2))), 0.1))
         assert any("Restless" not in name for name in built)

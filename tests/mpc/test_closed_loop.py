@@ -287,19 +287,19 @@ def test_a_plant_that_raises_leaves_a_log_and_a_controller(slider):
         ("far", r"at 0 s: plant: next state: expected numbers of shape \(2,\), got 'far'"),
     ],
 )
-def test_a_plant_that_gives_no_state_is_told(slider, result, message):
+def test_a_plant_that_returns_no_valid_state_ends_the_loop_with_an_error(slider, result, message):
     with pytest.raises(mpc.ClosedLoopError, match=message) as told:
         mpc.simulate(slider, lambda x, u, dt: result, X0, 1.0)
     assert len(told.value.log) == 0
     assert "without a step" in told.value.log.explain()
 
 
-def test_a_model_that_leaves_the_numbers_is_told(slider):
+def test_a_plant_state_that_is_not_finite_is_reported(slider):
     with pytest.raises(mpc.ClosedLoopError, match="at 0.1 s: plant: expected a finite next state, got .*inf for q"):
         mpc.simulate(slider, None, X0, 1.0, model_error={"damping": -1e308})
 
 
-def test_a_reference_that_is_too_short_is_told_before_the_start():
+def test_a_reference_that_is_too_short_is_refused_before_the_start():
     own = controller()
     own.follow("goal.reference", ([0.0, 2.0], [[0.0, 0.0], [1.0, 0.0]]))
     with pytest.raises(

@@ -48,7 +48,7 @@ def test_a_file_keeps_the_log(log, tmp_path):
     assert np.array_equal(found.motion.xs, log.motion.xs)
 
 
-def test_files_of_others_are_told(log, tmp_path):
+def test_other_files_are_refused_by_load(log, tmp_path):
     (tmp_path / "text.npz").write_text("no arrays")
     np.savez(tmp_path / "other.npz", xs=np.zeros(3))
     log.motion.save(tmp_path / "solution.npz")
@@ -66,7 +66,7 @@ def test_files_of_others_are_told(log, tmp_path):
 # Words
 
 
-def test_the_report_says_what_happened(log):
+def test_the_report_gives_steps_plant_cost_and_errors(log):
     words = log.report()
     assert words["loop"] == "2 s in 20 steps of 100 ms, real-time, 15 knots over 1.5 s"
     assert words["plant"] == "the controller's own model, delay 10 ms"
@@ -92,7 +92,7 @@ def test_a_deadline_is_missed_by_both_phases_together(log):
     assert np.flatnonzero(late.deadline_misses).tolist() == [5]
 
 
-def test_hard_constraints_are_told_apart_from_soft_ones(log):
+def test_the_report_separates_hard_and_soft_constraints(log):
     changed = {field.name: getattr(log, field.name) for field in fields(log)}
     force = np.zeros(20)
     force[4] = 0.5
@@ -114,7 +114,7 @@ def test_shares_units_and_pushes_are_plain(log):
     assert "pushes" not in words(pushes=(pushes[1],))
 
 
-def test_a_loop_in_real_time_is_not_told_to_be_one(log):
+def test_advice_on_real_time_mode_is_given_only_to_converged_loops(log):
     changed = {field.name: getattr(log, field.name) for field in fields(log)}
     slow = {"feedback_times": np.full(20, 0.5)}
     assert "mode 'real-time'" not in mpc.ClosedLoop(**changed | slow).explain()
@@ -191,7 +191,7 @@ def test_timing_marks_the_percentile_and_the_period(log):
     assert high > 100.0
 
 
-def test_one_page_has_it_all_also_from_a_file(log, tmp_path):
+def test_plot_of_a_log_or_a_file_has_all_panels(log, tmp_path):
     log.save(tmp_path / "loop.npz")
     for each in (log, mpc.ClosedLoop.load(tmp_path / "loop.npz")):
         figure = each.plot(tmp_path / "page.png", title="slider")
@@ -204,7 +204,7 @@ def test_one_page_has_it_all_also_from_a_file(log, tmp_path):
         plot_closed_loop(log, tmp_path / "page.txt")
 
 
-def test_violations_of_plans_are_told_from_those_of_the_loop(log):
+def test_the_plot_separates_violations_of_plans_and_of_the_loop(log):
     changed = {field.name: getattr(log, field.name) for field in fields(log)}
     changed |= {"plan_violations": np.full(20, 0.1)}
 
@@ -235,7 +235,7 @@ def _applied(log):
     return np.array([log.us[0, 0], *(0.1 * log.us[:-1, 0] + 0.9 * log.us[1:, 0])])
 
 
-def test_a_log_without_a_step_is_told():
+def test_plotting_a_log_without_steps_is_refused():
     with pytest.raises(mpc.ClosedLoopError) as told:
         mpc.simulate(controller(), lambda x, u, dt: [np.inf, 0.0], X0, 1.0)
     with pytest.raises(InvalidArgumentError, match="log: expected a closed loop with at least one step"):
@@ -243,7 +243,7 @@ def test_a_log_without_a_step_is_told():
     assert told.value.log.report()["steps"] == "no step"
 
 
-def test_an_animation_of_what_has_no_body_is_refused(log, tmp_path):
+def test_animating_a_system_without_a_body_is_refused(log, tmp_path):
     with pytest.raises(
         InvalidArgumentError, match="expected a robot, a state with coordinates x and y, or a model with"
     ):

@@ -250,7 +250,7 @@ def test_controls_at_their_limits_are_not_beyond_them_by_a_bit() -> None:
     assert np.abs(us).max() <= 3.0
 
 
-def test_prices_may_be_given() -> None:
+def test_the_option_soft_sets_the_penalties() -> None:
     problem = problems.load("lqr-bounds").problem
     c = mpc.MPCController(problem, options=MPCOptions(soft=(0.0, 1.0)))
     step = c.reset()
@@ -293,7 +293,7 @@ def test_no_allocation_grows() -> None:
     assert sizes[1] < 100_000
 
 
-def test_a_step_prints_and_a_controller_says_what_it_is() -> None:
+def test_repr_of_a_controller_shows_its_knots_and_mode() -> None:
     c = _pendulum()
     assert "50 knots" in repr(c)
     assert "real-time" in repr(c)

@@ -35,7 +35,7 @@ def test_a_jump_moves_the_state_at_once(slider):
     assert log.pushes[0].end == 0.2
 
 
-def test_a_rate_lasts_as_long_as_it_is_asked_to(slider):
+def test_a_rate_acts_for_its_duration(slider):
     still = mpc.simulate(slider, lambda x, u, dt: x, X0, 1.0, dt_plant=0.03)
     assert np.array_equal(still.xs, np.zeros((11, 2)))
     push = mpc.Push(time=0.137, duration=0.5, value=[2.0, -1.0])
@@ -153,7 +153,7 @@ def test_pushes_that_are_none(arguments, message):
         mpc.Push(**arguments)
 
 
-def test_an_unknown_frame_is_told():
+def test_an_unknown_frame_is_refused():
     push = mpc.Push(time=0.0, duration=0.1, frame="tool", value=[1.0, 0, 0])
     with pytest.raises(UnknownNameError, match="frame 'tool' not found; did you mean 'tool0'"):
         Disturbance(push, StateMultibody(load_robot("ur5")))
@@ -162,7 +162,7 @@ def test_an_unknown_frame_is_told():
 # Noise
 
 
-def test_noise_has_the_deviations_that_were_asked_for():
+def test_noise_has_the_specified_standard_deviations():
     noise = Noise([0.1, 0.0], STATE, np.random.default_rng(1))
     found = np.array([noise.measured(np.array([1.0, 2.0])) for _ in range(4000)])
     assert np.allclose(found.mean(axis=0), [1.0, 2.0], atol=5e-3)

@@ -51,7 +51,7 @@ def brittle(**options: Any) -> mpc.MPCController:
 
 
 @pytest.mark.parametrize("mode", ["real-time", "converged"])
-def test_a_rehearsal_that_fails_is_told_and_no_error(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_rehearsal_is_a_reason_and_no_error(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     c, feedback, calls = brittle(mode=mode), Converged.feedback, []
 
     def failing(self: Converged, *given: Any) -> Any:
@@ -212,7 +212,9 @@ def test_a_step_that_turns_a_state_far_is_none(angle: float, status: MPCStatus) 
 
 
 @pytest.mark.parametrize(("solver", "warned"), [("SolverSQP", True), ("SolverBoxFDDP", False)])
-def test_limits_that_no_plan_knows_are_told(solver: str, warned: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_limits_that_are_not_constraints_are_reported(
+    solver: str, warned: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     state = planar.state_of_pose()
     goal = trajopt.ResidualModelState(state, [1.0, 0.0, 0.0])
     costs = trajopt.CostStack(state).add("goal", goal, 1.0)

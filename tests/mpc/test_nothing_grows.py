@@ -27,7 +27,7 @@ LEAK = 200  # bytes a step: less than one array of a plan; free lists of the int
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_other_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels of other tests of this process are not waited for."""
     kernels.forget()
     monkeypatch.setattr(machine, "_living", weakref.WeakSet())
@@ -115,7 +115,7 @@ def test_counting_compilations_sees_them() -> None:
 
 
 @pytest.mark.parametrize("mode", list(MODES))
-def test_memory_stays_as_it_is(mode: str) -> None:
+def test_memory_does_not_grow(mode: str) -> None:
     """What grows at each step grows all the time; what is made once, when it is first needed, does not."""
     controller = running(mode)
     controller.reset()

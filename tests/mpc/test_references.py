@@ -47,7 +47,7 @@ def test_samples_are_linear_or_held(interpolate: bool) -> None:
     np.testing.assert_allclose(hand(c), wanted, atol=1e-15)
 
 
-def test_a_reference_that_is_too_short_is_told_before_the_loop_and_in_it() -> None:
+def test_a_reference_that_is_too_short_is_refused_before_and_in_the_loop() -> None:
     c = controller()
     c.follow("hand.reference", ([0.0, 0.2], [[0.4, 0.0, 0.4], [0.5, 0.0, 0.4]]))
     c.check_references(0.0, 0.1)
@@ -206,7 +206,7 @@ def test_knots_of_a_kind_need_not_follow_one_another() -> None:
     np.testing.assert_allclose(c.problem.get_parameter("hand.weight", "all"), 7.0 + times, atol=1e-15)
 
 
-def test_the_end_may_stay_as_it_is() -> None:
+def test_a_schedule_of_running_knots_leaves_the_terminal_knot_unchanged() -> None:
     c = controller()
     end = c.problem.get_parameter("hand.weight", knots="terminal")
     c.schedule(mpc.ParameterSchedule([0.0], {"hand.weight": [123.0]}), knots="running")

@@ -48,7 +48,7 @@ def resolved(controller: mpc.MPCController, step: mpc.MPCStep, name: str, i: int
 
 @pytest.mark.parametrize("mode", list(MODES))
 @pytest.mark.parametrize(("name", "i"), [("x0", 1), ("x0", 9), ("hand.reference", 0), ("hand.reference", 2)])
-def test_it_is_that_of_solving_again(mode: str, name: str, i: int) -> None:
+def test_sensitivity_matches_differences_of_solving_again(mode: str, name: str, i: int) -> None:
     controller, step = at_rest(mode)
     found = controller.sensitivity(name)
     h = 1e-4
@@ -56,12 +56,12 @@ def test_it_is_that_of_solving_again(mode: str, name: str, i: int) -> None:
     np.testing.assert_allclose(found[:, i], expected, rtol=0, atol=2e-4 * np.abs(expected).max())
 
 
-def test_of_x0_it_is_the_gain() -> None:
+def test_sensitivity_to_x0_is_minus_the_gain() -> None:
     controller, step = at_rest("converged")
     np.testing.assert_allclose(controller.sensitivity("x0"), -step.K, rtol=0, atol=1e-4 * np.abs(step.K).max())
 
 
-def test_it_is_that_of_the_last_step() -> None:
+def test_sensitivity_belongs_to_the_last_step() -> None:
     """Whatever the window has moved to since, which stays as it is."""
     one, other = at_rest("real-time")[0], at_rest("real-time")[0]
     one.prepare()
@@ -71,7 +71,7 @@ def test_it_is_that_of_the_last_step() -> None:
     np.testing.assert_array_equal(*(each.feedback(each.problem.x0).u for each in (one, other)))
 
 
-def test_before_the_first_step_and_unknown_names() -> None:
+def test_sensitivity_before_reset_and_of_unknown_names_is_refused() -> None:
     controller = mpc.MPCController(support.arm(), options=MODES["real-time"])
     with pytest.raises(InvalidArgumentError, match="reset"):
         controller.sensitivity("x0")

@@ -99,7 +99,7 @@ def test_a_solver_answers_each_state_on_its_own():
     assert fast.violation == pytest.approx(fast.xs[:-1, 1].max() - slider.SPEED)
 
 
-def test_what_a_controller_refuses_has_its_reason(shared):
+def test_refusals_of_the_controller_reach_the_client_with_the_reason(shared):
     with MPCClient(shared.address) as client:
         client.reset(X, 1.0)
         for x, t, message in [
@@ -114,7 +114,7 @@ def test_what_a_controller_refuses_has_its_reason(shared):
         assert client.step(X).t == 1.0
 
 
-def test_a_reference_that_raises_is_told_and_survived():
+def test_a_reference_that_raises_is_reported_and_the_server_continues():
     def broken(t):
         if t > 3.0:
             raise ZeroDivisionError("no goal")

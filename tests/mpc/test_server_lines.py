@@ -85,7 +85,7 @@ def test_a_plan_that_is_not_finite_is_refused():
             fields_of(dataclasses.replace(step, **{name: np.full_like(getattr(step, name), np.nan)}))
 
 
-def test_a_lost_answer_is_asked_for_again():
+def test_the_client_repeats_a_request_whose_answer_is_lost():
     def spoil(number, message, desk):
         answer = desk.answer(message).message
         return [] if number == 1 else [answer]
@@ -140,7 +140,7 @@ def test_a_step_of_wrong_sizes_is_none():
         client.step(X)
 
 
-def test_no_server_is_an_error_and_a_later_one_is_found():
+def test_a_client_without_a_server_fails_and_connects_to_a_later_one():
     with MPCServer(slider.controller(dt=0.05), FREE) as first:
         address = first.address
     with MPCClient(address, timeout=0.05, retries=1) as client:
@@ -163,7 +163,7 @@ def _try(client):
 # Clients that misbehave
 
 
-def test_each_drop_is_told_once(caplog):
+def test_each_dropped_message_is_logged_once(caplog):
     ledger = Ledger()
     with caplog.at_level(logging.WARNING):
         for name in ("refused: header", "refused: size", "refused: size"):

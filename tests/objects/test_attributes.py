@@ -88,19 +88,19 @@ def failing() -> Failing:
         (failing, "speed", r"Failing has no attribute 'sped'; did you mean speed\?"),
     ],
 )
-def test_an_attribute_that_is_not_there_says_what_is_meant(thing: Callable[[], Any], name: str, says: str) -> None:
+def test_a_missing_attribute_suggests_the_right_one(thing: Callable[[], Any], name: str, says: str) -> None:
     with pytest.raises(UnknownAttributeError, match=says) as caught:
         getattr(thing(), name)
     assert isinstance(caught.value, TrajoptError)
     assert isinstance(caught.value, AttributeError)
 
 
-def test_a_constructor_that_needs_its_base_first_is_told() -> None:
+def test_an_attribute_used_before_super_init_says_to_call_it() -> None:
     with pytest.raises(UnknownAttributeError, match=r"Late has no attribute 'state'; the __init__ of Late must call"):
         Late()
 
 
-def test_nothing_else_changes() -> None:
+def test_hasattr_getattr_and_copies_work_as_usual() -> None:
     for thing in (problem(), costs(), STATE, failing()):
         assert not hasattr(thing, "no_such_thing")
         assert not hasattr(thing, "_no_such_thing")
@@ -109,7 +109,7 @@ def test_nothing_else_changes() -> None:
         assert same == STATE
 
 
-def test_what_the_tables_name_exists() -> None:
+def test_the_suggested_names_exist() -> None:
     """A hint is of no use if it names what there is not."""
     owners = (problem(), problem().terminal, STATE, costs(), trajopt.ContactStack(STATE))
     for meant in CROCODDYL.values():

@@ -88,7 +88,7 @@ def problem() -> trajopt.ShootingProblem:
         (lambda: trajopt.ActionData(2, 2, 1), "Lxxx", "its fields are"),
     ],
 )
-def test_what_would_be_ignored_is_refused(thing: Callable[[], Any], name: str, cure: str) -> None:
+def test_assignments_without_effect_are_refused(thing: Callable[[], Any], name: str, cure: str) -> None:
     with pytest.raises(ImmutableError, match=rf"{name}.*{cure}") as caught:
         setattr(thing(), name, 1.0)
     assert isinstance(caught.value, TrajoptError)

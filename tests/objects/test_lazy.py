@@ -71,6 +71,6 @@ def test_wrong_calls_of_functions_and_methods_are_explained() -> None:
         (trajopt, "simulater", r"did you mean trajopt.simulator\?$"),
     ],
 )
-def test_an_unknown_name_is_told_with_the_near_ones(package: ModuleType, name: str, says: str) -> None:
+def test_an_unknown_name_suggests_similar_ones(package: ModuleType, name: str, says: str) -> None:
     with pytest.raises(UnknownAttributeError, match=says):
         getattr(package, name)

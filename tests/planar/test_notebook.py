@@ -238,7 +238,7 @@ def test_the_corrected_plan_of_the_robotics_notebook_s_robot_leads_to_the_goal()
     np.testing.assert_allclose(driven, corrected.xs, rtol=0, atol=1e-9)
 
 
-def test_an_undisturbed_plan_stays_as_it_is() -> None:
+def test_replanning_without_a_disturbance_keeps_the_plan() -> None:
     """Bellman's principle: the rest of an optimum is one; so run-time parameters of the rest are the plan's."""
     case, planned = plan()
     rest = planar.replan(planned, 15, planned.xs[15], case.solver)

@@ -191,7 +191,7 @@ def test_ranges_noise_and_angles() -> None:
     assert not np.array_equal(noisy.scan(grid, pose, seed=rng).ranges, noisy.scan(grid, pose, seed=rng).ranges)
 
 
-def test_a_scan_of_a_real_sensor_is_made_of_lists() -> None:
+def test_a_scan_can_be_built_from_lists() -> None:
     scan = Scan(pose=[1.0, 2.0, np.pi / 2], angles=[-np.pi / 2, 0.0, 0.1], ranges=[2.0, 3.0, np.inf], most=5.0)
     np.testing.assert_allclose(scan.points, [[3.0, 2.0], [1.0, 5.0]], atol=1e-12)
     np.testing.assert_allclose(scan.obstacles(2, radius=0.1)[:, 2], 0.1)

@@ -52,7 +52,7 @@ def bones(stage: FilmStage) -> Reals:
 @pytest.mark.parametrize(
     ("speed", "rate", "delay", "frames"), [(2.0, 25.0, 40, 26), (4.0, 28.0, 40, 14), (8.0, 200.0, 20, 14)]
 )
-def test_it_plays_at_the_speed_that_was_asked_for(
+def test_an_animation_plays_at_the_requested_speed(
     tmp_path: Path, speed: float, rate: float, delay: int, frames: int
 ) -> None:
     """Two seconds; frames of a GIF last whole 10 ms, and the last one stays."""
@@ -156,7 +156,7 @@ def test_a_leg_keeps_its_colour_when_the_body_leans_over_it() -> None:
         (arm, ["path", "target"]),
     ],
 )
-def test_a_legend_says_what_is_what(make: Callable[[], Solution], expected: list[str]) -> None:
+def test_the_legend_names_the_drawn_parts(make: Callable[[], Solution], expected: list[str]) -> None:
     stage = FilmStage(film_of(make()))
     (legend,) = stage.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == expected
@@ -212,7 +212,7 @@ def test_gaits_draw_the_paths_of_all_feet_and_mark_no_foothold_as_a_target() -> 
         assert not len(film.goals)
 
 
-def test_obstacles_stand_where_they_are(tmp_path: Path) -> None:
+def test_obstacles_are_drawn_at_their_positions(tmp_path: Path) -> None:
     solution = solved("unicycle")
     stage = FilmStage(film_of(solution, [[-0.5, 0.2, 0.1]]))  # the plane of the wheels, seen from above
     (body,) = [patch for patch in stage._axes.patches if patch.get_label() == "_obstacle"]

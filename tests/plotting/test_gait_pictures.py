@@ -48,7 +48,7 @@ def test_the_heading_has_the_numbers_of_the_report(name: str) -> None:
         assert len(asked) > 0
 
 
-def test_both_steps_of_a_biped_are_told_although_the_second_ends_with_the_horizon() -> None:
+def test_the_heading_includes_a_step_that_ends_with_the_horizon() -> None:
     solution = gait("biped-walk")
     lengths = {round(row.asked, 3) for row in reached(solution) if row.what == "length"}
     assert len(lengths) == 2
@@ -102,7 +102,7 @@ def test_soft_touch_downs_have_no_number() -> None:
     assert "negative impulse: pulls" not in labels
 
 
-def test_names_of_feet_stand_apart_and_inside_of_the_map() -> None:
+def test_names_of_feet_do_not_overlap_and_are_inside_the_map() -> None:
     for name in ("quadruped-trot", "biped-walk"):
         figure = plot_com(gait(name), figure=Figure(figsize=(4.2, 3.9), dpi=100, layout="constrained"))
         figure.draw_without_rendering()
@@ -131,7 +131,7 @@ def test_cost_terms_of_a_gait_all_have_a_colour_of_their_own() -> None:
     assert len({line_look(i)["color"] for i in range(12)}) == len(PALETTE) == 12
 
 
-def test_pictures_tell_how_much_of_a_sole_is_used_and_that_it_tips() -> None:
+def test_pictures_show_the_used_share_of_a_sole_and_tipping() -> None:
     """The centre of pressure is moved beyond the edge of one foot, and inside of the other."""
     solution = gait("biped-walk")
     motion = legged_motion(solution)
@@ -158,7 +158,7 @@ def test_pictures_tell_how_much_of_a_sole_is_used_and_that_it_tips() -> None:
     assert words[1].endswith("sole used 60 %")
 
 
-def test_a_foot_that_hardly_touches_is_told_apart() -> None:
+def test_friction_use_of_a_foot_with_little_force_is_reported_separately() -> None:
     """Half of its friction limit while it stands; at two knots it hardly touches, and slides."""
     motion = legged_motion(gait("quadruped-trot"))
     foot = motion.feet[0]

@@ -577,7 +577,7 @@ def test_motion_of_more_figures_than_knots_draws_each_knot_once():
     assert len(figures_of(plot_motion(robot_solution(load_robot("planar-2r")), 1).axes[0])) == 1
 
 
-def test_motion_tells_the_time_by_a_colour_bar():
+def test_plot_motion_has_a_colour_bar_of_time():
     figure = plot_motion(robot_solution(load_robot("planar-2r")))
     bar = figure.axes[1]
     assert bar.get_ylabel() == "time [s]"

@@ -272,7 +272,7 @@ def test_a_model_with_a_skeleton_has_its_motion_in_the_summary(tmp_path: Path) -
         plot_motion(solution, frame="tool0")
 
 
-def test_the_skeleton_of_a_pendulum_is_where_it_is() -> None:
+def test_the_skeleton_of_a_pendulum_has_the_right_position() -> None:
     solution = pendulum()
     last = hidden(plot_motion(solution, 2).axes[0], "_figure")[-1]
     q = solution.xs[-1, 0]

@@ -475,7 +475,7 @@ def test_a_jump_hangs_unguided(jump):
 # --- feet ------------------------------------------------------------------------------------------------------------
 
 
-def test_feet_are_drawn_over_time_with_what_is_asked_for(trot):
+def test_feet_are_drawn_over_time_with_their_references(trot):
     solution, schedule = trot
     figure = plot_feet(solution)
     times = solution.problem.times
@@ -572,7 +572,7 @@ def polygons(axes):
     return [patch.get_xy()[:-1] for patch in patches(axes, "_support")]
 
 
-def test_com_is_drawn_from_above_with_what_the_feet_span(trot):
+def test_com_is_drawn_from_above_with_the_support_polygons(trot):
     solution, schedule = trot
     above, beside = plot_com(solution).axes
     assert (above.get_aspect(), above.get_xlabel(), above.get_ylabel()) == (1.0, "x [m]", "y [m]")
@@ -625,7 +625,7 @@ def test_soles_are_rectangles(walk):
     assert ConvexHull(single).volume == pytest.approx(0.16 * 0.08, rel=1e-3)
 
 
-def test_soles_whose_size_no_cost_knows_are_points_unless_it_is_said():
+def test_soles_of_unknown_size_are_points_unless_the_size_is_passed():
     solution = by_hand(BIPED, soles)
     assert not patches(plot_com(solution).axes[0], "_footprint")
     said = plot_com(solution, sole=(0.2, 0.1)).axes[0]
@@ -720,7 +720,7 @@ def test_strip_is_seen_from_the_right_whatever_the_robot_looks_at(trot):
         np.testing.assert_allclose(a.get_xydata(), b.get_xydata(), atol=1e-9)
 
 
-def test_strip_tells_how_far_a_foot_in_contact_is_from_the_ground(trot):
+def test_strip_shows_the_distance_of_a_foot_in_contact_from_the_ground(trot):
     solution, _ = trot
     xs = solution.xs.copy()
     xs[13:, 2] += 0.004  # all that land from then on

@@ -16,16 +16,16 @@ from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_repo
 from trajopt.plotting.rollout_motion import rollout_motion, thinned
 from trajopt.problems.cart_push import cart_and_box
 from trajopt.robots import load_robot
+from trajopt.robots.on_base import load_on_base
 from trajopt.simulator import MDPContact, Rollout, Simulator
-from trajopt.simulator.diffne import DiffNERobotModel
-from trajopt.simulator.diffne.drop import Drop
+from trajopt.simulator.drop import Drop
+from trajopt.simulator.end_spheres import ends_of
 
 
 @functools.cache
 def fall(name: str = "small-quadruped", base: str | None = None) -> Rollout:
-    m = DiffNERobotModel(None, name, base=base)
-    m.create_simulator()
-    return Drop(height=0.02, duration=0.3).run(m)
+    simulator = Simulator(load_on_base(name, base))
+    return Drop(height=0.02, duration=0.3).run(simulator, ends_of(simulator.robot, name))
 
 
 def test_motion_has_the_forces_and_the_contact_points() -> None:
@@ -99,7 +99,7 @@ def test_robots_without_contacts_and_bases() -> None:
     assert list(rollout_report(rollout)) == ["robot", "duration", "speed"]
 
 
-def test_the_report_tells_what_carries() -> None:
+def test_the_report_lists_duration_base_and_supporting_contacts() -> None:
     words = rollout_report(fall())
     assert words["duration"] == "0.3 s in 300 steps"
     assert words["base"].startswith("from 0.313 to ")

@@ -51,7 +51,7 @@ def test_pages_of_gaits_fit_on_a_screen(gait, request):
         check_screen(page)
 
 
-def test_the_summary_of_a_jump_fits_on_a_screen_and_tells_its_height(jump):  # noqa: F811
+def test_the_summary_of_a_jump_fits_on_a_screen_and_shows_its_height(jump):  # noqa: F811
     solution, schedule = jump
     figure = plot_summary(solution)
     check_screen(figure)
@@ -67,7 +67,7 @@ def test_pages_are_written_beside_the_summary_with_the_pixels_of_a_screen(walk, 
     assert set(files.values()) == {(900, 1400)}
 
 
-def test_the_heading_of_a_gait_tells_what_was_reached(trot):  # noqa: F811
+def test_the_heading_of_a_gait_compares_reached_and_requested_values(trot):  # noqa: F811
     solution, _ = trot
     lines = plot_summary(solution).get_suptitle().splitlines()
     foot = trajopt.analysis.legged_motion(solution).feet[0]
@@ -122,7 +122,7 @@ def test_two_fingers_have_one_name_above_their_column():
 # --- spikes -----------------------------------------------------------------------------------------------------------
 
 
-def test_one_spike_does_not_stretch_an_axis_and_its_peak_is_told():
+def test_one_spike_does_not_stretch_an_axis_and_its_peak_is_labelled():
     solution = robot_solution(load_robot("planar-2r"))
     xs = np.tile(solution.xs, (10, 1))
     xs[40, 3], xs[60, 2] = 250.0, -300.0
@@ -153,7 +153,7 @@ def test_a_range_without_a_spike_is_that_of_the_values(values):
     assert clear_range(np.append(values, np.nan)) == (values.min(), values.max())
 
 
-def test_a_range_without_values_is_that_of_nothing():
+def test_the_range_of_no_finite_values_is_zero_to_one():
     assert clear_range(np.full(3, np.nan)) == (0.0, 1.0)
 
 

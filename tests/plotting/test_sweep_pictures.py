@@ -114,7 +114,7 @@ def test_every_kind_is_written(cells: Sweep, tmp_path: Path, kind: str) -> None:
     assert path.stat().st_size > 5000
 
 
-def test_a_summary_is_drawn_of_what_there_is(cells: Sweep) -> None:
+def test_the_summary_adapts_to_the_available_rows(cells: Sweep) -> None:
     assert "23 of 25 (92 %) converged, 2 MAX_ITERATIONS" in texts(cells.plot())
     row = cells[:5]  # one component varies
     assert "goal.reference[0]" in texts(row.plot())
@@ -135,6 +135,6 @@ def test_a_summary_is_drawn_of_what_there_is(cells: Sweep) -> None:
         (lambda s: plot_success_map(None), "sweep: expected a Sweep, got None"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(cells: Sweep, ask: Any, message: str) -> None:
+def test_wrong_plots_are_refused(cells: Sweep, ask: Any, message: str) -> None:
     with pytest.raises((InvalidArgumentError, UnknownNameError), match=message):
         ask(cells)

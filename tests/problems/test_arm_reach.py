@@ -50,7 +50,7 @@ def test_listed_robots_stay_within_their_limits(robot: str) -> None:
     assert float(case.report(solution)["distance"].split()[0]) < 1.0  # [mm]
 
 
-def test_crocoddyls_reach_leaves_them_and_says_so() -> None:
+def test_crocoddyls_reach_exceeds_the_limits_and_reports_it() -> None:
     case = problems.load("arm-reach-crocoddyl")
     solution = case.solve()
     worst = limit_uses(solution)[0]
@@ -80,7 +80,7 @@ def test_a_robot_is_taken_as_its_file_is(urdf: Path) -> None:
     assert case.solve().converged
 
 
-def test_what_is_no_robot_is_refused_and_the_message_says_what_is_taken() -> None:
+def test_wrong_robots_are_refused_with_the_expected_ones() -> None:
     robot = trajopt.load_robot("small-quadruped")
     for name, wrong, words in (
         ("arm-reach", 3, "arm-reach: robot: expected a name, the path of a file or a Robot, got 3"),
@@ -108,7 +108,7 @@ def test_joints_that_do_not_carry_the_frame_are_locked() -> None:
     assert problems.load("arm-reach", robot="panda", frame="panda_link4").problem.nu == 4
 
 
-def test_what_has_no_arm_is_refused() -> None:
+def test_robots_and_frames_that_cannot_reach_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match=r"robot: expected an arm with a fixed base, got 'go2'.*quadruped-"):
         problems.load("arm-reach", robot="go2")
     with pytest.raises(InvalidArgumentError, match=r"frame: expected a frame that moves, got 'base_link'"):

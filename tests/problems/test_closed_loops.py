@@ -64,7 +64,7 @@ def test_unknown_names_list_the_known_ones() -> None:
         loops.load("quadruped-trot-mpc", plant="mujoco")
 
 
-def test_wrong_options_are_told() -> None:
+def test_wrong_options_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="opening"):
         loops.load("quadrotor-gates", opening=0.5)
     with pytest.raises(InvalidArgumentError, match="payload"):
@@ -167,7 +167,7 @@ def test_quadrotor_passes_every_gate() -> None:
         assert max(abs(left), abs(up)) < 0.2 + 1e-3
 
 
-def test_quadrotor_in_a_storm_misses_a_gate_and_is_told() -> None:
+def test_quadrotor_in_a_storm_misses_a_gate_and_the_report_says_so() -> None:
     case = loops.load("quadrotor-gates", gusts=[(1.3, 0.5, 0.0, 12.0)])
     log = case.simulate(3.0)
     assert case.report(log)["gates"].startswith("1 of 2")
@@ -186,7 +186,7 @@ def test_wheels_keep_away_from_circles() -> None:
     assert np.median(np.linalg.norm(log.xs[:, :2] - drive.path(log.times), axis=1)) < 0.1
 
 
-def test_scans_lead_through_a_room_of_which_nothing_else_is_known() -> None:
+def test_scans_alone_lead_through_an_unknown_room() -> None:
     """By the map the body keeps apart; a second run has the same noise, and its scans compile nothing."""
     case = drive_scans.build()
     log = case.simulate(13.0)

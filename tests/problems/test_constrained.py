@@ -63,7 +63,7 @@ def test_every_family_is_here() -> None:
 
 
 @pytest.mark.parametrize("name", CONSTRAINED)
-def test_it_is_solved_at_the_known_cost(name: str) -> None:
+def test_constrained_problems_converge_to_their_reference_cost(name: str) -> None:
     case, solution = case_of(name), solution_of(name)
     assert case.solver is SolverSQP
     assert solution.converged
@@ -76,7 +76,7 @@ def test_it_is_solved_at_the_known_cost(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CONSTRAINED)
-def test_it_is_reported_described_and_drawn(name: str) -> None:
+def test_constrained_problems_have_a_report_a_description_and_pictures(name: str) -> None:
     case, solution, info = case_of(name), solution_of(name), problems.describe(name)
     words = case.report(solution)
     assert words
@@ -91,7 +91,7 @@ def test_it_is_reported_described_and_drawn(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["arm-spheres", "minimum-jerk", "parking-circles", "quadrotor-obstacles"])
-def test_it_pickles(name: str) -> None:
+def test_constrained_problems_pickle(name: str) -> None:
     case = case_of(name)
     copy = pickle.loads(pickle.dumps(case.problem))
     solution = solution_of(name)
@@ -274,7 +274,7 @@ def test_minimum_jerk_is_the_polynomial_of_flash_and_hogan() -> None:
     assert found.cost == pytest.approx(scaled.reference_cost, rel=1e-8)
 
 
-def test_a_motor_that_is_too_weak_is_found_out() -> None:
+def test_a_motor_that_is_too_weak_makes_the_problem_infeasible() -> None:
     case = case_of("pendulum-limits", torque=1.0)
     solution = case.solve()
     assert solution.status is SolverStatus.INFEASIBLE

@@ -120,7 +120,7 @@ def check_friction(schedule: ContactSchedule, solution: Solution) -> None:
 
 
 @pytest.mark.parametrize(("name", "robot"), READY)
-def test_ready_gaits_do_what_they_are_asked_to(name: str, robot: str) -> None:
+def test_ready_gaits_reach_their_references(name: str, robot: str) -> None:
     check(ready(name, robot))
 
 
@@ -130,7 +130,7 @@ def test_generators_with_their_defaults_do_too(robot: str, generator: str) -> No
 
 
 @pytest.mark.parametrize(("name", "robot"), [READY[0], ("quadruped-jump", "anymal"), ("biped-walk", "talos_legs")])
-def test_the_record_tells_what_pinocchio_measures(name: str, robot: str) -> None:
+def test_reached_values_match_pinocchio(name: str, robot: str) -> None:
     solution = ready(name, robot)
     schedule = solution.problem.schedule  # type: ignore[union-attr]
     assert schedule is not None
@@ -172,7 +172,7 @@ def test_a_gait_that_does_something_else_says_so() -> None:
         assert f"  {name}: {words[name]}" in text.splitlines()
 
 
-def test_the_report_tells_how_much_friction_is_used() -> None:
+def test_the_report_gives_the_friction_use() -> None:
     solution = ready("quadruped-trot", "small-quadruped")
     schedule, forces = solution.problem.schedule, solution.contact_forces()  # type: ignore[union-attr]
     assert schedule is not None

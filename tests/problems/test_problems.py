@@ -272,7 +272,7 @@ def test_misuse(call: Any, error: type[Exception], message: str) -> None:
         call()
 
 
-def test_nothing_is_loaded_before_it_is_asked_for() -> None:
+def test_names_and_descriptions_load_and_compile_nothing() -> None:
     """Names and descriptions need no robot package and compile nothing."""
     code = """
 import sys

@@ -40,7 +40,7 @@ def solution_of(name: str, **options: Any) -> Solution:
 
 
 @pytest.mark.parametrize("name", MOST)
-def test_it_is_solved_at_the_known_cost(name: str) -> None:
+def test_simulated_problems_converge_to_their_reference_cost(name: str) -> None:
     case, solution = case_of(name), solution_of(name)
     assert solution.converged
     assert solution.iterations <= MOST[name]
@@ -49,7 +49,7 @@ def test_it_is_solved_at_the_known_cost(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MOST)
-def test_it_is_described(name: str) -> None:
+def test_simulated_problems_have_a_report_and_a_description(name: str) -> None:
     case, info = case_of(name), problems.describe(name)
     words = case.report(solution_of(name))
     assert words
@@ -285,7 +285,7 @@ def test_what_is_pushed_slides_on_as_far_as_friction_lets_it(name: str, body: in
 
 
 @pytest.mark.parametrize("name", ["block-on-incline", "cart-push", "puck"])
-def test_it_gets_there_in_smaller_steps_too(name: str) -> None:
+def test_replaying_with_smaller_steps_ends_at_the_same_state(name: str) -> None:
     solution = solution_of(name)
     motion = replay(solution)
     np.testing.assert_allclose(motion.xs[-1], solution.xs[-1], atol=0.02)
@@ -322,7 +322,7 @@ def test_a_replay_needs_gains_and_the_simulator() -> None:
         replay(found)
 
 
-def test_continuation_refuses_what_it_cannot_do() -> None:
+def test_continuation_refuses_wrong_arguments() -> None:
     case = case_of("puck")
     with pytest.raises(InvalidArgumentError, match="values: expected one value or more"):
         continuation(SolverFDDP(case.problem), "barrier_weight", ())

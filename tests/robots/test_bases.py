@@ -91,6 +91,6 @@ def test_a_fixed_arm_gets_a_base() -> None:
 
 
 @pytest.mark.parametrize("base", ["eulr", "", 3])
-def test_an_unknown_base_is_told_with_the_known_ones(base: Any) -> None:
+def test_an_unknown_base_lists_the_valid_ones(base: Any) -> None:
     with pytest.raises(UnknownNameError, match=r"base .* not found.*free_flyer"):
         with_base(load_robot("hyq").model, base)

@@ -23,7 +23,7 @@ def test_masses_and_sizes() -> None:
         np.testing.assert_allclose(foot - hip, [0.97 * x, 0.0, 0.0], atol=1e-15)
 
 
-def test_it_stands_on_the_ground_with_its_ends_down() -> None:
+def test_the_four_limbed_robot_stands_on_the_ends_of_its_limbs() -> None:
     robot = load_robot("four-limbs")
     q = robot.configuration("standing")
     places = [robot.placement(q, f"{limb}_foot") for limb in LIMBS]

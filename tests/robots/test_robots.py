@@ -337,7 +337,7 @@ def test_placement_and_com_are_those_of_pinocchio(rng: np.random.Generator) -> N
     assert robot.com(np.zeros((0, 7))).shape == (0, 3)
 
 
-def test_placement_names_what_is_wrong() -> None:
+def test_placement_refuses_wrong_configurations_and_frames() -> None:
     robot = load_robot("hyq")
     x = np.concatenate([robot.configuration("standing"), np.zeros(18)])
     with pytest.raises(InvalidArgumentError, match=r"q: expected shape \(19,\), got \(37,\); .* x\[:19\] of a state x"):
@@ -351,7 +351,7 @@ def test_placement_names_what_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("source", [5, None, 3.5, ["ur5"], b"ur5"])
-def test_what_is_neither_a_name_nor_a_path_says_what_is_meant(source: Any) -> None:
+def test_load_robot_refuses_other_sources(source: Any) -> None:
     with pytest.raises(
         InvalidArgumentError, match=r"source: expected the name of a robot such as 'ur5', or the path of"
     ):

@@ -48,7 +48,7 @@ class MassWithDerivatives(Mass):
     ("sets", "what"), [((), r"data\.xnext; set it"), ((0,), r"data\.xnext\[1\]; set all 2 elements")]
 )
 @pytest.mark.parametrize("guess", [None, np.zeros((3, 1))], ids=["at rest", "rolled out"])
-def test_a_next_state_that_is_forgotten_is_told(
+def test_a_next_state_that_is_not_set_is_reported(
     differences: bool, sets: Sequence[int], what: str, guess: Reals | None
 ) -> None:
     model: ActionModelAbstract = MassWithDerivatives(sets)
@@ -77,7 +77,7 @@ def test_a_next_state_is_forgotten_beside_a_point_too() -> None:
 
 
 @pytest.mark.parametrize("differences", [False, True])
-def test_a_next_state_that_is_computed_as_nan_is_told_as_such(differences: bool) -> None:
+def test_a_next_state_that_is_not_finite_is_reported(differences: bool) -> None:
     model: ActionModelAbstract = MassWithDerivatives(most=1.0)
     model = trajopt.ActionModelNumDiff(model) if differences else model
     problem = ShootingProblem([1.0, 1.0], [model] * 3, model)
@@ -85,7 +85,7 @@ def test_a_next_state_that_is_computed_as_nan_is_told_as_such(differences: bool)
         problem.calc(np.zeros((4, 2)), [[0.0], [2.0], [0.0]])
 
 
-def test_a_nan_beside_a_point_is_told_by_differences() -> None:
+def test_numerical_differences_report_a_nan_beside_the_point() -> None:
     model = trajopt.ActionModelNumDiff(Mass(most=1.0))
     problem = ShootingProblem([1.0, 1.0], [model] * 3, model)
     with pytest.raises(ModelEvaluationError, match=r"^knot 1: .*\(Mass\)\.calc set data\.xnext .* not finite near x ="):

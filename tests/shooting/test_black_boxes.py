@@ -268,7 +268,7 @@ class WithoutEnd(ActionModelAbstract):
         ("calc_diff", r"knot 3: WithoutEnd.calc_diff raised TypeError"),
     ],
 )
-def test_a_black_box_that_forgets_the_end_is_told_that_there_is_no_control(ignores: str, says: str) -> None:
+def test_a_black_box_that_needs_a_control_at_the_end_gets_an_error_with_the_cure(ignores: str, says: str) -> None:
     model = WithoutEnd(ignores)
     problem = ShootingProblem([1.0], [model] * 3, model)
     with pytest.raises(ModelEvaluationError, match=rf"{says}.*; at the end of the horizon u is None and only the cost"):
@@ -306,7 +306,7 @@ class Careless(ActionModelAbstract):
 
 
 @pytest.mark.parametrize("what", ["x", "u"])
-def test_a_black_box_that_overwrites_what_it_is_given_is_told_so(what: str) -> None:
+def test_a_black_box_that_overwrites_its_inputs_gets_an_error_with_the_cure(what: str) -> None:
     model = Careless(trajopt.StateVector(2), what)
     problem = ShootingProblem([0.0, 0.0], [model] * 3, model)
     message = r"knot 0: Careless.calc raised ValueError: .*read-only; x and u are read-only: .* x = x.copy\(\)"

@@ -146,7 +146,7 @@ class Silent(ActionModelAbstract):
         data.cost = 0.0
 
 
-def test_what_a_black_box_can_t_have_is_refused() -> None:
+def test_unsupported_constraints_of_black_boxes_are_refused() -> None:
     with pytest.raises(
         InvalidArgumentError, match="constraint 'inside': foot: expected a cost with contact forces, got one without"
     ):

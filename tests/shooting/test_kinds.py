@@ -121,7 +121,7 @@ class Standing(Kind):
         return {"ground": np.full((len(xs), 3), 9.0)}
 
 
-def test_a_kind_of_its_own_is_evaluated_as_the_others_are() -> None:
+def test_a_custom_kind_of_knot_is_evaluated_like_the_others() -> None:
     """Nobody but `kinds_of` knows which kinds there are."""
     problem = trajopt.ShootingProblem(X0, [pendulum(), BlackBox(), Kick(), pendulum()], stack(control=False))
     plain = trajopt.ShootingProblem(X0, [pendulum(), BlackBox(), Kick(), pendulum()], stack(control=False))

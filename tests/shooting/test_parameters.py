@@ -194,7 +194,7 @@ def test_rotations_and_twists_in_every_form() -> None:
         ("dt", 0.01 * np.arange(1, T + 1)),
     ],
 )
-def test_one_value_a_knot(name: str, values: Any) -> None:
+def test_values_of_several_knots_can_be_set_at_once(name: str, values: Any) -> None:
     """The same as setting them one by one."""
     problem, expected = arm_problem(), arm_problem()
     problem.set_parameter(name, values, "all")

@@ -151,7 +151,7 @@ def test_values_that_are_not_finite_name_their_knot() -> None:
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("solver", ["SolverFDDP", "SolverSQP"])
-def test_huge_controls_of_a_guess_are_told_without_a_warning(solver: str) -> None:
+def test_huge_controls_of_a_guess_raise_an_error_without_a_numpy_warning(solver: str) -> None:
     problem = trajopt.ShootingProblem([1.0, 0.0], [pendulum()] * 3, stack(control=False))
     with pytest.raises(ModelEvaluationError, match=r"knot 0: .* u = \[1e\+200\]; "):
         getattr(trajopt.solvers, solver)(problem).solve(us=np.full((3, 1), 1e200))

@@ -159,7 +159,7 @@ def test_trajectories_of_one_state_that_are_refused(xs: Any, us: Any, message: s
         SMALL["one state, costs"]().calc(xs, us)
 
 
-def test_a_model_needs_an_end_that_is_one() -> None:
+def test_a_wrong_terminal_model_or_x0_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="terminal: expected an action model or a CostStack, got None"):
         trajopt.ShootingProblem(X0, [], None)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match=r"x0: expected shape \(2,\)"):

@@ -103,7 +103,7 @@ def test_a_start_survives_pickling_and_a_new_knot(start: Any) -> None:
     assert problem.T == 3
 
 
-def test_repr_tells_a_start_that_is_not_fixed() -> None:
+def test_repr_shows_a_start_that_is_not_fixed() -> None:
     assert "start" not in repr(problem_with("fixed"))
     assert repr(problem_with("free")).endswith(", start: free)")
     assert repr(problem_with((LOWER, UPPER))).endswith(", start: within bounds)")

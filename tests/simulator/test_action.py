@@ -83,7 +83,7 @@ def test_every_solver_finds_the_same_push() -> None:
     assert np.ptp(costs) <= 1e-7 * costs[0]
 
 
-def test_forces_are_told_by_name() -> None:
+def test_force_values_match_the_contact_forces_by_name() -> None:
     sim = simulator()
     action, x, u = model(sim), state(0.01), np.array([1.0, -2.0, 0.5])
     told = action.force_values(x[None], u[None], action.layout.column()[None])
@@ -96,7 +96,7 @@ def test_forces_are_told_by_name() -> None:
     assert repr(pickle.loads(pickle.dumps(action))) == repr(action)
 
 
-def test_what_is_set_later_has_no_effect() -> None:
+def test_later_changes_of_the_simulator_do_not_affect_the_model() -> None:
     sim = simulator()
     sim.set_parameter("contacts.corner2.friction", 0.3)
     action = model(sim)

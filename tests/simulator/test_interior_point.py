@@ -101,7 +101,7 @@ def test_without_strength_a_pass_gives_the_centre() -> None:
     assert np.allclose(point[0].ravel(), np.repeat([1 / 7, 1 / 4], [12, 6]), rtol=1e-15)
 
 
-def test_what_is_no_number_fails() -> None:
+def test_nan_in_the_data_makes_the_iteration_fail() -> None:
     given = (np.eye(SIZE), np.full(SIZE, np.nan), np.ones(12))
     point = [p.full() for p in start_function(LAWS)(*given)]
     assert np.isnan(iteration(LAWS).evaluate(*point, *given, TOLERANCE)[-1].item())

@@ -229,7 +229,7 @@ def test_wrong_stops(stops: object, message: str) -> None:
         Simulator(quadruped().mechanism.model(), joint_stops=stops)  # type: ignore[arg-type]
 
 
-def test_stops_of_unknown_joints_and_other_modes() -> None:
+def test_stops_of_unknown_joints_and_in_other_modes_are_refused() -> None:
     model = quadruped().mechanism.model()
     with pytest.raises(UnknownNameError, match="lf_kfe"):
         Simulator(model, joint_stops=["lf_kfee"])

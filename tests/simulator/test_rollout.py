@@ -41,7 +41,7 @@ def by_hand(simulator: Simulator, x: Reals, taus: Reals) -> list[Reals]:
     return xs
 
 
-def test_given_torques() -> None:
+def test_a_rollout_applies_the_passed_torques() -> None:
     simulator, x0 = small()
     taus = np.random.default_rng(0).normal(size=(STEPS, 18))
     rollout = simulator.rollout(x0, taus, STEPS, DT)
@@ -72,7 +72,7 @@ def test_a_function_of_time_and_state() -> None:
 
 
 @pytest.mark.parametrize("base", BASES)
-def test_the_torque_of_the_controller_is_told(base: str) -> None:
+def test_a_rollout_records_the_torque_of_the_controller(base: str) -> None:
     """It does not act at the base, and the same torques give the same motion."""
     simulator, x0 = small(base)
     moving = simulator.model.nv - 12

@@ -168,14 +168,14 @@ def test_backward_steps_solve_their_equation(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_each_mode_is_told_by_name_and_size(mode: str) -> None:
+def test_repr_and_errors_name_the_mode_and_its_sizes(mode: str) -> None:
     sim = simulator(mode)
     assert mode in repr(sim)
     with pytest.raises(InvalidArgumentError, match=f"qdq: expected shape .*{mode} takes"):
         sim.simulate(DT, np.zeros(3))
 
 
-def test_wrong_arguments_are_told() -> None:
+def test_wrong_arguments_are_refused() -> None:
     sim, x = simulator(), state(0.01)
     wrong = [
         (lambda: sim.simulate(0.0, x), "dt: expected"),
@@ -253,7 +253,7 @@ def test_a_failure_names_residual_and_state() -> None:
         sim.simulate(DT, x)
 
 
-def test_a_motion_without_bound_is_told() -> None:
+def test_a_diverging_motion_is_reported_with_the_cure() -> None:
     sim, x = simulator(), state(0.01)
     x[-6:] = 1e200
     with pytest.raises(ModelEvaluationError, match="the motion diverges: use a smaller dt, or smaller gains"):

@@ -46,7 +46,7 @@ def test_a_flat_height_field_is_a_plane() -> None:
     assert np.allclose(numbers(field.axes(p, UP)), numbers(plane.axes(p, UP)))
 
 
-def test_wrong_surfaces_are_told() -> None:
+def test_wrong_surfaces_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="nonzero normal"):
         Plane((0, 0, 0, 1))
     with pytest.raises(InvalidArgumentError, match="coefficients: expected"):
@@ -74,6 +74,6 @@ def test_wrong_surfaces_are_told() -> None:
         ({"offset": (0, 0)}, "offset"),
     ],
 )
-def test_wrong_contacts_are_told(options: dict[str, object], message: str) -> None:
+def test_wrong_contacts_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidArgumentError, match=message):
         MDPContact("foot", **options)

@@ -55,7 +55,7 @@ def test_the_controller_too() -> None:
     assert np.abs(by_x - numeric).max() < 1e-6 * np.abs(numeric).max()
 
 
-def test_the_rollout_tells_which_joints_and_how_long() -> None:
+def test_a_rollout_records_how_long_joints_were_at_their_limits() -> None:
     sim = chain().simulator(torque_limits=LIMITS)
     taus = np.zeros((10, 3))
     taus[2:6, 0], taus[:, 1], taus[3, 2] = 5.0, 50.0, -1.0

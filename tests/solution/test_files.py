@@ -191,7 +191,7 @@ def test_a_name_that_is_too_long_is_no_file() -> None:
         Solution.load("a" * 5000)
 
 
-def test_paths_name_what_is_missing() -> None:
+def test_frame_path_refuses_unknown_frames_and_states_without_a_robot() -> None:
     with pytest.raises(UnknownNameError, match="frame 'tol' not found; did you mean 'tool'"):
         arm().frame_path("tol")
     with pytest.raises(InvalidArgumentError, match="expected a state with a robot .*got StateVector"):

@@ -67,7 +67,7 @@ def test_format_1_is_read() -> None:
     assert not loaded.multipliers
 
 
-def test_time_of_compiling_is_told_apart_and_kept(tmp_path: Path) -> None:
+def test_compile_time_is_separate_and_saved(tmp_path: Path) -> None:
     """With `seconds` it is all that the call took, and files of earlier versions know none."""
     solver, begun = SolverFDDP(problems.load("unicycle").problem), time.perf_counter()
     solution = solver.solve()
@@ -117,7 +117,7 @@ def test_a_record_gives_its_trajectory_while_it_is_the_latest() -> None:
         _ = copied.trajectory
 
 
-def test_what_a_callback_takes_is_its_own() -> None:
+def test_a_callback_gets_copies_of_the_trajectory() -> None:
     case = problems.load("unicycle")
 
     def spoil(record: IterationRecord) -> None:

@@ -208,7 +208,7 @@ def test_a_guess_beyond_the_limits_is_clipped(solver: str) -> None:
 
 
 @every
-def test_it_follows_limits_that_a_black_box_changes(solver: str) -> None:
+def test_solvers_follow_limits_that_a_black_box_changes(solver: str) -> None:
     class Scalar(trajopt.ActionModelAbstract):
         """x⁺ = x + u, ½ (x² + 1e-2 u²)."""
 

@@ -1,4 +1,4 @@
-"""Exact Hessians and curved steps of DDP and FDDP: what they bring, and when they are taken."""
+"""Exact Hessians of DDP and FDDP: what they bring, and when they are taken."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.problems import load
-from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
+from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
@@ -33,10 +33,9 @@ from trajopt.solvers import (
 )
 from trajopt.solvers.acceptance import Promise
 from trajopt.solvers.curvature import BAD, BLENDS, ENOUGH, FIRST_RIDGE, STEADY, Curvature, ExactDirection
-from trajopt.solvers.geodesic import GeodesicAcceleration
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.riccati import Riccati
-from trajopt.solvers.searches import LineSearch, LineStep
+from trajopt.solvers.searches import LineStep
 from trajopt.solvers.sqp.quadratic_steps import CUT
 from trajopt.states import StateVector
 
@@ -85,7 +84,7 @@ def test_auto_is_gauss_newton_as_long_as_steps_are_full(solver: Solver) -> None:
     problem = load("lqr").problem
     usual, auto = (solver(problem, solver.options_type(hessian=h)).solve() for h in ("gauss-newton", "auto"))  # type: ignore[call-arg]
     np.testing.assert_array_equal(usual.us, auto.us)
-    assert all(record.blend == 0.0 and not record.bent for record in auto.history)
+    assert all(record.blend == 0.0 for record in auto.history)
 
 
 def test_auto_is_exact_where_full_steps_lead_to_the_end_in_many(solver: Solver) -> None:
@@ -108,10 +107,9 @@ def test_auto_needs_fewer_iterations_where_many_steps_are_short(solver: Solver) 
     assert auto.converged
     assert auto.iterations < 0.85 * usual.iterations
     assert auto.cost == pytest.approx(usual.cost, rel=1e-3)
-    modes = [(record.blend, record.bent) for record in auto.history]
-    assert {(1.0, False), (0.0, True)} <= set(modes)
-    assert all(not bent for blend, bent in modes if blend)
-    assert modes[:ENOUGH] == [(0.0, False)] * ENOUGH
+    blends = [record.blend for record in auto.history]
+    assert {1.0, 0.0} <= set(blends[ENOUGH:])
+    assert blends[:ENOUGH] == [0.0] * ENOUGH
     np.testing.assert_array_equal(
         [record.cost for record in auto.history[:ENOUGH]], [record.cost for record in usual.history[:ENOUGH]]
     )
@@ -210,36 +208,6 @@ def test_sqp_takes_a_gauss_newton_step_after_a_short_exact_one() -> None:
     assert set(after) == {0.0}
 
 
-class Bent(DifferentialActionModelSymbolic):
-    second_order = False
-
-    def xdot(self, x: SX, u: SX) -> SX:
-        return u + u**2 / 2
-
-
-def test_a_parabola_makes_up_for_the_bend_of_the_dynamics() -> None:
-    """x⁺ = u + ½ u² towards g, u costs hardly anything: the straight step is u = g, the parabola ends at g - ½ g²."""
-    state, goal = StateVector(1), 0.4
-    node = IntegratedActionModelEuler(
-        Bent(state, 1, CostStack(state).add("effort", ResidualModelControl(state), weight=1e-9)), 1.0
-    )
-    end = CostStack(state).add("goal", ResidualModelState(state, [goal]), weight=1.0)
-    problem = ShootingProblem([0.0], [node], ActionModelTerminal(end))
-    e = Evaluator(problem)
-    e.prepare()
-    e.expand(problem.x0)
-    riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k)
-    outcome = riccati.factor(feasible=True)
-    search = LineSearch(e, (1.0,), 1.0, SolverDDP(problem).acceptance())
-    straight = search.along(Promise(outcome.decrease, -outcome.curvature), problem.x0, e.cost, feasible=True)
-    bent = GeodesicAcceleration(e, riccati, search).bend(straight, problem.x0, e.cost)
-    assert straight.trajectory[1][0, 0] == pytest.approx(goal, abs=1e-6)
-    assert bent.bent
-    assert bent.trajectory[1][0, 0] == pytest.approx(goal - goal**2 / 2, abs=1e-6)
-    assert bent.cost < 0.2 * straight.cost
-    assert e.k[0, 0] == pytest.approx(-goal, abs=1e-6), "the direction is the straight one again"
-
-
 def test_the_gauss_newton_direction_comes_back_to_the_bit() -> None:
     problem = valley()
     e = Evaluator(problem)
@@ -283,7 +251,7 @@ def test_the_gradient_expected_after_a_step_is_that_of_the_linear_residuals() ->
 
 
 @pytest.mark.parametrize("seed", [36, 60])
-def test_what_the_step_expects_leads_along_a_bent_way(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expected_gradients_save_iterations_on_curved_steps(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reaches with a heavy goal: with the gradients of the trajectory itself they take more iterations."""
     one = SolverDDP(arm_reaches.problem(arm_reaches.reach(seed)), DDPOptions(max_iterations=100))
     found = arm_reaches.solve(one)

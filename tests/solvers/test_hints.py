@@ -71,7 +71,7 @@ def test_options_are_numbers(wrong: Any) -> None:
     assert type(FDDPOptions(tolerance=np.longdouble("0.5")).tolerance) is float
 
 
-def test_what_is_passed_in_a_wrong_place_says_where_it_belongs(
+def test_arguments_in_the_wrong_place_are_refused_with_the_right_place(
     problem: trajopt.ShootingProblem, solver: type[SolverAbstract[Any]]
 ) -> None:
     name = solver.__name__

@@ -105,7 +105,7 @@ def test_a_negative_control_cost_is_indefinite(solver: type[SolverAbstract], opt
     np.testing.assert_array_equal(solution.xs, np.ones((6, 1)))
 
 
-def test_without_any_control_cost(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
+def test_problems_without_a_control_cost_are_solved(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     """Controls that cost nothing and do nothing leave Quu = 0: regularisation decides, even where it starts at 0."""
     for first in (0.0, 1e-9):
         idle = solver(scalar_lq(B=0.0, R=0.0), options(initial_regularization=first)).solve()
@@ -182,7 +182,7 @@ def test_a_callback_stops_the_solve(solver: type[SolverAbstract], options: type[
 
 
 @pytest.mark.parametrize(("answer", "stops"), [(None, False), (False, False), (True, True), (np.True_, True)])
-def test_what_stops_a_solve(answer: Any, stops: bool) -> None:
+def test_a_callback_stops_the_solve_by_its_return_value(answer: Any, stops: bool) -> None:
     solution = SolverFDDP(unicycle(), callbacks=[lambda record: answer]).solve()
     assert (solution.status is SolverStatus.STOPPED_BY_CALLBACK) == stops
     assert (solution.iterations == 1) == stops

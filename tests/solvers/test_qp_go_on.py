@@ -54,7 +54,7 @@ def test_a_step_that_is_almost_whole_is_not_the_last_one(size: float) -> None:
     np.testing.assert_allclose(found.du, cold.du, atol=1e-6)
 
 
-def test_it_begins_anew_where_that_takes_too_long() -> None:
+def test_the_interior_point_restarts_cold_if_the_warm_start_takes_too_long() -> None:
     step, gap = program()
     interior, other = InteriorPoint(step.qp), InteriorPoint(step.qp)
     interior.begin(OPTIONS)
@@ -65,7 +65,7 @@ def test_it_begins_anew_where_that_takes_too_long() -> None:
     np.testing.assert_array_equal(found.y, cold.y)
 
 
-def test_it_stops_at_a_time() -> None:
+def test_the_interior_point_stops_at_a_time_limit() -> None:
     step, gap = program()
     interior = InteriorPoint(step.qp)
     interior.begin(OPTIONS)

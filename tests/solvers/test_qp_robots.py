@@ -10,8 +10,6 @@ import pytest
 from tests.support.first_programs import PUBLISHED, first_program
 from tests.support.qp_twin import Residual, symmetric
 from trajopt.solvers.qp import (
-    ADMM,
-    ADMMOptions,
     InteriorPoint,
     InteriorPointOptions,
     Osqp,
@@ -39,21 +37,19 @@ def missed(qp: StageQP, found: QPSolution) -> float:
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_first_programs_of_robots(name: str) -> None:
-    """Both of ours to 1e-4 in no more iterations than published, by the median; the objective is osqp's."""
+    """To 1e-4 in no more iterations than published, by the median; the objective is osqp's."""
     family, rng = PUBLISHED[name], np.random.default_rng(10)
-    iterations: dict[str, list[int]] = {"ADMM": [], "interior point": []}
+    iterations: list[int] = []
     for draw in range(DRAWS[name]):
         qp = first_program(family.build(rng))
-        rough, fine = ADMMOptions(tolerance=ACCURACY, relative_tolerance=0.0), InteriorPointOptions(tolerance=ACCURACY)
-        for solver, found in (("ADMM", ADMM(qp, rough).solve()), ("interior point", InteriorPoint(qp, fine).solve())):
-            assert found.status is QPStatus.SOLVED
-            assert missed(qp, found) < ACCURACY
-            iterations[solver].append(found.iterations)
+        found = InteriorPoint(qp, InteriorPointOptions(tolerance=ACCURACY)).solve()
+        assert found.status is QPStatus.SOLVED
+        assert missed(qp, found) < ACCURACY
+        iterations.append(found.iterations)
         if draw == 0:
             osqp = Osqp(qp).solve()
             assert osqp.status is QPStatus.SOLVED
-            for ours in (ADMM(qp).solve(), InteriorPoint(qp).solve()):
-                assert cost(qp, ours) == pytest.approx(cost(qp, osqp), rel=1e-8)
-                np.testing.assert_allclose(ours.du, osqp.du, rtol=0, atol=1e-5 * np.abs(osqp.du).max())
-    assert median(iterations["ADMM"]) <= family.admm
-    assert median(iterations["interior point"]) <= family.interior_point
+            ours = InteriorPoint(qp).solve()
+            assert cost(qp, ours) == pytest.approx(cost(qp, osqp), rel=1e-8)
+            np.testing.assert_allclose(ours.du, osqp.du, rtol=0, atol=1e-5 * np.abs(osqp.du).max())
+    assert median(iterations) <= family.interior_point

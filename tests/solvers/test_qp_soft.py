@@ -7,7 +7,7 @@ import pytest
 
 from tests.solvers.test_qp import OURS, random_qp
 from tests.support.qp_twin import Residual
-from trajopt.solvers.qp import ADMM, ADMMOptions, Conic, Osqp, QPSolution, QPStatus, StageQP
+from trajopt.solvers.qp import Conic, Osqp, QPSolution, QPStatus, StageQP
 
 
 def soft_qp(seed: int, linear: float, quadratic: float, *, delta: float = 0.0, equations: bool = False) -> StageQP:
@@ -52,17 +52,6 @@ def test_soft_rows(name: str, linear: float, quadratic: float, how: dict[str, fl
     assert_optimal(qp, found)
     for key in ("dx", "du", "lam", "y"):
         np.testing.assert_allclose(getattr(found, key), getattr(expected, key), rtol=0, atol=1e-5)
-
-
-@pytest.mark.parametrize(("linear", "quadratic"), WEIGHTS)
-def test_admm_without_its_active_set(linear: float, quadratic: float) -> None:
-    """The iterations themselves know slacks."""
-    qp = soft_qp(3, linear, quadratic, delta=0.2)
-    found = ADMM(qp, ADMMOptions(polish=False, tolerance=1e-8, relative_tolerance=1e-8)).solve()
-    assert found.status is QPStatus.SOLVED
-    expected = Osqp(qp).solve()
-    np.testing.assert_allclose(found.du, expected.du, rtol=0, atol=1e-5)
-    np.testing.assert_allclose(found.y, expected.y, rtol=0, atol=1e-4)
 
 
 def test_conic_has_them_too() -> None:

@@ -69,14 +69,14 @@ def test_every_wrong_option_is_refused(options: type[DDPOptions], name: str, val
     assert repr(value) in str(caught.value)
 
 
-def test_the_option_of_fddp_alone() -> None:
+def test_negative_acceptance_is_an_option_of_fddp_only() -> None:
     with pytest.raises(InvalidArgumentError, match=r"^negative_acceptance: expected a number >= 0, got -1"):
         FDDPOptions(negative_acceptance=-1)
     with pytest.raises(TypeError, match="negative_acceptance"):
         DDPOptions(negative_acceptance=1.0)  # type: ignore[call-arg]
 
 
-def test_solvers_refuse_what_is_not_theirs() -> None:
+def test_solvers_refuse_options_and_problems_of_other_types() -> None:
     problem: Any = unicycle()
     with pytest.raises(InvalidArgumentError, match="options: SolverFDDP takes FDDPOptions, got DDPOptions"):
         SolverFDDP(problem, DDPOptions())
@@ -183,7 +183,9 @@ def test_lists_are_fine_and_no_guess_is_changed(solver: type[SolverAbstract], op
     np.testing.assert_array_equal(us, kept[1])
 
 
-def test_without_a_guess(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
+def test_the_default_guess_is_x0_with_quasi_static_controls(
+    solver: type[SolverAbstract], options: type[DDPOptions]
+) -> None:
     """States are x0 everywhere, controls quasi-static; given controls alone are rolled out."""
     problem, one = problems.load("pendulum", start=(0.5, 0.0)).problem, options(max_iterations=1, step_growth=1.0)
     xs = np.tile(problem.x0, (problem.T + 1, 1))

@@ -118,7 +118,7 @@ PENDULUM = ["x0", "mass", "length", "upright.weight", "torque.weight", "torque.r
 
 
 @pytest.mark.parametrize("name", PENDULUM)
-def test_without_rows(name: str) -> None:
+def test_derivatives_of_a_problem_without_constraints(name: str) -> None:
     """Initial state, model parameters, weights and references of a pendulum's swing-up."""
     solution = solved("pendulum")
     s = SolutionDerivatives(solution).by(name)
@@ -127,7 +127,7 @@ def test_without_rows(name: str) -> None:
         agrees(s, solution, i)
 
 
-def test_by_time_steps() -> None:
+def test_derivatives_by_the_time_step() -> None:
     solution = solved("pendulum")
     agrees(SolutionDerivatives(solution).by("dt"), solution, step=1e-7)
 
@@ -163,7 +163,7 @@ def test_on_a_manifold_among_obstacles(i: int) -> None:
     agrees(SolutionDerivatives(solution).by("x0"), solution, i, tolerance=1e-4)
 
 
-def test_on_a_manifold_by_what_moves_the_dynamics() -> None:
+def test_derivatives_by_the_mass_hold_on_a_manifold() -> None:
     solution = solved("quadrotor-obstacles")
     agrees(SolutionDerivatives(solution).by("mass"), solution, tolerance=1e-5)
 
@@ -329,7 +329,7 @@ def test_prediction_is_of_first_order() -> None:
     assert 50.0 < misses[1] / misses[0] < 200.0
 
 
-def test_it_is_that_of_the_solve() -> None:
+def test_derivatives_belong_to_the_parameters_of_the_solve() -> None:
     """Whatever the problem's parameters are by now; and they stay as they are."""
     solution = solved("pendulum")
     problem = solution.problem
@@ -345,7 +345,7 @@ def test_it_is_that_of_the_solve() -> None:
     np.testing.assert_array_equal(before.dus, after.dus)
 
 
-def test_rows_that_touch_their_bounds_are_told() -> None:
+def test_weakly_active_rows_are_listed() -> None:
     """Two pushes that would both be 2: a bound of 1 holds the first, and the second just reaches its own."""
     state = trajopt.StateVector(1)
     rows = trajopt.ConstraintStack(state).add("push", trajopt.ResidualModelControl(state), upper=[1.0, 2.0])
@@ -374,7 +374,7 @@ def test_a_solve_that_did_not_converge_has_none() -> None:
     assert SolutionDerivatives(solution, approximate=True).hessian in ("exact", "Gauss-Newton")
 
 
-def test_without_a_problem_there_is_none(tmp_path: Any) -> None:
+def test_derivatives_of_a_solution_without_its_problem_are_refused(tmp_path: Any) -> None:
     loaded = Solution.load(solved("pendulum").save(tmp_path / "found.npz"))
     with pytest.raises(InvalidArgumentError, match=r"Solution\.load\(path, problem\)"):
         SolutionDerivatives(loaded)

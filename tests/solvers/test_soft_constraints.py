@@ -46,7 +46,7 @@ def optimum(linear: float, quadratic: float) -> float:
 
 @pytest.mark.parametrize("solver", SOFT)
 @pytest.mark.parametrize("weights", [(0.5, 0.0), (0.0, 3.0), (0.25, 2.0), (1.5, 0.0), (4.0, 1.0)])
-def test_one_control(solver: Any, weights: tuple[float, float]) -> None:
+def test_a_soft_bound_on_one_control_has_the_closed_form_optimum(solver: Any, weights: tuple[float, float]) -> None:
     expected = optimum(*weights)
     solution = solve(solver, pushed(weights, upper=1.0))
     assert solution.converged

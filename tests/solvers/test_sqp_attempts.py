@@ -71,7 +71,7 @@ def test_the_solution_of_the_second_method_has_gains_and_multipliers() -> None:
         pytest.param(double_integrator(0.0, end=1.0, T=1), "end", id="one knot"),
     ],
 )
-def test_what_cannot_be_is_infeasible_within_60_iterations(problem: object, row: str) -> None:
+def test_infeasible_problems_end_as_infeasible_within_60_iterations(problem: object, row: str) -> None:
     solution = SolverSQP(problem).solve()  # type: ignore[arg-type]
     assert solution.status is SolverStatus.INFEASIBLE
     assert solution.iterations <= 60

@@ -24,7 +24,7 @@ def bent(name: str, size: float, seed: int) -> tuple[problems.ProblemCase, Solut
     return case, solution, np.stack([state.integrate(x, dx) for x, dx in zip(solution.xs, waves)])
 
 
-def test_noise_is_told_from_motions_that_jump() -> None:
+def test_is_noisy_separates_noise_from_jumps() -> None:
     rng, t = np.random.default_rng(0), np.linspace(0.0, 3.0, 60)[:, None]
     motion = np.hstack([np.sin(t), np.cos(t)])
     assert is_noisy(motion + 0.5 * rng.standard_normal(motion.shape))
@@ -75,6 +75,6 @@ def test_explain_names_linear_steps_where_a_rollout_has_lost_the_guess() -> None
     assert LINEAR not in few.explain()
 
 
-def test_ddp_is_not_told_of_linear_steps() -> None:
+def test_advice_on_linear_steps_is_not_given_for_fddp() -> None:
     case, _, _ = bent("cart-pole", 0.0, 0)
     assert LINEAR not in SolverFDDP(case.problem).solve(case.xs, case.us).explain()

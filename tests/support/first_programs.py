@@ -121,17 +121,15 @@ class Published:
 
     Attributes:
         build: Makes a problem with its guess, from a generator of random numbers.
-        admm: Iterations that ADMM is published to take to 1e-4 [-].
-        interior_point: Those of an interior point [-].
+        interior_point: Iterations that an interior point is published to take to 1e-4 [-].
     """
 
     build: Callable[[np.random.Generator], Constrained]
-    admm: int
     interior_point: int
 
 
 PUBLISHED = {
-    "kuka": Published(build=kuka, admm=76, interior_point=4),
-    "solo12": Published(build=solo12, admm=50, interior_point=6),
-    "talos": Published(build=talos, admm=175, interior_point=37),
+    "kuka": Published(build=kuka, interior_point=4),
+    "solo12": Published(build=solo12, interior_point=6),
+    "talos": Published(build=talos, interior_point=37),
 }

@@ -87,7 +87,7 @@ def test_a_sweep_goes_on_at_a_row_that_raises(tmp_path: Path) -> None:
     assert found[2].error == "InvalidArgumentError: spread: expected a number >= 0, got -1.0"
 
 
-def test_guesses_that_do_not_fit_are_told_before_anything_is_handed_out(tmp_path: Path) -> None:
+def test_wrong_guesses_are_refused_before_anything_is_submitted(tmp_path: Path) -> None:
     executor = Here()
     with pytest.raises(InvalidArgumentError, match="us: expected 20 controls"):
         trajopt.sweep(REACH, {"us": np.zeros((3, 19, 2))}, executor=executor, store=tmp_path)
@@ -159,7 +159,7 @@ def test_a_cluster_that_is_closed_ends_the_sweep(goals: Any, tmp_path: Path) -> 
         trajopt.sweep(REACH, {"goal.reference": goals}, executor=Closed(), store=tmp_path)
 
 
-def test_a_cluster_without_workers_is_told_once_and_waited_for(
+def test_a_cluster_without_workers_warns_once_and_the_sweep_waits(
     goals: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(engine, "QUIET", 0.01)
@@ -215,7 +215,7 @@ def test_the_store_of_another_recipe_is_refused(goals: Any, tmp_path: Path) -> N
         trajopt.sweep(REACH, values, executor=Here(), store=tmp_path)
 
 
-def test_wrong_values_are_told_before_anything_is_handed_out(goals: Any, tmp_path: Path) -> None:
+def test_wrong_values_are_refused_before_anything_is_submitted(goals: Any, tmp_path: Path) -> None:
     for values, error in (
         ({"goal.referenc": goals}, UnknownNameError),
         ({"goal.reference": goals[:, :, :2]}, InvalidArgumentError),

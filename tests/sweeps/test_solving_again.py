@@ -18,52 +18,52 @@ SPREADS = np.array([0.0, 0.5, 1.0, 30.0, 0.2])
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     """Rows with random guesses, the fourth of them hopeless, and a last one that raises."""
     spreads = np.append(SPREADS, -1.0)
     rows = {"seed": np.arange(6), "spread": spreads, "stop.weight": np.linspace(5.0, 10.0, 6)}
     return trajopt.sweep(RECIPE, rows, chunk=4, executor=Here(), store=tmp_path_factory.mktemp("sweep"))
 
 
-def test_a_row_is_solved_again_to_the_bit(found: Sweep) -> None:
+def test_a_row_is_solved_again_to_the_bit(outcomes: Sweep) -> None:
     for i in (2, 0, 4):
-        row = found[i]
+        row = outcomes[i]
         solution = row.solution()
         np.testing.assert_array_equal(solution.xs, row.xs)
         np.testing.assert_array_equal(solution.us, row.us)
         assert (solution.cost, solution.iterations, solution.status.name) == (row.cost, row.iterations, row.status)
         assert solution.parameters["stop.weight"][0] == 5.0 + i
         assert len(solution.history) == row.iterations
-    assert not np.array_equal(found[0].xs, found[2].xs)
+    assert not np.array_equal(outcomes[0].xs, outcomes[2].xs)
 
 
-def test_earlier_solutions_stay_as_they_were(found: Sweep) -> None:
+def test_earlier_solutions_stay_as_they_were(outcomes: Sweep) -> None:
     """One problem is solved for all rows; each solution knows its own values."""
-    first = found[0].solution()
+    first = outcomes[0].solution()
     terms = first.cost_terms()["stop"][-1]
-    found[4].solution()
+    outcomes[4].solution()
     assert first.cost_terms()["stop"][-1] == terms
     assert "SolverFDDP: converged." in first.explain()
 
 
-def test_failures_are_explained(found: Sweep) -> None:
-    failures = found.failures()
+def test_failures_are_explained(outcomes: Sweep) -> None:
+    failures = outcomes.failures()
     (raised,) = [reason for reason in failures if reason.startswith("InvalidArgumentError: spread: expected")]
-    assert failures[raised].explain() == found.error[5]
+    assert failures[raised].explain() == outcomes.error[5]
     others = [reason for reason in failures if reason != raised]
     assert others
     assert failures[others[0]].explain().startswith("SolverFDDP: ")
 
 
-def test_best_of_part_is_that_row(found: Sweep) -> None:
-    best = found[found.converged][::-1].best()
+def test_best_of_part_is_that_row(outcomes: Sweep) -> None:
+    best = outcomes[outcomes.converged][::-1].best()
     assert isinstance(best, Outcome)
-    np.testing.assert_array_equal(best.solution().xs, found[best.index].xs)
-    assert best.cost == found.cost[found.converged].min()
+    np.testing.assert_array_equal(best.solution().xs, outcomes[best.index].xs)
+    assert best.cost == outcomes.cost[outcomes.converged].min()
 
 
-def test_the_table_on_disk_is_that_of_the_sweep(found: Sweep) -> None:
+def test_the_table_on_disk_is_that_of_the_sweep(outcomes: Sweep) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs pip install pyarrow")
-    read = parquet.read_table(found.folder / "table.parquet")
-    assert read.column_names == list(found.table)
-    assert read["cost"].to_pylist()[:5] == found.cost[:5].tolist()
+    read = parquet.read_table(outcomes.folder / "table.parquet")
+    assert read.column_names == list(outcomes.table)
+    assert read["cost"].to_pylist()[:5] == outcomes.cost[:5].tolist()

@@ -228,12 +228,7 @@ def check_names(argument: str, names: list[str] | None, size: int) -> list[str]:
     Raises:
         InvalidArgumentError: There are not `size` names.
     """
-    if names is None:
-        return [f"u{i}" for i in range(size)]
-    texts = check_texts(argument, names)
-    if len(texts) != size:
-        raise InvalidArgumentError(f"{argument}: expected {size} names, one for each control, got {list(texts)}")
-    return list(texts)
+    return [f"u{i}" for i in range(size)] if names is None else _check_texts(argument, names, size, "names")
 
 
 def check_units(argument: str, units: list[str] | None, size: int) -> list[str]:
@@ -242,9 +237,11 @@ def check_units(argument: str, units: list[str] | None, size: int) -> list[str]:
     Raises:
         InvalidArgumentError: There are not `size` units.
     """
-    if units is None:
-        return ["-"] * size
-    texts = check_texts(argument, units)
+    return ["-"] * size if units is None else _check_texts(argument, units, size, "units")
+
+
+def _check_texts(argument: str, values: list[str], size: int, what: str) -> list[str]:
+    texts = list(check_texts(argument, values))
     if len(texts) != size:
-        raise InvalidArgumentError(f"{argument}: expected {size} units, one for each control, got {list(texts)}")
-    return list(texts)
+        raise InvalidArgumentError(f"{argument}: expected {size} {what}, one for each control, got {texts}")
+    return texts

@@ -15,14 +15,14 @@ UNKNOWN = float("nan")
 _UNSET = np.array(0x7FF8_0000_7472_616A, dtype=np.uint64).view(np.float64)  # a NaN that arithmetic does not produce
 
 _SHAPES = {
-    "xnext": "a state (nx,)",
-    "Fx": "a matrix (ndx, ndx)",
-    "Fu": "a matrix (ndx, nu)",
-    "Lx": "a vector (ndx,)",
-    "Lu": "a vector (nu,)",
-    "Lxx": "a matrix (ndx, ndx)",
-    "Lxu": "a matrix (ndx, nu)",
-    "Luu": "a matrix (nu, nu)",
+    "xnext": ("nx",),
+    "Fx": ("ndx", "ndx"),
+    "Fu": ("ndx", "nu"),
+    "Lx": ("ndx",),
+    "Lu": ("nu",),
+    "Lxx": ("ndx", "ndx"),
+    "Lxu": ("ndx", "nu"),
+    "Luu": ("nu", "nu"),
 }
 
 
@@ -55,18 +55,9 @@ class ActionData:
     Luu: Any
 
     def __init__(self, nx: int, ndx: int, nu: int) -> None:
-        shapes = {
-            "xnext": (nx,),
-            "Fx": (ndx, ndx),
-            "Fu": (ndx, nu),
-            "Lx": (ndx,),
-            "Lu": (nu,),
-            "Lxx": (ndx, ndx),
-            "Lxu": (ndx, nu),
-            "Luu": (nu, nu),
-        }
-        for name, shape in shapes.items():
-            object.__setattr__(self, name, np.zeros(shape))
+        sizes = {"nx": nx, "ndx": ndx, "nu": nu}
+        for name, shape in _SHAPES.items():
+            object.__setattr__(self, name, np.zeros([sizes[axis] for axis in shape]))
         self.forget()
 
     def forget(self) -> None:
@@ -123,4 +114,11 @@ class ActionData:
         if name not in self.__slots__:
             raise ImmutableError(f"data: it has no field {name!r}; its fields are {', '.join(sorted(self.__slots__))}")
         target = getattr(self, name)
-        target[...] = check_shape(f"data.{name}", value, target.shape, cure=_SHAPES[name])
+        target[...] = check_shape(f"data.{name}", value, target.shape, cure=_description(name))
+
+
+def _description(name: str) -> str:
+    """Such as "a matrix (ndx, nu)"."""
+    shape = _SHAPES[name]
+    kind = "a state" if name == "xnext" else "a vector" if len(shape) == 1 else "a matrix"
+    return f"{kind} ({', '.join(shape)}{',' * (len(shape) == 1)})"

@@ -87,12 +87,9 @@ class ActionModelDiscrete(ActionModelExpression):
     def _values(self, i: Instant, *, terminal: bool) -> dict[str, SX]:
         if terminal:
             self.constraints.check_terminal()
-            return {"cost": self._cost(i, terminal=True)} | self._rows(i)
+            return {"cost": self._cost(i, terminal=True)} | self.constraints.named_rows(i)
         xnext = self._written("next_state", self.state.nx, i.x, i.u)
-        return {"xnext": xnext, "cost": self._cost(i, terminal=False)} | self._rows(i)
-
-    def _rows(self, i: Instant) -> dict[str, SX]:
-        return {"rows": self.constraints.rows(i)} if self.constraints.constraints else {}
+        return {"xnext": xnext, "cost": self._cost(i, terminal=False)} | self.constraints.named_rows(i)
 
     def _next_state_derivative(self, i: Instant, xnext: SX) -> SX:
         """Derivative F of the next state (ndx, ndx + nu)."""

@@ -8,7 +8,8 @@ tangent space.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from casadi import SX
 
@@ -73,14 +74,14 @@ class Values:
         rows: Constraint rows c(x, u), (nc,); None if the model has none.
     """
 
-    xnext: Array | None
+    xnext: Array | None = None
     cost: Array
     rows: Array | None = None
 
     @classmethod
-    def of(cls, found: Mapping[str, Array]) -> Values:
-        """Builds the values from the results of one call, by the names of the attributes."""
-        return cls(xnext=found.get("xnext"), cost=found["cost"], rows=found.get("rows"))
+    def of(cls, results: Mapping[str, Array]) -> Values:
+        """Creates values from arrays by name, "xnext" and "rows" only if they exist."""
+        return cls(**_own(cls, results))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,19 +137,9 @@ class Expansion:
     kept: tuple[Array, ...] = ()
 
     @classmethod
-    def of(cls, found: Mapping[str, Array], *, F: Array | None = None, lift: Lift | None = None) -> Expansion:
-        """Builds the expansion from the results of one call, by the names of the attributes, plus F or a lift."""
-        return cls(
-            xnext=found.get("xnext"),
-            F=found.get("F", F),
-            cost=found["cost"],
-            g=found["g"],
-            H=found["H"],
-            rows=found.get("rows"),
-            C=found.get("C"),
-            gap=found.get("gap"),
-            lift=lift,
-        )
+    def of(cls, results: Mapping[str, Array], *, F: Array | None = None, lift: Lift | None = None) -> Expansion:
+        """Creates an expansion from arrays by name, and F or the lift unless F is among them."""
+        return cls(**({"F": F} | _own(cls, results)), lift=lift)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -211,3 +202,13 @@ class StageExpansion:
     H: Array
     rows: Array | None = None
     C: Array | None = None
+
+    @classmethod
+    def of(cls, results: Mapping[str, Array]) -> StageExpansion:
+        """Creates an expansion from arrays by name, "rows" and "C" only if they exist."""
+        return cls(**_own(cls, results))
+
+
+def _own(cls: type[Any], results: Mapping[str, Array]) -> dict[str, Any]:
+    """Results that are fields of a data class."""
+    return {field.name: results[field.name] for field in fields(cls) if field.name in results}

@@ -61,7 +61,7 @@ def add_implicit_hessian(
         middle = program.matmul(h["zz"], Z, rows=groups, inner=groups)
         program.accumulate(H, Z, middle, transpose_a=True, symmetric=True, inner=groups)
     mixed = program.matmul(h["zy"], Z, transpose_a=True, inner=groups)
-    return program.call(with_transpose(*H.shape), H, mixed)[0]
+    return with_transpose(program, H, mixed)
 
 
 def _second_derivatives(node: ImplicitNode, scalar: SX) -> dict[str, SX]:

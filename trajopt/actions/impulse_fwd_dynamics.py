@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import casadi as ca
 import numpy as np
 from casadi import SX
 
+from trajopt.actions.costed import ActionModelCostedAbstract
+from trajopt.actions.differential.robot_parts import check_states
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
-from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.implicit_hessian import add_implicit_hessian
-from trajopt.actions.lagrangian import add_lagrangian_hessian
 from trajopt.actions.parts import ModelParts
 from trajopt.actions.second_order_jacobian import still_lift
-from trajopt.actions.terminal_expansion import end_expansion, end_values
 from trajopt.actions.terms import Terms
 from trajopt.checks import check_non_negative
 from trajopt.constraints.constraint_stack import ConstraintStack
@@ -32,13 +30,13 @@ from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.content import Without
 from trajopt.model.parameters import Parameter, non_negative
-from trajopt.model.parts import Given, ParameterArray, Part, kept_part
+from trajopt.model.parts import Given, ParameterArray, Part, computed, kept_part
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
 from trajopt.types import Reals
 
 
-class ActionModelImpulseFwdDynamics(ActionModelExpression):
+class ActionModelImpulseFwdDynamics(ActionModelCostedAbstract):
     """Instantaneous impact M (v⁺ - v) = Jᵀ Λ with J (v⁺ + e v) = -μ Λ, x⁺ = (q, v⁺); it has no control.
 
     The cost depends on x before the impact, on Λ and on v⁺. It is not multiplied by a time. The run-time parameter
@@ -77,11 +75,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
             raise InvalidArgumentError(f"impulses: expected an ImpulseStack, got {impulses!r}")
         if not isinstance(costs, CostStack):
             raise InvalidArgumentError(f"costs: expected a CostStack, got {costs!r}")
-        for name, part in (("impulses", impulses), ("costs", costs)):
-            if part.state != state:
-                raise InvalidArgumentError(
-                    f"{name}: expected {name} of {state!r}, got {name} of {part.state!r}; use one state for all parts"
-                )
+        check_states(state, impulses=impulses, costs=costs)
         impulses.freeze(type(self).__name__)
         costs.freeze(type(self).__name__, 0)
         constraints = ConstraintStack.of(constraints, type(self).__name__, state, 0, costs)
@@ -118,39 +112,26 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         """Smallest block size of a lift: 0, because an impulse does not change positions."""
         return 0
 
-    def values(self, program: Program, point: Point) -> Values:
-        if point.u is None:
-            return end_values(self, self.costs, program, point)
+    def _step(self, program: Program, point: Point, u: Array) -> Values:
         parameters = ParameterArray(point.parameters, self.layout)
-        seen = self._dynamics_part(program, point, parameters, derivatives=False)
-        results = {"cost": self._term_parts.cost.call(program, seen, parameters, joins=True)["cost"]}
-        if self.constraints.constraints:
-            results |= self._term_parts.rows.call(program, seen, parameters, joins=True)
-        return Values.of({"xnext": seen["xnext"], **results})
+        seen = self._dynamics_part(program, point, u, parameters, derivatives=False)
+        costs, rows = self._term_parts.call(program, seen, parameters, derivatives=False)
+        return Values.of({"xnext": seen["xnext"], **costs, **rows})
 
-    def expansion(
-        self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
-    ) -> Expansion:
-        self.check_multipliers(multipliers)
-        if point.u is None:
-            e = end_expansion(self, self.costs, program, point)
-            return e if multipliers is None else replace(e, H=self.lagrangian_hessian(program, point, multipliers))
-        self.check_lift(lift)
-        parameters, rows = ParameterArray(point.parameters, self.layout), dict[str, Array]()
-        seen = self._dynamics_part(program, point, parameters, derivatives=True)
-        costs = self._term_parts.cost_derivatives.call(program, seen, parameters, joins=True)
-        if self.constraints.constraints:
-            rows = self._term_parts.row_derivatives.call(program, seen, parameters, joins=True)
+    def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
+        parameters = ParameterArray(point.parameters, self.layout)
+        seen = self._dynamics_part(program, point, u, parameters, derivatives=True)
+        costs, rows = self._term_parts.call(program, seen, parameters, derivatives=True)
         change = lead_on(program, self.impulses, seen, costs, rows)
-        r = {"xnext": seen["xnext"], **costs, **rows}
-        if multipliers is not None:
-            r["H"] = self.lagrangian_hessian(program, point, multipliers)
+        results = {"xnext": seen["xnext"], **costs, **rows}
         if lift is not None:
-            return Expansion.of(r, lift=still_lift(program, change, lift))
-        return Expansion.of(r, F=program.call(self._jacobian(), change)[0])
+            return Expansion.of(results, lift=still_lift(program, change, lift))
+        nv = self.state.nv
+        still = ca.horzcat(SX.eye(nv), SX(nv, nv))  # positions do not change
+        return Expansion.of(results, F=computed(program, "jacobian", lambda dv: ca.vertcat(still, dv), change))
 
     def _dynamics_part(
-        self, program: Program, point: Point, given: ParameterArray, *, derivatives: bool
+        self, program: Program, point: Point, u: Array, parameters: ParameterArray, *, derivatives: bool
     ) -> dict[str, Array]:
         """Adds the call of the dynamics alone; returns x, u and its results."""
 
@@ -166,9 +147,8 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
 
         about = (Without(self, ("costs", "constraints")),)
         part = kept_part(self, f"{'derivatives of ' * derivatives}impulses", about, build)
-        assert point.u is not None
-        arrays = {"x": point.x, "u": point.u}
-        return arrays | part.call(program, arrays, given)
+        arrays = {"x": point.x, "u": u}
+        return arrays | part.call(program, arrays, parameters)
 
     @functools.cached_property
     def _term_parts(self) -> Terms:
@@ -184,34 +164,20 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
     def hessian_on_request(self) -> bool:
         return True
 
-    def lagrangian_hessian(
-        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array] = ()
+    def _lagrangian_hessian(
+        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array]
     ) -> Array:
         if point.u is None:
-            return add_lagrangian_hessian(self, program, point, multipliers)
+            return super()._lagrangian_hessian(program, point, multipliers, kept)
         i = self.instant()
         curvature, rest = self.costs.curvature(i)
-        values = {"cost": rest, "curvature": curvature, "xnext": self._next_state(i)}
-        values |= {"rows": self.constraints.rows(i)} if self.constraints.constraints else {}
+        values = {"cost": rest, "curvature": curvature, "xnext": self._next_state(i), **self.constraints.named_rows(i)}
         inputs: Given = [(i.x, point.x), (self.layout, point.parameters)]
         return add_implicit_hessian(program, self.node(i), values, inputs, multipliers)
-
-    def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
-        if not terminal:
-            return super().knot_expressions(terminal=terminal)
-        i = Instant(self.state, 0)
-        values = {"cost": self.costs.value(i)}
-        return i, values | ({"rows": self.constraints.rows(i)} if self.constraints.constraints else {})
 
     def _next_state(self, instant: Instant) -> SX:
         """Next state (q, v⁺) as an expression of x and the velocity w of the equations."""
         return SX(ca.vertcat(instant.x[: self.state.nq], self.node(instant).motion))
-
-    def _jacobian(self) -> ca.Function:
-        """Function that stacks (∂q⁺; ∂v⁺) = ((1, 0); dv⁺)."""
-        nv, n = self.state.nv, self.state.ndx
-        change = SX.sym("change", nv, n)
-        return ca.Function("jacobian", [change], [ca.vertcat(ca.horzcat(SX.eye(nv), SX(nv, nv)), change)])
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         terms = self.costs.values(instant)

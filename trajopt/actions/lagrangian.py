@@ -22,7 +22,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian, length
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import Given, named_call
+from trajopt.model.parts import Given, computed, named_call
 from trajopt.states.base import StateAbstract
 
 
@@ -76,10 +76,9 @@ def implicit_second_derivatives(state: StateAbstract, i: Instant, scalar: SX, im
     return SX(hessian[:s, :s] + mixed + mixed.T + curved)
 
 
-def with_transpose(rows: int, columns: int) -> ca.Function:
-    """Function H + A + Aᵀ of a symmetric H and of A."""
-    H, A = SX.sym("H", rows, columns), SX.sym("A", rows, columns)
-    return ca.Function("with_transpose", [H, A], [ca.tril2symm(ca.tril(H + A + A.T))])
+def with_transpose(program: Program, H: Array, A: Array) -> Array:
+    """Adds the call that computes H + A + Aᵀ, of which the lower triangle is computed and copied."""
+    return computed(program, "with_transpose", lambda H, A: ca.tril2symm(ca.tril(H + A + A.T)), H, A)
 
 
 def lagrangian(

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import NoReturn
 
 from casadi import SX
 
-from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
-from trajopt.actions.expression import ActionModelExpression
-from trajopt.actions.lagrangian import add_lagrangian_hessian
+from trajopt.actions.costed import ActionModelCostedAbstract
+from trajopt.actions.expansion import Point
 from trajopt.actions.parts import ModelParts
-from trajopt.actions.terminal_expansion import end_expansion, end_values
 from trajopt.checks import check_instance
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 from trajopt.model.parameters import Parameter
 
 
-class ActionModelTerminal(ActionModelExpression):
+class ActionModelTerminal(ActionModelCostedAbstract):
     """Terminal model of a problem: costs and constraints, without dynamics, control or time step.
 
     Args:
@@ -47,23 +46,11 @@ class ActionModelTerminal(ActionModelExpression):
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.costs.parameters(0)}
 
-    def values(self, program: Program, point: Point) -> Values:
-        self._check_end(point)
-        return end_values(self, self.costs, program, point)
+    def _step(self, program: Program, point: Point, u: Array) -> NoReturn:
+        raise InvalidArgumentError("u: a terminal model has no control and no dynamics; call it without u")
 
-    def expansion(
-        self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
-    ) -> Expansion:
-        self._check_end(point)
-        e = end_expansion(self, self.costs, program, point)
-        if multipliers is None:
-            return e
-        return replace(e, H=add_lagrangian_hessian(self, program, point, multipliers))
-
-    def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
-        i = Instant(self.state, 0)
-        rows = {"rows": self.constraints.rows(i)} if self.constraints.constraints else {}
-        return i, {"cost": self.costs.value(i), **rows}
+    def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> NoReturn:
+        self._step(program, point, u)
 
     @property
     def end_costs(self) -> CostStack:
@@ -72,10 +59,6 @@ class ActionModelTerminal(ActionModelExpression):
     @property
     def has_lagrangian_hessian(self) -> bool:
         return True
-
-    def _check_end(self, point: Point) -> None:
-        if point.u is not None:
-            raise InvalidArgumentError("u: a terminal model has no control and no dynamics; call it without u")
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         return self.costs.values(instant)

@@ -39,8 +39,6 @@ def _called(
     model.constraints.check_terminal()
     name = f"the end of {name_of(costs.state, type(model))}"
     parts = Terms(model, costs, model.constraints, lambda _: Instant(costs.state, 0), name, weighted=False)
-    parameters, arrays = ParameterArray(point.parameters, model.layout), {"x": point.x}
-    results = (parts.cost_derivatives if derivatives else parts.cost).call(program, arrays, parameters)
-    if model.constraints.constraints:
-        results |= (parts.row_derivatives if derivatives else parts.rows).call(program, arrays, parameters, joins=True)
-    return results
+    parameters = ParameterArray(point.parameters, model.layout)
+    results, rows = parts.call(program, {"x": point.x}, parameters, derivatives=derivatives)
+    return results | rows

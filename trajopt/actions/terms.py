@@ -15,8 +15,10 @@ from casadi import SX
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.instant import Instant
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 from trajopt.model.base import Model
-from trajopt.model.parts import Part, kept_part
+from trajopt.model.parts import ParameterArray, Part, kept_part
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody
 
@@ -45,43 +47,55 @@ class Terms:
     ) -> None:
         self._model, self._costs, self._constraints, self._instant = model, costs, constraints, instant
         self._of, self._weighted = of, weighted
+        self._parts: dict[tuple[str, bool], Part] = {}
 
-    @functools.cached_property
-    def cost(self) -> Part:
-        """Part of the program that computes the cost, with the result "cost" (1,)."""
-        return self._kept("costs", self._costs, False, self._cost)
-
-    @functools.cached_property
-    def cost_derivatives(self) -> Part:
-        """Part with "cost", "g" and "H"; if costs depend on z also "Lz", "Lzz" (nz, nz), "Lzy" (nz, n) and `felt`."""
-        return self._kept("derivatives of costs", self._costs, True, self._cost_derivatives)
-
-    @functools.cached_property
-    def rows(self) -> Part:
-        """Part of the program that computes the constraint rows, with the result "rows" (nc,)."""
-        return self._kept("constraints", self._constraints, False, lambda i: {"rows": self._constraints.rows(i)})
-
-    @functools.cached_property
-    def row_derivatives(self) -> Part:
-        """Part with "rows" and "C"; if rows depend on z also "Rz" (nc, nz) and `felt`."""
-        return self._kept("derivatives of constraints", self._constraints, True, self._row_derivatives)
-
-    def _kept(
+    def call(
         self,
-        what: str,
-        stack: CostStack | ConstraintStack,
+        program: Program,
+        arrays: Mapping[str, Array],
+        parameters: ParameterArray,
+        *,
         derivatives: bool,
-        results: Callable[[Instant], Mapping[str, SX]],
-    ) -> Part:
+        rows: bool = True,
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Adds the calls that compute costs and constraint rows, and returns their results.
+
+        Results of the costs are "cost" (1,), with derivatives also "g" and "H", and if costs depend on z "Lz", "Lzz"
+        (nz, nz), "Lzy" (nz, n) and `felt`. Those of the rows are "rows" (nc,), with derivatives also "C", and if rows
+        depend on z "Rz" (nc, nz) and `felt`; empty without constraints.
+
+        Args:
+            program: Program that gets the calls.
+            arrays: x, u, weight and parts of z by name.
+            parameters: Parameters of the model.
+            derivatives: Whether derivatives are computed.
+            rows: Whether rows are computed.
+        """
+        costs = self._part("costs", derivatives).call(program, arrays, parameters, joins=True)
+        if not (rows and self._constraints.constraints):
+            return costs, {}
+        return costs, self._part("constraints", derivatives).call(program, arrays, parameters, joins=True)
+
+    def _part(self, what: str, derivatives: bool) -> Part:
+        if (what, derivatives) not in self._parts:
+            self._parts[what, derivatives] = self._kept(what, derivatives)
+        return self._parts[what, derivatives]
+
+    def _kept(self, what: str, derivatives: bool) -> Part:
+        stack, name = self._costs if what == "costs" else self._constraints, f"{'derivatives of ' * derivatives}{what}"
+
         def build() -> Part:
             i = self._instant(derivatives)
-            expressions = results(i)
-            weight = {"weight": self._weight} if self._weighted and isinstance(stack, CostStack) else {}
-            return Part.of(f"{what} of {self._of}", inputs_of(i) | weight, self._model.layout, expressions)
+            if what == "costs":
+                expressions = self._cost_derivatives(i) if derivatives else self._cost(i)
+            else:
+                expressions = self._row_derivatives(i) if derivatives else {"rows": self._constraints.rows(i)}
+            weight = {"weight": self._weight} if self._weighted and what == "costs" else {}
+            return Part.of(f"{name} of {self._of}", inputs_of(i) | weight, self._model.layout, expressions)
 
         i = self._instant(derivatives)
         forces = " and forces" if i.forces else ""  # an impulse has no controls, as a running knot and as the end
-        return kept_part(self._model, f"{what} at {i.nu} controls{forces}", (stack, i.signature, self._weighted), build)
+        return kept_part(self._model, f"{name} at {i.nu} controls{forces}", (stack, i.signature, self._weighted), build)
 
     @functools.cached_property
     def _weight(self) -> SX:

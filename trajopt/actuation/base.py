@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 import pinocchio as pin
 from casadi import SX
 
+from trajopt.errors import InvalidArgumentError
 from trajopt.model.base import Model
+from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import NO_LIMIT, StateMultibody
 from trajopt.types import Reals
 
@@ -37,6 +41,11 @@ class ActuationModelAbstract(Model):
         labels = [name.split(":", 1)[-1] for name in state.tangent_names[: state.nv]]
         self.names = [f"u{i}" if j is None else f"u:{labels[j]}" for i, j in enumerate(joints)]
 
+    @property
+    def controls(self) -> dict[str, Any]:
+        """Arguments `lower`, `upper` and `control_names` of a model whose controls are those of the actuation."""
+        return {"lower": self.lower, "upper": self.upper, "control_names": self.names}
+
     def by_motor(self, u: SX) -> dict[str, SX]:
         """Entry of u (nu,) of each motor, by the name of the joint that it drives alone, or of the control."""
         return {name.removeprefix("u:"): u[i] for i, name in enumerate(self.names)}
@@ -44,6 +53,19 @@ class ActuationModelAbstract(Model):
     def torque(self, u: SX) -> SX:
         """Joint torques B u (nv,) [N m, N] of controls u (nu,)."""
         return SX(ca.sparsify(ca.DM(self.matrix))) @ u if self.nu else SX(self.state.nv, 1)
+
+
+def check_actuation(actuation: Any, state: StateAbstract | None = None) -> ActuationModelAbstract:
+    """Returns an actuation; raises InvalidArgumentError for anything else, or for one of another state than `state`."""
+    if not isinstance(actuation, ActuationModelAbstract):
+        raise InvalidArgumentError(
+            f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
+        )
+    if state is not None and actuation.state != state:
+        raise InvalidArgumentError(
+            f"actuation: expected an actuation of {state!r}, got one of {actuation.state!r}; use one state for both"
+        )
+    return actuation
 
 
 def effort_limits(model: pin.Model) -> Reals:

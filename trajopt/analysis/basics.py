@@ -56,3 +56,9 @@ def time_axis(solution: Solution) -> tuple[Reals, str]:
     if times is None:
         return np.arange(len(solution.xs), dtype=np.float64), "knot [-]"
     return times, "time [s]"
+
+
+def time_words(solution: Solution, knot: int, form: str = " ({:.3g} s)") -> str:
+    """Text for the time of a knot [s]; empty for knots without a time step."""
+    times = solution.times
+    return "" if times is None else form.format(times[knot])

@@ -317,17 +317,14 @@ def _names(
     efforts = control_quantities(state, all_controls)
     residual = model.constraints[name].residual
     own = row_names(residual, len(controls))
-    names, units = [], []
+    named: list[tuple[str, str]] = []
     if isinstance(residual, ResidualModelState) and len(controls) == state.ndx:
         coordinates = range(state.ndx)  # on a manifold a row is no coordinate plus a constant
     for row, (control, coordinate) in enumerate(zip(controls, coordinates)):
         if control >= 0:
-            names.append(all_controls.names[control].removeprefix("u:"))
-            units.append(efforts[control][1])
+            named.append((all_controls.names[control].removeprefix("u:"), efforts[control][1]))
         elif coordinate >= 0:
-            names.append(state.tangent_names[coordinate])
-            units.append(state.tangent_units[coordinate])
+            named.append((state.tangent_names[coordinate], state.tangent_units[coordinate]))
         else:
-            names.append(own[row][0])
-            units.append(own[row][1])
-    return tuple(names), tuple("" if each == "-" else each for each in units)
+            named.append(own[row])
+    return tuple(name for name, _ in named), tuple("" if unit == "-" else unit for _, unit in named)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,22 @@ class Foot:
     mu: Reals
     outline: Reals
     lands: bool = False
+
+    @classmethod
+    def at_points(cls, name: str, frame: str, positions: Reals, **measured: Any) -> Foot:
+        """Foot at points (T + 1, 3) [m], without a sole, references and impulses.
+
+        Args:
+            name: Name of the foot.
+            frame: Its frame.
+            positions: Its positions.
+            **measured: The attributes stands, forces, torques, normals and mu.
+        """
+        nowhere, outline = np.full(positions.shape, np.nan), np.zeros((len(positions), 1, 3))
+        return cls(
+            name=name, frame=frame, positions=positions, references=nowhere, impulses=nowhere[1:], outline=outline,
+            **measured,
+        )  # fmt: skip
 
     @property
     def on_floor(self) -> bool:

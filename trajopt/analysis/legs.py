@@ -92,7 +92,7 @@ def motion_of(solution: Solution, problem: ShootingProblem, sole: Reals | None =
             places[i, t] = data.oMf[frame].homogeneous[:3]
     values, forces = knot_values(solution), solution.contact_forces()
     size = None if sole is None else check_array("sole", sole, (2,), cure="length and width [m]")
-    shared = _Known(solution, values, forces, size)
+    shared = _Shared(solution, values, forces, size)
     feet = [_foot(shared, f, items, places[i]) for i, (f, items) in enumerate(touches.items())]
     abscissa, label = time_axis(solution)
     timed = np.array([m.time_step() != 0.0 for m in problem.running])
@@ -126,7 +126,7 @@ def _touches(problem: ShootingProblem) -> dict[str, dict[tuple[str, str], Any]]:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _Shared:
     """Data shared by all feet; see `knot_values`, `Solution.contact_forces` and `legged_motion`."""
 
     solution: Solution
@@ -135,21 +135,21 @@ class _Known:
     sole: Reals | None
 
 
-def _foot(known: _Known, frame: str, items: dict[tuple[str, str], Any], places: Reals) -> Foot:
+def _foot(shared: _Shared, frame: str, items: dict[tuple[str, str], Any], places: Reals) -> Foot:
     """Builds a foot from the contacts and impulses of its frame, and its placements (T + 1, 3, 4)."""
     rotations, T = places[:, :, :3], len(places) - 1
     wrenches = {kind: np.full((T, 6), np.nan) for kind in ("contacts", "impulses")}
-    surface = _surface(known, items, rotations)
+    surface = _surface(shared, items, rotations)
     for (kind, name), item in items.items():
-        active = known.values[parameter_name(kind, name, "active")][:T] > 0
-        wrench = _in_world(item, known.forces[name], rotations[:T])
+        active = shared.values[parameter_name(kind, name, "active")][:T] > 0
+        wrench = _in_world(item, shared.forces[name], rotations[:T])
         wrenches[kind][active] = np.nan_to_num(wrenches[kind][active]) + wrench[active]
     contact, impulse = wrenches["contacts"], wrenches["impulses"]
     return Foot(
         name=next(iter(items))[1],
         frame=frame,
         positions=places[:, :, 3],
-        references=frame_references(known.solution, frame, known.values),
+        references=frame_references(shared.solution, frame, shared.values),
         stands=np.isfinite(contact[:, 0]),
         forces=contact[:, :3],
         torques=contact[:, 3:],
@@ -157,7 +157,7 @@ def _foot(known: _Known, frame: str, items: dict[tuple[str, str], Any], places: 
         normals=surface.normals,
         mu=surface.mu,
         outline=surface.outline,
-        lands=_lands(known.solution, frame, contact, impulse),
+        lands=_lands(shared.solution, frame, contact, impulse),
     )
 
 
@@ -186,15 +186,15 @@ class _Surface:
     outline: Reals
 
 
-def _surface(known: _Known, items: dict[tuple[str, str], Any], rotations: Reals) -> _Surface:
+def _surface(shared: _Shared, items: dict[tuple[str, str], Any], rotations: Reals) -> _Surface:
     """Ground below a frame, from friction cones, wrench cones and pressures in costs and constraints."""
-    T, values = len(rotations) - 1, known.values
+    T, values = len(rotations) - 1, shared.values
     normals, mu, outline = np.tile(_UP, (T, 1)), np.full(T, np.nan), np.zeros((T + 1, 1, 3))
     contacts = {name: item for (kind, name), item in items.items() if kind == "contacts"}
     has_cone = False
-    if known.sole is not None and any(item.nc == 6 for item in contacts.values()):
-        outline = _corners(known.sole, rotations)
-    for term in known.solution.description.items:
+    if shared.sole is not None and any(item.nc == 6 for item in contacts.values()):
+        outline = _corners(shared.sole, rotations)
+    for term in shared.solution.description.items:
         item = contacts.get(getattr(term.residual, "contact", ""))
         if item is None or f"{term.name}.rotation" not in values:
             continue

@@ -110,17 +110,7 @@ def _control_lines(problem: ShootingProblem, us: Reals) -> Iterator[Line]:
     efforts, limbs = control_quantities(problem.state, controls), _limbs(problem.state)
     for i, name in enumerate(controls.names[: us.shape[1]]):
         short = name[2:] if name[:2] in ("u:", "a:", "f:") else name
-        quantity, unit = efforts[i]
-        yield Line(
-            group="control",
-            limb=limbs.get(short, ""),
-            quantity=quantity,
-            unit=unit,
-            name=short,
-            values=us[:, i],
-            lower=float(controls.lower[i]),
-            upper=float(controls.upper[i]),
-        )
+        yield _effort_line("control", short, limbs, efforts[i], us[:, i], (controls.lower[i], controls.upper[i]))
 
 
 def _torque_lines(solution: Solution, problem: ShootingProblem) -> Iterator[Line]:
@@ -133,17 +123,17 @@ def _torque_lines(solution: Solution, problem: ShootingProblem) -> Iterator[Line
         return
     motors, efforts, limbs = motors_of(problem), efforts_of(problem.state), _limbs(problem.state)
     for i, name in enumerate(motors.names):
-        quantity, unit = efforts.get(f"u:{name}", ("torque", "N m, N"))
-        yield Line(
-            group="torque",
-            limb=limbs.get(name, ""),
-            quantity=quantity,
-            unit=unit,
-            name=name,
-            values=values[name],
-            lower=float(motors.lower[i]),
-            upper=float(motors.upper[i]),
-        )
+        effort = efforts.get(f"u:{name}", ("torque", "N m, N"))
+        yield _effort_line("torque", name, limbs, effort, values[name], (motors.lower[i], motors.upper[i]))
+
+
+def _effort_line(
+    group: str, name: str, limbs: dict[str, str], effort: tuple[str, str], values: Reals, limits: tuple[float, float]
+) -> Line:
+    limb, (quantity, unit), (lower, upper) = limbs.get(name, ""), effort, map(float, limits)
+    return Line(
+        group=group, limb=limb, quantity=quantity, unit=unit, name=name, values=values, lower=lower, upper=upper
+    )
 
 
 def _limbs(state: StateAbstract) -> dict[str, str]:

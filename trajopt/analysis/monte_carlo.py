@@ -123,14 +123,7 @@ def monte_carlo(
 
 
 def _roll_out(
-    solution: Solution,
-    problem: ShootingProblem,
-    K: Reals,
-    w: Reals,
-    xs: Reals,
-    us: Reals,
-    clip: bool,
-    batches: Batches,
+    solution: Solution, problem: ShootingProblem, K: Reals, w: Reals, xs: Reals, us: Reals, clip: bool, batches: Batches
 ) -> None:
     """Fills states xs (m, T + 1, nx) and controls us (m, T, nu) of some samples with noise w (T + 1, m, ndx)."""
     states, controls = np.empty((len(us[0]) + 1, *xs[:, 0].shape)), np.empty((len(us[0]), *us[:, 0].shape))

@@ -64,6 +64,14 @@ def obstacles_of(solution: Solution) -> list[Obstacle]:
     return _without_copies(obstacles)
 
 
+def planes_of(solution: Solution) -> list[tuple[float, ...]]:
+    """Coefficients (a, b, c, d) of the planes in the world that spheres of a simulated robot may touch, sorted."""
+    from trajopt.simulator import Plane
+
+    surfaces = [contact.surface for contact in solution.description.spheres if contact.surface.body is None]
+    return sorted({tuple(np.ravel(s.coefficients).tolist()) for s in surfaces if isinstance(s, Plane)})
+
+
 def _without_copies(obstacles: list[Obstacle]) -> list[Obstacle]:
     """Removes obstacles that equal an earlier one at all knots, since each limb has its own term for them."""
     kept: dict[bytes, Obstacle] = {}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.analysis.basics import time_words
 from trajopt.analysis.legs import LeggedMotion, legged_motion
 from trajopt.analysis.limits import limits_report
 from trajopt.analysis.reached import friction_use, reached, reached_words
@@ -46,9 +47,8 @@ def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]
 
 def moved_words(solution: Solution) -> str:
     """Returns the displacement of the base from the first to the last knot as text."""
-    step, times = solution.xs[-1, :3] - solution.xs[0, :3], solution.times
-    words = f"{step[0]:+.3f} m forward, {step[1]:+.3f} m to the left"
-    return words if times is None else f"{words} in {times[-1]:.2f} s"
+    step = solution.xs[-1, :3] - solution.xs[0, :3]
+    return f"{step[0]:+.3f} m forward, {step[1]:+.3f} m to the left{time_words(solution, -1, ' in {:.2f} s')}"
 
 
 def _friction_words(motion: LeggedMotion, mu: float | None) -> str:
@@ -75,7 +75,7 @@ def tipping_words(solution: Solution, motion: LeggedMotion) -> dict[str, str]:
     if worst is None:
         return {}
     foot, knot, margin, pressure, half = worst
-    where = f"{foot}, knot {knot}" + ("" if solution.times is None else f", {solution.times[knot]:.3g} s")
+    where = f"{foot}, knot {knot}{time_words(solution, knot, ', {:.3g} s')}"
     if margin < -FLAT * motion.weight:
         return {
             "tipping": f"the centre of pressure leaves the problem's sole ({where}): {1e3 * pressure:.1f} mm from its "

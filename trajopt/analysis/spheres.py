@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -70,7 +70,10 @@ def sphere_motion(
         place = centres[c.name] - c.radius * normals
         touches = np.linalg.norm(forces[c.name][:, :3], axis=1) > _TOUCHES * weight
         mu = np.broadcast_to(np.asarray(friction.get(c.name, np.nan), dtype=np.float64), T)
-        feet.append(_foot(c, place, normals[:-1], forces[c.name][:, :3], touches, mu))
+        force = np.where(touches[:, None], forces[c.name][:, :3], np.nan)
+        torque = np.where(touches[:, None], np.zeros(3), np.nan)
+        measured = {"stands": touches, "forces": force, "torques": torque, "normals": normals[:-1], "mu": mu}
+        feet.append(Foot.at_points(c.name, c.frame, place, **measured))
     return LeggedMotion(
         abscissa=times,
         label=label,
@@ -96,20 +99,3 @@ def _level(contacts: Sequence[MDPContact]) -> float | None:
     planes = [np.asarray(getattr(surface, "coefficients", np.zeros(4))) for surface in fixed]
     same = bool(planes) and all(np.array_equal(plane, planes[0]) for plane in planes)
     return -float(planes[0][3]) if same and np.allclose(planes[0][:3], [0.0, 0.0, 1.0]) else None
-
-
-def _foot(contact: Any, place: Reals, normals: Reals, force: Reals, touches: npt.NDArray[np.bool_], mu: Reals) -> Foot:
-    T, touching = len(force), touches[:, None]
-    return Foot(
-        name=contact.name,
-        frame=contact.frame,
-        positions=place,
-        references=np.full((T + 1, 3), np.nan),
-        stands=touches,
-        forces=np.where(touching, force, np.nan),
-        torques=np.where(touching, np.zeros(3), np.nan),
-        impulses=np.full((T, 3), np.nan),
-        normals=normals,
-        mu=mu,
-        outline=np.zeros((T + 1, 1, 3)),
-    )

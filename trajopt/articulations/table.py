@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pinocchio as pin
@@ -55,17 +55,17 @@ class JointRow:
     type: str
     parent: str
     child: str
-    nq: int
-    nv: int
+    nq: int = 0
+    nv: int = 0
     q_start: int
     v_start: int
-    n_linear: int
-    n_angular: int
-    axes: Reals
-    lower: Reals
-    upper: Reals
-    velocity: Reals
-    effort: Reals
+    n_linear: int = 0
+    n_angular: int = 0
+    axes: Reals = field(default_factory=lambda: np.zeros((0, 3)))
+    lower: Reals = field(default_factory=lambda: np.zeros(0))
+    upper: Reals = field(default_factory=lambda: np.zeros(0))
+    velocity: Reals = field(default_factory=lambda: np.zeros(0))
+    effort: Reals = field(default_factory=lambda: np.zeros(0))
     distance: tuple[float, float] | None = None
 
 
@@ -116,7 +116,7 @@ def joint_table(robot: Robot, *, fixed: bool = False) -> tuple[JointRow, ...]:
 
 def _fixed_rows(model: pin.Model, joint: int) -> list[JointRow]:
     """Rows of the fixed joints on the body that a joint moves; joint 0 is the world."""
-    own, frames, none = model.joints[joint], list(model.frames), np.zeros(0)
+    own, frames = model.joints[joint], list(model.frames)
     q, v = (own.idx_q + own.nq, own.idx_v + own.nv) if joint else (0, 0)
     return [
         JointRow(
@@ -124,17 +124,8 @@ def _fixed_rows(model: pin.Model, joint: int) -> list[JointRow]:
             type="fixed",
             parent=_link(frames, frame.parentFrame),
             child=next((f.name for f in frames if f.parentFrame == i and f.type == pin.FrameType.BODY), frame.name),
-            nq=0,
-            nv=0,
             q_start=q,
             v_start=v,
-            n_linear=0,
-            n_angular=0,
-            axes=np.zeros((0, 3)),
-            lower=none,
-            upper=none,
-            velocity=none,
-            effort=none,
         )
         for i, frame in enumerate(frames)
         if i and frame.type == pin.FrameType.FIXED_JOINT and frame.parentJoint == joint

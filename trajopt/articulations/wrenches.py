@@ -111,16 +111,12 @@ def _turned(part: ChainJoint, inertia: pin.Inertia, q: Reals, x: Reals, target: 
         R = R.transpose(1, 0, 2)
     if part.kind == "spherical":
         return rotated(R, x)
-    first, second, com = x[:3], x[3:], np.array(inertia.lever)[:, None]
+    com = np.array(inertia.lever)[:, None]
     if target == "newton":  # to the centre of mass, then to the parent's axes
-        if forces:
-            second = second - cross(com, first)
-        else:
-            first = first + cross(second, com)
-        return np.concatenate([rotated(R, first), rotated(R, second)])
-    first, second = rotated(R, first), rotated(R, second)
-    if forces:
-        second = second + cross(com, first)
-    else:
-        first = first - cross(second, com)
-    return np.concatenate([first, second])
+        return np.concatenate([rotated(R, part) for part in _shifted(x[:3], x[3:], com, forces)])
+    return np.concatenate(_shifted(rotated(R, x[:3]), rotated(R, x[3:]), -com, forces))
+
+
+def _shifted(first: Reals, second: Reals, arm: Reals, forces: bool) -> tuple[Reals, Reals]:
+    """Wrench (force, moment), or twist (linear, angular), at a point moved by `arm`."""
+    return (first, second - cross(arm, first)) if forces else (first + cross(second, arm), second)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from trajopt import cache
-from trajopt.cli.common import clean_errors, new_console
+from trajopt.cli.common import Screen, clean_errors
 
 cache_app = typer.Typer(no_args_is_help=True, help="The cache of programs and compiled code on disk.")
 
@@ -38,9 +38,9 @@ def _list(contents: list[cache.Content]) -> None:
     for robot, kind in dict.fromkeys((each.robot, each.kind) for each in contents):
         table.add_row("" if robot == last else robot, kind, *(_cell(sizes.get((robot, kind, f))) for f in forms))
         last = robot
-    console = new_console(wide=True)
-    console.print()
-    console.print(table, markup=False, highlight=False)
+    screen = Screen(wide=True)
+    screen.console.print()
+    screen.console.print(table, markup=False, highlight=False)
 
 
 def _cell(content: cache.Content | None) -> str:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from trajopt.errors import InvalidArgumentError, TrajoptError
 from trajopt.files import check_output_path
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 SOLVERS = {
     "ddp": "SolverDDP",
@@ -32,6 +29,8 @@ ProblemOptions = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Option of the problem, as in `trajopt list NAME`."),
 ]
+PlotFile = Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")]
+AnimationFile = Annotated[Path | None, typer.Option(help="File for an animation: .gif, or .mp4 with ffmpeg.")]
 ControllerOptions = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Option of the controller's problem.")
 ]
@@ -93,19 +92,47 @@ def _number(text: str) -> int | float | None:
     return None
 
 
-def show_row(console: Console, key: str, value: str, style: str | None = None, width: int = 11) -> None:
-    """Prints a keyword, padded to a width, and its text on one line."""
-    console.print(f"{key:<{width}} {value}", style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
+class Screen:
+    """Terminal, or a pipe, on which a command prints.
 
+    Args:
+        wide: Whether lines in a pipe may be long.
 
-def new_console(wide: bool = False) -> Console:
-    """Returns a console on the terminal or a pipe."""
-    from rich.console import Console
+    Attributes:
+        console: rich's console.
+    """
 
-    console = Console()
-    if wide and not console.is_terminal:
-        console.width = max(console.width, 1000)
-    return console
+    def __init__(self, wide: bool = False) -> None:
+        from rich.console import Console
+
+        self.console = Console()
+        if wide and not self.console.is_terminal:
+            self.console.width = max(self.console.width, 1000)
+
+    def text(self, words: str, style: str | None = None) -> None:
+        """Prints a text as it is; the terminal wraps long lines."""
+        self.console.print(words, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+    def row(self, key: str, value: str, style: str | None = None, width: int = 11) -> None:
+        """Prints a keyword, padded to a width, and its text on one line."""
+        self.text(f"{key:<{width}} {value}", style)
+
+    def write(self, key: str, path: Path | None, write: Callable[[Path], Any], width: int = 11) -> None:
+        """Writes a file and prints a line with a keyword and its path; does nothing if there is no path.
+
+        Args:
+            key: Keyword, such as "plot".
+            path: Path of the file, or None.
+            write: Function that writes the file to a path.
+            width: Width to which the keyword is padded [characters].
+        """
+        if path is not None:
+            write(path)
+            self.row(key, str(path), width=width)
+
+    def status(self, words: str) -> AbstractContextManager[Any]:
+        """Shows a text while something takes time."""
+        return self.console.status(words)
 
 
 def check_outputs(

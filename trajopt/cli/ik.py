@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trajopt.cli.common import check_outputs, clean_errors, new_console, show_row
+from trajopt.cli.common import Screen, check_outputs, clean_errors
 from trajopt.errors import InvalidArgumentError
+from trajopt.objects.lazy import above
+
+if TYPE_CHECKING:
+    from trajopt import ConstraintStack
+    from trajopt.robots import Robot
 
 
 def inverse_kinematics(
@@ -31,8 +36,7 @@ def inverse_kinematics(
     plot: Annotated[Path | None, typer.Option(help="File for a plot of the robot: .png, .pdf or .svg.")] = None,
 ) -> None:
     """Find joint angles for a pose. Exit code: 0 solved, 2 out of reach (the nearest pose is shown), 1 error."""
-    from trajopt import ConstraintStack, ResidualModelFramePlacement, ResidualModelFrameTranslation, StateMultibody, ik
-    from trajopt.robots import load_robot
+    from trajopt import ik
 
     with clean_errors():
         check_outputs(plot)
@@ -46,45 +50,44 @@ def inverse_kinematics(
         for option, value in (("--dt", dt), ("--save", save)):
             if value is not None:
                 raise InvalidArgumentError(f"{option}: expected with --path only; leave it out, or set --path")
-        console, state = new_console(), StateMultibody(load_robot(robot))
-        residual = (
-            ResidualModelFrameTranslation(state, frame, position)
-            if quaternion is None
-            else ResidualModelFramePlacement(state, frame, [*position, *quaternion])
-        )
-        tasks = ConstraintStack(state).add(frame if frame.isidentifier() else "frame", residual, equals=0.0)
-        with console.status("solving ..."):
-            result = ik.solve(state.robot, tasks, limits=limits, starts=starts)
-        console.print(str(result), markup=False, highlight=False, soft_wrap=True)
-        if plot is not None:
-            from trajopt.plotting import plot_configurations
-
-            target = {"points": [position]} if quaternion is None else {"placements": [[*position, *quaternion]]}
-            plot_configurations(state.robot, result.q, **target).savefig(plot)
-            show_row(console, "picture", str(plot))
+        screen, (arm, tasks) = Screen(), _tasks(robot, frame, position, quaternion)
+        with screen.status("solving ..."):
+            result = ik.solve(arm, tasks, limits=limits, starts=starts)
+        screen.text(str(result))
+        target = {"points": [position]} if quaternion is None else {"placements": [[*position, *quaternion]]}
+        draw = above("plotting.plot_configurations")
+        screen.write("picture", plot, lambda file: draw(arm, result.q, **target).savefig(file))
     raise typer.Exit(0 if result.solved else 2)
+
+
+def _tasks(robot: str, frame: str, position: Any, quaternion: Any = None) -> tuple[Robot, ConstraintStack]:
+    """Robot, and the constraint that places a frame of it at a position, and at an orientation if there is one."""
+    from trajopt import ConstraintStack, ResidualModelFramePlacement, ResidualModelFrameTranslation, StateMultibody
+    from trajopt.robots import load_robot
+
+    state = StateMultibody(load_robot(robot))
+    residual = (
+        ResidualModelFrameTranslation(state, frame, position)
+        if quaternion is None
+        else ResidualModelFramePlacement(state, frame, [*position, *quaternion])
+    )
+    return state.robot, ConstraintStack(state).add(frame if frame.isidentifier() else "frame", residual, equals=0.0)
 
 
 def _follow_path(
     robot: str, frame: str, path: Path, dt: float | None, limits: bool, plot: Path | None, save: Path | None
 ) -> int:
     """Solves for a frame that follows the positions of a file; returns the exit code."""
-    from trajopt import ConstraintStack, ResidualModelFrameTranslation, StateMultibody, ik
+    from trajopt import ik
     from trajopt.cli.ik_path import read_path, write_path
-    from trajopt.robots import load_robot
 
     check_outputs(save=(save, (".csv", ".npz")))
     positions, step = read_path(path, dt)
-    console, state = new_console(), StateMultibody(load_robot(robot))
-    residual = ResidualModelFrameTranslation(state, frame, positions[0])
-    tasks = ConstraintStack(state).add(frame if frame.isidentifier() else "frame", residual, equals=0.0)
-    with console.status("solving ..."):
-        ik_path = ik.track(state.robot, tasks, positions, step, limits=limits)
-    console.print(str(ik_path), markup=False, highlight=False, soft_wrap=True)
-    if plot is not None:
-        ik_path.plot(plot)
-        show_row(console, "picture", str(plot))
-    if save is not None:
-        write_path(save, ik_path, tuple(state.coordinate_names[: state.robot.nq]))
-        show_row(console, "saved", str(save))
-    return 0 if ik_path.followed else 2
+    screen, (arm, tasks) = Screen(), _tasks(robot, frame, positions[0])
+    with screen.status("solving ..."):
+        track = ik.track(arm, tasks, positions, step, limits=limits)
+    screen.text(str(track))
+    screen.write("picture", plot, track.plot)
+    names = tuple(tasks.state.coordinate_names[: arm.nq])
+    screen.write("saved", save, lambda file: write_path(file, track, names))
+    return 0 if track.followed else 2

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from trajopt.checks import check_non_negative, check_positive
-from trajopt.cli.common import check_outputs, clean_errors, new_console, show_row
+from trajopt.cli.common import PlotFile, Screen, check_outputs, clean_errors
 from trajopt.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def forces_of_motion(
     dt: Annotated[float | None, typer.Option(help="Time step of a file without times \\[s].")] = None,
     smooth: Annotated[bool, typer.Option("--smooth/--as-it-is", help="Remove noise with splines.")] = True,
     smoothness: Annotated[float, typer.Option(help="Weight on changes of the forces.")] = 1.0,
-    plot: Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")] = None,
+    plot: PlotFile = None,
     save: Annotated[Path | None, typer.Option(help="File for wrenches and torques: .npz.")] = None,
 ) -> None:
     """Compute contact forces and torques of a motion, and whether the robot can produce them."""
@@ -60,14 +60,10 @@ def forces_of_motion(
             torque_limits=torque_limits,
             axes="world",
         )
-        console = new_console()
-        console.print(result.explain(), markup=False, highlight=False, soft_wrap=True)
-        if plot is not None:
-            result.plot().savefig(plot)
-            show_row(console, "picture", str(plot))
-        if save is not None:
-            _save(save, result)
-            show_row(console, "saved", str(save))
+        screen = Screen()
+        screen.text(result.explain())
+        screen.write("picture", plot, lambda path: result.plot().savefig(path))
+        screen.write("saved", save, lambda path: _save(path, result))
 
 
 def _contacts(robot: str, feet: str | None, points: bool | None, friction: float | None) -> list[ContactFrame]:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trajopt.cli.common import clean_errors, new_console, show_row
+from trajopt.cli.common import Screen, clean_errors
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from trajopt.problems import ProblemInfo
 
 
@@ -23,12 +21,12 @@ def list_problems(
     from trajopt.problems import mpc
 
     with clean_errors():
-        console = new_console(wide=True)
+        screen = Screen(wide=True)
         if name is None:
             loops = [_as_loop(mpc.describe(each)) for each in mpc.names()]
-            _list_all(console, [*(problems.describe(each) for each in problems.names()), *loops])
+            _list_all(screen, [*(problems.describe(each) for each in problems.names()), *loops])
         else:
-            _list_one(console, _as_loop(mpc.describe(name)) if name in mpc.names() else problems.describe(name))
+            _list_one(screen, _as_loop(mpc.describe(name)) if name in mpc.names() else problems.describe(name))
 
 
 def _as_loop(about: ProblemInfo) -> ProblemInfo:
@@ -36,7 +34,7 @@ def _as_loop(about: ProblemInfo) -> ProblemInfo:
     return dataclasses.replace(about, description=f"{about.description} Closed loop: trajopt mpc {about.name}.")
 
 
-def _list_all(console: Console, infos: list[ProblemInfo]) -> None:
+def _list_all(screen: Screen, infos: list[ProblemInfo]) -> None:
     """Prints a table of problems."""
     from rich.table import Table
 
@@ -45,22 +43,22 @@ def _list_all(console: Console, infos: list[ProblemInfo]) -> None:
     for about in infos:
         cost = "" if about.reference_cost is None else f"{about.reference_cost:.6g}"
         table.add_row(about.name, _robots(about), about.description, cost)
-    console.print(table, markup=False, highlight=False)
+    screen.console.print(table, markup=False, highlight=False)
 
 
-def _list_one(console: Console, about: ProblemInfo) -> None:
+def _list_one(screen: Screen, about: ProblemInfo) -> None:
     """Prints a problem's robots and options."""
     from rich.table import Table
 
-    show_row(console, "problem", about.name)
-    show_row(console, "about", about.description)
-    show_row(console, "robots", _robots(about) or "a model of its own")
+    screen.row("problem", about.name)
+    screen.row("about", about.description)
+    screen.row("robots", _robots(about) or "a model of its own")
     table = Table("--set", "default", "meaning", box=None, pad_edge=False, header_style="bold")
     for option, default in about.options.items():
         usual = about.usual.get(option)
         of_robot = f"{usual} ({about.robots[0]})" if default is None and usual is not None else "none"
         table.add_row(option, of_robot if default is None else str(default), about.meanings.get(option, ""))
-    console.print(table, markup=False, highlight=False)
+    screen.console.print(table, markup=False, highlight=False)
 
 
 def _robots(about: ProblemInfo) -> str:

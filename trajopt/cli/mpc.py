@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trajopt.cli.common import ControllerOptions, assignments, check_outputs, clean_errors, new_console, show_row
+from trajopt.cli.common import (
+    AnimationFile,
+    ControllerOptions,
+    PlotFile,
+    Screen,
+    assignments,
+    check_outputs,
+    clean_errors,
+)
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from trajopt.mpc import ClosedLoop
 
 
@@ -23,8 +29,8 @@ def control(
     noise: Annotated[float | None, typer.Option(help="Standard deviation of measurements.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 0,
     disturbed: Annotated[bool, typer.Option("--pushes/--no-pushes", help="Push the plant.")] = True,
-    plot: Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")] = None,
-    animate: Annotated[Path | None, typer.Option(help="File for an animation: .gif, or .mp4 with ffmpeg.")] = None,
+    plot: PlotFile = None,
+    animate: AnimationFile = None,
     save: Annotated[Path | None, typer.Option(help="File for the log: .npz.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain what went wrong and what to try.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the progress bar.")] = False,
@@ -34,31 +40,29 @@ def control(
 
     with clean_errors():
         check_outputs(plot, animate, save=(save, (".npz",)))
-        console = new_console()
+        screen = Screen()
         if name is None:
             _list()
             return
-        with console.status(f"building {name} ..."):
+        with screen.status(f"building {name} ..."):
             case = mpc.load(name, **assignments("--set", assigned))
         options = {"duration": duration, "delay": delay, "noise": noise}
         changed: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
         if not disturbed:
             changed["disturbance"] = None
-        log = case.simulate(seed=seed, progress=not quiet and console.is_terminal, **changed)
-        width = _show(console, case, log, explain)
-        if plot is not None:
-            log.plot(plot, title=case.name, obstacles=case.obstacles, lines=case.lines)
-            show_row(console, "picture", str(plot), width=width)
-        if animate is not None:
-            log.animate(animate, obstacles=case.obstacles)
-            show_row(console, "animation", str(animate), width=width)
-        if save is not None:
-            log.save(save)
-            show_row(console, "saved", str(save), width=width)
+        log = case.simulate(seed=seed, progress=not quiet and screen.console.is_terminal, **changed)
+        width = _show(screen, case, log, explain)
+
+        def draw(path: Path) -> None:
+            log.plot(path, title=case.name, obstacles=case.obstacles, lines=case.lines)
+
+        screen.write("picture", plot, draw, width)
+        screen.write("animation", animate, lambda path: log.animate(path, obstacles=case.obstacles), width)
+        screen.write("saved", save, log.save, width)
     raise typer.Exit(2 if log.counts["failed"] or log.stopped else 0)
 
 
-def _show(console: Console, case: Any, log: ClosedLoop, explain: bool) -> int:
+def _show(screen: Screen, case: Any, log: ClosedLoop, explain: bool) -> int:
     """Prints the result in a few lines; returns the width of the keyword column."""
     from trajopt.mpc.report import advice
 
@@ -67,10 +71,10 @@ def _show(console: Console, case: Any, log: ClosedLoop, explain: bool) -> int:
     width = max(11, *(len(key) + 1 for key, _ in rows))
     for key, words in rows:
         style = ("bold yellow" if failed else "bold green") if key == "steps" else None
-        show_row(console, key, words, style, width)
+        screen.row(key, words, style, width)
     if explain:
         text = "\n".join(advice(log)) or f"{'explained':<{width}} nothing to improve"
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        screen.text(text)
     return width
 
 
@@ -83,4 +87,4 @@ def _list() -> None:
     table = Table("name", "description", box=None, pad_edge=False, header_style="bold")
     for about in map(mpc.describe, mpc.names()):
         table.add_row(about.name, about.description)
-    new_console(wide=True).print(table, markup=False, highlight=False)
+    Screen(wide=True).console.print(table, markup=False, highlight=False)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trajopt.cli.common import ControllerOptions, assignments, clean_errors, new_console, show_row
+from trajopt.cli.common import ControllerOptions, Screen, assignments, clean_errors
 
 
 def serve(
@@ -27,20 +27,20 @@ def serve(
     from trajopt.problems import mpc
 
     with clean_errors():
-        console = new_console()
+        screen = Screen()
         for option, value in (("--address", address), ("--publish", publish)):
             if value is not None:
                 check_address(option, value, allow_remote=remote, cure="pass --remote")
-        with console.status(f"building {name} ..."):
+        with screen.status(f"building {name} ..."):
             case = mpc.load(name, **assignments("--set", assigned))
             case.controller.reset(case.x0)
             server = MPCServer(case.controller, address, publish=publish, allow_remote=remote)
             server.start()
         with contextlib.suppress(KeyboardInterrupt), server:
-            show_row(console, "controller", f"{name}: {case.controller!r}")
-            show_row(console, "address", server.address)
+            screen.row("controller", f"{name}: {case.controller!r}")
+            screen.row("address", server.address)
             if server.publish is not None:
-                show_row(console, "publishes", server.publish)
+                screen.row("publishes", server.publish)
             server.wait()
         for key, words in server.report().items():
-            show_row(console, key, words)
+            screen.row(key, words)

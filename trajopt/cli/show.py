@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trajopt.cli.common import ProblemOptions, ProblemRobot, assignments, clean_errors, new_console, show_row
+from trajopt.cli.common import ProblemOptions, ProblemRobot, Screen, assignments, clean_errors
 from trajopt.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from trajopt.solution import Solution
 
 
@@ -39,22 +37,22 @@ def show_motion(
             check_output_path(html, "--html", (".html",))
         else:
             check_address("127.0.0.1", port)
-        console = new_console()
+        screen = Screen()
         label = Path(name).stem if name.endswith(".npz") else name
-        solve = _prepared(console, name, robot, assigned)
+        solve = _prepared(screen, name, robot, assigned)
         if html is None:
-            show_until_closed(console, solve, label, port, browser, status=True)
+            show_until_closed(screen, solve, label, port, browser, status=True)
             return
         from trajopt.display import show
 
         solution = solve()
-        _say_status(console, solution)
+        _say_status(screen, solution)
         show(solution, html, labels=[label])
-        show_row(console, "page", f"{html} ({html.stat().st_size / 1e6:.1f} MB)")
+        screen.row("page", f"{html} ({html.stat().st_size / 1e6:.1f} MB)")
 
 
 def show_until_closed(
-    console: Console,
+    screen: Screen,
     solve: Callable[[], Solution],
     label: str,
     port: int = 0,
@@ -67,7 +65,7 @@ def show_until_closed(
     Loading the page takes as long as solving most problems, so the browser loads it during the solve.
 
     Args:
-        console: Console for messages.
+        screen: Screen for messages.
         solve: Function that returns the solution.
         label: Name of the motion.
         port: Port of the page; 0 selects a free port.
@@ -77,23 +75,23 @@ def show_until_closed(
     from trajopt.display.page import Page
 
     with Page(port=port, words=f"solving {label} ...") as page:
-        show_row(console, "page", f"{page.url} (Ctrl-C ends it)")
+        screen.row("page", f"{page.url} (Ctrl-C ends it)")
         if browser:
             page.open()
         from trajopt.display.view import View
 
         solution = solve()
         if status:
-            _say_status(console, solution)
+            _say_status(screen, solution)
         with View(solution, labels=[label], page=page) as view:
             view.wait()
 
 
-def _say_status(console: Console, solution: Solution) -> None:
-    show_row(console, "status", str(solution.status), "bold green" if solution.converged else "bold yellow")
+def _say_status(screen: Screen, solution: Solution) -> None:
+    screen.row("status", str(solution.status), "bold green" if solution.converged else "bold yellow")
 
 
-def _prepared(console: Console, name: str, robot: str | None, assigned: list[str] | None) -> Callable[[], Solution]:
+def _prepared(screen: Screen, name: str, robot: str | None, assigned: list[str] | None) -> Callable[[], Solution]:
     """Returns a function that solves a ready problem, or returns the solution of a file; reads files at once."""
     from trajopt import problems
     from trajopt.solution import Solution
@@ -108,7 +106,7 @@ def _prepared(console: Console, name: str, robot: str | None, assigned: list[str
     case = problems.load(name, robot, **assignments("--set", assigned))
 
     def solve() -> Solution:
-        with console.status(f"solving {name} ..."):
+        with screen.status(f"solving {name} ..."):
             return case.solve()
 
     return solve

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trajopt.cli.common import check_outputs, clean_errors, new_console, show_row
+from trajopt.cli.common import AnimationFile, PlotFile, Screen, check_outputs, clean_errors
 
 
 def simulate_fall(
@@ -27,28 +26,25 @@ def simulate_fall(
             "has no mass."
         ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")] = None,
-    animate: Annotated[Path | None, typer.Option(help="File for an animation: .gif, or .mp4 with ffmpeg.")] = None,
+    plot: PlotFile = None,
+    animate: AnimationFile = None,
 ) -> None:
     """Drop a robot on a floor while its joints hold a posture."""
     from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
-    from trajopt.simulator.diffne import DiffNERobotModel
-    from trajopt.simulator.diffne.drop import Drop, stepping_mode
+    from trajopt.robots.on_base import load_on_base
+    from trajopt.simulator import Simulator
+    from trajopt.simulator.drop import Drop, stepping_mode
+    from trajopt.simulator.end_spheres import ends_of
 
     with clean_errors():
         check_outputs(plot, animate=(animate, (".gif", ".mp4")))
-        console, begin = new_console(), time.perf_counter()
+        screen, begin = Screen(), time.perf_counter()
         drop = Drop(configuration=configuration, height=height, duration=duration, dt=dt, kp=kp, kd=kd)
-        m = DiffNERobotModel(None, robot, base=base)
-        m.create_simulator(mode=stepping_mode(mode))
-        with console.status(f"simulating {robot} ..."):
-            rollout = drop.run(m)
+        simulator = Simulator(load_on_base(robot, base), mode=stepping_mode(mode))
+        with screen.status(f"simulating {robot} ..."):
+            rollout = drop.run(simulator, ends_of(simulator.robot, robot))
         for key, words in rollout_report(rollout).items():
-            show_row(console, key, words)
-        show_row(console, "time", f"{time.perf_counter() - begin:.2f} s")
-        if plot is not None:
-            plot_rollout(rollout).savefig(plot)
-            show_row(console, "picture", str(plot))
-        if animate is not None:
-            animate_rollout(rollout, animate)
-            show_row(console, "animation", str(animate))
+            screen.row(key, words)
+        screen.row("time", f"{time.perf_counter() - begin:.2f} s")
+        screen.write("picture", plot, lambda path: plot_rollout(rollout).savefig(path))
+        screen.write("animation", animate, lambda path: animate_rollout(rollout, path))

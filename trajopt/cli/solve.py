@@ -11,20 +11,18 @@ import typer
 
 from trajopt.cli.common import (
     SOLVERS,
+    AnimationFile,
     ProblemOptions,
     ProblemRobot,
+    Screen,
     assignments,
     check_outputs,
     clean_errors,
-    new_console,
-    show_row,
 )
 from trajopt.cli.show import show_until_closed
 from trajopt.errors import InvalidArgumentError, unknown_name
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from trajopt.problems import ProblemCase
     from trajopt.solution import Solution
 
@@ -39,14 +37,12 @@ def solve_problem(
         typer.Option("--option", metavar="NAME=VALUE", help="Option of the solver, such as max_iterations=300."),
     ] = None,
     limits: Annotated[
-        bool,
-        typer.Option("--limits", help="Make the limits of a gait hard constraints: cones, torques, joints."),
+        bool, typer.Option("--limits", help="Make the limits of a gait hard constraints: cones, torques, joints.")
     ] = False,
     plot: Annotated[
-        Path | None,
-        typer.Option(help="File for a plot: .png, .pdf or .svg; gaits get more pages."),
+        Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg; gaits get more pages.")
     ] = None,
-    animate: Annotated[Path | None, typer.Option(help="File for an animation: .gif, or .mp4 with ffmpeg.")] = None,
+    animate: AnimationFile = None,
     save: Annotated[Path | None, typer.Option(help="File for the solution: .npz.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the cost and suggest what to try.")] = False,
     show: Annotated[bool, typer.Option("--show", help="Show the motion in the browser, until Ctrl-C.")] = False,
@@ -61,35 +57,31 @@ def solve_problem(
             from trajopt.display.extra import DISPLAY
 
             DISPLAY.check("viser", "trimesh")
-        console, begin = new_console(), time.perf_counter()
+        screen, begin = Screen(), time.perf_counter()
         values = assignments("--set", assigned) | ({"limits": True} if limits else {})
-        case = _load(console, name, robot, values)
+        case = _load(screen, name, robot, values)
         if animate is not None:
             _check_animated(case)
         solver_class, options = _solver_and_options(case, solver, assignments("--option", solver_options))
-        callbacks = () if quiet else (CallbackVerbose(console=console, closing=False),)
+        callbacks = () if quiet else (CallbackVerbose(console=screen.console, closing=False),)
         solution = solver_class(case.problem, options, callbacks=callbacks).solve(case.xs, case.us)
-        _report(console, case, solution, time.perf_counter() - begin - solution.seconds - solution.compile_seconds)
+        _report(screen, case, solution, time.perf_counter() - begin - solution.seconds - solution.compile_seconds)
         if plot is not None:
             from trajopt.plotting import plot_pages
 
             pages = plot_pages(solution, plot, title=case.name, obstacles=case.obstacles)
             files = [plot if page == "summary" else plot.with_stem(f"{plot.stem}-{page}") for page in pages]
-            show_row(console, "picture", ", ".join(map(str, files)))
-        if animate is not None:
-            solution.animate(animate, obstacles=case.obstacles)
-            show_row(console, "animation", str(animate))
+            screen.row("picture", ", ".join(map(str, files)))
+        screen.write("animation", animate, lambda path: solution.animate(path, obstacles=case.obstacles))
         if explain:
-            console.print(solution.explain(), markup=False, highlight=False, soft_wrap=True)
-        if save is not None:
-            solution.save(save)
-            console.print(f"saved       {save}", markup=False, highlight=False, soft_wrap=True)
+            screen.text(solution.explain())
+        screen.write("saved", save, solution.save)
         if show:
-            show_until_closed(console, lambda: solution, case.name)
+            show_until_closed(screen, lambda: solution, case.name)
     raise typer.Exit(0 if solution.converged else 2)
 
 
-def _load(console: Console, name: str, robot: str | None, values: dict[str, Any]) -> ProblemCase:
+def _load(screen: Screen, name: str, robot: str | None, values: dict[str, Any]) -> ProblemCase:
     """Loads a ready problem with options."""
     from trajopt import problems
 
@@ -103,7 +95,7 @@ def _load(console: Console, name: str, robot: str | None, values: dict[str, Any]
         limited = f"{name}-limits"
         cure = f"use {limited}, the problem with limits" if limited in problems.names() else "leave it out"
         raise InvalidArgumentError(f"--limits: expected a gait, got {name}, which has no such option; {cure}")
-    with console.status(f"building {name} ..."):
+    with screen.status(f"building {name} ..."):
         return problems.load(name, robot, **values)
 
 
@@ -142,21 +134,21 @@ def _solver_and_options(case: ProblemCase, name: str | None, values: dict[str, A
     return solver_class, dataclasses.replace(options, **values)
 
 
-def _report(console: Console, case: ProblemCase, solution: Solution, building: float) -> None:
+def _report(screen: Screen, case: ProblemCase, solution: Solution, building: float) -> None:
     """Prints the result in a few lines."""
     from trajopt.analysis import constraints_report, limits_report
     from trajopt.analysis.advice.missed_goals import misses
 
-    show_row(console, "status", str(solution.status), "bold green" if solution.converged else "bold yellow")
-    show_row(console, "cost", f"{solution.cost:.8g}")
+    screen.row("status", str(solution.status), "bold green" if solution.converged else "bold yellow")
+    screen.row("cost", f"{solution.cost:.8g}")
     if case.reference_cost is not None:
         difference = solution.cost - case.reference_cost
         source = f"; {case.reference_source}" if case.reference_source else ""
-        show_row(console, "reference", f"{case.reference_cost:.8g} (difference {difference:+.1e}){source}")
-    show_row(console, "iterations", str(solution.iterations))
+        screen.row("reference", f"{case.reference_cost:.8g} (difference {difference:+.1e}){source}")
+    screen.row("iterations", str(solution.iterations))
     solving = f"{solution.compile_seconds:.2f} s to load or compile code, {solution.seconds:.3f} s to solve"
-    show_row(console, "time", f"{building:.2f} s to build the problem, {solving}")
+    screen.row("time", f"{building:.2f} s to build the problem, {solving}")
     for key, value in (case.report(solution) | limits_report(solution) | constraints_report(solution)).items():
-        show_row(console, key, value)
+        screen.row(key, value)
     for words in misses(solution):
-        show_row(console, "goal", words)
+        screen.row("goal", words)

@@ -12,20 +12,18 @@ import typer
 
 from trajopt.cli.common import (
     SOLVERS,
+    PlotFile,
     ProblemOptions,
     ProblemRobot,
+    Screen,
     assignments,
     check_outputs,
     clean_errors,
-    new_console,
-    show_row,
 )
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.extras import Extra
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from trajopt.sweeps import Sweep
 
 KINDS = ("summary", "map", "costs", "parallel")
@@ -58,7 +56,7 @@ def sweep(
     trajectories: Annotated[
         bool, typer.Option("--trajectories/--no-trajectories", help="Store states and controls.")
     ] = True,
-    plot: Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")] = None,
+    plot: PlotFile = None,
     kind: Annotated[str, typer.Option(help="Content of the plot: summary, map, costs or parallel.")] = "summary",
     csv: Annotated[Path | None, typer.Option(help="File for a table: .csv.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain one failure for each reason.")] = False,
@@ -72,20 +70,16 @@ def sweep(
     with clean_errors():
         check_outputs(plot, csv=(csv, (".csv",)))
         check_known("--kind: kind", kind, KINDS)
-        console = new_console()
+        screen = Screen()
         recipe = _recipe(name, robot, assignments("--set", assigned), solver, assignments("--option", solver_options))
-        with console.status(f"building {name} ..."):
+        with screen.status(f"building {name} ..."):
             parameters = parameters_of(vary, recipe.build().solver.problem, n, seed)
         with _dask(dask, workers) as executor:
             where: dict[str, Any] = {"executor": executor, "store": store, "workers": workers, "chunk": chunk}
             outcomes = run(recipe, parameters, **where, trajectories=trajectories, progress=not quiet)
-        _show(console, outcomes, explain)
-        if plot is not None:
-            outcomes.plot(plot, kind=kind)
-            show_row(console, "picture", str(plot))
-        if csv is not None:
-            outcomes.to_csv(csv)
-            show_row(console, "table", str(csv))
+        _show(screen, outcomes, explain)
+        screen.write("picture", plot, lambda path: outcomes.plot(path, kind=kind))
+        screen.write("table", csv, outcomes.to_csv)
     raise typer.Exit(0 if outcomes.converged.any() and not (outcomes.error != "").any() else 2)
 
 
@@ -125,21 +119,21 @@ def _dask(address: str | None, workers: int | None) -> Iterator[Executor | None]
         yield client.get_executor()
 
 
-def _show(console: Console, outcomes: Sweep, explain: bool) -> None:
+def _show(screen: Screen, outcomes: Sweep, explain: bool) -> None:
     """Prints the outcomes in a few lines."""
-    show_row(console, "rows", f"{len(outcomes)} in {outcomes.folder}")
+    screen.row("rows", f"{len(outcomes)} in {outcomes.folder}")
     complete = outcomes.converged.all()
     for key, words in outcomes.report().items():
         style = ("bold green" if complete else "bold yellow") if key == "converged" else None
-        show_row(console, key, words, style)
+        screen.row(key, words, style)
     if outcomes.converged.any():
         best = outcomes.best()
         row = int((outcomes.index == best.index).argmax())
         values = [f"{key} = {column[row]:.6g}" for key, column in list(outcomes.varied.items())[:6]]
-        show_row(console, "best", ", ".join([f"row {best.index}: cost {best.cost:.8g}", *values]))
+        screen.row("best", ", ".join([f"row {best.index}: cost {best.cost:.8g}", *values]))
     if not explain:
         return
     for failure in outcomes.failures().values():
-        console.print(f"\n{failure}\n{failure.explain()}", markup=False, highlight=False, soft_wrap=True)
+        screen.text(f"\n{failure}\n{failure.explain()}")
     if complete:
-        show_row(console, "explained", "nothing failed")
+        screen.row("explained", "nothing failed")

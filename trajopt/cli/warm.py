@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trajopt.cli.common import clean_errors, new_console, show_row
+from trajopt.cli.common import Screen, clean_errors
 from trajopt.errors import InvalidArgumentError
 
 
@@ -21,8 +21,8 @@ def warm_up(
     with clean_errors():
         if cache.directory() is None:
             raise InvalidArgumentError("warm: the cache is off; set TRAJOPT_CACHE_DIR to a folder")
-        console, begun, before = new_console(), time.perf_counter(), cache.info().size
-        warm(robot, begin=lambda name: show_row(console, "compiling", f"{name} of {robot} ..."))
+        screen, begun, before = Screen(), time.perf_counter(), cache.info().size
+        warm(robot, begin=lambda name: screen.row("compiling", f"{name} of {robot} ..."))
         size = (cache.info().size - before) / 2**20
-        show_row(console, "compiled", f"{kernels.compilations()} pieces of code, {size:.1f} MiB more in the cache")
-        show_row(console, "time", f"{time.perf_counter() - begun:.1f} s")
+        screen.row("compiled", f"{kernels.compilations()} pieces of code, {size:.1f} MiB more in the cache")
+        screen.row("time", f"{time.perf_counter() - begun:.1f} s")

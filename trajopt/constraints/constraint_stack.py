@@ -191,8 +191,12 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         return np.concatenate(columns, axis=-1)
 
     def rows(self, instant: Instant) -> SX:
-        """All rows (nc,)."""
+        """Values r of all constraints (nc,), one below the other, as expressions of an instant's symbols."""
         return SX(ca.vertcat(SX(0, 1), *(c.residual.evaluate(instant) for c in self.constraints)))
+
+    def named_rows(self, instant: Instant) -> dict[str, SX]:
+        """The rows as {"rows": c}; empty if the stack has no constraints."""
+        return {"rows": self.rows(instant)} if self.constraints else {}
 
     def derivative(self, instant: Instant) -> SX:
         """Derivative of all rows by x, u and z = `Instant.solved`, as if these were independent (nc, ndx + nu + nz).

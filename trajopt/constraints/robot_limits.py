@@ -30,9 +30,11 @@ def robot_limits(
     base = robot.model.joints[1].nv if robot.robot.floating_base else 0
     limits: Limits = {}
     for name, wanted, first in (("positions", positions, 0), ("velocities", velocities, robot.nv)):
-        elements = range(first + base, first + robot.nv)
+        elements = list(range(first + base, first + robot.nv))
         if check_flag(name, wanted) and len(elements):
-            _add(limits, name, ResidualModelState(state, elements=elements), *_of_state(robot, list(elements)))
+            _add(
+                limits, name, ResidualModelState(state, elements=elements), robot.lower[elements], robot.upper[elements]
+            )
     if positions and robot.robot.distances:
         distance = ResidualModelJointDistance(state)
         limits["distances"] = (distance, *distance.own_bounds)
@@ -42,13 +44,9 @@ def robot_limits(
     return limits
 
 
-def _of_state(state: StateAbstract, elements: list[int]) -> tuple[Reals, Reals]:
-    return state.lower[elements], state.upper[elements]
-
-
-def _add(found: Limits, name: str, residual: ResidualModelAbstract, lower: Reals, upper: Reals) -> None:
+def _add(limits: Limits, name: str, residual: ResidualModelAbstract, lower: Reals, upper: Reals) -> None:
     """Adds the elements that have limits; equal or crossed limits, such as a file's zeros, count as no limit."""
     room = lower < upper
     low, high = np.where(room, lower, -np.inf), np.where(room, upper, np.inf)
     if np.any(np.isfinite(low) | np.isfinite(high)):
-        found[name] = (residual, low, high)
+        limits[name] = (residual, low, high)

@@ -57,8 +57,7 @@ class TouchModelAbstract(Model):
         if not any(parents):
             raise InvalidArgumentError(
                 f"frame: expected a frame that moves, got {', '.join(frames)}, which is fixed in the world; choose a "
-                "frame "
-                f"on a link of {robot.name!r}, such as {_moving_frame(robot.model)!r}"
+                f"frame on a link of {robot.name!r}, such as {_moving_frame(robot.model)!r}"
             )
         self.state = state
         self.frames = tuple(frames)
@@ -80,7 +79,7 @@ class TouchModelAbstract(Model):
         """Projection P_f (nc, 6) of each frame's twist, by name of the frame."""
 
     def jacobian(self, motions: Motions) -> SX:
-        """Jacobian J (nc, nv)."""
+        """Jacobian J (nc, nv) = Σ P_f J_f of the constraints, with the Jacobians J_f (6, nv) of the frames' twists."""
         parts = [ca.mtimes(p, motions[f].jacobian) for f, p in self.projections(motions).items()]
         return sum(parts[1:], parts[0])
 
@@ -100,7 +99,10 @@ class TouchModelAbstract(Model):
         return SX(ca.diagcat(*[motions[self.frame].rotation] * (self.nc // 3)))
 
     def force_map_derivative(self, motions: Motions, multipliers: SX) -> SX | None:
-        """Derivative ∂(T λ)/∂q at fixed λ (nc, nv), -R [λ] J_ω for each vector; None if T = 1."""
+        """Derivative ∂(T λ)/∂q (nc, nv) at fixed λ, with T of `force_map`; None if T = 1.
+
+        For each vector of λ it is -R [λ]ₓ J_ω, with the rotation R of the frame and its angular Jacobian J_ω (3, nv).
+        """
         if not (self.vectors and self.in_world):
             return None
         motion, parts = motions[self.frame], [multipliers[i : i + 3] for i in range(0, self.nc, 3)]
@@ -149,8 +151,7 @@ class ContactModelAbstract(TouchModelAbstract):
         if reference is None and self.kp is not None:
             raise InvalidArgumentError(
                 f"reference: expected the contact's place, because gains=(kp, kd) with kp > 0 pull {self.frame!r} to "
-                "it, got "
-                f"None; pass for example reference={cure}, or gains=(0, kd)"
+                f"it, got None; pass for example reference={cure}, or gains=(0, kd)"
             )
         return default if reference is None else reference
 
@@ -160,7 +161,10 @@ class ContactModelAbstract(TouchModelAbstract):
         raise UnsupportedOperationError(f"{name}: kp > 0 needs position_error; implement it, or pass gains=(0, kd)")
 
     def velocity_products(self, motions: Motions) -> SX:
-        """Terms of J̇ v other than Σ P_f times the frames' accelerations (nc,)."""
+        """Returns the terms of J̇ v (nc,) [m/s², rad/s²] that are products of velocities; 0 by default.
+
+        The others are Σ P_f times the accelerations of the frames f.
+        """
         return SX(np.zeros(self.nc))
 
     def acceleration(self, motions: Motions) -> SX:

@@ -66,7 +66,11 @@ class ContactModelLoop(ContactModelAbstract):
         return {first: -SX.eye(6), second: SX(ca.blockcat([[m.rotation, lever], [SX(3, 3), m.rotation]]))}
 
     def velocity_products(self, motions: Motions) -> SX:
-        """Ball joint: -2 ω_A × ṗ - ω_A × (ω_A × p). Weld: (Ad_M V_B - V_A) × V_A."""
+        """Returns the terms of J̇ v (nc,) that are products of velocities, in the axes of A [m/s², rad/s²].
+
+        ω_A is the angular velocity of A; p and ṗ are the position of B's origin in A and its rate. For a ball joint the
+        terms are -2 ω_A × ṗ - ω_A × (ω_A × p); for a weld, with the cross product of twists, (Ad_M V_B - V_A) × V_A.
+        """
         a, velocity = motions[self.frames[0]].velocity, self.velocity(motions)
         if self.nc == 3:
             position = self._relative(motions).translation

@@ -7,7 +7,7 @@ import functools
 import casadi as ca
 from casadi import SX
 
-from trajopt.contacts.holding import held_acceleration, held_derivative
+from trajopt.contacts.holding import held_acceleration, held_derivative, with_turning_pushes
 from trajopt.contacts.implicit_node import ImplicitNode
 from trajopt.contacts.stack import ContactStack
 from trajopt.dynamics.falling import FrameMotion, falling_derivatives, falling_torques, frame_motions
@@ -47,7 +47,7 @@ class ContactNode(ImplicitNode):
 
     @functools.cached_property
     def motion(self) -> SX:
-        """Acceleration a (nv,) of the robot [rad/s², m/s²]."""
+        """Acceleration a (nv,) of the robot as an expression of the symbol w [m/s², rad/s²]."""
         return self.w - self._robot.shift()
 
     def _solve(self) -> tuple[SX, SX]:
@@ -64,7 +64,7 @@ class ContactNode(ImplicitNode):
         nv, nu = self.w.numel(), self.instant.nu
         wrenches = self.stack.wrenches(self.motions, self.multipliers)
         dq, dv = falling_derivatives(self._robot, self.w, wrenches)
-        dq = self._with_turning_pushes(dq, wrenches)
+        dq = with_turning_pushes(self.instant, self.motions, dq, wrenches)
         shift_q, shift_v = self._robot.shift_derivatives()
         return (
             ca.sparsify(ca.horzcat(dq, dv, -self._torque_derivative)),

@@ -45,3 +45,11 @@ def with_gravity(motions: Mapping[str, FrameMotion], expression: SX) -> SX:
         return expression
     symbols, values = zip(*((m.fall, m.gravity) for m in motions.values()))
     return SX(ca.substitute(expression, ca.vertcat(*symbols), ca.vertcat(*values)))
+
+
+def with_turning_pushes(instant: Instant, motions: Mapping[str, FrameMotion], dq: SX, wrenches: Mapping[str, SX]) -> SX:
+    """∂/∂q of M w + e - Jᵀ λ (nv, nv), from that for wrenches constant in their frames' axes."""
+    for frame, wrench in wrenches.items():
+        by_q = instant.derivative(wrench)[0][:, : dq.shape[1]]
+        dq = dq - ca.mtimes(motions[frame].jacobian.T, by_q)
+    return dq

@@ -128,18 +128,10 @@ class ImplicitNode(ABC):
         return dict(zip(expressions, map(SX, values)))
 
     def forces(self) -> dict[str, SX]:
-        """Reported force of each contact or impulse, as an expression of x and u."""
+        """Reported force [N, N m] or impulse [N s, N m s] by name of the contact, as an expression of x and u."""
         return self.insert(self._forces)
 
     # Derivatives
-
-    def _with_turning_pushes(self, dq: SX, wrenches: Mapping[str, SX]) -> SX:
-        """∂/∂q of M w + e - Jᵀ λ (nv, nv), from that for wrenches constant in their frames' axes."""
-        nv = self.w.numel()
-        for frame, wrench in wrenches.items():
-            by_q = self.instant.derivative(wrench)[0][:, :nv]
-            dq = dq - ca.mtimes(self.motions[frame].jacobian.T, by_q)
-        return dq
 
     def value_results(self) -> dict[str, SX]:
         """Expressions "motion" (nv,) and "forces" (nc,) of x and u, which costs and constraints read."""

@@ -7,7 +7,7 @@ read: the forces T λ, and the motion if it is used.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
@@ -17,6 +17,7 @@ from trajopt.contacts.stack import TouchStackAbstract
 from trajopt.kernels.products import Ranges
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, Groups
+from trajopt.model.parts import computed
 
 Stack = TouchStackAbstract[Any]
 Arrays = Mapping[str, Array]
@@ -32,8 +33,8 @@ def lead_on(program: Program, stack: Stack, r: Arrays, costs: Arrays, rows: Arra
         program: Program that gets the steps.
         stack: The contacts, or impulses.
         r: Arrays of `ImplicitNode.derivative_results`.
-        costs: Arrays of `Terms.cost_derivatives`.
-        rows: Arrays of `Terms.row_derivatives`; empty without rows.
+        costs: Results of the costs, see `trajopt.actions.terms`.
+        rows: Results of the constraint rows; empty without rows.
     """
     motion, B = _motion_steps(program, r, _active(stack, r))
     program.add(motion, r["offset"])
@@ -46,7 +47,7 @@ def lead_on(program: Program, stack: Stack, r: Arrays, costs: Arrays, rows: Arra
         S, groups = Z, Groups(_contacts(stack), part["felt"])
         if "solved_felt" in part:
             nv = motion.shape[0]
-            whole = S = program.call(_stack(motion, Z), motion, Z)[0] if whole is None else whole
+            whole = S = computed(program, "stack", ca.vertcat, motion, Z) if whole is None else whole
             groups = Groups(((0, nv), *_contacts(stack, nv)), part["solved_felt"])
         if part is costs:
             add_cost_of_solution(program, part, S, groups)
@@ -61,13 +62,13 @@ def solution_steps(program: Program, stack: Stack, r: Arrays) -> Array:
     dw, B = _motion_steps(program, r, active)
     pushes = program.matmul(B, r["by_motion"], rows=active)
     program.accumulate(pushes, r["schur_inverse"], r["by_constraint"], subtract=True, rows=active, inner=active)
-    return program.call(_stack(dw, pushes), dw, pushes)[0]
+    return computed(program, "stack", ca.vertcat, dw, pushes)
 
 
 def moving(program: Program, stack: Stack, r: Arrays) -> Groups:
     """Returns the groups of elements of z that may be nonzero: w, and the forces of active contacts."""
-    nv, s = r["mass_inverse"].shape[0], SX.sym("s", stack.nc)
-    (which,) = program.call(ca.Function("moving", [s], [ca.vertcat(SX.ones(nv), s)]), r["active"])
+    nv = r["mass_inverse"].shape[0]
+    which = computed(program, "moving", lambda s: ca.vertcat(SX.ones(nv), s), r["active"])
     return Groups(((0, nv), *_contacts(stack, nv)), which)
 
 
@@ -113,10 +114,7 @@ def _motion_steps(program: Program, r: Arrays, active: Groups) -> tuple[Array, A
 
 def _either(program: Program, parts: list[Array]) -> Array:
     """Forces that influence at least one of the parts."""
-    if len(parts) == 1:
-        return parts[0]
-    symbols = [SX.sym("felt", part.shape[0]) for part in parts]
-    return program.call(ca.Function("felt", symbols, [sum(symbols, SX(0))]), *parts)[0]
+    return parts[0] if len(parts) == 1 else computed(program, "felt", lambda *felt: sum(felt, SX(0)), *parts)
 
 
 def _active(stack: Stack, r: Arrays) -> Groups:
@@ -124,15 +122,5 @@ def _active(stack: Stack, r: Arrays) -> Groups:
 
 
 def _contacts(stack: Stack, first: int = 0) -> Ranges:
-    """Rows of each contact, counted from `first`."""
-    return _groups(first, stack.sizes.values())
-
-
-def _groups(first: int, sizes: Iterable[int]) -> Ranges:
-    """Consecutive groups of these sizes, counted from `first`."""
-    return tuple(itertools.pairwise(itertools.accumulate(sizes, initial=first)))
-
-
-def _stack(first: Array, second: Array) -> ca.Function:
-    a, b = SX.sym("a", *first.shape), SX.sym("b", *second.shape)
-    return ca.Function("stack", [a, b], [ca.vertcat(a, b)])
+    """Rows of each contact, after `first` other rows."""
+    return tuple(itertools.pairwise(itertools.accumulate(stack.sizes.values(), initial=first)))

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
+from trajopt.contacts.holding import with_turning_pushes
 from trajopt.contacts.implicit_node import ImplicitNode
 from trajopt.contacts.impulse_stack import ImpulseStack
 from trajopt.dynamics.falling import falling_derivatives, falling_torques, frame_motions
@@ -40,7 +41,7 @@ class ImpulseNode(ImplicitNode):
 
     @functools.cached_property
     def motion(self) -> SX:
-        """Velocity after the impact, v⁺ (nv,)."""
+        """Velocity after the impact v⁺ (nv,) as an expression of the symbol w [m/s, rad/s]."""
         return self._v + self.w
 
     def _placed(self, expressions: list[SX]) -> list[SX]:
@@ -62,7 +63,7 @@ class ImpulseNode(ImplicitNode):
         nv = self.w.numel()
         wrenches = self.stack.wrenches(self.motions, self.multipliers)
         dq, _ = falling_derivatives(self._weightless(), self.w, wrenches)
-        dq = self._with_turning_pushes(dq, wrenches)
+        dq = with_turning_pushes(self.instant, self.motions, dq, wrenches)
         by_q = self.instant.derivative(self.stack.impact(self.motions))[0][:, :nv]
         rows = ca.horzcat(by_q, (1 + self._restitution) * self.stack.jacobian(self.motions))
         return (

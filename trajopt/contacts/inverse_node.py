@@ -23,7 +23,7 @@ from collections.abc import Mapping
 import casadi as ca
 from casadi import SX
 
-from trajopt.contacts.holding import held_acceleration, held_derivative
+from trajopt.contacts.holding import held_acceleration, held_derivative, with_turning_pushes
 from trajopt.contacts.stack import ContactStack
 from trajopt.dynamics.falling import FrameMotion, falling_derivatives, falling_torques, frame_motions
 from trajopt.dynamics.friction import SmoothFriction
@@ -35,7 +35,7 @@ UNACTUATED = "unactuated"
 
 
 def equation_name(contact: str) -> str:
-    """Name of the equation of a contact."""
+    """Name under which the equations of a contact appear among constraints: "CONTACT_contact"."""
     return f"{contact}_contact"
 
 
@@ -97,7 +97,7 @@ class InverseNode:
 
     @functools.cached_property
     def torque(self) -> SX:
-        """Torques of the motors B⁺ τ (nu,) [N m, N]."""
+        """Torques of the motors B⁺ τ (nu,), with the joint torques τ (nv,), as an expression of (x, a, f) [N m, N]."""
         return self._placed(self._motors @ self._joint_torque)
 
     @functools.cached_property
@@ -165,9 +165,7 @@ class InverseNode:
         """∂τ/∂(x, a, f) (nv, ndx + nv + nc) as an expression of a' and λ."""
         robot, jacobian = self._robot, self._contacts.jacobian(self._motions)
         dq, dv = falling_derivatives(robot, self._falling, self._wrenches)
-        for frame, wrench in self._wrenches.items():
-            by_q = self._instant.derivative(wrench)[0][:, : self._a.numel()]
-            dq = dq - ca.mtimes(self._motions[frame].jacobian.T, by_q)
+        dq = with_turning_pushes(self._instant, self._motions, dq, self._wrenches)
         dq = dq - ca.mtimes(jacobian.T, self._turning)
         mass, (shift_q, shift_v) = robot.crba(), robot.shift_derivatives()
         by_force = -ca.mtimes(jacobian.T, self._turn.T)

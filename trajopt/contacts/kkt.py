@@ -16,7 +16,7 @@ class ContactSystem:
         robot: The robot at q.
         jacobian: J of all constraints, active or not (nc, nv).
         switches: s (nc,), 1 for active and 0 for inactive constraints.
-        damping: μ [-].
+        damping: μ [1/kg].
     """
 
     def __init__(self, robot: RobotExpressions, jacobian: SX, switches: SX, damping: SX) -> None:
@@ -38,7 +38,10 @@ class ContactSystem:
         return self._robot.solve_mass_matrix(by_w) - ca.mtimes(self._spread, rows), rows
 
     def inverses(self) -> tuple[SX, SX, SX]:
-        """Matrices M⁻¹ (nv, nv), G (nc, nv) and C (nc, nc)."""
+        """Matrices M⁻¹ (nv, nv), G = J M⁻¹ (nc, nv) and C = (J M⁻¹ Jᵀ + μ + 1 - s)⁻¹ (nc, nc).
+
+        Rows of J that belong to inactive constraints are 0 in them.
+        """
         return self._robot.inverse_mass_matrix(), self._spread.T, self._factor.inverse()
 
 
@@ -60,7 +63,7 @@ class DenseLDL:
                     rows[i][k] = minus(rows[i][k], times(self._factor[i][j], rows[k][j]))
 
     def solve(self, b: SX) -> SX:
-        """Solution for a right-hand side b (n,)."""
+        """Returns the solution x (n,) of L D Lᵀ x = b for a right-hand side b (n,)."""
         y = scalars(b)
         for i in range(self.size):
             for j in range(i):

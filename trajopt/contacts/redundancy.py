@@ -78,6 +78,6 @@ def check_independent(model: Model, stack: Stack, cure: str) -> None:
     if rank < len(jacobian):
         raise InvalidArgumentError(
             f"{stack.kind}s: expected independent constraints, got {', '.join(active)} with {len(jacobian)} "
-            "constraints of "
-            f"rank {rank}; pass {cure} > 0 (such as 1e-6), use smaller ones, or add some with active=False"
+            f"constraints of rank {rank}; pass {cure} > 0 (such as 1e-6), use smaller ones, or add some with "
+            "active=False"
         )

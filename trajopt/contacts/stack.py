@@ -112,13 +112,12 @@ class TouchStackAbstract(Immutable, Generic[T]):
         return {name: parameter_name(f"{self.kind}s", name, "active") for name in self._items}
 
     def switches(self) -> SX:
-        """Activity of each constraint, 1 or 0 (nc,)."""
+        """Returns 1 for each constraint of an active item and 0 for the others (nc,), as symbols of parameters."""
         return stacked([ca.repmat(self._active[name].symbol, item.nc, 1) for name, item in self._items.items()])
 
     def jacobian(self, motions: Motions) -> SX:
         """Jacobian J of all items, active or not (nc, nv)."""
-        parts = [item.jacobian(motions) for item in self._items.values()]
-        return SX(ca.vertcat(*parts)) if parts else SX(0, self.state.nv)
+        return stacked([item.jacobian(motions) for item in self._items.values()], self.state.nv)
 
     def wrenches(self, motions: Motions, multipliers: SX) -> dict[str, SX]:
         """Force and torque (6,) on each frame for multipliers λ (nc,), in the frame's axes [N, N m]."""
@@ -129,7 +128,7 @@ class TouchStackAbstract(Immutable, Generic[T]):
         return total
 
     def split(self, stacked: SX) -> dict[str, SX]:
-        """Splits a column (nc,) into one part for each item."""
+        """Splits a column of all constraints (nc,) into one column for each item, by name."""
         ends = np.cumsum([0, *self.sizes.values()])
         return {name: stacked[int(i) : int(j)] for name, i, j in zip(self._items, ends[:-1], ends[1:])}
 
@@ -142,12 +141,12 @@ class TouchStackAbstract(Immutable, Generic[T]):
         return SX(ca.diagcat(*blocks))
 
     def force_map_derivative(self, motions: Motions, multipliers: SX) -> SX:
-        """Derivative ∂(T λ)/∂q at fixed λ (nc, nv)."""
+        """Derivative ∂(T λ)/∂q (nc, nv) at fixed multipliers λ (nc,), with the matrix T of `force_map`."""
         rows = []
         for item, part in zip(self._items.values(), self.split(multipliers).values()):
             derivative = item.force_map_derivative(motions, part)
             rows.append(SX(item.nc, self.state.nv) if derivative is None else derivative)
-        return SX(ca.vertcat(*rows)) if rows else SX(0, self.state.nv)
+        return stacked(rows, self.state.nv)
 
     def __reduce__(self) -> tuple[Any, ...]:
         items = [(name, item, bool(self._active[name].default)) for name, item in self._items.items()]
@@ -184,9 +183,9 @@ def parameter_name(stack: str, name: str, parameter: str) -> str:
     return f"{stack}.{name}.{parameter}"
 
 
-def stacked(parts: list[SX]) -> SX:
-    """Stacks columns; without any, the result is empty."""
-    return SX(ca.vertcat(*parts)) if parts else SX(0, 1)
+def stacked(parts: list[SX], columns: int = 1) -> SX:
+    """Stacks rows of so many columns; without any, the result is empty."""
+    return SX(ca.vertcat(*parts)) if parts else SX(0, columns)
 
 
 def _activity(argument: str, value: Any) -> Reals:

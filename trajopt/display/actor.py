@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.display.layers import LAYERS, Layer, LayerKind
+from trajopt.display.layers.base import Switched
 from trajopt.display.layers.lazy import LazyLayer
 from trajopt.display.robot import RobotBody
 from trajopt.display.timeline import Timeline
@@ -20,7 +21,7 @@ from trajopt.types import Reals
 _LOG = logging.getLogger(__name__)
 
 
-class Actor:
+class Actor(Switched):
     """A solution's body and layers in a scene.
 
     Args:
@@ -42,7 +43,8 @@ class Actor:
     def __init__(
         self, scene: Any, solution: Solution, name: str, number: int = 0, layers: Sequence[LayerKind] = LAYERS
     ) -> None:
-        self.timeline, self._root = Timeline(solution), scene.add_frame(name, show_axes=False)
+        self.timeline = Timeline(solution)
+        super().__init__(scene, name)
         bodies = [kind for kind in LAYERS if kind.body and kind.applies(solution)]
         if solution.robot is None and not bodies:
             raise InvalidArgumentError(
@@ -68,22 +70,17 @@ class Actor:
                 layer.at(time)
 
     def follow(self, xs: Reals) -> None:
-        """Switches to another trajectory (T + 1, nx): moves the body, and layers that depend on states only."""
+        """Switches to another trajectory of states (T + 1, nx), such as that of an iteration.
+
+        The body and the layers that depend on states only, such as paths, follow it. The other layers, such as forces,
+        keep the trajectory of the solution.
+        """
         for layer in (self.body, *self.layers.values()):
             layer.follow(xs)
 
     def points(self) -> Reals:
-        """Returns points (n, 3) that the camera should show [m]."""
+        """Returns the points (n, 3) [m] of the body and its layers that the first camera should show, in the world."""
         return np.concatenate([layer.points() for layer in (self.body, *self.layers.values())])
-
-    @property
-    def visible(self) -> bool:
-        """Whether the solution is visible."""
-        return bool(self._root.visible)
-
-    @visible.setter
-    def visible(self, wanted: bool) -> None:
-        self._root.visible = bool(wanted)
 
 
 def _built(kind: LayerKind, scene: Any, solution: Solution, name: str) -> Layer | LazyLayer | None:

@@ -74,7 +74,6 @@ class CallbackDisplay(Callback):
         self._lock, self._news = threading.Lock(), threading.Event()
         self._latest: tuple[Reals, str, bool] | None = None  # states, text, whether it is a plan
         self._costs: list[float] = []
-        self._drawn: Reals = np.zeros((0, 0))
         if problem is not None:
             self._make(problem)
 

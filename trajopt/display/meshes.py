@@ -113,7 +113,7 @@ def _creased(vertices: Reals, faces: Faces, color: Color | None, opacity: float)
 
 
 def merged(meshes: list[Mesh]) -> list[Mesh]:
-    """Merges meshes of the same colour and opacity."""
+    """Returns one mesh for each colour and opacity, with the vertices and faces of all meshes that have it."""
     groups: dict[tuple[Color | None, float], list[Mesh]] = {}
     for mesh in meshes:
         groups.setdefault((mesh.color, round(mesh.opacity, 2)), []).append(mesh)

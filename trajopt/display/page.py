@@ -43,6 +43,8 @@ class Page(Closing):
         MissingDependencyError: The extra `display` is not installed.
     """
 
+    settable = ("filled",)
+
     def __init__(self, host: str = "127.0.0.1", port: int = 0, *, words: str = "") -> None:
         viser = DISPLAY.load("viser")
         self.host = check_address(host, port)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.display.layers.base import Layer
+from trajopt.display.layers.drawing import mixed
 from trajopt.display.meshes import GREY
 from trajopt.display.timeline import Timeline
 from trajopt.display.visuals import joint_meshes
@@ -64,7 +65,7 @@ class RobotBody(Layer):
                 color, opacity = mesh.color or GREY, mesh.opacity
                 if number:
                     accent = ACCENTS[(number - 1) % len(ACCENTS)]
-                    color, opacity = _mixed(color, accent), 0.45 * opacity
+                    color, opacity = mixed(color, accent, 0.65), 0.45 * opacity
                 scene.add_mesh_simple(
                     f"{node}/{i}",
                     mesh.vertices.astype(np.float32),
@@ -91,8 +92,3 @@ class RobotBody(Layer):
         places = joint_poses(self._model, configurations, range(1, self._model.njoints))[:, :, :3].reshape(-1, 3)
         margin = min(self._reach, 0.5 * float(np.ptp(places, axis=0).max()) + 0.1)
         return np.array([places.min(axis=0) - 0.3 * margin, places.max(axis=0) + 0.5 * margin])
-
-
-def _mixed(color: tuple[int, int, int], accent: tuple[int, int, int]) -> tuple[int, int, int]:
-    red, green, blue = (round(0.35 * c + 0.65 * a) for c, a in zip(color, accent))
-    return red, green, blue

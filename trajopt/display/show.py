@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from trajopt.checks import check_flag
 from trajopt.display.browser import in_notebook
-from trajopt.display.layers.given import given_layers
+from trajopt.display.layers.kinds import layer_kinds
 from trajopt.display.view import View
 from trajopt.files import check_output_path
 from trajopt.types import Reals
@@ -92,7 +92,7 @@ def show(
     """
     check_flag("browser", browser)
     options: dict[str, Any] = {"labels": labels, "iterates": iterates, "host": host, "port": port}
-    options["layers"] = given_layers(
+    options["layers"] = layer_kinds(
         solutions, layers=layers, obstacles=obstacles, lines=lines, covariance=covariance, grid=grid, scans=scans
     )
     if path is not None:

@@ -7,13 +7,15 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.analysis.basics import check_solution
+from trajopt.checks import as_numbers
 from trajopt.errors import InvalidArgumentError
+from trajopt.objects.immutable import Immutable
 from trajopt.plotting.film import KNOT
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
 
-class Timeline:
+class Timeline(Immutable):
     """Times of a solution's knots, and states between them.
 
     Between two knots x(t) = x_k ⊕ s (x_{k+1} ⊖ x_k), with s from 0 to 1. Knots without a time step last 50 ms.
@@ -28,6 +30,8 @@ class Timeline:
     Raises:
         InvalidArgumentError: A state is not finite.
     """
+
+    settable = ("times",)
 
     def __init__(self, solution: Solution) -> None:
         times = check_solution(solution).times
@@ -51,7 +55,7 @@ class Timeline:
         At a time with several knots, as before and after an impulse, it is the last of them. After the end it is the
         end of the last knot with a duration.
         """
-        at = np.atleast_1d(np.asarray(times, dtype=float))
+        at = np.atleast_1d(as_numbers("times", times, "times [s]"))
         last = max(int(np.searchsorted(self.times, self.times[-1])) - 1, 0)
         knots = np.clip(np.searchsorted(self.times, at, side="right") - 1, 0, last)
         start, end = self.times[knots], self.times[np.minimum(knots + 1, len(self.times) - 1)]

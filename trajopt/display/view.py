@@ -7,12 +7,21 @@ import logging
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from trajopt.analysis.basics import check_solution
-from trajopt.checks import check_array, check_count, check_instance, check_items, check_positive, check_texts
+from trajopt.checks import (
+    check_array,
+    check_count,
+    check_flag,
+    check_instance,
+    check_items,
+    check_positive,
+    check_text,
+    check_texts,
+)
 from trajopt.display.actor import Actor
 from trajopt.display.extra import DISPLAY
 from trajopt.display.layers import LAYERS, PANELS, LayerKind, PanelKind
@@ -22,9 +31,11 @@ from trajopt.display.stage import light_as_usual, set_stage
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnsupportedOperationError
 from trajopt.files import check_output_path, replacing
 from trajopt.objects.closing import Closing
+from trajopt.objects.read import Read
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
+T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 _HEIGHT = 500  # height of the frame in a notebook [pixel]
 _MOST = 1500  # largest number of frames in a file
@@ -48,6 +59,10 @@ class View(Closing):
         page: An empty page that is already served, with its own host and port.
 
     Attributes:
+        url: URL of the page.
+        host: Address at which the page's server listens.
+        port: Port at which the page's server listens.
+        closed: Whether the server has ended.
         page: The page.
         server: viser's server, for your own objects: `view.server.scene.add_icosphere(...)`.
         player: Clock with `time`, `speed`, `play()` and `pause()`.
@@ -58,6 +73,11 @@ class View(Closing):
             use.
         MissingDependencyError: The extra `display` is not installed.
     """
+
+    url = Read[str](lambda view: view.page.url)
+    host = Read[str](lambda view: view.page.host)
+    port = Read[int](lambda view: view.page.port)
+    closed = Read[bool](lambda view: view.page.closed)
 
     def __init__(
         self,
@@ -77,12 +97,14 @@ class View(Closing):
         several = list(solutions) if isinstance(solutions, (list, tuple)) else [solutions]
         self.solutions = tuple(check_solution(solution) for solution in several)
         names = _labels(labels, len(self.solutions))
+        layers, panels = _check_kinds("layers", layers, LayerKind), _check_kinds("panels", panels, PanelKind)
         self._iterates = _check_iterates(iterates, self.solutions)
+        check_text("host", host), check_count("port", port, most=65535)
         self.page = Page(host, port) if page is None else _check_empty(page)
         self.server = self.page.server
         atexit.register(self.close)
         try:
-            self._fill(names, playing, layers, panels)
+            self._fill(names, check_flag("playing", playing), layers, panels)
         except BaseException:
             self.close()
             raise
@@ -168,21 +190,6 @@ class View(Closing):
         for panel in self._panels:
             panel.at(time)
 
-    @property
-    def url(self) -> str:
-        """URL of the page."""
-        return self.page.url
-
-    @property
-    def host(self) -> str:
-        """Address at which the page's server listens."""
-        return self.page.host
-
-    @property
-    def port(self) -> int:
-        """Port at which the page's server listens."""
-        return self.page.port
-
     def open(self) -> bool:
         """Opens the page in the browser of this machine; returns whether there is a graphical browser."""
         return self.page.open()
@@ -243,11 +250,6 @@ class View(Closing):
             self.player.close()
         self.page.close()
 
-    @property
-    def closed(self) -> bool:
-        """Whether the server has ended."""
-        return self.page.closed
-
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.url
         return f"View({', '.join(self.actors)}; {state})"
@@ -267,6 +269,14 @@ def _labels(labels: Sequence[str] | None, count: int) -> list[str]:
     if len(names) != count or len(set(names)) != count or not all(names):
         raise InvalidArgumentError(f"labels: expected {count} different names, one for each solution, got {names}")
     return names
+
+
+def _check_kinds(argument: str, kinds: Any, kind: type[T]) -> list[T]:
+    """Checks kinds of layers or panels, and returns them."""
+    several = enumerate(check_items(argument, kinds, f"{kind.__name__}s"))
+    return [
+        check_instance(f"{argument}[{i}]", each, kind, "such as one of trajopt.display.layers") for i, each in several
+    ]
 
 
 def _check_empty(page: Any) -> Page:

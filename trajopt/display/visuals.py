@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from trajopt.display.layers.drawing import eight_bit, rgb
 from trajopt.display.meshes import Color, Mesh, coarsened, load_mesh, merged, solid
 from trajopt.display.rods import link_solids
 from trajopt.errors import TrajoptError
@@ -84,13 +85,11 @@ def _found(robot: Robot) -> tuple[list[tuple[int, Mesh]], set[int]]:
 
 
 def _of_shape(model: pin.Model, shape: Any) -> tuple[int, Mesh]:
-    from matplotlib.colors import to_rgb
-
     frame = model.frames[model.getFrameId(shape.link)]
-    red, green, blue = to_rgb(shape.color) if shape.color else (0.25, 0.45, 0.7)
-    color = (round(255 * red), round(255 * green), round(255 * blue))
     placement = frame.placement.homogeneous @ np.asarray(shape.placement)
-    return frame.parentJoint, solid(shape.kind, shape.size, color).moved(placement)
+    return frame.parentJoint, solid(
+        shape.kind, shape.size, rgb(shape.color) if shape.color else eight_bit(0.25, 0.45, 0.7)
+    ).moved(placement)
 
 
 def _of_geometry(geometry: pin.GeometryModel) -> list[tuple[int, Mesh]]:
@@ -98,13 +97,12 @@ def _of_geometry(geometry: pin.GeometryModel) -> list[tuple[int, Mesh]]:
     placed = []
     for entry in geometry.geometryObjects:
         shape, kind = entry.geometry, type(entry.geometry).__name__
-        red, green, blue, alpha = (float(c) for c in entry.meshColor)
-        color = (round(255 * red), round(255 * green), round(255 * blue))
+        *color, alpha = (float(c) for c in entry.meshColor)
         if kind in _COAL:
-            mesh = solid(_COAL[kind], _coal_size(shape), color, alpha)
+            mesh = solid(_COAL[kind], _coal_size(shape), eight_bit(*color), alpha)
         elif hasattr(shape, "vertices") and hasattr(shape, "tri_indices"):
             faces = np.array([[shape.tri_indices(i)[k] for k in range(3)] for i in range(shape.num_tris)])
-            mesh = Mesh(vertices=np.array(shape.vertices()), faces=faces, color=color, opacity=alpha)
+            mesh = Mesh(vertices=np.array(shape.vertices()), faces=faces, color=eight_bit(*color), opacity=alpha)
         else:
             continue
         placed.append((int(entry.parentJoint), mesh.moved(entry.placement.homogeneous)))
@@ -205,8 +203,8 @@ def _color(material: ElementTree.Element) -> tuple[Color, float] | None:
     entry = material.find("color")
     if entry is None:
         return None
-    red, green, blue, alpha = _numbers(entry, "rgba", "0.6 0.6 0.6 1")
-    return (round(255 * red), round(255 * green), round(255 * blue)), float(alpha)
+    *color, alpha = _numbers(entry, "rgba", "0.6 0.6 0.6 1").tolist()
+    return eight_bit(*color), alpha
 
 
 def _numbers(entry: ElementTree.Element | None, key: str, default: str) -> Reals:

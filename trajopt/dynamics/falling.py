@@ -29,13 +29,8 @@ def falling_derivatives(robot: RobotExpressions, a: SX, wrenches: Mapping[str, S
         a: Relative acceleration a' (nv,).
         wrenches: Wrench f (6,) on each frame, constant in the frame's axes.
     """
-    dynamics, relative = robot.tree_dynamics(), robot.coordinates.accelerations(a)
-    external = _external_forces(robot, wrenches)
-    torques = dynamics.newton_euler(relative, external)[1]
-    dq, dv = dynamics.configuration_derivative(relative, external), dynamics.velocity_derivative().dv
-    dq, dv = robot.coordinates.torque_derivatives(torques, dq, dv, dynamics.mass_columns().matrix, a)
-    if robot.friction is not None and robot.v is not None:
-        dv = dv + ca.diag(robot.friction.slope(robot.model, robot.v))
+    relative, external = robot.coordinates.accelerations(a), _external_forces(robot, wrenches)
+    dq, dv = robot.torque_derivatives(relative, a, external)
     shift_q, shift_v = robot.shift_derivatives()
     armature = ca.diag(robot.armature())
     return dq - ca.mtimes(armature, shift_q), dv - ca.mtimes(armature, shift_v)

@@ -248,25 +248,9 @@ def _mimic_motion(model: pin.Model, joint_id: int, iq: int, value: float, unboun
     return model.jointPlacements[joint_id].actInv(data.liMi[joint_id])
 
 
-def _spherical(q: SX) -> Placement:
-    return Placement(quaternion_to_rotation(q), SX(np.zeros(3)))
-
-
-def _translation(q: SX) -> Placement:
-    return Placement(SX(np.eye(3)), q)
-
-
-def _planar(q: SX) -> Placement:
-    return Placement(rotation_z(q[2], q[3]), ca.vertcat(q[0], q[1], 0))
-
-
-def _free_flyer(q: SX) -> Placement:
-    return Placement(quaternion_to_rotation(q[3:]), q[:3])
-
-
 _MULTIPLE: dict[str, tuple[JointKind, Callable[[SX], Placement]]] = {
-    "JointModelSpherical": ("spherical", _spherical),
-    "JointModelTranslation": ("translation", _translation),
-    "JointModelPlanar": ("planar", _planar),
-    "JointModelFreeFlyer": ("free_flyer", _free_flyer),
+    "JointModelSpherical": ("spherical", lambda q: Placement(quaternion_to_rotation(q), SX(np.zeros(3)))),
+    "JointModelTranslation": ("translation", lambda q: Placement(SX(np.eye(3)), q)),
+    "JointModelPlanar": ("planar", lambda q: Placement(rotation_z(q[2], q[3]), ca.vertcat(q[0], q[1], 0))),
+    "JointModelFreeFlyer": ("free_flyer", lambda q: Placement(quaternion_to_rotation(q[3:]), q[:3])),
 }

@@ -298,17 +298,18 @@ class RobotExpressions:
 
     def _relative_derivatives(self, a: SX) -> tuple[SX, SX]:
         """Derivatives ∂τ/∂q and ∂τ/∂v at fixed a + c, (nv, nv) each, friction included."""
+        key = ("relative_derivatives", self._cache.key_of(a))
+        return self._cache.once(key, lambda: self.torque_derivatives(self._relative(a), a))
 
-        def build() -> tuple[SX, SX]:
-            dynamics, relative = self.tree_dynamics(), self._relative(a)
-            torques = dynamics.newton_euler(relative)[1]
-            dq, dv = dynamics.configuration_derivative(relative), dynamics.velocity_derivative().dv
-            dq, dv = self.coordinates.torque_derivatives(torques, dq, dv, dynamics.mass_columns().matrix, a)
-            if self.friction is not None and self.v is not None:
-                dv = dv + ca.diag(self.friction.slope(self.model, self.v))
-            return dq, dv
-
-        return self._cache.once(("relative_derivatives", self._cache.key_of(a)), build)
+    def torque_derivatives(self, relative: SX, a: SX, external: Mapping[int, Spatial] | None = None) -> tuple[SX, SX]:
+        """∂τ/∂q and ∂τ/∂v at fixed accelerations `relative` of the tree, (nv, nv) each, friction but no armature."""
+        dynamics = self.tree_dynamics()
+        torques = dynamics.newton_euler(relative, external)[1]
+        dq, dv = dynamics.configuration_derivative(relative, external), dynamics.velocity_derivative().dv
+        dq, dv = self.coordinates.torque_derivatives(torques, dq, dv, dynamics.mass_columns().matrix, a)
+        if self.friction is not None and self.v is not None:
+            dv = dv + ca.diag(self.friction.slope(self.model, self.v))
+        return dq, dv
 
     def shift(self) -> SX:
         """Shift c (nv,) due to free-flyer roots; their linear velocity and gravity enter the dynamics through it."""

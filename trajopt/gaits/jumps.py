@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -22,24 +22,58 @@ FLIGHTS = ("ballistic", "crocoddyl")
 _HEIGHT_TOLERANCE = 0.05  # largest relative error of the height that the flight time gives [-]
 
 
+class JumpOptions(TypedDict, total=False):
+    """Keyword arguments of all jumps; `jump` has their defaults.
+
+    Attributes:
+        jump_length: Displacement of the feet, forward, left and up (3,) [m]; 0.1 m forward by default.
+        dt: Time step, 5e-3 by default [s].
+        flying_knots: Number of knots of the rise, and again of the fall [-]. It must fit the flight time sqrt(8
+            jump_height / g), from which the default is computed.
+        ground: Initial height of the feet's frames on the ground [m]; by default each foot's own height.
+        flight: References of the centre of mass in the air. "ballistic" (default) is the parabola of free fall.
+            "crocoddyl" is a line up to `jump_height` in any time, and no reference on the way down; the real height
+            follows from the flight time (`flying_knots` is 20 and `ground` is 0 by default).
+    """
+
+    jump_length: npt.ArrayLike
+    dt: float
+    flying_knots: int | None
+    ground: float | None
+    flight: str
+
+
 def jump(
     stance: Stance,
-    *,
     height: float,
-    length: npt.ArrayLike,
-    dt: float,
     ground_knots: int,
-    flying_knots: int | None,
     landed_knots: int,
     first_foot: str,
-    ground: float | None,
-    flight: str,
+    *,
+    jump_length: npt.ArrayLike = (0.1, 0.0, 0.0),
+    dt: float = 5e-3,
+    flying_knots: int | None = None,
+    ground: float | None = None,
+    flight: str = "ballistic",
 ) -> ContactSchedule:
-    """Generates a jump of all feet together by `length` (3,) [m]; see `quadruped_jump`."""
+    """Generates a jump of all feet together, see `JumpOptions`.
+
+    Args:
+        stance: Initial stance.
+        height: Rise of the centre of mass above the line between start and landing, > 0 [m].
+        ground_knots: Number of knots on the ground before the jump [-].
+        landed_knots: Number of knots on the ground after it [-].
+        first_foot: Foot whose change of height is that of the centre of mass.
+        jump_length: See `JumpOptions`, as the following ones.
+        dt: Time step [s].
+        flying_knots: Number of knots of the rise [-].
+        ground: Initial height of the feet's frames [m].
+        flight: References in the air.
+    """
     height, dt = check_positive("jump_height", height, unit="m"), check_positive("dt", dt, unit="s")
     check_count("ground_knots", ground_knots)
     check_count("landed_knots", landed_knots)
-    by = check_array("jump_length", length, (3,), cure="forward, left and up [m]")
+    by = check_array("jump_length", jump_length, (3,), cure="forward, left and up [m]")
     start = above_the_feet(stance)
     if not isinstance(flight, str) or flight not in FLIGHTS:
         raise unknown_name("flight:", flight, FLIGHTS)

@@ -163,7 +163,7 @@ def _supports(schedule: ContactSchedule) -> Reals:
         if not phase.stance:
             raise InvalidArgumentError(
                 f"schedule: expected a foot in contact in every phase, got {phase.name!r} with all feet in the air; "
-                "use another guess, because the pendulum needs a support"
+                "the pendulum needs a support, so use another guess, such as gait_guess(problem, schedule, 'standing')"
             )
         supports.append(np.mean([stance.feet[foot].position for foot in phase.stance], axis=0))
     return np.array(supports)

@@ -18,14 +18,7 @@ from trajopt.actions.differential import (
     DifferentialActionModelContactInvDynamics,
 )
 from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
-from trajopt.checks import (
-    check_array,
-    check_count,
-    check_flag,
-    check_known,
-    check_non_negative,
-    check_positive,
-)
+from trajopt.checks import check_array, check_count, check_flag, check_known, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.lip import GRAVITY
 from trajopt.residuals.friction_cone import check_facets

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from typing import Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from trajopt.checks import check_count, check_finite, check_vector
 from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.foothold import as_point, yaw_rotation
-from trajopt.gaits.jumps import jump
+from trajopt.gaits.jumps import JumpOptions, jump
 from trajopt.gaits.phase import Phase
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
@@ -50,15 +49,8 @@ def quadruped_walk(
         InvalidArgumentError: An argument has a wrong value, or the feet are in another order.
     """
     lf, rf, lh, rh = _feet(stance)
-    return cyclic_gait(
-        stance,
-        [[[rh], [rf]], [[lh], [lf]]],
-        step_length=step_length,
-        step_height=step_height,
-        support_knots=support_knots,
-        first_step=first_step,
-        **options,
-    )
+    strides = [[[rh], [rf]], [[lh], [lf]]]
+    return cyclic_gait(stance, strides, step_length, step_height, support_knots, first_step, **options)
 
 
 def quadruped_trot(
@@ -75,15 +67,8 @@ def quadruped_trot(
     The arguments are those of `quadruped_walk`.
     """
     lf, rf, lh, rh = _feet(stance)
-    return cyclic_gait(
-        stance,
-        [[[rf, lh]], [[lf, rh]]],
-        step_length=step_length,
-        step_height=step_height,
-        support_knots=support_knots,
-        first_step=first_step,
-        **options,
-    )
+    strides = [[[rf, lh]], [[lf, rh]]]
+    return cyclic_gait(stance, strides, step_length, step_height, support_knots, first_step, **options)
 
 
 def quadruped_pace(
@@ -101,15 +86,8 @@ def quadruped_pace(
     falls to the side during a step.
     """
     lf, rf, lh, rh = _feet(stance)
-    return cyclic_gait(
-        stance,
-        [[[rf, rh]], [[lf, lh]]],
-        step_length=step_length,
-        step_height=step_height,
-        support_knots=support_knots,
-        first_step=first_step,
-        **(_QUICK | options),
-    )
+    strides = [[[rf, rh]], [[lf, lh]]]
+    return cyclic_gait(stance, strides, step_length, step_height, support_knots, first_step, **(_QUICK | options))
 
 
 def quadruped_bound(
@@ -125,60 +103,28 @@ def quadruped_bound(
     The other arguments are those of `quadruped_walk`; the defaults are dt = 5e-3 and step_knots = 36.
     """
     lf, rf, lh, rh = _feet(stance)
-    return cyclic_gait(
-        stance,
-        [[[lf, rf]], [[lh, rh]]],
-        step_length=step_length,
-        step_height=step_height,
-        support_knots=support_knots,
-        first_step="full",
-        **(_QUICK | options),
-    )
+    strides = [[[lf, rf]], [[lh, rh]]]
+    return cyclic_gait(stance, strides, step_length, step_height, support_knots, "full", **(_QUICK | options))
 
 
 def quadruped_jump(
-    stance: Stance,
-    *,
-    jump_height: float = 0.15,
-    jump_length: npt.ArrayLike = (0.1, 0.0, 0.0),
-    dt: float = 5e-3,
-    ground_knots: int = 60,
-    flying_knots: int | None = None,
-    ground: float | None = None,
-    flight: str = "ballistic",
+    stance: Stance, *, jump_height: float = 0.15, ground_knots: int = 60, **options: Unpack[JumpOptions]
 ) -> ContactSchedule:
     """Generates a jump: all feet lift off and land together.
 
     Args:
         stance: Initial stance.
         jump_height: Rise of the centre of mass above the line between start and landing, > 0 [m].
-        jump_length: Displacement of the feet, forward, left and up (3,) [m].
-        dt: Time step [s].
         ground_knots: Number of knots on the ground before the jump, and again after it [-].
-        flying_knots: Number of knots of the rise, and again of the fall [-]. It must fit the flight time sqrt(8
-            jump_height / g), from which the default is computed.
-        ground: Initial height of the feet's frames on the ground [m]; by default each foot's own height.
-        flight: References of the centre of mass in the air. "ballistic" is the parabola of free fall. "crocoddyl" is a
-            line up to `jump_height` in any time, and no reference on the way down; the real height follows from the
-            flight time (`flying_knots` is 20 and `ground` is 0 by default).
+        **options: Options that all jumps share, see `JumpOptions`: jump_length, dt, flying_knots, ground, flight.
 
     Raises:
         InvalidArgumentError: An argument has a wrong value, the flight time does not fit the height, or the feet are
             in another order.
     """
     _, rf, _, _ = _feet(stance)
-    return jump(
-        stance,
-        height=jump_height,
-        length=jump_length,
-        dt=dt,
-        ground_knots=ground_knots,
-        flying_knots=flying_knots,
-        landed_knots=check_count("ground_knots", ground_knots, least=1),
-        first_foot=rf,
-        ground=ground,
-        flight=flight,
-    )
+    landed_knots = check_count("ground_knots", ground_knots, least=1)
+    return jump(stance, jump_height, ground_knots, landed_knots, rf, **options)
 
 
 def quadruped_com_shift(
@@ -215,7 +161,6 @@ def _feet(stance: Stance) -> tuple[str, ...]:
     if not np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)) > 0:
         raise InvalidArgumentError(
             f"stance: expected feet in the order {ORDER}, got {', '.join(names)}, whose positions do not fit this "
-            "order; "
-            "reorder their names"
+            "order; reorder their names"
         )
     return names

@@ -20,6 +20,7 @@ from trajopt.gaits.phase import MOST_KNOTS, Phase
 from trajopt.gaits.references import Flags, KnotReferences, knot_references, stances_of
 from trajopt.gaits.stance import Stance
 from trajopt.objects.lazy import above
+from trajopt.objects.read import Read
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -48,11 +49,28 @@ class ContactSchedule:
         InvalidArgumentError: There are fewer than two knots, a foot has no role in a phase, or an attribute has a
             wrong value.
         UnknownNameError: A phase names a foot that is not in `start`.
+        feet: Names of the feet.
+        times: Time of each knot, starting at 0 (T + 1,) [s].
+        phase_of_knot: Index of each knot's phase (T + 1,) [-].
+        active: Whether the contact of each foot, or its impulse at a touch-down, is active (T + 1, feet).
+        touchdowns: Whether each knot is the impulse of a touch-down (T + 1,).
+        foot_references: Reference rotation and position of each foot (T + 1, feet, 3, 4) [-, m]; NaN for no reference.
+        com_references: Reference of the centre of mass (T + 1, 3) [m]; NaN for no reference.
+        end: Stance after the last phase, from which another gait can start.
     """
 
     start: Stance
     phases: tuple[Phase, ...]
     dt: float
+
+    feet = Read[tuple[str, ...]](lambda schedule: schedule.start.names)
+    times = Read[Reals](lambda schedule: schedule.references.times)
+    phase_of_knot = Read[npt.NDArray[np.int64]](lambda schedule: schedule.references.phase)
+    active = Read[Flags](lambda schedule: schedule.references.active)
+    touchdowns = Read[Flags](lambda schedule: schedule.references.touchdown)
+    foot_references = Read[Reals](lambda schedule: schedule.references.feet)
+    com_references = Read[Reals](lambda schedule: schedule.references.com)
+    end = Read[Stance](lambda schedule: schedule.stances[-1])
 
     def __post_init__(self) -> None:
         if isinstance(self.start, Mapping):
@@ -68,8 +86,7 @@ class ContactSchedule:
         if sum(phase.total_knots for phase in phases) < 2:
             raise InvalidArgumentError(
                 f"phases: expected at least two knots, of which the last is the end, got {[p.name for p in phases]}; "
-                "add a "
-                "Phase(name=..., knots=..., stance=...)"
+                "add a Phase(name=..., knots=..., stance=...)"
             )
         self._check_com()
 
@@ -97,44 +114,9 @@ class ContactSchedule:
         return sum(phase.total_knots for phase in self.phases) - 1
 
     @property
-    def feet(self) -> tuple[str, ...]:
-        """Names of the feet."""
-        return self.start.names
-
-    @property
-    def times(self) -> Reals:
-        """Time of each knot, starting at 0 (T + 1,) [s]."""
-        return self.references.times
-
-    @property
     def duration(self) -> float:
         """Time of the last knot [s]."""
         return float(self.times[-1])
-
-    @property
-    def phase_of_knot(self) -> npt.NDArray[np.int64]:
-        """Index of each knot's phase (T + 1,) [-]."""
-        return self.references.phase
-
-    @property
-    def active(self) -> Flags:
-        """Whether the contact of each foot, or its impulse at a touch-down, is active (T + 1, feet)."""
-        return self.references.active
-
-    @property
-    def touchdowns(self) -> Flags:
-        """Whether each knot is the impulse of a touch-down (T + 1,)."""
-        return self.references.touchdown
-
-    @property
-    def foot_references(self) -> Reals:
-        """Reference rotation and position of each foot (T + 1, feet, 3, 4) [-, m]; NaN for no reference."""
-        return self.references.feet
-
-    @property
-    def com_references(self) -> Reals:
-        """Reference of the centre of mass (T + 1, 3) [m]; NaN for no reference."""
-        return self.references.com
 
     @property
     def soft(self) -> bool:
@@ -145,11 +127,6 @@ class ContactSchedule:
     def stances(self) -> list[Stance]:
         """Stances before each phase and after the last one; a foot in the air has the foothold that it left."""
         return list(stances_of(self.start, self.phases))
-
-    @property
-    def end(self) -> Stance:
-        """Stance after the last phase, from which another gait can start."""
-        return self.stances[-1]
 
     # Editing
 
@@ -204,8 +181,7 @@ class ContactSchedule:
             if distance > _SAME_PLACE:
                 raise InvalidArgumentError(
                     f"+: expected {name!r} to start where the first schedule ends, got a distance of {distance:.3g} "
-                    "m; "
-                    "generate the second from first.end, or move it: first + second.after(first)"
+                    "m; generate the second from first.end, or move it: first + second.after(first)"
                 )
 
     def after(self, other: ContactSchedule | Stance) -> ContactSchedule:

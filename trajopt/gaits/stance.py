@@ -96,8 +96,7 @@ class Stance:
         if soles is None and named:
             _logger.warning(
                 "feet: the name %r says sole, but the foot becomes a point, which may turn and tip; pass soles=True "
-                "to "
-                "Stance.of, or soles=False to confirm points",
+                "to Stance.of, or soles=False to confirm points",
                 named[0],
             )
         places = {name: _place(data.oMf[i], flat, heading) for name, i in zip(names, ids)}
@@ -154,8 +153,7 @@ def check_legged(robot: Any) -> Robot:
     if not robot.floating_base:
         raise InvalidArgumentError(
             f"robot: expected a robot with a floating base, got {robot.name!r}, which is fixed to the world; load it "
-            "with "
-            "load_robot(..., floating_base=True)"
+            "with load_robot(..., floating_base=True)"
         )
     return robot
 
@@ -172,8 +170,7 @@ def configuration_of(robot: Robot, x: npt.ArrayLike | None, argument: str = "x")
             names = ", ".join(robot.configurations) or "none"
             raise InvalidArgumentError(
                 f"{argument}: expected a value, because {robot.name} has no configuration {' or '.join(POSTURES)} (it "
-                "has "
-                f"{names}); pass a state ({robot.nq + robot.nv},) or a configuration ({robot.nq},)"
+                f"has {names}); pass a state ({robot.nq + robot.nv},) or a configuration ({robot.nq},)"
             )
         return q
     array = as_numbers(argument, x)

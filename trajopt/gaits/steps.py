@@ -115,11 +115,11 @@ def step_phase(stance: Stance, places: Mapping[str, Foothold], shape: StepShape)
 def cyclic_gait(
     stance: Stance,
     strides: Sequence[Sequence[Sequence[str]]],
-    *,
     step_length: float,
     step_height: float,
     support_knots: int,
     first_step: str,
+    *,
     dt: float = 1e-2,
     step_knots: int = 25,
     cycles: int = 1,

@@ -17,8 +17,9 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.ik.tasks import TaskModel
+from trajopt.ik.tasks import TaskModel, beyond
 from trajopt.kernels import Array, Program
+from trajopt.model.parts import call_formula
 from trajopt.states.joint_spaces import JointSpace, joint_spaces
 from trajopt.states.spaces import VectorSpace
 
@@ -75,9 +76,7 @@ class DescentBuilder:
         program, memory, constants = self._begun("starts_of_inverse_kinematics")
         program.iterate(self._pass(), memory, constants, limit=1)
         step = self._solved(program, [*memory, *constants], SX(RANK_DAMPING))
-        d = SX.sym("d", self.g.numel())
-        (length,) = program.call(ca.Function("length", [d], [ca.sumsqr(d)]), step)
-        program.output(*memory, length)
+        program.output(*memory, *call_formula(program, "length", lambda d: [SX(ca.sumsqr(d))], step))
         return program
 
     def _begun(self, name: str) -> tuple[Program, list[Array], list[Array]]:
@@ -92,10 +91,8 @@ class DescentBuilder:
         program = Program("pass")
         arrays = [program.input(*each.shape) for each in (*self.memory, *self.given)]
         step = self._solved(program, arrays, self.now["damping"])
-        d = SX.sym("d", self.g.numel())
-        program.output(
-            *program.call(ca.Function("move", [*self.memory, *self.given, d], self._moved(d)), *arrays, step)
-        )
+        reads = list(zip([*self.memory, *self.given], arrays))
+        program.output(*call_formula(program, "move", self._moved, step, reads=reads))
         return program
 
     def _solved(self, program: Program, arrays: list[Array], damping: SX) -> Array:
@@ -144,18 +141,16 @@ class DescentBuilder:
 
         violation = chosen(violation, now["violation"])
         feasible = violation <= tolerance
-        alone = ca.fmin(
-            ca.fmax(-self.g / (ca.diag(self.H) + now["damping"]), down), up
-        )  # step of each coordinate alone
+        # The step of each coordinate alone
+        alone = ca.fmin(ca.fmax(-self.g / (ca.diag(self.H) + now["damping"]), down), up)
         hope = ca.fmax(promised, -ca.dot(self.g, alone))  # a clipped step may predict no gain although there is a slope
         settled = ca.logic_and(descends, hope <= stall * ca.fabs(now["merit"]) + 1e-26)
         updates = ca.logic_and(ca.logic_and(settled, sigma > 0), ca.logic_not(feasible))
         done = ca.if_else(sigma > 0, ca.logic_and(settled, feasible), ca.logic_or(settled, feasible))
         done = ca.logic_or(now["ended"], done)
+        damping = ca.if_else(ca.logic_and(descends, goes_on), damping, now["damping"])
         scalars = {
-            "damping": ca.if_else(
-                updates, FIRST_DAMPING, ca.if_else(ca.logic_and(descends, goes_on), damping, now["damping"])
-            ),
+            "damping": ca.if_else(updates, FIRST_DAMPING, damping),
             "merit": chosen(merit, now["merit"]),
             "penalty": penalty,
             "phase": ca.if_else(updates, MULTIPLIERS, DESCEND),
@@ -177,19 +172,16 @@ class DescentBuilder:
         """Φ, its gradient and Hessian, the largest violation, f, y and ρ at a configuration."""
         t, now, sigma = self.tasks, self.now, self.settings[2]
 
-        def beyond(rows: SX) -> SX:
-            return rows - ca.fmin(ca.fmax(rows, t.lower), t.upper)
-
-        off = beyond(t.rows)
+        off = beyond(t.rows, t.lower, t.upper)
         violation = ca.mmax(ca.fabs(off)) if self.model.nc else SX(0)
         updates = now["phase"] == MULTIPLIERS
-        y = ca.if_else(updates, now["penalty"] * beyond(t.rows + self.y / now["penalty"]), self.y)
+        y = ca.if_else(updates, now["penalty"] * beyond(t.rows + self.y / now["penalty"], t.lower, t.upper), self.y)
         stiffness = ca.sumsqr(t.jacobian) + 1e-12
         first = ca.if_else(sigma > 0, FIRST_PENALTY * (sigma * ca.trace(t.hessian) + 1e-6) / stiffness, 1.0)
         grown = ca.fmin(PENALTY_GROWTH * now["penalty"], LARGEST_PENALTY)
         penalty = ca.if_else(now["phase"] == START, first, ca.if_else(updates, grown, now["penalty"]))
 
-        w = beyond(t.rows + y / penalty)
+        w = beyond(t.rows + y / penalty, t.lower, t.upper)
         active = ca.if_else(ca.logic_or(w != 0, t.lower == t.upper), penalty, 0.0)
         merit = 0.5 * penalty * ca.sumsqr(w)
         g = penalty * t.jacobian.T @ w

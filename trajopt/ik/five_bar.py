@@ -111,8 +111,7 @@ class FiveBar(Immutable):
             if away > 1e-9 * (self.crank + self.rod):
                 raise InvalidArgumentError(
                     f"target: expected a point in reach of both arms, got {point}, which is {away:.6g} m out of reach "
-                    "of the "
-                    f"{name} one; ik.solve finds the nearest closed configuration"
+                    f"of the {name} one; ik.solve finds the nearest closed configuration"
                 )
             arms[name][:, 0] = 1.5 * np.pi - np.mod(1.5 * np.pi - arms[name][:, 0], 2.0 * np.pi)  # within limits
         left, right = arms[_LEFT][::-1], arms[_RIGHT]

@@ -11,7 +11,7 @@ from trajopt.costs import CostTerm
 from trajopt.ik.path import Departure, IKPath, IKPathStatus
 from trajopt.ik.residuals import Judge
 from trajopt.ik.result import TaskResidual
-from trajopt.ik.tasks import TaskModel
+from trajopt.ik.tasks import TaskModel, beyond
 from trajopt.ik.tracker import Following
 from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
 from trajopt.solution import Solution
@@ -62,7 +62,7 @@ def judged(following: Following, p: Reals, qs: Reals, vs: Reals, solution: Solut
 def _evaluated(following: Following, p: Reals, qs: Reals) -> tuple[Reals, Reals, dict[str, TaskResidual]]:
     """Violations (T + 1, nc), slopes of the distance relative to |J| (T + 1,), and residuals by task."""
     model, t = following.model, following.model.expressions()
-    off = t.rows - ca.fmin(ca.fmax(t.rows, t.lower), t.upper)
+    off = beyond(t.rows, t.lower, t.upper)
     places, bounds = model.places, following.bounds
     slope = t.jacobian.T @ off
     for j in range(model.state.nv):

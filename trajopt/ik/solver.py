@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import check_array, check_count, check_flag, check_mapping, check_positive
+from trajopt.checks import check_count, check_flag, check_mapping, check_positive
 from trajopt.ik.residuals import Judge
 from trajopt.ik.result import IKBatch, IKResult, IKStatus
 from trajopt.ik.search import Found, Search
@@ -90,12 +90,13 @@ class IKSolver(Immutable):
             UnknownNameError: There is no parameter of this name.
             InvalidArgumentError: A value does not fit its parameter.
         """
-        values = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')
-        return self._solve(self._model.layout.column(values) if values else self._first, starts, seed, start)
+        return self._solve(self._column(targets), starts, seed, start)
 
     def _solve(self, p: Reals, starts: int, seed: int, start: npt.ArrayLike | None) -> IKResult:
         begun = self._search.passes
-        ends, tried = self._found(p[None], starts, seed, None if start is None else self._checked(start), AT_ONCE)
+        ends, tried = self._found(
+            p[None], starts, seed, None if start is None else self._model.configuration("start", start), AT_ONCE
+        )
         best = self._ranked(ends)
         q = best.q[0]
         distance = float(np.sqrt(2.0 * best.merit[0])) if best.violation[0] > self.tolerance else 0.0
@@ -128,8 +129,7 @@ class IKSolver(Immutable):
             UnknownNameError: There is no parameter of this name.
             InvalidArgumentError: A value does not fit its parameter.
         """
-        shared = {} if first is None else check_mapping("first", first, 'pass {"tool.upper": value}')
-        p = target_rows(self._model.layout, self._model.layout.column(shared) if shared else self._first, targets)
+        p = target_rows(self._model.layout, self._column(first, "first", "tool.upper"), targets)
         parts = []
         for i in range(0, len(p), TOGETHER):
             ends, tried = self._found(p[i : i + TOGETHER], starts, seed, None, 1)
@@ -144,9 +144,13 @@ class IKSolver(Immutable):
 
     def first_start(self, targets: Any = None) -> Reals:
         """Configuration (nq,) in the seed table that is nearest to a target; a batch starts from it."""
-        values = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')
-        p = self._model.layout.column(values) if values else self._first
-        return np.array(self._starts.candidates(p[None], 0, 1, 0)[0, 0])
+        return np.array(self._starts.candidates(self._column(targets)[None], 0, 1, 0)[0, 0])
+
+    def _column(self, targets: Any, argument: str = "targets", such_as: str = "tool.reference") -> Reals:
+        """Values of all parameters, with those that replace the initial ones."""
+        cure = f'pass {{"{such_as}": value}}'
+        values = {} if targets is None else check_mapping(argument, targets, cure)
+        return self._model.layout.column(values) if values else self._first
 
     def _found(
         self, p: Reals, starts: int, seed: int, start: Reals | None, first: int
@@ -221,11 +225,6 @@ class IKSolver(Immutable):
         if self._model.has_costs and not best.settled[0]:
             return IKStatus.MAX_ITERATIONS
         return IKStatus.SOLVED
-
-    def _checked(self, start: npt.ArrayLike) -> Reals:
-        state = self._model.state
-        q = check_array("start", start, (state.nq,), cure=f"pass a configuration of {self.robot.name!r}")
-        return state.check(state.at_rest(q), "start")[: state.nq]
 
 
 def _rebuilt(robot: Robot, tasks: Any, limits: bool, tolerance: float) -> IKSolver:

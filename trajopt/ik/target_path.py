@@ -38,7 +38,6 @@ def course(model: TaskModel, path: Any, dt: float, duration: float | None) -> Re
             raise InvalidArgumentError(
                 f"duration: expected None for a path of arrays, got {shown(duration)}; omit it, the arrays define it"
             )
-        rows = target_rows(model.layout, model.layout.column(), values_by_name)
     else:
         if duration is None:
             raise InvalidArgumentError(
@@ -49,11 +48,8 @@ def course(model: TaskModel, path: Any, dt: float, duration: float | None) -> Re
         if not 1 <= steps <= LONGEST:
             raise InvalidArgumentError(f"duration: expected 1 to {LONGEST:,} steps of {dt:g} s, got {duration:g} s")
         times = dt * np.arange(steps + 1)
-        values = {
-            name: [value(float(t)) for t in times] if callable(value) else value
-            for name, value in values_by_name.items()
-        }
-        rows = target_rows(model.layout, model.layout.column(), values)
+        values_by_name |= {name: [function(float(t)) for t in times] for name, function in functions.items()}
+    rows = target_rows(model.layout, model.layout.column(), values_by_name)
     if len(rows) < 2:
         raise InvalidArgumentError(
             f"path: expected at least 2 targets, got {len(rows)}; pass one for each time 0, dt, 2 dt, ..."

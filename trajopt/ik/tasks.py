@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt.checks import check_array
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
@@ -21,6 +22,11 @@ from trajopt.states.joint_spaces import joint_spaces
 from trajopt.states.spaces import VectorSpace
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
 from trajopt.types import Reals
+
+
+def beyond(rows: SX, lower: SX, upper: SX) -> SX:
+    """Distance of each row beyond its bounds, with its sign."""
+    return rows - ca.fmin(ca.fmax(rows, lower), upper)
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,12 @@ class TaskModel(Model):
                 places[joint.v] = range(joint.q.start, joint.q.stop)
         return places
 
+    def configuration(self, argument: str, q: npt.ArrayLike) -> Reals:
+        """Checks a configuration of the robot (nq,)."""
+        state = self.state
+        q = check_array(argument, q, (state.nq,), cure=f"pass a configuration of {state.robot.name!r}")
+        return state.check(state.at_rest(q), argument)[: state.nq]
+
     def residuals(self) -> ca.Function:
         """Function (q, parameters) -> rows of the constraints, their bounds, and the residual of each cost."""
         nv = self.state.nv
@@ -180,8 +192,7 @@ class TaskModel(Model):
             if state.model is not robot.model and state.model != robot.model:
                 raise InvalidArgumentError(
                     f"tasks: expected tasks of {robot.name!r}, got some of {state.robot.name!r}; create the state "
-                    "with "
-                    "StateMultibody(robot)"
+                    "with StateMultibody(robot)"
                 )
         return cls(by_kind.get(ConstraintStack), by_kind.get(CostStack))
 
@@ -193,6 +204,5 @@ def _check_limits(state: StateMultibody) -> None:
         if not isinstance(joint.space, VectorSpace) and np.any(bounded):
             raise UnsupportedOperationError(
                 f"limits: expected no limits of joint {joint.label!r}, which is not a simple coordinate, got some in "
-                "the state's "
-                "bounds; add ResidualModelState as a constraint instead"
+                "the state's bounds; add ResidualModelState as a constraint instead"
             )

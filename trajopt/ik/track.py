@@ -70,11 +70,11 @@ def track(
     """
     check_known("method", method, METHODS)
     check_count("max_iterations", max_iterations, least=1)
-    following = Following.of(
+    following = Following(
         robot, tasks, dt, limits=limits, acceleration=acceleration, settling=settling, tolerance=tolerance
     )
     p = course(following.model, path, following.dt, duration)
-    start = _start(following, tasks, p[0], limits) if q0 is None else following.configuration("q0", q0)
+    start = _start(following, tasks, p[0], limits) if q0 is None else following.model.configuration("q0", q0)
     stepper = following.stepper(len(p) - 1)
     stepper.q[0], stepper.p[:] = start, p
     stepper.run()

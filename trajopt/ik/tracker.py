@@ -36,28 +36,25 @@ class IKStep:
     distance: float
 
 
-@dataclass(frozen=True, kw_only=True)
 class Following:
     """Tasks to follow, and the limits of the motion.
 
-    Attributes:
+    Args:
         robot: The robot.
-        model: Tasks of the robot.
+        tasks: Tasks of the robot, as in `TaskModel.of`.
         dt: Time step [s].
-        bounds: Rows low, high, slowest, fastest, acceleration (5, nv) [rad, m, per s, per s²].
+        limits: Whether to respect limits of position and velocity.
+        acceleration: Largest acceleration [rad/s², m/s²]; None for no limit.
         settling: Time constant with which costs are minimised [s].
         tolerance: Violation of a row that counts as zero [unit of the row].
+
+    Attributes:
+        model: The tasks.
+        bounds: Rows low, high, slowest, fastest, acceleration (5, nv) [rad, m, per s, per s²].
     """
 
-    robot: Robot
-    model: TaskModel
-    dt: float
-    bounds: Reals
-    settling: float
-    tolerance: float
-
-    @staticmethod
-    def of(
+    def __init__(
+        self,
         robot: Robot,
         tasks: Any,
         dt: float,
@@ -66,17 +63,12 @@ class Following:
         acceleration: npt.ArrayLike | None,
         settling: float,
         tolerance: float,
-    ) -> Following:
-        """Checks the user's arguments and builds the object."""
-        model = TaskModel.of(robot, tasks)
-        return Following(
-            robot=robot,
-            model=model,
-            dt=check_positive("dt", dt, unit="s"),
-            bounds=_bounds(model, check_flag("limits", limits), acceleration),
-            settling=check_non_negative("settling", settling, unit="s"),
-            tolerance=check_positive("tolerance", tolerance),
-        )
+    ) -> None:
+        self.robot, self.model = robot, TaskModel.of(robot, tasks)
+        self.dt = check_positive("dt", dt, unit="s")
+        self.bounds = _bounds(self.model, check_flag("limits", limits), acceleration)
+        self.settling = check_non_negative("settling", settling, unit="s")
+        self.tolerance = check_positive("tolerance", tolerance)
 
     def stepper(self, T: int) -> Stepper:
         """Arrays of T steps, with limits and settings."""
@@ -85,12 +77,6 @@ class Following:
         stepper.settings[:] = self.dt, self.settling, self.tolerance
         stepper.diagnostics[0, DIAGNOSTICS.index("curvature")] = FIRST_CURVATURE
         return stepper
-
-    def configuration(self, argument: str, q: npt.ArrayLike) -> Reals:
-        """Checks a configuration of the robot (nq,)."""
-        state = self.model.state
-        q = check_array(argument, q, (state.nq,), cure=f"pass a configuration of {self.robot.name!r}")
-        return state.check(state.at_rest(q), argument)[: state.nq]
 
 
 class IKTracker(Immutable):
@@ -134,14 +120,8 @@ class IKTracker(Immutable):
         settling: float = 0.1,
         tolerance: float = 1e-4,
     ) -> None:
-        self._following = Following.of(
-            robot,
-            tasks,
-            dt,
-            limits=limits,
-            acceleration=acceleration,
-            settling=settling,
-            tolerance=tolerance,
+        self._following = Following(
+            robot, tasks, dt, limits=limits, acceleration=acceleration, settling=settling, tolerance=tolerance
         )
         self._stepper = self._following.stepper(1)
         self._start("q0", q0, None)
@@ -175,7 +155,7 @@ class IKTracker(Immutable):
 
     def _start(self, argument: str, q: npt.ArrayLike, v: npt.ArrayLike | None) -> None:
         model, stepper = self._following.model, self._stepper
-        q = self._following.configuration(argument, q)
+        q = self._following.model.configuration(argument, q)
         cure = f"pass a velocity of {self._following.robot.name!r}"
         speed = np.zeros(model.state.nv) if v is None else check_array("v", v, (model.state.nv,), cure=cure)
         stepper.q[0], stepper.v[0], stepper.p[0], stepper.diagnostics[0] = q, speed, model.layout.column(), 0.0
@@ -202,7 +182,7 @@ class IKTracker(Immutable):
             parameter = layout.parameters[name]
             p[layout.slices[name]] = parameter.flat(parameter.check(name, value))
         if q is not None:
-            stepper.q[0] = self._following.configuration("q", q)
+            stepper.q[0] = self._following.model.configuration("q", q)
         stepper.p[1] = p
         if self._begins:  # there were no earlier targets
             stepper.p[0] = p

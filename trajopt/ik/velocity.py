@@ -26,8 +26,9 @@ import numpy as np
 from casadi import SX
 
 from trajopt.ik.box_program import add_box_program
-from trajopt.ik.tasks import TaskModel
+from trajopt.ik.tasks import TaskModel, beyond
 from trajopt.kernels import Program
+from trajopt.model.parts import call_formula
 from trajopt.states.joint_spaces import joint_spaces
 from trajopt.states.spaces import VectorSpace
 
@@ -70,11 +71,8 @@ class VelocityBuilder:
         self.model, state = model, model.state
         self.tasks = model.expressions()
         nv, size = state.nv, model.layout.size
-        self.q, self.v, self.diagnostics = (
-            SX.sym("q", state.nq),
-            SX.sym("v", nv),
-            SX.sym("diagnostics", len(DIAGNOSTICS)),
-        )
+        self.q, self.v = SX.sym("q", state.nq), SX.sym("v", nv)
+        self.diagnostics = SX.sym("diagnostics", len(DIAGNOSTICS))
         sizes = dict.fromkeys(GIVEN, nv) | {"p": size, "p_next": size, "settings": len(SETTINGS)}
         self.given = {name: SX.sym(name, n) for name, n in sizes.items()}
         self.dt, self.settling, self.tolerance = ca.vertsplit(self.given["settings"])
@@ -82,7 +80,7 @@ class VelocityBuilder:
 
     def step(self) -> Program:
         """Program (q, v, diagnostics, given) -> (q⁺, v⁺, diagnostics⁺)."""
-        program, nv = Program("differential_inverse_kinematics"), self.model.state.nv
+        program = Program("differential_inverse_kinematics")
         memory = [self.q, self.v, self.diagnostics]
         symbols = [*memory, *self.given.values()]
         inputs = [program.input(*each.shape) for each in symbols]
@@ -90,13 +88,15 @@ class VelocityBuilder:
         parts = program.call(ca.Function("tasks", symbols, ca.cse([*self._system(), *box])), *inputs)
         M, right, lag, N, down, c, e, J, lower, upper, weights, A, g, size, curvature, least_d, most_d = parts
         ways = program.solve(program.factor(M), right), program.solve(program.factor(N), down)
-        begun = [*inputs[1:], *ways, c, e, J, lower, upper, lag, A, g, size, curvature, least_d, most_d]
-        requested, least, most, A, b, d = program.call(self._begin(), *begun)
+        begun = [*ways, c, e, J, lower, upper, lag, A, g, size, curvature, least_d, most_d]
+        reads = list(zip(symbols, inputs))
+        requested, least, most, A, b, d = call_formula(program, "begin", self._begin, *begun, reads=reads[1:])
         d = add_box_program(program, d, [requested, J, least, most, weights, A, b, least_d, most_d])
-        step = SX.sym("d", nv)
-        moved = ca.Function("move", [self.q, self.v, step, *self.given.values()], self._moved(step, *speeds))
-        q, v = program.call(moved, *inputs[:2], d, *inputs[3:])
-        program.output(q, v, *program.call(self._news(), c, requested, J, lower, upper, curvature, d, q, inputs[4]))
+        reads = [*reads[:2], *reads[3:]]
+        q, v = call_formula(program, "move", lambda step: self._moved(step, *speeds), d, reads=reads)
+        reads = [(self.tasks.q, q), (self.model.layout.symbols, inputs[4])]
+        news = [c, requested, J, lower, upper, curvature, d]
+        program.output(q, v, *call_formula(program, "diagnostics", self._news, *news, reads=reads))
         return program
 
     def _system(self) -> list[SX]:
@@ -107,8 +107,7 @@ class VelocityBuilder:
         evaluate = ca.Function("at", symbols, [ca.densify(each) for each in quantities])
         c, J, lower, upper, g, H = evaluate(self.q, self.given["p_next"])
         now = evaluate(self.q, self.given["p"])
-        e = now[0] - ca.fmin(ca.fmax(now[0], now[2]), now[3])
-        before = c - ca.fmin(ca.fmax(c, lower), upper)
+        e, before = beyond(now[0], now[2], now[3]), beyond(c, lower, upper)
         weights = ca.if_else(lower == upper, 1.0, BOUNDED_FIRST**2)
         active = ca.if_else(ca.logic_or(before != 0, lower == upper), weights, 0.0)
         size = ca.sumsqr(J) + (1e-12 if model.nc else ca.trace(H))
@@ -132,16 +131,13 @@ class VelocityBuilder:
         mu = ca.if_else(grown, GROW * mu, ca.if_else(kept, SHRINK * mu, REST * mu))
         return ca.fmin(ca.fmax(mu, LEAST_CURVATURE), 1.0)
 
-    def _news(self) -> ca.Function:
-        """Function that computes the diagnostics for the next step, and the violation at the end."""
-        nc, nv, t = self.model.nc, self.model.state.nv, self.tasks
-        c, requested, lower, upper = (SX.sym(name, nc) for name in ("c", "asked", "lower", "upper"))
-        J, mu, d = SX.sym("J", nc, nv), SX.sym("mu"), SX.sym("d", nv)
+    def _news(self, c: SX, requested: SX, J: SX, lower: SX, upper: SX, mu: SX, d: SX) -> list[SX]:
+        """The diagnostics for the next step, and the violation at the end."""
+        t = self.tasks
         ends = [(r, lower, upper) for r in (c, c + J @ d, requested + J @ d)]
         ends.append((t.rows, t.lower, t.upper))
-        norms = [ca.norm_2(r - ca.fmin(ca.fmax(r, least), most)) if nc else SX(0) for r, least, most in ends]
-        symbols = [c, requested, J, lower, upper, mu, d, t.q, self.model.layout.symbols]
-        return ca.Function("diagnostics", symbols, [ca.vertcat(*norms[:2], mu, *norms[2:])])
+        norms = [ca.norm_2(beyond(*rows)) if self.model.nc else SX(0) for rows in ends]
+        return [ca.vertcat(*norms[:2], mu, *norms[2:])]
 
     def _box(self) -> tuple[tuple[SX, SX], SX, SX]:
         """Speed bounds from limits of velocity and acceleration; smallest and largest steps, (nv,) each."""
@@ -160,38 +156,26 @@ class VelocityBuilder:
         down, up = (dt * ca.fmin(ca.fmax(each, least), most) for each in (down, up))
         return (least, most), down, up
 
-    def _begin(self) -> ca.Function:
-        """Function that computes rows with the requested change, the costs' gradient, and the initial step."""
-        nv, nc = self.model.state.nv, self.model.nc
-        sizes = {
-            "w": (nv, 1),
-            "down": (nv, 1),
-            "c": (nc, 1),
-            "e": (nc, 1),
-            "J": (nc, nv),
-            "lower": (nc, 1),
-            "upper": (nc, 1),
-            "lag": (nc, 1),
-            "A": (nv, nv),
-        }
-        sizes |= {"g": (nv, 1), "size": (1, 1), "mu": (1, 1), "least": (nv, 1), "most": (nv, 1)}
-        s = {name: SX.sym(name, *shape) for name, shape in sizes.items()}
-        alpha = self._stoppable(s["w"])
-        beta = ca.fmin(self._stoppable(s["down"]), self.dt / (self.dt + self.settling))
-        made_up = s["lag"] * (s["J"] @ (alpha * s["w"]))
-        requested = s["c"] - s["e"] - made_up
+    def _begin(
+        self, w: SX, down: SX, c: SX, e: SX, J: SX, lower: SX, upper: SX, lag: SX, A: SX, g: SX, size: SX, mu: SX,
+        least: SX, most: SX,
+    ) -> list[SX]:  # fmt: skip
+        """Rows with the requested change, the costs' gradient, and the initial step."""
+        alpha = self._stoppable(w)
+        beta = ca.fmin(self._stoppable(down), self.dt / (self.dt + self.settling))
+        made_up = lag * (J @ (alpha * w))
+        requested = c - e - made_up
         refused = ca.fmax(self.diagnostics[DIAGNOSTICS.index("refused")] - NOISE * self.tolerance, 0.0)
-        left = MAKING_UP * refused + (s["mu"] - LEAST_CURVATURE) * (ca.norm_2(s["lag"] * requested) if nc else 0.0)
-        damping = ca.sqrt(s["size"]) * left
-        A = s["A"] + damping * SX.eye(nv)
-        b = beta * (s["g"] - damping * s["down"])  # joints that no task needs go where costs want them
-        first = ca.fmin(ca.fmax(self.dt * self.v, s["least"]), s["most"])
+        left = MAKING_UP * refused + (mu - LEAST_CURVATURE) * (ca.norm_2(lag * requested) if self.model.nc else 0.0)
+        damping = ca.sqrt(size) * left
+        A = A + damping * SX.eye(A.shape[0])
+        b = beta * (g - damping * down)  # joints that no task needs go where costs want them
+        first = ca.fmin(ca.fmax(self.dt * self.v, least), most)
         part = self.dt / (self.dt + self.settling)
-        inside = ca.logic_and(s["lower"] < s["c"], s["c"] < s["upper"])
-        lower = ca.if_else(inside, s["c"] + part * (s["lower"] - s["c"]), s["lower"])
-        upper = ca.if_else(inside, s["c"] + part * (s["upper"] - s["c"]), s["upper"])
-        symbols = [self.v, self.diagnostics, *self.given.values(), *s.values()]
-        return ca.Function("begin", symbols, [requested, lower, upper, ca.densify(A), b, first])
+        inside = ca.logic_and(lower < c, c < upper)
+        lower = ca.if_else(inside, c + part * (lower - c), lower)
+        upper = ca.if_else(inside, c + part * (upper - c), upper)
+        return [requested, lower, upper, ca.densify(A), b, first]
 
     def _stoppable(self, way: SX) -> SX:
         """Largest fraction of a step, at most 1, after which every joint can stop at its end."""

@@ -103,8 +103,7 @@ class Motion:
         if recorded.ndim != 2 or len(recorded) < least:
             raise InvalidArgumentError(
                 f"positions: expected at least {least} rows of {robot.nq} numbers, got shape {recorded.shape}; record "
-                "more "
-                "configurations, because an acceleration needs three of them"
+                "more configurations, because an acceleration needs three of them"
             )
         q = _normal(robot, check_array("positions", recorded, (len(recorded), robot.nq)))
         at, dt = _grid(times, len(q))
@@ -171,8 +170,7 @@ def _normal(robot: Robot, q: Reals) -> Reals:
             row = int(np.abs(size - 1.0).argmax())
             raise InvalidArgumentError(
                 f"positions[{row}]: expected a rotation of norm 1 in elements {part.start} to {part.stop - 1}, got "
-                "norm "
-                f"{size[row, 0]:g}; quaternions are (x, y, z, w), continuous joints (cos, sin)"
+                f"norm {size[row, 0]:g}; quaternions are (x, y, z, w), continuous joints (cos, sin)"
             )
         q[:, part] /= size
         if part.stop - part.start == 4:

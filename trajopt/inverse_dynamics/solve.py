@@ -134,19 +134,22 @@ def multiple_contact_inverse_dynamics_over_time(
     torque_limits: bool = False,
     axes: str = "local",
 ) -> ContactInverseDynamics:
-    """Torques and contact wrenches of a motion that are small and change little over time.
+    """Finds contact wrenches of a motion that are small and change little over time, and the torques with them.
 
     minimise Σ_i least_wrench Σ_j (torque_weight ‖moment_ij‖² + force_weight ‖force_ij‖²) + smoothness ‖w_{i+1} - w_i‖²
            + Σ_ij (velocity_penalty(‖v_ij‖²) + magnitude_costs_ij) ‖w_ij‖² + guess_weight ‖w_ij - guess_ij‖²
            + previous_weight ‖w_0 - previous_wrenches‖²
     subject to Σ_j (J_jᵀ w_ij)_base = h_base, and to the cones of the contacts
 
+    w_ij is the wrench of contact j at time i, with its force and moment; v_ij is the velocity of its frame, and J_j the
+    frame's Jacobian. h = M a + C v + g are the generalized forces of the motion, and h_base those of the base.
+
     Time and memory grow linearly with the number of times. If cones or a flight phase make the base equation
     infeasible, `base_residual` is the missing force.
 
     Args:
         motion: Motion with N times.
-        contacts: k ContactFrames, or names of frames, which are soles without cones.
+        contacts: k ContactFrames; a name stands for a ContactFrame of kind "sole" without a cone.
         stands: Which contacts touch the world (N, k) or (k,), see `find_contacts`; by default all at all times.
         smoothness: Weight of changes [1/N², 1/(N m)²].
         least_wrench: Weight of wrenches [-].
@@ -161,6 +164,9 @@ def multiple_contact_inverse_dynamics_over_time(
         force_weight: Weight of forces in `least_wrench` [1/N²].
         torque_limits: Whether to keep the robot's torque limits, if possible.
         axes: Axes of wrenches, "local" or "world"; they act at the frame's origin.
+
+    Returns:
+        Wrenches (N, k, 6) [N, N m], torques (N, nv) [N m, N], and `base_residual` (N, 6) [N, N m].
 
     Raises:
         InvalidArgumentError: Sizes do not fit, weights are negative or leave wrenches undetermined, numbers are not
@@ -220,9 +226,9 @@ def _weights(contacts: Sequence[ContactFrame], torque: float, force: float) -> R
 def _each_time(name: str, value: npt.ArrayLike, count: int, shape: tuple[int, ...]) -> Reals:
     """Array (count, *shape), either as passed or repeated from one of `shape`."""
     numbers = as_numbers(name, value)
-    return np.tile(check_array(name, numbers, shape), (count, *(1 for _ in shape))) if numbers.ndim == len(shape) else (
-        check_array(name, numbers, (count, *shape))
-    )  # fmt: skip
+    if numbers.ndim == len(shape):
+        return np.tile(check_array(name, numbers, shape), (count, *(1 for _ in shape)))
+    return check_array(name, numbers, (count, *shape))
 
 
 def _called(penalty: Any, speeds: Reals) -> Any:

@@ -28,7 +28,7 @@ class Loop:
         self.condition = condition
 
     def carry(self, *values: str) -> None:
-        """Sets the carried values at the end of a pass."""
+        """Sets the carried values for the next pass, in the order of `values`."""
         self.results = list(values)
 
 
@@ -50,7 +50,7 @@ class Builder:
         return f"{stem}.{self._number}"
 
     def op(self, text: str) -> str:
-        """Writes an instruction and returns the name of its result."""
+        """Writes `%name = text` with a new name, and returns this name."""
         result = self.name()
         self.lines.append(f"{result} = {text}")
         return result
@@ -83,12 +83,24 @@ class Builder:
         return self.op(f"load {real}, ptr {address}, align {align}")
 
     def store(self, value: str, address: str, real: str = "double", align: int = 8) -> None:
-        """Writes a store of a value at an address."""
+        """Writes a store of the value `value` of type `real` at the pointer `address`."""
         self.do(f"store {real} {value}, ptr {address}, align {align}")
 
     def field(self, base: str, number: int | str, kind: str = "i64") -> str:
         """Loads entry `number` of a table of integers or pointers, eight bytes each, and returns its name."""
         return self.load(self.op(f"getelementptr i64, ptr {base}, i64 {number}"), kind)
+
+    def splat(self, value: str, width: int, kind: str = "double") -> str:
+        """Vector that has `value` in each of its `width` lanes."""
+        first = self.op(f"insertelement <{width} x {kind}> poison, {kind} {value}, i32 0")
+        zeros = f"<{width} x i32> zeroinitializer"
+        return self.op(f"shufflevector <{width} x {kind}> {first}, <{width} x {kind}> poison, {zeros}")
+
+    def any(self, mask: str, width: int) -> str:
+        """Whether a mask of `width` lanes is true in any of them, as an i1."""
+        if width == 1:
+            return mask
+        return self.op(f"icmp ne i{width} {self.op(f'bitcast <{width} x i1> {mask} to i{width}')}, 0")
 
     def label(self, name: str) -> None:
         """Writes a label, which starts a block. The previous block must have ended with a jump."""
@@ -147,6 +159,14 @@ class Builder:
         self.do(f"br label %{stem}.end")
         self.label(f"{stem}.end")
 
+    def leave(self, condition: str, code: str | int) -> None:
+        """Returns the i64 `code` if the i1 `condition` is true."""
+        stem = self.name("leave")
+        self.do(f"br i1 {condition}, label %{stem}, label %{stem}.not")
+        self.label(stem)
+        self.do(f"ret i64 {code}")
+        self.label(f"{stem}.not")
+
     def text(self, ending: str = "ret void") -> str:
-        """LLVM text of the function."""
+        """Returns the whole function as LLVM text; its last instruction is `ending`."""
         return "\n".join([*self.lines, ending, "}"]) + "\n"

@@ -59,7 +59,7 @@ def _wanted_lanes() -> int | None:
 
 @functools.cache
 def triple() -> str:
-    """Processor family and operating system of this process."""
+    """Returns LLVM's target triple of this process: processor family, vendor and operating system."""
     from llvmlite import binding
 
     return str(binding.get_process_triple())
@@ -67,7 +67,7 @@ def triple() -> str:
 
 @functools.cache
 def target_machine(level: int) -> Any:
-    """LLVM's code generator for this processor."""
+    """Returns llvmlite's TargetMachine for this processor, with level OPTIMISED or QUICK."""
     from llvmlite import binding
 
     binding.initialize_native_target()

@@ -62,7 +62,7 @@ def compiled() -> list[str]:
 
 @functools.cache
 def target_description() -> str:
-    """Processor and versions on which compiled code depends."""
+    """Text with the processor and the LLVM version on which machine code depends, for keys of the cache."""
     from llvmlite import __version__, binding
 
     return "|".join([codegen.triple(), *host(), f"llvmlite {__version__}", f"llvm {binding.llvm_version_info}"])
@@ -103,7 +103,7 @@ def object_code(write: Callable[[], str], *about: str) -> bytes:
 
 
 def cache_label(level: int, what: str) -> str:
-    """Label of code in the disk cache."""
+    """Returns the label of a piece of code in the disk cache: its level of optimisation, and what it computes."""
     return f"{cache.QUICK_CODE if level == QUICK else cache.OPTIMISED_CODE}: {what}"
 
 

@@ -142,7 +142,7 @@ class KernelCall:
 
     @property
     def work(self) -> float:
-        """Work of all blocks, in instructions of several lanes."""
+        """Number of instructions of all blocks [-]; one with a single lane counts as `ONE_LANE`, others as 1."""
         work = np.array([k.program.work for k in self._kernels])
         return float(work[self._kinds].sum()) * (1.0 if self._kernels[0].width > 1 else ONE_LANE)
 

@@ -12,13 +12,15 @@ import itertools
 
 import casadi as ca
 
+from trajopt.kernels.erfinv import erfinv
 from trajopt.kernels.instruction_list import BOOLEAN, LEAVES, InstructionList
+from trajopt.kernels.instructions import read_instructions
 from trajopt.kernels.operations import (
     COMPARISONS,
+    ERFINV,
     LIBM_BINARY,
     LIBM_UNARY,
     LaneType,
-    erfinv_text,
     mask_text,
     plain_templates,
     real_text,
@@ -224,26 +226,42 @@ class _PartWriter:
 
 
 def declarations(lanes: LaneType, lines: list[str]) -> str:
-    """Declarations of the functions that these lines call."""
-    called = {line.split("@", 1)[1].split("(", 1)[0] for line in lines if " call double @" in line or "@llvm." in line}
-    lines = []
-    if "trajopt_erfinv" in called:
-        called |= {"log", "erf", "exp", "llvm.sqrt.f64"}
-        lines.append(erfinv_text())
-    unary = set(LIBM_UNARY.values()) - {"trajopt_erfinv"}
-    for name in sorted(called - {"trajopt_erfinv"}):
+    """Returns LLVM text that declares the functions called in `lines`, such as sin; erfinv is defined there."""
+    called, texts = _called(lines), list[str]()
+    if ERFINV in called:
+        text, own_lines = _erfinv_text()
+        called |= _called(own_lines)
+        texts.append(text)
+    unary = set(LIBM_UNARY.values())
+    for name in sorted(called - {ERFINV}):
         if name.startswith("llvm."):
             real = "double" if name.endswith(".f64") else lanes.real
-            lines.append(f"declare {real} @{name}({real})")
+            texts.append(f"declare {real} @{name}({real})")
         elif name in unary:
-            lines.append(f"declare double @{name}(double) nounwind memory(none)")
+            texts.append(f"declare double @{name}(double) nounwind memory(none)")
         elif name in LIBM_BINARY.values():
-            lines.append(f"declare double @{name}(double, double) nounwind memory(none)")
-    return "\n".join(lines) + "\n"
+            texts.append(f"declare double @{name}(double, double) nounwind memory(none)")
+    return "\n".join(texts) + "\n"
+
+
+def _called(lines: list[str]) -> set[str]:
+    return {line.split("@", 1)[1].split("(", 1)[0] for line in lines if " call double @" in line or "@llvm." in line}
+
+
+def _erfinv_text() -> tuple[str, list[str]]:
+    """LLVM text of the inverse error function of one double, and its lines that call functions."""
+    code = read_instructions(erfinv())
+    writer = _PartWriter(code, LaneType(1), {}, 0)
+    writer.write(len(code), {})
+    ((y,),) = code.outputs
+    assert y is not None
+    result, start = writer.real(y), ["%in0 = alloca double", "store double %x, ptr %in0"]
+    head = f"define internal double @{ERFINV}(double %x) nounwind {{"
+    return "\n".join([head, *start, *writer.lines, f"ret double {result}", "}"]), writer.calls
 
 
 def symbol(prefix: str, *parts: str | bytes) -> str:
-    """Symbol derived from a hash of its content."""
+    """Returns the linker symbol "prefix_hash", with a hash of all `parts`."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.encode() if isinstance(part, str) else part)

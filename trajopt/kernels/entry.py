@@ -174,10 +174,11 @@ class EntryWriter:
         return symbol
 
     def program(self, body: Program) -> str:
-        """Defines the function of a program that the step runs and returns its symbol; see `Step.programs`.
+        """Defines an LLVM function that runs a program of `Step.programs` once, and returns its symbol.
 
-        It is `void (double **arrays, double *scratch, double *spill)`, with the addresses of inputs and outputs, memory
-        as large as the end of the program's `layout` (in scalars of W lanes), and `spill`.
+        The function is `void (double **arrays, double *scratch, double *spill)`. `arrays` holds the addresses of the
+        program's inputs, then of its outputs. `scratch` has room for `layout(body).end` scalars of W lanes. `spill` is
+        passed on to the functions that the program calls.
         """
         about = repr((body.digest(), self.width))
         symbol = f"trajopt_program_{hashlib.sha256(about.encode()).hexdigest()[:16]}"

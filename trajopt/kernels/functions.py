@@ -9,7 +9,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from trajopt import cache
 from trajopt.kernels import compiler, emission, notice, workers
@@ -34,29 +33,6 @@ class FunctionCode:
     library: compiler.Library
 
 
-class Piece(Protocol):
-    """Machine code that is compiled separately and shared by all programs that need it."""
-
-    @property
-    def label(self) -> str:
-        """Description of what the code computes, for messages."""
-
-    @property
-    def symbol(self) -> str:
-        """Linker symbol of the code."""
-
-    @property
-    def level(self) -> int:
-        """Level of LLVM's optimisation for the code."""
-
-    @property
-    def key(self) -> str:
-        """Key of the code's entry in the disk cache."""
-
-    def texts(self) -> tuple[list[str], int]:
-        """LLVM modules of the code, and the size of scratch that it needs, in scalars of W lanes each."""
-
-
 @dataclass(frozen=True)
 class Wanted:
     """Function to be compiled, with its number of lanes and its level of LLVM's optimisation."""
@@ -77,8 +53,9 @@ class Wanted:
 
     @property
     def key(self) -> str:
-        """Key of the function's entry in the disk cache."""
-        return cache_key(self.expression, self.width, self.level)
+        """Key of the function in the disk cache: a hash of its instructions, lanes, level and processor."""
+        choices = f"{self.width} lanes, level {self.level}, cut {emission.CUT}"
+        return cache.key("function", self.expression.digest, choices, compiler.target_description())
 
     def texts(self) -> tuple[list[str], int]:
         """LLVM modules of the function, and the size of scratch that it needs, in scalars of W lanes each."""
@@ -109,6 +86,9 @@ class Routine:
         return [self.write()], 0
 
 
+Piece = Wanted | Routine
+"""Machine code that is compiled separately and shared by all programs that need it."""
+
 _loaded: weakref.WeakValueDictionary[str, FunctionCode] = weakref.WeakValueDictionary()  # kernels own the code
 _pending: dict[str, threading.Event] = {}  # keys that a thread is loading or compiling; set when it is done
 _guard = threading.Lock()
@@ -117,12 +97,6 @@ _guard = threading.Lock()
 def symbol_of(expression: Code, width: int) -> str:
     """Symbol of an expression's function, the same for both tiers."""
     return emission.symbol("trajopt_f", expression.digest, str(width))
-
-
-def cache_key(expression: Code, width: int, level: int) -> str:
-    """Key of the function's entry in the disk cache."""
-    choices = f"{width} lanes, level {level}, cut {emission.CUT}"
-    return cache.key("function", expression.digest, choices, compiler.target_description())
 
 
 def function_codes(wanted: Sequence[Piece], *, background: bool = False) -> list[FunctionCode]:

@@ -25,7 +25,7 @@ class Layout:
 
 
 def layout(program: Program) -> Layout:
-    """Computes the layout of a program's scratch."""
+    """Returns the layout of the scratch: the offset of each array that steps write, except outputs, and the size."""
     written = {array: None for step in program.steps for array in step.writes if not step.names_only}
     offsets, end = {}, 0
     for array in sorted(written.keys() - {*program.outputs}, key=lambda array: array.number):

@@ -9,41 +9,20 @@ from __future__ import annotations
 
 import functools
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import casadi as ca
 
 from trajopt.errors import UnsupportedOperationError
 
-LIBM_UNARY = {
-    ca.OP_EXP: "exp",
-    ca.OP_LOG: "log",
-    ca.OP_SIN: "sin",
-    ca.OP_COS: "cos",
-    ca.OP_TAN: "tan",
-    ca.OP_ASIN: "asin",
-    ca.OP_ACOS: "acos",
-    ca.OP_ATAN: "atan",
-    ca.OP_SINH: "sinh",
-    ca.OP_COSH: "cosh",
-    ca.OP_TANH: "tanh",
-    ca.OP_ASINH: "asinh",
-    ca.OP_ACOSH: "acosh",
-    ca.OP_ATANH: "atanh",
-    ca.OP_ERF: "erf",
-    ca.OP_LOG1P: "log1p",
-    ca.OP_EXPM1: "expm1",
-    ca.OP_ERFINV: "trajopt_erfinv",
-}
-LIBM_BINARY = {
-    ca.OP_POW: "pow",
-    ca.OP_CONSTPOW: "pow",
-    ca.OP_FMOD: "fmod",
-    ca.OP_REMAINDER: "remainder",
-    ca.OP_ATAN2: "atan2",
-    ca.OP_HYPOT: "hypot",
-    ca.OP_COPYSIGN: "copysign",
-}
+ERFINV = "trajopt_erfinv"  # see `trajopt.kernels.erfinv`
+_UNARY = (
+    *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("erf", "log1p", "expm1"),
+)
+_BINARY = ("pow", "fmod", "remainder", "atan2", "hypot", "copysign")
+LIBM_UNARY: dict[int, str] = {getattr(ca, f"OP_{name.upper()}"): name for name in _UNARY} | {ca.OP_ERFINV: ERFINV}
+LIBM_BINARY: dict[int, str] = {getattr(ca, f"OP_{name.upper()}"): name for name in _BINARY} | {ca.OP_CONSTPOW: "pow"}
 INSTRUCTIONS = {ca.OP_ADD: "fadd", ca.OP_SUB: "fsub", ca.OP_MUL: "fmul", ca.OP_DIV: "fdiv"}
 COMPARISONS = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
 INTRINSICS = {ca.OP_SQRT: "sqrt", ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceil", ca.OP_FABS: "fabs"}
@@ -172,93 +151,3 @@ _SPECIAL: dict[int, Callable[[LaneType, str, str, str], list[str]]] = {
     ca.OP_FMAX: lambda t, r, a, b: _select_minimum(t, r, a, b, "oge"),
     ca.OP_SIGN: _sign,
 }
-
-# CasADi has its own inverse error function. These are its constants (casadi/core/calculus.hpp), so that both agree.
-# TAIL(z) is used beyond 0.7, the other ratio inside.
-_ERFINV = """
-define internal double @trajopt_erfinv_tail(double %x) {{
-  %h = fadd double %x, 1.0
-  %i = fdiv double %h, 2.0
-  %l = call double @log(double %i)
-  %m = fneg double %l
-  %z = call double @llvm.sqrt.f64(double %m)
-{tail_above}
-{tail_below}
-  %r = fdiv double %a, %b
-  ret double %r
-}}
-define internal double @trajopt_erfinv_step(double %x, double %y) {{
-  %e = call double @erf(double %y)
-  %d = fsub double %e, %x
-  %n = fneg double %y
-  %p = fmul double %n, %y
-  %g = call double @exp(double %p)
-  %s = fmul double {two_over_sqrt_pi}, %g
-  %q = fdiv double %d, %s
-  %r = fsub double %y, %q
-  ret double %r
-}}
-define internal double @trajopt_erfinv(double %x) {{
-  %above = fcmp oge double %x, 1.0
-  br i1 %above, label %upper, label %next
-upper:
-  %one = fcmp oeq double %x, 1.0
-  %up = select i1 %one, double 0x7FF0000000000000, double 0x7FF8000000000000
-  ret double %up
-next:
-  %below = fcmp ole double %x, -1.0
-  br i1 %below, label %lower, label %inside
-lower:
-  %minus = fcmp oeq double %x, -1.0
-  %low = select i1 %minus, double 0xFFF0000000000000, double 0x7FF8000000000000
-  ret double %low
-inside:
-  %left = fcmp olt double %x, {minus_limit}
-  br i1 %left, label %tail, label %right
-tail:
-  %t = call double @trajopt_erfinv_tail(double %x)
-  %tn = fneg double %t
-  ret double %tn
-right:
-  %middle = fcmp olt double %x, {limit}
-  br i1 %middle, label %centre, label %high
-centre:
-  %z = fmul double %x, %x
-{above}
-  %ax = fmul double %x, %a
-{below}
-  %c = fdiv double %ax, %b
-  br label %polish
-high:
-  %xn = fneg double %x
-  %h = call double @trajopt_erfinv_tail(double %xn)
-  br label %polish
-polish:
-  %y0 = phi double [%c, %centre], [%h, %high]
-  %y1 = call double @trajopt_erfinv_step(double %x, double %y0)
-  %y2 = call double @trajopt_erfinv_step(double %x, double %y1)
-  ret double %y2
-}}
-"""
-
-
-def erfinv_text() -> str:
-    """LLVM text of CasADi's inverse error function."""
-    numbers = {"limit": 0.7, "minus_limit": -0.7, "two_over_sqrt_pi": 2.0 / 3.141592653589793**0.5}
-    polynomials = {
-        "tail_above": _polynomial("%a", (1.641345311, 3.429567803, -1.624906493, -1.970840454)),
-        "tail_below": _polynomial("%b", (1.637067800, 3.543889200, 1.0)),
-        "above": _polynomial("%a", (-0.140543331, 0.914624893, -1.645349621, 0.886226899)),
-        "below": _polynomial("%b", (-0.329097515, 0.012229801, 1.442710462, -2.118377725, 1.0)),
-    }
-    return _ERFINV.format(**{k: hexadecimal(v) for k, v in numbers.items()}, **polynomials)
-
-
-def _polynomial(result: str, coefficients: Sequence[float]) -> str:
-    """A polynomial in %z by Horner's rule, the coefficient of the highest power first."""
-    lines, value = [], hexadecimal(coefficients[0])
-    for i, number in enumerate(coefficients[1:], 2):
-        after = result if i == len(coefficients) else f"{result}.{i}"
-        lines += [f"  {after}z = fmul double {value}, %z", f"  {after} = fadd double {after}z, {hexadecimal(number)}"]
-        value = after
-    return "\n".join(lines)

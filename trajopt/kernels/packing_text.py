@@ -20,22 +20,16 @@ def _rows_text(width: int) -> str:
         "ptr %index)"
     )
     base, stride, gap = (
-        _splat(b, b.load(b.op(f"getelementptr i64, ptr %{table}, i64 %a"), "i64"), width, "i64")
+        b.splat(b.load(b.op(f"getelementptr i64, ptr %{table}, i64 %a"), "i64"), width, "i64")
         for table in ("bases", "row_strides", "lane_strides")
     )
     ahead = b.op(f"mul {integers} {b.load('%index', integers)}, {stride}")
     aside = b.op(f"mul {integers} {gap}, <{', '.join(f'i64 {lane}' for lane in range(width))}>")
     places = b.op(f"add {integers} {base}, {b.op(f'add {integers} {ahead}, {aside}')}")
     b.store(places, "%rows", integers, 64)
-    first = _splat(b, b.op(f"extractelement {integers} {places}, i32 0"), width, "i64")
+    first = b.splat(b.op(f"extractelement {integers} {places}, i32 0"), width, "i64")
     same = b.op(f"bitcast <{width} x i1> {b.op(f'icmp eq {integers} {places}, {first}')} to {mask}")
     return b.text(f"ret i1 {b.op(f'icmp eq {mask} {same}, -1')}")
-
-
-def _splat(b: Builder, value: str, width: int, kind: str = "double") -> str:
-    """Vector with one value in all lanes."""
-    one = b.op(f"insertelement <{width} x {kind}> poison, {kind} {value}, i32 0")
-    return b.op(f"shufflevector <{width} x {kind}> {one}, <{width} x {kind}> poison, <{width} x i32> zeroinitializer")
 
 
 def _lane(b: Builder, lanes: LaneType, base: str, element: str, k: int = 0) -> str:
@@ -64,7 +58,7 @@ def _splat_text(lanes: LaneType) -> str:
     """Function that packs one row into all lanes: one load instead of the W loads of `_pack_text`."""
     b = Builder(f"define internal void @trajopt_splat_{lanes.width}(ptr %row, i64 %len, ptr %to)")
     with b.loop(0, "%len", only_if=b.op("icmp sgt i64 %len, 0")) as i:
-        value = _splat(b, b.load(b.at("%row", (i.index, 1))), lanes.width)
+        value = b.splat(b.load(b.at("%row", (i.index, 1))), lanes.width)
         b.store(value, _lane(b, lanes, "%to", i.index), lanes.real, lanes.align)
     return b.text()
 

@@ -62,6 +62,6 @@ def _alike(rows: Pattern) -> list[tuple[int, int]]:
 
 
 def runs(chosen: npt.NDArray[np.bool_]) -> Ranges:
-    """Ranges (first, end) of adjacent selected indices."""
+    """Returns the ranges (first, end) of adjacent True entries of a mask (n,); `end` is not part of a range."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(np.int8), [0]])))
     return tuple((int(first), int(end)) for first, end in edges.reshape(-1, 2))

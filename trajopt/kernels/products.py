@@ -70,7 +70,7 @@ class IndexRanges:
     number: int | None
 
     def follows(self, first: int, length: int, number: int) -> bool:
-        """True if a range continues these ranges."""
+        """Whether the range of `length` indices from `first`, with bit `number`, directly continues these ranges."""
         end = self.first + self.length * self.count
         return self.number is not None and (end, self.length, self.number + self.count) == (first, length, number)
 
@@ -109,8 +109,8 @@ def product_text(
     def write(some: tuple[ProductBlock, ...], base: str) -> None:
         for block in some:
             sums = _parts(block.inner, inner)
-            for i0, i1, height in _ranges(*block.rows, size[0]):
-                for j0, j1, columns in _ranges(*block.cells, size[1]):
+            for i0, i1, height in strips(*block.rows, size[0]):
+                for j0, j1, columns in strips(*block.cells, size[1]):
                     with b.loop(i0, i1, height) as i, b.loop(j0, j1, columns) as j:
                         place = i.index if base == "0" else b.op(f"add i64 {base}, {i.index}")
                         _sum(b, sums, place, j.index, (height, columns), layout, initial, subtract)
@@ -161,7 +161,7 @@ def _parts(inner: Ranges, ranges: Ranges) -> list[IndexRanges]:
 
 
 def bit(b: Builder, mask: str, index: str | int) -> str:
-    """Returns an i1 with one bit of a mask."""
+    """Writes the code that reads bit `index` of the i64 `mask`; returns the name of an i1."""
     return b.op(f"trunc i64 {b.op(f'lshr i64 {mask}, {index}')} to i1")
 
 
@@ -172,7 +172,7 @@ def _mirror(b: Builder, n: int, layout: MatrixLayout) -> None:
         b.store(value, b.at("%C", (i.index, layout.c[0]), (j.index, layout.c[1])), layout.real, layout.align)
 
 
-def _ranges(first: int, end: int, step: int) -> list[tuple[int, int, int]]:
+def strips(first: int, end: int, step: int) -> list[tuple[int, int, int]]:
     """Ranges (first, end, step) that cover [first, end) in full steps and a shorter last one."""
     whole = end - (end - first) % step
     return [r for r in ((first, whole, step), (whole, end, end - whole)) if r[0] < r[1]]
@@ -232,24 +232,9 @@ def _element(b: Builder, address: str, layout: MatrixLayout, negate: bool) -> st
     return b.op(f"fneg {layout.real} {value}") if negate else value
 
 
-def splat(b: Builder, value: str, width: int) -> str:
-    """Returns a vector with one double in all places."""
-    first = b.op(f"insertelement <{width} x double> poison, double {value}, i32 0")
-    return b.op(f"shufflevector <{width} x double> {first}, <{width} x double> poison, <{width} x i32> zeroinitializer")
-
-
 def multiply_add(b: Builder, real: str, x: str, y: str, z: str) -> str:
-    """Returns x y + z for vectors."""
+    """Writes x y + z for scalars or vectors of type `real`, fused if the processor can; returns its name."""
     if has_fma():
         suffix = "f64" if real == "double" else f"v{real.split()[0][1:]}f64"
         return b.op(f"call {real} @llvm.fma.{suffix}({real} {x}, {real} {y}, {real} {z})")
     return b.op(f"fadd {real} {b.op(f'fmul {real} {x}, {y}')}, {z}")
-
-
-def declarations(*reals: str) -> str:
-    """Declarations of the functions that products with these cell types call."""
-    lines = []
-    for real in sorted(set(reals)):
-        suffix = "f64" if real == "double" else f"v{real.split()[0][1:]}f64"
-        lines.append(f"declare {real} @llvm.fma.{suffix}({real}, {real}, {real})")
-    return "\n".join(lines) + "\n"

@@ -91,14 +91,14 @@ class Program:
                 raise InvalidArgumentError(f"{argument}: no earlier step writes {array}; add such a step first")
 
     def input(self, rows: int, columns: int = 1) -> Array:
-        """Declares the next input and returns its array."""
+        """Declares the next input of the program and returns its array (rows, columns)."""
         array = self.array(rows, columns)
         self.inputs.append(array)
         self._written.add(array.number)
         return array
 
     def array(self, rows: int, columns: int = 1) -> Array:
-        """Returns a new array, for a step to write."""
+        """Returns a new array (rows, columns), for a step to write."""
         self._check_open()
         self.arrays.append(Array(len(self.arrays), (int(rows), int(columns))))
         return self.arrays[-1]
@@ -215,7 +215,7 @@ class Program:
             inner: Groups of indices of the sum; inactive groups count as zero.
         """
         step = MatrixProduct.new(
-            self, a, b, transpose_a=transpose_a, initial=initial, subtract=subtract, rows=rows, inner=inner
+            self, a, b, initial=initial, transpose_a=transpose_a, subtract=subtract, rows=rows, inner=inner
         )
         self.add_step(step)
         return step.result
@@ -237,8 +237,10 @@ class Program:
         With `subtract` it is subtracted. Set `symmetric` only if target and product are symmetric. Groups are as in
         `matmul`, except that inactive rows keep their values; a symmetric target must not have groups of rows.
         """
-        options = {"transpose_a": transpose_a, "subtract": subtract, "symmetric": symmetric}
-        self.add_step(MatrixProduct.onto(self, target, a, b, **options, rows=rows, inner=inner))
+        step = MatrixProduct.new(
+            self, a, b, target, transpose_a=transpose_a, subtract=subtract, symmetric=symmetric, rows=rows, inner=inner
+        )
+        self.add_step(step)
 
     def add(self, target: Array, a: Array, *, rows: Groups | None = None) -> None:
         """Adds an array in place to `target`, which is not an input; structural zeros of the array cost nothing.

@@ -12,8 +12,7 @@ import functools
 import os
 import threading
 import time
-from dataclasses import dataclass
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -118,7 +117,7 @@ def share(job: int, helpers: int, read: int | None = None, matter: int | None = 
 
 def ready() -> int:
     """Address of the function that a reader calls before it reads a row, see `thread_pool_text`."""
-    return _native().ready
+    return int(_native().ready)
 
 
 def _started() -> ThreadPool:
@@ -129,25 +128,13 @@ def _started() -> ThreadPool:
         return _pool
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Native:
-    """Functions of `thread_pool_text` and of the C library."""
-
-    ready: int
-    share: Any
-    help: Any
-    wake: Any
-    new_mutex: Any
-    new_condition: Any
-
-
 @functools.cache
-def _native() -> _Native:
+def _native() -> SimpleNamespace:
     image = compiler.object_code(thread_pool_text, "pool")
     addresses = compiler.load([image], [f"trajopt_{name}" for name in ("share", "ready", "help", "wake")], {})
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
     library, new = ctypes.CDLL(None), ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer)
-    return _Native(
+    return SimpleNamespace(
         ready=addresses["trajopt_ready"],
         share=ctypes.CFUNCTYPE(integer, pointer, pointer, integer, pointer, pointer)(addresses["trajopt_share"]),
         help=ctypes.CFUNCTYPE(None, pointer, integer)(addresses["trajopt_help"]),

@@ -27,210 +27,16 @@ JOB = ("claimed", "units", "table", "scratches", "rows", "row_count", "waited", 
 units, of the scratch of each thread (the caller's first), and of each row's unit (-1 for none); number of rows; time
 for which its caller has waited for rows [ns]; the reader's result."""
 
-_TEXT = """
+FOREVER = 2**63 - 1  # end of a loop that something else ends
+NOW = "call i64 @trajopt_now()"
+
+_DECLARATIONS = """
 declare i32 @sched_yield()
 declare i32 @clock_gettime(i32, ptr)
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_signal(ptr)
-{pause_declaration}
-
-define internal i64 @trajopt_spin(ptr %word, i64 %value) nounwind {{
-entry:
-  %first = load atomic i64, ptr %word acquire, align 8
-  %busy = icmp eq i64 %first, %value
-  br i1 %busy, label %begin, label %done
-begin:
-  %start = call i64 @trajopt_now()
-  br label %spin
-spin:
-  %spins = phi i64 [1, %begin], [%spins.next, %look]
-  {pause}
-  %spins.next = add i64 %spins, 1
-  %few = and i64 %spins.next, 31
-  %tired = icmp eq i64 %few, 0
-  br i1 %tired, label %yield, label %look
-yield:
-  %yielded = call i32 @sched_yield()
-  br label %look
-look:
-  %now = load atomic i64, ptr %word acquire, align 8
-  %again = icmp eq i64 %now, %value
-  br i1 %again, label %spin, label %over
-over:
-  %end = call i64 @trajopt_now()
-  %waited = sub i64 %end, %start
-  ret i64 %waited
-done:
-  ret i64 0
-}}
-
-define internal void @trajopt_work(ptr %job, i64 %number) nounwind {{
-entry:
-  br label %unit
-unit:
-  %more = call i1 @trajopt_unit(ptr %job, i64 %number)
-  br i1 %more, label %unit, label %done
-done:
-  ret void
-}}
-
-define void @trajopt_ready(ptr %job, i64 %row) nounwind {{
-entry:
-  %count.at = getelementptr i64, ptr %job, i64 5
-  %count = load i64, ptr %count.at
-  %inside = icmp ult i64 %row, %count
-  br i1 %inside, label %find, label %done
-find:
-  %rows.at = getelementptr i64, ptr %job, i64 4
-  %rows = load ptr, ptr %rows.at
-  %row.at = getelementptr i64, ptr %rows, i64 %row
-  %unit = load i64, ptr %row.at
-  %table.at = getelementptr i64, ptr %job, i64 2
-  %table = load ptr, ptr %table.at
-  %done.at = getelementptr [4 x i64], ptr %table, i64 %unit, i64 3
-  %known = icmp sge i64 %unit, 0
-  br i1 %known, label %look, label %done
-look:
-  %is = load atomic i64, ptr %done.at acquire, align 8
-  %ready = icmp ne i64 %is, 0
-  br i1 %ready, label %done, label %help
-help:
-  %more = call i1 @trajopt_unit(ptr %job, i64 0)
-  br i1 %more, label %look, label %wait
-wait:
-  %time = call i64 @trajopt_spin(ptr %done.at, i64 0)
-  %waited.at = getelementptr i64, ptr %job, i64 6
-  %before = load i64, ptr %waited.at
-  %waited = add i64 %before, %time
-  store i64 %waited, ptr %waited.at
-  br label %done
-done:
-  ret void
-}}
-
-define i64 @trajopt_share(ptr %job, ptr %boxes, i64 %helpers, ptr %read, ptr %matter) nounwind {{
-entry:
-  %start = call i64 @trajopt_now()
-  call void @trajopt_begin(ptr %job)
-  %job.free = ptrtoint ptr %job to i64
-  %job.taken = add i64 %job.free, 1
-  %any = icmp sgt i64 %helpers, 0
-  br i1 %any, label %post, label %posted.all
-post:
-  %i = phi i64 [0, %entry], [%i.next, %posted]
-  %at = mul i64 %i, {box}
-  %box = getelementptr i8, ptr %boxes, i64 %at
-  %was = cmpxchg ptr %box, i64 0, i64 %job.free seq_cst monotonic
-  %mine = extractvalue {{i64, i1}} %was, 1
-  br i1 %mine, label %posted.mine, label %posted
-posted.mine:
-  call void @trajopt_wake(ptr %box)
-  br label %posted
-posted:
-  %i.next = add i64 %i, 1
-  %i.more = icmp slt i64 %i.next, %helpers
-  br i1 %i.more, label %post, label %posted.all
-posted.all:
-  %reads = icmp ne ptr %read, null
-  br i1 %reads, label %read.rows, label %work
-read.rows:
-  %result = call i64 %read(ptr %matter)
-  %result.at = getelementptr i64, ptr %job, i64 7
-  store i64 %result, ptr %result.at
-  br label %work
-work:
-  call void @trajopt_work(ptr %job, i64 0)
-  %waited.at = getelementptr i64, ptr %job, i64 6
-  %for.rows = load i64, ptr %waited.at
-  br i1 %any, label %withdraw, label %done
-withdraw:
-  %j = phi i64 [0, %work], [%j.next, %withdraw]
-  %waited = phi i64 [%for.rows, %work], [%waited.next, %withdraw]
-  %j.at = mul i64 %j, {box}
-  %j.box = getelementptr i8, ptr %boxes, i64 %j.at
-  %back = cmpxchg ptr %j.box, i64 %job.free, i64 0 acq_rel acquire
-  %time = call i64 @trajopt_spin(ptr %j.box, i64 %job.taken)
-  %waited.next = add i64 %waited, %time
-  %j.next = add i64 %j, 1
-  %j.more = icmp slt i64 %j.next, %helpers
-  br i1 %j.more, label %withdraw, label %done
-done:
-  %wait = phi i64 [%for.rows, %work], [%waited.next, %withdraw]
-  %end = call i64 @trajopt_now()
-  %total = sub i64 %end, %start
-  %twice = mul i64 %wait, 2
-  %late = sub i64 %twice, %total
-  ret i64 %late
-}}
-
-define void @trajopt_help(ptr %box, i64 %patience) nounwind {{
-entry:
-  %closed.at = getelementptr i64, ptr %box, i64 1
-  %asleep.at = getelementptr i64, ptr %box, i64 2
-  %number.at = getelementptr i64, ptr %box, i64 3
-  %number = load i64, ptr %number.at
-  %mutex = getelementptr i8, ptr %box, i64 {mutex}
-  %condition = getelementptr i8, ptr %box, i64 {condition}
-  br label %begin
-begin:
-  %started = call i64 @trajopt_now()
-  br label %look
-look:
-  %spins = phi i64 [1, %begin], [%spins.next, %pause], [%spins.next, %rest]
-  %post = load atomic i64, ptr %box acquire, align 8
-  %free = icmp eq i64 %post, 0
-  br i1 %free, label %idle, label %take
-take:
-  %taken = add i64 %post, 1
-  %got = cmpxchg ptr %box, i64 %post, i64 %taken acq_rel monotonic
-  %mine = extractvalue {{i64, i1}} %got, 1
-  br i1 %mine, label %work, label %begin
-work:
-  %job = inttoptr i64 %post to ptr
-  call void @trajopt_work(ptr %job, i64 %number)
-  store atomic i64 0, ptr %box release, align 8
-  br label %begin
-idle:
-  %closed = load atomic i64, ptr %closed.at acquire, align 8
-  %ended = icmp ne i64 %closed, 0
-  br i1 %ended, label %end, label %idle.on
-idle.on:
-  %spins.next = add i64 %spins, 1
-  %few = and i64 %spins.next, 31
-  %long = icmp eq i64 %few, 0
-  br i1 %long, label %rest, label %pause
-pause:
-  {pause}
-  br label %look
-rest:
-  %yielded = call i32 @sched_yield()
-  %now = call i64 @trajopt_now()
-  %waited = sub i64 %now, %started
-  %patient = icmp slt i64 %waited, %patience
-  br i1 %patient, label %look, label %sleep
-sleep:
-  %locked = call i32 @pthread_mutex_lock(ptr %mutex)
-  store atomic i64 1, ptr %asleep.at seq_cst, align 8
-  br label %asleep
-asleep:
-  %late = load atomic i64, ptr %box seq_cst, align 8
-  %none = icmp eq i64 %late, 0
-  %late.closed = load atomic i64, ptr %closed.at seq_cst, align 8
-  %open = icmp eq i64 %late.closed, 0
-  %on = and i1 %none, %open
-  br i1 %on, label %asleep.on, label %awake
-asleep.on:
-  %signalled = call i32 @pthread_cond_wait(ptr %condition, ptr %mutex)
-  br label %asleep
-awake:
-  store atomic i64 0, ptr %asleep.at seq_cst, align 8
-  %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
-  br label %begin
-end:
-  ret void
-}}
 """
 
 
@@ -244,10 +50,9 @@ def thread_pool_text() -> str:
     It returns when its box is closed.
     """
     pause, declaration = _pause()
-    clock = int(time.CLOCK_MONOTONIC)
-    places = {"box": BOX_BYTES, "mutex": MUTEX, "condition": CONDITION}
-    text = _TEXT.format(**places, pause=pause, pause_declaration=declaration)
-    return "\n".join([text, _now_text(clock), _unit_text(), _begin_text(), _wake_text()])
+    texts = [_now_text(int(time.CLOCK_MONOTONIC)), _spin_text(pause), _unit_text(), _work_text(), _begin_text()]
+    texts += [_wake_text(), _ready_text(), _share_text(), _help_text(pause)]
+    return "\n".join([_DECLARATIONS, declaration, *texts])
 
 
 def _now_text(clock: int) -> str:
@@ -257,6 +62,28 @@ def _now_text(clock: int) -> str:
     b.op(f"call i32 @clock_gettime(i32 {clock}, ptr {moment})")
     seconds, rest = b.field(moment, 0), b.field(moment, 1)
     return b.text(f"ret i64 {b.index((seconds, 1_000_000_000), (rest, 1))}")
+
+
+def _spin_text(pause: str) -> str:
+    """Waits while a word has a value; the time waited [ns]."""
+    b = Builder("define internal i64 @trajopt_spin(ptr %word, i64 %value)")
+    b.leave(b.op(f"icmp ne i64 {_loaded(b, '%word')}, %value"), 0)
+    start = b.op(NOW)
+    with b.loop(2, FOREVER) as spins:
+        b.do(pause)
+        with b.when(_is_tired(b, spins.index)):
+            b.op("call i32 @sched_yield()")
+        spins.only_while(b.op(f"icmp eq i64 {_loaded(b, '%word')}, %value"))
+    return b.text(f"ret i64 {b.op(f'sub i64 {b.op(NOW)}, {start}')}")
+
+
+def _loaded(b: Builder, place: str, order: str = "acquire") -> str:
+    return b.op(f"load atomic i64, ptr {place} {order}, align 8")
+
+
+def _is_tired(b: Builder, spins: str) -> str:
+    """True in every 32nd pass of a waiting loop, which then lets other threads run."""
+    return b.op(f"icmp eq i64 {b.op(f'and i64 {spins}, 31')}, 0")
 
 
 def _unit_text() -> str:
@@ -300,6 +127,111 @@ def _wake_text() -> str:
         for name, of in (("mutex_lock", mutex), ("cond_signal", condition), ("mutex_unlock", mutex)):
             b.op(f"call i32 @pthread_{name}(ptr {of})")
     return b.text()
+
+
+def _work_text() -> str:
+    """Runs units of a job until none is left."""
+    b = Builder("define internal void @trajopt_work(ptr %job, i64 %number)")
+    with b.loop(0, FOREVER) as turn:
+        turn.only_while(b.op("call i1 @trajopt_unit(ptr %job, i64 %number)"))
+    return b.text()
+
+
+def _ready_text() -> str:
+    """Returns once a row is done; until then it runs units, and waits if none is left."""
+    b = Builder("define void @trajopt_ready(ptr %job, i64 %row)")
+    with b.when(b.op(f"icmp ult i64 %row, {b.field('%job', JOB.index('row_count'))}")):
+        unit = b.field(b.field("%job", JOB.index("rows"), "ptr"), "%row")
+        with b.when(b.op(f"icmp sge i64 {unit}, 0")):
+            table = b.field("%job", JOB.index("table"), "ptr")
+            done = b.op(f"getelementptr [4 x i64], ptr {table}, i64 {unit}, i64 3")
+            with b.loop(0, FOREVER, only_if=b.op(f"icmp eq i64 {_loaded(b, done)}, 0")) as turn:
+                more = b.op("call i1 @trajopt_unit(ptr %job, i64 0)")
+                turn.only_while(b.op(f"and i1 {more}, {b.op(f'icmp eq i64 {_loaded(b, done)}, 0')}"))
+            time_waited = b.op(f"call i64 @trajopt_spin(ptr {done}, i64 0)")
+            waited = b.op(f"getelementptr i64, ptr %job, i64 {JOB.index('waited')}")
+            b.store(b.index((b.load(waited, "i64"), 1), (time_waited, 1)), waited, "i64")
+    return b.text()
+
+
+def _share_text() -> str:
+    """Posts a job to free helpers, lets the caller read and work, then takes the job back and waits for helpers."""
+    b = Builder("define i64 @trajopt_share(ptr %job, ptr %boxes, i64 %helpers, ptr %read, ptr %matter)")
+    start = b.op(NOW)
+    b.do("call void @trajopt_begin(ptr %job)")
+    free = b.op("ptrtoint ptr %job to i64")
+    taken, some = b.op(f"add i64 {free}, 1"), b.op("icmp sgt i64 %helpers, 0")
+    with b.loop(0, "%helpers", only_if=some) as i:
+        box = b.op(f"getelementptr i8, ptr %boxes, i64 {b.index((i.index, BOX_BYTES))}")
+        was = b.op(f"cmpxchg ptr {box}, i64 0, i64 {free} seq_cst monotonic")
+        with b.when(b.op(f"extractvalue {{i64, i1}} {was}, 1")):
+            b.do(f"call void @trajopt_wake(ptr {box})")
+    with b.when(b.op("icmp ne ptr %read, null")):
+        result = b.op("call i64 %read(ptr %matter)")
+        b.store(result, b.op(f"getelementptr i64, ptr %job, i64 {JOB.index('result')}"), "i64")
+    b.do("call void @trajopt_work(ptr %job, i64 0)")
+    for_rows = b.field("%job", JOB.index("waited"))
+    with b.loop(0, "%helpers", carried=[("i64", for_rows)], only_if=some) as i:
+        box = b.op(f"getelementptr i8, ptr %boxes, i64 {b.index((i.index, BOX_BYTES))}")
+        b.op(f"cmpxchg ptr {box}, i64 {free}, i64 0 acq_rel acquire")
+        i.carry(b.index((i.values[0], 1), (b.op(f"call i64 @trajopt_spin(ptr {box}, i64 {taken})"), 1)))
+    total = b.op(f"sub i64 {b.op(NOW)}, {start}")
+    return b.text(f"ret i64 {b.op(f'sub i64 {b.index((i.results[0], 2))}, {total}')}")
+
+
+def _help_text(pause: str) -> str:
+    """Waits for posts and works on them until the box is closed; sleeps where none comes within `patience` [ns]."""
+    b = Builder("define void @trajopt_help(ptr %box, i64 %patience)")
+    number, patient = b.field("%box", BOX.index("number")), b.op("alloca i1")
+    with b.loop(0, FOREVER) as turn:
+        started = b.op(NOW)
+        b.do(f"store i1 true, ptr {patient}")
+        with b.loop(2, FOREVER, only_if=_is_quiet(b, "acquire")) as spins:
+            b.do(pause)
+            with b.when(_is_tired(b, spins.index)):
+                b.op("call i32 @sched_yield()")
+                waited = b.op(f"sub i64 {b.op(NOW)}, {started}")
+                b.do(f"store i1 {b.op(f'icmp slt i64 {waited}, %patience')}, ptr {patient}")
+            quiet, still = _is_quiet(b, "acquire"), b.op(f"load i1, ptr {patient}")
+            spins.only_while(b.op(f"and i1 {quiet}, {still}"))
+        post = _loaded(b, "%box")
+        free = b.op(f"icmp eq i64 {post}, 0")
+        with b.when(b.op(f"xor i1 {free}, true")):
+            _take(b, post, number)
+        with b.when(free):
+            _sleep(b)
+        closed = _loaded(b, b.op(f"getelementptr i64, ptr %box, i64 {BOX.index('closed')}"))
+        turn.only_while(b.op(f"icmp eq i64 {closed}, 0"))
+    return b.text()
+
+
+def _is_quiet(b: Builder, order: str) -> str:
+    """Whether the box has no post and is not closed."""
+    closed = b.op(f"getelementptr i64, ptr %box, i64 {BOX.index('closed')}")
+    tests = [b.op(f"icmp eq i64 {_loaded(b, place, order)}, 0") for place in ("%box", closed)]
+    return b.op(f"and i1 {tests[0]}, {tests[1]}")
+
+
+def _take(b: Builder, post: str, number: str) -> None:
+    """Works on the job that is posted, unless its caller has taken it back."""
+    taken = b.op(f"add i64 {post}, 1")
+    was = b.op(f"cmpxchg ptr %box, i64 {post}, i64 {taken} acq_rel monotonic")
+    with b.when(b.op(f"extractvalue {{i64, i1}} {was}, 1")):
+        b.do(f"call void @trajopt_work(ptr {b.op(f'inttoptr i64 {post} to ptr')}, i64 {number})")
+        b.do("store atomic i64 0, ptr %box release, align 8")
+
+
+def _sleep(b: Builder) -> None:
+    """Sleeps until the box has a post or is closed; not at all if that is so already."""
+    mutex, condition = (b.op(f"getelementptr i8, ptr %box, i64 {at}") for at in (MUTEX, CONDITION))
+    asleep = b.op(f"getelementptr i64, ptr %box, i64 {BOX.index('asleep')}")
+    b.op(f"call i32 @pthread_mutex_lock(ptr {mutex})")
+    b.do(f"store atomic i64 1, ptr {asleep} seq_cst, align 8")
+    with b.loop(0, FOREVER, only_if=_is_quiet(b, "seq_cst")) as turn:
+        b.op(f"call i32 @pthread_cond_wait(ptr {condition}, ptr {mutex})")
+        turn.only_while(_is_quiet(b, "seq_cst"))
+    b.do(f"store atomic i64 0, ptr {asleep} seq_cst, align 8")
+    b.op(f"call i32 @pthread_mutex_unlock(ptr {mutex})")
 
 
 def _pause() -> tuple[str, str]:

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from trajopt.kernels.builder import Builder
 from trajopt.kernels.compiler import has_wide_registers
 from trajopt.kernels.operations import LaneType
-from trajopt.kernels.products import multiply_add
+from trajopt.kernels.products import multiply_add, strips
 
-Place = tuple[str, int]
-"""Index of a row or a column: a variable ("0" for none) and an added constant."""
+Place = tuple[str | int, int]
+"""Index of a row or a column: a variable (0 for none) and an added constant."""
 
-START: Place = ("0", 0)
+START: Place = (0, 0)
 
 Sums = dict[tuple[int, int], str]
 """Values of a block, by row and column."""
@@ -39,9 +39,9 @@ def factor_text(name: str, n: int, lanes: LaneType) -> str:
             with b.loop(below, whole, size, only_if=b.op(f"icmp slt i64 {below}, {whole}")) as i:
                 _factor_below(a, f, (i.index, 0), (j.index, 0), (size, size))
             if whole < n:
-                _factor_below(a, f, ("0", whole), (j.index, 0), (n - whole, size))
+                _factor_below(a, f, (0, whole), (j.index, 0), (n - whole, size))
     if whole < n:
-        _factor_diagonal(a, f, ("0", whole), n - whole)
+        _factor_diagonal(a, f, (0, whole), n - whole)
     return b.text()
 
 
@@ -55,15 +55,15 @@ def solve_text(name: str, n: int, m: int, lanes: LaneType) -> str:
     f, right, x = _Matrix(b, lanes, "%F", n), _Matrix(b, lanes, "%B", m), _Matrix(b, lanes, "%X", m)
     size, width = solve_block(n, m)
     whole = n - n % size if n else 0
-    for first, end, columns in _ranges(m, width) if n else []:
+    for first, end, columns in strips(0, m, width) if n and m else []:
         y = _Matrix(b, lanes, "%room", columns)
         with b.loop(first, end, columns) as loop:
             j = (loop.index, 0)
             with b.loop(0, whole, size) as i:
                 _forward(f, right, y, (i.index, 0), j, (size, columns))
             if whole < n:
-                _forward(f, right, y, ("0", whole), j, (n - whole, columns))
-                _backward(f, y, x, ("0", whole), j, (n - whole, columns))
+                _forward(f, right, y, (0, whole), j, (n - whole, columns))
+                _backward(f, y, x, (0, whole), j, (n - whole, columns))
             with b.loop(0, whole, size) as done:
                 row = b.op(f"sub i64 {whole - size}, {done.index}")
                 _backward(f, y, x, (row, 0), j, (size, columns))
@@ -74,12 +74,6 @@ def solve_block(n: int, m: int) -> tuple[int, int]:
     """Returns the numbers of rows and of columns that a triangular solve treats at once."""
     rows, columns = COLUMN if m == 1 else WIDE if has_wide_registers() else NARROW
     return min(rows, n), min(columns, m)
-
-
-def _ranges(end: int, step: int) -> list[tuple[int, int, int]]:
-    """Ranges (first, end, step) that cover [0, end) in full steps and a shorter last one."""
-    whole = end - end % step if step else 0
-    return [r for r in ((0, whole, step), (whole, end, end - whole)) if r[0] < r[1]]
 
 
 class _Matrix:
@@ -98,7 +92,7 @@ class _Matrix:
     def _at(self, row: Place, column: Place, r: int, c: int) -> str:
         along, width = self.columns * self.lanes.width, self.lanes.width
         constant = (row[1] + r) * along + (column[1] + c) * width
-        return self.b.at(self._base, *[(i, f) for i, f in ((row[0], along), (column[0], width)) if i != "0"], constant)
+        return self.b.at(self._base, (row[0], along), (column[0], width), constant)
 
     def load(self, row: Place, column: Place, r: int = 0, c: int = 0) -> str:
         """Loads the element r rows and c columns after a place."""
@@ -171,7 +165,7 @@ def _factor_below(a: _Matrix, f: _Matrix, i: Place, j: Place, size: tuple[int, i
 
 def _subtract_columns(f: _Matrix, sums: Sums, i: Place, j: Place) -> Sums:
     """Subtracts L D Lᵀ of the columns before j from the block at (i, j)."""
-    count = f.b.index((j[0], 1), j[1]) if j[0] != "0" else str(j[1])
+    count = f.b.index((j[0], 1), j[1])
     return _subtract(
         f.b, f.lanes, sums, count, lambda k, r: f.load(i, (k, 0), r, 0), lambda k, c: f.load((k, 0), j, 0, c)
     )
@@ -181,7 +175,7 @@ def _forward(f: _Matrix, right: _Matrix, y: _Matrix, i: Place, j: Place, size: t
     """Rows i of Y = L⁻¹ B for columns j of B, once all earlier rows are known."""
     b, lanes = f.b, f.lanes
     sums = {(r, c): right.load(i, j, r, c) for r in range(size[0]) for c in range(size[1])}
-    count = b.index((i[0], 1), i[1]) if i[0] != "0" else str(i[1])
+    count = b.index((i[0], 1), i[1])
     sums = _subtract(
         b, lanes, sums, count, lambda k, r: f.load(i, (k, 0), r, 0), lambda k, c: y.load((k, 0), START, 0, c)
     )
@@ -199,7 +193,7 @@ def _backward(f: _Matrix, y: _Matrix, x: _Matrix, i: Place, j: Place, size: tupl
     b, lanes, n = f.b, f.lanes, f.columns
     sums = {(r, c): y.load(i, START, r, c) for r in range(size[0]) for c in range(size[1])}
     behind = n - size[0] - i[1]
-    count = str(behind) if i[0] == "0" else b.op(f"sub i64 {behind}, {i[0]}")
+    count = str(behind) if i[0] == 0 else b.op(f"sub i64 {behind}, {i[0]}")
 
     def row(k: str) -> Place:
         return (b.op(f"sub i64 {n - 1}, {k}"), 0)

@@ -133,7 +133,45 @@ def named_call(
     return part.call(program, {str(i): array for i, (_, array) in enumerate(inputs)}, parameters)
 
 
+def computed(program: Program, name: str, expression: Callable[..., SX], *arrays: Array) -> Array:
+    """Adds the call of an expression of arrays, and returns its result.
+
+    Args:
+        program: Program that gets the call.
+        name: Name of the function.
+        expression: Function of one symbol per array, of the array's shape.
+        arrays: Inputs.
+    """
+    symbols = [SX.sym("a", *array.shape) for array in arrays]
+    return program.call(ca.Function(name, symbols, [expression(*symbols)]), *arrays)[0]
+
+
 def symbol_of(program: Program, array: Array) -> SX:
     """Symbol for an array of a program, with the same structural zeros."""
     rows, columns = np.nonzero(program.pattern(array))
     return SX.sym("a", ca.Sparsity.triplet(*array.shape, rows.tolist(), columns.tolist()))
+
+
+def call_formula(
+    program: Program,
+    name: str,
+    formula: Callable[..., Sequence[SX]],
+    *arrays: Array,
+    reads: Sequence[tuple[SX, Array]] = (),
+) -> tuple[Array, ...]:
+    """Adds the call of a formula of arrays to a program.
+
+    Args:
+        program: Program that gets the call.
+        name: Description for messages.
+        formula: Function that computes the results from a symbol for each array.
+        *arrays: The arrays.
+        reads: Pairs of a symbol that the formula reads otherwise, such as the parameters of a model, and its array.
+
+    Returns:
+        The array of each result, with the same structural zeros.
+    """
+    symbols = [symbol_of(program, array) for array in arrays]
+    inputs = [*symbols, *(symbol for symbol, _ in reads)]
+    function = ca.Function(name, inputs, list(formula(*symbols)))
+    return program.call(function, *arrays, *(array for _, array in reads))

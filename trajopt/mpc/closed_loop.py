@@ -133,8 +133,9 @@ class _Loop:
         self._disturbance = Disturbance(disturbance, self._state)
         self._predicts, self._feedback = predicts and self._delay > 0.0, feedback
         self._model_step = self._prediction_step() if self._predicts else self._dt
-        fault = None if on_step is None or not callable(on_step) else wrong_call(on_step, (None,), {})
-        if on_step is not None and (fault is not None or not callable(on_step)):
+        usable = callable(on_step) and not isinstance(on_step, type)
+        fault = wrong_call(on_step, (None,), {}) if on_step is not None and usable else None
+        if on_step is not None and (fault is not None or not usable):
             got = f"got {shown(on_step)}" if fault is None else fault
             raise InvalidArgumentError(f"on_step: expected a function of one argument, an MPCStep; {got}")
         self._on_step = on_step
@@ -152,6 +153,8 @@ class _Loop:
         fixed = plant.fixed_step
         step = dt_plant if dt_plant is not None else fixed or plant.usual_step or self._dt
         step = check_positive("dt_plant", step, unit="s")
+        if self._dt / step > MOST:
+            raise InvalidArgumentError(f"dt_plant: expected at least {self._dt / MOST:g} s, got {step:g} s")
         if fixed is None:
             return min(step, self._dt)
         if abs(step - fixed) > _SAME * fixed or abs(self._dt / fixed - round(self._dt / fixed)) > 1e-6:
@@ -178,10 +181,11 @@ class _Loop:
 
     def run(self, duration: float, progress: bool) -> ClosedLoop:
         """Runs the loop for a duration [s] and returns the log."""
-        if duration / self._dt > MOST:
-            raise InvalidArgumentError(
-                f"duration: expected at most {MOST} control periods of {self._dt:g} s, got {duration:g} s"
-            )
+        for name, time_span in (("duration", duration), ("delay", self._delay)):
+            if time_span / self._dt > MOST:
+                raise InvalidArgumentError(
+                    f"{name}: expected at most {MOST} control periods of {self._dt:g} s, got {time_span:g} s"
+                )
         periods = max(1, math.ceil(duration / self._dt - 1e-6))
         recorder = Recorder(self._controller, self._dt, periods, self._facts, self._disturbance.pushes)
         self._recorder, self._periods = recorder, periods
@@ -194,7 +198,7 @@ class _Loop:
         try:
             with progress_bar("simulating", periods, wanted=progress) as show:
                 for k in range(1, periods + 1):
-                    with self._told(k - 1):
+                    with self._reporting(k - 1):
                         x = self._period(k - 1, x)
                     left = time_left(k, periods, time.perf_counter() - begun)
                     show(k, f"{k * self._dt:.2f} of {periods * self._dt:g} s, {left}")
@@ -203,7 +207,7 @@ class _Loop:
         return recorder.log(stopped)
 
     @contextlib.contextmanager
-    def _told(self, k: int) -> Iterator[None]:
+    def _reporting(self, k: int) -> Iterator[None]:
         """Converts an error to a ClosedLoopError with the time and the log so far."""
         self._now = k * self._dt
         try:

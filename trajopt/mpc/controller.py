@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt import solvers
 from trajopt.checks import check_finite, check_instance, check_known
-from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnsupportedOperationError, shown
 from trajopt.kernels import wait_until_optimised
 from trajopt.mpc.converged import Converged, PlanOutcome
 from trajopt.mpc.judge import PlanEvaluator
@@ -327,7 +327,7 @@ class MPCController(Immutable):
 
     def check_references(self, first: float, last: float) -> None:
         """Raises InvalidArgumentError unless references cover all windows that begin between `first` and `last` [s]."""
-        self._window.check(first, last + self._window.duration)
+        self._window.check(check_finite("first", first), check_finite("last", last) + self._window.duration)
 
     def sensitivity(self, name: str, knots: Knots = None) -> Reals:
         """Returns the derivative du0/dp (nu, np) of the last step's control by a parameter.
@@ -350,6 +350,12 @@ class MPCController(Immutable):
     def offsets(self) -> Reals:
         """Time of each knot relative to the first knot of the window (N + 1,) [s]."""
         return self._window.offsets.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise UnsupportedOperationError(
+            "MPCController: cannot be copied or pickled, as it holds a plan and compiled code; construct another one "
+            "with MPCController(controller.problem, options=controller.options)"
+        )
 
     def __repr__(self) -> str:
         o = self.options

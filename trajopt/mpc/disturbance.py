@@ -86,16 +86,16 @@ class Disturbance:
     """The pushes of a closed loop; applies them over time intervals.
 
     Args:
-        given: A Push, a list of Push, a function from time and state to a rate (ndx,), or None.
+        disturbance: A Push, a list of Push, a function from time and state to a rate (ndx,), or None.
         state: The plant's state.
 
     Attributes:
         pushes: The pushes; a function becomes one push that never ends.
     """
 
-    def __init__(self, given: Any, state: StateAbstract) -> None:
+    def __init__(self, disturbance: Any, state: StateAbstract) -> None:
         self._state = state
-        self.pushes = _pushes(given)
+        self.pushes = _pushes(disturbance)
         for i, push in enumerate(self.pushes):
             self._check(push, f"disturbance[{i}]")
         self._robot = state.robot
@@ -188,16 +188,16 @@ class Noise:
     """Measurement noise x ⊕ dx.
 
     Args:
-        given: Standard deviation of each tangent coordinate, a number or (ndx,); or a function from the generator and
+        noise: Standard deviation of each tangent coordinate, a number or (ndx,); or a function from the generator and
             a state to dx (ndx,); None for no noise.
         state: The plant's state.
         rng: Random generator.
     """
 
-    def __init__(self, given: Any, state: StateAbstract, rng: np.random.Generator) -> None:
+    def __init__(self, noise: Any, state: StateAbstract, rng: np.random.Generator) -> None:
         self._state, self._rng = state, rng
-        self._function = given if callable(given) else None
-        self._deviations = None if given is None or callable(given) else _deviations(given, state)
+        self._function = noise if callable(noise) else None
+        self._deviations = None if noise is None or callable(noise) else _deviations(noise, state)
 
     def measured(self, x: Reals) -> Reals:
         """Noisy measurement (nx,) of a state (nx,)."""

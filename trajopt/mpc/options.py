@@ -50,12 +50,12 @@ class MPCOptions:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_positive(name, getattr(self, name), unit="s"))
         for name, choices in (("mode", MODES), ("hessian", HESSIANS), ("on_failure", ON_FAILURE)):
-            if getattr(self, name) not in choices:
+            if not isinstance(getattr(self, name), str) or getattr(self, name) not in choices:
                 expected = " or ".join(repr(each) for each in choices)
                 raise InvalidArgumentError(f"{name}: expected {expected}, got {shown(getattr(self, name))}")
         check_count("iterations", self.iterations, least=1)
         if self.solver_options is not None:
-            check_instance("solver_options", self.solver_options, SolverOptions, "such as SQPOptions(qp='admm')")
+            check_instance("solver_options", self.solver_options, SolverOptions, "such as SQPOptions(steps='linear')")
         if self.soft is not None:
             self._check_soft()
 

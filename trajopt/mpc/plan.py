@@ -37,7 +37,7 @@ class Plan:
 
     @staticmethod
     def zeros(problem: ShootingProblem) -> Plan:
-        """Plan with the problem's sizes, all states at its x0, and zeros."""
+        """Returns a plan of a problem's sizes: t = 0, all states are its x0; controls, gains and multipliers are 0."""
         N, n, nu = problem.T, problem.state.ndx, problem.nu
         return Plan(
             t=0.0,

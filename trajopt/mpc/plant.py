@@ -66,7 +66,7 @@ class ModelPlant(PlantAbstract):
         model: Another model; None for the controller's own.
         values: Parameter values of the other model by name; None for its initial values.
         error: Changed parameter values by name, each a value or a Factor.
-        known: Existing parameters by name.
+        parameters: Existing parameters by name.
         fixed_step: Time step if it cannot be changed [s]; otherwise None.
     """
 
@@ -75,10 +75,10 @@ class ModelPlant(PlantAbstract):
         model: ActionModelAbstract | None,
         values: Mapping[str, Any] | None,
         error: Mapping[str, Any],
-        known: Mapping[str, Parameter],
+        parameters: Mapping[str, Parameter],
         fixed_step: float | None,
     ) -> None:
-        self._error, self._knots = _checked_error(error, known), dict[int, OneKnot]()
+        self._error, self._knots = _checked_error(error, parameters), dict[int, OneKnot]()
         self._own, self.fixed_step = model is None, fixed_step
         if model is not None:
             self._knot = self._knot_of(model)

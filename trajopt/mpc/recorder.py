@@ -19,6 +19,7 @@ from trajopt.types import Ints, Reals
 
 SAMPLES = 4000
 """Largest number of samples whose parameters are stored for plots [-]."""
+_NUMBERS = ("costs", "control_excess", "plan_costs", "plan_violations", "preparation_times", "feedback_times")
 REASONS = 1000
 """Largest number of reasons that are stored [-]."""
 
@@ -41,21 +42,11 @@ class Recorder:
         self._facts, self._pushes, self._n = facts, pushes, 0
         self._first_solve = 0.0
         state, nu = problem.state, problem.nu
-        self._xs, self._measured = np.empty((periods + 1, state.nx)), np.empty((periods, state.nx))
-        self._us, self._lower, self._upper = (np.zeros((periods, nu)) for _ in range(3))
-        self._numbers = {
-            name: np.zeros(periods)
-            for name in (
-                "costs",
-                "control_excess",
-                "plan_costs",
-                "plan_violations",
-                "preparation_times",
-                "feedback_times",
-            )
-        }
-        self._iterations = np.zeros(periods, dtype=np.int64)
-        self._statuses = np.zeros(periods, dtype="U8")
+        self._xs = np.empty((periods + 1, state.nx))
+        rows = {"measured": state.nx, "us": nu, "lower": nu, "upper": nu}
+        self._columns: dict[str, Any] = {name: np.zeros((periods, size)) for name, size in rows.items()}
+        self._columns |= {name: np.zeros(periods) for name in _NUMBERS}
+        self._columns |= {"iterations": np.zeros(periods, np.int64), "statuses": np.zeros(periods, "U8")}
         self._violations = {name: np.zeros(periods) for name in problem.constraint_names}
         self._reasons: dict[int, str] = {}
         self._every = -(-periods // SAMPLES)
@@ -85,17 +76,21 @@ class Recorder:
         knot.set_time_step(self._dt)
         u = np.asarray(step.u, dtype=np.float64)
         values = knot.values(x, u[: model.nu])
-        self._measured[k], self._us[k] = measured, u
-        self._lower[k, : model.nu], self._upper[k, : model.nu] = values.lower, values.upper
+        column = self._columns
+        column["measured"][k], column["us"][k] = measured, u
+        column["lower"][k, : model.nu], column["upper"][k, : model.nu] = values.lower, values.upper
         first = 0
         for name, size in knot.sizes.items():
             self._violations[name][k] = values.violations[first : first + size].max(initial=0.0)
             first += size
-        n = self._numbers
-        n["costs"][k], n["plan_costs"][k], n["plan_violations"][k] = values.cost, step.cost, step.violation
-        n["preparation_times"][k] = step.preparation_time if k else 0.0  # the first one was the reset
-        n["feedback_times"][k] = step.feedback_time
-        self._iterations[k], self._statuses[k] = step.iterations, step.status.value
+        column["costs"][k], column["plan_costs"][k], column["plan_violations"][k] = (
+            values.cost,
+            step.cost,
+            step.violation,
+        )
+        column["preparation_times"][k] = step.preparation_time if k else 0.0  # the first one was the reset
+        column["feedback_times"][k] = step.feedback_time
+        column["iterations"][k], column["statuses"][k] = step.iterations, step.status.value
         if step.status is not MPCStatus.SOLVED and len(self._reasons) < REASONS:
             self._reasons[k] = step.reason
         if k % self._every == 0:
@@ -109,13 +104,13 @@ class Recorder:
 
     def limits(self) -> tuple[Reals, Reals]:
         """Limits of the controls in the current period, (nu,) each."""
-        return self._lower[self._n], self._upper[self._n]
+        return self._columns["lower"][self._n], self._columns["upper"][self._n]
 
     def applied(self, u: Reals) -> None:
         """Records a control (nu,) that the plant receives in the current period."""
-        k, excess = self._n, self._numbers["control_excess"]
-        beyond = np.maximum(self._lower[k] - u, u - self._upper[k]).max(initial=0.0)
-        excess[k] = max(excess[k], beyond)
+        (lower, upper), excess = self.limits(), self._columns["control_excess"]
+        beyond = np.maximum(lower - u, u - upper).max(initial=0.0)
+        excess[self._n] = max(excess[self._n], beyond)
 
     def finish_period(self, x: Reals) -> None:
         """Records the state (nx,) at the end of the period."""
@@ -127,21 +122,15 @@ class Recorder:
         n, problem = self._n, self._problem
         samples = np.arange(0, n, self._every)
         control_rows = controls(problem)
-        numbers: dict[str, Any] = {name: values[:n].copy() for name, values in self._numbers.items()}
+        columns = {name: values[:n].copy() for name, values in self._columns.items()}
         return ClosedLoop(
             dt=self._dt,
             first_solve=self._first_solve,
             times=self._dt * np.arange(n + 1, dtype=np.float64),
             xs=self._xs[: n + 1].copy(),
-            us=self._us[:n].copy(),
-            measured=self._measured[:n].copy(),
-            lower=self._lower[:n].copy(),
-            upper=self._upper[:n].copy(),
-            **numbers,
-            iterations=self._iterations[:n].copy(),
+            **columns,
             violations={name: values[:n].copy() for name, values in self._violations.items()},
             soft=tuple(name for name in self._violations if name in self._soft),
-            statuses=self._statuses[:n].copy(),
             reasons={k: text for k, text in self._reasons.items() if k < n},
             pushes=self._pushes,
             stopped=stopped,
@@ -157,5 +146,5 @@ class Recorder:
         count, n = len(samples), self._n
         models = [self._models[i] for i in self._model_of_sample[:count]]
         durations = self._dt * np.diff(np.append(samples, n))
-        xs, us = self._xs[np.append(samples, n)], self._us[samples]
+        xs, us = self._xs[np.append(samples, n)], self._columns["us"][samples]
         return motion_of(models, self._rows[:count], durations, xs, us)

@@ -9,6 +9,7 @@ import numpy as np
 
 from trajopt.checks import all_finite, as_numbers, check_array, check_flag, check_mapping, check_positive
 from trajopt.errors import InvalidArgumentError, TrajoptError, function_raised, shown
+from trajopt.objects.immutable import Immutable
 from trajopt.types import Reals
 
 ROUNDING = 1e-9  # times that differ by less count as equal [s]
@@ -77,8 +78,9 @@ class ArrayReference:
         self, name: str, times: Any, values: Any, check: Check, *, interpolate: bool = True, hold: bool = False
     ) -> None:
         self._name, self._times = name, check_times(f"{name}: times", times)
-        if not isinstance(values, (list, tuple, np.ndarray)) or len(values) != len(self._times):
-            count = len(values) if hasattr(values, "__len__") else shown(values)
+        several = isinstance(values, (list, tuple)) or (isinstance(values, np.ndarray) and values.ndim > 0)
+        if not several or len(values) != len(self._times):
+            count = len(values) if several else shown(values)
             raise InvalidArgumentError(f"{name}: expected one value for each of {len(self._times)} times, got {count}")
         self._interpolate, self._hold = check_flag("interpolate", interpolate), check_flag("hold", hold)
         self._values = np.array([check(f"{name} at {t:g} s", value) for t, value in zip(self._times, values)])
@@ -117,7 +119,7 @@ class ArrayReference:
         return (1.0 - part) * values[before] + part * values[before + 1]
 
 
-class ParameterSchedule:
+class ParameterSchedule(Immutable):
     """Piecewise constant values of parameters over time, optionally periodic; callable with times.
 
     Args:

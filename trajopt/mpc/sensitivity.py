@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
@@ -9,6 +12,7 @@ from trajopt.mpc.plan import Plan
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.knots import Knots
 from trajopt.solution import Solution, SolverStatus
+from trajopt.solution.solution import motion_solution
 from trajopt.solvers import SolutionDerivatives
 from trajopt.types import Reals
 
@@ -48,21 +52,8 @@ class PlanDerivatives:
         now = problem.table.values.copy()
         problem.table.values[:] = self._table
         try:
-            parameters = problem.parameter_values()
+            motion = motion_solution(problem, plan.xs, plan.us, solver=self._solver)
         finally:
             problem.table.values[:] = now
-        return Solution(
-            xs=plan.xs,
-            us=plan.us,
-            K=plan.K,
-            cost=float("nan"),
-            status=SolverStatus.MAX_ITERATIONS,
-            iterations=1,
-            history=(),
-            solver=self._solver,
-            seconds=0.0,
-            x0=plan.xs[0],
-            multipliers={"dynamics": plan.lam, "constraints": plan.y},
-            problem=problem,
-            parameters=parameters,
-        )
+        effort: dict[str, Any] = {"status": SolverStatus.MAX_ITERATIONS, "iterations": 1, "x0": plan.xs[0]}
+        return replace(motion, K=plan.K, multipliers={"dynamics": plan.lam, "constraints": plan.y}, **effort)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import InvalidArgumentError, shown
+from trajopt.checks import check_mapping
+from trajopt.errors import InvalidArgumentError, function_raised, shown
 from trajopt.mpc.references import ArrayReference, FunctionReference
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.knots import Index, index_of
@@ -88,7 +89,7 @@ class Window:
                 f"table: expected a ParameterSchedule, or a function from times (N + 1,) to rows by name, got "
                 f"{shown(table)}"
             )
-        if knots not in ("all", "running"):
+        if not isinstance(knots, str) or knots not in ("all", "running"):
             raise InvalidArgumentError(f"knots: expected 'all' or 'running', got {shown(knots)}")
         self._scheduled(table, knots, self.offsets, checked=True)
         self._schedules.append((table, knots))
@@ -115,7 +116,11 @@ class Window:
     ) -> list[tuple[Places, Reals]]:
         """Places and rows that a schedule sets."""
         settings: list[tuple[Places, Reals]] = []
-        for name, row_values in table(times).items():
+        try:
+            rows_of = table(times)
+        except Exception as error:
+            raise function_raised("table", error) from error
+        for name, row_values in check_mapping("table: rows", rows_of, "return {'goal.weight': rows (N + 1,)}").items():
             rows = np.asarray(row_values, dtype=np.float64)
             if checked or len(rows) != len(times) or math.isnan(rows.min(initial=np.inf)):
                 rows = self._checked_rows(name, row_values, times)

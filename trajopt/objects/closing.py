@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self
+from typing import Any, Self
+
+from trajopt.errors import UnsupportedOperationError
+from trajopt.objects.immutable import Immutable
 
 
-class Closing(ABC):
-    """Base of resources that are closed at the end of a `with` block."""
+class Closing(Immutable, ABC):
+    """Base of resources that are closed at the end of a `with` block; they cannot be copied or pickled."""
 
     @abstractmethod
     def close(self) -> None:
@@ -15,6 +18,11 @@ class Closing(ABC):
 
     def __enter__(self) -> Self:
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise UnsupportedOperationError(
+            f"{type(self).__name__}: cannot be copied or pickled, as it belongs to this process; construct another one"
+        )
 
     def __exit__(self, *error: object) -> None:
         self.close()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from trajopt.errors import UnknownAttributeError, close_names
@@ -13,26 +17,28 @@ from trajopt.objects.attributes import CLASSES
 from trajopt.objects.calls import explain_export
 
 
-def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy(package: str, modules: Iterable[str] = ()) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Returns `__getattr__` and `__dir__` for a package that imports some of its names on first use.
 
-    The package's `__init__` imports these names for type checkers only:
+    Those names are the ones that the package's `__init__` imports for type checkers alone:
 
         if TYPE_CHECKING:
             from package.module import Name
         else:
-            __getattr__, __dir__ = lazy(__name__, {"Name": "package.module"})
+            __getattr__, __dir__ = lazy(__name__)
 
     Lazy names explain wrong calls like others, see `trajopt.objects.calls`; the first use covers the whole module.
 
     Args:
         package: Name of the package.
-        names: Module from which each name is imported. If it is `package.name`, the name denotes the module itself.
+        modules: Modules that are imported on first use too, each by the last part of its name.
     """
+    own = {module.rpartition(".")[2]: module for module in modules}
 
     def load(name: str) -> Any:
         if f"{package}.{name}" in renamed.MODULES:
             return importlib.import_module(f"{package}.{name}")
+        names = {**own, **lazy_names(package)}
         if name not in names:
             raise _unknown(package, name)
         module = importlib.import_module(names[name])
@@ -43,13 +49,30 @@ def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], 
             explain_export(package, each)
         return getattr(sys.modules[package], name)
 
-    return load, lambda: sorted({*vars(sys.modules[package]), *names})
+    return load, lambda: sorted({*vars(sys.modules[package]), *own, *lazy_names(package)})
+
+
+@functools.cache
+def lazy_names(package: str) -> Mapping[str, str]:
+    """Returns the names that a package imports on first use, each with the module from which it is imported.
+
+    A module that is a name itself is imported from itself.
+    """
+    source = Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8")
+    text = source.partition("\nif TYPE_CHECKING:\n")[2].partition("\nelse:\n")[0]
+    names = {}
+    for node in ast.parse(textwrap.dedent(text)).body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            module = node.module if isinstance(node, ast.ImportFrom) else None
+            names.update({alias.asname or alias.name: module or alias.name for alias in node.names})
+    return names
 
 
 def above(name: str) -> Callable[..., Any]:
-    """Returns the function "room.name" of a room above the caller's, such as "plotting.plot_sweep".
+    """Imports a function of another package of trajopt by its name "package.function", such as "plotting.plot_sweep".
 
-    With it, results can offer plots without importing the plotting code.
+    With it a lower package calls a higher one without importing it first: results offer plots, and the plotting code
+    is imported when the first one is drawn.
     """
     room, _, name = name.rpartition(".")
     function: Callable[..., Any] = getattr(importlib.import_module(f"trajopt.{room}"), name)

@@ -29,7 +29,11 @@ MODULES = {
 }
 """New name of each old module name; submodules follow."""
 
-NAMES = {"trajopt.planar.plot_grid": "trajopt.plotting.plot_grid"}
+NAMES = {
+    "trajopt.planar.plot_grid": "trajopt.plotting.plot_grid",
+    "trajopt.solvers.qp.ADMM": "trajopt.solvers.qp.InteriorPoint",
+    "trajopt.solvers.qp.ADMMOptions": "trajopt.solvers.qp.InteriorPointOptions",
+}
 """Names that were removed from a module, by the full name that an import looks up."""
 
 

@@ -43,12 +43,7 @@ class OccupancyGrid(Immutable):
 
     @classmethod
     def from_image(
-        cls,
-        path: str | Path,
-        *,
-        resolution: float = 0.05,
-        origin: npt.ArrayLike = (0.0, 0.0),
-        threshold: float = 0.5,
+        cls, path: str | Path, *, resolution: float = 0.05, origin: npt.ArrayLike = (0.0, 0.0), threshold: float = 0.5
     ) -> OccupancyGrid:
         """Builds a grid from an image: white is free, black or a colour is occupied. The top row has the largest y.
 

@@ -11,7 +11,7 @@ NAMES, UNITS = ("x", "y", "theta"), ("m", "m", "rad")
 
 
 def state_of_pose() -> StateVector:
-    """State of a pose (x, y, θ) [m, m, rad]; θ is not wrapped."""
+    """Returns the vector space of poses x = (x, y, θ) in the plane [m, m, rad], a StateVector; θ is not wrapped."""
     return StateVector(3, names=list(NAMES), units=list(UNITS))
 
 

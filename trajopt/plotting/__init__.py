@@ -33,36 +33,7 @@ if TYPE_CHECKING:
     from trajopt.plotting.sweeps import plot_cost_histogram, plot_parallel_coordinates, plot_success_map, plot_sweep
     from trajopt.plotting.trajectory import plot_solution
 else:
-    __getattr__, __dir__ = lazy(
-        __name__,
-        {
-            "animate": "trajopt.plotting.animation",
-            "animate_rollout": "trajopt.plotting.rollout",
-            "check_picture_path": "trajopt.plotting.style",
-            "plot_com": "trajopt.plotting.com",
-            "plot_configurations": "trajopt.plotting.configurations",
-            "plot_constraints": "trajopt.plotting.constraints",
-            "plot_contact_forces": "trajopt.plotting.forces",
-            "plot_convergence": "trajopt.plotting.convergence",
-            "plot_cost_histogram": "trajopt.plotting.sweeps",
-            "plot_cost_terms": "trajopt.plotting.cost_terms",
-            "plot_drives": "trajopt.plotting.drives",
-            "plot_ellipses": "trajopt.plotting.ellipses",
-            "plot_feet": "trajopt.plotting.feet",
-            "plot_grid": "trajopt.plotting.occupancy_grid",
-            "plot_motion": "trajopt.plotting.motion",
-            "plot_pages": "trajopt.plotting.summary",
-            "plot_parallel_coordinates": "trajopt.plotting.sweeps",
-            "plot_path": "trajopt.plotting.path",
-            "plot_phases": "trajopt.plotting.phases",
-            "plot_rollout": "trajopt.plotting.rollout",
-            "plot_solution": "trajopt.plotting.trajectory",
-            "plot_strip": "trajopt.plotting.strip",
-            "plot_success_map": "trajopt.plotting.sweeps",
-            "plot_summary": "trajopt.plotting.summary",
-            "plot_sweep": "trajopt.plotting.sweeps",
-        },
-    )
+    __getattr__, __dir__ = lazy(__name__)
 
 __all__ = [
     "animate",

@@ -21,7 +21,9 @@ from trajopt.plotting.animation import check_animation_path, write_film
 from trajopt.plotting.film import film_of
 from trajopt.plotting.limits import draw_limit
 from trajopt.plotting.motion import has_motion, plot_motion
+from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.path import has_path, plot_path
+from trajopt.plotting.scene import SceneLines
 from trajopt.plotting.style import (
     BLUE,
     GREEN,
@@ -261,7 +263,8 @@ def plot_closed_loop(
     """
     path = None if path is None else check_picture_path(path)
     title = "" if title is None else f"{check_text('title', title)}, "
-    motion = _motion(log)
+    check_obstacles(obstacles)  # here too, as some motions are drawn without a scene
+    motion, lines = _motion(log), SceneLines(lines, ()).lines
     with house_style():
         figure = whole_figure(canvas(None, *SCREEN, apart=path is not None))
         heading = f"{title}{log.times[-1]:g} s of closed loop in {len(log)} steps of {1e3 * log.dt:g} ms: {log.outcome}"

@@ -14,9 +14,9 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.phases import AIR, mark_phases, phases_of
 from trajopt.plotting.style import (
     BLUE,
-    GREY,
     RAMP,
     RED,
+    REFERENCE,
     drawing,
     legend_below,
     set_time_axis,
@@ -106,7 +106,7 @@ def _draw_above(axes: Axes, motion: LeggedMotion, points: Reals) -> None:
         _draw_support(axes, motion, phase)
     for foot in motion.feet:
         _draw_footprints(axes, motion, foot)
-    axes.plot(*motion.com_references[:, :2].T, color=GREY, linestyle="--", linewidth=1.1, label="_reference", zorder=4)
+    axes.plot(*motion.com_references[:, :2].T, label="_reference", zorder=4, **REFERENCE)
     axes.plot(*motion.com[:, :2].T, color=BLUE, linewidth=2.0, label="centre of mass", zorder=5)
     axes.plot(*motion.com[:1, :2].T, "o", color=BLUE, markersize=5, markeredgecolor="white", label="_start", zorder=6)
     pressures = motion.pressures[:, :2]
@@ -163,9 +163,7 @@ def _draw_height(axes: Axes, motion: LeggedMotion) -> None:
         if not phase.feet:
             span = motion.abscissa[[phase.first, phase.last]]
             axes.axvspan(*span, color=AIR, linewidth=0, zorder=0, label="_air")
-    axes.plot(
-        motion.abscissa, motion.com_references[:, 2], color=GREY, linestyle="--", linewidth=1.1, label="_reference"
-    )
+    axes.plot(motion.abscissa, motion.com_references[:, 2], label="_reference", **REFERENCE)
     axes.plot(motion.abscissa, motion.com[:, 2], color=BLUE, label="centre of mass")
     axes.set_ylabel("CoM height [m]", fontsize=8.0)
 
@@ -177,7 +175,7 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
 
     entries: list[Any] = [Line2D([], [], color=BLUE, linewidth=2.0, label="centre of mass")]
     if np.isfinite(motion.com_references).any():
-        entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.1, label="reference"))
+        entries.append(Line2D([], [], label="reference", **REFERENCE))
     entries.append(Line2D([], [], color=RED, marker=".", linewidth=0.8, markersize=4, label="centre of pressure"))
     entries.append(Patch(facecolor=(*to_rgb(RAMP[1]), 0.16), edgecolor=RAMP[1], label="span of feet (dark: last)"))
     if any(not phase.feet for phase in motion.phases):

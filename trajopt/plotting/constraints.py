@@ -13,14 +13,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
 from trajopt.plotting.limits import draw_limit, held, limit_entry
 from trajopt.plotting.ranges import clear_range, single_knots
-from trajopt.plotting.style import (
-    GREY,
-    drawing,
-    legend_below,
-    line_look,
-    set_time_axis,
-    whole_figure,
-)
+from trajopt.plotting.style import GREY, drawing, legend_below, line_look, set_time_axis, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

@@ -10,17 +10,7 @@ import numpy.typing as npt
 
 from trajopt.callbacks.logger import CallbackLogger
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    PALETTE,
-    RED,
-    drawing,
-    integer_axis,
-    legend_below,
-    whole_figure,
-)
+from trajopt.plotting.style import BLUE, GREEN, GREY, PALETTE, RED, drawing, integer_axis, legend_below, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

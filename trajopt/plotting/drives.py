@@ -11,6 +11,7 @@ import numpy.typing as npt
 from trajopt.checks import as_numbers, check_array, check_mapping, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.limits import draw_limit
+from trajopt.plotting.path import spread
 from trajopt.plotting.style import PALETTE, RED, drawing, line_look, whole_figure
 from trajopt.types import Reals
 
@@ -78,7 +79,8 @@ def _draw_paths(axes: Axes, paths: dict[str, Reals], points: Reals, looks: dict[
     size = float(np.ptp(everything, axis=0).max()) or 1.0
     for name, poses in paths.items():
         axes.plot(*poses[:, :2].T, label=name, **looks[name])
-        some = poses[_spread(poses[:, :2], size)]
+        way = float(np.linalg.norm(np.diff(poses[:, :2], axis=0), axis=1).sum())
+        some = poses[spread(poses[:, :2], max(2, min(ARROWS, round(ARROWS * way / size))))]
         tips = ARROW * size * np.column_stack([np.cos(some[:, 2]), np.sin(some[:, 2])])
         scale: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "width": 0.0035, "headwidth": 4.5}
         axes.quiver(*some[:, :2].T, *tips.T, color=looks[name]["color"], zorder=3, **scale)
@@ -102,13 +104,6 @@ def _draw_rates(
         axes.plot(times, shown, drawstyle="steps-post" if held else "default", label=name, **looks[name])
     for sign in () if limit is None else (-1.0, 1.0):
         draw_limit(axes, sign * float(limit or 0.0), color=RED, label="limit" if sign > 0 else "_limit")
-
-
-def _spread(points: Reals, size: float) -> npt.NDArray[np.int_]:
-    """Indices of points at even distances along a path."""
-    way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
-    count = max(2, min(ARROWS, round(ARROWS * way[-1] / size)))
-    return np.unique([int(np.argmin(np.abs(way - place))) for place in np.linspace(0.0, way[-1], count)])
 
 
 def _poses(name: object, poses: npt.ArrayLike) -> Reals:

@@ -12,6 +12,7 @@ from trajopt.plotting.ground import GROUND, draw_ground, ground_level
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
 from trajopt.plotting.style import (
     GREY,
+    REFERENCE,
     drawing,
     label_row,
     legend_below,
@@ -95,7 +96,7 @@ def _draw_height(axes: Axes, motion: LeggedMotion, foot: Foot, number: int) -> N
         height = foot.positions[first, 2] if level is None else level
         axes.plot(motion.abscissa[[first, last]], [height, height], color=GROUND, linewidth=4.0, alpha=0.5,
                   solid_capstyle="butt", zorder=1, label="_ground")  # fmt: skip
-    axes.plot(motion.abscissa, foot.references[:, 2], color=GREY, linestyle="--", linewidth=1.1, label="_reference")
+    axes.plot(motion.abscissa, foot.references[:, 2], label="_reference", **REFERENCE)
     axes.plot(motion.abscissa, foot.positions[:, 2], color=line_look(number)["color"], label=foot.name)
     label_row(axes, foot.name, "z [m]", len(motion.feet))
 
@@ -113,7 +114,7 @@ def _draw_side(axes: Axes, motion: LeggedMotion) -> None:
     draw_ground(axes, motion, np.concatenate(holds), width)
     for i, foot in enumerate(motion.feet):
         look = line_look(i)
-        axes.plot(*references[i].T, color=GREY, linestyle="--", linewidth=1.1, label="_reference")
+        axes.plot(*references[i].T, label="_reference", **REFERENCE)
         axes.plot(*paths[i].T, label=foot.name, **look, **(_NARROW if i % 2 else _WIDE))
         axes.plot(*holds[i].T, "^", color=look["color"], markersize=7, markeredgecolor="white", linestyle="", zorder=4,
                   label="_foothold")  # fmt: skip
@@ -146,7 +147,7 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion, side: bool) -
     if side:
         entries += [Line2D([], [], label=foot.name, **line_look(i)) for i, foot in enumerate(motion.feet)]
     if any(np.isfinite(foot.references).any() for foot in motion.feet):
-        entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.1, label="reference"))
+        entries.append(Line2D([], [], label="reference", **REFERENCE))
     if side:
         entries.append(Line2D([], [], color=GREY, marker="^", linestyle="", label="foothold"))
     entries.append(Line2D([], [], color=GROUND, linewidth=4.0, alpha=0.5, label="ground"))

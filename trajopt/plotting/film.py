@@ -135,19 +135,19 @@ def filmed(
     goals: Sequence[Reals] = (),
     obstacles: npt.ArrayLike = (),
 ) -> Film:
-    """Returns the film of a body from its parts in world axes.
+    """Returns the film of a body, with all parts turned from world axes to view axes.
 
     Args:
         skeleton: The skeleton.
-        motion: Contacts; None without contacts.
+        motion: Contacts of a legged robot; None without contacts.
         facing: Rotation (3, 3) to axes whose first one is the direction that a legged robot faces, for a side view;
-            None for other bodies.
+            None for other bodies, whose view axes are world axes.
         times: Time of each knot (T + 1,) [s].
         label: Label of the times.
-        axes: As in `Film`; None for no body's axes.
-        trails: Paths (T + 1, 3) [m].
-        goals: Target points (3,) [m].
-        obstacles: Obstacles as in `Film`.
+        axes: Origin and end of each axis of a body (T + 1, 3, 2, 3) [m]; None for a body without a pose.
+        trails: Paths of points, (T + 1, 3) each [m].
+        goals: Target points, (3,) each [m].
+        obstacles: Balls (x, y, z, radius), shape (n, 4) [m]; z is NaN for upright cylinders.
     """
     side = facing is not None
     facing = np.eye(3) if facing is None else facing
@@ -205,9 +205,8 @@ def body_of(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
             )
         return skeleton, [skeleton.points[:, i] for i in skeleton.tracks], []
     model, (frames, goals) = solution.robot.model, shown_goals(solution)
-    frame_names = list(solution.robot.frame_names)
-    qs = solution.xs[:, : model.nq]
-    skeleton, paths = skeleton_of(model, qs, [frame_names.index(name) for name in frames], solution.robot.shapes)
+    tracked = [solution.robot.frame_id(name) for name in frames]
+    skeleton, paths = skeleton_of(model, solution.xs[:, : model.nq], tracked, solution.robot.shapes)
     return skeleton, list(paths), [point for _, point in goals]
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from trajopt.ik.path import IKPath
+    from trajopt.robots.skeleton import Skeleton
 
 _FIGURES = 8  # number of stick figures
 _STEP = 0.01  # time step of an animation [s]
@@ -56,10 +57,7 @@ def plot_ik_path(
 
 
 def _draw_motion(target: Any, track: IKPath) -> None:
-    frame_names = list(track.robot.frame_names)
-    skeleton, paths = skeleton_of(
-        track.robot.model, track.qs, [frame_names.index(name) for name in track.frames], track.robot.shapes
-    )
+    skeleton, paths = _skeleton(track, track.qs)
     around = [paths.reshape(-1, 3), track.wanted.reshape(-1, 3), around_solids(skeleton)]
     scene = scene_of(target, skeleton.points, np.concatenate(around), None)
     draw_base(scene, skeleton)
@@ -72,6 +70,12 @@ def _draw_motion(target: Any, track: IKPath) -> None:
     if len(paths):
         target.legend(loc="outside upper left", ncols=2)
     draw_color_bar(target, scene.axes, track.times, "time [s]")
+
+
+def _skeleton(track: IKPath, qs: Reals) -> tuple[Skeleton, Reals]:
+    """Skeleton at configurations (n, nq), and the paths of the frames (frames, n, 3) [m]."""
+    frames = [track.robot.frame_id(name) for name in track.frames]
+    return skeleton_of(track.robot.model, qs, frames, track.robot.shapes)
 
 
 def _draw_panels(target: Any, track: IKPath) -> None:
@@ -154,16 +158,8 @@ def animate_ik_path(
     file = check_animation_path(path)
     every = max(1, round(_STEP / (track.times[1] - track.times[0])))
     knots = np.unique(np.r_[np.arange(0, len(track), every), len(track) - 1])
-    frame_names = list(track.robot.frame_names)
-    skeleton, paths = skeleton_of(
-        track.robot.model, track.qs[knots], [frame_names.index(name) for name in track.frames], track.robot.shapes
-    )
-    film = filmed(
-        skeleton,
-        None,
-        times=track.times[knots],
-        label="time [s]",
-        trails=[*paths, *track.wanted[:, knots]],
-    )
+    skeleton, paths = _skeleton(track, track.qs[knots])
+    trails = [*paths, *track.wanted[:, knots]]
+    film = filmed(skeleton, None, times=track.times[knots], label="time [s]", trails=trails)
     write_film(film, file, speed, frames_per_second)
     return file

@@ -11,15 +11,7 @@ from trajopt.analysis.feet import Foot, LeggedMotion
 from trajopt.analysis.limbs import limbs_of
 from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.limits import draw_limit
-from trajopt.plotting.style import (
-    RED,
-    drawing,
-    legend_beside,
-    line_look,
-    set_time_axis,
-    split,
-    whole_figure,
-)
+from trajopt.plotting.style import RED, drawing, legend_beside, line_look, set_time_axis, split, whole_figure
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
@@ -30,31 +22,31 @@ if TYPE_CHECKING:
     from trajopt.inverse_dynamics import ContactInverseDynamics
 
 
-def plot_inverse_dynamics(found: ContactInverseDynamics, *, figure: Figure | SubFigure | None = None) -> Figure:
+def plot_inverse_dynamics(dynamics: ContactInverseDynamics, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws the torques of each limb and the missing force at the base, and beside them the force of each contact.
 
     Forces are drawn as in `plot_contact_forces`. Torque limits are dashed lines, drawn if a torque comes close to
     them.
 
     Args:
-        found: Result of the inverse dynamics.
+        dynamics: Result of the inverse dynamics.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
         The figure; `figure.savefig("forces.png")` writes it.
     """
-    limbs = _torque_panels(found)
-    with drawing(figure, 13.0, 0.9 + 1.5 * max(len(limbs) + 1, len(found.contacts))) as target:
+    limbs = _torque_panels(dynamics)
+    with drawing(figure, 13.0, 0.9 + 1.5 * max(len(limbs) + 1, len(dynamics.contacts))) as target:
         left, right = split(target, 1, 2, width_ratios=[1.15, 1.0])
-        draw_forces(right, _legged(found))
+        draw_forces(right, _legged(dynamics))
         panels = left.subplots(len(limbs) + 1, sharex=True, squeeze=False)[:, 0]
         for axes, (label, lines) in zip(panels, limbs.items()):
-            _draw_torques(axes, found.motion.times, label, lines)
-        force = np.linalg.norm(found.base_residual[:, :3], axis=1)
-        panels[-1].plot(found.motion.times, force, color=RED)
+            _draw_torques(axes, dynamics.motion.times, label, lines)
+        force = np.linalg.norm(dynamics.base_residual[:, :3], axis=1)
+        panels[-1].plot(dynamics.motion.times, force, color=RED)
         panels[-1].set_ylabel("missing at\nthe base [N]", fontsize=8.0)
         panels[-1].set_ylim(0.0, max(1.0, 1.1 * float(force.max())))
-        set_time_axis(panels[-1], found.motion.times, "time [s]")
+        set_time_axis(panels[-1], dynamics.motion.times, "time [s]")
         return whole_figure(target)
 
 
@@ -94,16 +86,11 @@ def _legged(dynamics: ContactInverseDynamics) -> LeggedMotion:
     for j, contact in enumerate(dynamics.contacts):
         on = dynamics.stands[:, j, None]
         points = dynamics.kinetics.points[:, j]
-        feet.append(
-            Foot(
-                name=contact.frame, frame=contact.frame, stands=dynamics.stands[:, j],
-                positions=np.vstack([points, points[-1:]]), references=np.full((n + 1, 3), np.nan),
-                forces=np.where(on, dynamics.forces[:, j], np.nan),
-                torques=np.where(on, dynamics.moments[:, j], np.nan),
-                impulses=np.full((n, 3), np.nan), normals=np.tile([0.0, 0.0, 1.0], (n, 1)),
-                mu=np.full(n, np.nan if contact.cone is None else contact.cone.mu), outline=np.zeros((n + 1, 1, 3)),
-            )
-        )  # fmt: skip
+        mu = np.full(n, np.nan if contact.cone is None else contact.cone.mu)
+        forces, torques = (np.where(on, each[:, j], np.nan) for each in (dynamics.forces, dynamics.moments))
+        measured = {"stands": dynamics.stands[:, j], "forces": forces, "torques": torques, "mu": mu}
+        measured["normals"] = np.tile([0.0, 0.0, 1.0], (n, 1))
+        feet.append(Foot.at_points(contact.frame, contact.frame, np.vstack([points, points[-1:]]), **measured))
     com = np.vstack([com, com[-1:]])
     return LeggedMotion(abscissa=times, label="time [s]", takes_time=np.ones(n, dtype=bool), feet=tuple(feet), com=com,
                         com_references=np.full((n + 1, 3), np.nan), weight=dynamics.weight)  # fmt: skip

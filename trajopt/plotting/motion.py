@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, robot_of, time_axis
 from trajopt.analysis.goals import shown_goals
+from trajopt.analysis.obstacles import planes_of
 from trajopt.analysis.skeleton import Skeleton, skeleton_of
 from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
@@ -18,7 +19,6 @@ from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
 from trajopt.plotting.scene import Scene, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.solids import around_solids, draw_solids
 from trajopt.plotting.style import GREY, RED, drawing, time_ramp, whole_figure
-from trajopt.simulator import Plane
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ def _parts(
     if own is not None:
         if frame is not None:
             raise InvalidArgumentError(
-                f"frame: expected None for a solution without a robot, got {shown(frame)}; set the paths to draw as "
-                "`tracks` of the skeleton that its model returns"
+                f"frame: expected None for a solution without a robot, got {shown(frame)}; its model's method "
+                "`skeleton` selects the paths: set `tracks` of the Skeleton to indices of its points"
             )
         marks = check_points("targets", () if targets is None else targets)
         return own, np.reshape([own.points[:, i] for i in own.tracks], (-1, len(own.points), 3)), [], marks
@@ -153,9 +153,7 @@ def draw_base(scene: Scene, skeleton: Skeleton, *, rails: bool = True) -> None:
 
 def _draw_planes(scene: Scene, solution: Solution, points: Reals) -> None:
     """Draws planes of the world that a simulator's contacts may touch, as lines below the motion."""
-    planes = [contact.surface for contact in solution.description.spheres if contact.surface.body is None]
-    rows = {tuple(np.ravel(plane.coefficients)) for plane in planes if isinstance(plane, Plane)}
-    for a, _, c, d in (row for row in rows if row[2] > 0 and row[1] == 0):
+    for a, _, c, d in (row for row in planes_of(solution) if row[2] > 0 and row[1] == 0):
         ends = np.array([points[:, 0].min(), points[:, 0].max()])
         line = np.c_[ends, 0.0 * ends, -(a * ends + d) / c]
         scene.draw(line, color=GROUND, linewidth=1.2, zorder=1, label="_ground")

@@ -77,7 +77,7 @@ def plot_path(
     points = poses[:, :3, 3]
     with drawing(figure, 7.2, 6.0) as target:
         everything = np.concatenate([points, marks, corners(bodies, points), around.points])
-        axes = axes_at(poses[_spread(points, frames)], AXIS * float(np.ptp(everything, axis=0).max()))
+        axes = axes_at(poses[spread(points, frames)], AXIS * float(np.ptp(everything, axis=0).max()))
         scene = scene_of(target, points[:, None], np.concatenate([everything, axes.reshape(-1, 3)]), view)
         for body in bodies:
             draw_obstacle(scene, body, points)
@@ -95,7 +95,7 @@ def plot_path(
         return whole_figure(target)
 
 
-def _spread(points: Reals, frames: int) -> npt.NDArray[np.int_]:
+def spread(points: Reals, frames: int) -> npt.NDArray[np.int_]:
     """Knots at even distances along the path, including the first and the last."""
     way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
     return np.unique([int(np.argmin(np.abs(way - place))) for place in np.linspace(0.0, way[-1], frames)])

@@ -37,6 +37,8 @@ LINE_STYLES = ("-", "-.", ":")
 
 PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
 
+REFERENCE: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": 1.1}
+"""Look of a reference."""
 SCREEN, DPI = (14.0, 9.0), 100
 """Largest width and height of a figure [inch], and its pixels per inch: 1,400 x 900 pixels fit on a laptop."""
 
@@ -142,10 +144,7 @@ def set_time_axis(axes: Axes, abscissa: Reals, label: str) -> None:
 
 def line_look(index: int) -> dict[str, Any]:
     """Returns colour and line style of the index-th line of a panel."""
-    return {
-        "color": PALETTE[index % len(PALETTE)],
-        "linestyle": LINE_STYLES[index // len(PALETTE) % len(LINE_STYLES)],
-    }
+    return {"color": PALETTE[index % len(PALETTE)], "linestyle": LINE_STYLES[index // len(PALETTE) % len(LINE_STYLES)]}
 
 
 def legend_beside(axes: Axes, entries: int) -> None:
@@ -179,9 +178,14 @@ def legend_below(target: Figure | SubFigure, handles: Sequence[Any], title: str 
 
 def time_ramp() -> LinearSegmentedColormap:
     """Returns the colour map from the first knot (light) to the last (dark)."""
+    return color_ramp(*RAMP)
+
+
+def color_ramp(*colors: str) -> LinearSegmentedColormap:
+    """Returns colours from the first one to the last one."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("time", RAMP)
+    return LinearSegmentedColormap.from_list("ramp", colors)
 
 
 def integer_axis(axes: Axes, most: int = 9) -> None:

@@ -32,7 +32,7 @@ from trajopt.plotting.trajectory import has_limbs, plot_solution
 from trajopt.plotting.window import write
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure
 
     from trajopt.solution import Solution
 
@@ -53,13 +53,14 @@ def plot_summary(
     """Draws motion, trajectory, convergence and cost terms on one screen; `path` writes it to a file.
 
     A robot, or a model with a method `skeleton`, is drawn as stick figures; a state that is the pose of a body is
-    drawn as its path; other states have no motion. Cost terms need the problem, and convergence needs an iteration. A
-    legged robot has a strip, forces, heights of the feet and balance instead; `plot_pages` draws its joints and more.
+    drawn as its path; other states have no motion. Cost terms need the problem, and convergence needs an iteration. For
+    a legged robot it draws pictures over time (`plot_strip`), forces, heights of the feet and balance instead;
+    `plot_pages` draws its joints and more.
 
     Args:
         solution: Solution to draw.
         path: File to write (.png, .pdf or .svg).
-        title: Text before the outcome in the heading.
+        title: Text in the heading, before status, cost and iterations.
         frames: Number of stick figures, or of knots with a body's axes, >= 1 [-]; by default as many as fit.
         frame: Frame of the robot, or several, whose path is drawn; by default as in `plot_motion`.
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]; by default as in `plot_motion` or `plot_path`.
@@ -79,18 +80,18 @@ def plot_summary(
         check_text("title", title)
     if frames is not None:
         check_count("frames", frames, least=1, most=1000)
-    is_path = has_path(solution) and not has_motion(solution)
+    moves = has_motion(solution) or has_path(solution)
     if frame is not None and solution.robot is None:
         raise InvalidArgumentError("frame: expected None for a solution without a robot; leave it out")
-    if targets is not None and not (has_motion(solution) or is_path):
+    if targets is not None and not moves:
         raise InvalidArgumentError("targets: expected None for a solution without a motion to draw; leave them out")
-    if np.size(obstacles) and not (has_motion(solution) or is_path):
+    if np.size(obstacles) and not moves:
         raise InvalidArgumentError("obstacles: expected none for a solution without a motion to draw; leave them out")
-    picture: Callable[[SubFigure], Any] | None = None
-    if is_path:
-        picture = partial(_path, solution, frames or 12, targets, obstacles)
-    elif has_motion(solution):
-        picture = partial(_motion, solution, frames or 8, frame, targets, obstacles)
+    picture: Callable[..., Any] | None = None
+    if has_motion(solution):
+        picture = partial(plot_motion, solution, frames or 8, frame=frame, targets=targets, obstacles=obstacles)
+    elif moves:
+        picture = partial(plot_path, solution, frames or 12, targets=targets, obstacles=obstacles)
     with house_style():
         figure = _screen(solution, title, apart=path is not None)
         if is_legged(solution):
@@ -176,24 +177,7 @@ def _goals(solution: Solution) -> list[str]:
     return [f"{name} ends {_millimetres(far)} mm from its target" for far, (name, _) in zip(ends, goals)]
 
 
-def _path(
-    solution: Solution, frames: int, targets: npt.ArrayLike | None, obstacles: npt.ArrayLike, figure: SubFigure
-) -> None:
-    plot_path(solution, frames, targets=targets, obstacles=obstacles, figure=figure)
-
-
-def _motion(
-    solution: Solution,
-    frames: int,
-    frame: str | Sequence[str] | None,
-    targets: npt.ArrayLike | None,
-    obstacles: npt.ArrayLike,
-    figure: SubFigure,
-) -> None:
-    plot_motion(solution, frames, frame=frame, targets=targets, obstacles=obstacles, figure=figure)
-
-
-def _draw(figure: Figure, solution: Solution, picture: Callable[[SubFigure], Any] | None) -> None:
+def _draw(figure: Figure, solution: Solution, picture: Callable[..., Any] | None) -> None:
     """Draws motion and convergence on the left, states and cost terms on the right.
 
     Without a motion the states are on the left. Forces of a simulator's contacts replace the convergence.
@@ -204,7 +188,7 @@ def _draw(figure: Figure, solution: Solution, picture: Callable[[SubFigure], Any
     upper, lower = (left, right) if picture is None else split(left, 2, 1, height_ratios=[tall, 1.0])
     states, costs = (left, right) if picture is None else split(right, 2, 1, height_ratios=[2.0, 1.0])
     if picture is not None:
-        picture(upper)
+        picture(figure=upper)
     elif solution.description.cost_terms is not None and solution.history:
         costs, lower = split(right, 2, 1)
     plot_solution(solution, figure=states)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +14,15 @@ from trajopt.errors import InvalidArgumentError, shown
 from trajopt.plotting.style import (
     BLUE,
     GREY,
-    RAMP,
     RED,
     SCREEN,
     canvas,
     check_picture_path,
+    color_ramp,
     drawing,
     house_style,
     split,
+    time_ramp,
     whole_figure,
 )
 from trajopt.plotting.window import write
@@ -68,14 +70,13 @@ def plot_sweep(
     _check(sweep)
     with house_style():
         whole = whole_figure(canvas(None, *_SIZES[kind], apart=path is not None))
-        if kind == "map":
-            plot_success_map(sweep, x, y, figure=whole)
-        elif kind == "costs":
-            plot_cost_histogram(sweep, figure=whole)
-        elif kind == "parallel":
-            plot_parallel_coordinates(sweep, figure=whole)
-        else:
-            _draw_summary(sweep, whole, x, y)
+        draw: dict[str, Callable[..., Any]] = {
+            "map": partial(plot_success_map, sweep, x, y),
+            "costs": partial(plot_cost_histogram, sweep),
+            "parallel": partial(plot_parallel_coordinates, sweep),
+            "summary": partial(_draw_summary, sweep, x, y),
+        }
+        draw[kind](figure=whole)
         if path is not None:
             write(whole, path)
         return whole
@@ -96,7 +97,7 @@ def _check(sweep: Sweep) -> None:
 _SIZES = {"map": (7.5, 6.0), "costs": (8.0, 4.0), "parallel": (11.0, 5.0), "summary": SCREEN}  # [inch]
 
 
-def _draw_summary(sweep: Sweep, figure: Figure, x: str | None, y: str | None) -> None:
+def _draw_summary(sweep: Sweep, x: str | None, y: str | None, figure: Figure) -> None:
     varied = sweep.varied
     words = sweep.report()
     heading = ", ".join([f"{words['converged']} converged", *([words["others"]] if "others" in words else [])])
@@ -184,7 +185,7 @@ def _draw_cells(axes: Axes, sweep: Sweep, xs: Reals, ys: Reals, columns: Any, ro
     failed[rows, columns] = np.where(sweep.converged, np.nan, 1.0)
     colors, norm = _cost_colors(sweep)
     drawn = axes.pcolormesh(*edges, values, cmap=colors, norm=norm)
-    axes.pcolormesh(*edges, failed, cmap=_one_color(RED), vmin=0.0, vmax=1.0)
+    axes.pcolormesh(*edges, failed, cmap=color_ramp(RED, RED), vmin=0.0, vmax=1.0)
     _finish(axes, sweep, drawn, "s")
 
 
@@ -199,15 +200,17 @@ def _draw_points(axes: Axes, sweep: Sweep, xs: Reals, ys: Reals) -> None:
 
 def _finish(axes: Axes, sweep: Sweep, drawn: Any, marker: str) -> None:
     """Adds a colour bar of the costs, and a legend entry for failed rows."""
-    figure = axes.get_figure()
-    assert figure is not None
     if np.any(sweep.converged):
-        figure.colorbar(drawn, ax=axes, label="cost [cost]", pad=0.02, extend="both" if len(sweep) > 1 else "neither")
+        _draw_bar(axes, drawn, "cost [cost]", extend="both" if len(sweep) > 1 else "neither")
     failed = int(np.count_nonzero(~sweep.converged))
     axes.set_title(f"{len(sweep) - failed} of {len(sweep)} converged", fontweight="normal")
     if failed:
         axes.plot([], [], linestyle="", marker=marker, color=RED, label=f"{failed} did not converge")
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+
+
+def _draw_bar(axes: Axes, drawn: Any, label: str, **look: Any) -> None:
+    whole_figure(axes.figure).colorbar(drawn, ax=axes, label=label, pad=0.02, **look)
 
 
 def _draw_shares(axes: Axes, sweep: Sweep, edges: list[Reals], places: list[Any]) -> None:
@@ -217,10 +220,8 @@ def _draw_shares(axes: Axes, sweep: Sweep, edges: list[Reals], places: list[Any]
     total = np.bincount(number, minlength=shape[0] * shape[1])
     good = np.bincount(number, weights=sweep.converged, minlength=shape[0] * shape[1])
     share = np.where(total > 0, 100.0 * good / np.maximum(total, 1), np.nan).reshape(shape)
-    drawn = axes.pcolormesh(*edges, share, cmap=_share_colors(), vmin=0.0, vmax=100.0)
-    figure = axes.get_figure()
-    assert figure is not None
-    figure.colorbar(drawn, ax=axes, label="converged rows [%]", pad=0.02)
+    drawn = axes.pcolormesh(*edges, share, cmap=color_ramp(RED, "#F3E3D3", "#C9DCEC", BLUE), vmin=0.0, vmax=100.0)
+    _draw_bar(axes, drawn, "converged rows [%]")
     axes.set_title(f"{int(np.count_nonzero(sweep.converged))} of {len(sweep)} converged", fontweight="normal")
 
 
@@ -375,21 +376,9 @@ def _edges(values: Reals) -> Reals:
 
 def _cost_colors(sweep: Sweep) -> tuple[LinearSegmentedColormap, Normalize]:
     """Colours of costs between the 5 % and 95 % quantiles, so that a few large costs do not hide the others."""
-    from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
+    from matplotlib.colors import LogNorm, Normalize
 
     costs = sweep.cost[sweep.converged]
     low, high = np.quantile(costs, (0.05, 0.95)) if costs.size else (0.0, 1.0)
     kind = LogNorm if low > 0.0 and high > _WIDE * low else Normalize
-    return LinearSegmentedColormap.from_list("cost", RAMP), kind(float(low), float(high))
-
-
-def _share_colors() -> LinearSegmentedColormap:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("share", [RED, "#F3E3D3", "#C9DCEC", BLUE])
-
-
-def _one_color(color: str) -> LinearSegmentedColormap:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("one", [color, color])
+    return time_ramp(), kind(float(low), float(high))

@@ -106,5 +106,6 @@ def check_controls(actuation: ActuationModelAbstract, nu: int) -> None:
     """Raises InvalidArgumentError if an actuation and its model differ in their number of controls."""
     if nu != actuation.nu:
         raise InvalidArgumentError(
-            f"actuation: expected one with {nu} controls, got one with {actuation.nu}; use the model's own"
+            f"actuation: expected one with {nu} controls, got one with {actuation.nu}; pass the "
+            "actuation of the action model to the residual"
         )

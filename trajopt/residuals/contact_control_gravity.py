@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.actuation.base import ActuationModelAbstract, check_actuation
 from trajopt.contacts.stack import ContactStack
 from trajopt.dynamics.falling import frame_motions
 from trajopt.errors import InvalidArgumentError
@@ -31,10 +31,7 @@ class ResidualModelContactControlGrav(ResidualModelAbstract):
     uses_solution = True
 
     def __init__(self, state: StateAbstract, actuation: ActuationModelAbstract, contacts: ContactStack) -> None:
-        if not isinstance(actuation, ActuationModelAbstract):
-            raise InvalidArgumentError(
-                f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
-            )
+        check_actuation(actuation)
         if not isinstance(contacts, ContactStack):
             raise InvalidArgumentError(f"contacts: expected the ContactStack of the model, got {contacts!r}")
         robot_state = check_robot_state(type(self).__name__, state)

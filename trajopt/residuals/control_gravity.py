@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from casadi import SX
 
-from trajopt.actuation.base import ActuationModelAbstract
-from trajopt.errors import InvalidArgumentError
+from trajopt.actuation.base import ActuationModelAbstract, check_actuation
 from trajopt.instant import Instant
 from trajopt.residuals.base import ResidualModelAbstract, check_controls
 from trajopt.states.base import StateAbstract
@@ -25,10 +24,7 @@ class ResidualModelControlGrav(ResidualModelAbstract):
     uses_control = True
 
     def __init__(self, state: StateAbstract, actuation: ActuationModelAbstract) -> None:
-        if not isinstance(actuation, ActuationModelAbstract):
-            raise InvalidArgumentError(
-                f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
-            )
+        check_actuation(actuation)
         robot_state = check_robot_state(type(self).__name__, state)
         super().__init__(robot_state, robot_state.nv, unit="N m, N")
         self.actuation = actuation

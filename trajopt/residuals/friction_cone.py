@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.checks import check_count, check_flag, check_number, check_positive
+from trajopt.checks import check_count, check_flag, check_instance, check_number, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.model.parameters import positive
@@ -20,22 +22,20 @@ from trajopt.types import Reals
 
 
 @dataclass(frozen=True, eq=False)
-class FrictionCone:
-    """Linearised friction cone |f_t| <= μ f_n, a pyramid lower <= A force <= upper.
-
-    The force in the axes of the surface is f = Rᵀ force, and the z axis is the normal. The rows are ±(cos θ, sin θ) ·
-    f_t - μ f_z <= 0 for each facet, then the normal force f_z within its limits.
+class ConeAbstract(ABC):
+    """Base of cones of contact forces, as rows lower <= A force <= upper: friction, the normal force, `further` rows.
 
     Attributes:
         mu: Friction coefficient μ, > 0 [-].
-        facets: Number of facets, even, >= 4 [-].
+        facets: Number of facets of the friction pyramid, even, >= 4 [-].
         inner: Whether the pyramid lies inside the cone: it uses μ cos(π / facets) instead of μ.
         rotation: R (3, 3), the axes of the surface in the axes of the force.
         min_force: Smallest normal force [N].
         max_force: Largest normal force [N].
-
-    Source: Caron, Pham and Nakamura, ICRA 2015; rows in the order of Crocoddyl's FrictionCone.
     """
+
+    further: ClassVar[int] = 0
+    """Number of rows <= 0 after those of the friction and of the normal force."""
 
     mu: float = 0.7
     _: KW_ONLY
@@ -54,20 +54,44 @@ class FrictionCone:
             object.__setattr__(self, name, force)
 
     @property
+    @abstractmethod
+    def matrix(self) -> Reals:
+        """Matrix A, one row for each bound."""
+
+    @property
+    def lower(self) -> Reals:
+        """Lower bounds of A force, (facets + 1 + further,) [N, N m]."""
+        return np.array([*[-np.inf] * self.facets, self.min_force, *[-np.inf] * self.further])
+
+    @property
+    def upper(self) -> Reals:
+        """Upper bounds of A force, (facets + 1 + further,) [N, N m]."""
+        return np.array([*[0.0] * self.facets, self.max_force, *[0.0] * self.further])
+
+
+@dataclass(frozen=True, eq=False)
+class FrictionCone(ConeAbstract):
+    """Linearised friction cone |f_t| <= μ f_n, a pyramid lower <= A force <= upper.
+
+    The force in the axes of the surface is f = Rᵀ force, and the z axis is the normal. The rows are ±(cos θ, sin θ) ·
+    f_t - μ f_z <= 0 for each facet, then the normal force f_z within its limits.
+
+    Attributes:
+        mu: Friction coefficient μ, > 0 [-].
+        facets: Number of facets, even, >= 4 [-].
+        inner: Whether the pyramid lies inside the cone: it uses μ cos(π / facets) instead of μ.
+        rotation: R (3, 3), the axes of the surface in the axes of the force.
+        min_force: Smallest normal force [N].
+        max_force: Largest normal force [N].
+
+    Source: Caron, Pham and Nakamura, ICRA 2015; rows in the order of Crocoddyl's FrictionCone.
+    """
+
+    @property
     def matrix(self) -> Reals:
         """Matrix A (facets + 1, 3)."""
         rows = friction_rows(SX(self.mu), self.facets, self.inner)
         return np.array(ca.DM(ca.vertcat(rows, SX([[0, 0, 1]]))).full()) @ np.asarray(self.rotation).T
-
-    @property
-    def lower(self) -> Reals:
-        """Lower bounds of A force, (facets + 1,) [N]."""
-        return np.array([*[-np.inf] * self.facets, self.min_force])
-
-    @property
-    def upper(self) -> Reals:
-        """Upper bounds of A force, (facets + 1,) [N]."""
-        return np.array([*[0.0] * self.facets, self.max_force])
 
 
 def friction_rows(mu: SX, facets: int, inner: bool) -> SX:
@@ -100,7 +124,29 @@ def check_normal_force(lowest: float, highest: float) -> tuple[float, float]:
     return lowest, highest
 
 
-class ResidualModelContactFrictionCone(ResidualModelForce):
+class ResidualModelConeAbstract(ResidualModelForce):
+    """Base of residuals that a cone gives; a constraint on one has the cone's bounds by default.
+
+    Args:
+        state: State of the robot.
+        contact: Name of a contact in the model's stack.
+        cone: The cone. Run-time parameters `mu` and `rotation`.
+        unit: Unit of the residual.
+    """
+
+    def __init__(self, state: StateAbstract, contact: str, cone: ConeAbstract, *, unit: str) -> None:
+        super().__init__(state, contact, cone.facets + 1 + cone.further, unit=unit)
+        self.cone = cone
+        self.mu = self.parameter("mu", cone.mu, convert=positive)
+        self.rotation = self.parameter("rotation", cone.rotation, convert=check_rotation)
+
+    @property
+    def own_bounds(self) -> tuple[Reals, Reals]:
+        """Bounds of the cone."""
+        return self.cone.lower, self.cone.upper
+
+
+class ResidualModelContactFrictionCone(ResidualModelConeAbstract):
     """Friction cone of a contact force f: r = A f, shape (facets + 1,) [N]; no slip if cone.lower <= r <= cone.upper.
 
     A constraint on it has these bounds by default. In a cost, combine it with
@@ -113,17 +159,7 @@ class ResidualModelContactFrictionCone(ResidualModelForce):
     """
 
     def __init__(self, state: StateAbstract, contact: str, cone: FrictionCone) -> None:
-        if not isinstance(cone, FrictionCone):
-            raise InvalidArgumentError(f"cone: expected a FrictionCone, got {cone!r}")
-        super().__init__(state, contact, cone.facets + 1, unit="N")
-        self.cone = cone
-        self.mu = self.parameter("mu", cone.mu, convert=positive)
-        self.rotation = self.parameter("rotation", cone.rotation, convert=check_rotation)
-
-    @property
-    def own_bounds(self) -> tuple[Reals, Reals]:
-        """Bounds of the friction cone."""
-        return self.cone.lower, self.cone.upper
+        super().__init__(state, contact, check_instance("cone", cone, FrictionCone), unit="N")
 
     def evaluate(self, instant: Instant) -> SX:
         force = instant.force(self.contact)

@@ -44,13 +44,9 @@ class ResidualModelJointDistance(ResidualModelMultibody):
                 f"state: expected a robot with distance joints, got {self.state.robot.name!r} without any; "
                 "add one with ArticulationBuilder.add_distance"
             )
-        names = (
-            tuple(distances)
-            if joints is None
-            else (joints,)
-            if isinstance(joints, str)
-            else check_texts("joints", joints)
-        )
+        names = tuple(distances)
+        if joints is not None:
+            names = check_texts("joints", [joints] if isinstance(joints, str) else joints)
         for name in names:
             check_known("joints: distance joint", name, distances)
         if not names:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.actuation.base import ActuationModelAbstract, check_actuation
 from trajopt.checks import check_array
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
@@ -39,14 +39,7 @@ class ResidualModelJointEffort(ResidualModelAbstract):
         self, state: StateAbstract, actuation: ActuationModelAbstract, reference: npt.ArrayLike | None = None
     ) -> None:
         robot_state = check_robot_state(type(self).__name__, state)
-        if not isinstance(actuation, ActuationModelAbstract):
-            raise InvalidArgumentError(
-                f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
-            )
-        if actuation.state != robot_state:
-            raise InvalidArgumentError(
-                f"actuation: expected an actuation of {state!r}, got one of {actuation.state!r}; use one state for both"
-            )
+        check_actuation(actuation, robot_state)
         self.joints = np.flatnonzero(np.any(actuation.matrix != 0.0, axis=1))
         if not len(self.joints):
             raise InvalidArgumentError("actuation: expected a matrix B that drives a joint, got B = 0")

@@ -7,6 +7,7 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics import frame_kinematics
+from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
@@ -30,6 +31,21 @@ class ResidualModelMultibody(ResidualModelAbstract):
         super().__init__(state, nr, unit=unit)
         self.frame = frame
         self.frame_id = 0 if frame is None else robot.frame_id(frame)
+
+    def base_frame(self, base: str, instead: str) -> int:
+        """Number of the frame relative to which the residual measures.
+
+        Args:
+            base: Name of the frame.
+            instead: What is to be used for the same measurement in the world, such as "for X use Y".
+
+        Raises:
+            InvalidArgumentError: It is the residual's own frame.
+        """
+        number = self.state.robot.frame_id(base)
+        if number == self.frame_id:
+            raise InvalidArgumentError(f"base: expected another frame than {self.frame!r}, got the same; {instead}")
+        return number
 
     def bend(self, instant: Instant, force: SX) -> SX | None:
         """Second derivative Σ f_k ∂²ξ_k/∂q² (nv, nv) of the motion ξ of the frame.

@@ -9,7 +9,6 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.lie import log6, log6_and_jacobian
 from trajopt.residuals.multibody import ResidualModelMultibody
@@ -38,12 +37,7 @@ class ResidualModelRelativePlacement(ResidualModelMultibody):
 
     def __init__(self, state: StateAbstract, frame: str, base: str, reference: Any = None) -> None:
         super().__init__(state, 6, frame=frame, unit="m, rad")
-        self.base_id = self.state.robot.frame_id(base)
-        if self.base_id == self.frame_id:
-            raise InvalidArgumentError(
-                f"base: expected another frame than {frame!r}, got the same; for the placement in the "
-                "world use ResidualModelFramePlacement"
-            )
+        self.base_id = self.base_frame(base, "for the placement in the world use ResidualModelFramePlacement")
         value = np.eye(4) if reference is None else reference
         self.reference = self.parameter("reference", value, unit="-, m", convert=check_placement)
 

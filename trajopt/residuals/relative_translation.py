@@ -8,7 +8,6 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.checks import check_array
-from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.states.base import StateAbstract
@@ -32,12 +31,7 @@ class ResidualModelRelativeTranslation(ResidualModelMultibody):
 
     def __init__(self, state: StateAbstract, frame: str, base: str, reference: npt.ArrayLike = (0.0, 0.0, 0.0)) -> None:
         super().__init__(state, 3, frame=frame, unit="m")
-        self.base_id = self.state.robot.frame_id(base)
-        if self.base_id == self.frame_id:
-            raise InvalidArgumentError(
-                f"base: expected another frame than {frame!r}, got the same; for the position in the "
-                "world use ResidualModelFrameTranslation"
-            )
+        self.base_id = self.base_frame(base, "for the position in the world use ResidualModelFrameTranslation")
         point = check_array("reference", reference, (3,), cure=f"pass a point (x, y, z) in the axes of {base!r} [m]")
         self.reference = self.parameter("reference", point, unit="m")
 

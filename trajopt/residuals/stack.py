@@ -99,8 +99,7 @@ class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
         if twice:
             raise DuplicateNameError(
                 f"{self.kind} {item.name!r}: two of its parameters have the name {twice[0]!r} (its own are "
-                f"{', '.join(own)}, "
-                "others belong to its residual or activation); rename the other one"
+                f"{', '.join(own)}, others belong to its residual or activation); rename the other one"
             )
         if item.residual.nr is not None:
             item.check_size(0)
@@ -148,8 +147,7 @@ class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
         if self.controlled():
             raise InvalidArgumentError(
                 f"terminal: {self.kind}s {', '.join(self.controlled())} depend on a control or a force, which the end "
-                "of a "
-                f"horizon does not have; pass a {type(self).__name__} without them"
+                f"of a horizon does not have; pass a {type(self).__name__} without them"
             )
 
     def __reduce__(self) -> tuple[Any, ...]:

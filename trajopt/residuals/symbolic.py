@@ -81,8 +81,7 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         count = len(names) - len(self._symbols) - self._wants_robot
         if count not in (1, 2):
             raise InvalidArgumentError(
-                "function: expected arguments x or (x, u), and the parameters "
-                f"({', '.join(self._symbols) or 'none'}), "
+                f"function: expected arguments x or (x, u), and the parameters ({', '.join(self._symbols) or 'none'}), "
                 f"got arguments ({', '.join(names)}); declare each further one with parameters={{name: value}}"
             )
         self._names = [name for name in names if name not in (*self._symbols, "robot")]

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.checks import check_array, check_flag, check_positive
+from trajopt.checks import check_array, check_instance
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
-from trajopt.model.parameters import positive
 from trajopt.residuals.contact_force import ResidualModelForce
-from trajopt.residuals.friction_cone import check_facets, check_normal_force, friction_rows
+from trajopt.residuals.friction_cone import ConeAbstract, ResidualModelConeAbstract, friction_rows
 from trajopt.robots.placements import check_rotation
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
 
 @dataclass(frozen=True, eq=False)
-class WrenchCone:
+class WrenchCone(ConeAbstract):
     """Wrenches that a rectangular sole can transmit without slipping, tipping or turning: lower <= A wrench <= upper.
 
     The rows below are in the axes of the surface, whose z axis is the normal. X and Y are the half sides of the box,
@@ -47,39 +47,19 @@ class WrenchCone:
     limits τ_y and the second τ_x.
     """
 
-    mu: float = 0.7
+    further: ClassVar[int] = 12
+
     box: npt.ArrayLike = (0.1, 0.05)
-    _: KW_ONLY
-    facets: int = 4
-    inner: bool = True
-    rotation: npt.ArrayLike = field(default_factory=lambda: np.eye(3))
-    min_force: float = 0.0
-    max_force: float = np.inf
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", check_positive("mu", self.mu))
-        object.__setattr__(self, "facets", check_facets(self.facets))
-        object.__setattr__(self, "inner", check_flag("inner", self.inner))
+        super().__post_init__()
         object.__setattr__(self, "box", check_box(self.box))
-        object.__setattr__(self, "rotation", check_rotation("rotation", self.rotation))
-        for name, force in zip(("min_force", "max_force"), check_normal_force(self.min_force, self.max_force)):
-            object.__setattr__(self, name, force)
 
     @property
     def matrix(self) -> Reals:
         """Matrix A (facets + 13, 6)."""
         rows = np.array(ca.DM(wrench_rows(self, SX(self.mu), SX(np.asarray(self.box)))).full())
         return rows @ np.kron(np.eye(2), np.asarray(self.rotation).T)
-
-    @property
-    def lower(self) -> Reals:
-        """Lower bounds of A wrench, (facets + 13,) [N, N m]."""
-        return np.array([*[-np.inf] * self.facets, self.min_force, *[-np.inf] * 12])
-
-    @property
-    def upper(self) -> Reals:
-        """Upper bounds of A wrench, (facets + 13,) [N, N m]."""
-        return np.array([*[0.0] * self.facets, self.max_force, *[0.0] * 12])
 
 
 def check_box(box: npt.ArrayLike) -> Reals:
@@ -115,7 +95,7 @@ def wrench_rows(cone: WrenchCone, mu: SX, box: SX) -> SX:
     return SX(ca.vertcat(friction, normal, pressure_rows(box), *yaw))
 
 
-class ResidualModelContactWrenchCone(ResidualModelForce):
+class ResidualModelContactWrenchCone(ResidualModelConeAbstract):
     """Wrench cone of a sole's wrench w: r = A w, shape (facets + 13,) [N, N m]; the sole holds if lower <= r <= upper.
 
     A constraint on it has the cone's bounds by default. In a cost, combine it with
@@ -127,19 +107,11 @@ class ResidualModelContactWrenchCone(ResidualModelForce):
         cone: The wrench cone. Run-time parameters `mu`, `box` and `rotation`.
     """
 
-    def __init__(self, state: StateAbstract, contact: str, cone: WrenchCone) -> None:
-        if not isinstance(cone, WrenchCone):
-            raise InvalidArgumentError(f"cone: expected a WrenchCone, got {cone!r}")
-        super().__init__(state, contact, cone.facets + 13, unit="N, N m")
-        self.cone = cone
-        self.mu = self.parameter("mu", cone.mu, convert=positive)
-        self.box = self.parameter("box", cone.box, unit="m", convert=lambda _, v: check_box(v))
-        self.rotation = self.parameter("rotation", cone.rotation, convert=check_rotation)
+    cone: WrenchCone
 
-    @property
-    def own_bounds(self) -> tuple[Reals, Reals]:
-        """Bounds of the wrench cone."""
-        return self.cone.lower, self.cone.upper
+    def __init__(self, state: StateAbstract, contact: str, cone: WrenchCone) -> None:
+        super().__init__(state, contact, check_instance("cone", cone, WrenchCone), unit="N, N m")
+        self.box = self.parameter("box", cone.box, unit="m", convert=lambda _, v: check_box(v))
 
     def evaluate(self, instant: Instant) -> SX:
         wrench = self.force(instant, 6)

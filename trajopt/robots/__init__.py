@@ -16,16 +16,7 @@ if TYPE_CHECKING:
     from trajopt.robots.legged import LeggedRobot, configuration_on_ground, legged_robot
     from trajopt.robots.skeleton import Skeleton
 else:
-    __getattr__, __dir__ = lazy(
-        __name__,
-        {
-            "LeggedRobot": "trajopt.robots.legged",
-            "Skeleton": "trajopt.robots.skeleton",
-            "configuration_on_ground": "trajopt.robots.legged",
-            "legged_robot": "trajopt.robots.legged",
-            "load_geometry": "trajopt.robots.geometry",
-        },
-    )
+    __getattr__, __dir__ = lazy(__name__)
 
 __all__ = [
     "Capsule",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.checks import check_instance, check_known
@@ -44,7 +45,7 @@ def with_base(model: pin.Model, base: str) -> pin.Model:
         return fixed
     root = pin.Model()
     parent = 0
-    for name, joint in _JOINTS[base]():
+    for name, joint in _root_joints(base):
         parent = root.addJoint(parent, joint, pin.SE3.Identity(), name)
         root.addJointFrame(parent, -1)
     moving = pin.appendModel(root, fixed, root.getFrameId(root.names[parent]), pin.SE3.Identity())
@@ -72,6 +73,14 @@ def base_joints(model: pin.Model) -> int:
     return 1 if floats(model) else next((len(names) for names in _NAMES if _begins_with(model, names)), 0)
 
 
+def driven_joints(model: pin.Model) -> npt.NDArray[np.bool_]:
+    """Mask (nv,) of the velocities with motors: all except those of a base."""
+    driven = np.ones(model.nv, dtype=np.bool_)
+    for joint in range(1, 1 + base_joints(model)):
+        driven[model.idx_vs[joint] : model.idx_vs[joint] + model.nvs[joint]] = False
+    return driven
+
+
 _NAMES = (("base_translation", "base_rotation"), ("base_planar",))
 
 
@@ -79,17 +88,14 @@ def _begins_with(model: pin.Model, names: tuple[str, ...]) -> bool:
     return tuple(model.names)[1 : 1 + len(names)] == names
 
 
-def _free_flyer() -> list[tuple[str, pin.JointModel]]:
-    return [("root_joint", pin.JointModelFreeFlyer())]
-
-
-def _euler() -> list[tuple[str, pin.JointModel]]:
+def _root_joints(base: str) -> list[tuple[str, pin.JointModel]]:
+    """Names and joints of a base, from the world outwards."""
+    if base == "free_flyer":
+        return [("root_joint", pin.JointModelFreeFlyer())]
+    if base == "planar":
+        return [("base_planar", _chain(pin.JointModelPX(), pin.JointModelPZ(), pin.JointModelRY()))]
     turns = _chain(pin.JointModelRX(), pin.JointModelRY(), pin.JointModelRZ())
     return [("base_translation", pin.JointModelTranslation()), ("base_rotation", turns)]
-
-
-def _planar() -> list[tuple[str, pin.JointModel]]:
-    return [("base_planar", _chain(pin.JointModelPX(), pin.JointModelPZ(), pin.JointModelRY()))]
 
 
 def _chain(*joints: pin.JointModel) -> pin.JointModelComposite:
@@ -97,10 +103,3 @@ def _chain(*joints: pin.JointModel) -> pin.JointModelComposite:
     for joint in joints:
         chain.addJoint(joint)
     return chain
-
-
-_JOINTS: dict[str, Callable[[], list[tuple[str, pin.JointModel]]]] = {
-    "free_flyer": _free_flyer,
-    "euler": _euler,
-    "planar": _planar,
-}

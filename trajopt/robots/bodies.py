@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -63,6 +64,16 @@ def add_tip(model: pin.Model, joint: int, name: str, at: pin.SE3 | Sequence[floa
     """Adds a frame at a placement or a point (3,) [m] of a joint's body."""
     parent = model.getFrameId(model.names[joint])
     model.addFrame(pin.Frame(name, joint, parent, _placed(at), pin.FrameType.OP_FRAME))
+
+
+def add_solid(
+    geometry: pin.GeometryModel, model: pin.Model, link: str, number: int, placement: pin.SE3, solid: Any
+) -> None:
+    """Adds a solid of `coal` to a geometry model, at a placement in the frame of a link of the robot's model."""
+    index = model.getFrameId(link, pin.FrameType.BODY)
+    frame = model.frames[index]
+    place = frame.placement * placement
+    geometry.addGeometryObject(pin.GeometryObject(f"{link}_{number}", frame.parentJoint, index, place, solid))
 
 
 def _placed(at: pin.SE3 | Sequence[float]) -> pin.SE3:

@@ -39,16 +39,12 @@ def planar_arm(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[float]
         InvalidArgumentError: The numbers of lengths and masses differ, or a value is not positive.
     """
     lengths, masses = _positive_pairs(lengths, masses)
-    model = pin.Model()
-    model.name = f"planar-{len(lengths)}r"
-    parent, placement = 0, _X_ALONG_WORLD_X
-    for i, (length, mass) in enumerate(zip(lengths, masses), start=1):
-        rod = mass * length**2 / 12  # [kg m²]
-        inertia = pin.Inertia(mass, np.array([length / 2, 0.0, 0.0]), np.diag([0.0, rod, rod]))
-        more: dict[str, Any] = {"link": f"link_{i}", "limits": (-np.pi, np.pi)}
-        parent = add_body(model, parent, pin.JointModelRZ(), f"joint_{i}", inertia, at=placement, **more)
-        placement = pin.SE3(np.eye(3), np.array([length, 0.0, 0.0]))
-    add_tip(model, parent, "tool", placement)
+    rods = [mass * length**2 / 12 for length, mass in zip(lengths, masses)]  # [kg m²]
+    inertias = [
+        pin.Inertia(mass, np.array([length / 2, 0.0, 0.0]), np.diag([0.0, rod, rod]))
+        for length, mass, rod in zip(lengths, masses, rods)
+    ]
+    model = _chain(f"planar-{len(lengths)}r", lengths, inertias, _X_ALONG_WORLD_X, "tool", limits=(-np.pi, np.pi))
     model.referenceConfigurations["stretched"] = np.zeros(model.nq)
     model.referenceConfigurations["elbow_up"] = np.array(
         [np.pi / 2] + [-np.pi / 2 / max(1, model.nq - 1)] * (model.nq - 1)
@@ -71,14 +67,8 @@ def double_pendulum(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[f
     lengths, masses = _positive_pairs(lengths, masses)
     if len(lengths) != 2:
         raise InvalidArgumentError(f"lengths: expected 2 rods, got {len(lengths)}; a double pendulum has two")
-    model = pin.Model()
-    model.name = "double-pendulum"
-    parent, placement = 0, _X_ALONG_WORLD_DOWN
-    for i, (length, mass) in enumerate(zip(lengths, masses), start=1):
-        inertia = _point_mass(mass, length)
-        parent = add_body(model, parent, pin.JointModelRZ(), f"joint_{i}", inertia, at=placement, link=f"link_{i}")
-        placement = pin.SE3(np.eye(3), np.array([length, 0.0, 0.0]))
-    add_tip(model, parent, "tip", placement)
+    inertias = [_point_mass(mass, length) for length, mass in zip(lengths, masses)]
+    model = _chain("double-pendulum", lengths, inertias, _X_ALONG_WORLD_DOWN, "tip")
     model.referenceConfigurations["hanging"] = np.zeros(2)
     model.referenceConfigurations["upright"] = np.array([np.pi, 0.0])
     return model
@@ -138,6 +128,21 @@ def _positive_pairs(lengths: Sequence[float], masses: Sequence[float] | None) ->
             f"got {len(checked_masses)}"
         )
     return checked_lengths, checked_masses
+
+
+def _chain(
+    name: str, lengths: Sequence[float], inertias: Sequence[pin.Inertia], first: pin.SE3, tip: str, **options: Any
+) -> pin.Model:
+    """Links one after the other along their x axes, which turn about their z axes."""
+    model = pin.Model()
+    model.name = name
+    parent, placement = 0, first
+    for i, (length, inertia) in enumerate(zip(lengths, inertias), start=1):
+        joint, link = f"joint_{i}", f"link_{i}"
+        parent = add_body(model, parent, pin.JointModelRZ(), joint, inertia, at=placement, link=link, **options)
+        placement = pin.SE3(np.eye(3), np.array([length, 0.0, 0.0]))
+    add_tip(model, parent, tip, placement)
+    return model
 
 
 def _point_mass(mass: float, distance: float) -> pin.Inertia:

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.robots.bodies import add_body, add_tip, floating_base
+from trajopt.robots.bodies import add_body, add_solid, add_tip, floating_base
 
 _LENGTHS = (0.10, 0.15, 0.15, 0.15, 0.15, 0.12, 0.15)  # of the links of a limb, from the hip outwards [m]
 _MASSES = (3.0, 3.0, 2.5, 2.5, 2.0, 1.5, 1.0)  # of these links [kg]
@@ -98,8 +98,4 @@ def _add_shape(
         raise InvalidArgumentError(
             f"model: expected a robot with the link {link!r}, got {model.name!r}; pass the model of 'four-limbs'"
         )
-    index = model.getFrameId(link, pin.FrameType.BODY)
-    frame = model.frames[index]
-    geometry.addGeometryObject(
-        pin.GeometryObject(f"{link}_0", frame.parentJoint, index, frame.placement * placement, shape)
-    )
+    add_solid(geometry, model, link, 0, placement, shape)

@@ -37,8 +37,7 @@ def load_example_robot(name: str, floating_base: bool | None = None) -> pin.Mode
         MissingDependencyError: The package is not installed.
         InvalidArgumentError: The robot cannot have the base that `floating_base` selects.
     """
-    loaders = _import_loaders(name)
-    loader = _loader(loaders, name)
+    loaders, loader = _loader(name)
     free_flyer = loader.free_flyer if floating_base is None else floating_base
     steps_in_constructor = loader.__init__ is not loaders.RobotLoader.__init__
     if free_flyer != loader.free_flyer and (steps_in_constructor or loader.sdf_filename):
@@ -58,7 +57,8 @@ def load_example_robot(name: str, floating_base: bool | None = None) -> pin.Mode
     if name == "human":
         model.jointPlacements[1].rotation = loader.freeflyer_ori
     if free_flyer:
-        _limit_free_flyer(model)
+        # The range for random configurations, as in the package
+        model.lowerPositionLimit[:7], model.upperPositionLimit[:7] = -1.0, 1.0
     return model
 
 
@@ -70,8 +70,7 @@ def example_robot_files(name: str) -> tuple[Path, Path]:
         MissingDependencyError: The package is not installed.
         InvalidArgumentError: The robot has no URDF.
     """
-    loaders = _import_loaders(name)
-    loader = _loader(loaders, name)
+    loaders, loader = _loader(name)
     if loader.sdf_filename:
         raise InvalidArgumentError(
             f"robot: expected one with a URDF, got {name!r}, which has an SDF; choose another robot"
@@ -80,10 +79,12 @@ def example_robot_files(name: str) -> tuple[Path, Path]:
     return folder / loader.urdf_subpath / loader.urdf_filename, folder.parent.parent.parent
 
 
-def _loader(loaders: Any, name: str) -> Any:
+def _loader(name: str) -> tuple[Any, Any]:
+    """The package's module of loaders, and the loader of a robot."""
+    loaders = _import_loaders(name)
     if name not in loaders.ROBOTS:
         raise unknown_robot("robot", name, [*BUILTIN_ROBOTS, *loaders.ROBOTS])
-    return loaders.ROBOTS[name]
+    return loaders, loaders.ROBOTS[name]
 
 
 def _folder(loaders: Any, loader: Any) -> Path:
@@ -141,9 +142,3 @@ def _talos_legs(talos: pin.Model) -> pin.Model:
         if frame.parentJoint < _FIRST_ARM_OR_TORSO_JOINT:
             legs.addFrame(frame)
     return legs
-
-
-def _limit_free_flyer(model: pin.Model) -> None:
-    """Sets limits of ±1 for position and quaternion, as the package does for random configurations."""
-    model.lowerPositionLimit[:7] = -1.0
-    model.upperPositionLimit[:7] = 1.0

@@ -15,6 +15,7 @@ import pinocchio as pin
 
 from trajopt.checks import check_instance, check_items, check_known, check_path
 from trajopt.errors import InvalidArgumentError
+from trajopt.robots.bodies import add_solid
 from trajopt.robots.builtin import BUILTIN_GEOMETRIES, BUILTIN_ROBOTS
 from trajopt.robots.example import example_robot_files
 from trajopt.robots.robot import Robot
@@ -70,13 +71,8 @@ def _solids(robot: Robot, model: pin.Model) -> pin.GeometryModel:
     geometry = pin.GeometryModel()
     for number, shape in enumerate(robot.shapes):
         if model.existFrame(shape.link, pin.FrameType.BODY):
-            index = model.getFrameId(shape.link, pin.FrameType.BODY)
-            frame, size = model.frames[index], np.asarray(shape.size).tolist()
-            placement = frame.placement * pin.SE3(np.array(shape.placement))
-            solid = _COAL[shape.kind](*size)
-            geometry.addGeometryObject(
-                pin.GeometryObject(f"{shape.link}_{number}", frame.parentJoint, index, placement, solid)
-            )
+            solid = _COAL[shape.kind](*np.asarray(shape.size).tolist())
+            add_solid(geometry, model, shape.link, number, pin.SE3(np.array(shape.placement)), solid)
     return geometry
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pinocchio as pin
 
 from trajopt.checks import check_array, check_instance, check_text, check_texts
 from trajopt.errors import InvalidArgumentError
@@ -101,9 +100,7 @@ def configuration_on_ground(robot: Robot, feet: tuple[str, ...], configuration: 
     if not check_texts("feet", feet):
         raise InvalidArgumentError("feet: expected at least one frame, got none")
     q = check_instance("robot", robot, Robot).configuration(configuration)
-    data = robot.model.createData()
-    pin.framesForwardKinematics(robot.model, data, q)
-    heights = np.array([data.oMf[robot.frame_id(foot)].translation[2] for foot in check_texts("feet", feet)])  # [m]
+    heights = np.array([robot.placement(q, foot)[2, 3] for foot in check_texts("feet", feet)])  # [m]
     if np.abs(heights).max() > _GROUND_TOLERANCE:
         q[2] -= heights.mean()
     return q

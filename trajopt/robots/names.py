@@ -12,7 +12,13 @@ OTHER_NAMES = {"emika": "panda", "fr3": "panda", "franka": "panda", "jaco": "kin
 
 
 def unknown_robot(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
-    """Error for an unknown robot. It suggests robots with similar names and those with aliases, such as "franka"."""
+    """Returns the error for an unknown robot. It suggests similar names, and "panda" for an alias such as "franka".
+
+    Args:
+        kind: Description of the name, such as "legged robot".
+        name: The unknown name.
+        known: Names of all robots.
+    """
     names = check_texts("known", known)
     words = check_text("name", name).lower().replace("-", "_").replace(" ", "_").split("_")
     also = [OTHER_NAMES.get(word, word) for word in words]

@@ -56,13 +56,20 @@ class Robot(Immutable):
         source: File of the robot, or its name in example-robot-data; viewers find meshes with it. `load_robot` sets it.
         package_dirs: Folders in which meshes of the file are searched.
 
+    Attributes:
+        name: Name of the robot.
+        model: The Pinocchio model; do not modify it. To change it, modify a copy and construct another Robot.
+        shapes: Solids on its links, for pictures; empty for a robot from a file.
+        source: File of the robot, or its name in example-robot-data, used to find meshes; None if unknown.
+        package_dirs: Folders in which meshes of the robot's file are searched.
+
     Raises:
         InvalidArgumentError: A configuration has a wrong size, is not finite, or has a rotation that is not normalised;
             or shapes or distances do not fit the model.
         UnknownNameError: A frame or joint does not exist.
     """
 
-    not_content = ("_shapes", "_source", "_package_dirs")  # used for pictures only
+    not_content = ("shapes", "source", "package_dirs")  # used for pictures only
 
     def __init__(
         self,
@@ -79,65 +86,55 @@ class Robot(Immutable):
             raise InvalidArgumentError(
                 f"model: expected a pinocchio.Model, got {type(model).__name__}; for a file or a name use load_robot"
             )
-        self._model = model.copy()
-        self._name = (name is not None and check_text("name", name)) or model.name or "robot"
+        self.model = model.copy()
+        self.name = (name is not None and check_text("name", name)) or model.name or "robot"
         own = {} if configurations is None else check_mapping("configurations", configurations, "write {name: q}")
         check_texts("configurations", list(own))
         for key, q in {**_reference_configurations(model), **own}.items():
-            checked = _check_configuration(self._model, f"configurations[{key!r}]", q)
-            self._model.referenceConfigurations[key] = checked
-        self._shapes = tuple(check_items("shapes", shapes, "shapes", cure="ArticulationBuilder creates them"))
-        for shape in self._shapes:
+            checked = _check_configuration(self.model, f"configurations[{key!r}]", q)
+            self.model.referenceConfigurations[key] = checked
+        self.shapes = tuple(check_items("shapes", shapes, "shapes", cure="ArticulationBuilder creates them"))
+        for shape in self.shapes:
             self.frame_id(check_instance("shapes", shape, Shape, "ArticulationBuilder creates them").link)
         self._distances = self._checked_distances({} if distances is None else distances)
-        self._source = None if source is None else str(check_path("source", source))
+        self.source = None if source is None else str(check_path("source", source))
         folders = check_items("package_dirs", package_dirs, "folders")
-        self._package_dirs = tuple(str(check_path("package_dirs", folder)) for folder in folders)
-
-    @property
-    def name(self) -> str:
-        """Name of the robot."""
-        return self._name
-
-    @property
-    def model(self) -> pin.Model:
-        """The Pinocchio model; do not modify it. To change it, modify a copy and construct another Robot."""
-        return self._model
+        self.package_dirs = tuple(str(check_path("package_dirs", folder)) for folder in folders)
 
     @property
     def nq(self) -> int:
         """Number of configuration coordinates [-]."""
-        return int(self._model.nq)
+        return int(self.model.nq)
 
     @property
     def nv(self) -> int:
         """Number of velocity coordinates [-]."""
-        return int(self._model.nv)
+        return int(self.model.nv)
 
     @property
     def mass(self) -> float:
         """Total mass of all bodies, including that of a fixed base [kg]."""
-        return float(sum(inertia.mass for inertia in self._model.inertias))
+        return float(sum(inertia.mass for inertia in self.model.inertias))
 
     @property
     def floating_base(self) -> bool:
         """True if the first joint is a free flyer."""
-        return floats(self._model)
+        return floats(self.model)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joints except the universe, parents before children."""
-        return tuple(self._model.names)[1:]
+        return tuple(self.model.names)[1:]
 
     @property
     def frame_names(self) -> tuple[str, ...]:
         """Names of the frames, in the order of the model."""
-        return tuple(frame.name for frame in self._model.frames)
+        return tuple(frame.name for frame in self.model.frames)
 
     @property
     def configurations(self) -> dict[str, Reals]:
         """Copies of the reference configurations by name, each of shape (nq,)."""
-        return _reference_configurations(self._model)
+        return _reference_configurations(self.model)
 
     def configuration(self, name: str) -> Reals:
         """Returns a copy of a reference configuration, shape (nq,).
@@ -146,27 +143,12 @@ class Robot(Immutable):
             UnknownNameError: The robot has no such configuration.
         """
         configurations = self.configurations
-        return configurations[check_known(f"{self._name}: configuration", name, configurations)]
-
-    @property
-    def shapes(self) -> tuple[Shape, ...]:
-        """Solids on its links, for pictures; empty for a robot from a file."""
-        return self._shapes
+        return configurations[check_known(f"{self.name}: configuration", name, configurations)]
 
     @property
     def distances(self) -> dict[str, tuple[float, float]]:
         """Bounds (lower, upper) of the lengths of its distance joints [m], by joint name."""
         return dict(self._distances)
-
-    @property
-    def source(self) -> str | None:
-        """File of the robot, or its name in example-robot-data, used to find meshes; None if unknown."""
-        return self._source
-
-    @property
-    def package_dirs(self) -> tuple[str, ...]:
-        """Folders in which meshes of the robot's file are searched."""
-        return self._package_dirs
 
     def joint_id(self, name: str) -> int:
         """Index of a joint in the model; the universe is 0.
@@ -174,8 +156,8 @@ class Robot(Immutable):
         Raises:
             UnknownNameError: The robot has no such joint.
         """
-        check_known(f"{self._name}: joint", name, self.joint_names)
-        return int(self._model.getJointId(name))
+        check_known(f"{self.name}: joint", name, self.joint_names)
+        return int(self.model.getJointId(name))
 
     def frame_id(self, name: str) -> int:
         """Index of a frame in the model; the first one if several coinciding frames have this name.
@@ -184,14 +166,14 @@ class Robot(Immutable):
             UnknownNameError: The robot has no such frame.
             InvalidArgumentError: Several frames with different placements have this name.
         """
-        check_known(f"{self._name}: frame", name, self.frame_names)
-        indices = [i for i, frame in enumerate(self._model.frames) if frame.name == name]
-        first = self._model.frames[indices[0]]
+        check_known(f"{self.name}: frame", name, self.frame_names)
+        indices = [i for i, frame in enumerate(self.model.frames) if frame.name == name]
+        first = self.model.frames[indices[0]]
         for i in indices[1:]:
-            other = self._model.frames[i]
+            other = self.model.frames[i]
             if other.parentJoint != first.parentJoint or other.placement != first.placement:
                 raise InvalidArgumentError(
-                    f"frame {name!r}: expected one placement, got frames {indices} of {self._name} with this name; "
+                    f"frame {name!r}: expected one placement, got frames {indices} of {self.name} with this name; "
                     "give them different names in the robot's file"
                 )
         return indices[0]
@@ -210,11 +192,11 @@ class Robot(Immutable):
             UnknownNameError: The robot has no such frame.
             InvalidArgumentError: `q` has a wrong size, is not finite, or has a rotation that is not normalised.
         """
-        rows, data, index = self._rows(q), self._model.createData(), self.frame_id(frame)
+        rows, data, index = self._rows(q), self.model.createData(), self.frame_id(frame)
         placements = np.empty((len(rows), 4, 4))
         for i, row in enumerate(rows):
-            pin.forwardKinematics(self._model, data, row)
-            placements[i] = pin.updateFramePlacement(self._model, data, index).homogeneous
+            pin.forwardKinematics(self.model, data, row)
+            placements[i] = pin.updateFramePlacement(self.model, data, index).homogeneous
         return placements if np.ndim(q) == 2 else placements[0]
 
     def jacobian(self, q: npt.ArrayLike, frame: str) -> Reals:
@@ -231,8 +213,8 @@ class Robot(Immutable):
             UnknownNameError: The robot has no such frame.
             InvalidArgumentError: As in `placement`.
         """
-        rows, data, index = self._rows(q), self._model.createData(), self.frame_id(frame)
-        matrices = [pin.computeFrameJacobian(self._model, data, row, index, pin.LOCAL_WORLD_ALIGNED) for row in rows]
+        rows, data, index = self._rows(q), self.model.createData(), self.frame_id(frame)
+        matrices = [pin.computeFrameJacobian(self.model, data, row, index, pin.LOCAL_WORLD_ALIGNED) for row in rows]
         jacobians = np.array(matrices).reshape(-1, 6, self.nv)
         return jacobians if np.ndim(q) == 2 else jacobians[0]
 
@@ -245,16 +227,16 @@ class Robot(Immutable):
         Raises:
             InvalidArgumentError: As in `placement`.
         """
-        rows, data = self._rows(q), self._model.createData()
-        points = np.array([pin.centerOfMass(self._model, data, row) for row in rows]).reshape(-1, 3)
+        rows, data = self._rows(q), self.model.createData()
+        points = np.array([pin.centerOfMass(self.model, data, row) for row in rows]).reshape(-1, 3)
         return points if np.ndim(q) == 2 else points[0]
 
     def _rows(self, q: npt.ArrayLike) -> Reals:
         """Returns checked configurations, shape (n, nq)."""
         rows_of_q = np.asarray(q, dtype=object)
         if rows_of_q.ndim != 2:
-            return _check_configuration(self._model, "q", q)[None]
-        rows = [_check_configuration(self._model, f"q[{i}]", row) for i, row in enumerate(rows_of_q)]
+            return _check_configuration(self.model, "q", q)[None]
+        rows = [_check_configuration(self.model, f"q[{i}]", row) for i, row in enumerate(rows_of_q)]
         return np.array(rows).reshape(-1, self.nq)
 
     def lock_joints(self, names: str | Iterable[str], configuration: str | npt.ArrayLike | None = None) -> Robot:
@@ -271,23 +253,19 @@ class Robot(Immutable):
         """
         locked = [self.joint_id(name) for name in ([names] if isinstance(names, str) else check_texts("names", names))]
         if configuration is None:
-            q = pin.neutral(self._model)
+            q = pin.neutral(self.model)
         elif isinstance(configuration, str):
             q = self.configuration(configuration)
         else:
-            q = _check_configuration(self._model, "configuration", configuration)
-        model = without_joints(self._model, locked, q)
+            q = _check_configuration(self.model, "configuration", configuration)
+        model = without_joints(self.model, locked, q)
         left = {joint: bounds for joint, bounds in self._distances.items() if model.existJointName(joint)}
-        return Robot(model, name=self._name, shapes=self._shapes, distances=left, **self._origin)
-
-    @property
-    def _origin(self) -> dict[str, Any]:
-        return {"source": self._source, "package_dirs": self._package_dirs}
+        return _rebuild(model, self.name, self.shapes, left, self.source, self.package_dirs)
 
     def _checked_distances(self, distances: Mapping[str, npt.ArrayLike]) -> dict[str, tuple[float, float]]:
         checked = {}
         for joint, bounds in check_mapping("distances", distances, "write {joint: (lower, upper)}").items():
-            kind = self._model.joints[self.joint_id(joint)].shortname()
+            kind = self.model.joints[self.joint_id(joint)].shortname()
             if kind != "JointModelFreeFlyer":
                 raise InvalidArgumentError(f"distances: expected names of free flyers, got {joint!r}, a {kind}")
             lower, upper = check_bounds(f"distances[{joint!r}]", bounds, 2)
@@ -299,8 +277,7 @@ class Robot(Immutable):
         return checked
 
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
-        origin = (self._source, self._package_dirs)
-        return _rebuild, (self._model, self._name, self._shapes, self._distances, *origin)
+        return _rebuild, (self.model, self.name, self.shapes, self._distances, self.source, self.package_dirs)
 
     def __repr__(self) -> str:
         base = "floating base" if self.floating_base else "fixed base"
@@ -308,7 +285,7 @@ class Robot(Immutable):
         listed = ", ".join(joints[:12]) + (f", ... ({len(joints)})" if len(joints) > 12 else "")
         configurations = ", ".join(self.configurations) or "none"
         return (
-            f"Robot({self._name!r}, nq={self.nq}, nv={self.nv}, {base}, joints: {listed}; "
+            f"Robot({self.name!r}, nq={self.nq}, nv={self.nv}, {base}, joints: {listed}; "
             f"configurations: {configurations})"
         )
 

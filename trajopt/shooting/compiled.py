@@ -57,7 +57,7 @@ class CompiledKind(Kind):
             ends += [rows(e.c), Rows(e.terminal_C, 0)]
         if program.status is not None:
             ends.append(rows(e.status))
-        return _terminal(program, 1, e.T, [rows(e.xs), rows(e.parameters), *ends])
+        return call_at([(program, [e.T])], 1, [rows(e.xs), rows(e.parameters), *ends])
 
     @classmethod
     def steps(cls, kinds: Sequence[Self], trials: Trials) -> KnotsCall:
@@ -79,7 +79,7 @@ class CompiledKind(Kind):
         e = trials.evaluator
         inputs = [lane_rows(trials.xs), rows(e.xs), rows(e.parameters)]
         outputs = [lane_rows(trials.costs), lane_rows(trials.dx), *([lane_rows(trials.c)] if e.nc else [])]
-        return _terminal(programs.terminal_step(self.model, e.nc), trials.width, e.T, inputs + outputs)
+        return call_at([(programs.terminal_step(self.model, e.nc), [e.T])], trials.width, inputs + outputs)
 
     @classmethod
     def points(cls, kinds: Sequence[Self], trial: LinearTrial) -> list[KnotsCall]:
@@ -92,7 +92,7 @@ class CompiledKind(Kind):
         e = trial.evaluator
         inputs = [rows(e.xs), rows(trial.dx), Rows(trial.alpha, 0), rows(e.parameters)]
         outputs = [rows(trial.xs), rows(trial.costs), *([rows(trial.c)] if e.nc else [])]
-        return _terminal(programs.terminal_point(self.model, e.nc), 1, e.T, inputs + outputs)
+        return call_at([(programs.terminal_point(self.model, e.nc), [e.T])], 1, inputs + outputs)
 
     def quasi_static(self, x: Reals, values: Reals) -> Reals:
         named = {name: p.shaped(values[self.layout.slices[name]]) for name, p in self.parameters.items()}
@@ -109,9 +109,6 @@ class CompiledKind(Kind):
 
 
 def _expansion(e: Evaluator, kinds: Sequence[CompiledKind], width: int, status: bool) -> KernelCall:
-    kernels = [kernel(kind._expansion(e), width) for kind in kinds]
-    blocks = [blocks_of(kind.knots, width) for kind in kinds]
-    numbers = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
     inputs = [rows(e.xs), rows(e.us), rows(e.parameters), rows(e.xs, offset=1)]
     outputs = [rows(e.xnext), rows(e.costs), rows(e.f, offset=1), rows(e.F, zeroed=True)]
     if e.lift_size is not None:
@@ -123,21 +120,26 @@ def _expansion(e: Evaluator, kinds: Sequence[CompiledKind], width: int, status: 
     outputs += [rows(e.kept, zeroed=True)] if e.kept.size else []
     if status:
         outputs.append(rows(e.status))
-    return KernelCall(kernels, numbers, np.concatenate(blocks), inputs + outputs)
+    return call_at([(kind._expansion(e), kind.knots) for kind in kinds], width, inputs + outputs)
 
 
 def _points(trial: LinearTrial, kinds: Sequence[CompiledKind], width: int) -> KernelCall:
     e = trial.evaluator
-    blocks = [blocks_of(kind.knots, width) for kind in kinds]
-    numbers = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
     inputs = [rows(e.xs), rows(e.us), rows(trial.dx), rows(trial.du), rows(e.xs, offset=1), rows(trial.dx, offset=1)]
     inputs += [Rows(trial.alpha, 0), rows(e.parameters)]
     outputs = [rows(trial.xs), rows(trial.us), rows(trial.costs), rows(trial.f, offset=1)]
     outputs += [rows(trial.c)] if e.nc else []
-    kernels = [kernel(programs.point(kind.model, e.nc), width) for kind in kinds]
-    return KernelCall(kernels, numbers, np.concatenate(blocks), inputs + outputs)
+    return call_at([(programs.point(kind.model, e.nc), kind.knots) for kind in kinds], width, inputs + outputs)
 
 
-def _terminal(program: Program, width: int, T: int, arguments: list[Rows]) -> KernelCall:
-    """A call of a program on the last knot only."""
-    return KernelCall([kernel(program, width)], np.zeros(1, dtype=np.int64), np.full((1, width), T), arguments)
+def call_at(parts: Sequence[tuple[Program, Sequence[int]]], width: int, arguments: Sequence[Rows]) -> KernelCall:
+    """Call of programs at knots of their own, in lanes.
+
+    Args:
+        parts: Each program with its knots.
+        width: Number of lanes.
+        arguments: Arrays of all programs.
+    """
+    blocks = [blocks_of(knots, width) for _, knots in parts]
+    numbers = np.concatenate([np.full(len(own), i) for i, own in enumerate(blocks)])
+    return KernelCall([kernel(program, width) for program, _ in parts], numbers, np.concatenate(blocks), arguments)

@@ -191,12 +191,12 @@ class Evaluator:
 
     @property
     def sum_of_gaps(self) -> float:
-        """Σ |f| of the expanded trajectory [-]."""
+        """Sum Σ |f| of all absolute gaps of the expanded trajectory [-]."""
         return self._sum_of_gaps.latest()[0]
 
     @property
     def largest_gap(self) -> float:
-        """max |f| of the expanded trajectory [-]."""
+        """Largest absolute gap max |f| of the expanded trajectory [-]."""
         return self._largest_gap.latest()[0]
 
     def check_steps(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.shooting.kinds import Kind
 from trajopt.shooting.problem import ShootingProblem
 from trajopt.types import Reals
 
@@ -55,14 +56,31 @@ def cost_terms(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -
         xs: States (T + 1, nx).
         us: Controls (T, nu).
     """
+    return _gathered(problem, xs, us, lambda kind, *at: kind.cost_terms(*at), np.nan, terminal=True)
+
+
+def _gathered(
+    problem: ShootingProblem,
+    xs: npt.ArrayLike,
+    us: npt.ArrayLike,
+    values_of: Callable[[Kind, Reals, Reals, Reals], dict[str, Reals]],
+    otherwise: float,
+    *,
+    terminal: bool = False,
+) -> dict[str, Reals]:
+    """Values by name at the running knots, and at the terminal one; `otherwise` where a knot has none of that name."""
     states, inputs = check_problem(problem).check_guess(xs, us)
-    terms: dict[str, Reals] = {}
-    for kind in problem.kinds:
+    gathered: dict[str, Reals] = {}
+    for kind in problem.kinds if terminal else problem.kinds[:-1]:
         where = list(kind.knots)
         own = inputs[[] if kind.terminal else where, : kind.model.nu]
-        for name, value in kind.cost_terms(states[where], own, kind.rows(problem.table.values)).items():
-            terms.setdefault(name, np.full(problem.T + 1, np.nan))[where] = value
-    return terms
+        for name, value in values_of(kind, states[where], own, kind.rows(problem.table.values)).items():
+            rows = gathered.setdefault(name, np.full((problem.T + terminal, *value.shape[1:]), otherwise))
+            if rows.shape[1:] != value.shape[1:]:
+                sizes = f"{value.shape[1]} elements at knot {where[0]}, {rows.shape[1]} at others"
+                raise InvalidArgumentError(f"{name}: {sizes}; give contacts of different sizes different names")
+            rows[where] = value
+    return gathered
 
 
 def violations(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
@@ -119,18 +137,7 @@ def contact_forces(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLik
     Raises:
         InvalidArgumentError: Contacts of one name have different sizes.
     """
-    states, inputs = check_problem(problem).check_guess(xs, us)
-    forces: dict[str, Reals] = {}
-    for kind in problem.kinds[:-1]:
-        where = list(kind.knots)
-        of_kind = kind.contact_forces(states[where], inputs[where, : kind.model.nu], kind.rows(problem.table.values))
-        for name, value in of_kind.items():
-            rows = forces.setdefault(name, np.full((problem.T, value.shape[1]), np.nan))
-            if rows.shape[1] != value.shape[1]:
-                sizes = f"{value.shape[1]} elements at knot {where[0]}, {rows.shape[1]} at others"
-                raise InvalidArgumentError(f"{name}: {sizes}; give contacts of different sizes different names")
-            rows[where] = value
-    return forces
+    return _gathered(problem, xs, us, lambda kind, *at: kind.contact_forces(*at), np.nan)
 
 
 def motors(problem: ShootingProblem) -> Controls:
@@ -157,14 +164,7 @@ def torques(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> d
         xs: States (T + 1, nx).
         us: Controls (T, nu).
     """
-    states, inputs = check_problem(problem).check_guess(xs, us)
-    by_name: dict[str, Reals] = {}
-    for kind in problem.kinds[:-1]:
-        where = list(kind.knots)
-        values = kind.torques(states[where], inputs[where, : kind.model.nu], kind.rows(problem.table.values))
-        for name, value in values.items():
-            by_name.setdefault(name, np.zeros(problem.T))[where] = value
-    return by_name
+    return _gathered(problem, xs, us, lambda kind, *at: kind.torques(*at), 0.0)
 
 
 def check_problem(problem: Any) -> ShootingProblem:

@@ -107,7 +107,7 @@ class Kind(ABC):
 
     @abstractmethod
     def terminal_step(self, trials: Trials) -> KnotsCall:
-        """Call that computes the terminal knot of a rollout."""
+        """Returns the call that computes the terminal knot at the end of a rollout: cost, dx and constraint rows."""
 
     @classmethod
     @abstractmethod
@@ -116,7 +116,7 @@ class Kind(ABC):
 
     @abstractmethod
     def terminal_point(self, trial: LinearTrial) -> KnotsCall:
-        """Call that evaluates a linear trial at the end."""
+        """Returns the call that computes state, cost and constraint rows of the terminal knot of a linear trial."""
 
     # Numbers, for inspection
 
@@ -136,15 +136,15 @@ class Kind(ABC):
 
     @abstractmethod
     def contact_forces(self, xs: Reals, us: Reals, values: Reals) -> dict[str, Reals]:
-        """Force of each contact, or impulse, at all knots of the kind, (n, size) each; arguments as in `cost_terms`."""
+        """Force or impulse by name of the contact, (n, size) [N, N m] or [N s, N m s]; arguments as in `cost_terms`."""
 
     def torques(self, xs: Reals, us: Reals, values: Reals) -> dict[str, Reals]:
-        """Torque of each motor at all knots of the kind, (n,) each; arguments as in `cost_terms`."""
+        """Torque of each motor by name, (n,) [N m, N]; arguments as in `cost_terms`."""
         return {}
 
 
 def by_class(kinds: Iterable[Kind]) -> dict[type[Kind], list[Kind]]:
-    """Groups kinds by their class, in order of first occurrence."""
+    """Returns lists of kinds by their class, with the classes in order of first occurrence."""
     groups: dict[type[Kind], list[Kind]] = {}
     for kind in kinds:
         groups.setdefault(type(kind), []).append(kind)

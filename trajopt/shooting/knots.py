@@ -69,7 +69,7 @@ def index_of(knots: Sequence[int] | Ints) -> Index:
 
 
 def describe(knots: Sequence[int]) -> str:
-    """Text that describes some knots, for messages."""
+    """Returns a text for messages: "knot 3", "knots 2..5", or the first twelve numbers, as in "knots 1, 4, 9"."""
     if len(knots) > 1 and list(knots) == list(range(knots[0], knots[-1] + 1)):
         return f"knots {knots[0]}..{knots[-1]}"
     shown = ", ".join(str(t) for t in knots[:12])

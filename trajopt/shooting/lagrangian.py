@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from trajopt.errors import UnsupportedOperationError
-from trajopt.kernels import (
-    CallSequence,
-    KernelCall,
-    Program,
-    Rows,
-    blocks_of,
-    compile_together,
-    kernel,
-    lane_count,
-    rows,
-)
+from trajopt.kernels import CallSequence, KernelCall, Rows, compile_together, lane_count, rows
 from trajopt.shooting import programs
 from trajopt.shooting.arrays import padded
-from trajopt.shooting.compiled import CompiledKind
+from trajopt.shooting.compiled import CompiledKind, call_at
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.types import Reals
 
@@ -70,32 +58,22 @@ class LagrangianHessian:
         end = e.terminal
         assert isinstance(end, CompiledKind)
         at = rows(e.xs), rows(e.parameters)
-        self._calls.append(
-            self._at_end(
-                programs.terminal_lagrangian(end.model, e.nc),
-                [*at, rows(self.y), Rows(self.delta, 0), Rows(self.terminal_H, 0)],
-            )
-        )
+        arrays = [*at, rows(self.y), Rows(self.delta, 0), Rows(self.terminal_H, 0)]
+        self._calls.append(call_at([(programs.terminal_lagrangian(end.model, e.nc), [e.T])], 1, arrays))
         self._gradients: list[KernelCall] = []
         if self._nr:
             into = [rows(self.dx), Rows(self.p, 0), Rows(self.delta, 0)]
-            self._gradients = [self._at_end(programs.gradient_ahead(end.model), [*at, *into])]
+            self._gradients = [call_at([(programs.gradient_ahead(end.model), [e.T])], 1, [*at, *into])]
         self._run, self._look = CallSequence(self._calls), CallSequence(self._gradients)
         self._run_ahead = CallSequence([*self._gradients, *self._calls])
-
-    def _at_end(self, program: Program, arrays: Sequence[Rows]) -> KernelCall:
-        at = np.full((1, 1), self.evaluator.T)
-        return KernelCall([kernel(program, 1)], np.zeros(1, dtype=np.int64), at, list(arrays))
 
     def _running(self, kinds: Sequence[CompiledKind]) -> KernelCall:
         e = self.evaluator
         size = e.kept.shape[1]
-        kernels = [kernel(programs.lagrangian(kind.model, e.nu, e.nc, size), lane_count()) for kind in kinds]
-        blocks = [blocks_of(kind.knots, lane_count()) for kind in kinds]
-        numbers = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
+        parts = [(programs.lagrangian(kind.model, e.nu, e.nc, size), kind.knots) for kind in kinds]
         inputs = [rows(e.xs), rows(e.us), rows(e.parameters), rows(self.lam, offset=1), rows(self.y)]
         inputs += [rows(e.kept)] if size else []
-        return KernelCall(kernels, numbers, np.concatenate(blocks), [*inputs, rows(self.H, zeroed=True)])
+        return call_at(parts, lane_count(), [*inputs, rows(self.H, zeroed=True)])
 
     @staticmethod
     def available(evaluator: Evaluator, *, asked: bool = False) -> bool:
@@ -135,6 +113,6 @@ class LagrangianHessian:
         return self.p + self.delta
 
     def expect(self, p: Reals | None) -> None:
-        """Sets δ to the difference from the trajectory's p to this one (nr,), or to zero if `p` is None."""
+        """Sets δ (nr,) to `p` minus the p of the evaluator's trajectory; to 0 if `p` is None."""
         self._look()
         self.delta[:] = 0.0 if p is None else p - self.p

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
-from trajopt.kernels import KernelCall, ParallelCalls, Reduction, blocks_of, compile_together, kernel, lane_count, rows
+from trajopt.kernels import KernelCall, ParallelCalls, Reduction, compile_together, lane_count, rows
 from trajopt.shooting import programs
 from trajopt.shooting.arrays import padded
+from trajopt.shooting.compiled import call_at
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.kinds import by_class
 from trajopt.states.base import StateAbstract
@@ -26,10 +25,8 @@ class Retraction:
         e, model = evaluator, evaluator.terminal.model
         assert isinstance(model, ActionModelExpression)
         self._e, self._dx = e, padded((e.T + 1, e.state.ndx))
-        blocks = blocks_of(range(e.T + 1), lane_count())
         arguments = [rows(e.xs), rows(self._dx), rows(e.xs)]
-        kernels = [kernel(programs.retraction(model), lane_count())]
-        self._call = KernelCall(kernels, np.zeros(len(blocks), dtype=np.int64), blocks, arguments)
+        self._call = call_at([(programs.retraction(model), range(e.T + 1))], lane_count(), arguments)
 
     @staticmethod
     def available(evaluator: Evaluator) -> bool:
@@ -67,10 +64,8 @@ class Interpolation:
         self.first, self.second, self.found = (padded((count, state.nx)) for _ in range(3))
         self.part, self._call = padded((count, 1)), None
         if isinstance(end, ActionModelExpression):
-            blocks = blocks_of(range(count), lane_count())
             arguments = [rows(array) for array in (self.first, self.second, self.part, self.found)]
-            kernels = [kernel(programs.interpolation(end), lane_count())]
-            self._call = KernelCall(kernels, np.zeros(len(blocks), dtype=np.int64), blocks, arguments)
+            self._call = call_at([(programs.interpolation(end), range(count))], lane_count(), arguments)
 
     def prepare(self) -> None:
         """Compiles the code that a call runs."""
@@ -126,7 +121,7 @@ class LinearTrial:
             call.prepare()
 
     def state(self, t: int) -> Reals:
-        """State xs ⊕ α dx of knot t (nx,)."""
+        """Returns the state xs ⊕ α dx of knot t (nx,), with `alpha` and `dx` as they are now."""
         state = self.evaluator.state
         return state.integrate(self.evaluator.xs[t], self.alpha[0] * self.dx[t])
 
@@ -140,5 +135,5 @@ class LinearTrial:
 
     @property
     def sum_of_gaps(self) -> float:
-        """Σ |f| of the last trial [-]."""
+        """Sum Σ |f| of all absolute gaps of the last trial [-]."""
         return self._sum_of_gaps.latest()[0]

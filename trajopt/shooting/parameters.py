@@ -83,7 +83,7 @@ class ParameterTable:
         return rows[0] if np.all(rows == rows[0]) else rows
 
     def at(self, t: int) -> dict[str, Reals]:
-        """Values of all parameters at a knot."""
+        """Returns the current values of the parameters that knot t has, by name."""
         return {name: self._value(name, t) for name in self._kind_of[t].parameters}
 
     def snapshot(self) -> ParameterValues:
@@ -91,7 +91,7 @@ class ParameterTable:
         return ParameterValues(self._kinds, self.infos, self.values.copy())
 
     def load(self, table: Mapping[str, Reals]) -> None:
-        """Sets the values of all parameters in `table`."""
+        """Sets parameters by name to tables of values; row i belongs to the i-th knot that has the parameter."""
         for name, info in self.infos.items():
             for t, value in zip(info.knots, table.get(name, ())):
                 kind, row = self._kind_of[t], np.asarray(value)

@@ -21,7 +21,7 @@ from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import Given, named_call
+from trajopt.model.parts import Given, computed, named_call
 from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
 
@@ -90,8 +90,7 @@ def lagrangian(model: ActionModelExpression, nu: int, nc: int = 0, kept: int = 0
         parts = program.call(_parted(model.kept_shapes, kept), whole) if model.kept_shapes else ()
     H = model.lagrangian_hessian(program, Point(x=x, u=u, parameters=p), multipliers, parts)
     if model.nu < nu:
-        wide = SX.sym("H", *H.shape)
-        (H,) = program.call(ca.Function("pad", [wide], [ca.diagcat(wide, SX.eye(nu - model.nu))]), H)
+        H = computed(program, "pad", lambda H: ca.diagcat(H, SX.eye(nu - model.nu)), H)
     program.output(H)
     return program
 
@@ -150,8 +149,7 @@ def _first(program: Program, array: Array, count: int) -> Array | None:
     """The first entries of a column; None if `count` is 0."""
     if not count:
         return None
-    whole = SX.sym("y", array.shape[0])
-    return program.call(ca.Function("first", [whole], [whole[:count]]), array)[0]
+    return computed(program, "first", lambda y: y[:count], array)
 
 
 @_once
@@ -170,10 +168,15 @@ def step(model: ActionModelExpression, nc: int = 0, *, clipped: int = 0) -> Prog
     p = program.input(model.layout.size)
     u, dx = program.call(_feedback(state, m), x, x_ref, u_ref, k, K, alpha)
     if clipped:
-        (u,) = program.call(_clip(m), u, program.input(m), program.input(m))
+        bounds = program.input(m), program.input(m)
+        u = computed(program, "clip", lambda u, low, high: SX(ca.fmin(ca.fmax(u, low), high)), u, *bounds)
     reached = model.values(program, Point(x=x, u=u, parameters=p))
     assert reached.xnext is not None
-    (x_next,) = program.call(_partial_gap(state), reached.xnext, gap, alpha)
+
+    def partly(x: SX, gap: SX, alpha: SX) -> SX:
+        return state.sx_integrate(x, (alpha - 1) * gap)
+
+    x_next = computed(program, "partial_gap", partly, reached.xnext, gap, alpha)
     rows = _rows(program, model, nc, (reached.rows,), (1,))
     program.output(x_next, u, _cost_unless_failed(program, reached.cost), dx, *rows)
     return program
@@ -191,12 +194,12 @@ def point(model: ActionModelExpression, nc: int = 0) -> Program:
     x_ref, u_ref, dx, du = (program.input(size) for size in (state.nx, m, state.ndx, m))
     following, dx_following = program.input(state.nx), program.input(state.ndx)
     alpha, p = program.input(1), program.input(model.layout.size)
-    (x,) = program.call(_partial_step(state), x_ref, dx, alpha)
-    (u,) = program.call(_scaled_sum(m), u_ref, du, alpha)
-    (x_following,) = program.call(_partial_step(state), following, dx_following, alpha)
+    x = _partial_step(program, state, x_ref, dx, alpha)
+    u = computed(program, "scaled_sum", lambda u, du, alpha: u + alpha * du, u_ref, du, alpha)
+    x_following = _partial_step(program, state, following, dx_following, alpha)
     reached = model.values(program, Point(x=x, u=u, parameters=p, following=x_following))
     assert reached.xnext is not None
-    (gap,) = program.call(_gap(state), x_following, reached.xnext)
+    gap = _gap(program, state, x_following, reached.xnext)
     rows = _rows(program, model, nc, (reached.rows,), (1,))
     program.output(x, u, _cost_unless_failed(program, reached.cost), gap, *rows)
     return program
@@ -208,7 +211,7 @@ def terminal_point(model: ActionModelExpression, nc: int = 0) -> Program:
     state = model.state
     program = Program(f"{type(model).__name__}: terminal point")
     x_ref, dx, alpha = program.input(state.nx), program.input(state.ndx), program.input(1)
-    (x,) = program.call(_partial_step(state), x_ref, dx, alpha)
+    x = _partial_step(program, state, x_ref, dx, alpha)
     end = model.values(program, Point(x=x, u=None, parameters=program.input(model.layout.size)))
     rows = _rows(program, model, nc, (end.rows,), (1,))
     program.output(x, _cost_unless_failed(program, end.cost), *rows)
@@ -217,10 +220,10 @@ def terminal_point(model: ActionModelExpression, nc: int = 0) -> Program:
 
 @_once
 def retraction(model: ActionModelExpression) -> Program:
-    """Program (x, dx) -> x ⊕ dx of a state."""
+    """Program (x, dx) -> x ⊕ dx of the model's state, of shape (nx,)."""
     program = Program(f"{type(model.state).__name__}: retraction")
     x, dx = program.input(model.state.nx), program.input(model.state.ndx)
-    program.output(*program.call(_integrate(model.state), x, dx))
+    program.output(computed(program, "integrate", model.state.sx_integrate, x, dx))
     return program
 
 
@@ -228,9 +231,12 @@ def retraction(model: ActionModelExpression) -> Program:
 def interpolation(model: ActionModelExpression) -> Program:
     """Program (x0, x1, part) -> x0 ⊕ part (x1 ⊖ x0) of a state."""
     program, state = Program(f"{type(model.state).__name__}: interpolation"), model.state
-    x0, x1, part = SX.sym("x0", state.nx), SX.sym("x1", state.nx), SX.sym("part")
-    between = ca.Function("between", [x0, x1, part], [state.sx_integrate(x0, part * state.sx_difference(x0, x1))])
-    program.output(*program.call(between, program.input(state.nx), program.input(state.nx), program.input(1)))
+    ends_and_part = program.input(state.nx), program.input(state.nx), program.input(1)
+
+    def between(x0: SX, x1: SX, part: SX) -> SX:
+        return state.sx_integrate(x0, part * state.sx_difference(x0, x1))
+
+    program.output(computed(program, "between", between, *ends_and_part))
     return program
 
 
@@ -240,7 +246,7 @@ def terminal_step(model: ActionModelExpression, nc: int = 0) -> Program:
     program = Program(f"{type(model).__name__}: terminal step")
     x, x_ref = program.input(model.state.nx), program.input(model.state.nx)
     end = model.values(program, Point(x=x, u=None, parameters=program.input(model.layout.size)))
-    (dx,) = program.call(_gap(model.state), x_ref, x)
+    dx = _gap(program, model.state, x_ref, x)
     rows = _rows(program, model, nc, (end.rows,), (1,))
     program.output(_cost_unless_failed(program, end.cost), dx, *rows)
     return program
@@ -255,17 +261,19 @@ def _cost_unless_failed(program: Program, cost: Array) -> Array:
     """The cost, or infinity if a step has failed, so that no line search accepts the trial."""
     if program.status is None:
         return cost
-    value, status = SX.sym("cost"), SX.sym("status")
-    checked = ca.Function("cost_unless_failed", [value, status], [ca.if_else(status == 0, value, ca.inf)])
-    return program.call(checked, cost, program.status)[0]
+
+    def unless_failed(cost: SX, status: SX) -> SX:
+        return ca.if_else(status == 0, cost, ca.inf)
+
+    return computed(program, "cost_unless_failed", unless_failed, cost, program.status)
 
 
 def _closed(program: Program, state: StateAbstract, e: Expansion, following: Array) -> tuple[Array, Array]:
     """Next state x⁺ (nx,) and gap (ndx,); the expansion of a model contains one of the two."""
     if e.gap is not None:
-        return program.call(_integrate(state), following, e.gap)[0], e.gap
+        return computed(program, "integrate", state.sx_integrate, following, e.gap), e.gap
     assert e.xnext is not None
-    return e.xnext, program.call(_gap(state), following, e.xnext)[0]
+    return e.xnext, _gap(program, state, following, e.xnext)
 
 
 def _rows(
@@ -286,34 +294,14 @@ def _rows(
     return program.call(ca.Function("pad_rows", symbols, padded), *arrays)
 
 
-def _clip(size: int) -> ca.Function:
-    u, lower, upper = SX.sym("u", size), SX.sym("lower", size), SX.sym("upper", size)
-    return ca.Function("clip", [u, lower, upper], [ca.fmin(ca.fmax(u, lower), upper)])
+def _gap(program: Program, state: StateAbstract, x0: Array, x1: Array) -> Array:
+    """Adds the call that computes x1 ⊖ x0 (ndx,)."""
+    return computed(program, "gap", lambda a, b: ca.densify(state.sx_difference(a, b)), x0, x1)
 
 
-def _gap(state: StateAbstract) -> ca.Function:
-    x0, x1 = SX.sym("x0", state.nx), SX.sym("x1", state.nx)
-    return ca.Function("gap", [x0, x1], [ca.densify(state.sx_difference(x0, x1))])
-
-
-def _integrate(state: StateAbstract) -> ca.Function:
-    x, dx = SX.sym("x", state.nx), SX.sym("dx", state.ndx)
-    return ca.Function("integrate", [x, dx], [state.sx_integrate(x, dx)])
-
-
-def _partial_gap(state: StateAbstract) -> ca.Function:
-    x, gap, alpha = SX.sym("x", state.nx), SX.sym("gap", state.ndx), SX.sym("alpha")
-    return ca.Function("partial_gap", [x, gap, alpha], [state.sx_integrate(x, (alpha - 1) * gap)])
-
-
-def _partial_step(state: StateAbstract) -> ca.Function:
-    x, dx, alpha = SX.sym("x", state.nx), SX.sym("dx", state.ndx), SX.sym("alpha")
-    return ca.Function("partial_step", [x, dx, alpha], [state.sx_integrate(x, alpha * dx)])
-
-
-def _scaled_sum(size: int) -> ca.Function:
-    u, du, alpha = SX.sym("u", size), SX.sym("du", size), SX.sym("alpha")
-    return ca.Function("scaled_sum", [u, du, alpha], [u + alpha * du])
+def _partial_step(program: Program, state: StateAbstract, x: Array, dx: Array, alpha: Array) -> Array:
+    """Adds the call that computes x ⊕ α dx (nx,)."""
+    return computed(program, "partial_step", lambda x, dx, alpha: state.sx_integrate(x, alpha * dx), x, dx, alpha)
 
 
 def _feedback(state: StateAbstract, nu: int) -> ca.Function:

@@ -68,7 +68,7 @@ class RowTable:
         return mask
 
     def now(self) -> RowValues:
-        """Values for the current parameters; do not write into them."""
+        """Returns bounds and slack weights of all rows for the current parameters; do not write into them."""
         last, read = self._last, self._table.take(self._read)
         if last is None or not np.array_equal(last.read, read):
             last = self._last = self._gathered(read)

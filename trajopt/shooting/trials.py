@@ -63,10 +63,8 @@ class Trials:
         spans = [(family, list(knots)) for family, knots in groupby(range(T), key=family_at.__getitem__)]
         running: list[Callable[[], None]] = [partial(calls[f], span[0], span[-1] + 1) for f, span in spans]
         last: list[KnotsCall | Reduction] = [end, self._sums, self._squares]
-        self.finish, self.run = (
-            CallSequence(last),
-            CallSequence([*(running if len(spans) > 1 else calls.values()), *last]),
-        )
+        self.finish = CallSequence(last)
+        self.run = CallSequence([*(running if len(spans) > 1 else calls.values()), *last])
 
     @property
     def compiled_run(self) -> KernelCall | None:
@@ -87,7 +85,7 @@ class Trials:
         return self.totals(len(lengths))
 
     def begin(self, x0: Reals, lengths: Sequence[float], gaps: Reals | None) -> None:
-        """Prepares a rollout; arguments as in `roll_out`."""
+        """Sets step lengths, start and gaps of the next rollout; arguments as in `roll_out`."""
         count = len(lengths)
         self._lengths[:count] = lengths
         if count < self.width:

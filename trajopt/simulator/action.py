@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from trajopt.actions.second_order_jacobian import lift_size
 from trajopt.actions.terminal_expansion import end_expansion, end_values
 from trajopt.actuation import ActuationModelFloatingBase, ActuationModelFull
 from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.checks import check_instance
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.contacts.implicit_steps import add_cost_of_solution
 from trajopt.costs.cost_stack import CostStack
@@ -25,8 +26,8 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, Groups
 from trajopt.model.parameters import Parameter
-from trajopt.model.parts import Given, named_call, symbol_of
-from trajopt.simulator.instantaneous import beside
+from trajopt.model.parts import Given, call_formula, named_call, symbol_of
+from trajopt.simulator.formulas import beside
 from trajopt.simulator.limited_step import limited_matrix, limited_torque
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.modes import Variant
@@ -75,11 +76,8 @@ class ActionModelSimulator(ActionModelExpression):
         constraints: ConstraintStack | None = None,
         actuation: ActuationModelAbstract | None = None,
     ) -> None:
-        if not isinstance(simulator, Simulator):
-            raise InvalidArgumentError(f"simulator: expected a Simulator, got {simulator!r}")
-        if not isinstance(costs, CostStack):
-            raise InvalidArgumentError(f"costs: expected a CostStack, got {costs!r}")
-        simulator = simulator.copy()
+        simulator = check_instance("simulator", simulator, Simulator).copy()
+        check_instance("costs", costs, CostStack)
         self.simulator: SimulatorModel = simulator.model
         state = self.simulator.state
         motors = default_actuation(state) if actuation is None else actuation
@@ -184,24 +182,25 @@ class ActionModelSimulator(ActionModelExpression):
         return Values.of({"xnext": v.result} | self._call(program, point, instant, v, results))
 
     def _inputs(self, program: Program, point: Point) -> Inputs:
-        torque, own = self._asked(program, point)
+        torque, own = self._requested(program, point)
         torque = limited_torque(program, self.simulator, torque, own)
         return Inputs(qdq=point.x, torque=torque, parameters=own, following=point.following)
 
-    def _asked(self, program: Program, point: Point) -> tuple[Array, Array]:
+    def _requested(self, program: Program, point: Point) -> tuple[Array, Array]:
         """Adds the calls that compute B u and the parameters of the simulator."""
         assert point.u is not None
-        u, symbols = SX.sym("u", self.nu), self.layout.symbols
-        functions = [
-            ca.Function("torque", [u], [ca.densify(self.actuation.torque(u))]),
-            ca.Function("own", [symbols], [self.simulator.layout.symbols]),
-        ]
-        return program.call(functions[0], point.u)[0], program.call(functions[1], point.parameters)[0]
+        (torque,) = call_formula(program, "torque", lambda u: [ca.densify(self.actuation.torque(u))], point.u)
+        return torque, self._of_parameters(program, point, "own", lambda: [self.simulator.layout.symbols])
+
+    def _of_parameters(
+        self, program: Program, point: Point, name: str, formula: Callable[..., Sequence[SX]], *arrays: Array
+    ) -> Array:
+        """Adds the call of a formula that may read the model's parameters."""
+        return call_formula(program, name, formula, *arrays, reads=[(self.layout.symbols, point.parameters)])[0]
 
     def _motors(self, program: Program, point: Point) -> Array:
         """Adds the call that computes B, with zero rows for joints beyond their torque limits."""
-        assert point.u is not None
-        torque, own = self._asked(program, point)
+        torque, own = self._requested(program, point)
         return limited_matrix(program, self.simulator, torque, own, SX(ca.DM(self.actuation.matrix)))
 
     def _call(
@@ -340,9 +339,8 @@ class ActionModelSimulator(ActionModelExpression):
 
     def build_forces(self) -> Named:
         program, point, v = self._alone("forces")
-        output, symbols = SX.sym("told", v.force.size), self.layout.symbols
-        function = ca.Function("mean", [output, symbols], [output / self._force_time])
-        program.output(*program.call(function, v.force, point.parameters))
+        mean = self._of_parameters(program, point, "mean", lambda output: [output / self._force_time], v.force)
+        program.output(mean)
         return dict(self.simulator.force_sizes), program
 
     def _alone(self, name: str) -> tuple[Program, Point, StepValues]:

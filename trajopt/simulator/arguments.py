@@ -28,13 +28,18 @@ class Arguments:
         self._cure = f"{model.mode.name} takes {more} with nq = {model.nq} and nv = {model.nv}"
 
     def one_input(self, qdq: Any, argument: str = "qdq") -> Reals:
-        """Returns one checked input of the mode as a row (1, size)."""
+        """Checks the input of a single step and returns it as a row (1, size).
+
+        Args:
+            qdq: (q, v), in inverse modes (q, v, v̇), in backward modes (q₊, v₊, v); shape (size,).
+            argument: Name of the argument, for messages.
+        """
         checked = check_array(argument, qdq, (self._size,), cure=self._cure)
         self._model.state.check(checked[: self._model.state.nx], argument)
         return checked[None]
 
     def inputs(self, qdqs: Any) -> Reals:
-        """Returns checked inputs of the mode as an array (n, size)."""
+        """Checks the inputs of n steps, as in `one_input`, and returns them as an array (n, size)."""
         rows = qdqs if isinstance(qdqs, np.ndarray) else check_items("qdqs", qdqs, "states, one for each step")
         if not len(rows):
             raise InvalidArgumentError("qdqs: expected at least one state, got none")
@@ -50,7 +55,7 @@ class Arguments:
         return (self._size == size or all_finite(rows)) and self._model.state.are_states(rows[:, :size])
 
     def one_torque(self, tau: Any, argument: str = "tau") -> Reals:
-        """Returns one checked torque vector (nv,) [N m, N]."""
+        """Checks the torques of a single step and returns them (nv,) [N m, N]."""
         if not self._with_torque:
             raise InvalidArgumentError(f"{argument}: expected None, got torques; {self._model.mode.name} computes them")
         return check_array(argument, tau, (self._model.nv,), cure="pass one for each velocity, including the base")

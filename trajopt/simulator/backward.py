@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import named_call, symbol_of
+from trajopt.model.parts import call_formula, named_call
 from trajopt.simulator.dissipation_node import Dissipated, DissipationInputs, DissipationNode, sparse
-from trajopt.simulator.free_dynamics import FreeDynamics
-from trajopt.simulator.instantaneous import beside, impulse_question
+from trajopt.simulator.formulas import beside, difference
+from trajopt.simulator.impulse_dynamics import ImpulseDynamics
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.steps import Inputs, StepAbstract, StepDerivatives, StepValues
 
@@ -29,30 +31,24 @@ class BackwardStep(StepAbstract):
         self._node = DissipationNode(model)
 
     def values(self, program: Program, inputs: Inputs) -> StepValues:
-        return self._solve(program, inputs)[2]
+        return self._solve(program, inputs)[1]
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
-        question, d, values = self._solve(program, inputs)
-        by = self._node.derivative(program, question, d)
-        assert by.by_velocity is not None
-        assert by.by_before is not None
-        parts = [by.by_q, _minus_identity(program, by.by_velocity), by.by_before]
-        names = ["by_q", "by_velocity", "by_before", "by_torque"]
+        d, values = self._solve(program, inputs)
+        by, names = self._node.derivative(program, d), ["by_q", "by_velocity", "by_before", "by_torque"]
+        by_q, by_after, by_before, by_torque = (by.velocity[name] for name in names)
         return StepDerivatives(
             values=values,
-            Dqdq=beside(program, *parts),
-            Dtau=by.by_torque,
-            force_parts=lambda: self._node.force_derivatives(program, question, d, by, names),
+            Dqdq=beside(program, by_q, _minus_identity(program, by_after), by_before),
+            Dtau=by_torque,
+            force_parts=lambda: self._node.force_derivatives(program, by, names),
         )
 
-    def _solve(self, program: Program, inputs: Inputs) -> tuple[DissipationInputs, Dissipated, StepValues]:
+    def _solve(self, program: Program, inputs: Inputs) -> tuple[Dissipated, StepValues]:
         q, after, before = self._parts(program, inputs)
-        question = DissipationInputs(
-            q=q, before=before, velocity=after, torque=inputs.torque, parameters=inputs.parameters
-        )
-        d = self._node.solve(program, question)
-        result = _difference(program, d.velocity, after)
-        return question, d, StepValues(result=result, force=d.force, velocity=d.velocity)
+        arguments = {"q": q, "before": before, "velocity": after, "torque": inputs.torque}
+        d = self._node.solve(program, DissipationInputs(**arguments, parameters=inputs.parameters))
+        return d, StepValues(result=difference(program, d.velocity, after), force=d.force, velocity=d.velocity)
 
 
 class InverseBackwardStep(BackwardStep):
@@ -68,28 +64,26 @@ class InverseBackwardStep(BackwardStep):
         self._robot = model.robot(self._q, SX.zeros(model.nv), weightless=True)
 
     def values(self, program: Program, inputs: Inputs) -> StepValues:
-        q = self._parts(program, inputs)[0]
         values = super().values(program, inputs)
-        result = self._call(program, q, values.result, inputs, {"result": self._torque()})["result"]
-        return StepValues(result=result, force=values.force, velocity=values.velocity)
+        return replace(values, **self._call(program, values.result, inputs, {"result": self._torque()}))
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
-        q = self._parts(program, inputs)[0]
         d = super().derivatives(program, inputs)
         mass = -self._robot.crba() / self.model.dt
         by_q = self._robot.rnea_derivatives(-self._gap / self.model.dt)[0]
         more = SX(self.model.nv, 2 * self.model.nv)
         results = {"result": self._torque(), "mass": mass, "by_q": ca.horzcat(by_q, more)}
-        r = self._call(program, q, d.values.result, inputs, sparse(results))
-        values = StepValues(result=r["result"], force=d.values.force, velocity=d.values.velocity)
+        r = self._call(program, d.values.result, inputs, sparse(results))
         Dqdq = program.matmul(r["mass"], d.Dqdq, initial=r["by_q"])
-        Dtau = program.matmul(r["mass"], d.Dtau)
-        return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=Dtau, force_parts=d.force_parts)
+        return replace(
+            d, values=replace(d.values, result=r["result"]), Dqdq=Dqdq, Dtau=program.matmul(r["mass"], d.Dtau)
+        )
 
     def _torque(self) -> SX:
         return self._robot.rnea(-self._gap / self.model.dt)
 
-    def _call(self, program: Program, q: Array, gap: Array, inputs: Inputs, results: dict[str, SX]) -> dict[str, Array]:
+    def _call(self, program: Program, gap: Array, inputs: Inputs, results: dict[str, SX]) -> dict[str, Array]:
+        q = self._parts(program, inputs)[0]
         bindings = [(self._q, q), (self._gap, gap), (self.model.layout.symbols, inputs.parameters)]
         return named_call(program, "inverse", bindings, results)
 
@@ -105,48 +99,38 @@ class BackwardImpulseStep(StepAbstract):
 
     def __init__(self, model: SimulatorModel) -> None:
         super().__init__(model)
-        self._node, self._free = DissipationNode(model, impulses=True), FreeDynamics(model)
+        self._dynamics = ImpulseDynamics(model)
 
     def values(self, program: Program, inputs: Inputs) -> StepValues:
-        q, after, before = self._parts(program, inputs)
-        a = self._free.value(program, q, after, inputs.torque, inputs.parameters)
-        d = self._node.solve(program, impulse_question(q, self._moved_by(program, before, a, inputs), inputs))
-        return StepValues(result=_difference(program, d.velocity, after), force=d.force, velocity=d.velocity)
+        q, after, _ = self._parts(program, inputs)
+        a = self._dynamics.free.value(program, q, after, inputs.torque, inputs.parameters)
+        return self._solve(program, inputs, a)[1]
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
-        q, after, before = self._parts(program, inputs)
-        f = self._free.derivatives(program, q, after, inputs.torque, inputs.parameters)
-        question = impulse_question(q, self._moved_by(program, before, f.value, inputs), inputs)
-        d = self._node.solve(program, question)
-        by = self._node.derivative(program, question, d)
-        assert by.by_before is not None
-        free = self._timed(program, inputs, f.by_q, f.by_v, f.by_input)
-        program.accumulate(by.by_q, by.by_before, free[0])
-        by_after = _minus_identity(program, program.matmul(by.by_before, free[1]))
-        values = StepValues(result=_difference(program, d.velocity, after), force=d.force, velocity=d.velocity)
-        Dqdq = beside(program, by.by_q, by_after, by.by_before)
-        return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=program.matmul(by.by_before, free[2]))
-
-    def _moved_by(self, program: Program, before: Array, a: Array, inputs: Inputs) -> Array:
-        """Adds the call that computes v + dt a."""
-        v, rate = SX.sym("v", self.model.nv), SX.sym("a", self.model.nv)
-        bindings = [(v, before), (rate, a), (self.model.layout.symbols, inputs.parameters)]
-        return named_call(program, "moved", bindings, {"v": v + self.model.dt * rate})["v"]
-
-    def _timed(self, program: Program, inputs: Inputs, *arrays: Array) -> list[Array]:
-        """Adds the call that multiplies by dt."""
-        symbols = [symbol_of(program, array) for array in arrays]
-        bindings = [*zip(symbols, arrays), (self.model.layout.symbols, inputs.parameters)]
-        return list(
-            named_call(program, "timed", bindings, {str(i): self.model.dt * s for i, s in enumerate(symbols)}).values()
+        q, after, _ = self._parts(program, inputs)
+        f = self._dynamics.free.derivatives(program, q, after, inputs.torque, inputs.parameters)
+        d, values = self._solve(program, inputs, f.value)
+        by = self._dynamics.node.derivative(program, d).velocity
+        free = self._formula(
+            program,
+            inputs,
+            "timed",
+            lambda *parts: [self.model.dt * part for part in parts],
+            f.by_q,
+            f.by_v,
+            f.by_input,
         )
+        program.accumulate(by["by_q"], by["by_before"], free[0])
+        by_after = _minus_identity(program, program.matmul(by["by_before"], free[1]))
+        Dqdq = beside(program, by["by_q"], by_after, by["by_before"])
+        return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=program.matmul(by["by_before"], free[2]))
 
-
-def _difference(program: Program, a: Array, b: Array) -> Array:
-    x, y = SX.sym("a", *a.shape), SX.sym("b", *b.shape)
-    return program.call(ca.Function("difference", [x, y], [x - y]), a, b)[0]
+    def _solve(self, program: Program, inputs: Inputs, a: Array) -> tuple[Dissipated, StepValues]:
+        q, after, before = self._parts(program, inputs)
+        moved = self._accelerated(program, inputs, before, a)
+        d = self._dynamics.impulse(program, q, moved, inputs.parameters)
+        return d, StepValues(result=difference(program, d.velocity, after), force=d.force, velocity=d.velocity)
 
 
 def _minus_identity(program: Program, a: Array) -> Array:
-    x = symbol_of(program, a)
-    return program.call(ca.Function("minus_identity", [x], [x - SX.eye(x.shape[0])]), a)[0]
+    return call_formula(program, "minus_identity", lambda x: [x - SX.eye(x.shape[0])], a)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -14,16 +15,16 @@ from trajopt.types import Reals
 _RUNAWAY = 1e4  # a larger speed means that the motion diverges [rad/s, m/s]
 
 
-class StateBatch:
-    """Program of a single state, bound to arrays of n states.
+class BatchAbstract(ABC):
+    """Program of a single state with arrays of n states.
+
+    Results are not copied: a copy of thousands of derivatives would take as long as their computation.
 
     Args:
         program: Program (qdq, torque, parameters) -> results.
         size: Number n of states [-].
         shared: Whether `given` is one row for all states.
         told: Whether each state has run-time parameters of its own.
-
-    Results are not copied: a copy of thousands of derivatives would take as long as their computation.
 
     Attributes:
         qdqs: Inputs (n, size of the input), to be filled.
@@ -32,12 +33,37 @@ class StateBatch:
         results: One array (n, ...) for each result.
     """
 
+    _held: int  # references to the results that the batch itself has
+
     def __init__(self, program: Program, size: int, *, shared: bool = False, told: bool = False) -> None:
         qdq, second, parameters = program.inputs
         self.qdqs = np.zeros((size, qdq.size))
         self.given = np.zeros((1 if shared else size, second.size))
         self.parameters = np.zeros((size if told else 1, parameters.size))
         self.results: list[Reals] = [np.zeros((size, *array.shape)) for array in program.outputs]
+
+    @property
+    def idle(self) -> bool:
+        """Whether the caller has dropped the last result, so that its memory can be reused."""
+        return _holders(self.results) <= self._held
+
+    @abstractmethod
+    def run(self, threads: int | None = None) -> None:
+        """Runs all steps on at most `threads` threads [-]."""
+
+
+class StateBatch(BatchAbstract):
+    """Batch of doubles, compiled.
+
+    Args:
+        program: As in `BatchAbstract`.
+        size: As in `BatchAbstract`.
+        shared: As in `BatchAbstract`.
+        told: As in `BatchAbstract`.
+    """
+
+    def __init__(self, program: Program, size: int, *, shared: bool = False, told: bool = False) -> None:
+        super().__init__(program, size, shared=shared, told=told)
         inputs = [rows(self.qdqs), _rows_of(self.given, alike=shared), _rows_of(self.parameters, alike=not told)]
         outputs = [rows(array) for array in self.results]
         wide = kernel(program, lane_count())
@@ -46,13 +72,7 @@ class StateBatch:
         self._run = ParallelCalls([call])
         self._held = _holders(self.results)
 
-    @property
-    def idle(self) -> bool:
-        """Whether the caller has dropped the last result, so that its memory can be reused."""
-        return _holders(self.results) <= self._held
-
     def run(self, threads: int | None = None) -> None:
-        """Runs all steps on at most `threads` threads [-]."""
         self._run(threads)
 
 
@@ -65,35 +85,23 @@ def _holders(arrays: list[Reals]) -> int:
     return sum([sys.getrefcount(array) for array in arrays])
 
 
-class PreciseBatch:
+class PreciseBatch(BatchAbstract):
     """Batch with numbers of more bits, which runs one state after the other; inputs and results are doubles.
 
     Args:
-        program: Program (qdq, torque, parameters) -> results.
-        size: Number n of states [-].
-        shared: As in `StateBatch`; so is `told`.
+        program: As in `BatchAbstract`.
+        size: As in `BatchAbstract`.
+        shared: As in `BatchAbstract`.
+        told: As in `BatchAbstract`.
         bits: Number of bits, more than 53 [-].
-
-    Attributes:
-        qdqs: As in `StateBatch`; so are the other attributes.
     """
 
     def __init__(self, program: Program, size: int, *, shared: bool, told: bool, bits: int) -> None:
-        qdq, second, parameters = program.inputs
+        super().__init__(program, size, shared=shared, told=told)
         self._program, self._numbers = program, HighPrecision(bits)
-        self.qdqs = np.zeros((size, qdq.size))
-        self.given = np.zeros((1 if shared else size, second.size))
-        self.parameters = np.zeros((size if told else 1, parameters.size))
-        self.results: list[Reals] = [np.zeros((size, *array.shape)) for array in program.outputs]
         self._held = _holders(self.results)
 
-    @property
-    def idle(self) -> bool:
-        """Whether the memory of the results can be reused, as in `StateBatch`."""
-        return _holders(self.results) <= self._held
-
     def run(self, threads: int | None = None) -> None:
-        """Runs all steps in the calling thread."""
         for i, qdq in enumerate(self.qdqs):
             second, parameters = (array[0 if len(array) == 1 else i] for array in (self.given, self.parameters))
             values = self._program.evaluate(qdq, second, parameters, numbers=self._numbers)

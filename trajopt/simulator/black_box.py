@@ -168,5 +168,5 @@ class BlackBoxes:
 
 
 def told_name(contact: str) -> str:
-    """Name under which the layout holds a black box's values."""
+    """Returns the name in the parameter layout under which a contact's black box passes its values to the step."""
     return f"contacts.{contact}.(told)"

@@ -163,12 +163,10 @@ class MDPContact(SimulatorContactAbstract):
         depth = ca.fmax(self.radius - place.distance, 0)
         budget = self._strength * _power(depth, self.exponent)
 
-        def wrenches(p: SX) -> dict[str, SX]:
-            force = place.axes @ p
-            return place.wrenches(force)
-
         law = ca.vertcat(budget, self._friction)
-        return Touch(place.axes.T @ place.jacobian, law, wrenches, lambda p: place.axes @ p)
+        return Touch(
+            place.axes.T @ place.jacobian, law, lambda p: place.wrenches(place.axes @ p), lambda p: place.axes @ p
+        )
 
 
 class _Place:

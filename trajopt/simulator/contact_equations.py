@@ -42,7 +42,7 @@ class ContactEquations:
 
     @property
     def scaled_law(self) -> SX:
-        """Values of all laws, for impulses divided by √μ."""
+        """Values of all laws, one below the other, scaled for impulses divided by √μ."""
         scale = self._duration / self._root
         return stacked([law.scaled(t.law, scale) for law, t in zip(self.laws, self._touches)], 1)
 
@@ -52,7 +52,7 @@ class ContactEquations:
 
     @property
     def weights(self) -> tuple[SX, SX]:
-        """Symbols of w, and of the scaled values of the laws."""
+        """Symbols of the weights w of all rays, and of `scaled_law`, which are inputs of the other expressions."""
         return self._barrier.w, self._barrier.law
 
     @property
@@ -62,7 +62,7 @@ class ContactEquations:
 
     @property
     def forces(self) -> SX:
-        """Reported forces of all contacts for impulses p, stacked [N]."""
+        """Reported forces of all contacts for impulses p, one below the other [N; N s for instantaneous impulses]."""
         parts = zip(self._touches, self._barrier.of_impulses(self.impulse / self._duration))
         return stacked([t.force(p) for t, p in parts], 1)
 
@@ -100,7 +100,7 @@ class ContactEquations:
         return jacobian(self.forces, self.impulse), self.by_q(self.forces)
 
     def by_q(self, expression: SX) -> SX:
-        """Derivative of an expression by the tangent of q (n, nv)."""
+        """Returns the derivative (n, nv) of an expression (n,) by q, in the tangent space of the configuration."""
         return SX(ca.sparsify(ca.mtimes(jacobian(expression, self._q), self._model.basis(self._q))))
 
 

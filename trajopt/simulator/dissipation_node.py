@@ -14,6 +14,7 @@ Source: implicit function theorem on the KKT conditions of the barrier problem.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,12 +25,12 @@ from casadi import SX
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import named_call, symbol_of
+from trajopt.model.parts import call_formula, named_call, symbol_of
 from trajopt.simulator.contact_equations import ContactEquations, stacked
 from trajopt.simulator.interior_point import Barrier, coupled, solve_steps
 from trajopt.simulator.laws import LawAbstract
 from trajopt.simulator.model import REFERENCE_TIME, SimulatorModel
-from trajopt.simulator.stop_equations import Alone, StopEquations, Stopped
+from trajopt.simulator.stop_equations import StopEquations, Stopped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,59 +57,49 @@ class Dissipated:
     """Velocity after dissipation v̂, and the quantities that its derivatives need.
 
     Attributes:
+        inputs: Arguments of the velocity.
         velocity: v̂ (nv,).
         impulse: p (D,) [N s].
         force: Reported force of each contact, stacked [N; N s for impulses].
-        mass_inverse: H⁻¹ (nv, nv).
-        jacobian: J (D, nv).
-        spread: J H⁻¹ (D, nv).
-        inertia: Λ (D, D).
-        law: Scaled values of the laws.
         point: (w, s, z, y).
         stopped: Effect of the joint stops; None without stops.
+        arrays: "mass_inverse" H⁻¹ (nv, nv), "jacobian" J (D, nv), "spread" J H⁻¹ (D, nv), "inertia" Λ (D, D), "law" the
+            scaled values of the laws.
     """
 
+    inputs: DissipationInputs
     velocity: Array
     impulse: Array
     force: Array
-    mass_inverse: Array
-    jacobian: Array
-    spread: Array
-    inertia: Array
-    law: Array
     point: tuple[Array, ...]
     stopped: Stopped | None
+    arrays: dict[str, Array]
 
 
 @dataclass(frozen=True, kw_only=True)
 class DissipatedDerivatives:
-    """Derivatives of the velocity after dissipation v̂, (nv, nv) each; impulses have none with respect to c and τ.
+    """Derivatives of the velocity after dissipation v̂.
 
     Attributes:
-        by_q: Derivative by the tangent of q.
-        by_before: Derivative by v₀.
-        by_velocity: Derivative by c.
-        by_torque: Derivative by τ.
-        by_both: Derivative by c and v₀ if they are the same.
+        dissipated: The velocity.
         follower: F (D, R).
         factors: Factors of A.
         X: A⁻¹ Z (R, nv).
         N: As above (R, nv).
         residual: -R by q, c and v₀, and √μ ∂C w.
         coupled: H⁻¹, A, Z, N and v̂, for joint stops; empty without stops.
+        velocity: Derivatives of v̂, (nv, nv) each: "by_q" (the tangent of q), "by_torque", "by_before" (v₀) and
+            "by_velocity" (c), or "by_both" if c is v₀. Impulses have none by c and τ.
     """
 
+    dissipated: Dissipated
     follower: Array
     factors: Array
     X: Array
     N: Array
     residual: dict[str, Array]
     coupled: list[Array]
-    by_q: Array
-    by_before: Array | None = None
-    by_velocity: Array | None = None
-    by_both: Array | None = None
-    by_torque: Array
+    velocity: dict[str, Array]
 
 
 class DissipationNode:
@@ -138,7 +129,7 @@ class DissipationNode:
     # Values
 
     def solve(self, program: Program, question: DissipationInputs) -> Dissipated:
-        """Adds the steps that compute the velocity after dissipation v̂."""
+        """Adds the steps that compute the velocity after dissipation v̂ (nv,) from arrays with q, v₀, c and τ."""
         contacts = self._contacts
         results = {
             "mass_inverse": self._robot.inverse_mass_matrix(),
@@ -158,33 +149,21 @@ class DissipationNode:
         approach = program.matmul(r["jacobian"], free)
         u = SX.sym("u", *approach.shape)
         approach = self._call(program, question, "approach", {"u": contacts.scaled(u)}, [(u, approach)])["u"]
-        stopped = None
+        stopped, arrays = None, r | {"free": free, "spread": spread, "inertia": inertia, "approach": approach}
         if self._stops is None:
             point = solve_steps(program, contacts.laws, inertia, approach, r["law"], r["tolerance"])
         else:
-            alone = Alone(
-                mass_inverse=r["mass_inverse"],
-                free=free,
-                spread=spread,
-                inertia=inertia,
-                approach=approach,
-                law=r["law"],
-                tolerance=r["tolerance"],
-            )
-            point, stopped = self._stops.solve(program, self._known(question), alone)
+            point, stopped = self._stops.solve(program, self._known(question), arrays)
             free = stopped.free
         impulse, force = impulse_steps(program, contacts, self._known(question), point[0], r["law"])
         return Dissipated(
+            inputs=question,
             velocity=program.matmul(spread, impulse, transpose_a=True, initial=free),
             impulse=impulse,
             force=force,
-            mass_inverse=r["mass_inverse"],
-            jacobian=r["jacobian"],
-            spread=spread,
-            inertia=inertia,
-            law=r["law"],
             point=point,
             stopped=stopped,
+            arrays=arrays,
         )
 
     def _known(self, question: DissipationInputs) -> list[tuple[SX, Array]]:
@@ -207,21 +186,19 @@ class DissipationNode:
 
     # Derivatives
 
-    def derivative(self, program: Program, question: DissipationInputs, d: Dissipated) -> DissipatedDerivatives:
-        """Adds the steps that compute the derivatives of the velocity after dissipation v̂."""
-        contacts = self._contacts
+    def derivative(self, program: Program, d: Dissipated) -> DissipatedDerivatives:
+        """Adds the steps that compute the derivatives of v̂ by q, v₀, c and τ, from the arrays of `solve`."""
+        contacts, question, a = self._contacts, d.inputs, d.arrays
         inputs = [(self._after, d.velocity), (contacts.impulse, d.impulse), (contacts.weights[0], d.point[0])]
         r = self._call(program, question, "residual", self._residual_derivatives(), inputs)
-        u = program.matmul(d.jacobian, d.velocity)
-        A, F, N = follow_steps(program, contacts.laws, d.point, d.inertia, d.law, u, r)
+        u = program.matmul(a["jacobian"], d.velocity)
+        A, F, N = follow_steps(program, contacts.laws, d.point, a["inertia"], a["law"], u, r)
         factors = program.factor(A)
-        Z = program.matmul(F, d.spread, transpose_a=True)
+        Z = program.matmul(F, a["spread"], transpose_a=True)
         X = program.solve(factors, Z)
-        K, coupled, more = d.mass_inverse, [], None
+        K, coupled, more = a["mass_inverse"], [], None
         if self._stops is not None and d.stopped is not None:
-            inverse = symbol_of(program, K)
-            (copied,) = program.call(ca.Function("copy", [inverse], [inverse]), K)
-            coupled = [copied, A, Z, N, d.velocity]
+            coupled = [*call_formula(program, "copy", lambda inverse: [inverse], K), A, Z, N, d.velocity]
             r["by_q"] = self._stops.push(program, r["by_q"], d.stopped)
         program.accumulate(K, X, Z, transpose_a=True, subtract=True, symmetric=True)
         if self._stops is not None and d.stopped is not None:
@@ -230,41 +207,29 @@ class DissipationNode:
         program.accumulate(by_q, X, N, transpose_a=True, subtract=True)
         if more is not None:
             program.add(by_q, more)
-        derivatives = {
-            name: program.matmul(K, r[name]) for name in ("by_before", "by_velocity", "by_both") if name in r
-        }
         time = ca.Function("by_torque", [self._model.layout.symbols], [self._duration * SX.eye(self._model.nv)])
-        (duration,) = program.call(time, question.parameters)
+        (r["by_torque"],) = program.call(time, question.parameters)
+        names = ("by_before", "by_velocity", "by_both", "by_torque")
         return DissipatedDerivatives(
+            dissipated=d,
             follower=F,
             factors=factors,
             X=X,
             N=N,
-            residual=r | {"by_torque": duration},
+            residual=r,
             coupled=coupled,
-            by_q=by_q,
-            by_torque=program.matmul(K, duration),
-            **derivatives,
+            velocity={"by_q": by_q} | {name: program.matmul(K, r[name]) for name in names if name in r},
         )
 
-    def force_derivatives(
-        self,
-        program: Program,
-        question: DissipationInputs,
-        d: Dissipated,
-        by: DissipatedDerivatives,
-        names: Sequence[str],
-    ) -> list[Array]:
+    def force_derivatives(self, program: Program, by: DissipatedDerivatives, names: Sequence[str]) -> list[Array]:
         """Adds the steps that compute the derivatives of the reported forces, (size, nv) each.
 
         Args:
             program: Program that gets the steps.
-            question: Arguments of the velocity.
-            d: The velocity.
-            by: Its derivatives.
+            by: Derivatives of the velocity.
             names: Names of the requested derivatives: "by_q", "by_both", ...
         """
-        changes = []
+        changes, d = [], by.dissipated
         for name in names:
             follow = program.matmul(by.X, by.residual[name])
             change = by.residual["push_by_q"] if name == "by_q" else None
@@ -281,7 +246,7 @@ class DissipationNode:
             for name, change in zip(names, symbols)
         }
         inputs = [(self._contacts.impulse, d.impulse), *zip(symbols, changes)]
-        return list(self._call(program, question, "force_derivatives", results, inputs).values())
+        return list(self._call(program, d.inputs, "force_derivatives", results, inputs).values())
 
     def _residual_derivatives(self) -> dict[str, SX]:
         """-R by q, c and v₀, and the quantities from which the laws' derivatives follow."""
@@ -297,7 +262,7 @@ class DissipationNode:
 def impulse_steps(
     program: Program, contacts: ContactEquations, known: Sequence[tuple[SX, Array]], w: Array, law: Array
 ) -> tuple[Array, Array]:
-    """Adds the call that computes impulses p and the reported forces."""
+    """Adds the step that computes the impulses p (D,) and the reported forces of all contacts; returns both arrays."""
     force = ca.substitute(contacts.forces, contacts.impulse, contacts.impulses)
     results = {"impulse": contacts.impulses, "force": SX(force)}
     r = named_call(program, "impulses", [*known, *zip(contacts.weights, (w, law))], results)
@@ -325,20 +290,19 @@ def follow_steps(
         r: velocity_by_q and law_by_q of `ContactEquations.law_results`.
     """
     b = Barrier(laws)
-    u, by_velocity, by_law = (symbol_of(program, a) for a in (velocity, r["velocity_by_q"], r["law_by_q"]))
     followers = b.followers(b.weights)
     F = SX(ca.diagcat(*[f.F for f in followers]))
-    turned = ca.mtimes(jacobian(b.gradient(u), b.law), by_law)
-    pulled, row = [], 0
-    for each, follower in zip(laws, followers):
-        pulled.append(follower.pull(turned[row : row + each.rays, :]))
-        row += each.rays
-    N = ca.mtimes(F.T, by_velocity) + stacked(pulled, by_law.shape[1])
-    results = sparse({"A": coupled(b.inertia, F), "F": F, "N": N})
-    inputs = [*zip(b.point, point), (b.inertia, inertia), (b.law, law)]
-    inputs += [(u, velocity), (by_velocity, r["velocity_by_q"]), (by_law, r["law_by_q"])]
-    arrays = named_call(program, "follow", inputs, results)
-    return arrays["A"], arrays["F"], arrays["N"]
+
+    def follow(u: SX, by_velocity: SX, by_law: SX) -> list[SX]:
+        turned = ca.mtimes(jacobian(b.gradient(u), b.law), by_law)
+        rows = ca.vertsplit(turned, [0, *itertools.accumulate(each.rays for each in laws)])
+        pulled = [follower.pull(part) for follower, part in zip(followers, rows)]
+        N = ca.mtimes(F.T, by_velocity) + stacked(pulled, by_law.shape[1])
+        return [SX(ca.sparsify(SX(value))) for value in (coupled(b.inertia, F), F, N)]
+
+    reads = [*zip(b.point, point), (b.inertia, inertia), (b.law, law)]
+    A, F_array, N = call_formula(program, "follow", follow, velocity, r["velocity_by_q"], r["law_by_q"], reads=reads)
+    return A, F_array, N
 
 
 def sparse(results: Mapping[str, SX]) -> dict[str, SX]:

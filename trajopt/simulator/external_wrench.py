@@ -114,7 +114,10 @@ def _formula(columns: Callable[..., Any], n: int, parameters: Mapping[str, SX]) 
     try:
         value = call_user("columns", columns, R, p, **parameters)
     except InvalidArgumentError as error:
-        raise InvalidArgumentError(f"{error}; if it is a function of arrays, pass derivative=...") from error
+        raise InvalidArgumentError(
+            f"{error}; if it is a function of arrays, pass derivative=, a function that returns its derivative "
+            f"(6, {n}, 6) by the pose"
+        ) from error
     if value.shape != (6, n):
         raise InvalidArgumentError(f"columns: expected an expression of shape (6, {n}), got {value.shape}")
     symbols = [R, p, *parameters.values()]

@@ -19,25 +19,24 @@ class ForwardEulerStep(SymplecticStep):
 
     def __init__(self, model: SimulatorModel) -> None:
         super().__init__(model)
-        self.node = DissipationNode(model, explicit=True)
+        self._node = DissipationNode(model, explicit=True)
 
     def values(self, program: Program, inputs: Inputs) -> StepValues:
-        return self._solve(program, inputs)[2]
+        return self._solve(program, inputs)[1]
 
     def velocity_derivatives(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
-        question, d, values = self._solve(program, inputs)
-        by = self.node.derivative(program, question, d)
-        assert by.by_both is not None
+        d, values = self._solve(program, inputs)
+        by, names = self._node.derivative(program, d), ["by_q", "by_both", "by_torque"]
         return VelocityDerivatives(
             values=values,
             velocity=d.velocity,
-            parts=[by.by_q, by.by_both, by.by_torque],
-            force_parts=lambda: self.node.force_derivatives(program, question, d, by, ["by_q", "by_both", "by_torque"]),
+            parts=[by.velocity[name] for name in names],
+            force_parts=lambda: self._node.force_derivatives(program, by, names),
         )
 
-    def _solve(self, program: Program, inputs: Inputs) -> tuple[DissipationInputs, Dissipated, StepValues]:
+    def _solve(self, program: Program, inputs: Inputs) -> tuple[Dissipated, StepValues]:
         q, v = self._parts(program, inputs)
-        question = DissipationInputs(q=q, before=v, velocity=None, torque=inputs.torque, parameters=inputs.parameters)
-        d = self.node.solve(program, question)
+        arguments = DissipationInputs(q=q, before=v, velocity=None, torque=inputs.torque, parameters=inputs.parameters)
+        d = self._node.solve(program, arguments)
         result = self._moved(program, inputs, q, d.velocity)
-        return question, d, StepValues(result=result, force=d.force, velocity=d.velocity)
+        return d, StepValues(result=result, force=d.force, velocity=d.velocity)

@@ -32,7 +32,7 @@ class FreeDerivatives:
 
 
 class FreeDynamics:
-    """Free dynamics v̇ = H⁻¹ (τ - C(q, v)), or τ = H v̇ + C(q, v).
+    """Free dynamics v̇ = H⁻¹ (τ - C(q, v)) of u = τ, or τ = H v̇ + C(q, v) of u = v̇.
 
     Args:
         model: The simulator's model.
@@ -41,26 +41,26 @@ class FreeDynamics:
 
     def __init__(self, model: SimulatorModel, *, inverse: bool = False) -> None:
         self._model, self._inverse = model, inverse
-        self._q, self._v, self._given = SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("given", model.nv)
+        self._q, self._v, self._u = SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("u", model.nv)
         self._robot = model.robot(self._q, self._v)
 
-    def value(self, program: Program, q: Array, v: Array, given: Array, parameters: Array) -> Array:
+    def value(self, program: Program, q: Array, v: Array, u: Array, parameters: Array) -> Array:
         """Adds the call that computes v̇ (nv,) from τ, or τ from v̇."""
-        return self._call(program, (q, v, given, parameters), {"value": self._value()})["value"]
+        return self._call(program, (q, v, u, parameters), {"value": self._value()})["value"]
 
-    def derivatives(self, program: Program, q: Array, v: Array, given: Array, parameters: Array) -> FreeDerivatives:
+    def derivatives(self, program: Program, q: Array, v: Array, u: Array, parameters: Array) -> FreeDerivatives:
         """Adds the call that computes the acceleration or torque and its derivatives."""
         if self._inverse:
-            by_q, by_v = self._robot.rnea_derivatives(self._given)
+            by_q, by_v = self._robot.rnea_derivatives(self._u)
             by_input = self._robot.crba()
         else:
-            by_q, by_v, by_input = self._robot.forward_dynamics_derivatives(self._given)
+            by_q, by_v, by_input = self._robot.forward_dynamics_derivatives(self._u)
         results = {"value": self._value(), "by_q": by_q, "by_v": by_v, "by_input": by_input}
-        return FreeDerivatives(**self._call(program, (q, v, given, parameters), results))
+        return FreeDerivatives(**self._call(program, (q, v, u, parameters), results))
 
     def _value(self) -> SX:
-        return self._robot.rnea(self._given) if self._inverse else self._robot.forward_dynamics(self._given)
+        return self._robot.rnea(self._u) if self._inverse else self._robot.forward_dynamics(self._u)
 
     def _call(self, program: Program, arrays: Sequence[Array], results: dict[str, SX]) -> dict[str, Array]:
-        symbols = [self._q, self._v, self._given, self._model.layout.symbols]
+        symbols = [self._q, self._v, self._u, self._model.layout.symbols]
         return named_call(program, "free", list(zip(symbols, arrays)), sparse(results))

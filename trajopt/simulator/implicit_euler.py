@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import casadi as ca
 from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import named_call, symbol_of
-from trajopt.simulator.dissipation_node import sparse
+from trajopt.model.parts import call_formula
+from trajopt.simulator.formulas import below
 from trajopt.simulator.steps import (
     Inputs,
     StepAbstract,
@@ -65,8 +66,7 @@ class ImplicitEulerStep(SymplecticStep):
 
     def _after(self, program: Program, inputs: Inputs, v: Array, d: StepDerivatives, change: Array) -> StepValues:
         """Adds the calls that compute the state after a step of Newton's method."""
-        a, b = symbol_of(program, v), symbol_of(program, change)
-        (after,) = program.call(ca.Function("after", [a, b], [a + b]), v, change)
+        (after,) = call_formula(program, "after", lambda a, b: [a + b], v, change)
         result = self._moved(program, inputs, self._parts(program, inputs)[0], after)
         return StepValues(result=result, force=d.values.force, velocity=after)
 
@@ -76,45 +76,35 @@ class ImplicitEulerStep(SymplecticStep):
         self, program: Program, inputs: Inputs, *, derivatives: bool
     ) -> tuple[Array, StepDerivatives, Array, Array]:
         """Adds the steps that compute v₊, the residual's derivatives, M, and -(r, r_q₊ J0, r_v, r_τ), or -r alone."""
-        v = self._root(program, inputs) if inputs.following is None else self._given(program, inputs.following)
-        d, M, rest = self._residual(program, inputs, v, derivatives=derivatives)
-        return v, d, M, rest
-
-    def _given(self, program: Program, following: Array) -> Array:
-        x = symbol_of(program, following)
-        return program.call(ca.Function("given", [x], [x[self.model.nq :]]), following)[0]
+        if inputs.following is None:
+            v = self._root(program, inputs)
+        else:
+            (v,) = call_formula(program, "v", lambda x: [x[self.model.nq :]], inputs.following)
+        return v, *self._residual(program, inputs, v, derivatives=derivatives)
 
     def _residual(
         self, program: Program, inputs: Inputs, v: Array, *, derivatives: bool
     ) -> tuple[StepDerivatives, Array, Array]:
-        m = self.model
         q, before = self._parts(program, inputs)
-        (x,) = program.call(self._stacked(), self._moved(program, inputs, q, v), before)
-        residual_inputs = Inputs(qdq=x, torque=inputs.torque, parameters=inputs.parameters)
-        d = self._equation.derivatives(program, residual_inputs)
-        r, D, by_torque = (symbol_of(program, a) for a in (d.values.result, d.Dqdq, d.Dtau))
-        at, velocity = SX.sym("q", m.nq), SX.sym("v", m.nv)
-        J0, J1 = self.lift(at, velocity)
-        by_q, by_after, by_before = ca.horzsplit(D, m.nv)
-        rest = ca.horzcat(r, ca.mtimes(by_q, J0), by_before, by_torque) if derivatives else r
-        bindings = [(at, q), (velocity, v), (r, d.values.result), (D, d.Dqdq), (m.layout.symbols, inputs.parameters)]
-        bindings += [(by_torque, d.Dtau)] if derivatives else []
-        matrices = named_call(program, "linear", bindings, sparse({"M": by_after + ca.mtimes(by_q, J1), "rest": -rest}))
-        return d, matrices["M"], matrices["rest"]
+        x = below(program, self._moved(program, inputs, q, v), before)
+        d = self._equation.derivatives(program, replace(inputs, qdq=x, following=None))
 
-    def _stacked(self) -> ca.Function:
-        after, before = SX.sym("after", self.model.nq + self.model.nv), SX.sym("before", self.model.nv)
-        return ca.Function("stacked", [after, before], [ca.vertcat(after, before)])
+        def linear(at: SX, velocity: SX, r: SX, D: SX, *by_torque: SX) -> list[SX]:
+            J0, J1 = self.lift(at, velocity)
+            by_q, by_after, by_before = ca.horzsplit(D, self.model.nv)
+            rest = ca.horzcat(r, ca.mtimes(by_q, J0), by_before, *by_torque) if derivatives else r
+            return [ca.sparsify(by_after + ca.mtimes(by_q, J1)), ca.sparsify(-rest)]
+
+        arrays = [q, v, d.values.result, d.Dqdq, *([d.Dtau] if derivatives else [])]
+        M, rest = self._formula(program, inputs, "linear", linear, *arrays)
+        return d, M, rest
 
     def _root(self, program: Program, inputs: Inputs) -> Array:
         """Adds the iteration that computes v₊, except for the last step."""
-        v = SX.sym("v", self.model.nv)
         before = self._parts(program, inputs)[1]
-        start = program.call(ca.Function("start", [v], [v, ca.densify(SX(*v.shape)), SX(1), SX(ca.inf)]), before)
-        tolerance = named_call(
-            program, "tolerance", [(self.model.layout.symbols, inputs.parameters)], {"t": self.model.tolerance}
-        )
-        constants = [inputs.qdq, inputs.torque, inputs.parameters, tolerance["t"]]
+        start = call_formula(program, "start", lambda v: [v, ca.densify(SX(*v.shape)), SX(1), SX(ca.inf)], before)
+        tolerance = self._formula(program, inputs, "tolerance", lambda: [self.model.tolerance])
+        constants = [inputs.qdq, inputs.torque, inputs.parameters, *tolerance]
         program.iterate(self._pass(inputs), start, constants, limit=_LIMIT)
         return start[0]
 
@@ -129,11 +119,10 @@ class ImplicitEulerStep(SymplecticStep):
             parameters=body.input(inputs.parameters.size),
         )
         tolerance = body.input(1)
-        v, step, length = (symbol_of(body, a) for a in state[:3])
-        (trial,) = body.call(ca.Function("trial", [v, step, length], [v + length * step]), *state[:3])
+        (trial,) = call_formula(body, "trial", lambda v, step, length: [v + length * step], *state[:3])
         d, M, rest = self._residual(body, step_inputs, trial, derivatives=False)
         new = _quotient(body, M, rest)
-        body.output(*body.call(_judged(nv), *state, trial, new, d.values.result, tolerance))
+        body.output(*call_formula(body, "judged", _judged, *state, trial, new, d.values.result, tolerance))
         return body
 
     # Forces
@@ -142,19 +131,15 @@ class ImplicitEulerStep(SymplecticStep):
         self, program: Program, inputs: Inputs, v: Array, d: StepDerivatives, parts: list[Array]
     ) -> list[Array]:
         """Adds the call that computes the derivatives of the forces by q, v and τ."""
-        m = self.model
-        arrays = [*d.force_parts(), *parts]
-        by_q, by_after, by_before, by_torque, *changes = symbols = [symbol_of(program, a) for a in arrays]
-        at, velocity = SX.sym("q", m.nq), SX.sym("v", m.nv)
-        J0, J1 = self.lift(at, velocity)
-        follow = by_after + ca.mtimes(by_q, J1)
-        results = {
-            name: direct + ca.mtimes(follow, change)
-            for name, direct, change in zip("qvt", (ca.mtimes(by_q, J0), by_before, by_torque), changes)
-        }
+
+        def felt(at: SX, velocity: SX, by_q: SX, by_after: SX, by_before: SX, by_torque: SX, *changes: SX) -> list[SX]:
+            J0, J1 = self.lift(at, velocity)
+            follow = by_after + ca.mtimes(by_q, J1)
+            direct = (ca.mtimes(by_q, J0), by_before, by_torque)
+            return [own + ca.mtimes(follow, change) for own, change in zip(direct, changes)]
+
         q, _ = self._parts(program, inputs)
-        bindings = [(at, q), (velocity, v), *zip(symbols, arrays), (m.layout.symbols, inputs.parameters)]
-        return list(named_call(program, "felt", bindings, results).values())
+        return list(self._formula(program, inputs, "felt", felt, q, v, *d.force_parts(), *parts))
 
 
 def _quotient(program: Program, M: Array, b: Array) -> Array:
@@ -168,28 +153,21 @@ def _quotient(program: Program, M: Array, b: Array) -> Array:
 
 def _columns(program: Program, a: Array, nv: int) -> tuple[Array, ...]:
     """Adds the call that splits off the first column, and then each nv columns."""
-    x = symbol_of(program, a)
-    ends = [0, 1, *range(1 + nv, x.shape[1] + 1, nv)]
-    return program.call(ca.Function("columns", [x], [x[:, i:j] for i, j in itertools.pairwise(ends)]), a)
+    ends = [0, 1, *range(1 + nv, a.shape[1] + 1, nv)]
+    return call_formula(program, "columns", lambda x: [x[:, i:j] for i, j in itertools.pairwise(ends)], a)
 
 
-def _judged(nv: int) -> ca.Function:
-    """Function (v₊, step, its length, |r|²; trial, its step, its r, tolerance) -> (the next four, remaining error).
+def _judged(v: SX, step: SX, length: SX, best: SX, trial: SX, new: SX, r: SX, tolerance: SX) -> list[SX]:
+    """Formula (v₊, step, its length, |r|²; trial, its step, its r, tolerance) -> (the next four, remaining error).
 
     A step that does not lower |r|, although it is as small as rounding, is the last one.
     """
-    v, step, length, best = SX.sym("v", nv), SX.sym("step", nv), SX.sym("length"), SX.sym("best")
-    trial, new, r, tolerance = SX.sym("trial", nv), SX.sym("new", nv), SX.sym("r", nv), SX.sym("tolerance")
     size = ca.sumsqr(r)
     better = size <= (1 - _DECREASE * length) * best
     scale = ca.fmax(1, ca.norm_inf(v))
     converged = ca.if_else(better, ca.norm_inf(new) <= tolerance * scale, ca.norm_inf(step) <= _SMALL * scale)
     left = ca.if_else(converged, 0, ca.if_else(size > 0, ca.sqrt(size), 1))
-    results = [
-        ca.if_else(better, trial, v),
-        ca.if_else(better, new, step),
-        ca.if_else(better, 1, length / 2),
-        ca.if_else(better, size, best),
-        left,
+    chosen = [
+        ca.if_else(better, new_one, old) for new_one, old in ((trial, v), (new, step), (1, length / 2), (size, best))
     ]
-    return ca.Function("judged", [v, step, length, best, trial, new, r, tolerance], [ca.densify(e) for e in results])
+    return [ca.densify(e) for e in (*chosen, left)]

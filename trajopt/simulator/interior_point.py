@@ -70,20 +70,20 @@ class Barrier:
         return [self.w, self.s, self.z, self.y]
 
     def of_rays(self, column: SX) -> list[SX]:
-        """Splits a column (W,) into parts (n_f,) of the contacts."""
+        """Splits a column of values of all rays (W,) into one part for each contact, of the number of its rays."""
         return _parts(column, [law.rays for law in self.laws])
 
     def of_impulses(self, column: SX) -> list[SX]:
-        """Splits a column (D,) into parts of the contacts."""
+        """Splits a column of impulses or velocities (D,) into one part for each contact."""
         return _parts(column, [law.size for law in self.laws])
 
     def of_laws(self, column: SX) -> list[SX]:
-        """Splits the values of all laws into those of each law."""
+        """Splits the values of all laws, one below the other, into those of each contact's law."""
         return _parts(column, [law.constants for law in self.laws])
 
     @property
     def columns(self) -> list[SX]:
-        """Matrix C of each contact's law."""
+        """Matrix C (size, rays) of each contact's law, whose columns are its rays."""
         return [law.columns(values) for law, values in zip(self.laws, self.of_laws(self.law))]
 
     @property
@@ -121,7 +121,7 @@ class Barrier:
 
 
 def coupled(inertia: SX, F: SX) -> SX:
-    """Lower triangle of A = 1 + Fᵀ Λ F (R, R), which is symmetric positive definite."""
+    """Returns the lower triangle of A = 1 + Fᵀ Λ F (R, R), from Λ (D, D) and F (D, R); A is positive definite."""
     product = ca.mtimes(F.T, ca.mtimes(inertia, F))
     return SX(ca.tril(product) + SX.eye(product.shape[0]))
 
@@ -142,10 +142,8 @@ def start_function(laws: Sequence[LawAbstract]) -> ca.Function:
 def iteration(laws: Sequence[LawAbstract]) -> Program:
     """Program of one iteration: (w, s, z, y, Λ, u, values of the laws, tolerance) -> (w, s, z, y, remaining error)."""
     program = Program("maximal dissipation")
-    rays, contacts = sum(law.rays for law in laws), len(laws)
-    size, constants = sum(law.size for law in laws), sum(law.constants for law in laws)
-    point = [program.input(n) for n in (rays, contacts, rays, contacts)]
-    inertia, free, law = program.input(size, size), program.input(size), program.input(constants)
+    b = Barrier(laws)
+    *point, inertia, free, law = (program.input(*symbol.shape) for symbol in (*b.point, b.inertia, b.free, b.law))
     tolerance = program.input(1)
     A, follow, *prepared = program.call(_prepare_function(laws), *point, inertia, free, law)
     factors = program.factor(A)

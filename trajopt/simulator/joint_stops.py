@@ -101,7 +101,7 @@ class JointStop:
     law: StopLaw
 
     def values(self, q: SX, dt: SX, strength: float) -> SX:
-        """Values of the stop's law at a configuration."""
+        """Returns the values of `law`, see `StopLaw`: k σ of each limit, then k φ/dt, with k = `strength`."""
         distances = [q[self.place] - self.lower] if np.isfinite(self.lower) else []
         distances += [self.upper - q[self.place]] if np.isfinite(self.upper) else []
         on = [strength * self._switch(d, dt) for d in distances]

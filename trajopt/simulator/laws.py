@@ -97,10 +97,10 @@ class LawAbstract(ABC):
 
     @abstractmethod
     def scaled(self, law: SX, scale: SX) -> SX:
-        """The law's values for C multiplied by a scale."""
+        """Returns the values (constants,) with which the matrix C is `scale` times that of the values `law`."""
 
     def gap(self, law: SX) -> SX | None:
-        """Term (n,) that is added to Cᵀ u and does not depend on the velocity; None by default."""
+        """Term (n,) that is added to Cᵀ u, with the contact's velocity u, but does not depend on u; None by default."""
         return None
 
     def start(self, law: SX, velocity: SX, inertia: SX) -> tuple[SX, SX]:
@@ -122,7 +122,7 @@ class LawAbstract(ABC):
 
     @abstractmethod
     def follow(self, law: SX, weights: Weights) -> Follower:
-        """F and L from the law's values, at a solution."""
+        """Returns the factors F and L of the impulse's derivative, from the law's values and weights at a solution."""
 
 
 class PyramidLaw(LawAbstract):

@@ -29,30 +29,20 @@ class Limited:
     """Limits of the contact forces for dt -> 0 at a state, and the quantities of their derivatives.
 
     Attributes:
-        q: Configuration (nq,).
-        v: Velocity (nv,).
-        parameters: Run-time parameters.
+        bindings: Pairs of a symbol and its array: q, v and the run-time parameters.
         impulse: p (D,) [N].
         force: Reported force of each contact, stacked [N].
         push: Jᵀ p (nv,).
-        velocity: J v (D,).
-        jacobian: J (D, nv).
-        inertia: Zero (D, D).
-        law: Scaled values of the laws.
         point: (w, s, z, y).
+        arrays: "velocity" J v (D,), "jacobian" J (D, nv), "inertia" zero (D, D), "law" the scaled values of the laws.
     """
 
-    q: Array
-    v: Array
-    parameters: Array
+    bindings: list[tuple[SX, Array]]
     impulse: Array
     force: Array
     push: Array
-    velocity: Array
-    jacobian: Array
-    inertia: Array
-    law: Array
     point: tuple[Array, ...]
+    arrays: dict[str, Array]
 
 
 class LimitNode:
@@ -84,32 +74,20 @@ class LimitNode:
         r = named_call(program, "limit", bindings, results)
         point = solve_steps(program, contacts.laws, r["inertia"], r["scaled"], r["law"], r["tolerance"])
         impulse, force = impulse_steps(program, contacts, bindings, point[0], r["law"])
-        return Limited(
-            q=q,
-            v=v,
-            parameters=parameters,
-            impulse=impulse,
-            force=force,
-            push=program.matmul(r["jacobian"], impulse, transpose_a=True),
-            velocity=r["velocity"],
-            jacobian=r["jacobian"],
-            inertia=r["inertia"],
-            law=r["law"],
-            point=point,
-        )
+        push = program.matmul(r["jacobian"], impulse, transpose_a=True)
+        return Limited(bindings=bindings, impulse=impulse, force=force, push=push, point=point, arrays=r)
 
     def balance_derivatives(self, program: Program, d: Limited, a: Array) -> Sequence[Array]:
         """Adds the steps that compute -∂/∂q and -∂/∂v of H a + C(q, v) - Jᵀ p at fixed a, (nv, nv) each."""
-        contacts = self._contacts
+        contacts, jacobian, law = self._contacts, d.arrays["jacobian"], d.arrays["law"]
         dq, dv = contacts.balance_derivatives(self._a)
         laws = contacts.law_results(self._v)
         results = {"by_q": -dq + ca.mtimes(contacts.jacobian.T, laws["push_by_q"]), "by_v": -dv, **laws}
-        bindings = [(self._q, d.q), (self._v, d.v), (self._a, a), (self._model.layout.symbols, d.parameters)]
-        inputs = [(contacts.impulse, d.impulse), *zip(contacts.weights, (d.point[0], d.law))]
-        r = named_call(program, "balance", [*bindings, *inputs], sparse(results))
-        _, F, N = follow_steps(program, contacts.laws, d.point, d.inertia, d.law, d.velocity, r)
-        follow = program.matmul(d.jacobian, F, transpose_a=True)
+        inputs = [(self._a, a), (contacts.impulse, d.impulse), *zip(contacts.weights, (d.point[0], law))]
+        r = named_call(program, "balance", [*d.bindings, *inputs], sparse(results))
+        _, F, N = follow_steps(program, contacts.laws, d.point, d.arrays["inertia"], law, d.arrays["velocity"], r)
+        follow = program.matmul(jacobian, F, transpose_a=True)
         program.accumulate(r["by_q"], follow, N, subtract=True)
-        by_velocity = program.matmul(F, d.jacobian, transpose_a=True)
+        by_velocity = program.matmul(F, jacobian, transpose_a=True)
         program.accumulate(r["by_v"], follow, by_velocity, subtract=True)
         return r["by_q"], r["by_v"]

@@ -9,7 +9,7 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import named_call, symbol_of
+from trajopt.model.parts import call_formula
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.steps import Inputs, StepAbstract, StepDerivatives, StepValues
 
@@ -40,19 +40,23 @@ class LimitedStep(StepAbstract):
 
 def limited_torque(program: Program, model: SimulatorModel, torque: Array, parameters: Array) -> Array:
     """Adds the call that clips torques (nv,) to the model's limits; without limits it returns the same array."""
-    if model.torque_limits is None:
+    limit = model.torque_limits
+    if limit is None:
         return torque
-    tau, limit = symbol_of(program, torque), model.torque_limits
-    bindings = [(tau, torque), (model.layout.symbols, parameters)]
-    return named_call(program, "limited", bindings, {"torque": ca.fmax(-limit, ca.fmin(limit, tau))})["torque"]
+
+    def limited(tau: SX) -> list[SX]:
+        return [ca.fmax(-limit, ca.fmin(limit, tau))]
+
+    return call_formula(program, "limited", limited, torque, reads=[(model.layout.symbols, parameters)])[0]
 
 
 def limited_matrix(program: Program, model: SimulatorModel, torque: Array, parameters: Array, B: SX) -> Array:
     """Adds the call that computes B (nv, n) with zeros in the rows of torques that are beyond a limit."""
-    matrix = SX(ca.sparsify(B))
-    if model.torque_limits is not None:
-        tau = symbol_of(program, torque)
-        matrix = ca.diag(ca.if_else(ca.fabs(tau) <= model.torque_limits, 1, 0)) @ matrix
-        bindings = [(tau, torque), (model.layout.symbols, parameters)]
-        return named_call(program, "given", bindings, {"B": SX(matrix)})["B"]
-    return program.call(ca.Function("B", [], [matrix]))[0]
+    matrix, limit = SX(ca.sparsify(B)), model.torque_limits
+    if limit is None:
+        return call_formula(program, "B", lambda: [matrix])[0]
+
+    def limited(tau: SX) -> list[SX]:
+        return [ca.diag(ca.if_else(ca.fabs(tau) <= limit, 1, 0)) @ matrix]
+
+    return call_formula(program, "limited_B", limited, torque, reads=[(model.layout.symbols, parameters)])[0]

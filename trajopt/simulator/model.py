@@ -90,6 +90,7 @@ class SimulatorModel(Model):
     ) -> None:
         super().__init__()
         self.state = StateMultibody(robot)
+        self.nq, self.nv = self.state.nq, self.state.nv
         self.contacts = tuple(contacts)
         self.names = tuple(contact.name for contact in self.contacts)
         for name in self.names:
@@ -122,7 +123,7 @@ class SimulatorModel(Model):
         self._masses = body_masses(robot, masses)
         self.dt = self.parameter("dt", dt, unit="s", convert=_time_step)
         check_positive("v_tol", v_tol, unit="m/s")
-        weight = default_barrier_weight(robot, v_tol) if barrier_weight is None else barrier_weight
+        weight = weight_of(robot) * v_tol if barrier_weight is None else barrier_weight
         self.barrier_weight = self.parameter("barrier_weight", weight, unit="W", convert=positive)
         self.tolerance = self.parameter("tolerance", TOLERANCE, convert=positive)
 
@@ -154,16 +155,6 @@ class SimulatorModel(Model):
         time = REFERENCE_TIME if self.mode.name.endswith("I") else 1.0
         return time * resting_strength(self.state.robot, contact.law.rays, contact.exponent)
 
-    @property
-    def nq(self) -> int:
-        """Number of configuration coordinates [-]."""
-        return self.state.nq
-
-    @property
-    def nv(self) -> int:
-        """Number of velocities [-]."""
-        return self.state.nv
-
     @functools.cached_property
     def force_sizes(self) -> dict[str, int]:
         """Size of the reported force of each contact, by name [-]."""
@@ -187,18 +178,13 @@ class SimulatorModel(Model):
         return RobotExpressions(model, q, v, factors=factors, with_derivatives=True)
 
     def touches(self, robot: RobotExpressions) -> list[Touch]:
-        """Expressions of each contact at the configuration q."""
+        """Returns Jacobian, law, wrenches and force of each contact at the configuration of `robot`, as expressions."""
         return [contact.touch(robot, self.up) for contact in self.contacts]
 
     def basis(self, q: SX) -> SX:
-        """Derivative d(q ⊕ δ)/dδ at δ = 0 (nq, nv)."""
+        """Returns the derivative (nq, nv) of q ⊕ δ by the tangent vector δ (nv,), at δ = 0."""
         whole = self.state.sx_tangent_basis(ca.vertcat(q, SX(np.zeros(self.nv))))
         return whole[: self.nq, : self.nv]
-
-
-def default_barrier_weight(robot: Robot, v_tol: float) -> float:
-    """Default barrier weight m g v_tol [W]."""
-    return weight_of(robot) * v_tol
 
 
 def _time_step(argument: str, value: Any) -> Reals:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from trajopt.errors import InvalidArgumentError, close_names, shown
+
+E = TypeVar("E", bound=Enum)
 
 
 class SimulatorMode(Enum):
@@ -34,9 +36,7 @@ class SimulatorMode(Enum):
     @classmethod
     def of(cls, mode: Any) -> SimulatorMode:
         """Converts a mode or its name, in any case, such as "forward_rk1f"; raises InvalidArgumentError for others."""
-        if isinstance(mode, cls):
-            return mode
-        member = cls.__members__.get(mode.upper()) if isinstance(mode, str) else None
+        member = _member(cls, mode)
         if member is None:
             names = tuple(cls.__members__)
             near: list[str] = []
@@ -58,10 +58,15 @@ class Variant(Enum):
     @classmethod
     def of(cls, variant: Any) -> Variant:
         """Converts a variant or its name, such as "projected"; raises InvalidArgumentError for others."""
-        if isinstance(variant, cls):
-            return variant
-        member = cls.__members__.get(variant.upper()) if isinstance(variant, str) else None
+        member = _member(cls, variant)
         if member is None:
             names = ", ".join(name.lower() for name in cls.__members__)
             raise InvalidArgumentError(f"variant: expected one of {names}, got {shown(variant)}")
         return member
+
+
+def _member(kind: type[E], value: Any) -> E | None:
+    """Member of an enumeration, or the one of this name in any case; None if there is none."""
+    if isinstance(value, kind):
+        return value
+    return kind.__members__.get(value.upper()) if isinstance(value, str) else None

@@ -9,8 +9,8 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import named_call
-from trajopt.robots.bases import base_joints
+from trajopt.model.parts import call_formula
+from trajopt.robots.bases import driven_joints
 from trajopt.simulator.model import SimulatorModel
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
@@ -38,27 +38,23 @@ class PDController:
 
     def settings(self, target: Reals, kp: Reals, kd: Reals) -> Reals:
         """Column of settings for a target state (q*, v*) and gains (nv,); the gains of the base are set to zero."""
-        driven = driven_joints(self._model)
+        driven = driven_joints(self._model.state.model)
         return np.concatenate([target, np.where(driven, kp, 0.0), np.where(driven, kd, 0.0)])
 
     def torque(self, program: Program, qdq: Array, settings: Array) -> Array:
         """Adds the call that computes τ at the initial state of a step."""
-        return self._call(program, qdq, settings, {"torque": self._torque})["torque"]
+        return self._call(program, qdq, settings, self._torque)
 
     def derivative(self, program: Program, qdq: Array, settings: Array) -> Array:
         """Adds the call that computes the derivative of τ by the whole input of a step (nv, n)."""
-        m = self._model
-        more = qdq.size - m.nq - m.nv
-        whole = ca.horzcat(self._derivative, SX(m.nv, more))
-        return self._call(program, qdq, settings, {"derivative": ca.sparsify(whole)})["derivative"]
+        more = SX(self._model.nv, qdq.size - self._x.numel())
+        return self._call(program, qdq, settings, SX(ca.sparsify(ca.horzcat(self._derivative, more))))
 
-    def _call(self, program: Program, qdq: Array, settings: Array, results: dict[str, SX]) -> dict[str, Array]:
-        m = self._model
-        whole = SX.sym("qdq", qdq.size)
-        values = ca.substitute(list(results.values()), [self._x], [whole[: m.nq + m.nv]])
-        return named_call(
-            program, "pd", [(whole, qdq), (self._settings, settings)], dict(zip(results, map(SX, values)))
-        )
+    def _call(self, program: Program, qdq: Array, settings: Array, result: SX) -> Array:
+        def at_input(whole: SX) -> list[SX]:
+            return [ca.substitute(result, self._x, whole[: self._x.numel()])]
+
+        return call_formula(program, "pd", at_input, qdq, reads=[(self._settings, settings)])[0]
 
 
 def torque_at(state: StateMultibody, settings: Reals, x: npt.ArrayLike) -> Reals:
@@ -66,12 +62,3 @@ def torque_at(state: StateMultibody, settings: Reals, x: npt.ArrayLike) -> Reals
     target, kp, kd = np.split(settings, [state.nx, state.nx + state.nv])
     error = state.difference(np.asarray(x), target)
     return np.asarray(kp * error[: state.nv] + kd * error[state.nv :])
-
-
-def driven_joints(model: SimulatorModel) -> npt.NDArray[np.bool_]:
-    """Mask (nv,) of the velocities with motors: all except those of a base."""
-    robot = model.state.model
-    driven = np.ones(model.nv, dtype=np.bool_)
-    for joint in range(1, 1 + base_joints(robot)):
-        driven[robot.idx_vs[joint] : robot.idx_vs[joint] + robot.nvs[joint]] = False
-    return driven

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,12 +15,7 @@ from trajopt.simulator.backward import BackwardImpulseStep, BackwardStep, Invers
 from trajopt.simulator.forward_euler import ForwardEulerStep
 from trajopt.simulator.forward_impulse import forward_impulse_step
 from trajopt.simulator.implicit_euler import ImplicitEulerStep
-from trajopt.simulator.instantaneous import (
-    ImpulseAccelerationStep,
-    ImpulseTorqueStep,
-    LimitAccelerationStep,
-    LimitTorqueStep,
-)
+from trajopt.simulator.instantaneous import ImpulseStep, LimitStep
 from trajopt.simulator.limited_step import LimitedStep
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.modes import SimulatorMode
@@ -27,10 +23,10 @@ from trajopt.simulator.pd_controller import PDController
 from trajopt.simulator.steps import Inputs, StepAbstract, StepDerivatives, StepValues
 
 STEPS: dict[SimulatorMode, Callable[[SimulatorModel], StepAbstract]] = {
-    SimulatorMode.FORWARD_I: ImpulseAccelerationStep,
-    SimulatorMode.INVERSE_I: ImpulseTorqueStep,
-    SimulatorMode.FORWARD_LF: LimitAccelerationStep,
-    SimulatorMode.INVERSE_LF: LimitTorqueStep,
+    SimulatorMode.FORWARD_I: ImpulseStep,
+    SimulatorMode.INVERSE_I: functools.partial(ImpulseStep, inverse=True),
+    SimulatorMode.FORWARD_LF: LimitStep,
+    SimulatorMode.INVERSE_LF: functools.partial(LimitStep, inverse=True),
     SimulatorMode.FORWARD_RK1F: ForwardEulerStep,
     SimulatorMode.FORWARD_RK1I: forward_impulse_step,
     SimulatorMode.FORWARD_RK2I: forward_impulse_step,
@@ -85,7 +81,7 @@ def derivatives_program(model: SimulatorModel, *, controlled: bool, through: boo
 class _ControlledStep(StepAbstract):
     """Step with the torque of a PD controller, whose settings replace the torque as input."""
 
-    def __init__(self, step: StepAbstract, *, through: bool = True) -> None:
+    def __init__(self, step: StepAbstract, *, through: bool) -> None:
         super().__init__(step.model)
         self._step, self._through, self._controller = step, through, PDController(step.model)
         self.accelerations, self.steps_state = step.accelerations, step.steps_state
@@ -108,10 +104,10 @@ class _ControlledStep(StepAbstract):
         return replace(inputs, torque=self._controller.torque(program, inputs.qdq, inputs.torque))
 
 
-def _asked(model: SimulatorModel) -> StepAbstract:
-    """Step as a function of requested torques, before limits."""
-    step = step_of(model)
-    return step if model.torque_limits is None else LimitedStep(step)
+def _requested(model: SimulatorModel, controlled: bool, through: bool = True) -> StepAbstract:
+    """Step as a function of requested torques, before limits, or of a controller's settings."""
+    step = step_of(model) if model.torque_limits is None else LimitedStep(step_of(model))
+    return _ControlledStep(step, through=through) if controlled else step
 
 
 def _inputs(program: Program, step: StepAbstract) -> Inputs:
@@ -120,18 +116,15 @@ def _inputs(program: Program, step: StepAbstract) -> Inputs:
 
 
 def _values(model: SimulatorModel, controlled: bool, stepping: bool) -> Program:
-    program, step = Program(f"{model.mode.name}"), _asked(model)
-    step = _ControlledStep(step) if controlled else step
-    if stepping:
-        step = ImplicitEulerStep(step)
+    program, step = Program(f"{model.mode.name}"), _requested(model, controlled)
+    step = ImplicitEulerStep(step) if stepping else step
     values = step.values(program, _inputs(program, step))
     program.output(values.result, values.force, values.velocity)
     return _finished(program)
 
 
 def _derivatives(model: SimulatorModel, controlled: bool, through: bool) -> Program:
-    program, step = Program(f"{model.mode.name} with derivatives"), _asked(model)
-    step = _ControlledStep(step, through=through) if controlled else step
+    program, step = Program(f"{model.mode.name} with derivatives"), _requested(model, controlled, through)
     d = step.derivatives(program, _inputs(program, step))
     program.output(d.values.result, d.Dqdq, d.Dtau)
     return _finished(program)

@@ -26,7 +26,7 @@ from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.objects.immutable import Immutable
 from trajopt.robots import Robot
 from trajopt.simulator.arguments import Arguments
-from trajopt.simulator.batch import PreciseBatch, StateBatch, check_status
+from trajopt.simulator.batch import BatchAbstract, PreciseBatch, StateBatch, check_status
 from trajopt.simulator.black_box import BlackBoxes
 from trajopt.simulator.contact import MDPContact, SimulatorContactAbstract
 from trajopt.simulator.model import SimulatorModel
@@ -121,7 +121,7 @@ class Simulator(Immutable):
 
     def _set_model(self, model: SimulatorModel) -> None:
         self._model = model
-        self._batches: list[tuple[tuple[Any, ...], StateBatch | PreciseBatch]] = []
+        self._batches: list[tuple[tuple[Any, ...], BatchAbstract]] = []
         step = step_of(model)
         self._arguments, self._black_boxes = Arguments(model, step), BlackBoxes(model)
         self._with_torque, self._steps_state = step.with_torque, step.steps_state
@@ -378,7 +378,7 @@ class Simulator(Immutable):
 
     def _run(
         self, dt: float, qdqs: Reals, taus: Reals | None, *, derivatives: bool, stepping: bool = False
-    ) -> StateBatch | PreciseBatch:
+    ) -> BatchAbstract:
         controlled = taus is None and self._settings is not None and self._with_torque
         batch = self._batch(len(qdqs), derivatives, controlled, stepping)
         batch.qdqs[:] = qdqs
@@ -397,7 +397,7 @@ class Simulator(Immutable):
         check_status(batch.results[-1].ravel(), qdqs, self.model.nq, implicit=implicit)
         return batch
 
-    def _batch(self, size: int, derivatives: bool, controlled: bool, stepping: bool) -> StateBatch | PreciseBatch:
+    def _batch(self, size: int, derivatives: bool, controlled: bool, stepping: bool) -> BatchAbstract:
         """Memory for `size` steps whose previous results are no longer in use."""
         key = (size, derivatives, controlled, stepping, self._through)
         for other, batch in self._batches:

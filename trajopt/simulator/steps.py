@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -12,7 +12,7 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import named_call
+from trajopt.model.parts import call_formula
 from trajopt.simulator.model import SimulatorModel
 
 
@@ -129,21 +129,31 @@ class StepAbstract(ABC):
         """Size of the torque input, or of the settings that replace it [-]."""
         return self.model.nv
 
-    def _parts(self, program: Program, inputs: Inputs) -> list[Array]:
+    def _parts(self, program: Program, inputs: Inputs) -> tuple[Array, ...]:
         """Adds the call that splits the input into q, v and the rest."""
         m = self.model
-        x = SX.sym("x", self.input_size)
         ends = [0, *(m.nq + i * m.nv for i in range(2 + self.accelerations))]
-        parts = [x[first:end] for first, end in itertools.pairwise(ends)]
-        return list(program.call(ca.Function("parts", [x], parts), inputs.qdq))
+        return call_formula(program, "parts", lambda x: [x[i:j] for i, j in itertools.pairwise(ends)], inputs.qdq)
+
+    def _formula(
+        self, program: Program, inputs: Inputs, name: str, formula: Callable[..., Sequence[SX]], *arrays: Array
+    ) -> tuple[Array, ...]:
+        """Adds the call of a formula that may read the model's parameters."""
+        return call_formula(program, name, formula, *arrays, reads=[(self.model.layout.symbols, inputs.parameters)])
+
+    def _accelerated(self, program: Program, inputs: Inputs, velocity: Array, acceleration: Array) -> Array:
+        """Adds the call that computes v + dt a."""
+        return self._formula(program, inputs, "v", lambda v, a: [v + self.model.dt * a], velocity, acceleration)[0]
 
 
 def velocity_rows(program: Program, d: StepDerivatives) -> VelocityDerivatives:
     """Adds the call that extracts v₊ and its derivatives from those of the whole state."""
     nv = d.Dtau.shape[1]
-    x, F, G = (SX.sym(name, *a.shape) for name, a in (("x", d.values.result), ("F", d.Dqdq), ("G", d.Dtau)))
-    results = [x[x.numel() - nv :], F[nv:, :nv], F[nv:, nv:], G[nv:, :]]
-    velocity, *parts = program.call(ca.Function("rows", [x, F, G], results), d.values.result, d.Dqdq, d.Dtau)
+
+    def rows(x: SX, F: SX, G: SX) -> list[SX]:
+        return [x[x.numel() - nv :], F[nv:, :nv], F[nv:, nv:], G[nv:, :]]
+
+    velocity, *parts = call_formula(program, "rows", rows, d.values.result, d.Dqdq, d.Dtau)
     return VelocityDerivatives(values=d.values, velocity=velocity, parts=parts, force_parts=d.force_parts)
 
 
@@ -161,32 +171,21 @@ class SymplecticStep(StepAbstract):
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
         q, _ = self._parts(program, inputs)
         d = self.velocity_derivatives(program, inputs)
-        Dqdq, Dtau = self._moved_derivatives(program, inputs, q, d.velocity, d.parts)
+
+        def assembled(x: SX, v: SX, by_q: SX, by_v: SX, by_torque: SX) -> list[SX]:
+            first, second = self.lift(x, v)
+            above = ca.horzcat(first + second @ by_q, second @ by_v)
+            return [ca.vertcat(above, ca.horzcat(by_q, by_v)), ca.vertcat(second @ by_torque, by_torque)]
+
+        Dqdq, Dtau = self._formula(program, inputs, "assemble", assembled, q, d.velocity, *d.parts)
         return StepDerivatives(values=d.values, Dqdq=Dqdq, Dtau=Dtau)
 
     def _moved(self, program: Program, inputs: Inputs, q: Array, velocity: Array) -> Array:
         """Adds the call that computes (q ⊕ dt v, v)."""
         m = self.model
-        x, v = SX.sym("q", m.nq), SX.sym("v", m.nv)
-        start = ca.vertcat(x, SX(m.nv, 1))
-        moved = m.state.sx_integrate(ca.densify(start), ca.densify(ca.vertcat(m.dt * v, SX(m.nv, 1))))[: m.nq]
-        bindings = [(x, q), (v, velocity), (m.layout.symbols, inputs.parameters)]
-        return named_call(program, "move", bindings, {"x": SX(ca.vertcat(moved, v))})["x"]
 
-    def _moved_derivatives(
-        self, program: Program, inputs: Inputs, q: Array, velocity: Array, parts: list[Array]
-    ) -> tuple[Array, Array]:
-        """Adds the call that computes Dqdq and Dtau of (q ⊕ dt v₊, v₊) from dv₊ by q, v and τ."""
-        m = self.model
-        x, v = SX.sym("q", m.nq), SX.sym("v", m.nv)
-        changes = [SX.sym("by", m.nv, m.nv) for _ in parts]
-        first, second = self.lift(x, v)
-        by_q, by_v, by_torque = changes
-        Dqdq = ca.vertcat(
-            ca.horzcat(first + second @ by_q, second @ by_v),
-            ca.horzcat(by_q, by_v),
-        )
-        bindings = [(x, q), (v, velocity), *zip(changes, parts), (m.layout.symbols, inputs.parameters)]
-        results = {"Dqdq": SX(Dqdq), "Dtau": SX(ca.vertcat(second @ by_torque, by_torque))}
-        r = named_call(program, "assemble", bindings, results)
-        return r["Dqdq"], r["Dtau"]
+        def moved(x: SX, v: SX) -> list[SX]:
+            start, change = (ca.densify(ca.vertcat(part, SX(m.nv, 1))) for part in (x, m.dt * v))
+            return [ca.vertcat(m.state.sx_integrate(start, change)[: m.nq], v)]
+
+        return self._formula(program, inputs, "move", moved, q, velocity)[0]

@@ -11,7 +11,7 @@ and N_s depends on the coordinate of each stop alone. A block of lanes far from 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -19,7 +19,7 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import named_call, symbol_of
+from trajopt.model.parts import call_formula, named_call, symbol_of
 from trajopt.simulator.contact import weight_of
 from trajopt.simulator.interior_point import LIMIT, Barrier, iteration, start_function
 from trajopt.simulator.joint_stops import STRENGTH
@@ -27,29 +27,6 @@ from trajopt.simulator.laws import LawAbstract
 from trajopt.simulator.model import SimulatorModel
 
 Known = Sequence[tuple[SX, Array]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Alone:
-    """Quantities of a step without joint stops.
-
-    Attributes:
-        mass_inverse: H⁻¹ (nv, nv).
-        free: v_free (nv,).
-        spread: J H⁻¹ (D, nv).
-        inertia: Λ_c (D, D).
-        approach: J v_free divided by √μ (D,).
-        law: Scaled values of the laws.
-        tolerance: Relative step at which the iteration ends (1,).
-    """
-
-    mass_inverse: Array
-    free: Array
-    spread: Array
-    inertia: Array
-    approach: Array
-    law: Array
-    tolerance: Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,24 +76,30 @@ class StopEquations:
 
     # Values
 
-    def solve(self, program: Program, known: Known, c: Alone) -> tuple[tuple[Array, ...], Stopped]:
-        """Adds the steps that compute (w, s, z, y) of the contacts, and the effect of the stops."""
+    def solve(self, program: Program, known: Known, c: Mapping[str, Array]) -> tuple[tuple[Array, ...], Stopped]:
+        """Adds the steps that compute (w, s, z, y) of the contacts, and the effect of the stops.
+
+        Args:
+            program: Program that gets the steps.
+            known: Pairs of a symbol and its array, as for `named_call`.
+            c: Quantities of a step without stops by name: "mass_inverse" H⁻¹ (nv, nv), "free" v_free (nv,), "spread"
+                J H⁻¹ (D, nv), "inertia" Λ_c (D, D), "approach" J v_free divided by √μ (D,), "law" the scaled values of
+                the laws, and "tolerance" the relative step at which the iteration ends (1,).
+        """
         results = {"near": self._near, "law": self._law, "slopes": self._slopes, "unit": self._root}
         r = named_call(program, "stops", known, results)
-        near = symbol_of(program, r["near"])
-        (far,) = program.call(ca.Function("far", [near], [ca.if_else(near == 0, 1, 0)]), r["near"])
-        point = program.call(start_function(self._contacts), c.inertia, c.approach, c.law)
+        (far,) = call_formula(program, "far", lambda near: [ca.if_else(near == 0, 1, 0)], r["near"])
+        problem = [c[name] for name in ("inertia", "approach", "law")]
+        point = program.call(start_function(self._contacts), *problem)
         if self._contacts:
-            constants = [c.inertia, c.approach, c.law, c.tolerance]
+            constants = [*problem, c["tolerance"]]
             program.iterate(iteration(self._contacts), point, constants, limit=LIMIT, where=far)
-        free = symbol_of(program, c.free)
         own = [SX.ones(symbol.numel()) for symbol in Barrier(self._laws).point]
-        *stops, moved = program.call(ca.Function("start", [free], [*own, free]), c.free)
-        constants = [c.mass_inverse, c.free, c.spread, c.inertia, c.approach, c.law, r["law"], c.tolerance, r["unit"]]
+        *stops, moved = call_formula(program, "start", lambda free: [*own, free], c["free"])
+        constants = [c["mass_inverse"], c["free"], c["spread"], *problem, r["law"], c["tolerance"], r["unit"]]
         program.iterate(self._whole(constants), [*point, *stops, moved], constants, limit=1, where=r["near"])
-        w, slopes, unit = (symbol_of(program, array) for array in (stops[0], r["slopes"], r["unit"]))
-        function = ca.Function("push", [w, slopes, unit], [unit * self._turned(slopes, w)])
-        (push,) = program.call(function, stops[0], r["slopes"], r["unit"])
+        arrays = [stops[0], r["slopes"], r["unit"]]
+        (push,) = call_formula(program, "push", lambda w, slopes, unit: [unit * self._turned(slopes, w)], *arrays)
         stopped = Stopped(
             near=r["near"], free=moved, point=tuple(stops), law=r["law"], slopes=r["slopes"], push_by_q=push
         )
@@ -131,11 +114,11 @@ class StopEquations:
             body.input(symbol.numel())
         body.input(self._nv)
         arrays = [body.input(*array.shape) for array in given]
-        inverse, free, spread, inertia, approach, law, own, tolerance, unit = (symbol_of(body, a) for a in arrays)
+        symbols = [symbol_of(body, array) for array in arrays]
+        inverse, free, spread, inertia, approach, law, own, _, unit = symbols
         across = spread[:, self._rows]
         whole = ca.vertcat(ca.horzcat(inertia, across), ca.horzcat(across.T, inverse[self._rows, self._rows]))
         velocity = ca.vertcat(approach, free[self._rows] / unit)
-        symbols = [inverse, free, spread, inertia, approach, law, own, tolerance, unit]
         function = ca.Function("whole", symbols, [whole, velocity, ca.vertcat(law, own)])
         problem = body.call(function, *arrays)
         point = body.call(start_function(laws), *problem)
@@ -157,11 +140,14 @@ class StopEquations:
 
     def push(self, program: Program, by_q: Array, d: Stopped) -> Array:
         """Adds the call that adds the stops' Sᵀ √μ ∂C w to a derivative (nv, nv) with respect to q."""
-        whole, push = symbol_of(program, by_q), symbol_of(program, d.push_by_q)
-        diagonal = SX(self._nv, self._nv)
-        for i, row in enumerate(self._rows):
-            diagonal[row, row] = push[i]
-        return program.call(ca.Function("pushed", [whole, push], [whole + diagonal]), by_q, d.push_by_q)[0]
+
+        def pushed(whole: SX, push: SX) -> list[SX]:
+            diagonal = SX(self._nv, self._nv)
+            for i, row in enumerate(self._rows):
+                diagonal[row, row] = push[i]
+            return [whole + diagonal]
+
+        return call_formula(program, "pushed", pushed, by_q, d.push_by_q)[0]
 
     def couple(self, program: Program, d: Stopped, given: Sequence[Array], state: Sequence[Array]) -> Array:
         """Adds the steps that replace K and X of contacts by those of contacts and stops; returns -X_sᵀ N_s.
@@ -172,24 +158,26 @@ class StopEquations:
             given: H⁻¹, A_c, Z_c, N_c and v̂.
             state: K and X of the contacts.
         """
-        (more,) = program.call(ca.Function("none", [], [ca.densify(SX(self._nv, self._nv))]))
+        (more,) = call_formula(program, "none", lambda: [ca.densify(SX(self._nv, self._nv))])
         body, arrays, (A, Z, _, n) = self._coupled(given, [*state, more], d)
         X = body.solve(body.factor(A), Z)
         K = body.matmul(X, Z, transpose_a=True, subtract=True, initial=arrays[0])
-        x, by_own = symbol_of(body, X), symbol_of(body, n)
-        less = SX(self._nv, self._nv)
-        for i, row in enumerate(self._rows):
-            less[:, row] = -x[self._size + i, :].T * by_own[i]
-        function = ca.Function("split", [x, by_own], [x[: self._size, :], ca.densify(less), SX(0)])
-        body.output(K, *body.call(function, X, n))
+
+        def split(x: SX, by_own: SX) -> list[SX]:
+            less = SX(self._nv, self._nv)
+            for i, row in enumerate(self._rows):
+                less[:, row] = -x[self._size + i, :].T * by_own[i]
+            return [x[: self._size, :], ca.densify(less), SX(0)]
+
+        body.output(K, *call_formula(body, "split", split, X, n))
         program.iterate(body, [*state, more], [*given, *d.point, d.law, d.slopes], limit=1, where=d.near)
         return more
 
     def follow(self, program: Program, d: Stopped, given: Sequence[Array], followed: Array) -> None:
         """Adds the steps that replace A_c⁻¹ N_c by the contacts' rows of A⁻¹ N with stops; see `couple`."""
         body, _, (A, _, N, _) = self._coupled(given, [followed], d)
-        y = symbol_of(body, Y := body.solve(body.factor(A), N))
-        body.output(*body.call(ca.Function("split", [y], [y[: self._size, :], SX(0)]), Y))
+        Y = body.solve(body.factor(A), N)
+        body.output(*call_formula(body, "split", lambda y: [y[: self._size, :], SX(0)], Y))
         program.iterate(body, [followed], [*given, *d.point, d.law, d.slopes], limit=1, where=d.near)
 
     def _coupled(

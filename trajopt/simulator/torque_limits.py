@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.actuation.base import effort_limits
 from trajopt.checks import check_bounds
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.robots.bases import base_joints
+from trajopt.robots.bases import driven_joints
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
@@ -30,9 +30,7 @@ def check_torque_limits(given: Any, state: StateMultibody) -> Reals | None:
         if isinstance(given, (str, bytes)):
             raise InvalidArgumentError(f"torque_limits: expected True, None or {state.nv} numbers, got {shown(given)}")
         return check_positive_bounds("torque_limits", given, state.nv)
-    limits, robot = effort_limits(state.model), state.model
-    for joint in range(1, 1 + base_joints(robot)):
-        limits[robot.idx_vs[joint] : robot.idx_vs[joint] + robot.nvs[joint]] = np.inf
+    limits = np.where(driven_joints(state.model), effort_limits(state.model), np.inf)
     if not np.isfinite(limits).any():
         raise InvalidArgumentError(
             f"torque_limits: expected a robot with effort limits, got {state.robot.name!r} without any; "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from trajopt.checks import check_flag
 from trajopt.objects.attributes import ExplainsAttributes
+from trajopt.objects.read import Read
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
@@ -14,9 +15,23 @@ if TYPE_CHECKING:
 
 
 class DescribedMotion(ExplainsAttributes):
-    """Base class of trajectories that know their names and units: a solution with a problem, or one from a file."""
+    """Base class of trajectories that know their names and units: a solution with a problem, or one from a file.
+
+    Attributes:
+        robot: The robot; None if the state has no robot, or if a file does not say which.
+        coordinate_names: Name of each coordinate of a state (nx,).
+        coordinate_units: Unit of each coordinate of a state (nx,); "-" for a pure number, such as an element of
+            a quaternion.
+        control_names: Name of each control (nu,).
+        control_units: Unit of each control (nu,); "-" if the unit is unknown.
+    """
 
     xs: Reals
+    robot = Read[Robot | None](lambda motion: motion.description.robot)
+    coordinate_names = Read[tuple[str, ...]](lambda motion: motion.description.coordinate_names)
+    coordinate_units = Read[tuple[str, ...]](lambda motion: motion.description.coordinate_units)
+    control_names = Read[tuple[str, ...]](lambda motion: motion.description.control_names)
+    control_units = Read[tuple[str, ...]](lambda motion: motion.description.control_units)
 
     @property
     def description(self) -> Description:
@@ -24,31 +39,6 @@ class DescribedMotion(ExplainsAttributes):
         from trajopt.solution.description import Description
 
         return Description(cast(Any, self))
-
-    @property
-    def robot(self) -> Robot | None:
-        """The robot; None if the state has no robot, or if a file does not say which."""
-        return self.description.robot
-
-    @property
-    def coordinate_names(self) -> tuple[str, ...]:
-        """Name of each coordinate of a state (nx,)."""
-        return self.description.coordinate_names
-
-    @property
-    def coordinate_units(self) -> tuple[str, ...]:
-        """Unit of each coordinate of a state (nx,); "-" for a pure number, such as an element of a quaternion."""
-        return self.description.coordinate_units
-
-    @property
-    def control_names(self) -> tuple[str, ...]:
-        """Name of each control (nu,)."""
-        return self.description.control_names
-
-    @property
-    def control_units(self) -> tuple[str, ...]:
-        """Unit of each control (nu,); "-" if the unit is unknown."""
-        return self.description.control_units
 
     def frame_path(self, frame: str, *, placements: bool = False) -> Reals:
         """Returns the positions of a frame of the robot in the world along the trajectory, shape (T + 1, 3) [m].

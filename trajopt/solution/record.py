@@ -60,7 +60,7 @@ class IterationRecord(ExplainsAttributes):
         constraint_violation: Largest violation of a constraint after the step (max norm) [-].
         complementarity: Largest product of a multiplier and its slack after the step [-].
         blend: Fraction θ of the exact Hessian in the Hessian of the step: 0 is Gauss-Newton, 1 is exact [-].
-        bent: Whether the step followed a parabola (geodesic acceleration).
+        bent: Whether the step followed a parabola (geodesic acceleration); no solver of the package takes such steps.
         method: Method of SolverSQP that took the step: "policy", "linear" or "interior"; empty for other solvers.
         nonfinite_trial: Knot, state (nx,) and control (nu,) at which the first trial with infinite or NaN numbers left
             the domain of a cost or of the dynamics; None if every trial was finite. It is not saved.

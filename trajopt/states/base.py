@@ -136,9 +136,7 @@ class StateAbstract(ExplainsAttributes, ABC):
 
     def integrate(self, x: npt.ArrayLike, dx: npt.ArrayLike) -> Reals:
         """Moves a state along a tangent vector dx (ndx,): x ⊕ dx, shape (nx,)."""
-        return self.integrate_unchecked(
-            self.check(x), check_array("dx", dx, (self.ndx,), cure="dx is a tangent vector (ndx,)")
-        )
+        return self.integrate_unchecked(self.check(x), self._check_tangent(dx))
 
     def difference(self, x0: npt.ArrayLike, x1: npt.ArrayLike) -> Reals:
         """Tangent vector from x0 to x1: x1 ⊖ x0, shape (ndx,), with x0 ⊕ (x1 ⊖ x0) = x1."""
@@ -150,10 +148,7 @@ class StateAbstract(ExplainsAttributes, ABC):
         (x ⊕ a) ⊕ dx = (x ⊕ dx) ⊕ J₁ a and x ⊕ (dx + b) = (x ⊕ dx) ⊕ J₂ b, to first order in a and b.
         """
         _check_which(which)
-        return _select(
-            self._jintegrate(self.check(x), check_array("dx", dx, (self.ndx,), cure="dx is a tangent vector (ndx,)")),
-            which,
-        )
+        return _select(self._jintegrate(self.check(x), self._check_tangent(dx)), which)
 
     def jdifference(self, x0: npt.ArrayLike, x1: npt.ArrayLike, which: Which = "both") -> Reals | tuple[Reals, Reals]:
         """Derivatives of x1 ⊖ x0 with respect to x0 ("first") and x1 ("second"), shape (ndx, ndx) each.
@@ -350,6 +345,9 @@ class StateAbstract(ExplainsAttributes, ABC):
                 f"{argument}: expected a state of {self!r} within {NORM_TOLERANCE}, got {x.tolist()}; use "
                 "state.normalize(x)"
             )
+
+    def _check_tangent(self, dx: npt.ArrayLike) -> Reals:
+        return check_array("dx", dx, (self.ndx,), cure="dx is a tangent vector (ndx,)")
 
     def _shape_hint(self) -> str:
         """Description of a state that ends the message about a wrong size."""

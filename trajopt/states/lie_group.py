@@ -12,16 +12,16 @@ from trajopt.checks import all_finite, check_array
 from trajopt.errors import InvalidArgumentError
 from trajopt.lie.quaternions import quaternion_to_rotation
 from trajopt.robots.placements import NORM_TOLERANCE
-from trajopt.states.base import StateAbstract, check_columns
+from trajopt.states.base import check_columns
+from trajopt.states.parts import StateOfPartsAbstract
 from trajopt.states.sampling import random_generator
 from trajopt.states.spaces import PoseSpace, RotationSpace
 from trajopt.types import Reals
 
 
-class StateLieGroup(StateAbstract):
+class StateLieGroup(StateOfPartsAbstract):
     """State on a Lie group with x ⊕ dx = x exp(dx); its coordinates end with a unit quaternion (x, y, z, w)."""
 
-    proven = True
     space: ClassVar[RotationSpace | PoseSpace]
 
     def __init__(self) -> None:
@@ -35,6 +35,11 @@ class StateLieGroup(StateAbstract):
             units=space.units,
             coordinate_units=space.coordinate_units,
         )
+
+    @property
+    def parts(self) -> list[tuple[RotationSpace | PoseSpace, slice, slice]]:
+        """One group."""
+        return [(self.space, slice(0, self.nx), slice(0, self.ndx))]
 
     def zero(self) -> Reals:
         """The identity, shape (nx,); a new array."""
@@ -56,36 +61,6 @@ class StateLieGroup(StateAbstract):
             raise InvalidArgumentError("x: expected a nonzero quaternion, got zeros; the identity is state.zero()")
         result[self._quaternion] /= norm
         return result
-
-    def sx_integrate(self, x: SX, dx: SX) -> SX:
-        """Expression of x exp(dx), shape (nx, 1)."""
-        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
-        return self.space.integrate(x, dx)
-
-    def sx_difference(self, x0: SX, x1: SX) -> SX:
-        """Expression of log(x0⁻¹ x1), shape (ndx, 1)."""
-        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
-        return self.space.difference(x0, x1)
-
-    def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
-        """Derivatives of x exp(dx) with respect to x and dx (the right Jacobian), shape (ndx, ndx) each."""
-        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
-        return self.space.jintegrate(x, dx)
-
-    def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
-        """Derivatives of log(x0⁻¹ x1) with respect to x0 and x1 (inverse right Jacobian), shape (ndx, ndx) each."""
-        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
-        return self.space.jdifference(x0, x1)
-
-    def sx_tangent_basis(self, x: SX) -> SX:
-        """Expression of d(x exp(dx))/d dx at dx = 0, shape (nx, ndx)."""
-        check_columns({"x": (x, self.nx)})
-        return self.space.tangent_basis(x)
-
-    def sx_tangent_projection(self, x: SX) -> SX:
-        """Expression of d log(x⁻¹ x')/dx' at x' = x, shape (ndx, nx)."""
-        check_columns({"x": (x, self.nx)})
-        return self.space.tangent_projection(x)
 
     def sx_rotation(self, x: SX) -> SX:
         """Rotation matrix from the body frame to the world frame, shape (3, 3)."""

@@ -5,28 +5,26 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import casadi as ca
 import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
-from casadi import SX
 
 from trajopt.checks import all_finite, check_array, shape_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots import Robot
 from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.states.accurate import evaluate, joints_to_replace
-from trajopt.states.base import StateAbstract, check_columns
 from trajopt.states.joint_spaces import JointSpace, joint_spaces
+from trajopt.states.parts import StateOfPartsAbstract
 from trajopt.states.sampling import random_generator, uniform_within
-from trajopt.states.spaces import VectorSpace
+from trajopt.states.spaces import ConfigurationSpace, VectorSpace
 from trajopt.types import Reals
 
 NO_LIMIT = 1e300
 """Larger limits count as no limits; Pinocchio writes the largest double if a file gives no limit."""
 
 
-class StateMultibody(StateAbstract):
+class StateMultibody(StateOfPartsAbstract):
     """State of a robot: x = (q, v), a configuration (nq,) and joint velocities (nv,); dx = (δq, δv), both (nv,).
 
     q ⊕ δq moves each joint by a local tangent vector in Pinocchio's conventions: a free flyer moves by a twist in its
@@ -43,8 +41,6 @@ class StateMultibody(StateAbstract):
         InvalidArgumentError: `robot` is not a Robot or has no movable joint, or bounds have a wrong size or order.
         UnsupportedOperationError: The type of a joint is unknown.
     """
-
-    proven = True
 
     robot: Robot
 
@@ -78,6 +74,13 @@ class StateMultibody(StateAbstract):
             lower=own_lower if lower is None else lower,
             upper=own_upper if upper is None else upper,
         )
+
+    @functools.cached_property
+    def parts(self) -> list[tuple[ConfigurationSpace, slice, slice]]:
+        """Space of each joint, and that of the velocities."""
+        velocities = VectorSpace(self._names[self.nq :], self._units[self.nv :])
+        places = slice(self.nq, self.nx), slice(self.nv, self.ndx)
+        return [*((j.space, j.q, j.v) for j in self._joints), (velocities, *places)]
 
     def zero(self) -> Reals:
         """Returns the neutral configuration with zero velocity, shape (nx,); a new array."""
@@ -125,42 +128,6 @@ class StateMultibody(StateAbstract):
                 )
             result[where] /= norm
         return result
-
-    def sx_integrate(self, x: SX, dx: SX) -> SX:
-        """Expression of x ⊕ dx, shape (nx, 1)."""
-        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
-        parts = [j.space.integrate(x[j.q], dx[j.v]) for j in self._joints]
-        return ca.vertcat(*parts, x[self.nq :] + dx[self.nv :])
-
-    def sx_difference(self, x0: SX, x1: SX) -> SX:
-        """Expression of x1 ⊖ x0, shape (ndx, 1)."""
-        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
-        parts = [j.space.difference(x0[j.q], x1[j.q]) for j in self._joints]
-        return ca.vertcat(*parts, x1[self.nq :] - x0[self.nq :])
-
-    def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
-        """Derivatives of x ⊕ dx with respect to x and dx, block-diagonal, shape (ndx, ndx) each."""
-        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
-        pairs = [j.space.jintegrate(x[j.q], dx[j.v]) for j in self._joints]
-        velocity = SX.eye(self.nv)
-        return ca.diagcat(*(p[0] for p in pairs), velocity), ca.diagcat(*(p[1] for p in pairs), velocity)
-
-    def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
-        """Derivatives of x1 ⊖ x0 with respect to x0 and x1, block-diagonal, shape (ndx, ndx) each."""
-        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
-        pairs = [j.space.jdifference(x0[j.q], x1[j.q]) for j in self._joints]
-        velocity = SX.eye(self.nv)
-        return ca.diagcat(*(p[0] for p in pairs), -velocity), ca.diagcat(*(p[1] for p in pairs), velocity)
-
-    def sx_tangent_basis(self, x: SX) -> SX:
-        """Expression of d(x ⊕ dx)/d dx at dx = 0, block-diagonal, shape (nx, ndx)."""
-        check_columns({"x": (x, self.nx)})
-        return ca.diagcat(*(j.space.tangent_basis(x[j.q]) for j in self._joints), SX.eye(self.nv))
-
-    def sx_tangent_projection(self, x: SX) -> SX:
-        """Expression of d(x' ⊖ x)/dx' at x' = x, block-diagonal, shape (ndx, nx)."""
-        check_columns({"x": (x, self.nx)})
-        return ca.diagcat(*(j.space.tangent_projection(x[j.q]) for j in self._joints), SX.eye(self.nv))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.robot, self.lower, self.upper)

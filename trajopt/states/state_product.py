@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-import casadi as ca
 import numpy as np
 import numpy.typing as npt
 from casadi import SX
@@ -15,13 +14,14 @@ from trajopt.checks import check_array
 from trajopt.errors import InvalidArgumentError
 from trajopt.states.arguments import check_coordinates, check_names
 from trajopt.states.base import StateAbstract, check_columns
+from trajopt.states.parts import StateOfPartsAbstract
 from trajopt.states.sampling import random_generator
 from trajopt.types import Reals
 
 Value = TypeVar("Value", SX, Reals)
 
 
-class StateProduct(StateAbstract):
+class StateProduct(StateOfPartsAbstract):
     """Product of several states: x = (a, b, ...), dx = (da, db, ...); each part moves independently.
 
     A second-order system starts with its positions. Their velocities follow as a StateVector in the tangent space of
@@ -41,7 +41,7 @@ class StateProduct(StateAbstract):
         InvalidArgumentError: A part is not a state, or the number of labels differs from the number of parts.
     """
 
-    proven = True
+    prefix = "sx_"
 
     def __init__(self, *states: StateAbstract, labels: Sequence[str] | None = None) -> None:
         if not states:
@@ -72,6 +72,11 @@ class StateProduct(StateAbstract):
             lower=np.concatenate([s.lower for s in states]),
             upper=np.concatenate([s.upper for s in states]),
         )
+
+    @property
+    def parts(self) -> list[tuple[StateAbstract, slice, slice]]:
+        """The parts with the indices of their coordinates and tangent vectors."""
+        return list(zip(self.states, self._x, self._dx))
 
     def split(self, x: Value) -> list[Value]:
         """Splits coordinates into those of each part; takes an expression (nx, 1) or an array (..., nx).
@@ -112,38 +117,6 @@ class StateProduct(StateAbstract):
         by_part = (s.body_poses(part) for s, part in zip(self.states, self.split(xs)))
         return next((poses for poses in by_part if poses is not None), None)
 
-    def sx_integrate(self, x: SX, dx: SX) -> SX:
-        """Expression of x ⊕ dx, shape (nx, 1)."""
-        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
-        return SX(ca.vertcat(*self._each("sx_integrate", (x, self._x), (dx, self._dx))))
-
-    def sx_difference(self, x0: SX, x1: SX) -> SX:
-        """Expression of x1 ⊖ x0, shape (ndx, 1)."""
-        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
-        return SX(ca.vertcat(*self._each("sx_difference", (x0, self._x), (x1, self._x))))
-
-    def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
-        """Derivatives of x ⊕ dx with respect to x and dx, block-diagonal, shape (ndx, ndx) each."""
-        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
-        first, second = zip(*self._each("sx_jintegrate", (x, self._x), (dx, self._dx)))
-        return SX(ca.diagcat(*first)), SX(ca.diagcat(*second))
-
-    def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
-        """Derivatives of x1 ⊖ x0 with respect to x0 and x1, block-diagonal, shape (ndx, ndx) each."""
-        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
-        first, second = zip(*self._each("sx_jdifference", (x0, self._x), (x1, self._x)))
-        return SX(ca.diagcat(*first)), SX(ca.diagcat(*second))
-
-    def sx_tangent_basis(self, x: SX) -> SX:
-        """Expression of d(x ⊕ dx)/d dx at dx = 0, block-diagonal, shape (nx, ndx)."""
-        check_columns({"x": (x, self.nx)})
-        return SX(ca.diagcat(*self._each("sx_tangent_basis", (x, self._x))))
-
-    def sx_tangent_projection(self, x: SX) -> SX:
-        """Expression of d(x' ⊖ x)/dx' at x' = x, block-diagonal, shape (ndx, nx)."""
-        check_columns({"x": (x, self.nx)})
-        return SX(ca.diagcat(*self._each("sx_tangent_projection", (x, self._x))))
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.states, self.labels)
 
@@ -160,24 +133,17 @@ class StateProduct(StateAbstract):
             labels = tuple(str(i) for i in range(len(names)))
         return [f"{label}.{name}" for label, part in zip(labels, names) for name in part]
 
-    def _each(self, method: str, *pairs: tuple[Any, list[slice]]) -> list[Any]:
-        """Calls a method of each part with that part's slice of each value."""
-        return [
-            getattr(state, method)(*(value[places[i]] for value, places in pairs))
-            for i, state in enumerate(self.states)
-        ]
-
     def integrate_unchecked(self, x: Reals, dx: Reals) -> Reals:
-        return np.concatenate(self._each("integrate_unchecked", (x, self._x), (dx, self._dx)))
+        return np.concatenate(self._each("integrate_unchecked", x=x, dx=dx))
 
     def difference_unchecked(self, x0: Reals, x1: Reals) -> Reals:
-        return np.concatenate(self._each("difference_unchecked", (x0, self._x), (x1, self._x)))
+        return np.concatenate(self._each("difference_unchecked", x0=x0, x1=x1))
 
     def _jintegrate(self, x: Reals, dx: Reals) -> tuple[Reals, Reals]:
-        return self._diagonal(self._each("_jintegrate", (x, self._x), (dx, self._dx)))
+        return self._diagonal(self._each("_jintegrate", x=x, dx=dx))
 
     def _jdifference(self, x0: Reals, x1: Reals) -> tuple[Reals, Reals]:
-        return self._diagonal(self._each("_jdifference", (x0, self._x), (x1, self._x)))
+        return self._diagonal(self._each("_jdifference", x0=x0, x1=x1))
 
     def _diagonal(self, pairs: list[tuple[Reals, Reals]]) -> tuple[Reals, Reals]:
         first, second = np.zeros((self.ndx, self.ndx)), np.zeros((self.ndx, self.ndx))

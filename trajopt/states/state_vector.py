@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from casadi import SX
 
 from trajopt.errors import DuplicateNameError
-from trajopt.states.base import StateAbstract, check_columns
+from trajopt.states.parts import StateOfPartsAbstract
 from trajopt.states.sampling import random_generator, uniform_within
+from trajopt.states.spaces import VectorSpace
 from trajopt.types import Reals
 
 
-class StateVector(StateAbstract):
+class StateVector(StateOfPartsAbstract):
     """State in a vector space: x ⊕ dx = x + dx, x1 ⊖ x0 = x1 - x0.
 
     If coordinates are named "x" and "y", plots draw the path of a body; "z" and the heading "theta" are optional.
@@ -32,8 +33,6 @@ class StateVector(StateAbstract):
         DuplicateNameError: Two coordinates have the same name.
     """
 
-    proven = True
-
     def __init__(
         self,
         nx: int,
@@ -46,6 +45,11 @@ class StateVector(StateAbstract):
         super().__init__(nx, nx, names=names, units=units, lower=lower, upper=upper)
         if names is not None and len(set(self._names)) < nx:
             raise DuplicateNameError(f"names: expected a different name for each coordinate, got {list(self._names)}")
+
+    @functools.cached_property
+    def parts(self) -> list[tuple[VectorSpace, slice, slice]]:
+        """One vector space."""
+        return [(VectorSpace(self._names, self._units), slice(0, self.nx), slice(0, self.nx))]
 
     def zero(self) -> Reals:
         """Returns the origin, shape (nx,); a new array."""
@@ -74,36 +78,6 @@ class StateVector(StateAbstract):
         poses[:, 0, 0] = poses[:, 1, 1] = np.cos(theta)
         poses[:, 1, 0], poses[:, 0, 1] = np.sin(theta), -np.sin(theta)
         return poses
-
-    def sx_integrate(self, x: SX, dx: SX) -> SX:
-        """Expression of x + dx, shape (nx, 1)."""
-        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
-        return x + dx
-
-    def sx_difference(self, x0: SX, x1: SX) -> SX:
-        """Expression of x1 - x0, shape (nx, 1)."""
-        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
-        return x1 - x0
-
-    def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
-        """Derivatives of x + dx with respect to x and dx: two sparse identities, shape (nx, nx) each."""
-        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
-        return SX.eye(self.nx), SX.eye(self.nx)
-
-    def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
-        """Derivatives of x1 - x0 with respect to x0 and x1: minus and plus the identity, sparse, (nx, nx) each."""
-        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
-        return -SX.eye(self.nx), SX.eye(self.nx)
-
-    def sx_tangent_basis(self, x: SX) -> SX:
-        """Derivative d(x + dx)/d dx: the sparse identity, shape (nx, nx)."""
-        check_columns({"x": (x, self.nx)})
-        return SX.eye(self.nx)
-
-    def sx_tangent_projection(self, x: SX) -> SX:
-        """Derivative d(x' - x)/dx': the sparse identity, shape (nx, nx)."""
-        check_columns({"x": (x, self.nx)})
-        return SX.eye(self.nx)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.nx, self.lower, self.upper, self._names, self._units)

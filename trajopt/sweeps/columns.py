@@ -79,8 +79,8 @@ def read_columns(files: Sequence[Path]) -> tuple[Columns, tuple[Path, ...]]:
             damaged.append(file)
     if not read:
         raise InvalidArgumentError(
-            "folder: expected a store with at least one readable chunk, got only damaged ones "
-            f"({len(damaged)}); run the sweep again with this store"
+            f"folder: expected a store with at least one readable chunk, got {len(damaged)} damaged ones only; run the "
+            "sweep again with this store, which replaces them"
         )
     read = _like_the_newest(read)
     sizes = [len(arrays["index"]) for _, arrays in read]

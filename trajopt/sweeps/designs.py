@@ -165,12 +165,16 @@ def blocks(parameters: Any, size: int) -> tuple[Iterator[Block], int | None]:
     if isinstance(parameters, Design):
         design = parameters
         return (design.block(i, min(i + size, design.n)) for i in range(0, design.n, size)), design.n
-    if isinstance(parameters, str) or not isinstance(parameters, Iterable):
+    try:
+        rows: Iterator[Any] | None = iter(() if isinstance(parameters, str) else parameters)
+    except TypeError:
+        rows = None
+    if rows is None or isinstance(parameters, str):
         raise InvalidArgumentError(
             "parameters: expected a dictionary of arrays, grid(...), random(...) or a generator of dictionaries, got "
             f"{shown(parameters)}; such as {{'x0': states}} with states of shape (n, nx)"
         )
-    return _of_rows(parameters, size), None
+    return _of_rows(rows, size), None
 
 
 def _of_rows(rows: Iterable[Any], size: int) -> Iterator[Block]:

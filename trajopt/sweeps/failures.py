@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.checks import check_known
+from trajopt.checks import check_count, check_known
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.solution import SolverStatus
 
@@ -36,7 +36,7 @@ class Failure(ExplainsAttributes):
         Args:
             row: Index of the row among these rows, from 0 [-].
         """
-        outcome = self.rows[row]
+        outcome = self.rows[check_count("row", row, least=-len(self.rows))]
         return outcome.error or outcome.solution().explain()
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ from trajopt.checks import check_known, check_number, check_path, is_integer
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
+from trajopt.objects.read import Read
 from trajopt.solution import Solution
 from trajopt.sweeps.columns import OUTCOMES, Columns, components, read_columns
 from trajopt.sweeps.failures import Failures
@@ -34,7 +35,26 @@ class Sweep(ExplainsAttributes):
         folder: Folder of the store.
         columns: Columns of its rows.
         damaged: Files of chunks that could not be read.
+
+    Attributes:
+        parameters: Values of each parameter, (n, ...), by name.
+        index: Number of each row in the whole sweep (n,) [-].
+        status: Name of the solver's status in each row (n,), such as "CONVERGED".
+        converged: Whether the solver met its stopping criterion in each row (n,).
+        cost: Total cost of each row (n,) [cost]; NaN if an error ended the solve.
+        iterations: Iterations of the solver in each row (n,) [-].
+        seconds: Wall time of each solve (n,) [s].
+        error: Message of the error that ended each solve (n,); empty without an error.
     """
+
+    parameters = Read[Mapping[str, Any]](lambda sweep: sweep._columns.parameters)
+    index = Read[Any](lambda sweep: sweep._columns.outcomes["index"])
+    status = Read[Any](lambda sweep: sweep._columns.outcomes["status"])
+    converged = Read[Any](lambda sweep: sweep._columns.outcomes["converged"].astype(bool))
+    cost = Read[Reals](lambda sweep: sweep._columns.outcomes["cost"])
+    iterations = Read[Any](lambda sweep: sweep._columns.outcomes["iterations"])
+    seconds = Read[Reals](lambda sweep: sweep._columns.outcomes["seconds"])
+    error = Read[Any](lambda sweep: sweep._columns.outcomes["error"])
 
     def __init__(self, folder: Path, columns: Columns, damaged: tuple[Path, ...] = ()) -> None:
         self._columns = columns
@@ -56,46 +76,6 @@ class Sweep(ExplainsAttributes):
             )
         columns, damaged = read_columns(files)
         return cls(folder, columns, damaged)
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """Values of each parameter, (n, ...), by name."""
-        return self._columns.parameters
-
-    @property
-    def index(self) -> Any:
-        """Number of each row in the whole sweep (n,) [-]."""
-        return self._columns.outcomes["index"]
-
-    @property
-    def status(self) -> Any:
-        """Name of the solver's status in each row (n,), such as "CONVERGED"."""
-        return self._columns.outcomes["status"]
-
-    @property
-    def converged(self) -> Any:
-        """Whether the solver met its stopping criterion in each row (n,)."""
-        return self._columns.outcomes["converged"].astype(bool)
-
-    @property
-    def cost(self) -> Reals:
-        """Total cost of each row (n,) [cost]; NaN if an error ended the solve."""
-        return self._column("cost")
-
-    @property
-    def iterations(self) -> Any:
-        """Iterations of the solver in each row (n,) [-]."""
-        return self._columns.outcomes["iterations"]
-
-    @property
-    def seconds(self) -> Reals:
-        """Wall time of each solve (n,) [s]."""
-        return self._column("seconds")
-
-    @property
-    def error(self) -> Any:
-        """Message of the error that ended each solve (n,); empty without an error."""
-        return self._columns.outcomes["error"]
 
     @property
     def varied(self) -> dict[str, Any]:
@@ -228,10 +208,6 @@ class Sweep(ExplainsAttributes):
         from trajopt.notebook import table
 
         return table(f"Sweep of {len(self)} rows", self.report())
-
-    def _column(self, name: str) -> Reals:
-        column: Reals = self._columns.outcomes[name]
-        return column
 
     def _row(self, row: int) -> Outcome:
         kinds: dict[str, Callable[[Any], Any]] = {

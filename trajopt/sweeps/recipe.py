@@ -75,6 +75,8 @@ class Recipe:
             raise InvalidArgumentError(
                 f"robot: expected None for a function, got {self.robot!r}; pass it in options={{'robot': ...}}"
             )
+        if self.robot is not None:
+            check_text("robot", self.robot, such_as="panda")
         if self.solver is not None:
             check_known("solver", self.solver, SOLVERS)
         for name in ("options", "solver_options"):
@@ -110,8 +112,12 @@ class Recipe:
 
     @classmethod
     def read(cls, text: str) -> Recipe:
-        """Returns the recipe of a JSON text."""
-        return cls(**json.loads(text))
+        """Returns the recipe of a JSON text, which is that of `text`."""
+        try:
+            facts = json.loads(check_text("text", text))
+        except ValueError as error:
+            raise InvalidArgumentError(f"text: expected the text of a Recipe, got {shown(text)}: {error}") from error
+        return cls(**check_mapping("text", facts, "recipe.text has that of a Recipe"))
 
     def build(self) -> Built:
         """Builds the problem and its solver.

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import time
 import zipfile
 import zlib
@@ -128,7 +129,7 @@ def chunk_files(folder: Path) -> list[Path]:
         keys = json.loads((folder / "chunks.json").read_text())
         return [folder / "chunks" / f"{key}.npz" for key in keys]
     except (OSError, ValueError):
-        return sorted((folder / "chunks").glob("*.npz"))
+        return sorted((folder / "chunks").glob("*.npz")) if os.path.isdir(folder / "chunks") else []
 
 
 def read_facts(folder: Path) -> Mapping[str, Any]:

@@ -96,11 +96,11 @@ class Barrier:
         return Barrier(bounds, bounds.inside(c), z, (SIGN * z).sum(axis=0), mu)
 
     def lowered(self, mu: float) -> Barrier:
-        """Returns the same barrier with another parameter μ."""
+        """Returns a barrier with the same slacks and multipliers, and another parameter μ [cost]."""
         return replace(self, mu=mu)
 
     def value(self, slack: Reals) -> float:
-        """-μ Σ log d at slacks (n, nc); NaN beyond a bound."""
+        """Cost of the barrier -μ Σ log d [cost], with the distances d of slacks (n, nc); NaN beyond a bound."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return -self.mu * float(np.log(self.bounds.distances(slack)).sum())
 
@@ -109,7 +109,7 @@ class Barrier:
         return float(np.abs(self.z * self.bounds.distances(self.slack) - mu)[self.bounds.on].max(initial=0.0))
 
     def weights(self, residual: Reals) -> tuple[Reals, Reals]:
-        """D and h (n, nc), with the residuals of the rows (n, nc)."""
+        """Returns the weights D in the Hessian and h in the gradient, (n, nc) each, from `Bounds.residuals` (n, nc)."""
         distance = self.bounds.distances(self.slack)
         stiffness = (self.z / distance).sum(axis=0)
         pull = (SIGN * np.where(self.bounds.on, self.mu / distance, 0.0)).sum(axis=0)
@@ -132,7 +132,13 @@ class Barrier:
         return np.where(self.bounds.on, SIGN * self.z * ds / self.bounds.distances(self.slack), 0.0)
 
     def keeps_off(self, slack: Reals, z: Reals, part: float) -> bool:
-        """Whether no slack (n, nc) or multiplier (2, n, nc) loses more than `part` of its distance from 0."""
+        """Whether a step takes at most the fraction `part` of the slacks' distances from their bounds, and of `z`.
+
+        Args:
+            slack: Slacks after the step (n, nc).
+            z: Multipliers of the lower and upper bounds after the step (2, n, nc).
+            part: The fraction, from 0 to 1 [-].
+        """
         bounds = self.bounds
         near = bounds.distances(slack) < (1.0 - part) * bounds.distances(self.slack)
         return not ((near | (z < (1.0 - part) * self.z)) & bounds.on).any()

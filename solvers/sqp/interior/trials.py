@@ -29,7 +29,7 @@ class InteriorTrials(ABC):
 
     @abstractmethod
     def first_length(self, point: Point, step: Direction) -> float:
-        """Returns the longest step length to be tried, at most 1 [-]."""
+        """Returns the longest step length to try, at most 1 [-], and keeps the direction `step` for `at`."""
 
     @abstractmethod
     def at(self, point: Point, step: Direction, length: float, scale: float) -> Point | None:

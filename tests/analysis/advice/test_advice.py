@@ -70,7 +70,7 @@ def test_infeasible_without_its_problem_ends_with_words() -> None:
 
 
 @pytest.mark.parametrize("solver", [SolverIpopt, SolverFatrop])
-def test_programs_that_fail_speak_of_what_is_left_and_not_of_black_boxes(solver: type[Any]) -> None:
+def test_advice_for_a_failed_nlp_names_the_goal_or_the_gap_and_no_black_box(solver: type[Any]) -> None:
     solution = solver(move()).solve()
     assert not solution.converged
     text = advice(solution)
@@ -108,7 +108,7 @@ def test_only_solvers_that_take_the_problem_are_recommended(limited: bool, solve
         assert SolverFDDP(move(limited=False)).solve().converged
 
 
-def test_one_iteration_is_one() -> None:
+def test_explain_writes_iteration_in_the_singular_and_the_plural() -> None:
     solution = left(move(), SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
     assert "after 1 iteration in " in solution.explain()
     assert "after 2 iterations in " in dataclasses.replace(solution, iterations=2).explain()
@@ -121,7 +121,7 @@ def crawled(problem: ShootingProblem, *, blend: float) -> str:
     return dataclasses.replace(solution, history=records).explain()
 
 
-def test_short_steps_of_gauss_newton_are_told_as_curvature() -> None:
+def test_short_gauss_newton_steps_are_explained_by_curvature() -> None:
     text = crawled(move(limited=False), blend=0.0)
     assert "along them the cost has about 32 times the curvature of Gauss-Newton's Hessian" in text
     assert 'FDDPOptions(hessian="exact") uses the exact one' in text
@@ -129,5 +129,5 @@ def test_short_steps_of_gauss_newton_are_told_as_curvature() -> None:
     assert "FDDPOptions(initial_regularization=2.0) damps the steps, as such models have no exact Hessian" in black_box
 
 
-def test_short_steps_with_exact_hessians_are_told_as_a_cost_that_is_not_convex() -> None:
+def test_short_steps_with_exact_hessians_are_explained_by_a_nonconvex_cost() -> None:
     assert "exact Hessians were used where they are convex" in crawled(move(limited=False), blend=0.25)

@@ -52,7 +52,7 @@ def test_a_start_beyond_a_bound_is_to_be_moved_first() -> None:
     assert "move x0" not in "".join(advice(weak_pendulum()))
 
 
-def test_rows_that_only_x0_violates_are_told_and_do_not_count() -> None:
+def test_rows_that_only_x0_violates_are_reported_but_do_not_count_as_violations() -> None:
     """x0 is where it is: its rows are in violations(), and in the words, but nothing else is said to be violated."""
     solution = walled(0.0)
     assert solution.converged
@@ -78,7 +78,7 @@ def test_rows_at_a_bound_are_named() -> None:
     assert f"    'wall': p at a bound at {count} of 41 knot" in solution.explain()
 
 
-def test_constraints_that_also_stand_at_the_end_may_be_in_the_way() -> None:
+def test_advice_to_relax_includes_constraints_that_also_hold_at_the_terminal_knot() -> None:
     """A goal behind the wall: the wall, at the end too, keeps the mass from it, and is violated there itself."""
     solution = walled(0.0, goal=2.0)
     assert not solution.converged

@@ -26,7 +26,7 @@ def lines(solution: Solution) -> list[str]:
     return solution.explain().splitlines()
 
 
-def test_it_says_which_are_active_where_and_what_they_cost() -> None:
+def test_explain_lists_active_constraints_with_their_knots_and_multipliers() -> None:
     solution = pendulum()
     text = solution.explain()
     motor, upright = constraint_rows(solution)
@@ -49,7 +49,7 @@ def test_it_says_which_are_active_where_and_what_they_cost() -> None:
     )
 
 
-def test_one_that_is_never_active_says_how_close_it_comes() -> None:
+def test_explain_gives_the_smallest_distance_of_an_inactive_constraint_from_its_bound() -> None:
     x = arm().frame_path("tool")[1:-1, 0]
     knot = 1 + int(x.argmax())
     (line,) = [line for line in lines(arm()) if line.startswith("    'wall'")]
@@ -57,7 +57,7 @@ def test_one_that_is_never_active_says_how_close_it_comes() -> None:
     assert line.endswith(f"{0.8 - x.max():.3g} m from its bound (x, knot {knot} ({0.025 * knot:.3g} s))")
 
 
-def test_bounds_of_one_size_are_told_in_parts_of_them() -> None:
+def test_distances_from_equal_bounds_are_relative_to_the_bounds() -> None:
     problem, solution = pendulum_problem(), pendulum()
     loose = dict(solution.parameters)
     for key, sign in (("lower", -1.0), ("upper", 1.0)):
@@ -137,7 +137,7 @@ def test_a_constraint_out_of_reach_is_named_and_more_time_is_not_advised() -> No
     assert "constraint 'goal', row 0, is violated most: x by " in text
 
 
-def test_what_can_be_reached_is_not_said_to_be_out_of_reach() -> None:
+def test_a_reachable_goal_is_not_called_out_of_reach() -> None:
     solution = weak_pendulum()
     assert "no posture" not in solution.explain()
     (advice,) = [line for line in lines(solution) if "soften it" in line]
@@ -189,7 +189,7 @@ def test_noise_beside_a_violation_is_not_listed() -> None:
     assert "constraint 'noise', row 0, is violated most" in alone
 
 
-def test_infeasible_says_what_to_relax_and_what_is_in_the_way() -> None:
+def test_explain_of_an_infeasible_problem_names_the_constraints_to_relax() -> None:
     solution = weak_pendulum()
     missing = np.pi - solution.xs[-1, 0]
     (worst,) = [line for line in lines(solution) if "is violated most" in line]

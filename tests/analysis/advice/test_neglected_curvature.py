@@ -105,7 +105,7 @@ def test_each_reason_by_its_closed_form(reason: str) -> None:
         assert value == pytest.approx(expected if name == SOURCES[reason] else 0.0, abs=1e-5 * scale)
 
 
-def test_all_of_it_is_what_the_exact_hessian_has_more() -> None:
+def test_neglected_curvature_is_the_exact_hessian_minus_gauss_newton() -> None:
     case = problems.load("double-pendulum")
     solution = early(case.problem)
     (dx, du, d), e = direction(solution), Evaluator(case.problem)

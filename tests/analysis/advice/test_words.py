@@ -30,7 +30,7 @@ def test_a_status_that_loops_expect_is_short_and_explain_says_more() -> None:
 
 
 @pytest.mark.parametrize("make", [pendulum, arm, trot])
-def test_a_loaded_solution_tells_the_time_of_what_it_names(make: Any, tmp_path: Path) -> None:
+def test_explain_of_a_loaded_solution_gives_the_times_of_knots(make: Any, tmp_path: Path) -> None:
     solution = make()
     times = solution.times
     assert times is not None
@@ -58,7 +58,7 @@ def reach(x: float, z: float = 0.0) -> Solution:
     return solution_of(problem, np.tile(problem.x0, (4, 1)), np.zeros((3, 2)))
 
 
-def test_a_goal_out_of_reach_is_told(tmp_path: Path) -> None:
+def test_explain_reports_a_goal_out_of_reach(tmp_path: Path) -> None:
     solution = reach(5.0)
     left = float(np.linalg.norm(solution.frame_path("tool")[-1] - [5.0, 0.0, 0.0]))
     (line,) = [line for line in solution.explain().splitlines() if "residual of 'goal'" in line]
@@ -127,7 +127,7 @@ def test_forces_are_columns_of_the_table(tmp_path: Path) -> None:
         assert not [name for name in next(csv.reader(file)) if "[N]" in name]
 
 
-def test_words_of_what_is_reached_say_what_they_take() -> None:
+def test_reached_words_refuses_a_solution_and_names_the_right_argument() -> None:
     words: Any = reached_words
     assert set(words(reached(trot()))) == {"clearance", "length", "landing", "lowest"}
     assert words(list(reached(trot()))) == words(reached(trot()))
@@ -135,7 +135,7 @@ def test_words_of_what_is_reached_say_what_they_take() -> None:
         words(trot())
 
 
-def test_files_that_are_no_solution_say_what_they_are(tmp_path: Path) -> None:
+def test_loading_a_file_without_a_solution_says_which_content_it_has(tmp_path: Path) -> None:
     np.savez(tmp_path / "foreign.npz", a=[1.0], b=[2.0])
     np.save(tmp_path / "one.npy", [1.0])
     (tmp_path / "empty.npz").write_bytes(b"")

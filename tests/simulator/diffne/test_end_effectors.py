@@ -14,7 +14,7 @@ import trajopt.simulator.diffne as DNE
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.robots import load_robot
 from trajopt.simulator.diffne.body import ArticulatedBody, links_of
-from trajopt.simulator.diffne.end_effectors import fit_sphere
+from trajopt.simulator.end_spheres import fit_sphere
 
 TILT = pin.SE3(pin.utils.rotate("x", 0.3) @ pin.utils.rotate("y", -0.5), np.array([0.1, -0.2, 0.3]))
 

@@ -11,9 +11,11 @@ import pytest
 
 import trajopt.simulator.diffne as DNE
 from trajopt.errors import InvalidArgumentError
-from trajopt.simulator import SimulatorMode
+from trajopt.robots import load_robot
+from trajopt.simulator import Simulator, SimulatorMode
 from trajopt.simulator.diffne import DiffNERobotModel
-from trajopt.simulator.diffne.drop import Drop, ends_of, stepping_mode
+from trajopt.simulator.drop import Drop, stepping_mode
+from trajopt.simulator.end_spheres import ends_of
 from trajopt.types import Reals
 
 DT, N = 1e-3, 18
@@ -40,10 +42,12 @@ SECTIONS = {  # README: sections, with the size of input and output in N; q has 
 def quadruped(mode: str) -> DiffNERobotModel:
     """The small quadruped 1.5 mm deep in the floor."""
     m = DiffNERobotModel(None, "small-quadruped")
-    q, _ = Drop(height=0.0).start(m, ends_of(m))
+    ends = ends_of(m.robot, "small-quadruped")
+    q, _ = Drop(height=0.0).start(m.robot, ends)
     q[2] -= 1.5e-3
     m.set_qdq(q)
-    m.set_floor([0, 0, 1, 0], ends_of(m))
+    joints = [m.robot.model.getJointId(end.frame) for end in ends]
+    m.set_floor([0, 0, 1, 0], [DNE.EndEffectorBounds(i, end.offset, end.radius) for i, end in zip(joints, ends)])
     m.create_simulator(mode=getattr(DNE, mode))
     return m
 
@@ -116,9 +120,8 @@ def test_inverse_modes_refuse_torques(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["RK1F", "RK1I", "RK2I", "RK4I"])
 def test_every_mode_that_makes_steps_keeps_a_robot_on_the_floor(mode: str) -> None:
-    m = DiffNERobotModel(None, "small-quadruped")
-    m.create_simulator(mode=stepping_mode(mode))
-    rollout = Drop(height=0.02, duration=0.5).run(m)
+    simulator = Simulator(load_robot("small-quadruped"), mode=stepping_mode(mode))
+    rollout = Drop(height=0.02, duration=0.5).run(simulator, ends_of(simulator.robot, "small-quadruped"))
     assert np.all(np.isfinite(rollout.xs))
     fallen = rollout.xs[0, 2] - rollout.xs[-1, 2]
     assert 0.02 < fallen < 0.1  # instead of g t² / 2 = 1.2 m; feet of impulse modes sink by a dt² in each step

@@ -204,7 +204,7 @@ def _check_derivatives(m: DiffNERobotModel, qdq: Reals, tau: Reals | None, Dqdq:
             np.testing.assert_allclose(Dtau[:, k], state.difference(*ends) / (2 * step), atol=1e-6)
 
 
-def test_it_lands_and_stands() -> None:
+def test_the_robot_lands_and_comes_to_rest() -> None:
     """After a fall of 10 cm the floor carries the weight, and the robot is 1 mm deep in it."""
     m = four_limbs()
     ees = end_effectors(m)

@@ -156,26 +156,21 @@ class DifferentialActionModelAbstract(Model):
     def values(self, program: Program, stage: Stage) -> StageValues:
         """Adds the steps that compute the values at a stage."""
         seen = stage.arrays | self._dynamics_part(derivatives=False).call(program, stage.arrays, stage.parameters)
-        cost = self._term_parts.cost.call(program, seen, stage.parameters, joins=True)["cost"]
-        rows = None
-        if stage.at_knot and self.constraints.constraints:
-            rows = self._term_parts.rows.call(program, seen, stage.parameters, joins=True)["rows"]
-        return StageValues(f=seen["f"], cost=cost, rows=rows)
+        costs, rows = self._term_parts.call(program, seen, stage.parameters, derivatives=False, rows=stage.at_knot)
+        return StageValues(f=seen["f"], cost=costs["cost"], rows=rows.get("rows"))
 
     def expansion(self, program: Program, stage: Stage) -> StageExpansion:
         """Adds the steps that compute values and derivatives at a stage."""
         dynamics = self._dynamics_part(derivatives=True).call(program, stage.arrays, stage.parameters)
-        seen, rows = stage.arrays | dynamics, dict[str, Array]()
-        costs = self._term_parts.cost_derivatives.call(program, seen, stage.parameters, joins=True)
-        if stage.at_knot and self.constraints.constraints:
-            rows = self._term_parts.row_derivatives.call(program, seen, stage.parameters, joins=True)
+        seen = stage.arrays | dynamics
+        costs, rows = self._term_parts.call(program, seen, stage.parameters, derivatives=True, rows=stage.at_knot)
         return self._led_on(program, stage, dynamics, costs, rows)
 
     def _led_on(
         self,
         program: Program,
         stage: Stage,
-        found: Mapping[str, Array],
+        dynamics: Mapping[str, Array],
         costs: Mapping[str, Array],
         rows: Mapping[str, Array],
     ) -> StageExpansion:
@@ -184,14 +179,11 @@ class DifferentialActionModelAbstract(Model):
         Args:
             program: Program that gets the steps.
             stage: Stage of the integrator.
-            found: Results of the dynamics.
-            costs: Results of `Terms.cost_derivatives`.
-            rows: Results of `Terms.row_derivatives`; empty without rows.
+            dynamics: Results of the dynamics.
+            costs: Results of the costs, see `Terms.call`.
+            rows: Results of the constraint rows; empty without rows.
         """
-        derivatives = {name: costs[name] for name in ("cost", "g", "H")} | {
-            n: rows[n] for n in ("rows", "C") if n in rows
-        }
-        return StageExpansion(f=found["f"], Df=found["Df"], **derivatives)
+        return StageExpansion.of({**dynamics, **costs, **rows})
 
     def _dynamics_part(self, *, derivatives: bool) -> Part:
         """Program part of the dynamics: "f", "Df" with derivatives, and the quantities that costs and rows read."""

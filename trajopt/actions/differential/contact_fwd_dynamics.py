@@ -70,18 +70,9 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         friction: SmoothFriction | str | None = None,
     ) -> None:
         check_parts(type(self).__name__, state, actuation, contacts)
-        contacts.freeze(type(self).__name__)
         self.actuation, self.contacts = actuation, contacts
         self.friction = SmoothFriction.of(friction)
-        super().__init__(
-            state,
-            actuation.nu,
-            costs,
-            constraints=constraints,
-            lower=actuation.lower,
-            upper=actuation.upper,
-            control_names=actuation.names,
-        )
+        super().__init__(state, actuation.nu, costs, constraints=constraints, **actuation.controls)
         self.damping = self.parameter("damping", damping, unit="1/kg", convert=non_negative)
         if not damping > 0:
             check_independent(self, contacts, "damping")
@@ -138,12 +129,12 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         self,
         program: Program,
         stage: Stage,
-        found: Mapping[str, Array],
+        dynamics: Mapping[str, Array],
         costs: Mapping[str, Array],
         rows: Mapping[str, Array],
     ) -> StageExpansion:
-        Df = lead_on(program, self.contacts, found, costs, rows)
-        return super()._led_on(program, stage, {**found, "Df": Df}, costs, rows)
+        Df = lead_on(program, self.contacts, dynamics, costs, rows)
+        return super()._led_on(program, stage, {**dynamics, "Df": Df}, costs, rows)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """u (nu,) [N m, N] of the smallest (u, λ) with B u + Jᵀ λ = g(q), over the active contacts."""

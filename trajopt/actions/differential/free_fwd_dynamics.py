@@ -10,11 +10,10 @@ from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.expansion import Implicit
-from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.actuation.base import ActuationModelAbstract, check_actuation
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.friction import SmoothFriction
-from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.model.programs import kept
@@ -53,23 +52,8 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         friction: SmoothFriction | str | None = None,
     ) -> None:
         check_robot_state(type(self).__name__, state)
-        if not isinstance(actuation, ActuationModelAbstract):
-            raise InvalidArgumentError(
-                f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
-            )
-        if actuation.state != state:
-            raise InvalidArgumentError(
-                f"actuation: expected an actuation of {state!r}, got one of {actuation.state!r}; use one state for both"
-            )
-        super().__init__(
-            state,
-            actuation.nu,
-            costs,
-            constraints=constraints,
-            lower=actuation.lower,
-            upper=actuation.upper,
-            control_names=actuation.names,
-        )
+        check_actuation(actuation, state)
+        super().__init__(state, actuation.nu, costs, constraints=constraints, **actuation.controls)
         self.actuation = actuation
         self.friction = SmoothFriction.of(friction)
 

@@ -67,7 +67,6 @@ class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract
         friction: SmoothFriction | str | None,
     ) -> None:
         robot_state = check_parts(type(self).__name__, state, actuation, contacts)
-        contacts.freeze(type(self).__name__)
         self.actuation, self.contacts = actuation, contacts
         self.friction = SmoothFriction.of(friction)
         self._motors, self._idle = _split(actuation.matrix)
@@ -154,12 +153,12 @@ class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract
         self,
         program: Program,
         stage: Stage,
-        found: Mapping[str, Array],
+        dynamics: Mapping[str, Array],
         costs: Mapping[str, Array],
         rows: Mapping[str, Array],
     ) -> StageExpansion:
-        chained = dict(costs) | _chained_costs(program, found, costs)
-        return super()._led_on(program, stage, found, chained, dict(rows) | _chained_rows(program, found, rows))
+        chained = dict(costs) | _chained_costs(program, dynamics, costs)
+        return super()._led_on(program, stage, dynamics, chained, dict(rows) | _chained_rows(program, dynamics, rows))
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """Control (0, f), shape (nu,): zero acceleration, and zero force without contacts."""
@@ -187,43 +186,43 @@ def _chain(torque: SX, equations: SX, ndx: int, nc: int, *, motion: bool, solved
 
 
 def _chain_symbols(
-    program: Program, found: Mapping[str, Array], by: Mapping[str, Array], names: Sequence[str]
+    program: Program, dynamics: Mapping[str, Array], by: Mapping[str, Array], names: Sequence[str]
 ) -> tuple[dict[str, SX], Given]:
     """Symbols of the chain's rows and of the derivatives that exist, with the array of each symbol."""
-    arrays = {name: found[name] for name in ("torque_rows", "equation_rows")}
+    arrays = {name: dynamics[name] for name in ("torque_rows", "equation_rows")}
     arrays |= {name: by[name] for name in names if name in by}
     symbols = {name: symbol_of(program, array) for name, array in arrays.items()}
     return symbols, [(symbols[name], array) for name, array in arrays.items()]
 
 
-def _chain_between(s: Mapping[str, SX], found: Mapping[str, Array], seen: int, solved: int) -> SX:
+def _chain_between(s: Mapping[str, SX], dynamics: Mapping[str, Array], seen: int, solved: int) -> SX:
     """Derivative of (x, torques, z) by (x, a, f), for `seen` entries of (x, torques) and `solved` entries of z."""
-    nc, ne, nu = found["forces"].shape[0], s["equation_rows"].shape[0], s["torque_rows"].shape[0]
+    nc, ne, nu = dynamics["forces"].shape[0], s["equation_rows"].shape[0], s["torque_rows"].shape[0]
     rows = (s["torque_rows"], s["equation_rows"])
     return _chain(*rows, seen - nu, nc, motion=solved > nc + ne, solved=solved > 0)
 
 
-def _chained_costs(program: Program, found: Mapping[str, Array], costs: Mapping[str, Array]) -> dict[str, Array]:
+def _chained_costs(program: Program, dynamics: Mapping[str, Array], costs: Mapping[str, Array]) -> dict[str, Array]:
     """Adds the call that computes g and H by (x, a, f)."""
-    s, inputs = _chain_symbols(program, found, costs, ("g", "H", "Lz", "Lzz", "Lzy"))
+    s, inputs = _chain_symbols(program, dynamics, costs, ("g", "H", "Lz", "Lzz", "Lzy"))
     gradient, hessian = s["g"], s["H"]
     solved = s["Lz"].shape[0] if "Lz" in s else 0
     if solved:
         gradient = ca.vertcat(gradient, s["Lz"])
         hessian = ca.blockcat([[hessian, s["Lzy"].T], [s["Lzy"], s["Lzz"]]])
-    chain = _chain_between(s, found, s["g"].shape[0], solved)
+    chain = _chain_between(s, dynamics, s["g"].shape[0], solved)
     H = ca.triu2symm(ca.triu(chain.T @ (hessian @ chain)))
     return named_call(program, "costs by accelerations", inputs, {"g": chain.T @ gradient, "H": SX(ca.sparsify(H))})
 
 
-def _chained_rows(program: Program, found: Mapping[str, Array], rows: Mapping[str, Array]) -> dict[str, Array]:
+def _chained_rows(program: Program, dynamics: Mapping[str, Array], rows: Mapping[str, Array]) -> dict[str, Array]:
     """Adds the call that computes C by (x, a, f); empty without rows."""
     if not rows:
         return {}
-    s, inputs = _chain_symbols(program, found, rows, ("C", "Rz"))
+    s, inputs = _chain_symbols(program, dynamics, rows, ("C", "Rz"))
     solved = s["Rz"].shape[1] if "Rz" in s else 0
     derivative = ca.horzcat(s["C"], s["Rz"]) if solved else s["C"]
-    chain = _chain_between(s, found, s["C"].shape[1], solved)
+    chain = _chain_between(s, dynamics, s["C"].shape[1], solved)
     return named_call(program, "constraints by accelerations", inputs, {"C": SX(ca.sparsify(derivative @ chain))})
 
 

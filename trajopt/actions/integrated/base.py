@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from casadi import SX
 
 from trajopt.actions.control import ControlParametrizationPolyZero
+from trajopt.actions.costed import ActionModelCostedAbstract
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
-from trajopt.actions.expansion import Expansion, Multipliers, Point, Stage, Values
-from trajopt.actions.expression import ActionModelExpression
-from trajopt.actions.lagrangian import add_lagrangian_hessian
+from trajopt.actions.expansion import Point, Stage
 from trajopt.actions.parts import ModelParts
-from trajopt.actions.terminal_expansion import end_expansion, end_values
 from trajopt.checks import check_non_negative, check_positive
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
@@ -44,7 +41,7 @@ def _time_step_of_robot(argument: str, value: Any) -> Reals:
     return step
 
 
-class IntegratedActionModelAbstract(ActionModelExpression):
+class IntegratedActionModelAbstract(ActionModelCostedAbstract):
     """Continuous-time model over one time step; its cost per second is multiplied by dt.
 
     As the terminal model of a problem it gives the cost without control and without the factor dt.
@@ -88,36 +85,6 @@ class IntegratedActionModelAbstract(ActionModelExpression):
     def row_derivative(self) -> SX:
         return self.differential.row_derivative()
 
-    def values(self, program: Program, point: Point) -> Values:
-        if point.u is None:
-            return end_values(self, self.differential.costs, program, point)
-        return self._step(program, point, point.u)
-
-    def expansion(
-        self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
-    ) -> Expansion:
-        self.check_multipliers(multipliers)
-        self.check_lift(lift)
-        if point.u is None:
-            e = end_expansion(self, self.differential.costs, program, point)
-        else:
-            e = self._step_derivatives(program, point, point.u, lift)
-        if multipliers is None:
-            return e
-        return replace(e, H=self._lagrangian_hessian(program, point, multipliers, e.kept))
-
-    def lagrangian_hessian(
-        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array] = ()
-    ) -> Array:
-        self.check_multipliers(multipliers)
-        return self._lagrangian_hessian(program, point, multipliers, kept)
-
-    def _lagrangian_hessian(
-        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array]
-    ) -> Array:
-        """Adds the steps that compute the Hessian of the Lagrangian."""
-        return add_lagrangian_hessian(self, program, point, multipliers, kept)
-
     @property
     def has_lagrangian_hessian(self) -> bool:
         return self.differential.exact_hessian
@@ -126,13 +93,9 @@ class IntegratedActionModelAbstract(ActionModelExpression):
     def end_costs(self) -> CostStack:
         return self.differential.costs
 
-    def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
-        if not terminal:
-            i = self.instant()
-            return i, {**self._values_beside_the_step(i), "xnext": self._step_expression(i)}
-        i = Instant(self.state, 0)
-        values = {"cost": sum(self.term_expressions(i, terminal=True).values(), SX(0))}
-        return i, values | ({"rows": self.constraints.rows(i)} if self.constraints.constraints else {})
+    def _running_expressions(self) -> tuple[Instant, dict[str, SX]]:
+        i = self.instant()
+        return i, {**self._values_beside_the_step(i), "xnext": self._step_expression(i)}
 
     def _values_beside_the_step(self, i: Instant) -> dict[str, SX]:
         """Expressions "cost" and, if there are constraints, "rows" of a running knot."""
@@ -142,14 +105,6 @@ class IntegratedActionModelAbstract(ActionModelExpression):
     @abstractmethod
     def _step_expression(self, instant: Instant) -> SX:
         """Next state (nx,) as an expression of (x, u)."""
-
-    @abstractmethod
-    def _step(self, program: Program, point: Point, u: Array) -> Values:
-        """Adds the steps that compute one time step."""
-
-    @abstractmethod
-    def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
-        """Adds the steps that compute one time step and its derivatives."""
 
     def _stage(
         self, program: Program, point: Point, x: Array, u: Array, c: float, factor: float, *, at_knot: bool = True

@@ -89,8 +89,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         i = d.instant(derivatives=True)
         node = d.implicit_node(i)
         assert node is not None
-        values = self._curved_costs(i) | {"xnext": self._step_of(i, node.motion)}
-        values |= {"rows": d.constraints.rows(i)} if d.constraints.constraints else {}
+        values = {**self._curved_costs(i), "xnext": self._step_of(i, node.motion), **d.constraints.named_rows(i)}
         inputs: Given = [(i.x, point.x), (i.u, point.u), (self.layout, point.parameters)]
         return add_implicit_hessian(program, node, values, inputs, multipliers)
 
@@ -109,18 +108,13 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         return {"curvature": self.dt * curvature, "cost": self.dt * rest}
 
     def _tangent(self, x: SX, f: SX) -> SX:
-        """Step in the tangent space (ndx,)."""
-        if not self.differential.second_order:
-            return f * self.dt
-        change = f * self.dt
-        return ca.vertcat((x[self.state.nx - f.numel() :] + change) * self.dt, change)
+        """Tangent vector of the step (ndx,): (dt v⁺, dt a) with v⁺ = v + dt a, or dt f."""
+        return self._of_step(x[self.state.nx - f.numel() :], f)
 
-    def _tangent_derivative(self, D: SX) -> SX:
-        """Derivative of the step in the tangent space (ndx, ndx + nu); D is the derivative of f."""
-        if not self.differential.second_order:
-            return D * self.dt
-        change = D * self.dt
-        return ca.vertcat((self._velocity(D) + change) * self.dt, change)
+    def _of_step(self, velocity: SX, rate: SX) -> SX:
+        """Tangent vector of the step, or its derivative from those of the velocity and of the rate."""
+        change = rate * self.dt
+        return ca.vertcat((velocity + change) * self.dt, change) if self.differential.second_order else change
 
     def _velocity(self, D: SX) -> SX:
         """Derivative of v (ndx / 2, ndx + nu)."""
@@ -129,7 +123,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
 
     def _jacobian(self, first: SX, second: SX, D: SX) -> SX:
         """F (ndx, ndx + nu), from the derivatives of x ⊕ dx and of f."""
-        return second @ self._tangent_derivative(D) + ca.horzcat(first, SX(self.state.ndx, self.nu))
+        return second @ self._of_step(self._velocity(D), D) + ca.horzcat(first, SX(self.state.ndx, self.nu))
 
     def _lift(self, first: SX, second: SX, D: SX, size: int) -> list[SX]:
         """Expressions of a `Lift` with blocks of `size`."""

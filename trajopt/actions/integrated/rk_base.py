@@ -19,6 +19,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.functions import function_of
+from trajopt.model.parts import computed
 
 
 class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
@@ -56,7 +57,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
             return (v.f,)
 
         xnext = self._method().step(program.call, point.x, self._time(program, point), rate)
-        return Values(xnext=xnext, cost=program.call(_sum(len(costs)), *costs)[0], rows=rows[0])
+        return Values(xnext=xnext, cost=_sum(program, costs), rows=rows[0])
 
     def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         stages, costs = list[StageExpansion](), list[Array]()
@@ -74,7 +75,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
 
         dt = self._time(program, point)
         xnext, F, fs, Ds = self._method().step(program.call, point.x, dt, rate, derivatives=True)
-        (cost,), (first,) = program.call(_sum(len(costs)), *costs), stages
+        cost, (first,) = _sum(program, costs), stages
         kept = (*fs, *Ds) if self._goes_back_over_stages else ()
         return Expansion(xnext=xnext, F=F, cost=cost, g=first.g, H=first.H, rows=first.rows, C=first.C, kept=kept)
 
@@ -161,7 +162,5 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
         return self.transport and is_curved(self.state)
 
 
-def _sum(count: int) -> ca.Function:
-    """Function that adds `count` numbers."""
-    numbers = [SX.sym(f"n{i}") for i in range(count)]
-    return ca.Function("sum", numbers, [sum(numbers, SX(0))])
+def _sum(program: Program, numbers: Sequence[Array]) -> Array:
+    return computed(program, "sum", lambda *each: sum(each, SX(0)), *numbers)

@@ -202,7 +202,7 @@ def _contracted(program: Program, Ds: Sequence[Array], stages: Sequence[Mapping[
     X = program.matmul(Ds[0], left[0], transpose_a=True)
     for D, V in zip(Ds[1:], left[1:]):
         program.accumulate(X, D, V, transpose_a=True)
-    return program.call(with_transpose(*H.shape), H, X)[0]
+    return with_transpose(program, H, X)
 
 
 def _added(program: Program, a: Array, b: Array) -> Array:

@@ -43,15 +43,13 @@ class Tableau:
         except (TypeError, ValueError) as error:
             raise InvalidArgumentError(
                 f"A, b: expected rows of numbers and a row of numbers, got A={shown(self.A)}, b={shown(self.b)}; use "
-                "for "
-                "example A=((), (0.5,)), b=(0.0, 1.0)"
+                "for example A=((), (0.5,)), b=(0.0, 1.0)"
             ) from error
         sizes = [len(row) for row in self.A]
         if not self.b or sizes != list(range(len(self.b))):
             raise InvalidArgumentError(
                 f"A: expected rows of 0, 1, 2, ... entries, one row for each of the {len(self.b)} weights b, got rows "
-                "of "
-                f"{sizes} entries; implicit methods are not supported"
+                f"of {sizes} entries; implicit methods are not supported"
             )
         if not all(math.isfinite(a) for row in (*self.A, self.b) for a in row) or abs(sum(self.b) - 1.0) > 1e-12:
             raise InvalidArgumentError(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.analysis.basics import time_words
 from trajopt.analysis.constraints import HELD, ConstraintRows, violated_at_start
 from trajopt.solution.solution import Solution
 
@@ -48,7 +49,7 @@ def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str
     together = [f"{r.title(i)} by {r.violations[knot, i]:.3g}{_unit(solution, r, knot, i)}" for r, i in here]
     others = _in_the_way(constraints, first, knot)
     unit = _unit(solution, first, knot, row)
-    words = f"relax {first.title(row)!r} by {excess:.3g}{unit} at knot {knot}{_time(solution, knot)}"
+    words = f"relax {first.title(row)!r} by {excess:.3g}{unit} at knot {knot}{time_words(solution, knot)}"
     if len(together) > 1:
         words += f" (violated together there: {', '.join(together)})"
     if others:
@@ -138,7 +139,7 @@ def _worst(solution: Solution, rows: ConstraintRows) -> tuple[int, int, str]:
     """Knot and row of the largest violation, and text about it."""
     knot, row, excess = rows.largest(_enforced(rows))
     beyond, unit = _beyond(rows, knot, row), _unit(solution, rows, knot, row)
-    return knot, row, f"by {excess:.3g}{unit} at knot {knot}{_time(solution, knot)}: {beyond}"
+    return knot, row, f"by {excess:.3g}{unit} at knot {knot}{time_words(solution, knot)}: {beyond}"
 
 
 def _beyond(rows: ConstraintRows, knot: int, row: int) -> str:
@@ -187,7 +188,7 @@ def _closest(solution: Solution, rows: ConstraintRows) -> str:
     named = "" if len(rows.rows) == 1 else f"{rows.rows[row]}, "
     unit = _unit(solution, rows, knot, row)
     near = f"{100 * (1 - measure[knot, row]):.0f} % of" if equal else f"{distances[knot, row]:.3g}{unit} from"
-    return f"; closest: {near} its bound ({named}knot {knot}{_time(solution, knot)})"
+    return f"; closest: {near} its bound ({named}knot {knot}{time_words(solution, knot)})"
 
 
 def _loaded(solution: Solution, rows: ConstraintRows) -> npt.NDArray[np.float64]:
@@ -228,10 +229,8 @@ def _dearest(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[
     else:
         side, bounds = ("upper", rows.upper) if price > 0 else ("lower", rows.lower)
         its = f"its {side} bound {bounds[knot, row]:.4g}{unit}"
-    return [
-        f"  largest multiplier: {price:.3g} of {rows.title(row)!r} at knot {knot}{_time(solution, knot)}; {its} costs "
-        f"about {size:.3g}{per}"
-    ]
+    where = f"{rows.title(row)!r} at knot {knot}{time_words(solution, knot)}"
+    return [f"  largest multiplier: {price:.3g} of {where}; {its} costs about {size:.3g}{per}"]
 
 
 def _unit(solution: Solution, rows: ConstraintRows, knot: int, row: int) -> str:
@@ -240,11 +239,6 @@ def _unit(solution: Solution, rows: ConstraintRows, knot: int, row: int) -> str:
     if unit in ("N", "N m") and times is not None and knot + 1 < len(times) and times[knot + 1] == times[knot]:
         unit = f"{unit} s"
     return f" {unit}" if unit else ""
-
-
-def _time(solution: Solution, knot: int) -> str:
-    times = solution.times
-    return "" if times is None else f" ({times[knot]:.3g} s)"
 
 
 def runs(knots: npt.NDArray[np.int64]) -> str:

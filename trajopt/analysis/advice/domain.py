@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from trajopt.analysis.basics import time_words
 from trajopt.errors import TrajoptError
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals
@@ -21,8 +22,7 @@ def left_domain(solution: Solution) -> str:
     if not edges or 2 * len(edges) < len(recent):
         return ""
     knot, x, u = edges[-1]
-    times = solution.times
-    where = f"knot {knot}" + ("" if times is None else f" ({times[knot]:.3g} s)")
+    where = f"knot {knot}{time_words(solution, knot)}"
     terms = _terms_not_finite(solution, knot, x, u)
     named = (
         f"term {' and '.join(repr(name) for name in terms)} at {where}" if terms else f"costs or dynamics at {where}"

@@ -22,6 +22,7 @@ from trajopt.analysis.advice.constraints import constraint_lines, moving_the_sta
 from trajopt.analysis.advice.domain import left_domain
 from trajopt.analysis.advice.facts import curvature_left_out, gap_left, guess_lost, has_black_boxes, other_solvers
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
+from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import HELD
 from trajopt.analysis.report import tipping_words, tips
 from trajopt.solution.record import SolverStatus
@@ -63,9 +64,8 @@ def _methods(solution: Solution) -> list[str]:
 
 
 def _at(solution: Solution, knot: int) -> str:
-    """Text for a knot and its time."""
-    times = solution.times
-    return f"knot {knot}" + ("" if times is None else f" ({times[knot]:.3g} s)")
+    """Text for a knot, with its time if it has one."""
+    return f"knot {knot}{knot_time(solution, knot)}"
 
 
 def _terms(solution: Solution) -> list[str]:

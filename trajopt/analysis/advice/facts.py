@@ -9,6 +9,7 @@ import numpy as np
 
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.analysis.advice.neglected_curvature import left_out
+from trajopt.analysis.basics import time_words
 from trajopt.analysis.constraints import HELD
 from trajopt.errors import TrajoptError
 from trajopt.solution.record import IterationRecord
@@ -31,9 +32,7 @@ def gap_left(solution: Solution) -> str:
     knot = int(gaps.argmax())
     if not gaps[knot] > HELD:
         return ""
-    times = solution.times
-    time = "" if times is None else f" ({times[knot]:.3g} s)"
-    return f"the trajectory still has a gap of {gaps[knot]:.2g} before knot {knot}{time}"
+    return f"the trajectory still has a gap of {gaps[knot]:.2g} before knot {knot}{time_words(solution, knot)}"
 
 
 def has_black_boxes(solution: Solution) -> bool:
@@ -56,7 +55,7 @@ def curvature_left_out(solution: Solution) -> str:
             "is not convex here; try another guess, or a smaller weight of the largest term"
         )
     options = f"{solution.solver.removeprefix('Solver')}Options"
-    cure = f'{options}(hessian="exact") uses the exact one, or steps along a parabola'
+    cure = f'{options}(hessian="exact") uses the exact one'
     if not _has_exact_hessians(solution):
         cure = f"{options}(initial_regularization=2.0) damps the steps, as such models have no exact Hessian"
     return (

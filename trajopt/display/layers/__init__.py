@@ -9,7 +9,7 @@ from trajopt.display.layers.curves import Curves, has_curves
 from trajopt.display.layers.forces import ContactForces, FrictionCones, has_cones
 from trajopt.display.layers.margins import Margins, has_constraints
 from trajopt.display.layers.nearness import MarginsInScene, has_margins
-from trajopt.display.layers.obstacles import Obstacles, Planes, planes_of
+from trajopt.display.layers.obstacles import Obstacles, Planes, tilted_planes
 from trajopt.display.layers.paths import Goals, Paths, has_goals, has_trails
 
 LAYERS: tuple[LayerKind, ...] = (
@@ -24,7 +24,7 @@ LAYERS: tuple[LayerKind, ...] = (
     LayerKind(label="footholds", applies=stands_on_feet, build=Footholds),
     LayerKind(label="goals", applies=has_goals, build=Goals),
     LayerKind(label="obstacles", applies=lambda solution: bool(obstacles_of(solution)), build=Obstacles),
-    LayerKind(label="planes", applies=lambda solution: bool(planes_of(solution)), build=Planes),
+    LayerKind(label="planes", applies=lambda solution: bool(tilted_planes(solution)), build=Planes),
     LayerKind(label="margins", applies=has_margins, build=MarginsInScene, on=False),
 )
 """All kinds of parts in the scene besides a robot's meshes."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trajopt.display.layers.base import Layer, LayerKind
 from trajopt.display.layers.drawing import rgb, segments
-from trajopt.display.layers.known import film, size_of
+from trajopt.display.layers.films import film, size_of
 from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.scene import DARK, SceneLines
 from trajopt.plotting.style import PALETTE
@@ -47,9 +47,6 @@ class Around(Layer):
                 scene.add_icosphere(f"{name}/{i}", radius, rgb(PALETTE[4]), position=(x, y, z), **look)
         ends = [bodies[:, :3] + sign * bodies[:, 3:] for sign in (-1.0, 1.0)]
         self._points = np.nan_to_num(np.concatenate([pairs.reshape(-1, 3), *ends]))
-
-    def at(self, time: float) -> None:
-        """Does nothing: these objects are fixed."""
 
     def points(self) -> Reals:
         return self._points

@@ -10,7 +10,7 @@ from trajopt.analysis.hull import convex_hull
 from trajopt.analysis.legs import LeggedMotion, is_legged
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import closed, disc, fan, merged, rgb, segments
-from trajopt.display.layers.known import film, size_of
+from trajopt.display.layers.films import film, size_of
 from trajopt.plotting.ground import ground_level
 from trajopt.plotting.style import BLUE, GREY, RAMP, RED
 from trajopt.solution import Solution
@@ -26,9 +26,8 @@ class CentreOfMass(Layer):
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
-        self._film = film(solution)
         self._motion = motion = _motion(solution)
-        size = size_of(self._film)
+        size = size_of(self.film)
         self._level, self._lift = ground_level(motion), _ABOVE * size
         self._ball = scene.add_icosphere(f"{name}/ball", _BALL * size, rgb(BLUE))
         spot = disc(np.zeros(3), _BALL * size)
@@ -47,18 +46,18 @@ class CentreOfMass(Layer):
 
         On uneven ground its height is that of the lowest foot.
         """
-        point = self._film.between(self._motion.com, time)
+        point = self.film.between(self._motion.com, time)
         level = self._level
         if level is None:
-            level = min(float(self._film.between(foot.positions, time)[2]) for foot in self._motion.feet)
+            level = min(float(self.film.between(foot.positions, time)[2]) for foot in self._motion.feet)
         return np.array([point[0], point[1], level])
 
     def at(self, time: float) -> None:
-        point, below = self._film.between(self._motion.com, time), self.projection(time)
+        point, below = self.film.between(self._motion.com, time), self.projection(time)
         lift = np.array([0.0, 0.0, self._lift])
         self._ball.position, self._shadow.position = tuple(point), tuple(below + lift)
         self._plumb.points = np.array([[point, below]], dtype=np.float32)
-        pressure = self._motion.pressures[self._film.knot(time)[0]]
+        pressure = self._motion.pressures[self.film.knot(time)[0]]
         self._pressure.visible = bool(np.isfinite(pressure).all())
         if self._pressure.visible:
             self._pressure.position = tuple(pressure + 2.0 * lift)
@@ -72,9 +71,8 @@ class SupportPolygons(Layer):
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
-        self._film = film(solution)
         self._motion = motion = _motion(solution)
-        lift = _ABOVE * size_of(self._film)
+        lift = _ABOVE * size_of(self.film)
         self._phases: list[tuple[int, int, list[Any]]] = []
         for i, phase in enumerate(motion.phases):
             feet = [motion.feet[k] for k in phase.feet if motion.feet[k].on_floor]
@@ -91,7 +89,7 @@ class SupportPolygons(Layer):
         self.at(0.0)
 
     def at(self, time: float) -> None:
-        t = self._film.knot(time)[0]
+        t = self.film.knot(time)[0]
         for first, last, handles in self._phases:
             for handle in handles:
                 handle.visible = first <= t < last
@@ -113,9 +111,6 @@ class Footholds(Layer):
         if meshes:
             look: dict[str, Any] = {"side": "double", "opacity": 0.6, "cast_shadow": False}
             scene.add_mesh_simple(f"{name}/prints", *merged(meshes), color=rgb("#333333"), **look)
-
-    def at(self, time: float) -> None:
-        """Does nothing: footholds are fixed."""
 
     def points(self) -> Reals:
         return self._places

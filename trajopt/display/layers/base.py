@@ -10,11 +10,34 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.display.layers import films
+from trajopt.plotting.film import Film
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
 
-class Layer(ABC):
+class Switched:
+    """Objects below one frame of the scene, which are shown or hidden together.
+
+    Args:
+        scene: viser's scene: `server.scene`.
+        name: Path of the frame in the scene.
+    """
+
+    def __init__(self, scene: Any, name: str) -> None:
+        self._root = scene.add_frame(name, show_axes=False)
+
+    @property
+    def visible(self) -> bool:
+        """Whether the objects are visible."""
+        return bool(self._root.visible)
+
+    @visible.setter
+    def visible(self, wanted: bool) -> None:
+        self._root.visible = bool(wanted)
+
+
+class Layer(ABC, Switched):
     """Objects in a scene that follow a solution in time, and are shown or hidden together.
 
     A subclass adds its objects below `name` in its constructor, for example f"{name}/arrow", and moves them in `at`.
@@ -26,19 +49,23 @@ class Layer(ABC):
     """
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
+        super().__init__(scene, name)
         self.scene, self.solution, self.name = scene, solution, name
-        self._root = scene.add_frame(name, show_axes=False)
 
     def add_lines(self, name: str, pairs: npt.NDArray[Any], color: Any, width: float) -> Any:
         """Adds lines between pairs of points (n, 2, 3) [m], of a width on the screen [pixel]."""
         path = f"{self.name}/{name}"
         return self.scene.add_line_segments(path, pairs, color, thickness=width, thickness_units="screen")
 
-    @abstractmethod
+    @property
+    def film(self) -> Film:
+        """The motion as the pictures show it."""
+        return films.film(self.solution)
+
     def at(self, time: float) -> None:
         """Moves all objects to a time between 0 and the end of the motion [s]."""
 
-    def follow(self, xs: Reals) -> None:  # noqa: B027 (optional: most layers are those of the solution)
+    def follow(self, xs: Reals) -> None:
         """Switches to another trajectory (T + 1, nx), for example of an iteration; other layers do not change."""
 
     def points(self) -> Reals:
@@ -49,15 +76,6 @@ class Layer(ABC):
     def note(self) -> str:
         """Text beside the label, such as the scale of arrows; empty by default."""
         return ""
-
-    @property
-    def visible(self) -> bool:
-        """Whether the layer is visible."""
-        return bool(self._root.visible)
-
-    @visible.setter
-    def visible(self, wanted: bool) -> None:
-        self._root.visible = bool(wanted)
 
 
 class Panel(ABC):

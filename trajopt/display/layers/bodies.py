@@ -10,7 +10,7 @@ import pinocchio as pin
 
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import hull, quaternion, rgb, turned_up
-from trajopt.display.layers.known import beads, film, has_place
+from trajopt.display.layers.films import beads, has_place
 from trajopt.display.layers.vehicles import build_vehicle
 from trajopt.plotting.style import GREY, PALETTE, RAMP
 from trajopt.solution import Solution
@@ -26,8 +26,7 @@ class SkeletonBody(Layer):
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
-        self._film = film(solution)
-        shown = self._film.skeleton
+        shown = self.film.skeleton
         start = shown.points[0]
         lengths = [float(np.linalg.norm(start[a] - start[b])) for a, b in shown.bones]
         size = max(lengths, default=float(np.ptp(shown.points.reshape(-1, 3), axis=0).max())) or 1.0
@@ -58,11 +57,11 @@ class SkeletonBody(Layer):
         self.at(0.0)
 
     def follow(self, xs: Reals) -> None:
-        self._film = film(replace(self.solution, xs=xs))
+        self.solution = replace(self.solution, xs=xs)
 
     def at(self, time: float) -> None:
-        shown = self._film.skeleton
-        points = self._film.between(shown.points, time)
+        shown = self.film.skeleton
+        points = self.film.between(shown.points, time)
         for rod, (a, b) in zip(self._rods, shown.bones):
             along = points[b] - points[a]
             length = float(np.linalg.norm(along))
@@ -71,10 +70,10 @@ class SkeletonBody(Layer):
         for i, handle in (*self._balls.items(), *self._carts.items()):
             handle.position = tuple(points[i])
         for handle, solid in zip(self._solids, shown.solids):
-            handle.vertices = self._film.between(solid.points, time).astype(np.float32)
+            handle.vertices = self.film.between(solid.points, time).astype(np.float32)
 
     def points(self) -> Reals:
-        every = self._film.skeleton.points.reshape(-1, 3)
+        every = self.film.skeleton.points.reshape(-1, 3)
         return np.concatenate([every - self._thick, every + self._thick])
 
 
@@ -83,7 +82,6 @@ class PoseBody(Layer):
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
-        self._film = film(solution)
         self.follow(solution.xs)
         self._body = scene.add_frame(f"{name}/body", show_axes=False)
         self.kind = build_vehicle(scene, solution, f"{name}/body")
@@ -96,7 +94,7 @@ class PoseBody(Layer):
 
     def pose(self, time: float) -> Reals:
         """Returns the pose (4, 4) at a time [s], interpolated by a straight line and a rotation about one axis."""
-        t, part = self._film.knot(time)
+        t, part = self.film.knot(time)
         first, second = (pin.SE3(self._poses[k]) for k in (t, min(t + 1, len(self._poses) - 1)))
         turn = first.rotation @ pin.exp3(part * pin.log3(first.rotation.T @ second.rotation))
         place = (1.0 - part) * first.translation + part * second.translation
@@ -115,7 +113,6 @@ class Beads(Layer):
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
-        self._film = film(solution)
         self._beads, self._rails, self._names = [], [], []
         for i, (coordinate, unit) in enumerate(zip(solution.coordinate_names, solution.coordinate_units)):
             self._beads.append(scene.add_icosphere(f"{name}/{i}/bead", 1.0, rgb(PALETTE[i % len(PALETTE)])))
@@ -135,7 +132,7 @@ class Beads(Layer):
             words.position = tuple(low - 0.08 * way * np.eye(3)[0])
 
     def at(self, time: float) -> None:
-        for handle, point in zip(self._beads, self._film.between(self._places, time)):
+        for handle, point in zip(self._beads, self.film.between(self._places, time)):
             handle.position = tuple(point)
 
     def points(self) -> Reals:

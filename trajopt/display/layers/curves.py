@@ -9,7 +9,7 @@ import numpy as np
 
 from trajopt.analysis.lines import panels_of
 from trajopt.display.layers.base import Panel
-from trajopt.display.layers.known import film
+from trajopt.display.layers.films import film
 from trajopt.errors import TrajoptError
 from trajopt.plotting.style import GREY, PALETTE
 from trajopt.solution import Solution
@@ -38,7 +38,7 @@ class Chart:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Range of the axis."""
+        """Range (low, high) of the ordinate that shows all finite values, with a margin."""
         finite = self.values[np.isfinite(self.values)]
         low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
         room = _ROOM * (high - low) or 1e-3 * max(abs(low), 1.0)

@@ -19,11 +19,15 @@ ROUND = 24  # number of sides of a circle [-]
 
 @cache
 def rgb(color: str) -> Color:
-    """Returns a colour of Matplotlib as red, green, blue."""
+    """Returns red, green and blue, 0 to 255 each, of a colour in Matplotlib's notation."""
     from matplotlib.colors import to_rgb
 
-    red, green, blue = (round(255 * part) for part in to_rgb(color))
-    return red, green, blue
+    return eight_bit(*to_rgb(color))
+
+
+def eight_bit(red: float, green: float, blue: float) -> Color:
+    """Returns a colour whose parts are 1 at most as integers up to 255."""
+    return round(255 * red), round(255 * green), round(255 * blue)
 
 
 def mixed(first: Color, second: Color, part: float) -> Color:
@@ -63,14 +67,14 @@ def closed(corners: Reals) -> Reals:
 
 
 def fan(corners: Reals) -> tuple[Reals, Ints]:
-    """Returns the mesh of a convex polygon with ordered corners (n, 3)."""
+    """Returns vertices (n, 3) and triangles (n - 2, 3) of a convex polygon with ordered corners (n, 3)."""
     count = len(corners)
     faces = [(0, i, i + 1) for i in range(1, count - 1)]
     return np.asarray(corners), np.array(faces, dtype=np.int64).reshape(-1, 3)
 
 
 def disc(center: Reals, radius: float) -> Reals:
-    """Returns the corners (n, 3) of a horizontal disc."""
+    """Returns the corners (ROUND, 3) of a horizontal circle of radius `radius` about a point (3,), in order [m]."""
     angle = np.linspace(0.0, 2.0 * np.pi, ROUND, endpoint=False)
     return np.asarray(center + radius * np.column_stack([np.cos(angle), np.sin(angle), 0.0 * angle]))
 
@@ -114,12 +118,12 @@ def boxes(rectangles: Reals, tall: float) -> tuple[Reals, Ints]:
 
 
 def merged(meshes: list[tuple[Reals, Ints]]) -> tuple[Reals, Ints]:
-    """Merges several meshes into one."""
+    """Returns a single mesh (vertices, faces) with those of all meshes."""
     starts = np.cumsum([0, *(len(points) for points, _ in meshes)])
     points = np.concatenate([points for points, _ in meshes])
     return points, np.concatenate([faces + start for (_, faces), start in zip(meshes, starts.tolist())])
 
 
 def hull(points: Reals) -> tuple[Reals, Ints]:
-    """Returns the mesh of the convex hull of points (n, 3)."""
+    """Returns points (n, 3) and the triangles (m, 3) of their convex hull, as indices of points."""
     return np.asarray(points), np.asarray(outer_faces(points), dtype=np.int64)

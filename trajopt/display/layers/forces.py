@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.analysis.legs import has_contacts
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import cone, mixed, rgb, turned_up
-from trajopt.display.layers.known import film, size_of
+from trajopt.display.layers.films import film, size_of
 from trajopt.plotting.style import GREEN, RED
 from trajopt.solution import Solution
 from trajopt.types import Reals
@@ -29,8 +29,7 @@ class ContactForces(Layer):
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
-        self._film = film(solution)
-        self.scale, size = _LONGER * self._film.scale, size_of(self._film)
+        self.scale, size = _LONGER * self.film.scale, size_of(self.film)
         self._arrows = scene.add_arrows(
             f"{name}/arrows",
             np.zeros((1, 2, 3), dtype=np.float32),
@@ -43,12 +42,12 @@ class ContactForces(Layer):
 
     @property
     def note(self) -> str:
-        """Text for the scale of the arrows."""
+        """Scale of the arrows as text, such as "0.1 m is 50 N"; empty if the scale is 0."""
         return f"0.1 m is {0.1 / self.scale:.3g} N" if self.scale > 0.0 else ""
 
     def arrows(self, time: float) -> Reals:
         """Returns start and end of each arrow at a time [s], (n, 2, 3) [m], for feet in contact."""
-        starts, along = self._film.forces(time)
+        starts, along = self.film.forces(time)
         shown = np.linalg.norm(along, axis=1) > 1e-9
         return np.stack([starts, starts + _LONGER * along], axis=1)[shown]
 
@@ -64,10 +63,9 @@ class FrictionCones(Layer):
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
-        self._film = film(solution)
-        self._height = _CONE * size_of(self._film)
+        self._height = _CONE * size_of(self.film)
         points, faces = cone()
-        motion = self._film.motion
+        motion = self.film.motion
         assert motion is not None
         self.feet = [foot for foot in motion.feet if np.isfinite(foot.mu).any()]
         self._uses = [foot.cone_use for foot in self.feet]
@@ -84,7 +82,7 @@ class FrictionCones(Layer):
         return float(self._uses[foot][knot])
 
     def at(self, time: float) -> None:
-        t = self._film.knot(time)[0]
+        t = self.film.knot(time)[0]
         for i, (foot, handle) in enumerate(zip(self.feet, self._cones)):
             handle.visible = bool(foot.stands[t] and np.isfinite(foot.mu[t]))
             if handle.visible:

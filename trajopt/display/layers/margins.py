@@ -10,7 +10,7 @@ import numpy as np
 
 from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.display.layers.base import Panel
-from trajopt.display.layers.known import film
+from trajopt.display.layers.films import film
 from trajopt.plotting.style import GREEN, PALETTE, RED
 from trajopt.solution import Solution
 

@@ -12,7 +12,7 @@ from trajopt.analysis.limits import joint_uses
 from trajopt.analysis.obstacles import obstacles_of
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import Color, mixed, torus, turned_up
-from trajopt.display.layers.known import film, size_of
+from trajopt.display.layers.films import size_of
 from trajopt.display.timeline import Timeline
 from trajopt.solution import Solution
 from trajopt.types import Reals
@@ -46,12 +46,12 @@ class MarginsInScene(Layer):
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
-        self._film, self._timeline = film(solution), Timeline(solution)
-        size = size_of(self._film)
+        self._timeline = Timeline(solution)
+        size = size_of(self.film)
         self._model = None if solution.robot is None else solution.robot.model
         self._axes = {} if self._model is None else joint_axes(self._model)
         self.joints = {joint: uses for joint, uses in joint_uses(solution).items() if joint in self._axes}
-        feet = () if self._film.motion is None else self._film.motion.feet
+        feet = () if self.film.motion is None else self.film.motion.feet
         self.feet = [(foot, uses) for foot in feet if np.isfinite(uses := foot.cone_use).any()]
         self.approaches, self._reach = approaches_of(solution), _REACH * size
         self._sizes = size * np.array([_JOINT] * len(self.joints) + [_FOOT] * len(self.feet), dtype=np.float32)
@@ -78,7 +78,7 @@ class MarginsInScene(Layer):
 
         It is NaN without a limit or friction. For joints it is interpolated linearly between knots.
         """
-        t, part = self._film.knot(time)
+        t, part = self.film.knot(time)
         with np.errstate(invalid="ignore"):
             rows = [np.array([uses[t], uses[min(t + 1, len(uses) - 1)]]) for uses in self.joints.values()]
             joints = [(1.0 - part) * a + part * b if np.isfinite([a, b]).all() else a for a, b in rows]
@@ -87,12 +87,12 @@ class MarginsInScene(Layer):
     def at(self, time: float) -> None:
         if self._rings is not None:
             self._place_rings(self._rings, time)
-        t, part = self._film.knot(time)
+        t, part = self.film.knot(time)
         k = t + 1 if part >= 1.0 else t
         pairs, colors = [], []
         for each in self.approaches:
-            place = np.array([self._film.between(each.starts, time), self._film.between(each.ends, time)])
-            margin = float(self._film.between(each.margins, time))
+            place = np.array([self.film.between(each.starts, time), self.film.between(each.ends, time)])
+            margin = float(self.film.between(each.margins, time))
             if not np.isfinite(margin):  # a neighbouring knot lacks this term
                 place, margin = np.array([each.starts[k], each.ends[k]]), float(each.margins[k])
             if margin <= self._reach:
@@ -111,8 +111,8 @@ class MarginsInScene(Layer):
             pin.forwardKinematics(self._model, data := self._model.createData(), state)
             places += [np.array(data.oMi[joint].translation) for joint in joints]
             normals += [data.oMi[joint].rotation @ self._axes[name] for joint, name in zip(joints, self.joints)]
-        t = self._film.knot(time)[0]
-        places += [self._film.between(foot.positions, time) for foot, _ in self.feet]
+        t = self.film.knot(time)[0]
+        places += [self.film.between(foot.positions, time) for foot, _ in self.feet]
         normals += [foot.normals[t] for foot, _ in self.feet]
         uses = self.uses(time)
         shown = ~np.isnan(uses)

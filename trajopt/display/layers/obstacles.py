@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.analysis.obstacles import Obstacle, obstacles_of
+from trajopt.analysis.obstacles import Obstacle, obstacles_of, planes_of
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import fan, rgb, turned_up
-from trajopt.display.layers.known import film, size_of
+from trajopt.display.layers.films import film, size_of
 from trajopt.plotting.style import PALETTE
-from trajopt.simulator import Plane
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
@@ -26,10 +25,9 @@ class Obstacles(Layer):
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
-        self._film = film(solution)
-        points = self._film.skeleton.points.reshape(-1, 3)
+        points = self.film.skeleton.points.reshape(-1, 3)
         low, high = min(float(points[:, 2].min()), 0.0), float(points[:, 2].max())
-        self._span = (low, high + _ABOVE * max(high - low, size_of(self._film)))
+        self._span = (low, high + _ABOVE * max(high - low, size_of(self.film)))
         self._shown = [(each, self._add(f"{name}/{i}", each)) for i, each in enumerate(obstacles_of(solution))]
         self.at(0.0)
 
@@ -43,9 +41,9 @@ class Obstacles(Layer):
         return (self.scene.add_cylinder(f"{name}/rod", 1.0, 1.0, color, **_LOOK) if count > 1 else None), balls
 
     def at(self, time: float) -> None:
-        t, part = self._film.knot(time)
+        t, part = self.film.knot(time)
         for each, (rod, balls) in self._shown:
-            radius, points = self._film.between(each.radii, time), self._film.between(each.points, time)
+            radius, points = self.film.between(each.radii, time), self.film.between(each.points, time)
             if not np.isfinite(radius):  # a neighbouring knot lacks this obstacle
                 near = [min(t + 1, len(each.radii) - 1), t] if part > 0.5 else [t, min(t + 1, len(each.radii) - 1)]
                 k = next((k for k in near if np.isfinite(each.radii[k])), t)
@@ -79,7 +77,7 @@ class Planes(Layer):
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
         points = film(solution).skeleton.points[:, 1:].reshape(-1, 3)
-        for i, (normal, offset) in enumerate(planes_of(solution)):
+        for i, (normal, offset) in enumerate(tilted_planes(solution)):
             corners = self._corners(points, normal, offset)
             look: dict[str, Any] = {"side": "double", "opacity": 0.9, "cast_shadow": False}
             scene.add_mesh_simple(f"{name}/{i}", *fan(corners), color=_EARTH, **look)
@@ -96,13 +94,7 @@ class Planes(Layer):
         corners = [(a, b), (c, b), (c, d), (a, d)]
         return np.array([x * along + y * across - offset * normal for x, y in corners])
 
-    def at(self, time: float) -> None:
-        """Does nothing: planes are fixed."""
 
-
-def planes_of(solution: Solution) -> list[tuple[Reals, float]]:
-    """Returns unit normal n (3,) and offset d [m] of each world plane n · p + d = 0, without the floor z = 0."""
-    surfaces = [contact.surface for contact in solution.description.spheres if contact.surface.body is None]
-    rows = {tuple(np.ravel(surface.coefficients).tolist()) for surface in surfaces if isinstance(surface, Plane)}
-    level = (0.0, 0.0, 1.0, 0.0)
-    return [(np.array(row[:3]), float(row[3])) for row in sorted(rows) if row != level]
+def tilted_planes(solution: Solution) -> list[tuple[Reals, float]]:
+    """Normal (3,) and offset [m] of each plane that contacts may touch, except the level one at height 0."""
+    return [(np.array(row[:3]), row[3]) for row in planes_of(solution) if row != (0.0, 0.0, 1.0, 0.0)]

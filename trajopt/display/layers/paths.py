@@ -10,7 +10,7 @@ import numpy as np
 from trajopt.analysis.goals import goal_placements, goal_poses, moving_goals
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import quaternion, ramp, rgb
-from trajopt.display.layers.known import film, has_place, size_of, trails_of
+from trajopt.display.layers.films import film, has_place, size_of, trails_of
 from trajopt.plotting.style import RED
 from trajopt.solution import Solution
 from trajopt.types import Reals
@@ -37,9 +37,6 @@ class Paths(Layer):
         self._trails = trails_of(replace(self.solution, xs=xs))
         self._line.points = self._segments()
 
-    def at(self, time: float) -> None:
-        """Does nothing: paths are fixed."""
-
     def points(self) -> Reals:
         return self._trails.reshape(-1, 3)
 
@@ -53,7 +50,7 @@ class Goals(Layer):
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
         size = size_of(film(solution))
-        self._film, self._points = film(solution), film(solution).goals
+        self._points = self.film.goals
         look: dict[str, Any] = {"opacity": 0.8}
         self._moving = [
             (scene.add_icosphere(f"{name}/of {frame}", 0.7 * _STAR * size, rgb(RED), **look), points)
@@ -74,7 +71,7 @@ class Goals(Layer):
 
     def at(self, time: float) -> None:
         for handle, points in self._moving:
-            point = self._film.between(points, time)
+            point = self.film.between(points, time)
             handle.visible = bool(np.isfinite(point).all())
             if handle.visible:
                 handle.position = tuple(point)

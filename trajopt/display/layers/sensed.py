@@ -11,7 +11,6 @@ import numpy as np
 from trajopt.checks import check_items
 from trajopt.display.layers.base import Layer, LayerKind
 from trajopt.display.layers.drawing import boxes, rgb
-from trajopt.display.layers.known import film
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.plotting.style import GREEN, GREY, RED
 from trajopt.types import Reals
@@ -53,9 +52,6 @@ class Map(Layer):
                 cast_shadow=False,
             )
 
-    def at(self, time: float) -> None:
-        """Does nothing: walls are fixed."""
-
     def points(self) -> Reals:
         return self._corners
 
@@ -72,7 +68,7 @@ class Scans(Layer):
 
     def __init__(self, scene: Any, solution: Solution, name: str, *, scans: Sequence[Scan]) -> None:
         super().__init__(scene, solution, name)
-        self._film, self._scans, self._shown = film(solution), scans, -1
+        self._scans, self._shown = scans, -1
         reach = max(scan.most for scan in scans)
         self._rise = _RISE * reach
         none = np.zeros((1, 2, 3), dtype=np.float32)
@@ -83,7 +79,7 @@ class Scans(Layer):
         self.at(0.0)
 
     def at(self, time: float) -> None:
-        t, part = self._film.knot(time)
+        t, part = self.film.knot(time)
         number = min(t + 1 if part >= 1.0 else t, len(self._scans) - 1)
         if number == self._shown:
             return

@@ -11,7 +11,7 @@ from trajopt.analysis import StateCovariance
 from trajopt.checks import check_instance
 from trajopt.display.layers.base import Layer, LayerKind
 from trajopt.display.layers.drawing import ball, merged, quaternion, rgb
-from trajopt.display.layers.known import film, has_place, size_of
+from trajopt.display.layers.films import has_place, size_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.ellipses import MOST
 from trajopt.plotting.spread import Ellipsoids, ellipsoids_of
@@ -33,8 +33,8 @@ class Uncertainty(Layer):
 
     def __init__(self, scene: Any, solution: Solution, name: str, *, covariance: StateCovariance) -> None:
         super().__init__(scene, solution, name)
-        self._film, self.ellipsoids = film(solution), ellipsoids_of(covariance)
-        self._least = _THIN * size_of(self._film)
+        self.ellipsoids = ellipsoids_of(covariance)
+        self._least = _THIN * size_of(self.film)
         self._axes = self.ellipsoids.axes
         points, faces = ball()
         solids, knots = [], np.unique(np.linspace(0, len(solution.xs) - 1, MOST).round().astype(int))
@@ -62,13 +62,13 @@ class Uncertainty(Layer):
 
     @property
     def note(self) -> str:
-        """Text for the size of the ellipsoids."""
+        """Size of the ellipsoids as text, such as "2 standard deviations"."""
         return f"{self.ellipsoids.sigmas:g} standard deviations"
 
     def at(self, time: float) -> None:
         now = Ellipsoids(
-            centres=np.array([self._film.between(rows, time) for rows in self.ellipsoids.centres]),
-            covariances=np.array([self._film.between(rows, time) for rows in self.ellipsoids.covariances]),
+            centres=np.array([self.film.between(rows, time) for rows in self.ellipsoids.centres]),
+            covariances=np.array([self.film.between(rows, time) for rows in self.ellipsoids.covariances]),
             sigmas=self.ellipsoids.sigmas,
         )
         for handle, center, lengths, turn in zip(self._now, now.centres, *now.axes):

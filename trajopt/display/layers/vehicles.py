@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.display.layers.drawing import Color, rgb, turned_up
-from trajopt.display.layers.known import film, size_of
+from trajopt.display.layers.films import film, size_of
 from trajopt.plotting.style import PALETTE, RAMP
 from trajopt.solution import Solution
 from trajopt.types import Reals

@@ -66,14 +66,20 @@ class Step(ABC):
         return False
 
     @property
-    @abstractmethod
     def content(self) -> tuple[object, ...]:
-        """Content, besides the step's class, that determines its text; arrays appear by number. The repr is hashed."""
+        """Content, besides the step's class, that determines its text; by default its attributes. The repr is hashed.
+
+        Override it in a step with an attribute whose repr differs between equal steps, or that is computed later.
+        """
+        return tuple(vars(self).items())
 
     @property
-    @abstractmethod
     def work(self) -> int:
-        """Number of instructions and multiplications of one run of the step; W lanes count as one [-]."""
+        """Number of instructions and multiplications of one run of the step; W lanes count as one [-].
+
+        0 for a step that costs nothing compared with a product.
+        """
+        return 0
 
     @property
     def functions(self) -> tuple[Code, ...]:

@@ -45,10 +45,6 @@ class Factorisation(Step):
         return (self.factors,)
 
     @property
-    def content(self) -> tuple[object, ...]:
-        return (self.a.number, self.factors.number)
-
-    @property
     def work(self) -> int:
         n = self.a.shape[0]
         return n * (n + 1) * (n + 2) // 6
@@ -95,10 +91,6 @@ class TriangularSolve(Step):
     @property
     def writes(self) -> tuple[Array, ...]:
         return (self.x,)
-
-    @property
-    def content(self) -> tuple[object, ...]:
-        return (self.factors.number, self.b.number, self.x.number)
 
     @property
     def work(self) -> int:

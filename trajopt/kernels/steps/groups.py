@@ -50,18 +50,13 @@ class Groups:
 
 
 def arrays_of(*groups: Groups | None) -> tuple[Array, ...]:
-    """Arrays that decide which groups are active."""
+    """Returns the arrays of the groups that are not None; their values decide which groups are active."""
     return tuple(g.array for g in groups if g is not None)
 
 
 def ranges_of(groups: Groups | None) -> Ranges:
     """First index of each group, and the end; empty without groups."""
     return () if groups is None else groups.ranges
-
-
-def identity_of(groups: Groups | None) -> tuple[object, ...] | None:
-    """Hashable content of groups, see `Groups.identity`; None without groups."""
-    return None if groups is None else groups.identity
 
 
 def matter(groups: Groups | None, known: Known, size: int) -> npt.NDArray[np.bool_]:
@@ -84,7 +79,4 @@ def nonzero_text(size: int, width: int) -> str:
     with b.loop(0, size, carried=[(lanes.mask, "false" if width == 1 else "zeroinitializer")]) as loop:
         value = b.load(b.at("%a", (loop.index, width)), lanes.real, lanes.align)
         loop.carry(b.op(f"or {lanes.mask} {loop.values[0]}, {b.op(f'fcmp une {lanes.real} {value}, {zero}')}"))
-    if width == 1:
-        return b.text(f"ret i1 {loop.results[0]}")
-    bits = b.op(f"bitcast {lanes.mask} {loop.results[0]} to i{width}")
-    return b.text(f"ret i1 {b.op(f'icmp ne i{width} {bits}, 0')}")
+    return b.text(f"ret i1 {b.any(loop.results[0], width)}")

@@ -82,7 +82,7 @@ class Iteration(Step):
 
     @property
     def scratch(self) -> int:
-        """Scratch for the new state, `left`, and the body."""
+        """Scratch of the step [scalars of W lanes]: the new state, `left`, and what the body needs."""
         return sum(a.size for a in self.writes) + layout(self.body).end
 
     def evaluate(self, known: Known, numbers: Numbers) -> None:
@@ -122,7 +122,7 @@ class Iteration(Step):
         zero, first, some = lanes.constant(0.0), lanes.mask_true, None
         if where:
             first = b.op(f"fcmp une {real} {b.load(where[0], real, align)}, {zero}")
-            some = first if lanes.width == 1 else _any(b, first, lanes.width)
+            some = b.any(first, lanes.width)
         with b.loop(0, self.limit, carried=[(mask, first), (real, zero)], only_if=some) as loop:
             active, left = loop.values
             b.do(f"call void @{body}(ptr {table}, ptr {scratch}, ptr %spill)")
@@ -130,7 +130,7 @@ class Iteration(Step):
                 _replace(b, lanes, active, array.size, old, new)
             left = b.op(f"select {mask} {active}, {real} {b.load(outputs[-1], real, align)}, {real} {left}")
             active = b.op(f"fcmp one {real} {left}, {zero}")
-            loop.only_while(active if lanes.width == 1 else _any(b, active, lanes.width))
+            loop.only_while(b.any(active, lanes.width))
             loop.carry(active, left)
         b.store(loop.results[1], "%left", real, align)
         return b.text()
@@ -154,8 +154,3 @@ def _replace(b: Builder, lanes: LaneType, active: str, size: int, old: str, new:
         before = b.load(place, real, lanes.align)
         after = b.load(b.at(new, (e.index, lanes.width)), real, lanes.align)
         b.store(b.op(f"select {lanes.mask} {active}, {real} {after}, {real} {before}"), place, real, lanes.align)
-
-
-def _any(b: Builder, mask: str, width: int) -> str:
-    """True if a lane is true."""
-    return b.op(f"icmp ne i{width} {b.op(f'bitcast <{width} x i1> {mask} to i{width}')}, 0")

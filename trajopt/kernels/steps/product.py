@@ -19,7 +19,7 @@ from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.operations import LaneType, intrinsic
 from trajopt.kernels.products import ProductBlock
 from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
-from trajopt.kernels.steps.groups import Groups, arrays_of, identity_of, matter, ranges_of
+from trajopt.kernels.steps.groups import Groups, arrays_of, matter, ranges_of
 
 if TYPE_CHECKING:
     from trajopt.kernels.entry import EntryWriter
@@ -55,52 +55,35 @@ class MatrixProduct(Step):
         program: Program,
         a: Array,
         b: Array,
+        target: Array | None = None,
+        initial: Array | None = None,
         *,
-        transpose_a: bool,
-        initial: Array | None,
-        subtract: bool,
-        rows: Groups | None,
-        inner: Groups | None,
+        transpose_a: bool = False,
+        subtract: bool = False,
+        symmetric: bool = False,
+        rows: Groups | None = None,
+        inner: Groups | None = None,
     ) -> MatrixProduct:
-        """Creates the step with a new array for the product; see `Program.matmul`."""
-        left, right = _factors(program.pattern, a, b, transpose_a)
-        _check_groups(len(left), rows, len(right), inner)
-        result = program.array(len(left), right.shape[1])
-        if initial is not None and initial.shape != result.shape:
-            raise InvalidArgumentError(f"initial: expected shape {result.shape}, got {initial.shape}")
-        blocks = patterns.blocks(left, right, ranges_of(rows))
-        return cls(a, b, result, transpose_a, initial, subtract, False, rows, inner, blocks)
+        """Creates the step that adds the product to `target` in place; see `Program.matmul`, `Program.accumulate`.
 
-    @classmethod
-    def onto(
-        cls,
-        program: Program,
-        target: Array,
-        a: Array,
-        b: Array,
-        *,
-        transpose_a: bool,
-        subtract: bool,
-        symmetric: bool,
-        rows: Groups | None,
-        inner: Groups | None,
-    ) -> MatrixProduct:
-        """Creates the step that adds the product to an array in place; see `Program.accumulate`."""
+        Without a target the product gets a new array.
+        """
         left, right = _factors(program.pattern, a, b, transpose_a)
-        _check_groups(len(left), rows, len(right), inner)
-        if target in program.inputs or target.shape != (len(left), right.shape[1]):
-            raise InvalidArgumentError(
-                f"target: expected an array that is not an input, of shape {(len(left), right.shape[1])}, got {target}"
-            )
-        if target in (a, b):
-            raise InvalidArgumentError(f"target: expected an array that is not a factor, got {target}; use matmul")
-        if symmetric and target.shape[0] != target.shape[1]:
-            raise InvalidArgumentError(f"symmetric: expected a square target, got shape {target.shape}")
+        for argument, groups, size in (("rows", rows, len(left)), ("inner", inner, len(right))):
+            if groups is not None:
+                groups.check(argument, size)
+        shape = (len(left), right.shape[1])
+        if target is not None:
+            _check_target(program, target, shape, (a, b))
+        elif initial is not None and initial.shape != shape:
+            raise InvalidArgumentError(f"initial: expected shape {shape}, got {initial.shape}")
+        if symmetric and shape[0] != shape[1]:
+            raise InvalidArgumentError(f"symmetric: expected a square target, got shape {shape}")
         if symmetric and rows is not None:
             raise InvalidArgumentError("rows: expected None for a symmetric target, got groups; use inner instead")
-        upper = patterns.upper_blocks(left, right) if symmetric else None
-        blocks = patterns.blocks(left, right, ranges_of(rows)) if upper is None else upper
-        return cls(a, b, target, transpose_a, target, subtract, symmetric, rows, inner, blocks)
+        blocks = patterns.upper_blocks(left, right) if symmetric else patterns.blocks(left, right, ranges_of(rows))
+        result, start = (program.array(*shape), initial) if target is None else (target, target)
+        return cls(a, b, result, transpose_a, start, subtract, symmetric, rows, inner, blocks)
 
     @property
     def reads(self) -> tuple[Array, ...]:
@@ -116,12 +99,6 @@ class MatrixProduct(Step):
         """Flags, besides shapes and blocks, that determine the code of the product."""
         ranges = [None if groups is None else groups.ranges for groups in (self.rows, self.inner)]
         return (self.transpose_a, self.initial is not None, self.subtract, self.symmetric, *ranges)
-
-    @property
-    def content(self) -> tuple[object, ...]:
-        initial = None if self.initial is None else self.initial.number
-        groups = (identity_of(self.rows), identity_of(self.inner))
-        return (self.a.number, self.b.number, self.result.number, initial, self.flags, groups, self.blocks)
 
     @property
     def work(self) -> int:
@@ -191,7 +168,8 @@ def _factors(pattern_of: PatternOf, a: Array, b: Array, transpose_a: bool) -> tu
     return left, right
 
 
-def _check_groups(row_count: int, rows: Groups | None, inner_count: int, inner: Groups | None) -> None:
-    for argument, groups, size in (("rows", rows, row_count), ("inner", inner, inner_count)):
-        if groups is not None:
-            groups.check(argument, size)
+def _check_target(program: Program, target: Array, shape: tuple[int, int], factors: tuple[Array, Array]) -> None:
+    if target in program.inputs or target.shape != shape:
+        raise InvalidArgumentError(f"target: expected an array that is not an input, of shape {shape}, got {target}")
+    if target in factors:
+        raise InvalidArgumentError(f"target: expected an array that is not a factor, got {target}; use matmul")

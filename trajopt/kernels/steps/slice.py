@@ -41,14 +41,6 @@ class Slice(Step):
     def names_only(self) -> bool:
         return True
 
-    @property
-    def content(self) -> tuple[object, ...]:
-        return (self.source.number, self.first, self.result.number)
-
-    @property
-    def work(self) -> int:
-        return 0
-
     def evaluate(self, known: Known, numbers: Numbers) -> None:
         values = known[self.source.number].ravel()[self.first : self.first + self.result.size]
         known[self.result.number] = values.reshape(self.result.shape)

@@ -14,7 +14,7 @@ from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.operations import LaneType
 from trajopt.kernels.products import Ranges
 from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
-from trajopt.kernels.steps.groups import Groups, arrays_of, identity_of, matter, ranges_of
+from trajopt.kernels.steps.groups import Groups, arrays_of, matter, ranges_of
 
 if TYPE_CHECKING:
     from trajopt.kernels.entry import EntryWriter
@@ -49,14 +49,6 @@ class Sum(Step):
     @property
     def writes(self) -> tuple[Array, ...]:
         return (self.target,)
-
-    @property
-    def content(self) -> tuple[object, ...]:
-        return (self.target.number, self.a.number, self.runs, identity_of(self.rows))
-
-    @property
-    def work(self) -> int:
-        return 0  # negligible compared with a product
 
     def patterns(self, pattern_of: PatternOf) -> Mapping[Array, patterns.Pattern]:
         return {self.target: pattern_of(self.target) | pattern_of(self.a)}

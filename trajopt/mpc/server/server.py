@@ -57,6 +57,8 @@ class MPCServer(Closing):
         MissingDependencyError: pyzmq or msgpack is not installed.
     """
 
+    settable = ("address", "publish")
+
     def __init__(
         self,
         controller: Any,

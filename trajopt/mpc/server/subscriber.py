@@ -35,6 +35,8 @@ class PlanSubscriber(Closing):
         MissingDependencyError: pyzmq or msgpack is not installed.
     """
 
+    settable = ("missed", "damaged")
+
     def __init__(self, address: str, *, every: bool = False) -> None:
         zmq = SERVER.load("zmq")
         SERVER.load("msgpack")

@@ -14,8 +14,9 @@ from trajopt.checks import check_finite
 from trajopt.objects.calls import explain_calls
 from trajopt.simulator import SimulatorMode
 from trajopt.simulator.diffne.body import ArticulatedBody, BodyJoint
-from trajopt.simulator.diffne.end_effectors import EndEffector, EndEffectorBounds
+from trajopt.simulator.diffne.end_effectors import EndEffectorBounds
 from trajopt.simulator.diffne.robot_model import DiffNERobotModel
+from trajopt.simulator.end_spheres import EndEffector
 from trajopt.types import Reals
 
 FORWARD_I = FORWARD = SimulatorMode.FORWARD_I

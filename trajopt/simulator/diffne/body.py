@@ -10,6 +10,7 @@ import pinocchio as pin
 
 from trajopt.checks import check_count, check_flag, check_text
 from trajopt.errors import InvalidArgumentError, UnknownNameError, close_names, unknown_name
+from trajopt.simulator.end_spheres import shapes_on
 from trajopt.types import Reals
 
 
@@ -100,12 +101,7 @@ class ArticulatedBody:
 
     def shapes(self, i: int, kind: str) -> list[pin.GeometryObject]:
         """Shapes on joint i, "collision" or "visual"; placements are in the joint's axes."""
-        return [shape for shape in self._shapes(kind).geometryObjects if shape.parentJoint == self.joint(i).id]
-
-    def farthest_frame(self, i: int) -> Reals:
-        """Origin of the frame on joint i that is farthest from the joint, in its axes (3,) [m]."""
-        points = [np.array(f.placement.translation) for f in self._model.frames if f.parentJoint == self.joint(i).id]
-        return max(points, key=lambda point: float(np.linalg.norm(point)), default=np.zeros(3))
+        return shapes_on(self.joint(i).id, self._shapes(kind))
 
     def rotation_at_zero(self, i: int) -> Reals:
         """Rotation R_world_joint of joint i with all joints at zero (3, 3) [-]."""

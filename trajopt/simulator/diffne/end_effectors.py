@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import coal
-import numpy as np
 import numpy.typing as npt
-import pinocchio as pin
 
 from trajopt.checks import check_array, check_count, check_instance, check_non_negative
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.immutable import Immutable
 from trajopt.simulator.diffne.body import ArticulatedBody
+from trajopt.simulator.end_spheres import EndEffector, sphere_of
 from trajopt.types import Reals
-
-_AROUND = 32  # points on the rim of a cylinder or a cone [-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class EndEffector:
-    """Sphere that is fixed to a frame of the robot.
-
-    Attributes:
-        frame: Name of the frame.
-        offset: Centre of the sphere in the frame's axes, shape (3,) [m].
-        radius: Radius of the sphere, ≥ 0 [m].
-    """
-
-    frame: str
-    offset: tuple[float, float, float]
-    radius: float
 
 
 class EndEffectorBounds(Immutable):
@@ -91,12 +70,8 @@ class EndEffectorBounds(Immutable):
                 f"EndEffectorBounds({joint.id}): expected a link with a collision or visual shape, got {joint.link!r} "
                 f"without any; pass the sphere: EndEffectorBounds({joint.id}, localPos=(x, y, z), phi0=radius)"
             )
-        spheres = [sphere for shape in shapes for sphere in _spheres(shape)]
-        if spheres:
-            self._position, self._radius = max(spheres, key=lambda sphere: float(np.linalg.norm(sphere[0])))
-        else:
-            points = np.concatenate([_vertices(shape, joint.link) for shape in shapes])
-            self._position, self._radius = fit_sphere(points, body.rotation_at_zero(joint.id).T @ along)
+        slab = body.rotation_at_zero(joint.id).T @ along
+        self._position, self._radius = sphere_of(shapes, slab, joint.link)
         self._joint = joint.name
 
     def on(self, body: ArticulatedBody) -> EndEffector:
@@ -115,60 +90,3 @@ class EndEffectorBounds(Immutable):
             return f"EndEffectorBounds({self._index})"
         where = ", ".join(f"{value:.4g}" for value in self._position)
         return f"EndEffectorBounds({self._index}, localPos=({where}), phi0={self._radius:.4g})"
-
-
-def fit_sphere(points: Reals, slab: Reals) -> tuple[Reals, float]:
-    """Mean of the points in a slab at one end (3,) [m], and their mean distance from it [m].
-
-    Args:
-        points: Points (n, 3) [m].
-        slab: Vector (3,) [m] from the end into the slab; its length is the thickness. Zero takes all points.
-    """
-    thickness = float(np.linalg.norm(slab))
-    if thickness > 0.0:
-        heights = points @ (slab / thickness)
-        points = points[heights <= heights.min() + thickness]
-    centre = points.mean(axis=0)
-    return centre, float(np.linalg.norm(points - centre, axis=1).mean())
-
-
-def _spheres(shape: pin.GeometryObject) -> list[tuple[Reals, float]]:
-    """Centres (3,) in the joint's axes and radii of a sphere, or of both ends of a capsule [m]."""
-    geometry, placement = shape.geometry, shape.placement
-    if isinstance(geometry, coal.Sphere):
-        return [(np.array(placement.translation), float(geometry.radius))]
-    if isinstance(geometry, coal.Capsule):
-        ends = (geometry.halfLength, -geometry.halfLength)
-        return [(np.array(placement.act(np.array([0.0, 0.0, z]))), float(geometry.radius)) for z in ends]
-    return []
-
-
-def _vertices(shape: pin.GeometryObject, link: str) -> Reals:
-    """Vertices in the joint's axes (n, 3) [m]."""
-    points = _own_vertices(shape.geometry, link)
-    return np.asarray(points @ shape.placement.rotation.T + shape.placement.translation)
-
-
-def _own_vertices(geometry: coal.CollisionGeometry, link: str) -> Reals:
-    """Vertices in the shape's axes: of a mesh, corners of a box, rims of a cylinder, rim and tip of a cone."""
-    # coal merges the vertices that a file repeats for each triangle
-    if isinstance(geometry, coal.BVHModelBase) and geometry.num_vertices > 0:
-        return np.array(geometry.vertices())
-    if isinstance(geometry, coal.ConvexBase):
-        return np.array(geometry.points())
-    if isinstance(geometry, coal.Box):
-        signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-        return np.asarray(signs * geometry.halfSide)
-    if isinstance(geometry, coal.Cylinder):
-        return np.concatenate([_rim(geometry.radius, z) for z in (-geometry.halfLength, geometry.halfLength)])
-    if isinstance(geometry, coal.Cone):
-        return np.concatenate([_rim(geometry.radius, -geometry.halfLength), [[0.0, 0.0, geometry.halfLength]]])
-    raise InvalidArgumentError(
-        f"body: expected meshes, boxes, cylinders, cones, capsules or spheres on {link!r}, got "
-        f"{type(geometry).__name__}; pass the sphere: EndEffectorBounds(i, localPos=(x, y, z), phi0=radius)"
-    )
-
-
-def _rim(radius: float, z: float) -> Reals:
-    angles = 2.0 * np.pi * np.arange(_AROUND) / _AROUND
-    return np.column_stack([radius * np.cos(angles), radius * np.sin(angles), np.full(_AROUND, z)])

@@ -39,7 +39,7 @@ class Posture:
         return self._q[self._kept].copy()
 
     def eliminate(self, names: Iterable[str]) -> None:
-        """Fixes joints at their current angles."""
+        """Fixes the joints of these names at their current angles; they are no longer coordinates."""
         self._eliminated |= set(names)
         left = [i for i in range(1, self._whole.njoints) if self._whole.names[i] not in self._eliminated]
         columns = [np.arange(self._whole.idx_qs[i], self._whole.idx_qs[i] + self._whole.nqs[i]) for i in left]

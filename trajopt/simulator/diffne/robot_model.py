@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +15,9 @@ import pinocchio as pin
 from trajopt.checks import as_numbers, check_array, check_instance, check_items, check_path, check_texts
 from trajopt.errors import InvalidArgumentError, TrajoptError
 from trajopt.objects.immutable import Immutable
-from trajopt.robots.bases import floats, with_base
 from trajopt.robots.geometry import load_geometry
-from trajopt.robots.robot import Robot, load_robot
+from trajopt.robots.on_base import load_on_base
+from trajopt.robots.robot import Robot
 from trajopt.simulator import Plane, Simulator, SimulatorMode
 from trajopt.simulator.diffne.body import ArticulatedBody, links_of
 from trajopt.simulator.diffne.end_effectors import EndEffectorBounds
@@ -23,7 +25,21 @@ from trajopt.simulator.diffne.posture import Posture
 from trajopt.simulator.diffne.world import WorldRobot
 from trajopt.types import Reals
 
-Step = tuple[Reals, Reals | None, Reals | None]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _of_simulator(method: Callable[Concatenate[Simulator, P], R]) -> Callable[Concatenate[DiffNERobotModel, P], R]:
+    """Method of a robot model that calls one of its simulator."""
+    expected = inspect.signature(method)
+
+    @functools.wraps(method, updated=())  # so that its own wrong calls are explained
+    def call(model: DiffNERobotModel, *args: P.args, **kwargs: P.kwargs) -> R:
+        expected.bind(model, *args, **kwargs)  # wrong arguments are named before a missing simulator
+        return method(model.simulator, *args, **kwargs)
+
+    call.__qualname__, call.__module__ = f"DiffNERobotModel.{method.__name__}", __name__
+    return call
 
 
 class DiffNERobotModel(Immutable):
@@ -54,16 +70,8 @@ class DiffNERobotModel(Immutable):
     ) -> None:
         self._source = path if isinstance(path, str) else str(check_path("path", path))
         self._package_dirs = check_items("package_dirs", package_dirs, "folders")
-        if self._source.lower().endswith((".xml", ".mjcf")):
-            raise InvalidArgumentError(
-                f"path: expected a .urdf or the name of a robot, got {self._source!r}; for other files use "
-                "Simulator(load_robot(path))"
-            )
-        robot = load_robot(self._source, package_dirs=self._package_dirs)
-        if base is None:
-            loose = self._source.lower().endswith(".urdf") and robot.model.inertias[0].mass > 0.0
-            base = "free_flyer" if loose or floats(robot.model) else "fixed"
-        self._name, self._whole = robot.name, with_base(robot.model, base)
+        robot = load_on_base(self._source, base, self._package_dirs)
+        self._name, self._whole = robot.name, robot.model
         self._links = links_of(self._whole)
         self._posture = Posture(self._whole)
         self._simulator: Simulator | None = None
@@ -169,12 +177,7 @@ class DiffNERobotModel(Immutable):
             kp: Stiffness of all joints, or of each velocity (nv,) [N m/rad].
             kd: Damping of all joints, or of each velocity (nv,) [N m s/rad].
         """
-        before, self._PD = self._PD, (kp, kd, self.original_configuration(self._posture.q))
-        try:
-            self._set_up()
-        except TrajoptError:
-            self._PD = before
-            raise
+        self._set("_PD", (kp, kd, self.original_configuration(self._posture.q)))
 
     def set_floor(self, plane: npt.ArrayLike, ees: Iterable[EndEffectorBounds], **options: Any) -> None:
         """Sets a floor that end effectors can touch, and replaces an earlier one.
@@ -191,41 +194,21 @@ class DiffNERobotModel(Immutable):
         spheres = check_items("ees", ees, "EndEffectorBounds", cure="pass [EndEffectorBounds(i), ...]")
         for sphere in spheres:
             check_instance("ees", sphere, EndEffectorBounds, "pass [EndEffectorBounds(i), ...]").on(self._body)
-        before, self._floor = self._floor, (Plane(plane), spheres, options)
+        self._set("_floor", (Plane(plane), spheres, options))
+
+    set_threads = _of_simulator(Simulator.set_threads)
+    simulate = _of_simulator(Simulator.simulate)
+    simulate_batched = _of_simulator(Simulator.simulate_batched)
+
+    def _set(self, name: str, value: Any) -> None:
+        """Sets an attribute of the simulator; it stays as it was if the simulator rejects the value."""
+        before = getattr(self, name)
+        setattr(self, name, value)
         try:
             self._set_up()
         except TrajoptError:
-            self._floor = before
+            setattr(self, name, before)
             raise
-
-    def set_threads(self, n: int) -> None:
-        """Sets the number of threads of `simulate_batched`; see `Simulator.set_threads`."""
-        self.simulator.set_threads(n)
-
-    def simulate(
-        self,
-        dt: float,
-        qdq: npt.ArrayLike,
-        tau: npt.ArrayLike | None = None,
-        Dqdq: bool = False,
-        Dtau: bool = False,
-    ) -> Step:
-        """Computes one step and, if requested, its derivatives; see `Simulator.simulate`."""
-        return self.simulator.simulate(dt, qdq, tau, Dqdq=Dqdq, Dtau=Dtau)
-
-    def simulate_batched(
-        self,
-        dt: float,
-        qdqs: Sequence[npt.ArrayLike] | Reals,
-        taus: Sequence[npt.ArrayLike] | Reals | None = None,
-        Dqdqs: bool = False,
-        Dtaus: bool = False,
-        *,
-        Dqdq: bool = False,
-        Dtau: bool = False,
-    ) -> Step:
-        """Computes steps of several states in parallel; see `Simulator.simulate_batched`."""
-        return self.simulator.simulate_batched(dt, qdqs, taus, Dqdqs, Dtaus, Dqdq=Dqdq, Dtau=Dtau)
 
     def _take_joints(self) -> None:
         """Rebuilds robot and body after joints were eliminated; the simulator must be created again."""

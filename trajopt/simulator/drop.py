@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +11,15 @@ import pinocchio as pin
 
 from trajopt.checks import check_known, check_non_negative, check_positive, check_text
 from trajopt.errors import InvalidArgumentError
+from trajopt.robots import Robot
 from trajopt.robots.bases import base_joints
 from trajopt.robots.masses import check_masses
-from trajopt.simulator import Rollout, SimulatorMode
-from trajopt.simulator.diffne.end_effectors import EndEffectorBounds
-from trajopt.simulator.diffne.robot_model import DiffNERobotModel
+from trajopt.simulator.end_spheres import EndEffector
+from trajopt.simulator.modes import SimulatorMode
+from trajopt.simulator.rollout import Rollout
+from trajopt.simulator.simulator import Simulator
 from trajopt.types import Reals
 
-_SLAB = 0.02  # thickness of the end of a link to which a sphere is fitted [m]
 _STIFFNESS = 2.0  # default stiffness of a joint per weight of the robot [m/rad]
 _DAMPING = 0.05  # default damping per stiffness [s]
 _FASTEST = 0.25  # fraction of the stability limit that the default gains use [-]
@@ -57,51 +59,53 @@ class Drop:
             if gain is not None:
                 check_non_negative(name, gain)
 
-    def run(self, m: DiffNERobotModel) -> Rollout:
-        """Sets posture, controller and floor of a robot with a simulator, and returns the rollout.
+    def run(self, simulator: Simulator, ends: Sequence[EndEffector]) -> Rollout:
+        """Sets controller and floor of a simulator, and returns the rollout.
+
+        Args:
+            simulator: Simulator of the robot.
+            ends: Spheres that may touch the floor, see `trajopt.simulator.end_spheres.ends_of`; there may be none.
 
         Raises:
             UnknownNameError: The robot has no such configuration.
-            InvalidArgumentError: The robot has no simulator or no joints, or its mass matrix is singular.
+            InvalidArgumentError: The robot has no joints, or its mass matrix is singular.
         """
-        ends = ends_of(m)
-        q, floor = self.start(m, ends)
-        m.set_qdq(q)
-        m.set_PD_controller(*self.gains(m))
+        robot = simulator.robot
+        q, floor = self.start(robot, ends)
+        simulator.set_PD_controller(*self.gains(robot, q), target=q)
         if ends:
-            m.set_floor((0.0, 0.0, 1.0, -floor), ends)
-        return m.simulator.rollout(m.qdq, None, round(self.duration / self.dt), self.dt)
+            simulator.set_floor((0.0, 0.0, 1.0, -floor), ends)
+        return simulator.rollout(np.concatenate([q, np.zeros(robot.nv)]), None, round(self.duration / self.dt), self.dt)
 
-    def start(self, m: DiffNERobotModel, ends: list[EndEffectorBounds]) -> tuple[Reals, float]:
+    def start(self, robot: Robot, ends: Sequence[EndEffector]) -> tuple[Reals, float]:
         """Configuration (nq,) and height of the floor [m]; a base that moves is placed above a floor at 0."""
-        q = self._posture(m)
-        spheres = [end.on(m.body) for end in ends]
-        heights = [(m.robot.placement(q, s.frame) @ [*s.offset, 1.0])[2] - s.radius for s in spheres]
+        q = self._posture(robot)
+        heights = [(robot.placement(q, end.frame) @ [*end.offset, 1.0])[2] - end.radius for end in ends]
         floor = float(min(heights, default=self.height)) - self.height
-        if not base_joints(m.robot.model):
-            return q, floor
-        q[1 if m.robot.model.names[1] == "base_planar" else 2] -= floor
-        return q, 0.0
+        if base_joints(robot.model):
+            q[1 if robot.model.names[1] == "base_planar" else 2] -= floor
+            floor = 0.0
+        return np.array(pin.normalize(robot.model, q)), floor
 
-    def gains(self, m: DiffNERobotModel) -> tuple[npt.ArrayLike, npt.ArrayLike]:
-        """Stiffness and damping: those of the user, or (nv,) from the weight and the inertia of each joint.
+    def gains(self, robot: Robot, q: Reals) -> tuple[npt.ArrayLike, npt.ArrayLike]:
+        """Stiffness and damping: those of the user, or (nv,) from the weight and the inertia of each joint at q (nq,).
 
         An explicit damper is stable while kd dt is below twice the inertia that its joint moves on a free robot, which
         is 1/(M⁻¹)ᵢᵢ. The default is at most a quarter of that.
         """
-        model = m.robot.model
+        model = robot.model
         check_masses(model)
-        inertia = 1.0 / np.diag(pin.computeMinverse(model, model.createData(), m.qdq[: model.nq]))
+        inertia = 1.0 / np.diag(pin.computeMinverse(model, model.createData(), q))
         weight = pin.computeTotalMass(model) * float(np.linalg.norm(model.gravity.linear))
         stiffness = np.minimum(_STIFFNESS * weight, _FASTEST * inertia / self.dt**2)
         damping = np.minimum(_DAMPING * stiffness, _FASTEST * inertia / self.dt)
         return (stiffness if self.kp is None else self.kp), (damping if self.kd is None else self.kd)
 
-    def _posture(self, m: DiffNERobotModel) -> Reals:
+    def _posture(self, robot: Robot) -> Reals:
         if self.configuration is not None:
-            return m.robot.configuration(self.configuration)
-        postures = [name for name in _POSTURES if name in m.robot.configurations]
-        return m.robot.configuration(postures[0]) if postures else m.qdq[: m.robot.nq]
+            return robot.configuration(self.configuration)
+        postures = [name for name in _POSTURES if name in robot.configurations]
+        return robot.configuration(postures[0]) if postures else pin.neutral(robot.model)
 
 
 def stepping_mode(name: str) -> SimulatorMode:
@@ -111,25 +115,5 @@ def stepping_mode(name: str) -> SimulatorMode:
         UnknownNameError: There is no such mode, or it does not step a state.
     """
     names = [mode.name for mode in SimulatorMode if mode.name.startswith(("FORWARD_RK", "BACKWARD_RK"))]
-    known = [known.removeprefix("FORWARD_") for known in names]
-    short = check_text("mode", name, such_as="RK1F").upper().removeprefix("FORWARD_")
-    return SimulatorMode[names[known.index(check_known("mode", short, known))]]
-
-
-def ends_of(m: DiffNERobotModel) -> list[EndEffectorBounds]:
-    """Sphere at the end of each joint without children: fitted to its shapes, or else a point at its last frame."""
-    ends = []
-    for i in range(1, m.body.nrJ()):
-        if m.body.children(i, True):
-            continue
-        end = EndEffectorBounds(i)
-        if m.body.shapes(i, "collision") or m.body.shapes(i, "visual"):
-            end.detectEndEffector(m.body)
-            centre = end.localPos
-            distance = float(np.linalg.norm(centre))
-            if distance > 0:
-                end.detectEndEffector(m.body, m.body.rotation_at_zero(i) @ (-_SLAB / distance * centre))
-        else:
-            end = EndEffectorBounds(i, localPos=m.body.farthest_frame(i))
-        ends.append(end)
-    return ends
+    modes = {each.removeprefix("FORWARD_"): SimulatorMode[each] for each in names}
+    return modes[check_known("mode", check_text("mode", name, such_as="RK1F").upper().removeprefix("FORWARD_"), modes)]

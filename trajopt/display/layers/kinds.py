@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from trajopt.planar import OccupancyGrid, Scan
 
 
-def given_layers(
+def layer_kinds(
     solutions: Any,
     *,
     layers: Sequence[str],

@@ -9,32 +9,32 @@ import pinocchio as pin
 import pytest
 
 from trajopt.errors import InvalidArgumentError, UnknownNameError
-from trajopt.simulator import Rollout, SimulatorMode
-from trajopt.simulator.diffne import DiffNERobotModel
-from trajopt.simulator.diffne.drop import Drop, ends_of, stepping_mode
+from trajopt.robots.on_base import load_on_base
+from trajopt.simulator import Rollout, Simulator, SimulatorMode
+from trajopt.simulator.drop import Drop, stepping_mode
+from trajopt.simulator.end_spheres import ends_of
 
 
-def lowest(m: DiffNERobotModel, x: np.ndarray) -> float:
+def lowest(name: str, rollout: Rollout, knot: int) -> float:
     """Height of the lowest point of the ends [m]."""
-    spheres = [end.on(m.body) for end in ends_of(m)]
-    return min((m.robot.placement(x[: m.robot.nq], s.frame) @ [*s.offset, 1.0])[2] - s.radius for s in spheres)
+    robot, q = rollout.robot, rollout.xs[knot, : rollout.robot.nq]
+    return min((robot.placement(q, s.frame) @ [*s.offset, 1.0])[2] - s.radius for s in ends_of(robot, name))
 
 
-def dropped(name: str, base: str | None = None, **options: Any) -> tuple[DiffNERobotModel, Rollout]:
-    m = DiffNERobotModel(None, name, base=base)
-    m.create_simulator()
-    return m, Drop(**options).run(m)
+def dropped(name: str, base: str | None = None, **options: Any) -> Rollout:
+    simulator = Simulator(load_on_base(name, base))
+    return Drop(**options).run(simulator, ends_of(simulator.robot, name))
 
 
 @pytest.mark.parametrize(
     ("name", "base"),
     [("small-quadruped", None), ("small-quadruped", "euler"), ("small-quadruped", "planar"), ("four-limbs", None)],
 )
-def test_it_lands_and_stands(name: str, base: str | None) -> None:
-    m, rollout = dropped(name, base, height=0.05, duration=1.2)
-    assert lowest(m, rollout.xs[0]) == pytest.approx(0.05, abs=1e-12)
-    assert -5e-3 < lowest(m, rollout.xs[-1]) < 0.0
-    weight = 9.81 * pin.computeTotalMass(m.robot.model)
+def test_the_robot_lands_and_comes_to_rest(name: str, base: str | None) -> None:
+    rollout = dropped(name, base, height=0.05, duration=1.2)
+    assert lowest(name, rollout, 0) == pytest.approx(0.05, abs=1e-12)
+    assert -5e-3 < lowest(name, rollout, -1) < 0.0
+    weight = 9.81 * pin.computeTotalMass(rollout.robot.model)
     carried = sum(forces[-1, 2] for forces in rollout.forces.values())
     assert carried == pytest.approx(weight, rel=0.05)
     flat = [np.abs(forces[:, :2]).max() for forces in rollout.forces.values()]
@@ -43,38 +43,37 @@ def test_it_lands_and_stands(name: str, base: str | None) -> None:
 
 
 def test_ends_without_shapes_are_frames_at_the_ends() -> None:
-    m = DiffNERobotModel(None, "small-quadruped")
-    for end in ends_of(m):
-        np.testing.assert_allclose(end.localPos, [0.0, 0.0, -0.2])
-        assert end.phi0 == 0.0
+    for end in ends_of(load_on_base("small-quadruped"), "small-quadruped"):
+        np.testing.assert_allclose(end.offset, [0.0, 0.0, -0.2])
+        assert end.radius == 0.0
 
 
 def test_ends_of_links_with_shapes_are_fitted_at_the_end_away_from_the_joint() -> None:
-    m = DiffNERobotModel(None, "four-limbs")
-    for end in ends_of(m):
-        np.testing.assert_allclose(end.localPos, [0.15, 0.0, 0.0], atol=1e-15)
-        assert end.phi0 == pytest.approx(0.04)
+    for end in ends_of(load_on_base("four-limbs"), "four-limbs"):
+        np.testing.assert_allclose(end.offset, [0.15, 0.0, 0.0], atol=1e-15)
+        assert end.radius == pytest.approx(0.04)
 
 
 def test_an_arm_stays_where_it_is_and_gets_a_floor_below() -> None:
-    m, rollout = dropped("planar-2r", configuration="stretched", height=0.2, duration=1e-3)
+    rollout = dropped("planar-2r", configuration="stretched", height=0.2, duration=1e-3)
     np.testing.assert_array_equal(rollout.xs[0], 0.0)
     (contact,) = rollout.contacts
-    np.testing.assert_allclose(contact.surface.coefficients, [0, 0, 1, -lowest(m, rollout.xs[0]) + 0.2], atol=1e-12)
+    floor = lowest("planar-2r", rollout, 0) - 0.2
+    np.testing.assert_allclose(contact.surface.coefficients, [0, 0, 1, -floor], atol=1e-12)
 
 
 def test_default_gains_are_within_what_the_time_step_allows() -> None:
     """kd dt < inertia / 4, kp dt² < inertia / 4; given gains are taken as they are."""
-    m = DiffNERobotModel(None, "solo12")
+    robot = load_on_base("solo12")
+    model, q = robot.model, pin.neutral(robot.model)
     for dt in (1e-3, 1e-2):
-        kp, kd = (np.asarray(gain) for gain in Drop(dt=dt).gains(m))
-        model = m.robot.model
-        inertia = 1.0 / np.diag(pin.computeMinverse(model, model.createData(), m.qdq[: model.nq]))
+        kp, kd = (np.asarray(gain) for gain in Drop(dt=dt).gains(robot, q))
+        inertia = 1.0 / np.diag(pin.computeMinverse(model, model.createData(), q))
         assert kp.shape == kd.shape == (18,)
         assert np.all(kp <= 0.2500001 * inertia / dt**2)
         assert np.all(kd <= 0.2500001 * inertia / dt)
         assert np.all(kp > 0)
-    assert Drop(kp=7.0, kd=0.0).gains(m) == (7.0, 0.0)
+    assert Drop(kp=7.0, kd=0.0).gains(robot, q) == (7.0, 0.0)
 
 
 def test_modes_by_short_names() -> None:
@@ -103,6 +102,6 @@ def test_messages(wrong: dict[str, float], match: str) -> None:
         Drop(**wrong)  # type: ignore[arg-type]
 
 
-def test_an_unknown_configuration_is_told_with_the_known_ones() -> None:
+def test_an_unknown_configuration_lists_the_valid_ones() -> None:
     with pytest.raises(UnknownNameError, match="configuration 'sitting' not found.*standing"):
         dropped("small-quadruped", configuration="sitting")
