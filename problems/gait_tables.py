@@ -171,3 +171,25 @@ BIPED_JUMP = {
     "talos_legs": Leap(jump_height=0.01, jump_length=(0.0, 0.0, 0.0), ground_knots=80, crouch=0.12, cost=108.900281),
     "small-biped": Leap(jump_height=0.04, jump_length=(0.05, 0.0, 0.0), ground_knots=120, crouch=0.1, cost=187.292087),
 }
+
+ROBOTS: dict[str, dict[str, Any]] = {
+    "biped-jump": BIPED_JUMP,
+    "biped-walk": BIPED_WALK,
+    "quadruped-bound": BOUND,
+    "quadruped-jump": JUMP,
+    "quadruped-pace": PACE,
+    "quadruped-trot": TROT,
+    "quadruped-walk": WALK,
+}
+"""Table of the robots of each ready gait."""
+
+PUBLISHED: dict[str, dict[str, Any]] = {
+    "biped-jump": CROCODDYL_BIPED_JUMP,
+    "biped-walk": CROCODDYL_BIPED_WALK,
+    "quadruped-bound": CROCODDYL_BOUND,
+    "quadruped-jump": CROCODDYL_JUMP,
+    "quadruped-pace": CROCODDYL_PACE,
+    "quadruped-trot": CROCODDYL_TROT,
+    "quadruped-walk": CROCODDYL_WALK,
+}
+"""Table of the robots of each gait that is also one of Crocoddyl's exact problems."""

@@ -28,10 +28,10 @@ _STEPS = (
     ),
 )
 _JUMP = Gait("quadruped-jump", "A quadruped jumps and lands on all its feet.", "jumps", quadruped_jump, tables.JUMP)
-_PUBLISHED = (tables.CROCODDYL_WALK, tables.CROCODDYL_TROT, tables.CROCODDYL_PACE, tables.CROCODDYL_BOUND)
+_IN_CROCODDYL = [(gait, tables.PUBLISHED[gait.name]) for gait in _STEPS if gait.name in tables.PUBLISHED]
 FAMILIES = (
     *(gait.family(step_case) for gait in _STEPS),
     _JUMP.family(jump_case),
-    *(as_in_crocoddyl(gait, robots).family(step_case) for gait, robots in zip(_STEPS, _PUBLISHED)),
+    *(as_in_crocoddyl(gait, robots).family(step_case) for gait, robots in _IN_CROCODDYL),
     as_in_crocoddyl(_JUMP, tables.CROCODDYL_JUMP).family(jump_case),
 )

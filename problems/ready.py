@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trajopt.problems import gait_tables
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.registry import Registry
 
@@ -14,11 +15,9 @@ _ALONE = (
 )
 """Names of problems with modules of the same names."""
 
-_GAITS = ("biped-jump", "biped-walk", *(f"quadruped-{gait}" for gait in ("bound", "jump", "pace", "trot", "walk")))
-
 MODULES = {name: f"trajopt.problems.{name.replace('-', '_')}" for name in _ALONE}
-for _gait in _GAITS:
-    MODULES[_gait] = MODULES[f"crocoddyl-{_gait}"] = f"trajopt.problems.{_gait.partition('-')[0]}_gaits"
+MODULES |= {gait: f"trajopt.problems.{gait.partition('-')[0]}_gaits" for gait in gait_tables.ROBOTS}
+MODULES |= {f"crocoddyl-{gait}": MODULES[gait] for gait in gait_tables.PUBLISHED}
 MODULES = dict(sorted(MODULES.items()))
 """Module of each family."""
 

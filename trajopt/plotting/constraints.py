@@ -11,7 +11,7 @@ from trajopt.analysis.basics import check_described, check_solution, time_axis
 from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
-from trajopt.plotting.limits import draw_limit, held, limit_entry
+from trajopt.plotting.limits import beyond_entry, draw_limit, held, limit_entry
 from trajopt.plotting.ranges import clear_range, single_knots
 from trajopt.plotting.style import GREY, drawing, legend_below, line_look, set_time_axis, whole_figure
 from trajopt.types import Reals
@@ -211,12 +211,11 @@ def _legend_inside(axes: Axes, names: Sequence[str]) -> None:
 def _entries(target: Figure | SubFigure) -> list[Any]:
     """Legend entries for what the panels show."""
     from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
     drawn = {str(artist.get_label()) for axes in target.axes for artist in (*axes.lines, *axes.collections)}
     entries = {
         "_bound": limit_entry("bound"),
-        "_beyond": Patch(color=GREY, alpha=0.25, linewidth=0, label="beyond a bound"),
+        "_beyond": beyond_entry("beyond a bound"),
         "_touched": Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="line at its bound"),
     }
     return [entry for label, entry in entries.items() if label in drawn]

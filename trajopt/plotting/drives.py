@@ -12,7 +12,7 @@ from trajopt.checks import as_numbers, check_array, check_mapping, check_positiv
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.limits import draw_limit
 from trajopt.plotting.path import spread
-from trajopt.plotting.style import PALETTE, RED, drawing, line_look, whole_figure
+from trajopt.plotting.style import PALETTE, drawing, line_look, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _draw_rates(
         shown = np.append(values[:, wheel], values[-1, wheel]) if held else values[:, wheel]
         axes.plot(times, shown, drawstyle="steps-post" if held else "default", label=name, **looks[name])
     for sign in () if limit is None else (-1.0, 1.0):
-        draw_limit(axes, sign * float(limit or 0.0), color=RED, label="limit" if sign > 0 else "_limit")
+        draw_limit(axes, sign * float(limit or 0.0), label="limit" if sign > 0 else "_limit")
 
 
 def _poses(name: object, poses: npt.ArrayLike) -> Reals:

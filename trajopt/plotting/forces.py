@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
-from trajopt.plotting.limits import draw_limit
+from trajopt.plotting.limits import band_entry, draw_band
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
 from trajopt.plotting.style import BLUE, RED, drawing, label_row, legend_below, set_time_axis, whole_figure
 from trajopt.types import Reals
@@ -85,8 +85,7 @@ def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
     axes.axhline(0.0, color="#555555", linewidth=0.6, zorder=1)
     times, normal, along = held(motion, foot.normal_forces, foot.tangential_forces)
     _, limit = held(motion, np.maximum(foot.mu * foot.normal_forces, 0.0))
-    axes.fill_between(times, 0.0, limit, color=RED, alpha=0.18, linewidth=0, label="_band")
-    draw_limit(axes, limit, times, color=RED)
+    draw_band(axes, times, limit, RED)
     axes.plot(times, normal, color=BLUE, label="normal")
     axes.plot(times, along, color=RED, label="tangential")
     _draw_use(axes, motion, foot)
@@ -171,7 +170,7 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
     coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
     if coefficients.size:
         value = f" = {coefficients[0]:g}" if np.ptp(coefficients) == 0 else ""
-        entries.append(Patch(facecolor=RED, alpha=0.18, label=f"friction limit (μ{value})"))
+        entries.append(band_entry(f"friction limit (μ{value})", RED))
     impulses = np.concatenate([foot.normal_impulses[foot.hits] for foot in motion.feet])
     slight = np.abs(impulses) < _slight(motion)
     if np.any(slight | (impulses >= 0)):

@@ -13,8 +13,12 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
 _STYLE: dict[str, Any] = {"linestyle": "--", "linewidth": 0.9, "alpha": 0.9}
+_BEYOND: dict[str, Any] = {"alpha": 0.12, "linewidth": 0, "label": "_beyond"}
+_EXCESS: dict[str, Any] = {"alpha": 0.2, "linewidth": 0, "label": "_excess"}
+_BAND: dict[str, Any] = {"alpha": 0.18, "linewidth": 0}
 
 
 def draw_limit(
@@ -41,7 +45,7 @@ def draw_limit(
     if abscissa is None:
         axes.axhline(float(limit), color=color, label=label, **_STYLE)
         if edge is not None:
-            axes.axhspan(float(limit), edge, color=color, alpha=0.12, linewidth=0, label="_beyond")
+            axes.axhspan(float(limit), edge, color=color, **_BEYOND)
         return
     values = held(np.asarray(limit)) if steps else np.asarray(limit)
     if not np.isfinite(values).any():
@@ -51,7 +55,47 @@ def draw_limit(
     axes.plot(abscissa, values, color=color, label=label, drawstyle="steps-post" if steps else "default",
               **_STYLE, **marks)  # fmt: skip
     if edge is not None:
-        axes.fill_between(abscissa, values, edge, color=color, alpha=0.12, linewidth=0, label="_beyond")
+        axes.fill_between(abscissa, values, edge, color=color, **_BEYOND)
+
+
+def draw_excess(
+    axes: Axes, abscissa: Reals, values: Reals, limit: float, side: float, *, color: Any, steps: bool
+) -> None:
+    """Shades the area between a curve and its limit where the curve is beyond it.
+
+    Args:
+        axes: Axes to draw into.
+        abscissa: Times or knots (n,).
+        values: The curve (n,).
+        limit: The limit.
+        side: 1 for an upper limit, -1 for a lower one.
+        color: Colour of the curve.
+        steps: Whether each value holds until the next abscissa.
+    """
+    beyond = side * (values - limit) > 0
+    if beyond.any():
+        axes.fill_between(abscissa, limit, values, where=beyond.tolist(), step="post" if steps else None,
+                          interpolate=not steps, color=color, **_EXCESS)  # fmt: skip
+
+
+def draw_band(axes: Axes, abscissa: Reals, limit: Reals, color: Any) -> None:
+    """Draws a limit (n,) over times (n,), and shades what it allows: the region from 0 to the limit."""
+    axes.fill_between(abscissa, 0.0, limit, color=color, label="_band", **_BAND)
+    draw_limit(axes, limit, abscissa, color=color)
+
+
+def beyond_entry(label: str) -> Patch:
+    """Entry of a legend for the region beyond limits."""
+    from matplotlib.patches import Patch
+
+    return Patch(color=GREY, alpha=0.3, linewidth=0, label=label)
+
+
+def band_entry(label: str, color: Any) -> Patch:
+    """Entry of a legend for `draw_band`."""
+    from matplotlib.patches import Patch
+
+    return Patch(color=color, label=label, **_BAND)
 
 
 def limit_entry(label: str) -> Line2D:

@@ -11,7 +11,7 @@ from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.constraints import TOUCH, ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line, panels_of
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
-from trajopt.plotting.limits import draw_limit, limit_entry
+from trajopt.plotting.limits import beyond_entry, draw_excess, draw_limit, limit_entry
 from trajopt.plotting.ranges import clear_range, single_knots
 from trajopt.plotting.style import (
     GREY,
@@ -302,10 +302,7 @@ def _fill_excess(axes: Axes, line: Line, limit: float, side: float, abscissa: Re
     """Fills the area between a line and its limit where the line is beyond it."""
     steps = len(line.values) < len(abscissa)
     values = _held(line.values) if steps else line.values
-    beyond = side * (values - limit) > 0
-    if beyond.any():
-        axes.fill_between(abscissa, limit, values, where=beyond.tolist(), step="post" if steps else None,
-                          interpolate=not steps, color=color, alpha=0.2, linewidth=0, label="_excess")  # fmt: skip
+    draw_excess(axes, abscissa, values, limit, side, color=color, steps=steps)
 
 
 def _mark_peaks(axes: Axes, panel: list[Line], abscissa: Reals) -> None:
@@ -348,7 +345,6 @@ def _name_limbs(drawn: _Drawn) -> None:
 def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more: Sequence[Any]) -> None:
     """Draws one legend for all panels with the same line names, and a legend row above each other panel."""
     from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
     names = [tuple(line.name for line in panel) for _, panel, _ in drawn]
     shared = max(names, key=lambda lines: (names.count(lines), len(lines)))
@@ -361,7 +357,7 @@ def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more:
         str(artist.get_label()) for axes, *_ in drawn for artist in (*axes.lines, *axes.patches, *axes.collections)
     }
     if labels & {"_beyond", "_excess"}:
-        handles.append(Patch(color=GREY, alpha=0.3, linewidth=0, label="beyond a limit"))
+        handles.append(beyond_entry("beyond a limit"))
     if "_bound" in labels:
         handles.append(limit_entry("bound of a constraint"))
     if "_touched" in labels:
