@@ -30,7 +30,7 @@ class ActionModelCostedAbstract(ActionModelExpression):
     def values(self, program: Program, point: Point) -> Values:
         if point.u is None:
             return end_values(self, self._stack, program, point)
-        return self._step(program, point, point.u)
+        return self.running_values(program, point, point.u)
 
     def expansion(
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
@@ -40,7 +40,7 @@ class ActionModelCostedAbstract(ActionModelExpression):
         if point.u is None:
             e = end_expansion(self, self._stack, program, point)
         else:
-            e = self._step_derivatives(program, point, point.u, lift)
+            e = self.running_expansion(program, point, point.u, lift)
         if multipliers is None:
             return e
         return replace(e, H=self._lagrangian_hessian(program, point, multipliers, e.kept))
@@ -62,11 +62,11 @@ class ActionModelCostedAbstract(ActionModelExpression):
         return super().knot_expressions(terminal=False)
 
     @abstractmethod
-    def _step(self, program: Program, point: Point, u: Array) -> Values:
+    def running_values(self, program: Program, point: Point, u: Array) -> Values:
         """Adds the steps that compute one time step."""
 
     @abstractmethod
-    def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
+    def running_expansion(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         """Adds the steps that compute one time step and its derivatives."""
 
     def _lagrangian_hessian(

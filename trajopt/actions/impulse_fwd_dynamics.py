@@ -112,13 +112,13 @@ class ActionModelImpulseFwdDynamics(ActionModelCostedAbstract):
         """Smallest block size of a lift: 0, because an impulse does not change positions."""
         return 0
 
-    def _step(self, program: Program, point: Point, u: Array) -> Values:
+    def running_values(self, program: Program, point: Point, u: Array) -> Values:
         parameters = ParameterArray(point.parameters, self.layout)
         seen = self._dynamics_part(program, point, u, parameters, derivatives=False)
         costs, rows = self._term_parts.call(program, seen, parameters, derivatives=False)
         return Values.of({"xnext": seen["xnext"], **costs, **rows})
 
-    def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
+    def running_expansion(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         parameters = ParameterArray(point.parameters, self.layout)
         seen = self._dynamics_part(program, point, u, parameters, derivatives=True)
         costs, rows = self._term_parts.call(program, seen, parameters, derivatives=True)

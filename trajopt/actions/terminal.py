@@ -46,11 +46,11 @@ class ActionModelTerminal(ActionModelCostedAbstract):
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.costs.parameters(0)}
 
-    def _step(self, program: Program, point: Point, u: Array) -> NoReturn:
+    def running_values(self, program: Program, point: Point, u: Array) -> NoReturn:
         raise InvalidArgumentError("u: a terminal model has no control and no dynamics; call it without u")
 
-    def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> NoReturn:
-        self._step(program, point, u)
+    def running_expansion(self, program: Program, point: Point, u: Array, lift: int | None) -> NoReturn:
+        self.running_values(program, point, u)
 
     @property
     def end_costs(self) -> CostStack:

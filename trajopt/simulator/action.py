@@ -10,11 +10,10 @@ from typing import Any
 import casadi as ca
 from casadi import SX
 
-from trajopt.actions.expansion import Expansion, Lift, Multipliers, Point, Values
-from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.costed import ActionModelCostedAbstract
+from trajopt.actions.expansion import Expansion, Lift, Point, Values
 from trajopt.actions.parts import ModelParts
 from trajopt.actions.second_order_jacobian import lift_size
-from trajopt.actions.terminal_expansion import end_expansion, end_values
 from trajopt.actuation import ActuationModelFloatingBase, ActuationModelFull
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.checks import check_instance
@@ -39,7 +38,7 @@ from trajopt.states.state_multibody import StateMultibody
 Named = tuple[dict[str, int], Program]
 
 
-class ActionModelSimulator(ActionModelExpression):
+class ActionModelSimulator(ActionModelCostedAbstract):
     """Action model that takes one step of a simulator, x⁺ = simulate(dt, x, B u).
 
     In a backward mode, x⁺ = (q ⊕ dt v⁺, v⁺) solves r(q ⊕ dt v⁺, v⁺, v, B u) = 0. Rollouts find it by iteration, so
@@ -171,9 +170,7 @@ class ActionModelSimulator(ActionModelExpression):
 
     # Values
 
-    def values(self, program: Program, point: Point) -> Values:
-        if point.u is None:
-            return end_values(self, self.costs, program, point)
+    def running_values(self, program: Program, point: Point, u: Array) -> Values:
         instant = self.instant()
         v = self._step.values(program, self._inputs(program, point))
         results = {"cost": self.simulator.dt * self.costs.value(instant)}
@@ -227,13 +224,7 @@ class ActionModelSimulator(ActionModelExpression):
 
     # Derivatives
 
-    def expansion(
-        self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
-    ) -> Expansion:
-        self.check_multipliers(multipliers)
-        self.check_lift(lift)
-        if point.u is None:
-            return end_expansion(self, self.costs, program, point)
+    def running_expansion(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         inputs, instant = self._inputs(program, point), self.instant()
         if isinstance(self._step, SymplecticStep):
             by = self._step.velocity_derivatives(program, inputs)

@@ -35,7 +35,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         x, step = SX.sym("x", self.state.nx), SX.sym("step", self.state.ndx)
         return lift_size(*self.state.sx_jintegrate(x, step)) if self.differential.second_order else None
 
-    def _step(self, program: Program, point: Point, u: Array) -> Values:
+    def running_values(self, program: Program, point: Point, u: Array) -> Values:
         stage = self._stage(program, point, point.x, u, 0.0, 1.0)
         v = self.differential.values(program, stage)
         y, rate = SX.sym("x", self.state.nx), symbol_of(program, v.f)
@@ -43,7 +43,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         r = named_call(program, "step", inputs, {"xnext": self.state.sx_integrate(y, self._tangent(y, rate))})
         return Values(xnext=r["xnext"], cost=v.cost, rows=v.rows)
 
-    def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
+    def running_expansion(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         stage = self._stage(program, point, point.x, u, 0.0, 1.0)
         e = self.control.chain(program, self.differential.expansion(program, stage), 0.0)
         y, rate, change = SX.sym("x", self.state.nx), symbol_of(program, e.f), symbol_of(program, e.Df)

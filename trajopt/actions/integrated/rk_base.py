@@ -47,7 +47,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
         self.tableau = check_instance("tableau", tableau, Tableau, "such as trajopt.Tableau.HEUN")
         self.transport = check_flag("transport", transport)
 
-    def _step(self, program: Program, point: Point, u: Array) -> Values:
+    def running_values(self, program: Program, point: Point, u: Array) -> Values:
         costs, rows = list[Array](), list[Array | None]()
 
         def rate(i: int, y: Array) -> tuple[Array]:
@@ -59,7 +59,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
         xnext = self._method().step(program.call, point.x, self._time(program, point), rate)
         return Values(xnext=xnext, cost=_sum(program, costs), rows=rows[0])
 
-    def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
+    def running_expansion(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         stages, costs = list[StageExpansion](), list[Array]()
 
         def rate(i: int, y: Array, Z: Array) -> tuple[Array, Array]:
