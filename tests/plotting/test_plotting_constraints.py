@@ -167,6 +167,11 @@ def test_constraints_are_drawn_with_bounds_and_multipliers() -> None:
     assert sorted({float(np.nanmax(line.get_ydata())) for line in hidden(speed, "_bound")}) == [-6.0, -4.0, 4.0, 6.0]
 
 
+def test_constraints_of_single_knots_are_bands_alone() -> None:
+    (axes,) = plot_constraints(problems.load("minimum-jerk").solve()).axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["goal"]
+
+
 def test_multipliers_are_left_out_where_constraints_are_violated() -> None:
     assert not [axes for axes in plot_constraints(weak_pendulum()).axes if "multiplier" in axes.get_ylabel()]
     assert [axes for axes in plot_constraints(pendulum()).axes if "multiplier" in axes.get_ylabel()]

@@ -59,8 +59,8 @@ def plot_constraints(solution: Solution, *, figure: Figure | SubFigure | None = 
     band, n = bands_height(constraints), len(chosen)
     with drawing(figure, 12.0, 1.2 + 1.7 * n + band) as target:
         tall = max(target.bbox.height / whole_figure(target).dpi - 1.0 - band, 1.0)
-        size = _size(constraints)
-        grid = target.add_gridspec(n + 1, 1 + bool(size), height_ratios=[*([tall / n] * n), band])
+        size = _size(constraints) if chosen else 0.0
+        grid = target.add_gridspec(n + 1, 1 + bool(size), height_ratios=[*[tall / max(n, 1)] * n, band])
         first: Axes | None = None
         for i, rows in enumerate(chosen):
             axes = target.add_subplot(grid[i, 0], sharex=first)
