@@ -59,8 +59,8 @@ class Family(Generic[Case]):
     def info(self) -> ProblemInfo:
         """Description of the family; builds no problem."""
         own = ("name", "description", "robots", "any_robot", "options", "reference_cost", "reference_source")
-        known = {name: getattr(self, name) for name in own}
-        return ProblemInfo(**known, usual=dict(self.usual), meanings=self._meanings())
+        fields = {name: getattr(self, name) for name in own}
+        return ProblemInfo(**fields, usual=dict(self.usual), meanings=self._meanings())
 
     def case(self, problem: ShootingProblem, **fields: Any) -> ProblemCase:
         """Case with the family's name, description and reference, and these fields of ProblemCase.

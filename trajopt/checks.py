@@ -200,10 +200,10 @@ def check_items(argument: str, value: Any, what: str, *, cure: str = "") -> tupl
     raise InvalidArgumentError(f"{argument}: expected a list of {what}, got {shown(value)}{_tail(cure)}")
 
 
-def check_known(kind: str, name: Any, known: Iterable[str]) -> str:
-    """Returns `name`; raises UnknownNameError, which lists close matches and all names, if it is not in `known`."""
-    if not isinstance(name, str) or name not in known:
-        raise unknown_name(kind, name, known)
+def check_known(kind: str, name: Any, choices: Iterable[str]) -> str:
+    """Returns `name`; raises UnknownNameError, which lists close matches and all names, if it is not in `choices`."""
+    if not isinstance(name, str) or name not in choices:
+        raise unknown_name(kind, name, choices)
     return name
 
 

@@ -72,16 +72,16 @@ class ModelEvaluationError(TrajoptError, RuntimeError):
     """A model raised an error or returned a value that is not finite; the message names the knot."""
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str], *, suggest: Iterable[str] = ()) -> UnknownNameError:
+def unknown_name(kind: str, name: object, choices: Iterable[str], *, suggest: Iterable[str] = ()) -> UnknownNameError:
     """Error for an unknown name. Its message lists close matches first, then all valid names.
 
     Args:
         kind: Kind of object that the name denotes, such as "parameter".
         name: The unknown name.
-        known: The valid names.
+        choices: The valid names.
         suggest: Valid names to suggest although their spelling differs.
     """
-    names = sorted(str(k) for k in known)
+    names = sorted(str(k) for k in choices)
     lower = {n.lower(): n for n in names}
     wanted = str(name)[:100].lower() if isinstance(name, str) else ""
     matches = [lower[match] for match in difflib.get_close_matches(wanted, lower, n=3)]
@@ -96,9 +96,9 @@ def function_raised(argument: str, error: Exception) -> InvalidArgumentError:
     return InvalidArgumentError(f"{argument}: the function raised {type(error).__name__}: {error}")
 
 
-def close_names(name: str, known: Iterable[str]) -> list[str]:
+def close_names(name: str, choices: Iterable[str]) -> list[str]:
     """At most two of the valid names that resemble a name; case and underscores are ignored."""
-    plain = {each.replace("_", "").lower(): each for each in known}
+    plain = {each.replace("_", "").lower(): each for each in choices}
     return [plain[match] for match in difflib.get_close_matches(name.replace("_", "").lower(), plain, n=2)]
 
 

@@ -15,7 +15,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.functions import call_user
-from trajopt.model.parts import Given, named_call
+from trajopt.model.parts import Bindings, named_call
 
 
 class ActionModelDiscrete(ActionModelExpression):
@@ -105,6 +105,6 @@ class ActionModelDiscrete(ActionModelExpression):
         results: dict[str, SX],
         more: list[tuple[SX, Array]] | None = None,
     ) -> dict[str, Array]:
-        inputs: Given = [(i.x, point.x), *([] if point.u is None else [(i.u, point.u)])]
+        inputs: Bindings = [(i.x, point.x), *([] if point.u is None else [(i.u, point.u)])]
         inputs += [(self.layout, point.parameters), *(more or [])]
         return named_call(program, type(self).__name__, inputs, results)

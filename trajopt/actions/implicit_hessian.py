@@ -22,14 +22,14 @@ from trajopt.contacts.implicit_steps import moving, solution_steps
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import Given, named_call
+from trajopt.model.parts import Bindings, named_call
 
 
 def add_implicit_hessian(
     program: Program,
     node: ImplicitNode,
     values: Mapping[str, SX],
-    inputs: Given,
+    inputs: Bindings,
     multipliers: Multipliers,
 ) -> Array:
     """Adds the steps that compute the Hessian of the Lagrangian (n, n) of a model with implicit dynamics.
@@ -48,7 +48,7 @@ def add_implicit_hessian(
     xnext = expressions["xnext"]
     by_z = ca.substitute(jacobian(total, z).T, reached, xnext)
     wanted = node.insert({"mu": node.adjoint(ca.densify(by_z)), **node.derivative_results()})
-    arguments: Given = [*inputs, *bindings]
+    arguments: Bindings = [*inputs, *bindings]
     r = named_call(program, "Lagrangian: adjoint", arguments, {"z": node.solution, **wanted})
     mu = SX.sym("mu", z.numel())
     blocks = _second_derivatives(node, total - ca.dot(mu, node.residual))

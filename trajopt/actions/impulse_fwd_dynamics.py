@@ -30,7 +30,7 @@ from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.content import Without
 from trajopt.model.parameters import Parameter, non_negative
-from trajopt.model.parts import Given, ParameterArray, Part, computed, kept_part
+from trajopt.model.parts import Bindings, ParameterArray, Part, computed, kept_part
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
 from trajopt.types import Reals
@@ -172,7 +172,7 @@ class ActionModelImpulseFwdDynamics(ActionModelCostedAbstract):
         i = self.instant()
         curvature, rest = self.costs.curvature(i)
         values = {"cost": rest, "curvature": curvature, "xnext": self._next_state(i), **self.constraints.named_rows(i)}
-        inputs: Given = [(i.x, point.x), (self.layout, point.parameters)]
+        inputs: Bindings = [(i.x, point.x), (self.layout, point.parameters)]
         return add_implicit_hessian(program, self.node(i), values, inputs, multipliers)
 
     def _next_state(self, instant: Instant) -> SX:

@@ -22,7 +22,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian, length
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import Given, computed, named_call
+from trajopt.model.parts import Bindings, computed, named_call
 from trajopt.states.base import StateAbstract
 
 
@@ -155,7 +155,7 @@ def add_lagrangian_hessian(
         values |= {"cost": rest, "curvature": curvature}
         if multipliers.residuals is not None:
             deltas.append((delta, multipliers.residuals))
-    inputs: Given = [(instant.x, point.x), *([] if point.u is None else [(instant.u, point.u)])]
+    inputs: Bindings = [(instant.x, point.x), *([] if point.u is None else [(instant.u, point.u)])]
     with_derivative = None
     if implicit is not None:
         value, derivative = kept

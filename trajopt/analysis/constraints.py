@@ -74,10 +74,10 @@ class ConstraintRows:
             if len(check_items(name, getattr(self, name), "items, one per row")) != n:
                 raise InvalidArgumentError(f"{name}: expected {n}, one per row, got {shown(getattr(self, name))}")
         knots = shape_of(self.values)[:1]
-        for name in ("values", "lower", "upper", "enforced", *self._given("multipliers", "prices")):
+        for name in ("values", "lower", "upper", "enforced", *self._present("multipliers", "prices")):
             check_shape(name, getattr(self, name), (*knots, n), cure="one row per knot")
 
-    def _given(self, *names: str) -> tuple[str, ...]:
+    def _present(self, *names: str) -> tuple[str, ...]:
         return tuple(name for name in names if getattr(self, name) is not None)
 
     @property

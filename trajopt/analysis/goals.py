@@ -66,10 +66,10 @@ def moving_goals(solution: Solution) -> list[tuple[str, Reals]]:
     frames = dict.fromkeys(str(i.residual.frame) for i in description.items if isinstance(i.residual, PLACED))
     values, feet = knot_values(solution) if frames else {}, description.feet if frames else ()
     paths = [(frame, frame_references(solution, frame, values)) for frame in frames if frame not in feet]
-    return [(frame, points) for frame, points in paths if np.ptp(_known(points), axis=0).max(initial=0.0) > 1e-9]
+    return [(frame, points) for frame, points in paths if np.ptp(_finite(points), axis=0).max(initial=0.0) > 1e-9]
 
 
-def _known(points: Reals) -> Reals:
+def _finite(points: Reals) -> Reals:
     """Points without NaN; one zero point if there are none."""
     finite = points[np.isfinite(points).all(axis=1)]
     return finite if len(finite) else np.zeros((1, 3))

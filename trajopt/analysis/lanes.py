@@ -23,11 +23,11 @@ class StateLanes:
         program = Program.of(f"{type(state).__name__}: {name}", function)
         width = lane_count()
         blocks = -(-size // width)
-        self._first, self._second, self._found = (
+        self._first, self._second, self._results = (
             np.zeros((blocks * width, n)) for n in (function.numel_in(0), function.numel_in(1), function.numel_out(0))
         )
         lanes = np.arange(blocks * width).reshape(blocks, width)
-        arguments = [rows(self._first), rows(self._second), rows(self._found)]
+        arguments = [rows(self._first), rows(self._second), rows(self._results)]
         self._call = KernelCall([kernel(program, width)], np.zeros(blocks), lanes, arguments)
 
     def __call__(self, first: Reals, second: Reals) -> Reals:
@@ -35,4 +35,4 @@ class StateLanes:
         m = len(second)
         self._first[:m], self._second[:m] = first, second
         self._call(0, -(-m // lane_count()))
-        return self._found[:m].copy()
+        return self._results[:m].copy()

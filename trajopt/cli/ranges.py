@@ -91,7 +91,7 @@ def _range(text: str, problem: ShootingProblem) -> Range:
     match = re.fullmatch(r"(.*?)\[([\d,\s]+)\]", name)
     place = tuple(int(part) for part in match[2].split(",")) if match else None
     low, high = (np.array(end) for end in ends)
-    return Range(name=_known(match[1] if match else name, problem), place=place, low=low, high=high, count=count)
+    return Range(name=_full_name(match[1] if match else name, problem), place=place, low=low, high=high, count=count)
 
 
 def _numbers(text: str) -> list[float] | None:
@@ -103,7 +103,7 @@ def _numbers(text: str) -> list[float] | None:
     return numbers if all(map(math.isfinite, numbers)) else None
 
 
-def _known(name: str, problem: ShootingProblem) -> str:
+def _full_name(name: str, problem: ShootingProblem) -> str:
     """Returns the full name of a parameter: "goal" is short for "goal.reference"."""
     plain, at, knots = name.partition("@")
     names = [*problem.parameters, "x0", "us", *GUESSES]

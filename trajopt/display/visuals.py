@@ -45,7 +45,7 @@ def joint_meshes(robot: Robot) -> tuple[JointMeshes, ...]:
     A warning names meshes that cannot be read. They are replaced by the link's collision shapes that are not meshes,
     or otherwise by a rod or box.
     """
-    placed, lacking = _found(robot)
+    placed, lacking = _placed_meshes(robot)
     drawn = {joint for joint, _ in placed}
     if not placed or lacking - drawn:
         placed += [(joint, mesh) for joint, mesh in link_solids(robot.model) if not drawn or joint in lacking - drawn]
@@ -61,7 +61,7 @@ def joint_meshes(robot: Robot) -> tuple[JointMeshes, ...]:
     )
 
 
-def _found(robot: Robot) -> tuple[list[tuple[int, Mesh]], set[int]]:
+def _placed_meshes(robot: Robot) -> tuple[list[tuple[int, Mesh]], set[int]]:
     """Meshes with their joints, and the joints of links whose meshes are missing."""
     if robot.shapes:
         return [_of_shape(robot.model, shape) for shape in robot.shapes], set()

@@ -22,24 +22,24 @@ HALVINGS = 12  # of a step that crosses bounds of rows
 FLAT = 1e-9  # slope at the end of a step, relative to that at its start, that counts as zero
 
 
-def add_box_program(program: Program, d: Array, given: list[Array]) -> Array:
+def add_box_program(program: Program, d: Array, constants: list[Array]) -> Array:
     """Adds steps that solve the program; returns its solution (nv, 1).
 
     Args:
         program: Program that gets the steps.
         d: Initial point within the bounds (nv, 1).
-        given: c, J, l, u, ω, A, b, least, most.
+        constants: c, J, l, u, ω, A, b, least, most.
     """
     nv = d.shape[0]
     start, least, most = SX.sym("d", nv), SX.sym("least", nv), SX.sym("most", nv)
     held = ca.if_else(ca.logic_or(start <= least, start >= most), 1.0, 0.0)
-    state = program.call(ca.Function("held", [start, least, most], [start, held]), d, *given[-2:])
-    program.iterate(_pass(nv, given[0].shape[0]), list(state), given, limit=PASSES)
+    state = program.call(ca.Function("held", [start, least, most], [start, held]), d, *constants[-2:])
+    program.iterate(_pass(nv, constants[0].shape[0]), list(state), constants, limit=PASSES)
     return state[0]
 
 
 def _pass(nv: int, nc: int) -> Program:
-    """One iteration: (d, held, given) -> (d, held, left)."""
+    """One iteration: (d, held, constants) -> (d, held, left)."""
     d, held, p = SX.sym("d", nv), SX.sym("held", nv), SX.sym("step", nv)
     c, lower, upper, weights = (SX.sym(name, nc) for name in ("c", "lower", "upper", "weights"))
     J, A, b = SX.sym("J", nc, nv), SX.sym("A", nv, nv), SX.sym("b", nv)

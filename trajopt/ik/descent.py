@@ -47,7 +47,7 @@ class DescentBuilder:
 
     Attributes:
         memory: Symbols of a lane's memory, in the order of `MEMORY`.
-        given: Symbols of a lane's inputs: parameters, limits (nv,) each, settings.
+        constants: Symbols of a lane's other inputs: parameters, limits (nv,) each, settings.
     """
 
     def __init__(self, model: TaskModel) -> None:
@@ -60,19 +60,19 @@ class DescentBuilder:
         self.memory = [self.q, self.y, self.s, self.g, self.H]
         self.p, self.settings = SX.sym("p", model.layout.size), SX.sym("settings", len(SETTINGS))
         self.low, self.high = SX.sym("low", state.nv), SX.sym("high", state.nv)
-        self.given = [self.p, self.low, self.high, self.settings]
+        self.constants = [self.p, self.low, self.high, self.settings]
         self.joints = joint_spaces(state.model)
         self.now = dict(zip(SCALARS, ca.vertsplit(self.s)))
 
     def descent(self, limit: int) -> Program:
-        """At most `limit` iterations: (memory, given) -> (memory, left)."""
+        """At most `limit` iterations: (memory, constants) -> (memory, left)."""
         program, memory, constants = self._begun("inverse_kinematics")
         left = program.iterate(self._pass(), memory, constants, limit=limit)
         program.output(*memory, left)
         return program
 
     def start(self) -> Program:
-        """First iteration, without a step, and the next step's length: (memory, given) -> (memory, |J⁺Δ|²)."""
+        """First iteration, without a step, and the next step's length: (memory, constants) -> (memory, |J⁺Δ|²)."""
         program, memory, constants = self._begun("starts_of_inverse_kinematics")
         program.iterate(self._pass(), memory, constants, limit=1)
         step = self._solved(program, [*memory, *constants], SX(RANK_DAMPING))
@@ -81,7 +81,7 @@ class DescentBuilder:
 
     def _begun(self, name: str) -> tuple[Program, list[Array], list[Array]]:
         program = Program(name)
-        inputs = [program.input(*each.shape) for each in (*self.memory, *self.given)]
+        inputs = [program.input(*each.shape) for each in (*self.memory, *self.constants)]
         count = len(self.memory)
         copied = program.call(ca.Function("copy", self.memory, self.memory), *inputs[:count])
         return program, list(copied), inputs[count:]
@@ -89,9 +89,9 @@ class DescentBuilder:
     def _pass(self) -> Program:
         """One iteration."""
         program = Program("pass")
-        arrays = [program.input(*each.shape) for each in (*self.memory, *self.given)]
+        arrays = [program.input(*each.shape) for each in (*self.memory, *self.constants)]
         step = self._solved(program, arrays, self.now["damping"])
-        reads = list(zip([*self.memory, *self.given], arrays))
+        reads = list(zip([*self.memory, *self.constants], arrays))
         program.output(*call_formula(program, "move", self._moved, step, reads=reads))
         return program
 
@@ -105,7 +105,7 @@ class DescentBuilder:
                 matrix[i, j] = ca.if_else(free[i] * free[j], self.H[i, j], 0.0)
             matrix[i, i] = ca.if_else(free[i], self.H[i, i] + damping, 1.0)
         right = -free * self.g
-        a, b = program.call(ca.Function("system", [*self.memory, *self.given], [matrix, right]), *arrays)
+        a, b = program.call(ca.Function("system", [*self.memory, *self.constants], [matrix, right]), *arrays)
         return program.solve(program.factor(a), b)
 
     @functools.cached_property

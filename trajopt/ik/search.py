@@ -19,7 +19,7 @@ LONGEST_POLISH, SETTLED = 400, 1e-13
 
 
 @dataclass(frozen=True)
-class Found:
+class DescentEnds:
     """Configurations at which descents have ended, with their violations and costs.
 
     Attributes:
@@ -38,14 +38,14 @@ class Found:
     cost: Reals
     settled: npt.NDArray[np.bool_]
 
-    def where(self, chosen: npt.NDArray[np.generic]) -> Found:
+    def where(self, chosen: npt.NDArray[np.generic]) -> DescentEnds:
         """Returns only the descents that a mask or indices select."""
-        return Found(*(value[chosen] for value in vars(self).values()))
+        return DescentEnds(*(value[chosen] for value in vars(self).values()))
 
     @staticmethod
-    def joined(parts: list[Found]) -> Found:
+    def joined(parts: list[DescentEnds]) -> DescentEnds:
         """Returns the descents of several objects in one."""
-        return Found(*(np.concatenate(values) for values in zip(*(vars(part).values() for part in parts))))
+        return DescentEnds(*(np.concatenate(values) for values in zip(*(vars(part).values() for part in parts))))
 
 
 class Search:
@@ -75,14 +75,14 @@ class Search:
         lanes.settings[:] = self._tolerance, stall, sigma
         return lanes
 
-    def attempt(self, p: Reals, q: Reals, count: int, *, given: bool = False) -> Found:
+    def attempt(self, p: Reals, q: Reals, count: int, *, with_start: bool = False) -> DescentEnds:
         """Descends to the constraints from the most promising starts.
 
         Args:
             p: Parameters of each target (n, np).
             q: Candidate configurations for each target (n, m, nq); those with the smallest |J⁺Δ| are used.
             count: Number of starts for each target [-].
-            given: Whether the first candidate of each target is always used.
+            with_start: Whether the first candidate of each target is always used.
         """
         n, m = q.shape[:2]
         alone = not self._model.nc  # without constraints, the first step tells how far the minimum is
@@ -91,22 +91,22 @@ class Search:
         scouts.begin()
         scouts.start()
         lengths = scouts.lengths.reshape(n, m)
-        if given:
+        if with_start:
             lengths[:, 0] = -1.0
         chosen = np.argsort(lengths, axis=1)[:, :count] + m * np.arange(n)[:, None]
         lanes = self._lanes("descent", n * count, STALL, 0.0)
         lanes.take(scouts, chosen.ravel())
         return self._descended(lanes, count, LONGEST_DESCENT, first_is_enough=not self._model.has_costs)
 
-    def polished(self, p: Reals, found: Found, sigma: float) -> Found:
+    def polished(self, p: Reals, ends: DescentEnds, sigma: float) -> DescentEnds:
         """Continues to the nearest configuration (σ = 0), or to the least cost under the constraints (σ = 1)."""
-        lanes = self._lanes("polish", len(found.q), SETTLED, sigma)
-        lanes.q[:], lanes.p[:] = found.q, p[found.target]
+        lanes = self._lanes("polish", len(ends.q), SETTLED, sigma)
+        lanes.q[:], lanes.p[:] = ends.q, p[ends.target]
         lanes.begin()
         ended = self._descended(lanes, 1, LONGEST_POLISH, first_is_enough=False)
-        return dataclasses.replace(ended, target=found.target)
+        return dataclasses.replace(ended, target=ends.target)
 
-    def _descended(self, lanes: Lanes, count: int, limit: int, *, first_is_enough: bool) -> Found:
+    def _descended(self, lanes: Lanes, count: int, limit: int, *, first_is_enough: bool) -> DescentEnds:
         active, passes = np.ones(lanes.n, np.bool_), 0
         while passes < limit and active.any():
             passes += lanes.descend(active)
@@ -117,4 +117,4 @@ class Search:
         self.passes += passes
         target = np.arange(lanes.n) // count
         violation, merit, cost = (lanes[name].copy() for name in ("violation", "merit", "cost"))
-        return Found(target, lanes.q.copy(), violation, merit, cost, lanes.left[:, 0] == 0.0)
+        return DescentEnds(target, lanes.q.copy(), violation, merit, cost, lanes.left[:, 0] == 0.0)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from trajopt.checks import check_count, check_flag, check_mapping, check_positive
 from trajopt.ik.residuals import Judge
 from trajopt.ik.result import IKBatch, IKResult, IKStatus
-from trajopt.ik.search import Found, Search
+from trajopt.ik.search import DescentEnds, Search
 from trajopt.ik.starts import Starts
 from trajopt.ik.targets import target_rows
 from trajopt.ik.tasks import TaskModel
@@ -94,7 +94,7 @@ class IKSolver(Immutable):
 
     def _solve(self, p: Reals, starts: int, seed: int, start: npt.ArrayLike | None) -> IKResult:
         begun = self._search.passes
-        ends, tried = self._found(
+        ends, tried = self._ends(
             p[None], starts, seed, None if start is None else self._model.configuration("start", start), AT_ONCE
         )
         best = self._ranked(ends)
@@ -132,11 +132,11 @@ class IKSolver(Immutable):
         p = target_rows(self._model.layout, self._column(first, "first", "tool.upper"), targets)
         parts = []
         for i in range(0, len(p), TOGETHER):
-            ends, tried = self._found(p[i : i + TOGETHER], starts, seed, None, 1)
+            ends, tried = self._ends(p[i : i + TOGETHER], starts, seed, None, 1)
             order = np.lexsort((ends.cost, ends.merit, ends.violation > self.tolerance, ends.target))
             places = np.unique(ends.target[order], return_index=True)[1]
             parts.append((ends.where(order[places]), tried))
-        best, tried = Found.joined([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+        best, tried = DescentEnds.joined([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
         solved = best.violation <= self.tolerance
         if self._model.has_costs:
             solved &= best.settled
@@ -152,15 +152,15 @@ class IKSolver(Immutable):
         values = {} if targets is None else check_mapping(argument, targets, cure)
         return self._model.layout.column(values) if values else self._first
 
-    def _found(
+    def _ends(
         self, p: Reals, starts: int, seed: int, start: Reals | None, first: int
-    ) -> tuple[Found, npt.NDArray[np.int64]]:
+    ) -> tuple[DescentEnds, npt.NDArray[np.int64]]:
         """Final points of descents for each target (n, np), and the number of starts of each (n,).
 
         Each round works on the targets not solved yet; rounds grow from `first` starts to eight.
         """
         starts, seed = check_count("starts", starts, least=1), check_count("seed", seed)
-        parts: list[Found] = []
+        parts: list[DescentEnds] = []
         left, tried, count, done = np.arange(len(p)), np.zeros(len(p), np.int64), first, 0
         while len(left) and done < starts:
             count = min(count, starts - done)
@@ -168,7 +168,7 @@ class IKSolver(Immutable):
             with_start = start is not None and done == 0
             if with_start:
                 q = np.concatenate([np.broadcast_to(np.asarray(start), (len(left), 1, q.shape[2])), q], axis=1)
-            part = self._search.attempt(p[left], q, count, given=with_start)
+            part = self._search.attempt(p[left], q, count, with_start=with_start)
             solved = part.target[part.violation <= self.tolerance]
             parts.append(dataclasses.replace(part, target=left[part.target]))
             done += count
@@ -176,21 +176,21 @@ class IKSolver(Immutable):
             if not self._model.has_costs:
                 left = np.delete(left, solved)
             count = min(AT_ONCE, 3 * count)
-        return self._finished(p, Found.joined(parts)), tried
+        return self._finished(p, DescentEnds.joined(parts)), tried
 
-    def _finished(self, p: Reals, found: Found) -> Found:
+    def _finished(self, p: Reals, ends: DescentEnds) -> DescentEnds:
         """Final points after polishing: nearest configurations of unsolved targets, least costs of solved ones."""
-        feasible = found.violation <= self.tolerance
+        feasible = ends.violation <= self.tolerance
         hit = np.zeros(len(p), np.bool_)
-        hit[found.target[feasible]] = True
+        hit[ends.target[feasible]] = True
         missed = np.flatnonzero(~hit)
-        parts = [found.where(feasible)]
+        parts = [ends.where(feasible)]
         if len(missed):
-            order = np.lexsort((found.merit, found.target))
-            order = order[np.isin(found.target[order], missed)]
-            place = np.arange(len(order)) - np.searchsorted(found.target[order], found.target[order])
-            parts.append(self._search.polished(p, found.where(order[place < AT_ONCE]), 0.0))
-        joined = Found.joined(parts)
+            order = np.lexsort((ends.merit, ends.target))
+            order = order[np.isin(ends.target[order], missed)]
+            place = np.arange(len(order)) - np.searchsorted(ends.target[order], ends.target[order])
+            parts.append(self._search.polished(p, ends.where(order[place < AT_ONCE]), 0.0))
+        joined = DescentEnds.joined(parts)
         if not self._model.has_costs:
             return joined
         feasible = joined.violation <= self.tolerance
@@ -198,20 +198,20 @@ class IKSolver(Immutable):
             return joined
         best = self._search.polished(p, joined.where(feasible), 1.0)
         kept = np.isin(joined.target, best.target[best.violation <= self.tolerance], invert=True)
-        return Found.joined([best, joined.where(kept)])
+        return DescentEnds.joined([best, joined.where(kept)])
 
-    def _ranked(self, found: Found) -> Found:
+    def _ranked(self, ends: DescentEnds) -> DescentEnds:
         """Distinct configurations of one target that satisfy the constraints, best first; or else the nearest one."""
-        feasible = found.violation <= self.tolerance
+        feasible = ends.violation <= self.tolerance
         if not feasible.any():
-            return found.where(np.argsort(found.merit)[:1])
-        found = found.where(feasible)
-        room = np.min(self._margins(found.q), axis=1, initial=np.inf)
-        order = np.lexsort((-room, np.round(found.cost, 9)))
-        q = found.q[order]
+            return ends.where(np.argsort(ends.merit)[:1])
+        ends = ends.where(feasible)
+        room = np.min(self._margins(ends.q), axis=1, initial=np.inf)
+        order = np.lexsort((-room, np.round(ends.cost, 9)))
+        q = ends.q[order]
         alike = np.max(np.abs(q[:, None] - q[None]), axis=2) <= ALIKE
         first = [i for i in range(len(q)) if not alike[i, :i].any()]
-        return found.where(order[first])
+        return ends.where(order[first])
 
     def _margins(self, q: Reals) -> Reals:
         """Distances (n, m) of moving coordinates to the nearer limit; inf without limits."""
@@ -219,7 +219,7 @@ class IKSolver(Immutable):
         at, bounded = q[:, self._model.places[self._bounded]], self._bounded
         return np.minimum(at - lower[bounded], upper[bounded] - at)
 
-    def _status(self, best: Found) -> IKStatus:
+    def _status(self, best: DescentEnds) -> IKStatus:
         if best.violation[0] > self.tolerance:
             return IKStatus.UNREACHABLE
         if self._model.has_costs and not best.settled[0]:

@@ -32,7 +32,7 @@ from trajopt.model.parts import call_formula
 from trajopt.states.joint_spaces import joint_spaces
 from trajopt.states.spaces import VectorSpace
 
-GIVEN = ("p", "p_next", "low", "high", "slowest", "fastest", "acceleration", "settings")
+INPUTS = ("p", "p_next", "low", "high", "slowest", "fastest", "acceleration", "settings")
 """Inputs of a step besides (q, v, before): parameters now and at its end, limits (nv,) each, settings."""
 SETTINGS = ("dt", "settling", "tolerance")
 COSTS, LEAST = 1e-8, 1e-10
@@ -73,16 +73,16 @@ class VelocityBuilder:
         nv, size = state.nv, model.layout.size
         self.q, self.v = SX.sym("q", state.nq), SX.sym("v", nv)
         self.diagnostics = SX.sym("diagnostics", len(DIAGNOSTICS))
-        sizes = dict.fromkeys(GIVEN, nv) | {"p": size, "p_next": size, "settings": len(SETTINGS)}
-        self.given = {name: SX.sym(name, n) for name, n in sizes.items()}
-        self.dt, self.settling, self.tolerance = ca.vertsplit(self.given["settings"])
+        sizes = dict.fromkeys(INPUTS, nv) | {"p": size, "p_next": size, "settings": len(SETTINGS)}
+        self.inputs = {name: SX.sym(name, n) for name, n in sizes.items()}
+        self.dt, self.settling, self.tolerance = ca.vertsplit(self.inputs["settings"])
         self.joints = joint_spaces(state.model)
 
     def step(self) -> Program:
-        """Program (q, v, diagnostics, given) -> (q⁺, v⁺, diagnostics⁺)."""
+        """Program (q, v, diagnostics, inputs) -> (q⁺, v⁺, diagnostics⁺)."""
         program = Program("differential_inverse_kinematics")
         memory = [self.q, self.v, self.diagnostics]
-        symbols = [*memory, *self.given.values()]
+        symbols = [*memory, *self.inputs.values()]
         inputs = [program.input(*each.shape) for each in symbols]
         speeds, *box = self._box()
         parts = program.call(ca.Function("tasks", symbols, ca.cse([*self._system(), *box])), *inputs)
@@ -105,8 +105,8 @@ class VelocityBuilder:
         symbols = [t.q, model.layout.symbols]
         quantities = [t.rows, t.jacobian, t.lower, t.upper, t.gradient, t.hessian]
         evaluate = ca.Function("at", symbols, [ca.densify(each) for each in quantities])
-        c, J, lower, upper, g, H = evaluate(self.q, self.given["p_next"])
-        now = evaluate(self.q, self.given["p"])
+        c, J, lower, upper, g, H = evaluate(self.q, self.inputs["p_next"])
+        now = evaluate(self.q, self.inputs["p"])
         e, before = beyond(now[0], now[2], now[3]), beyond(c, lower, upper)
         weights = ca.if_else(lower == upper, 1.0, BOUNDED_FIRST**2)
         active = ca.if_else(ca.logic_or(before != 0, lower == upper), weights, 0.0)
@@ -141,7 +141,7 @@ class VelocityBuilder:
 
     def _box(self) -> tuple[tuple[SX, SX], SX, SX]:
         """Speed bounds from limits of velocity and acceleration; smallest and largest steps, (nv,) each."""
-        g, dt, nv = self.given, self.dt, self.model.state.nv
+        g, dt, nv = self.inputs, self.dt, self.model.state.nv
         down, up = SX(-np.inf * np.ones(nv)), SX(np.inf * np.ones(nv))
         for joint in self.joints:
             if isinstance(joint.space, VectorSpace):
@@ -180,12 +180,12 @@ class VelocityBuilder:
     def _stoppable(self, way: SX) -> SX:
         """Largest fraction of a step, at most 1, after which every joint can stop at its end."""
         way = ca.fabs(way)
-        speed = braking_speed(way, RESERVE * self.given["acceleration"], self.dt)
+        speed = braking_speed(way, RESERVE * self.inputs["acceleration"], self.dt)
         return ca.fmin(1.0, ca.mmin(ca.if_else(way > 1e-12, self.dt * speed / way, 1.0)))
 
     def _moved(self, d: SX, least: SX, most: SX) -> list[SX]:
         """q⁺ and v⁺ after a step; a coordinate within its limits stays exactly within them."""
-        g, parts = self.given, []
+        g, parts = self.inputs, []
         for joint in self.joints:
             q = joint.space.integrate(self.q[joint.q], d[joint.v])
             if isinstance(joint.space, VectorSpace):

@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 SLIGHT = 0.02  # a residual below this fraction of the weight is an error of finite differences
 
 
-def explained(found: ContactInverseDynamics) -> str:
+def explained(result: ContactInverseDynamics) -> str:
     """Lines on missing base forces, torques and their limits, friction, and pulling contacts."""
-    lines = [repr(found), *_base(found), *_torques(found), *_contacts(found)]
-    if not found.optimal:
+    lines = [repr(result), *_base(result), *_torques(result), *_contacts(result)]
+    if not result.optimal:
         lines.append("the quadratic program of the cones stopped early: the wrenches may not have the least cost")
     return "\n".join(lines)
 
 
-def _base(found: ContactInverseDynamics) -> Iterator[str]:
-    residual, weight = found.base_residual, weight_of(found.motion.robot)
+def _base(result: ContactInverseDynamics) -> Iterator[str]:
+    residual, weight = result.base_residual, weight_of(result.motion.robot)
     force, torque = (np.linalg.norm(residual[:, part], axis=1) for part in (slice(0, 3), slice(3, 6)))
     worst = int(force.argmax())
-    flying = np.flatnonzero(~found.stands.any(axis=1))
+    flying = np.flatnonzero(~result.stands.any(axis=1))
     if force.max() < SLIGHT * weight:
         left = f"{force.max():.3g} N and {torque.max():.3g} N m"
         yield f"base       explained by the contacts: the missing force is at most {left}"
     else:
         missing = int(np.sum(force >= SLIGHT * weight))
-        share, time = 100 * force[worst] / weight, found.motion.times[worst]
+        share, time = 100 * force[worst] / weight, result.motion.times[worst]
         where = f"{force[worst]:.3g} N ({share:.0f} % of the weight) at {time:.3g} s"
         yield f"base       not explained at {missing} of {len(force)} times: up to {where} are missing"
     if flying.size:
@@ -42,8 +42,8 @@ def _base(found: ContactInverseDynamics) -> Iterator[str]:
         yield f"flight     {flying.size} times without a contact: up to {left:.3g} N are missing"
 
 
-def _torques(found: ContactInverseDynamics) -> Iterator[str]:
-    driven, torques = motors(found.motion.robot), found.torques[:, 6:]
+def _torques(result: ContactInverseDynamics) -> Iterator[str]:
+    driven, torques = motors(result.motion.robot), result.torques[:, 6:]
     limits, names = driven.upper, [name.removeprefix("u:") for name in driven.names]
     limited = np.isfinite(limits)
     if not limited.any():
@@ -53,18 +53,18 @@ def _torques(found: ContactInverseDynamics) -> Iterator[str]:
     time, joint = np.unravel_index(int(use.argmax()), use.shape)
     name, over = np.array(names)[limited][joint], int(np.sum((use > 1.0 + 1e-6).any(axis=1)))
     words = "within limits" if not over else f"beyond limits at {over} of {len(use)} times"
-    yield f"torques    {words}: at most {100 * use.max():.0f} %, of {name} at {found.motion.times[time]:.3g} s"
+    yield f"torques    {words}: at most {100 * use.max():.0f} %, of {name} at {result.motion.times[time]:.3g} s"
 
 
-def _contacts(found: ContactInverseDynamics) -> Iterator[str]:
-    forces = found.forces
-    for j, contact in enumerate(found.contacts):
-        on = found.stands[:, j]
+def _contacts(result: ContactInverseDynamics) -> Iterator[str]:
+    forces = result.forces
+    for j, contact in enumerate(result.contacts):
+        on = result.stands[:, j]
         if not on.any():
             yield f"{contact.frame}: never in contact"
             continue
         normal, along = forces[on, j, 2], np.linalg.norm(forces[on, j, :2], axis=1)
-        words = _pushes(normal, along, weight_of(found.motion.robot))
+        words = _pushes(normal, along, weight_of(result.motion.robot))
         yield f"{contact.frame}: in contact {100 * on.mean():.0f} % of the time, {words}"
 
 

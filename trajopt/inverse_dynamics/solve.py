@@ -268,7 +268,7 @@ def _solved(
     stands: npt.NDArray[np.bool_],
     cost: WrenchCost,
     torque_limits: bool,
-    **given: Any,
+    **fields: Any,
 ) -> ContactInverseDynamics:
     """Computes the wrenches of least cost and the joint torques."""
     n, columns = len(motion), columns_of(contacts)
@@ -287,7 +287,7 @@ def _solved(
     torques_left[:, :6] = 0.0
     return ContactInverseDynamics(
         motion=motion, contacts=tuple(contacts), axes=axes, stands=stands, torques=torques_left,
-        wrenches=wrenches.reshape(n, len(contacts), 6), base_residual=residual, optimal=optimal, **given,
+        wrenches=wrenches.reshape(n, len(contacts), 6), base_residual=residual, optimal=optimal, **fields,
     )  # fmt: skip
 
 

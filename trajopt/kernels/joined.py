@@ -20,7 +20,7 @@ from trajopt.kernels.expression import Code
 from trajopt.kernels.instruction_list import InstructionList, InstructionWriter, drop_unused
 from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.program import Program
-from trajopt.kernels.steps import Array, Call, Known, PatternOf, Slice, Step
+from trajopt.kernels.steps import Array, Call, PatternOf, Slice, Step, ValuesByNumber
 from trajopt.kernels.steps.call import CodeCall
 
 Place = tuple[int, int]
@@ -85,9 +85,9 @@ class JoinedCall(CodeCall):
     def zeros_read(self, pattern_of: PatternOf) -> Iterable[Array]:
         return {a for call in self.calls for a in call.zeros_read(pattern_of) if a in self.inputs}
 
-    def evaluate(self, known: Known, numbers: Numbers) -> None:
+    def evaluate(self, values: ValuesByNumber, numbers: Numbers) -> None:
         for call in self.calls:
-            call.evaluate(known, numbers)
+            call.evaluate(values, numbers)
 
 
 class Joined:

@@ -29,12 +29,12 @@ from trajopt.kernels.steps import (
     Factorisation,
     Groups,
     Iteration,
-    Known,
     MatrixProduct,
     Slice,
     Step,
     Sum,
     TriangularSolve,
+    ValuesByNumber,
 )
 
 
@@ -370,7 +370,7 @@ class Program:
         Returns:
             One array per output, (rows, columns).
         """
-        values_by_number: Known = {}
+        values_by_number: ValuesByNumber = {}
         with Heard(), numbers.context():
             for array, value in zip(self.inputs, values, strict=True):
                 values_by_number[array.number] = numbers.array(value, array.shape)

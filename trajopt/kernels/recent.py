@@ -17,7 +17,7 @@ V = TypeVar("V")
 class Recent(Generic[K, V]):
     """Objects shared by all who request the same key.
 
-    An object is found as long as anyone uses it. The most recently requested ones are kept alive here up to a limit;
+    An object is shared as long as anyone uses it. The most recently requested ones are kept alive here up to a limit;
     others are freed when they are no longer in use.
 
     Args:
@@ -28,7 +28,7 @@ class Recent(Generic[K, V]):
     def __init__(self, limit: float, size: Callable[[V], float]) -> None:
         self.limit = limit
         self._size = size
-        self._found: weakref.WeakValueDictionary[K, V] = weakref.WeakValueDictionary()
+        self._alive: weakref.WeakValueDictionary[K, V] = weakref.WeakValueDictionary()
         self._held: dict[K, tuple[V, float]] = {}  # least recently requested first
         self._total = 0.0
         self._guard = threading.RLock()
@@ -37,11 +37,11 @@ class Recent(Generic[K, V]):
     def get(self, key: K, make: Callable[[], V]) -> V:
         """Returns the object stored under a key; if there is none, `make` creates it."""
         with self._guard:
-            value = self._found.get(key)
+            value = self._alive.get(key)
         if value is None:
             value = make()
         with self._guard, Held():
-            value = self._found.setdefault(key, value)
+            value = self._alive.setdefault(key, value)
             if key in self._held:
                 self._held[key] = self._held.pop(key)
             else:
@@ -60,7 +60,7 @@ class Recent(Generic[K, V]):
     def clear(self) -> None:
         """Removes all objects."""
         with self._guard:
-            self._found.clear()
+            self._alive.clear()
             self._held.clear()
             self._total = 0.0
 

@@ -131,12 +131,12 @@ def _next(data: bytearray) -> bytes | None:
     return image
 
 
-def _checked(found: list[bytes], count: int) -> list[bytes | None]:
-    if len(found) == count:
-        return list(found)
+def _checked(images: list[bytes], count: int) -> list[bytes | None]:
+    if len(images) == count:
+        return list(images)
     if not _closed:
-        _logger.info("a compiling process gave %d of %d results; this process compiles the others", len(found), count)
-    return [*found[:count], *[None] * (count - len(found))]
+        _logger.info("a compiling process gave %d of %d results; this process compiles the others", len(images), count)
+    return [*images[:count], *[None] * (count - len(images))]
 
 
 def _end(worker: subprocess.Popen[bytes]) -> None:

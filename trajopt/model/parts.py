@@ -22,7 +22,7 @@ from trajopt.model.functions import function_of
 from trajopt.model.parameters import ParameterLayout
 from trajopt.model.programs import kept
 
-Given = list[tuple[SX | ParameterLayout, Array]]
+Bindings = list[tuple[SX | ParameterLayout, Array]]
 """Pairs of a symbol and the array that it represents; a layout represents parameters, see `named_call`."""
 
 

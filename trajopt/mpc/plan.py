@@ -98,8 +98,8 @@ class Shift:
         xs.take(places.after, axis=0, out=between.second, mode="clip")
         between.part[:] = places.part
         between()
-        between.found[places.exact] = xs[places.same]
-        xs[:] = between.found
+        between.states[places.exact] = xs[places.same]
+        xs[:] = between.states
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,7 @@ class RealTimeIteration:
     Attributes:
         evaluator: The evaluator.
         program: Quadratic program at the plan.
-        found: Last solution of the program.
+        qp_solution: Last solution of the program.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class RealTimeIteration:
         self.program = StepProgram(evaluator, self._exact, chosen=False, bounded=False, shared=False)
         qp = self.program.qp
         self._solver: _Phases = _Rows(InteriorPoint(qp, FINE)) if qp.nc else _Free(Recursion.of(qp))
-        self.found: QPSolution | None = None
+        self.qp_solution: QPSolution | None = None
         self._first = FirstControl(evaluator, limits)
         self._rotations = np.flatnonzero(evaluator.state.curved_directions)
         self._scale, self._blend, self._failure = 1.0, 1.0, ""
@@ -151,7 +151,7 @@ class RealTimeIteration:
         while solution.status is QPStatus.INDEFINITE and self._blend > 0.0:  # the measurement changed the active rows
             self._take_less()
             solution = self._solver.feedback(until)
-        self.found = solution
+        self.qp_solution = solution
         if solution.status in (QPStatus.INDEFINITE, QPStatus.INFEASIBLE):
             where = "" if solution.failed_knot is None else f" at knot {solution.failed_knot}"
             return PlanOutcome(MPCStatus.FAILED, f"quadratic program: {solution.status}{where}", iteration)

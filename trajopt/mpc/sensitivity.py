@@ -28,23 +28,23 @@ class PlanDerivatives:
     def __init__(self, problem: ShootingProblem, solver: str) -> None:
         self._problem, self._solver, self._plan = problem, solver, Plan.zeros(problem)
         self._table = problem.table.values.copy()
-        self._known: SolutionDerivatives | None = None
+        self._derivatives: SolutionDerivatives | None = None
         self._missing = "the controller has no plan yet; call reset(x0) first"
 
     def remember(self, plan: Plan, *, failed: bool) -> None:
         """Stores the plan of a step and the current parameters."""
         self._plan.take(plan.xs, plan.us, plan.K, plan.lam, plan.y)
         self._table[:] = self._problem.table.values
-        self._known = None
+        self._derivatives = None
         self._missing = "the last step failed, and its control follows an earlier plan" if failed else ""
 
     def by(self, name: str, knots: Knots = None) -> Reals:
         """Returns du0/dp (nu, np); see `MPCController.sensitivity`."""
         if self._missing:
             raise InvalidArgumentError(f"sensitivity: {self._missing}")
-        if self._known is None:
-            self._known = SolutionDerivatives(self._solution(), approximate=True)
-        return np.array(self._known.by(name, knots).dus[0])
+        if self._derivatives is None:
+            self._derivatives = SolutionDerivatives(self._solution(), approximate=True)
+        return np.array(self._derivatives.by(name, knots).dus[0])
 
     def _solution(self) -> Solution:
         """The plan as a solution."""

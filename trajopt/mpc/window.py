@@ -39,7 +39,7 @@ class Window:
         self.offsets = self._times(problem, dt)
         self._references: dict[str, FunctionReference | ArrayReference] = {}
         self._schedules: list[tuple[Schedule, str]] = []
-        self._known: dict[tuple[str, str], list[Places]] = {}
+        self._stored_places: dict[tuple[str, str], list[Places]] = {}
 
     @staticmethod
     def _times(problem: ShootingProblem, dt: float | None) -> Reals:
@@ -132,10 +132,10 @@ class Window:
 
     def _places(self, name: str, knots: str) -> list[Places]:
         """Places of a parameter, one pair for each kind of knots."""
-        if (name, knots) not in self._known:
+        if (name, knots) not in self._stored_places:
             places = self._problem.table.places(name, knots)
-            self._known[name, knots] = [(index_of(ts), columns) for ts, columns in places]
-        return self._known[name, knots]
+            self._stored_places[name, knots] = [(index_of(ts), columns) for ts, columns in places]
+        return self._stored_places[name, knots]
 
     def _checked_rows(self, name: str, rows: Any, times: Reals) -> Reals:
         if len(rows) != len(times):

@@ -140,7 +140,7 @@ def wrong_call(
     elif twice := [p.name for p in places[: len(args)] if p.name in kwargs and p.kind is not Parameter.POSITIONAL_ONLY]:
         what = f"argument {twice[0]!r} was passed twice, by position and by name"
     elif missing := _missing(parameters, places, len(args), kwargs):
-        what = f"argument {missing[0]!r} is missing{_given(places, args, kwargs)}"
+        what = f"argument {missing[0]!r} is missing{_argument_list(places, args, kwargs)}"
     if not what:
         return None
     name = method = getattr(function, "__name__", type(function).__name__)
@@ -175,7 +175,7 @@ def _missing(parameters: list[Parameter], places: list[Parameter], count: int, k
     return [p.name for p in parameters if p.kind in kinds and p.default is p.empty and p.name not in passed]
 
 
-def _given(places: list[Parameter], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+def _argument_list(places: list[Parameter], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """Text that lists the arguments with their values, which shows an argument that was left out in the middle."""
     passed = {p.name: value for p, value in zip(places, args)} | kwargs
     words = [f"{name} = {_kind(value)}" for name, value in passed.items()]

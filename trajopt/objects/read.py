@@ -22,8 +22,8 @@ class Read(property, Generic[T]):
         super().__init__(read)
 
     def __set_name__(self, owner: type, name: str) -> None:
-        found = re.search(rf"^\s*{name}: (.+(?:\n {{12,}}\S.*)*)", owner.__doc__ or "", re.MULTILINE)
-        self.__doc__ = found and re.sub(r"\s+", " ", found[1])
+        line = re.search(rf"^\s*{name}: (.+(?:\n {{12,}}\S.*)*)", owner.__doc__ or "", re.MULTILINE)
+        self.__doc__ = line and re.sub(r"\s+", " ", line[1])
 
     if TYPE_CHECKING:  # the type of the attribute, which `property` does not have
 

@@ -142,7 +142,7 @@ class Evaluator:
     @property
     def given_rows(self) -> npt.NDArray[np.bool_]:
         """Mask (nc,) of the rows of knot 0 that depend on its state only."""
-        return self._rows.given
+        return self._rows.given_rows
 
     def expand(self, x0: Reals | None) -> None:
         """Fills all arrays at `xs`, `us`.

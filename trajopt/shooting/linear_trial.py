@@ -56,15 +56,15 @@ class Interpolation:
         first: States x0 (count, nx); set by the caller.
         second: States x1 (count, nx); set by the caller.
         part: Fractions of the way (count, 1) [-]; set by the caller.
-        found: Interpolated states (count, nx).
+        states: Interpolated states (count, nx).
     """
 
     def __init__(self, state: StateAbstract, end: ActionModelAbstract, count: int) -> None:
         self._state = state
-        self.first, self.second, self.found = (padded((count, state.nx)) for _ in range(3))
+        self.first, self.second, self.states = (padded((count, state.nx)) for _ in range(3))
         self.part, self._call = padded((count, 1)), None
         if isinstance(end, ActionModelExpression):
-            arguments = [rows(array) for array in (self.first, self.second, self.part, self.found)]
+            arguments = [rows(array) for array in (self.first, self.second, self.part, self.states)]
             self._call = call_at([(programs.interpolation(end), range(count))], lane_count(), arguments)
 
     def prepare(self) -> None:
@@ -73,12 +73,12 @@ class Interpolation:
             self._call.prepare()
 
     def __call__(self) -> None:
-        """Computes `found`."""
+        """Computes `states`."""
         if self._call is not None:
             self._call()
             return
         state = self._state
-        for first, second, part, between in zip(self.first, self.second, self.part, self.found):
+        for first, second, part, between in zip(self.first, self.second, self.part, self.states):
             between[:] = state.integrate_unchecked(first, part * state.difference_unchecked(first, second))
 
 

@@ -21,7 +21,7 @@ from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import Given, computed, named_call
+from trajopt.model.parts import Bindings, computed, named_call
 from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
 
@@ -113,7 +113,7 @@ def gradient_ahead(model: ActionModelExpression) -> Program:
     x, p, dx = program.input(model.state.nx), program.input(model.layout.size), program.input(model.state.ndx)
     i, step, costs = Instant(model.state, 0), SX.sym("dx", model.state.ndx), model.end_costs
     assert costs is not None
-    inputs: Given = [(i.x, x), (model.layout, p), (step, dx)]
+    inputs: Bindings = [(i.x, x), (model.layout, p), (step, dx)]
     results = dict(zip(("p", "change"), costs.gradient_ahead(i, step)))
     program.output(*named_call(program, "gradient", inputs, results).values())
     return program
@@ -277,7 +277,7 @@ def _closed(program: Program, state: StateAbstract, e: Expansion, following: Arr
 
 
 def _rows(
-    program: Program, model: ActionModelExpression, nc: int, given: Sequence[Array | None], widths: Sequence[int]
+    program: Program, model: ActionModelExpression, nc: int, blocks: Sequence[Array | None], widths: Sequence[int]
 ) -> tuple[Array, ...]:
     """Pads arrays of constraint rows with zeros to (nc, width) each; the model may have fewer rows or none."""
     if model.nc > nc:
@@ -285,7 +285,7 @@ def _rows(
             f"constraints: {type(model).__name__} has {model.nc} rows, but this solver provides {nc}; use a solver "
             "that handles constraints"
         )
-    arrays = [array for array in given if array is not None]
+    arrays = [array for array in blocks if array is not None]
     if not nc or [array.shape for array in arrays] == [(nc, width) for width in widths]:
         return tuple(arrays)
     symbols, padded = [SX.sym("rows", *array.shape) for array in arrays], [SX(nc, width) for width in widths]

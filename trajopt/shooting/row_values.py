@@ -59,7 +59,7 @@ class RowTable:
         self._softened: tuple[float, float] | None = None
 
     @functools.cached_property
-    def given(self) -> npt.NDArray[np.bool_]:
+    def given_rows(self) -> npt.NDArray[np.bool_]:
         """Mask (nc,) of the rows of knot 0 that depend on x0 only, so that no solver can change them."""
         mask = np.zeros(self.nc, dtype=np.bool_)
         for kind in self._kinds:
@@ -165,7 +165,7 @@ class RowTable:
         """
         now = self.now()
         lower, upper = now.lower[0], now.upper[0]
-        beyond = self.given & (lower == upper) & ~(np.abs(rows - lower) < HELD)
+        beyond = self.given_rows & (lower == upper) & ~(np.abs(rows - lower) < HELD)
         for row in np.flatnonzero(beyond):
             _logger.warning(
                 "x0: constraint %s is %g at knot 0 but should be %g; it depends on x0 only, so it cannot be enforced",
@@ -190,11 +190,11 @@ class _Selection:
     source: Ints
 
     @classmethod
-    def seen(cls, found: Reals) -> _Selection:
-        """Finds the selection from values (T + 1, nc) that were gathered from a table of indices, counted from 1."""
-        selected = np.isfinite(found) & (found > 0.0)
+    def seen(cls, entries: Reals) -> _Selection:
+        """Finds the selection from entries (T + 1, nc) that were gathered from a table of indices, counted from 1."""
+        selected = np.isfinite(entries) & (entries > 0.0)
         at = np.flatnonzero(selected)
-        return cls(found, at, found.ravel()[at].astype(np.int64) - 1)
+        return cls(entries, at, entries.ravel()[at].astype(np.int64) - 1)
 
     def of(self, table: Reals) -> Reals:
         """Fills in the values from a table; returns a new array (T + 1, nc)."""

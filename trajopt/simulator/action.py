@@ -25,7 +25,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, Groups
 from trajopt.model.parameters import Parameter
-from trajopt.model.parts import Given, call_formula, named_call, symbol_of
+from trajopt.model.parts import Bindings, call_formula, named_call, symbol_of
 from trajopt.simulator.formulas import beside
 from trajopt.simulator.limited_step import limited_matrix, limited_torque
 from trajopt.simulator.model import SimulatorModel
@@ -206,7 +206,7 @@ class ActionModelSimulator(ActionModelCostedAbstract):
         """Adds the call that computes expressions, which may depend on forces and accelerations."""
         assert point.u is not None
         results = {name: ca.sparsify(value) for name, value in results.items()}
-        inputs: Given = [(instant.x, point.x), (instant.u, point.u), (self.layout, point.parameters)]
+        inputs: Bindings = [(instant.x, point.x), (instant.u, point.u), (self.layout, point.parameters)]
         solved: list[tuple[SX, SX]] = []
         if instant.forces:
             output = SX.sym("told", v.force.size)
@@ -280,7 +280,7 @@ class ActionModelSimulator(ActionModelCostedAbstract):
         if instant.solved_motion.numel():
             still = ca.horzcat(SX(nv, nv), SX.eye(nv), SX(nv, nu))
             blocks.insert(0, (ca.horzcat(*symbols[-3:]) - still) / dt)
-        inputs: Given = [*zip(symbols, (*force, *parts)), (self.layout, point.parameters)]
+        inputs: Bindings = [*zip(symbols, (*force, *parts)), (self.layout, point.parameters)]
         Z = named_call(program, "solved", inputs, {"Z": SX(ca.vertcat(*blocks))})["Z"]
         felt = Groups(tuple((i, i + 1) for i in range(Z.shape[0])), r["felt"]) if Z.shape[0] <= 64 else None
         if "Lz" in r:
@@ -297,7 +297,7 @@ class ActionModelSimulator(ActionModelCostedAbstract):
         symbols = [symbol_of(program, array) for array in parts]
         first, second = self._step.lift(x[: self.state.nq], v)
         Fv = ca.horzcat(*symbols)
-        inputs: Given = [(x, point.x), (v, by.velocity), *zip(symbols, parts), (self.layout, point.parameters)]
+        inputs: Bindings = [(x, point.x), (v, by.velocity), *zip(symbols, parts), (self.layout, point.parameters)]
         if lift is None:
             Fq = second @ Fv + ca.horzcat(first, SX(nv, nv + self.nu))
             return {"F": named_call(program, "F", inputs, {"F": SX(ca.vertcat(Fq, Fv))})["F"]}

@@ -23,12 +23,12 @@ class BatchAbstract(ABC):
     Args:
         program: Program (qdq, torque, parameters) -> results.
         size: Number n of states [-].
-        shared: Whether `given` is one row for all states.
+        shared: Whether `commands` is one row for all states.
         told: Whether each state has run-time parameters of its own.
 
     Attributes:
         qdqs: Inputs (n, size of the input), to be filled.
-        given: Torques (n, nv), or one row of settings (1, size); to be filled.
+        commands: Torques (n, nv), or one row of a controller's settings (1, size); to be filled.
         parameters: Run-time parameters of all states (1, size), or of each (n, size); to be filled.
         results: One array (n, ...) for each result.
     """
@@ -38,7 +38,7 @@ class BatchAbstract(ABC):
     def __init__(self, program: Program, size: int, *, shared: bool = False, told: bool = False) -> None:
         qdq, second, parameters = program.inputs
         self.qdqs = np.zeros((size, qdq.size))
-        self.given = np.zeros((1 if shared else size, second.size))
+        self.commands = np.zeros((1 if shared else size, second.size))
         self.parameters = np.zeros((size if told else 1, parameters.size))
         self.results: list[Reals] = [np.zeros((size, *array.shape)) for array in program.outputs]
 
@@ -64,7 +64,7 @@ class StateBatch(BatchAbstract):
 
     def __init__(self, program: Program, size: int, *, shared: bool = False, told: bool = False) -> None:
         super().__init__(program, size, shared=shared, told=told)
-        inputs = [rows(self.qdqs), _rows_of(self.given, alike=shared), _rows_of(self.parameters, alike=not told)]
+        inputs = [rows(self.qdqs), _rows_of(self.commands, alike=shared), _rows_of(self.parameters, alike=not told)]
         outputs = [rows(array) for array in self.results]
         wide = kernel(program, lane_count())
         blocks = blocks_of(range(size), wide.width)
@@ -103,7 +103,7 @@ class PreciseBatch(BatchAbstract):
 
     def run(self, threads: int | None = None) -> None:
         for i, qdq in enumerate(self.qdqs):
-            second, parameters = (array[0 if len(array) == 1 else i] for array in (self.given, self.parameters))
+            second, parameters = (array[0 if len(array) == 1 else i] for array in (self.commands, self.parameters))
             values = self._program.evaluate(qdq, second, parameters, numbers=self._numbers)
             for result, value in zip(self.results, values):
                 result[i] = to_float64(value)

@@ -153,9 +153,9 @@ class DissipationNode:
         if self._stops is None:
             point = solve_steps(program, contacts.laws, inertia, approach, r["law"], r["tolerance"])
         else:
-            point, stopped = self._stops.solve(program, self._known(question), arrays)
+            point, stopped = self._stops.solve(program, self._bindings(question), arrays)
             free = stopped.free
-        impulse, force = impulse_steps(program, contacts, self._known(question), point[0], r["law"])
+        impulse, force = impulse_steps(program, contacts, self._bindings(question), point[0], r["law"])
         return Dissipated(
             inputs=question,
             velocity=program.matmul(spread, impulse, transpose_a=True, initial=free),
@@ -166,7 +166,7 @@ class DissipationNode:
             arrays=arrays,
         )
 
-    def _known(self, question: DissipationInputs) -> list[tuple[SX, Array]]:
+    def _bindings(self, question: DissipationInputs) -> list[tuple[SX, Array]]:
         bindings = [(self._q, question.q), (self._before, question.before)]
         if question.velocity is not None:
             bindings.append((self._velocity, question.velocity))
@@ -182,7 +182,7 @@ class DissipationNode:
         results: dict[str, SX],
         inputs: Sequence[tuple[SX, Array]],
     ) -> dict[str, Array]:
-        return named_call(program, name, [*self._known(question), *inputs], sparse(results))
+        return named_call(program, name, [*self._bindings(question), *inputs], sparse(results))
 
     # Derivatives
 
@@ -260,12 +260,12 @@ class DissipationNode:
 
 
 def impulse_steps(
-    program: Program, contacts: ContactEquations, known: Sequence[tuple[SX, Array]], w: Array, law: Array
+    program: Program, contacts: ContactEquations, bindings: Sequence[tuple[SX, Array]], w: Array, law: Array
 ) -> tuple[Array, Array]:
     """Adds the step that computes the impulses p (D,) and the reported forces of all contacts; returns both arrays."""
     force = ca.substitute(contacts.forces, contacts.impulse, contacts.impulses)
     results = {"impulse": contacts.impulses, "force": SX(force)}
-    r = named_call(program, "impulses", [*known, *zip(contacts.weights, (w, law))], results)
+    r = named_call(program, "impulses", [*bindings, *zip(contacts.weights, (w, law))], results)
     return r["impulse"], r["force"]
 
 

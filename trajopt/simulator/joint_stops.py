@@ -126,31 +126,32 @@ def stops_of(state: StateMultibody, bounds: Bounds) -> tuple[JointStop, ...]:
     return tuple(stops)
 
 
-def check_joint_stops(given: Any, state: StateMultibody) -> Bounds:
+def check_joint_stops(joint_stops: Any, state: StateMultibody) -> Bounds:
     """Names and bounds of the coordinates with stops.
 
     Args:
-        given: True for all joints with limits, False or None for none, names of joints, or (lower, upper) by name.
+        joint_stops: True for all joints with limits, False or None for none, names of joints, or (lower, upper) by
+            name.
         state: State of the robot, with its limits.
 
     Raises:
-        InvalidArgumentError: `given` has another type, a joint has no limits, or its limits are equal or crossed.
+        InvalidArgumentError: `joint_stops` has another type, a joint has no limits, or its limits are equal or crossed.
         UnknownNameError: The robot has no joint of this name.
     """
     limits = {
         name: (float(state.lower[row]), float(state.upper[row])) for name, (_, row) in _coordinates(state).items()
     }
-    if given is None or given is False:
+    if joint_stops is None or joint_stops is False:
         return ()
-    if given is True:
+    if joint_stops is True:
         return tuple((name, *pair) for name, pair in limits.items() if _has_room(*pair))
-    if isinstance(given, Mapping):
-        return tuple(_given(name, pair, limits) for name, pair in given.items())
-    if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
+    if isinstance(joint_stops, Mapping):
+        return tuple(_custom(name, pair, limits) for name, pair in joint_stops.items())
+    if not isinstance(joint_stops, Iterable) or isinstance(joint_stops, (str, bytes)):
         raise InvalidArgumentError(
-            f"joint_stops: expected True, False, names of joints or {{name: (lower, upper)}}, got {shown(given)}"
+            f"joint_stops: expected True, False, names of joints or {{name: (lower, upper)}}, got {shown(joint_stops)}"
         )
-    names = check_texts("joint_stops", list(given))
+    names = check_texts("joint_stops", list(joint_stops))
     if len(set(names)) < len(names):
         raise InvalidArgumentError(
             f"joint_stops: expected each joint once, got {list(names)}; remove the repeated names"
@@ -184,7 +185,7 @@ def _own(name: str, limits: Mapping[str, tuple[float, float]]) -> tuple[str, flo
     return (name, lower, upper)
 
 
-def _given(name: Any, pair: Any, limits: Mapping[str, tuple[float, float]]) -> tuple[str, float, float]:
+def _custom(name: Any, pair: Any, limits: Mapping[str, tuple[float, float]]) -> tuple[str, float, float]:
     check_known("joint_stops: joint", name, limits)
     lower, upper = (float(bound) for bound in check_bounds(f"joint_stops[{name!r}]", pair, 2))
     if not _has_room(lower, upper):

@@ -383,9 +383,9 @@ class Simulator(Immutable):
         batch = self._batch(len(qdqs), derivatives, controlled, stepping)
         batch.qdqs[:] = qdqs
         if controlled:
-            batch.given[:] = self._settings
+            batch.commands[:] = self._settings
         else:
-            batch.given[:] = 0.0 if taus is None else taus
+            batch.commands[:] = 0.0 if taus is None else taus
         values = {**self._parameters, "dt": dt}
         if self._accuracy > DOUBLES:  # the square of the last step is the error
             values.setdefault("tolerance", 2.0 ** (4 - self._accuracy // 2))

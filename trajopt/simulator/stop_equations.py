@@ -26,8 +26,6 @@ from trajopt.simulator.joint_stops import STRENGTH
 from trajopt.simulator.laws import LawAbstract
 from trajopt.simulator.model import SimulatorModel
 
-Known = Sequence[tuple[SX, Array]]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Stopped:
@@ -76,18 +74,20 @@ class StopEquations:
 
     # Values
 
-    def solve(self, program: Program, known: Known, c: Mapping[str, Array]) -> tuple[tuple[Array, ...], Stopped]:
+    def solve(
+        self, program: Program, bindings: Sequence[tuple[SX, Array]], c: Mapping[str, Array]
+    ) -> tuple[tuple[Array, ...], Stopped]:
         """Adds the steps that compute (w, s, z, y) of the contacts, and the effect of the stops.
 
         Args:
             program: Program that gets the steps.
-            known: Pairs of a symbol and its array, as for `named_call`.
+            bindings: Pairs of a symbol and its array, as for `named_call`.
             c: Quantities of a step without stops by name: "mass_inverse" H⁻¹ (nv, nv), "free" v_free (nv,), "spread"
                 J H⁻¹ (D, nv), "inertia" Λ_c (D, D), "approach" J v_free divided by √μ (D,), "law" the scaled values of
                 the laws, and "tolerance" the relative step at which the iteration ends (1,).
         """
         results = {"near": self._near, "law": self._law, "slopes": self._slopes, "unit": self._root}
-        r = named_call(program, "stops", known, results)
+        r = named_call(program, "stops", bindings, results)
         (far,) = call_formula(program, "far", lambda near: [ca.if_else(near == 0, 1, 0)], r["near"])
         problem = [c[name] for name in ("inertia", "approach", "law")]
         point = program.call(start_function(self._contacts), *problem)
@@ -105,7 +105,7 @@ class StopEquations:
         )
         return point, stopped
 
-    def _whole(self, given: Sequence[Array]) -> Program:
+    def _whole(self, inputs: Sequence[Array]) -> Program:
         """Contacts and stops together: (their points, v_free, constant inputs) -> the first two, and 0."""
         laws = [*self._contacts, *self._laws]
         parts = [Barrier(each).point for each in (self._contacts, self._laws)]
@@ -113,7 +113,7 @@ class StopEquations:
         for symbol in (*parts[0], *parts[1]):
             body.input(symbol.numel())
         body.input(self._nv)
-        arrays = [body.input(*array.shape) for array in given]
+        arrays = [body.input(*array.shape) for array in inputs]
         symbols = [symbol_of(body, array) for array in arrays]
         inverse, free, spread, inertia, approach, law, own, _, unit = symbols
         across = spread[:, self._rows]
@@ -149,17 +149,17 @@ class StopEquations:
 
         return call_formula(program, "pushed", pushed, by_q, d.push_by_q)[0]
 
-    def couple(self, program: Program, d: Stopped, given: Sequence[Array], state: Sequence[Array]) -> Array:
+    def couple(self, program: Program, d: Stopped, inputs: Sequence[Array], state: Sequence[Array]) -> Array:
         """Adds the steps that replace K and X of contacts by those of contacts and stops; returns -X_sᵀ N_s.
 
         Args:
             program: Program that gets the steps.
             d: Effect of the stops.
-            given: H⁻¹, A_c, Z_c, N_c and v̂.
+            inputs: H⁻¹, A_c, Z_c, N_c and v̂.
             state: K and X of the contacts.
         """
         (more,) = call_formula(program, "none", lambda: [ca.densify(SX(self._nv, self._nv))])
-        body, arrays, (A, Z, _, n) = self._coupled(given, [*state, more], d)
+        body, arrays, (A, Z, _, n) = self._coupled(inputs, [*state, more], d)
         X = body.solve(body.factor(A), Z)
         K = body.matmul(X, Z, transpose_a=True, subtract=True, initial=arrays[0])
 
@@ -170,24 +170,24 @@ class StopEquations:
             return [x[: self._size, :], ca.densify(less), SX(0)]
 
         body.output(K, *call_formula(body, "split", split, X, n))
-        program.iterate(body, [*state, more], [*given, *d.point, d.law, d.slopes], limit=1, where=d.near)
+        program.iterate(body, [*state, more], [*inputs, *d.point, d.law, d.slopes], limit=1, where=d.near)
         return more
 
-    def follow(self, program: Program, d: Stopped, given: Sequence[Array], followed: Array) -> None:
+    def follow(self, program: Program, d: Stopped, inputs: Sequence[Array], followed: Array) -> None:
         """Adds the steps that replace A_c⁻¹ N_c by the contacts' rows of A⁻¹ N with stops; see `couple`."""
-        body, _, (A, _, N, _) = self._coupled(given, [followed], d)
+        body, _, (A, _, N, _) = self._coupled(inputs, [followed], d)
         Y = body.solve(body.factor(A), N)
         body.output(*call_formula(body, "split", lambda y: [y[: self._size, :], SX(0)], Y))
-        program.iterate(body, [followed], [*given, *d.point, d.law, d.slopes], limit=1, where=d.near)
+        program.iterate(body, [followed], [*inputs, *d.point, d.law, d.slopes], limit=1, where=d.near)
 
     def _coupled(
-        self, given: Sequence[Array], state: Sequence[Array], d: Stopped
+        self, inputs: Sequence[Array], state: Sequence[Array], d: Stopped
     ) -> tuple[Program, list[Array], tuple[Array, ...]]:
-        """Program of (state, given, the stops), its input arrays, and A, Z, N, and N_s by coordinate."""
+        """Program of (state, inputs, the stops), its input arrays, and A, Z, N, and N_s by coordinate."""
         body = Program("derivatives with stops")
         for array in state:
             body.input(*array.shape)
-        arrays = [body.input(*array.shape) for array in (*given, *d.point, d.law, d.slopes)]
+        arrays = [body.input(*array.shape) for array in (*inputs, *d.point, d.law, d.slopes)]
         symbols = [symbol_of(body, array) for array in arrays]
         inverse, A, Z, N, velocity, *point, law, slopes = symbols
         b = Barrier(self._laws)

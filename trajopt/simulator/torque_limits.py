@@ -14,22 +14,24 @@ from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
 
-def check_torque_limits(given: Any, state: StateMultibody) -> Reals | None:
+def check_torque_limits(torque_limits: Any, state: StateMultibody) -> Reals | None:
     """Largest torque of each velocity (nv,) [N m, N], inf for no limit; None without limits.
 
     Args:
-        given: True for the effort limits of the robot's joints (a base has none), an array (nv,), or None.
+        torque_limits: True for the effort limits of the robot's joints (a base has none), an array (nv,), or None.
         state: State of the robot.
 
     Raises:
-        InvalidArgumentError: `given` has another type, a limit is negative, or the robot has no effort limits.
+        InvalidArgumentError: `torque_limits` has another type, a limit is negative, or the robot has no effort limits.
     """
-    if given is None or given is False:
+    if torque_limits is None or torque_limits is False:
         return None
-    if given is not True:
-        if isinstance(given, (str, bytes)):
-            raise InvalidArgumentError(f"torque_limits: expected True, None or {state.nv} numbers, got {shown(given)}")
-        return check_positive_bounds("torque_limits", given, state.nv)
+    if torque_limits is not True:
+        if isinstance(torque_limits, (str, bytes)):
+            raise InvalidArgumentError(
+                f"torque_limits: expected True, None or {state.nv} numbers, got {shown(torque_limits)}"
+            )
+        return check_positive_bounds("torque_limits", torque_limits, state.nv)
     limits = np.where(driven_joints(state.model), effort_limits(state.model), np.inf)
     if not np.isfinite(limits).any():
         raise InvalidArgumentError(
@@ -39,9 +41,9 @@ def check_torque_limits(given: Any, state: StateMultibody) -> Reals | None:
     return limits
 
 
-def check_positive_bounds(argument: str, given: Any, size: int) -> Reals:
+def check_positive_bounds(argument: str, value: Any, size: int) -> Reals:
     """Returns limits (size,) >= 0, inf allowed; raises InvalidArgumentError for others."""
-    limits = check_bounds(argument, given, size)
+    limits = check_bounds(argument, value, size)
     if np.any(limits < 0):
         raise InvalidArgumentError(f"{argument}: expected limits >= 0, or inf for no limit, got {limits.min():g}")
     return limits

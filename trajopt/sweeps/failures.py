@@ -59,24 +59,24 @@ class Failures(Mapping[str, Failure], ExplainsAttributes):
         reasons = np.array(list(map(_reason, bad.status, bad.error)), dtype=object)
         names, counts = np.unique(reasons.astype(str), return_counts=True)
         order = np.argsort(-counts, kind="stable")
-        self._found = {str(name): Failure(reason=str(name), rows=bad[reasons == name]) for name in names[order]}
+        self._by_reason = {str(name): Failure(reason=str(name), rows=bad[reasons == name]) for name in names[order]}
 
     def __getitem__(self, reason: str) -> Failure:
-        return self._found[check_known("reason", reason, self._found)]
+        return self._by_reason[check_known("reason", reason, self._by_reason)]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._by_reason)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._by_reason)
 
     def __repr__(self) -> str:
-        total = sum(len(failure.rows) for failure in self._found.values())
+        total = sum(len(failure.rows) for failure in self._by_reason.values())
         head = f"{total} of {self._of} rows did not converge"
         if not total:
             return head
         hint = f"failures[{next(iter(self))!r}].explain() solves the first of them again and explains why it failed"
-        return "\n".join([head, *map(str, self._found.values()), hint])
+        return "\n".join([head, *map(str, self._by_reason.values()), hint])
 
 
 def _reason(status: str, error: str) -> str:

@@ -24,7 +24,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parameters import Parameter
-from trajopt.model.parts import Given, named_call, symbol_of
+from trajopt.model.parts import Bindings, named_call, symbol_of
 from trajopt.residuals.equation import ResidualModelEquation
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody
@@ -187,7 +187,7 @@ def _chain(torque: SX, equations: SX, ndx: int, nc: int, *, motion: bool, solved
 
 def _chain_symbols(
     program: Program, dynamics: Mapping[str, Array], by: Mapping[str, Array], names: Sequence[str]
-) -> tuple[dict[str, SX], Given]:
+) -> tuple[dict[str, SX], Bindings]:
     """Symbols of the chain's rows and of the derivatives that exist, with the array of each symbol."""
     arrays = {name: dynamics[name] for name in ("torque_rows", "equation_rows")}
     arrays |= {name: by[name] for name in names if name in by}

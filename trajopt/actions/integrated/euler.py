@@ -15,7 +15,7 @@ from trajopt.actions.second_order_jacobian import lift_size
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import Given, named_call, symbol_of
+from trajopt.model.parts import Bindings, named_call, symbol_of
 
 
 class IntegratedActionModelEuler(IntegratedActionModelAbstract):
@@ -39,7 +39,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         stage = self._stage(program, point, point.x, u, 0.0, 1.0)
         v = self.differential.values(program, stage)
         y, rate = SX.sym("x", self.state.nx), symbol_of(program, v.f)
-        inputs: Given = [(y, point.x), (rate, v.f), (self.layout, point.parameters)]
+        inputs: Bindings = [(y, point.x), (rate, v.f), (self.layout, point.parameters)]
         r = named_call(program, "step", inputs, {"xnext": self.state.sx_integrate(y, self._tangent(y, rate))})
         return Values(xnext=r["xnext"], cost=v.cost, rows=v.rows)
 
@@ -52,7 +52,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         names = ("F",) if lift is None else ("dt", "J0", "J1", "Fv")
         parts = [self._jacobian(*derivatives, change)] if lift is None else self._lift(*derivatives, change, lift)
         results = {"xnext": self.state.sx_integrate(y, tangent), **dict(zip(names, parts))}
-        inputs: Given = [(y, point.x), (rate, e.f), (change, e.Df), (self.layout, point.parameters)]
+        inputs: Bindings = [(y, point.x), (rate, e.f), (change, e.Df), (self.layout, point.parameters)]
         arrays = named_call(program, "step and derivatives", inputs, results)
         xnext, F = arrays.pop("xnext"), arrays.get("F")
         lifted = None if lift is None else Lift(**arrays)
@@ -90,7 +90,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         node = d.implicit_node(i)
         assert node is not None
         values = {**self._curved_costs(i), "xnext": self._step_of(i, node.motion), **d.constraints.named_rows(i)}
-        inputs: Given = [(i.x, point.x), (i.u, point.u), (self.layout, point.parameters)]
+        inputs: Bindings = [(i.x, point.x), (i.u, point.u), (self.layout, point.parameters)]
         return add_implicit_hessian(program, node, values, inputs, multipliers)
 
     def lagrangian_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX], Implicit | None]:

@@ -36,7 +36,7 @@ from trajopt.actions.lagrangian import implicit_expansion, second_derivatives, w
 from trajopt.errors import UnsupportedOperationError
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import Given, named_call
+from trajopt.model.parts import Bindings, named_call
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _gradient(
 ) -> Array:
     """Gradient p (ndx,), from a_li and m of the later stages."""
     a, ms = SX.sym("lambda", d.state.ndx), [SX.sym("m", d.state.ndx) for _ in later]
-    inputs: Given = [
+    inputs: Bindings = [
         *((m, array) for m, (_, array) in zip(ms, later)),
         (a, lam),
         (stage.at.parameters.layout, stage.at.parameters.array),
@@ -142,7 +142,7 @@ def _blocks(
     each = iter(ca.vertsplit(times))
     time, named = next(each), {far: {name: next(each) for name in own} for far, own in back.items()}
     scaled = named_call(program, "times", [parameters], {"times": ca.densify(ca.vertcat(*scales))})["times"]
-    inputs: Given = [(i.x, stage.at.x), (i.u, stage.at.u), parameters, (q, p), (w, stage.at.weight)]
+    inputs: Bindings = [(i.x, stage.at.x), (i.u, stage.at.u), parameters, (q, p), (w, stage.at.weight)]
     inputs += [(implicit.symbol, stage.a), (times, scaled)]
     curvature, cost = (w * part for part in d.costs.curvature(i))
     if rows is not None:

@@ -1,6 +1,6 @@
 """Steps of a program: their interface and the available kinds."""
 
-from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
+from trajopt.kernels.steps.base import Array, PatternOf, Step, ValuesByNumber
 from trajopt.kernels.steps.call import Call
 from trajopt.kernels.steps.factorisation import Factorisation, TriangularSolve
 from trajopt.kernels.steps.groups import Groups
@@ -15,11 +15,11 @@ __all__ = [
     "Factorisation",
     "Groups",
     "Iteration",
-    "Known",
     "MatrixProduct",
     "PatternOf",
     "Slice",
     "Step",
     "Sum",
     "TriangularSolve",
+    "ValuesByNumber",
 ]

@@ -29,7 +29,7 @@ class Array:
         return self.shape[0] * self.shape[1]
 
 
-Known = dict[int, Values]
+ValuesByNumber = dict[int, Values]
 """Values of arrays by number, during a step-by-step evaluation of a program."""
 
 PatternOf = Callable[[Array], Pattern]
@@ -123,11 +123,11 @@ class Step(ABC):
         return self.reads
 
     @abstractmethod
-    def evaluate(self, known: Known, numbers: Numbers) -> None:
-        """Runs the step on one knot without machine code: reads values from `known` and adds results to it.
+    def evaluate(self, values: ValuesByNumber, numbers: Numbers) -> None:
+        """Runs the step on one knot without machine code: reads `values` and adds results to them.
 
         Args:
-            known: Values of arrays, which may belong to a caller; replace them, do not change them.
+            values: Values of arrays by number, which may belong to a caller; replace them, do not change them.
             numbers: Arithmetic of these values.
         """
 

@@ -13,7 +13,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import patterns
 from trajopt.kernels.expression import Code, Expression
 from trajopt.kernels.numbers import Numbers
-from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
+from trajopt.kernels.steps.base import Array, PatternOf, Step, ValuesByNumber
 
 if TYPE_CHECKING:
     from trajopt.kernels.entry import EntryWriter
@@ -98,9 +98,9 @@ class Call(CodeCall):
             if np.any(mask.reshape(array.shape) & ~pattern_of(array)):
                 yield array
 
-    def evaluate(self, known: Known, numbers: Numbers) -> None:
-        results = numbers.call(self.expression, [known[a.number] for a in self.inputs])
-        known.update((array.number, result) for array, result in zip(self.outputs, results))
+    def evaluate(self, values: ValuesByNumber, numbers: Numbers) -> None:
+        results = numbers.call(self.expression, [values[a.number] for a in self.inputs])
+        values.update((array.number, result) for array, result in zip(self.outputs, results))
 
 
 def _same_memory(a: tuple[int, ...], b: tuple[int, ...]) -> bool:

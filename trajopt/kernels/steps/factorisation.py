@@ -11,7 +11,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import triangles
 from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.operations import LaneType, intrinsic
-from trajopt.kernels.steps.base import Array, Known, Step
+from trajopt.kernels.steps.base import Array, Step, ValuesByNumber
 
 if TYPE_CHECKING:
     from trajopt.kernels.entry import EntryWriter
@@ -49,8 +49,8 @@ class Factorisation(Step):
         n = self.a.shape[0]
         return n * (n + 1) * (n + 2) // 6
 
-    def evaluate(self, known: Known, numbers: Numbers) -> None:
-        rest = known[self.a.number].copy()
+    def evaluate(self, values: ValuesByNumber, numbers: Numbers) -> None:
+        rest = values[self.a.number].copy()
         factors = rest.copy()
         with np.errstate(all="ignore"):
             for k in range(len(rest)):
@@ -58,7 +58,7 @@ class Factorisation(Step):
                 inverse = 1 / pivot if pivot > 0 else pivot * np.nan
                 factors[k, k], factors[k, k + 1 :], factors[k + 1 :, k] = inverse, column, column * inverse
                 rest[k + 1 :, k + 1 :] = rest[k + 1 :, k + 1 :] - np.outer(factors[k + 1 :, k], column)
-        known[self.factors.number] = factors
+        values[self.factors.number] = factors
 
     def write(self, writer: EntryWriter) -> None:
         n = self.a.shape[0]
@@ -103,8 +103,8 @@ class TriangularSolve(Step):
         n, m = self.b.shape
         return max(n * triangles.solve_block(n, m)[1], 1)
 
-    def evaluate(self, known: Known, numbers: Numbers) -> None:
-        factors, x = known[self.factors.number], known[self.b.number].copy()
+    def evaluate(self, values: ValuesByNumber, numbers: Numbers) -> None:
+        factors, x = values[self.factors.number], values[self.b.number].copy()
         n = len(x)
         with np.errstate(all="ignore"):
             for k in range(n):
@@ -112,7 +112,7 @@ class TriangularSolve(Step):
             for k in reversed(range(n)):
                 x[k] = x[k] * factors[k, k]
                 x[:k] = x[:k] - np.outer(factors[:k, k], x[k])
-        known[self.x.number] = x
+        values[self.x.number] = x
 
     def write(self, writer: EntryWriter) -> None:
         n, m = self.b.shape

@@ -12,7 +12,7 @@ from trajopt.kernels.builder import Builder
 from trajopt.kernels.numbers import Values
 from trajopt.kernels.operations import LaneType
 from trajopt.kernels.products import Ranges
-from trajopt.kernels.steps.base import Array, Known
+from trajopt.kernels.steps.base import Array, ValuesByNumber
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ def ranges_of(groups: Groups | None) -> Ranges:
     return () if groups is None else groups.ranges
 
 
-def matter(groups: Groups | None, known: Known, size: int) -> npt.NDArray[np.bool_]:
+def matter(groups: Groups | None, values: ValuesByNumber, size: int) -> npt.NDArray[np.bool_]:
     """Mask of the active indices among `size`; all are active without groups."""
-    return np.ones(size, dtype=np.bool_) if groups is None else groups.matter(known[groups.array.number])
+    return np.ones(size, dtype=np.bool_) if groups is None else groups.matter(values[groups.array.number])
 
 
 def nonzero_name(size: int, width: int) -> str:

@@ -11,7 +11,7 @@ from trajopt.kernels.builder import Builder
 from trajopt.kernels.layout import layout
 from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.operations import LaneType
-from trajopt.kernels.steps.base import Array, Known, Step
+from trajopt.kernels.steps.base import Array, Step, ValuesByNumber
 
 if TYPE_CHECKING:
     from trajopt.kernels.entry import EntryWriter
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Iteration(Step):
-    """Repeats (state, left) = body(state, given) in each lane until left is 0 or NaN, at most `limit` times.
+    """Repeats (state, left) = body(state, constants) in each lane until left is 0 or NaN, at most `limit` times.
 
     A lane that has ended keeps its bits while others continue, so that lanes do not affect each other. A lane in which
     `where` is 0 makes no pass.
@@ -28,7 +28,7 @@ class Iteration(Step):
 
     body: Program
     state: tuple[Array, ...]
-    given: tuple[Array, ...]
+    constants: tuple[Array, ...]
     left: Array
     limit: int
     where: Array | None = None
@@ -39,24 +39,24 @@ class Iteration(Step):
         program: Program,
         body: Program,
         state: tuple[Array, ...],
-        given: tuple[Array, ...],
+        constants: tuple[Array, ...],
         limit: int,
         where: Array | None = None,
     ) -> Iteration:
         """Creates the iteration with a new array for `left`; see `Program.iterate`."""
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise InvalidArgumentError(f"limit: expected a whole number >= 1, got {limit!r}")
-        if len({*state, *given}) < len(state) + len(given):
-            raise InvalidArgumentError(f"state, given: expected different arrays, got {(*state, *given)}; copy one")
-        _check("inputs", body, body.inputs, (*state, *given), "those of `state`, then those of `given`")
+        if len({*state, *constants}) < len(state) + len(constants):
+            raise InvalidArgumentError(f"state, given: expected different arrays, got {(*state, *constants)}; copy one")
+        _check("inputs", body, body.inputs, (*state, *constants), "those of `state`, then those of `given`")
         _check("outputs", body, body.outputs, (*state, Array(0, (1, 1))), "those of `state`, then (1, 1) for `left`")
         if where is not None and (where.shape != (1, 1) or where in state):
             raise InvalidArgumentError(f"where: expected an array (1, 1) other than a state, got {where}")
-        return cls(body.judged(), state, given, program.array(1), limit, where)
+        return cls(body.judged(), state, constants, program.array(1), limit, where)
 
     @property
     def reads(self) -> tuple[Array, ...]:
-        return (*self.state, *self.given, *([] if self.where is None else [self.where]))
+        return (*self.state, *self.constants, *([] if self.where is None else [self.where]))
 
     @property
     def writes(self) -> tuple[Array, ...]:
@@ -68,7 +68,7 @@ class Iteration(Step):
 
     @property
     def content(self) -> tuple[object, ...]:
-        numbers = [tuple(a.number for a in arrays) for arrays in (self.state, self.given)]
+        numbers = [tuple(a.number for a in arrays) for arrays in (self.state, self.constants)]
         where = [] if self.where is None else [self.where.number]
         return (self.body.digest(), *numbers, self.left.number, self.limit, *where)
 
@@ -85,29 +85,29 @@ class Iteration(Step):
         """Scratch of the step [scalars of W lanes]: the new state, `left`, and what the body needs."""
         return sum(a.size for a in self.writes) + layout(self.body).end
 
-    def evaluate(self, known: Known, numbers: Numbers) -> None:
-        state, constants = [known[a.number] for a in self.state], [known[a.number] for a in self.given]
-        if self.where is not None and known[self.where.number][0, 0] == 0:
-            known[self.left.number] = known[self.where.number].copy()
+    def evaluate(self, values: ValuesByNumber, numbers: Numbers) -> None:
+        state, constants = [values[a.number] for a in self.state], [values[a.number] for a in self.constants]
+        if self.where is not None and values[self.where.number][0, 0] == 0:
+            values[self.left.number] = values[self.where.number].copy()
             return
         for _ in range(self.limit):
             *state, left = self.body.evaluate(*state, *constants, numbers=numbers)
             if not (left[0, 0] != 0 and left[0, 0] == left[0, 0]):
                 break
-        known.update(zip([a.number for a in self.writes], [*state, left]))
+        values.update(zip([a.number for a in self.writes], [*state, left]))
 
     def write(self, writer: EntryWriter) -> None:
         body = writer.program(self.body)
-        about = repr((body, [a.size for a in self.writes], len(self.given), self.limit))
+        about = repr((body, [a.size for a in self.writes], len(self.constants), self.limit))
         about += "" if self.where is None else " where"
         name = f"trajopt_iterate_{hashlib.sha256(about.encode()).hexdigest()[:16]}"
         writer.define(name, self._text(name, body, writer.lanes))
         writer.call(name, *self.reads, self.left, writer.scratch, writer.spill)
 
     def _text(self, name: str, body: str, lanes: LaneType) -> str:
-        """LLVM text of `void name(double *state0, ..., *given0, ..., *where, *left, *room, *spill)`."""
+        """LLVM text of `void name(double *state0, ..., *constant0, ..., *where, *left, *room, *spill)`."""
         real, mask, align = lanes.real, lanes.mask, lanes.align
-        inputs = [f"%a{i}" for i in range(len(self.state) + len(self.given))]
+        inputs = [f"%a{i}" for i in range(len(self.state) + len(self.constants))]
         where = [] if self.where is None else ["%where"]
         arguments = ", ".join(f"ptr {a}" for a in (*inputs, *where, "%left", "%room", "%spill"))
         b = Builder(f"define internal void @{name}({arguments})")

@@ -18,7 +18,7 @@ from trajopt.kernels import patterns, products
 from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.operations import LaneType, intrinsic
 from trajopt.kernels.products import ProductBlock
-from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
+from trajopt.kernels.steps.base import Array, PatternOf, Step, ValuesByNumber
 from trajopt.kernels.steps.groups import Groups, arrays_of, matter, ranges_of
 
 if TYPE_CHECKING:
@@ -112,13 +112,13 @@ class MatrixProduct(Step):
         initial = () if self.initial is None else (self.initial,)
         return (*initial, *((self.a, self.b) if self.symmetric else ()), *arrays_of(self.rows, self.inner))
 
-    def evaluate(self, known: Known, numbers: Numbers) -> None:
-        result = numbers.zeros(self.result.shape) if self.initial is None else known[self.initial.number].copy()
-        a, b = known[self.a.number].T if self.transpose_a else known[self.a.number], known[self.b.number]
-        rows, inner = matter(self.rows, known, len(a)), matter(self.inner, known, len(b))
+    def evaluate(self, values: ValuesByNumber, numbers: Numbers) -> None:
+        result = numbers.zeros(self.result.shape) if self.initial is None else values[self.initial.number].copy()
+        a, b = values[self.a.number].T if self.transpose_a else values[self.a.number], values[self.b.number]
+        rows, inner = matter(self.rows, values, len(a)), matter(self.inner, values, len(b))
         product = a[np.ix_(rows, inner)] @ b[inner]
         result[rows] += -product if self.subtract else product
-        known[self.result.number] = result
+        values[self.result.number] = result
 
     def write(self, writer: EntryWriter) -> None:
         """Writes a call of the product; if no inner index is active, nothing is added to a target."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.numbers import Numbers
-from trajopt.kernels.steps.base import Array, Known, Step
+from trajopt.kernels.steps.base import Array, Step, ValuesByNumber
 
 if TYPE_CHECKING:
     from trajopt.kernels.entry import EntryWriter
@@ -41,9 +41,9 @@ class Slice(Step):
     def names_only(self) -> bool:
         return True
 
-    def evaluate(self, known: Known, numbers: Numbers) -> None:
-        values = known[self.source.number].ravel()[self.first : self.first + self.result.size]
-        known[self.result.number] = values.reshape(self.result.shape)
+    def evaluate(self, values: ValuesByNumber, numbers: Numbers) -> None:
+        part = values[self.source.number].ravel()[self.first : self.first + self.result.size]
+        values[self.result.number] = part.reshape(self.result.shape)
 
     def write(self, writer: EntryWriter) -> None:
         writer.place(self.result, self.source, self.first)

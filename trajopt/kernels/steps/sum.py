@@ -13,7 +13,7 @@ from trajopt.kernels.builder import Builder
 from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.operations import LaneType
 from trajopt.kernels.products import Ranges
-from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
+from trajopt.kernels.steps.base import Array, PatternOf, Step, ValuesByNumber
 from trajopt.kernels.steps.groups import Groups, arrays_of, matter, ranges_of
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ class Sum(Step):
     def zeros_read(self, pattern_of: PatternOf) -> Iterable[Array]:
         return (self.target, *arrays_of(self.rows))
 
-    def evaluate(self, known: Known, numbers: Numbers) -> None:
-        rows, total = matter(self.rows, known, self.target.shape[0]), known[self.target.number].copy()
-        total[rows] += known[self.a.number][rows]
-        known[self.target.number] = total
+    def evaluate(self, values: ValuesByNumber, numbers: Numbers) -> None:
+        rows, total = matter(self.rows, values, self.target.shape[0]), values[self.target.number].copy()
+        total[rows] += values[self.a.number][rows]
+        values[self.target.number] = total
 
     def write(self, writer: EntryWriter) -> None:
         name = self._name(writer.width)

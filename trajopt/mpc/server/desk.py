@@ -50,7 +50,7 @@ class Desk:
         sender: dict[str, Any] = {"client": None, "seq": None}
         try:
             sender, rest = part(unpack(message, self._most), SENDER)
-            reply = self._known(sender, message) or self._new(sender, rest, message)
+            reply = self._stored_answer(sender, message) or self._new(sender, rest, message)
         except BadMessageError as error:
             return self.refuse(error.kind, str(error), sender)
         except TrajoptError as error:
@@ -67,7 +67,7 @@ class Desk:
         fields = {"kind": "refused", "client": sender["client"], "seq": sender["seq"], "error": kind}
         return Reply(pack(fields | {"reason": reason[:TEXT]}))
 
-    def _known(self, sender: dict[str, Any], message: bytes) -> Reply | None:
+    def _stored_answer(self, sender: dict[str, Any], message: bytes) -> Reply | None:
         """Returns the stored answer to a repeated request; None for a new request."""
         last, checksum, answer = self._last.get(sender["client"], (0, 0, b""))
         if sender["seq"] > last:
