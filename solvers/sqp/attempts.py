@@ -12,6 +12,7 @@ from trajopt.solution import SolverStatus
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.solvers.sqp.method import MethodAbstract
     from trajopt.solvers.sqp.progress import SQPProgress
     from trajopt.solvers.sqp.rows import RowBounds
 
@@ -63,17 +64,21 @@ class Attempts:
         pending: Names of the attempts still to be made, in this order.
         feasibility: Largest infeasibility that counts as none.
         best: Best result of the attempts that have ended.
-        paused: Result of an interrupted attempt.
-        dead_ends: Violations at stationary points where attempts have ended.
+        paused: Result of an interrupted attempt, and its method.
+        dead_ends: Results of attempts that have ended at stationary points of the violation.
         mark: Iteration at which the largest error was last halved, and its value then.
+        lined: Whether linear steps have been tried.
+        first_step: Mean size of the first program's step of each control (nu,).
     """
 
     pending: list[str]
     feasibility: float = 0.0
     best: Left | None = None
-    paused: Left | None = None
-    dead_ends: list[float] = field(default_factory=list)
+    paused: tuple[Left, MethodAbstract] | None = None
+    dead_ends: list[Left] = field(default_factory=list)
     mark: tuple[int, float] = (0, math.inf)
+    lined: bool = False
+    first_step: Reals = field(default_factory=lambda: np.zeros(0))
 
     @staticmethod
     def after(*, rolled: bool, interior: bool, feasibility: float) -> Attempts:
@@ -95,24 +100,29 @@ class Attempts:
             self.mark = iteration, error
         return iteration - self.mark[0] >= patience
 
-    def random_controls(self, us: Reals, step: Reals, rows: RowBounds) -> Reals:
+    def note(self, du: Reals) -> None:
+        """Takes note of the size of the first program's step du (T, nu)."""
+        if not self.first_step.size:
+            self.first_step = np.sqrt((du**2).sum(axis=0) / max(len(du), 1))
+
+    def random_controls(self, us: Reals, sizes: Reals, rows: RowBounds) -> Reals:
         """Returns us (T, nu) plus a few random waves.
 
-        Their height is half the width of the limits, or `step` (nu,) for a control without limits.
+        Their height is half the width of the limits, or `sizes` (nu,) for a control without limits.
         """
         half = 0.5 * (rows.u_upper - rows.u_lower)
         number = len(SIZES) - 1 - self.pending.count("random")
-        size = SIZES[number] * np.where(np.isfinite(half), half, step if step.size else 1.0)
+        size = SIZES[number] * np.where(np.isfinite(half), half, sizes if sizes.size else 1.0)
         t = np.linspace(0.0, np.pi, len(us))[:, None]
         heights = np.random.default_rng(number).normal(size=(WAVES, us.shape[1]))
         return us + size * (np.cos(t * np.arange(WAVES)) @ heights)
 
-    def end(self, violation: float) -> SolverStatus | None:
+    def end(self, left: Left) -> SolverStatus | None:
         """Status of the solve after an attempt that ended at a stationary point of the violation.
 
         None if another attempt follows: after the first attempt interior-point steps along lines, then other controls.
         """
-        self.dead_ends.append(violation)
+        self.dead_ends.append(left)
         if self._least_ends() >= ENDS:
             return SolverStatus.INFEASIBLE
         if len(self.dead_ends) == 1:
@@ -130,17 +140,20 @@ class Attempts:
 
     def _least_ends(self) -> int:
         """Number of dead ends at the least violation of all."""
-        least = min(self.dead_ends)
-        return sum(each <= (1.0 + SAME) * least for each in self.dead_ends)
+        violations = [each.infeasibility for each in self.dead_ends]
+        return sum(each <= (1.0 + SAME) * min(violations) for each in violations)
 
     def leave(self, run: SQPProgress) -> None:
         """Stores the result of an attempt in `best` if it is the best so far."""
         self.best = self._better(self.best, Left.by(run))
 
     def keep_best(self, run: SQPProgress) -> bool:
-        """Goes back to the best result; whether it is another than the last one."""
+        """Goes back to the best result, or dead end if the problem is infeasible; whether it is not the last one."""
         last = best = Left.by(run)
-        for each in (self.best, self.paused):
+        others = [self.best, self.paused and self.paused[0]]
+        if run.status is SolverStatus.INFEASIBLE and self.dead_ends:
+            best, others = self.dead_ends[0], list(self.dead_ends[1:])
+        for each in others:
             best = self._better(each, best)
         best.restore(run)
         return best is not last
