@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from trajopt.kernels import patterns
 from trajopt.kernels.instruction_list import InstructionList
+from trajopt.kernels.instruction_table import deserialised, serialised
 from trajopt.kernels.instructions import read_instructions
 
 Reals = npt.NDArray[np.float64]
@@ -65,7 +66,8 @@ class Expression:
 
     def __init__(self, function: ca.Function, label: str = "") -> None:
         self._function: ca.Function | None = function
-        self._packed: tuple[bytes, bytes] | None = None  # compressed function and instructions
+        self._form = b""  # the function, serialised and compressed
+        self._packed: bytes | None = None  # its instructions, pickled and compressed
         self._read: tuple[Any, ...] | None = None  # instructions before they are compressed
         self.label = label or function.name()
         self.instructions = int(function.n_instructions())
@@ -77,8 +79,7 @@ class Expression:
     def function(self) -> ca.Function:
         """The CasADi function; it is unpacked at the first request."""
         if self._function is None:
-            assert self._packed is not None
-            self._function = ca.Function.deserialize(zlib.decompress(self._packed[0]).decode())
+            self._function = deserialised(zlib.decompress(self._form))
         return self._function
 
     @property
@@ -106,10 +107,12 @@ class Expression:
     def _arrays(self) -> tuple[Any, ...]:
         """Its instructions as an array (n, 3), positions of outputs, and shapes; fast to hash and to pickle."""
         if self._packed is not None:
-            packed: tuple[Any, ...] = pickle.loads(zlib.decompress(self._packed[1]))
+            packed: tuple[Any, ...] = pickle.loads(zlib.decompress(self._packed))
             return packed
         if self._read is None:
-            code = read_instructions(self.function)
+            form = serialised(self.function)
+            code = read_instructions(self.function, form)
+            self._form = zlib.compress(form, level=1)
             numbers = itertools.chain.from_iterable(code.operations)
             operations = np.fromiter(numbers, np.float64, 3 * len(code)).reshape(-1, 3)
             self._read = operations, code.outputs, code.input_shapes, code.output_shapes
@@ -134,8 +137,8 @@ class Expression:
     def __getstate__(self) -> dict[str, Any]:
         digest = self.digest
         if self._packed is None:
-            texts = self.function.serialize().encode(), pickle.dumps(self._arrays, protocol=5)
-            self._packed, self._read = (zlib.compress(texts[0], level=1), zlib.compress(texts[1], level=1)), None
+            self._packed = zlib.compress(pickle.dumps(self._arrays, protocol=5), level=1)
+            self._read = None
         return vars(self) | {"_function": None, "digest": digest}
 
 
