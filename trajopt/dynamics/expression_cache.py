@@ -10,6 +10,7 @@ from casadi import SX
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.interrupts import Heard
+from trajopt.lie.scalars import scalars
 
 T = TypeVar("T")
 
@@ -41,7 +42,7 @@ class ExpressionCache:
     def key_of(self, value: SX) -> tuple[int, ...]:
         """Key of a column: the addresses of its graph nodes. The cache keeps the column alive, so they stay unique."""
         self._alive.append(value)
-        return tuple(element.element_hash() for element in value.elements())
+        return tuple(element.element_hash() for element in scalars(value))
 
 
 def _once(built: dict[Hashable, Any], key: Hashable, build: Callable[[], T]) -> T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -26,6 +27,7 @@ class FunctionEvaluator:
     """
 
     def __init__(self, function: ca.Function, inputs: Sequence[Pattern], outputs: Sequence[Pattern]) -> None:
+        self._buffer: Any  # CasADi's stubs have one argument too many; `_run` does not keep it alive
         self._buffer, self._run = function.buffer()
         self._inputs = [(np.zeros(np.count_nonzero(mask)), _places(mask)) for mask in inputs]
         self._outputs = [(np.zeros(np.count_nonzero(mask)), _places(mask), mask.shape) for mask in outputs]

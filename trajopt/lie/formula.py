@@ -29,9 +29,9 @@ def formula(compute: F) -> F:
     def written(patterns: list[ca.Sparsity]) -> tuple[ca.Function, bool, list[ca.Sparsity]]:
         symbols = [SX.sym("a", pattern) for pattern in patterns]
         results = compute(*symbols)
-        single = isinstance(results, SX)
-        function = ca.Function("formula", symbols, [results] if single else list(results))
-        return function, single, patterns  # keeps the patterns in use
+        listed = [results] if isinstance(results, SX) else list(results)
+        function = ca.Function("formula", symbols, listed)
+        return function, isinstance(results, SX), patterns  # keeps the patterns in use
 
     @functools.wraps(compute)
     def call(*arguments: SX) -> Any:

@@ -13,6 +13,7 @@ from casadi import SX
 
 from trajopt.checks import check_array, check_non_negative, check_positive
 from trajopt.errors import unknown_name
+from trajopt.lie.scalars import scalars
 from trajopt.types import Reals
 
 
@@ -99,7 +100,7 @@ class ParameterLayout:
     @functools.cached_property
     def elements(self) -> dict[str, frozenset[int]]:
         """Hashes of the elements of each parameter's symbol."""
-        return {n: frozenset(s.element_hash() for s in column.nonzeros()) for n, column in self.columns.items()}
+        return {n: frozenset(s.element_hash() for s in scalars(column)) for n, column in self.columns.items()}
 
     def column(self, values: Mapping[str, Any] | None = None) -> Reals:
         """Values of all parameters, shape (size,).
