@@ -11,6 +11,7 @@ from casadi import SX
 
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.dynamics.shared import shared_expressions, state_symbol
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.kernels.derivatives import jacobian
 from trajopt.states.base import StateAbstract
@@ -40,7 +41,7 @@ class Instant:
         motion: Motion that the dynamics solve for besides the forces: "acceleration", "velocity_after" (an impulse),
             or None.
         equations: Size of the left-hand side of each equation that the control has to satisfy, by name.
-        x: State symbol; a new one by default.
+        x: State symbol; by default one that all instants with states of this size share.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Instant:
     ) -> None:
         self.state = state
         self.derivatives = derivatives
-        self.x = SX.sym("x", state.nx) if x is None else x
+        self.x = state_symbol(state.nx) if x is None else x
         self.u = SX.sym("u", nu)
         self.forces = {name: SX.sym(f"force_{name}", size) for name, size in (forces or {}).items()}
         self.equations = {name: SX.sym(f"equation_{name}", size) for name, size in (equations or {}).items()}
@@ -88,8 +89,7 @@ class Instant:
 
     def _robot_with(self, friction: SmoothFriction | None) -> RobotExpressions:
         state = check_robot_state("a robot's expressions", self.state)
-        q, v = self.x[: state.nq], self.x[state.nq :]
-        return RobotExpressions(state.model, q, v, friction=friction, with_derivatives=self.derivatives)
+        return shared_expressions(state.model, self.x, friction=friction, derivatives=self.derivatives)
 
     def force(self, name: str) -> SX:
         """Symbol of the force or impulse of a contact (n,), in its reference frame [N, N m; N s, N m s]."""

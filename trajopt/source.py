@@ -19,7 +19,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent
 
-MOMENT = 50_000_000
+MOMENT = 250_000_000
 """Period during which files are assumed unchanged if no module is imported [ns]; a problem checks 60 times in 0.1 s."""
 
 _STARTED = time.time()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -179,7 +180,8 @@ def remove(key: str) -> None:
 
 
 @pytest.mark.usefixtures("no_cache")
-def test_waiting_for_optimised_code_leaves_kernels_without_calls_alone() -> None:
+def test_waiting_for_optimised_code_leaves_kernels_without_calls_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_living", weakref.WeakSet())  # kernels of other tests are not waited for
     called, alone = (Kernel(program_of(tangle(seed)), 8) for seed in (16, 17))
     for each in (called, alone):
         each.compile()

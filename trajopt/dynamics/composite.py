@@ -17,6 +17,7 @@ from trajopt.dynamics.spatial import (
     symmetric_sum,
 )
 from trajopt.dynamics.tree import Link, Tree
+from trajopt.lie.formula import formula
 from trajopt.lie.scalars import TWO, plus, times
 
 
@@ -67,17 +68,22 @@ class CompositeBody:
 
     def two_b(self, m: Spatial) -> Spatial:
         """Product 2B m = (2 w × f, İ w + w × n)."""
-        w = m.angular
-        return Spatial(
-            times(TWO, ca.cross(w, self.momentum.linear)),
-            plus(ca.mtimes(self.growth, w), ca.cross(w, self.momentum.angular)),
-        )
+        return Spatial(*_two_b(self.momentum.linear, self.momentum.angular, self.growth, m.angular))
 
     def two_b_transposed(self, m: Spatial) -> SX:
         """Couple of 2Bᵀ m = (0, 2 f × v + İ w + n × w), SX (3,)."""
-        f, n = self.momentum.linear, self.momentum.angular
-        pushed = plus(times(TWO, ca.cross(f, m.linear)), ca.mtimes(self.growth, m.angular))
-        return plus(pushed, ca.cross(n, m.angular))
+        return _two_b_transposed(self.momentum.linear, self.momentum.angular, self.growth, m.linear, m.angular)
+
+
+@formula
+def _two_b(f: SX, n: SX, growth: SX, w: SX) -> tuple[SX, SX]:
+    return times(TWO, ca.cross(w, f)), plus(ca.mtimes(growth, w), ca.cross(w, n))
+
+
+@formula
+def _two_b_transposed(f: SX, n: SX, growth: SX, v: SX, w: SX) -> SX:
+    pushed = plus(times(TWO, ca.cross(f, v)), ca.mtimes(growth, w))
+    return plus(pushed, ca.cross(n, w))
 
 
 def _own_body(link: Link, v: Spatial) -> CompositeBody:

@@ -16,6 +16,7 @@ from casadi import SX
 
 from trajopt.dynamics.spatial import Spatial, symmetric, zero
 from trajopt.dynamics.tree import Link, Tree
+from trajopt.lie.formula import formula
 from trajopt.lie.scalars import plus, scalars, times
 from trajopt.types import Reals
 
@@ -166,6 +167,7 @@ def _turned(link: Link, vectors: list[SX]) -> SX:
     return ca.mtimes(link.placement.inverse_rotation, vectors[link.parent]) if link.parent >= 0 else SX.zeros(3)
 
 
+@formula
 def _skew_square(w: SX) -> SX:
     """Matrix [w]² = w wᵀ - |w|² 1, SX (3, 3)."""
     x, y, z = scalars(w)

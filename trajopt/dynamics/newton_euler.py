@@ -10,6 +10,7 @@ from casadi import SX
 from trajopt.dynamics.motion import Accelerations, is_free_root
 from trajopt.dynamics.spatial import Inertia, Spatial, dot
 from trajopt.dynamics.tree import Tree
+from trajopt.lie.formula import formula
 from trajopt.lie.scalars import minus, plus, scalars, times
 
 
@@ -26,7 +27,8 @@ def newton_euler(
     """
     forces: list[Spatial] = []
     for i, link in enumerate(tree.links):
-        own = _own_force(link.inertia, link.second_moments, accelerations.linear[i], accelerations.field[i])
+        body, linear, field = link.inertia, accelerations.linear[i], accelerations.field[i]
+        own = Spatial(*_own_force(body.mass, body.moment, link.second_moments, linear, field))
         forces.append(own - external[i] if external and i in external else own)
     torques: list[SX] = []
     for i in reversed(range(len(tree.links))):
@@ -37,12 +39,13 @@ def newton_euler(
     return forces, ca.vertcat(*reversed(torques))
 
 
-def _own_force(inertia: Inertia, second_moments: SX, linear: SX, field: SX) -> Spatial:
+@formula
+def _own_force(mass: SX, moment: SX, second_moments: SX, linear: SX, field: SX) -> tuple[SX, SX]:
     uj = ca.mtimes(field, second_moments)
     _, yx, zx, xy, _, zy, xz, yz, _ = scalars(uj)
-    turning = ca.vcat([minus(zy, yz), minus(xz, zx), minus(yx, xy)])
-    force = plus(times(inertia.mass, linear), ca.mtimes(field, inertia.moment))
-    return Spatial(force, plus(ca.cross(inertia.moment, linear), turning))
+    turning = SX(ca.vcat([minus(zy, yz), minus(xz, zx), minus(yx, xy)]))
+    force = plus(times(mass, linear), ca.mtimes(field, moment))
+    return force, plus(ca.cross(moment, linear), turning)
 
 
 def gravity_torques(tree: Tree, inertias: list[Inertia], gravity: list[SX]) -> SX:

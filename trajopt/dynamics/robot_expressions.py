@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 
 import casadi as ca
@@ -11,7 +12,7 @@ from casadi import SX
 
 from trajopt.dynamics import frame_kinematics
 from trajopt.dynamics.coordinates import VelocityMap
-from trajopt.dynamics.expression_cache import ExpressionCache
+from trajopt.dynamics.expression_cache import ExpressionCache, checked_column
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.dynamics.motion import gravity_in_links
 from trajopt.dynamics.sparse_ltdl import SparseLTDL
@@ -61,8 +62,8 @@ class RobotExpressions:
         with_derivatives: bool = False,
     ) -> None:
         self.model = model
-        self.q = _column("q", q, model.nq)
-        self.v = None if v is None else _column("v", v, model.nv)
+        self.q = checked_column("q", q, model.nq)
+        self.v = None if v is None else checked_column("v", v, model.nv)
         self.tree = Tree(model, self.q, factors)
         self.coordinates = VelocityMap(model, self.tree, self.q, self.v)
         self.friction = SmoothFriction.of(friction)
@@ -73,6 +74,12 @@ class RobotExpressions:
     def __repr__(self) -> str:
         sizes = f"nq={self.model.nq}, nv={self.model.nv}"
         return f"RobotExpressions({self.model.name!r}, {sizes}, friction={self.friction})"
+
+    def branch(self, *, friction: SmoothFriction | None, with_derivatives: bool) -> RobotExpressions:
+        """Returns the expressions with other options; both share all that depends on q and v alone."""
+        other = copy.copy(self)
+        other.friction, other.with_derivatives, other._cache = friction, with_derivatives, self._cache.branch()
+        return other
 
     # Kinematics
 
@@ -133,7 +140,7 @@ class RobotExpressions:
             torques = self.tree_dynamics().newton_euler(self._relative(a))[1]
             return self.coordinates.torques(torques) + self.armature() * a + self.friction_torque()
 
-        return self._cache.once(("rnea", self._cache.key_of(a)), build)
+        return self._cache.own(("rnea", self._cache.key_of(a)), build)
 
     def rnea_derivatives(self, a: SX) -> tuple[SX, SX]:
         """Derivatives ∂τ/∂q (nv, nv) in tangent space and ∂τ/∂v (nv, nv), as pin.computeRNEADerivatives.
@@ -148,7 +155,7 @@ class RobotExpressions:
             mass = self._rigid_mass_matrix()
             return dq + ca.mtimes(mass, shift_q), dv + ca.mtimes(mass, shift_v)
 
-        return self._cache.once(("rnea_derivatives", self._cache.key_of(a)), build)
+        return self._cache.own(("rnea_derivatives", self._cache.key_of(a)), build)
 
     def gravity(self) -> SX:
         """Torques (nv,) that hold the robot at rest [N m, N], as pin.computeGeneralizedGravity."""
@@ -167,7 +174,7 @@ class RobotExpressions:
         def build() -> SX:
             return self._relative_effects() + ca.mtimes(self._rigid_mass_matrix(), self.shift())
 
-        return self._cache.once("nonlinear_effects", build)
+        return self._cache.own("nonlinear_effects", build)
 
     def crba(self) -> SX:
         """Mass matrix M (nv, nv), symmetric, including armature; zeros between branches are structural."""
@@ -183,12 +190,12 @@ class RobotExpressions:
 
     def forward_dynamics(self, tau: SX) -> SX:
         """Accelerations a (nv,) = M⁻¹ (τ - nonlinear effects) for joint torques τ (nv,), as pin.aba."""
-        tau = _column("tau", tau, self.model.nv)
+        tau = checked_column("tau", tau, self.model.nv)
 
         def build() -> SX:
             return self.falling_acceleration(tau) - self.shift()
 
-        return self._cache.once(("forward", self._cache.key_of(tau)), build)
+        return self._cache.own(("forward", self._cache.key_of(tau)), build)
 
     def falling_acceleration(self, tau: SX) -> SX:
         """Relative acceleration a + c (nv,) for joint torques τ (nv,), with c = `shift()`."""
@@ -208,7 +215,7 @@ class RobotExpressions:
             by_v = self._factorisation().solve(dv - ca.mtimes(armature, shift_v), negative=True) - shift_v
             return by_q, by_v, self.inverse_mass_matrix()
 
-        return self._cache.once(("forward_derivatives", self._cache.key_of(tau)), build)
+        return self._cache.own(("forward_derivatives", self._cache.key_of(tau)), build)
 
     # Centre of mass and momentum
 
@@ -267,7 +274,7 @@ class RobotExpressions:
                 raise InvalidArgumentError("v: expected the velocity SX (nv,), got None; this quantity depends on it")
             return TreeDynamics(self.tree, self.coordinates.rates(self.v), self._gravity)
 
-        return self._cache.once("dynamics", build)
+        return self._cache.own("dynamics", lambda: self._cache.once("dynamics", build).branch())
 
     def _shape(self) -> TreeDynamics:
         """Dynamics for quantities that depend on q only."""
@@ -275,9 +282,9 @@ class RobotExpressions:
 
     def _relative(self, a: SX) -> SX:
         """Relative accelerations ÿ + c of the tree for the accelerations a (nv,)."""
-        a = _column("a", a, self.model.nv)
+        a = checked_column("a", a, self.model.nv)
         # Built once: equal sums are different graph nodes, and the recursions are cached by their input nodes.
-        return self._cache.once(
+        return self._cache.own(
             ("relative", self._cache.key_of(a)),
             lambda: self.coordinates.accelerations(a) + self.tree_dynamics().shift().value,
         )
@@ -294,12 +301,12 @@ class RobotExpressions:
                 torques = self.tree_dynamics().newton_euler(bias)[1]
             return self.coordinates.torques(torques) + self.friction_torque()
 
-        return self._cache.once("relative_effects", build)
+        return self._cache.own("relative_effects", build)
 
     def _relative_derivatives(self, a: SX) -> tuple[SX, SX]:
         """Derivatives ∂τ/∂q and ∂τ/∂v at fixed a + c, (nv, nv) each, friction included."""
         key = ("relative_derivatives", self._cache.key_of(a))
-        return self._cache.once(key, lambda: self.torque_derivatives(self._relative(a), a))
+        return self._cache.own(key, lambda: self.torque_derivatives(self._relative(a), a))
 
     def torque_derivatives(self, relative: SX, a: SX, external: Mapping[int, Spatial] | None = None) -> tuple[SX, SX]:
         """∂τ/∂q and ∂τ/∂v at fixed accelerations `relative` of the tree, (nv, nv) each, friction but no armature."""
@@ -383,7 +390,7 @@ class RobotExpressions:
             accelerations = self.tree_dynamics().accelerations(self._relative(a))
             return frame_kinematics.frame_classical(accelerations, gravity, link, offset)
 
-        return self._cache.once(("classical", frame_id, self._cache.key_of(a)), build)
+        return self._cache.own(("classical", frame_id, self._cache.key_of(a)), build)
 
     def _mass(self) -> SX:
         if self.tree.mass.is_constant() and float(self.tree.mass) <= 0:
@@ -391,10 +398,3 @@ class RobotExpressions:
                 "model: expected a positive total mass for the centre of mass, got 0; add masses"
             )
         return self.tree.mass
-
-
-def _column(name: str, value: SX, size: int) -> SX:
-    value = SX(value)
-    if value.shape != (size, 1):
-        raise InvalidArgumentError(f"{name}: expected shape ({size},), got {value.shape}; see model.nq, model.nv")
-    return ca.densify(value)

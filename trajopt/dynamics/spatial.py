@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
+from trajopt.lie.formula import formula
 from trajopt.lie.scalars import TWO, matrix3, minus, plus, scalars, sum_of_products, times
 from trajopt.types import Reals
 
@@ -48,18 +49,22 @@ def zero() -> Spatial:
 
 def cross_motion(a: Spatial, b: Spatial) -> Spatial:
     """Cross product of motions: (w_a × v_b + v_a × w_b, w_a × w_b) (Featherstone 2008, eq. 2.31)."""
-    return Spatial(
-        plus(ca.cross(a.angular, b.linear), ca.cross(a.linear, b.angular)),
-        ca.cross(a.angular, b.angular),
-    )
+    return Spatial(*_cross_motion(a.linear, a.angular, b.linear, b.angular))
+
+
+@formula
+def _cross_motion(v: SX, w: SX, linear: SX, angular: SX) -> tuple[SX, SX]:
+    return plus(ca.cross(w, linear), ca.cross(v, angular)), ca.cross(w, angular)
 
 
 def cross_force(a: Spatial, f: Spatial) -> Spatial:
     """Cross product of a motion and a force: (w × f, w × n + v × f) (Featherstone 2008, eq. 2.32)."""
-    return Spatial(
-        ca.cross(a.angular, f.linear),
-        plus(ca.cross(a.angular, f.angular), ca.cross(a.linear, f.linear)),
-    )
+    return Spatial(*_cross_force(a.linear, a.angular, f.linear, f.angular))
+
+
+@formula
+def _cross_force(v: SX, w: SX, force: SX, couple: SX) -> tuple[SX, SX]:
+    return ca.cross(w, force), plus(ca.cross(w, couple), ca.cross(v, force))
 
 
 def dot(a: Spatial, b: Spatial) -> SX:
@@ -92,25 +97,42 @@ class Placement:
 
     def motion_to_child(self, m: Spatial) -> Spatial:
         """Transforms a motion to the child frame: (Rᵀ(v + w × p), Rᵀ w) (Featherstone 2008, table 2.1)."""
-        moved = plus(m.linear, ca.cross(m.angular, self.translation))
-        return Spatial(ca.mtimes(self.inverse_rotation, moved), ca.mtimes(self.inverse_rotation, m.angular))
+        return Spatial(*_motion_to_child(self.inverse_rotation, self.translation, m.linear, m.angular))
 
     def motion_to_parent(self, m: Spatial) -> Spatial:
         """Transforms a motion to the parent frame: (R v + p × R w, R w)."""
-        angular = ca.mtimes(self.rotation, m.angular)
-        return Spatial(plus(ca.mtimes(self.rotation, m.linear), ca.cross(self.translation, angular)), angular)
+        return Spatial(*_motion_to_parent(self.rotation, self.translation, m.linear, m.angular))
 
     def force_to_parent(self, f: Spatial) -> Spatial:
         """Transforms a force to the parent frame: (R f, R n + p × R f)."""
-        linear = ca.mtimes(self.rotation, f.linear)
-        return Spatial(linear, plus(ca.mtimes(self.rotation, f.angular), ca.cross(self.translation, linear)))
+        return Spatial(*_force_to_parent(self.rotation, self.translation, f.linear, f.angular))
 
     def compose(self, other: Placement) -> Placement:
         """Composition self · other."""
-        return Placement(
-            ca.mtimes(self.rotation, other.rotation),
-            plus(self.translation, ca.mtimes(self.rotation, other.translation)),
-        )
+        return Placement(*_compose(self.rotation, self.translation, other.rotation, other.translation))
+
+
+@formula
+def _motion_to_child(inverse_rotation: SX, translation: SX, linear: SX, angular: SX) -> tuple[SX, SX]:
+    moved = plus(linear, ca.cross(angular, translation))
+    return ca.mtimes(inverse_rotation, moved), ca.mtimes(inverse_rotation, angular)
+
+
+@formula
+def _motion_to_parent(rotation: SX, translation: SX, linear: SX, angular: SX) -> tuple[SX, SX]:
+    turned = ca.mtimes(rotation, angular)
+    return plus(ca.mtimes(rotation, linear), ca.cross(translation, turned)), turned
+
+
+@formula
+def _force_to_parent(rotation: SX, translation: SX, force: SX, couple: SX) -> tuple[SX, SX]:
+    turned = ca.mtimes(rotation, force)
+    return turned, plus(ca.mtimes(rotation, couple), ca.cross(translation, turned))
+
+
+@formula
+def _compose(rotation: SX, translation: SX, other: SX, other_translation: SX) -> tuple[SX, SX]:
+    return ca.mtimes(rotation, other), plus(translation, ca.mtimes(rotation, other_translation))
 
 
 @dataclass(frozen=True)
@@ -133,10 +155,13 @@ class Inertia:
 
     def times(self, m: Spatial) -> Spatial:
         """Momentum of a motion m: (m v - h × w, h × v + I w) (Featherstone 2008, eq. 2.63)."""
-        return Spatial(
-            plus(times(self.mass, m.linear), ca.cross(m.angular, self.moment)),
-            plus(ca.cross(self.moment, m.linear), ca.mtimes(self.rotational, m.angular)),
-        )
+        return Spatial(*_momentum(self.mass, self.moment, self.rotational, m.linear, m.angular))
+
+
+@formula
+def _momentum(mass: SX, moment: SX, rotational: SX, linear: SX, angular: SX) -> tuple[SX, SX]:
+    momentum = plus(times(mass, linear), ca.cross(angular, moment))
+    return momentum, plus(ca.cross(moment, linear), ca.mtimes(rotational, angular))
 
 
 def symmetric(xx: SX, xy: SX, xz: SX, yy: SX, yz: SX, zz: SX) -> SX:
@@ -150,11 +175,13 @@ def upper_triangle(a: SX) -> list[SX]:
     return [xx, xy, xz, yy, yz, zz]
 
 
+@formula
 def symmetric_sum(a: SX, b: SX) -> SX:
     """Sum of two symmetric SX (3, 3), computed once above the diagonal."""
     return symmetric(*map(plus, upper_triangle(a), upper_triangle(b)))
 
 
+@formula
 def rotate_symmetric(rotation: SX, a: SX) -> SX:
     """Rotated matrix R A Rᵀ of a symmetric A, SX (3, 3)."""
     half, full = scalars(ca.mtimes(rotation, a)), scalars(rotation)
@@ -162,6 +189,7 @@ def rotate_symmetric(rotation: SX, a: SX) -> SX:
     return symmetric(*[sum_of_products(rows[i][0], rows[j][1]) for i in range(3) for j in range(i, 3)])
 
 
+@formula
 def rotate_symmetric_z(cosine: SX, sine: SX, a: SX) -> SX:
     """Rotated matrix R A Rᵀ of a symmetric A for a rotation about z, in 16 operations instead of 27.
 
@@ -180,6 +208,7 @@ def rotate_symmetric_z(cosine: SX, sine: SX, a: SX) -> SX:
     )
 
 
+@formula
 def shift_symmetric(p: SX, h: SX) -> SX:
     """Matrix -[p][h] - [h][p] = 2 (p·h) 1 - p hᵀ - h pᵀ, SX (3, 3): change of an inertia if its origin moves by p."""
     (px, py, pz), (hx, hy, hz) = scalars(p), scalars(h)

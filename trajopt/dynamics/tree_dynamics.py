@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 
 import casadi as ca
@@ -46,6 +47,12 @@ class TreeDynamics:
         self.gravity = gravity
         self._cache = ExpressionCache()
 
+    def branch(self) -> TreeDynamics:
+        """Returns the same dynamics for other accelerations; both share all that does not depend on these."""
+        other = copy.copy(self)
+        other._cache = self._cache.branch()
+        return other
+
     def velocities(self) -> Velocities:
         """Twists of the links."""
         return self._cache.once("velocities", lambda: link_velocities(self.tree, self.rates))
@@ -57,14 +64,14 @@ class TreeDynamics:
     def accelerations(self, relative: SX) -> Accelerations:
         """Accelerations of the links for ÿ + c, SX (n,)."""
         key = ("accelerations", self._cache.key_of(relative))
-        return self._cache.once(key, lambda: link_accelerations(self.tree, self.velocities(), relative, self.gravity))
+        return self._cache.own(key, lambda: link_accelerations(self.tree, self.velocities(), relative, self.gravity))
 
     def newton_euler(self, relative: SX, external: Mapping[int, Spatial] | None = None) -> tuple[list[Spatial], SX]:
         """Forces on the subtrees and torques τ, SX (n,), for ÿ + c, with external forces on links."""
         if external:
             return newton_euler(self.tree, self.accelerations(relative), external)
         key = ("newton_euler", self._cache.key_of(relative))
-        return self._cache.once(key, lambda: newton_euler(self.tree, self.accelerations(relative)))
+        return self._cache.own(key, lambda: newton_euler(self.tree, self.accelerations(relative)))
 
     def inertias(self) -> list[Inertia]:
         """Composite inertias of the subtrees."""

@@ -11,6 +11,8 @@ mode: see `trajopt.kernels.switches`. CasADi's own evaluator leaks in some of th
 
 from __future__ import annotations
 
+from typing import cast
+
 import casadi as ca
 from casadi import SX
 
@@ -33,7 +35,7 @@ def jacobian(expression: SX, variables: SX) -> SX:
         InvalidArgumentError: `variables` contains something other than distinct symbols.
     """
     expression, variables = SX(expression), SX(variables)
-    symbols = [variables[i] for i in range(variables.nnz())]
+    symbols = cast(list[SX], variables.nonzeros())
     if not variables.is_valid_input() or len({s.element_hash() for s in symbols}) < len(symbols):
         raise InvalidArgumentError(f"variables: expected distinct symbols (SX.sym), got {variables}")
     return min((ca.jacobian(expression, variables, mode) for mode in _MODES), key=length)
@@ -41,4 +43,4 @@ def jacobian(expression: SX, variables: SX) -> SX:
 
 def length(expression: SX) -> int:
     """Number of instructions that compute an expression [-]."""
-    return int(ca.Function("length", [ca.vertcat(*ca.symvar(expression))], [expression]).n_instructions())
+    return int(ca.Function("length", [], [expression], {"allow_free": True}).n_instructions())

@@ -10,15 +10,11 @@ import casadi as ca
 
 from trajopt.errors import UnsupportedOperationError
 from trajopt.kernels.instruction_list import BOOLEAN, COMMUTATIVE, InstructionList, InstructionWriter, drop_unused
+from trajopt.kernels.instruction_table import REFUSED, instruction_table, serialised
 from trajopt.kernels.switches import guard
 
 __all__ = ["BOOLEAN", "COMMUTATIVE", "InstructionList", "expand", "read_instructions"]
 
-REFUSED = {
-    ca.OP_CALL: "the call of another function: an iterative solver, or one marked never_inline; keep it outside",
-    ca.OP_PRINTME: "printme; remove it",
-    ca.OP_PARAMETER: "a free symbol; make it an input",
-}
 SAME = frozenset({ca.OP_ASSIGN, ca.OP_LIFT})
 SPECIAL = SAME | REFUSED.keys() | {ca.OP_OUTPUT, ca.OP_CONST, ca.OP_INPUT}
 
@@ -39,8 +35,12 @@ def expand(function: ca.Function) -> ca.Function:
         ) from error
 
 
-def read_instructions(function: ca.Function) -> InstructionList:
+def read_instructions(function: ca.Function, data: bytes | None = None) -> InstructionList:
     """Instruction list of an SX function; equal instructions are merged, unused ones removed, selections guarded.
+
+    Args:
+        function: The function.
+        data: Its serialised form, see `instruction_table`; by default it is created here.
 
     Raises:
         UnsupportedOperationError: An operation of the function cannot be compiled; the message names it.
@@ -51,26 +51,20 @@ def read_instructions(function: ca.Function) -> InstructionList:
     input_position = [_row_major(function.sparsity_in(i)) for i in range(function.n_in())]
     output_position = [_row_major(function.sparsity_out(i)) for i in range(function.n_out())]
     outputs: list[list[int | None]] = [[None] * function.numel_out(i) for i in range(function.n_out())]
-    writer = InstructionWriter()
-    add, work, every = writer.add, [-1] * function.sz_w(), range(function.n_instructions())
-    # Half of the time of this function is spent in these three calls of CasADi.
-    ids = map(function.instruction_id, every)
-    sources = map(function.instruction_input, every)
-    targets = map(function.instruction_output, every)
-    for k, op, source, target in zip(every, ids, sources, targets):
+    table = instruction_table(function, serialised(function) if data is None else data)
+    writer, constants = InstructionWriter(), iter(table.constants)
+    add, work = writer.add, [-1] * (function.sz_w() + 1)  # the last slot belongs to the second operand that is absent
+    for op, first, second, third in table.records.tolist():
         if op not in SPECIAL:
-            b = work[source[1]] if len(source) == 2 else -1
-            work[target[0]] = add(op, work[source[0]], b)
+            work[first] = add(op, work[second], work[third])
         elif op == ca.OP_OUTPUT:
-            output, nonzero = target
-            outputs[output][output_position[output][nonzero]] = work[source[0]]
+            outputs[first][output_position[first][third]] = work[second]
         elif op == ca.OP_CONST:
-            work[target[0]] = writer.constant(function.instruction_constant(k))
+            work[first] = writer.constant(next(constants))
         elif op == ca.OP_INPUT:
-            argument, nonzero = source
-            work[target[0]] = add(op, argument, input_position[argument][nonzero])
+            work[first] = add(op, second, input_position[second][third])
         elif op in SAME:
-            work[target[0]] = work[source[0]]
+            work[first] = work[second]
         else:
             raise UnsupportedOperationError(f"function {function.name()!r} contains {REFUSED[op]}")
     shapes_in = [function.size_in(i) for i in range(function.n_in())]

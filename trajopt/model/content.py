@@ -15,7 +15,6 @@ from __future__ import annotations
 import enum
 import functools
 import hashlib
-import pickle
 import sys
 from abc import ABC
 from collections.abc import Iterable, Sequence
@@ -32,6 +31,7 @@ from trajopt import source
 from trajopt.model import user_code
 from trajopt.model.base import Model
 from trajopt.model.parameters import Parameter
+from trajopt.model.pickled import pickled
 from trajopt.model.user_code import Unknown, UnknownContentError
 
 _NUMBERS = (np.float64, np.float32, np.int64, np.int32, np.bool_)
@@ -195,6 +195,6 @@ def _left_out(kind: type) -> frozenset[str]:
 
 def _pickled(value: Any) -> bytes:
     try:
-        return pickle.dumps(value, protocol=4)
+        return pickled(value)
     except Exception as error:
         raise UnknownContentError(f"{type(value).__name__} cannot be pickled") from error

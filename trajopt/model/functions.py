@@ -116,11 +116,11 @@ def function_of(
     Raises:
         InvalidArgumentError: An expression uses a symbol that is neither x, u nor a declared parameter.
     """
-    declared = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
-    strangers = sorted({str(s) for s in ca.symvar(ca.veccat(*results)) if s.element_hash() not in declared})
-    if strangers:
+    function = ca.Function("f", symbols, results, {"allow_free": True})
+    if function.has_free():
+        strangers = sorted(set(function.get_free()))
         raise InvalidArgumentError(
             f"{name}: expected only x, u and parameters in the expression, got the symbols {', '.join(strangers[:5])}; "
             f"{cure}"
         )
-    return ca.Function("f", symbols, results)
+    return function

@@ -13,6 +13,7 @@ from casadi import SX
 
 from trajopt.checks import check_array, check_non_negative, check_positive
 from trajopt.errors import unknown_name
+from trajopt.lie.scalars import scalars
 from trajopt.types import Reals
 
 
@@ -89,8 +90,17 @@ class ParameterLayout:
     @functools.cached_property
     def symbols(self) -> SX:
         """Symbols of all parameters, shape (size, 1)."""
-        parts = [ca.vec(p.symbol) for p in self.parameters.values()]
-        return SX(ca.vertcat(*parts)) if parts else SX(0, 1)
+        return SX(ca.vertcat(*self.columns.values())) if self.columns else SX(0, 1)
+
+    @functools.cached_property
+    def columns(self) -> dict[str, SX]:
+        """Symbol of each parameter as a column, shape (size, 1)."""
+        return {name: ca.vec(p.symbol) for name, p in self.parameters.items()}
+
+    @functools.cached_property
+    def elements(self) -> dict[str, frozenset[int]]:
+        """Hashes of the elements of each parameter's symbol."""
+        return {n: frozenset(s.element_hash() for s in scalars(column)) for n, column in self.columns.items()}
 
     def column(self, values: Mapping[str, Any] | None = None) -> Reals:
         """Values of all parameters, shape (size,).

@@ -71,9 +71,9 @@ class Part:
         Raises:
             InvalidArgumentError: An expression uses another symbol.
         """
-        used = {s.element_hash() for s in ca.symvar(ca.veccat(*results.values()))}
-        columns = {name: ca.vec(p.symbol) for name, p in layout.parameters.items()}
-        read = {n: c for n, c in columns.items() if any(s.element_hash() in used for s in ca.symvar(c))}
+        columns, elements = layout.columns, layout.elements
+        used = {s.element_hash() for s in ca.symvar(ca.veccat(*results.values()))} if columns else set()
+        read = {name: column for name, column in columns.items() if not used.isdisjoint(elements[name])}
         symbols = [*inputs.values(), *read.values()]
         function = function_of(label, symbols, list(results.values()), **({"cure": cure} if cure else {}))
         return cls(Expression(function, label), tuple(inputs), tuple(read), tuple(results))
