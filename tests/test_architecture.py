@@ -276,7 +276,7 @@ def test_a_reach_loads_only_what_it_needs(arguments: tuple[str, ...]) -> None:
     others = (
         "sweeps",
         "problems.pendulum",
-        "solvers.box_ddp",
+        "solvers.ddp.box_ddp",
         "solvers.nlp",
         "solvers.qp",
         "solvers.sensitivity",

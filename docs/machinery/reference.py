@@ -57,7 +57,7 @@ ROOMS = {
         "trajopt.kernels": "Kernels",
         "trajopt.cache": "Cache",
         "trajopt.solvers.qp": "Quadratic programs",
-        "trajopt.solvers.recursion": "Riccati recursion",
+        "trajopt.solvers.riccati.recursion": "Riccati recursion",
     },
 }
 """Rooms by part; a name that several of them export stands in the first."""
@@ -65,6 +65,9 @@ ROOMS = {
 NOT_SHOWN = {
     "trajopt.analysis.advice",
     "trajopt.kernels.steps",
+    "trajopt.solvers.ddp",
+    "trajopt.solvers.nlp",
+    "trajopt.solvers.riccati",
     "trajopt.solvers.sqp",
     "trajopt.solvers.sqp.interior",
     "trajopt.solvers.sensitivity",

@@ -8,7 +8,7 @@ import numpy as np
 
 from trajopt.solvers.qp.residual import Iterate, Residual
 from trajopt.solvers.qp.stage_qp import StageQP
-from trajopt.solvers.weighted_rows import WeightedRows
+from trajopt.solvers.riccati.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
 TOLERANCE = 1e-6  # of a gradient, and least amount of a contradiction, relative to the multipliers

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp.stage_qp import QPSolution, StageQP
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 from trajopt.types import Reals
 
 LEAST = 1e-9  # eigenvalue of V and Quu, relative to the largest one

@@ -22,7 +22,7 @@ from trajopt.solvers.qp.certificate import Certificate
 from trajopt.solvers.qp.interior_rows import InteriorRows
 from trajopt.solvers.qp.newton import Newton
 from trajopt.solvers.qp.stage_qp import QPSolution, QPSolverAbstract, QPStatus, StageQP
-from trajopt.solvers.weighted_rows import WeightedRows
+from trajopt.solvers.riccati.weighted_rows import WeightedRows
 
 SUSPICIOUS = 1e4  # multiplier from which a program may be infeasible
 NEAR = 1e-7  # largest product, relative to multipliers above 1, and

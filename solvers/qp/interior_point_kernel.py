@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 
 from trajopt.kernels.builder import Builder
-from trajopt.solvers.recursion.flat import (
+from trajopt.solvers.riccati.recursion.flat import (
     DECLARATIONS,
     Cell,
     Flat,
@@ -25,7 +25,7 @@ from trajopt.solvers.recursion.flat import (
     where_equal,
     where_negative,
 )
-from trajopt.solvers.recursion.frame import SHORT, WITH_GAPS
+from trajopt.solvers.riccati.recursion.frame import SHORT, WITH_GAPS
 
 SIDES = {"upper": 1.0, "lower": -1.0}
 GIVEN = {"lower": -math.inf, "upper": math.inf, "given_delta": 0.0, "y_ref": 0.0}

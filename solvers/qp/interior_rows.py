@@ -8,7 +8,7 @@ from trajopt.solvers.qp import native
 from trajopt.solvers.qp.block import Block
 from trajopt.solvers.qp.interior_point_kernel import ARRAYS, FIRST, GIVEN_NUMBERS, NUMBERS, SOFT_ARRAYS
 from trajopt.solvers.qp.stage_qp import StageQP
-from trajopt.solvers.weighted_rows import WeightedRows
+from trajopt.solvers.riccati.weighted_rows import WeightedRows
 
 PLACES = {name: i for i, name in enumerate(NUMBERS)}
 

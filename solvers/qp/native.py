@@ -10,7 +10,7 @@ from typing import Any
 from trajopt import source
 from trajopt.kernels import compiler
 from trajopt.solvers.qp.interior_point_kernel import BEGIN, ITERATE, MEASURE, interior_point_text
-from trajopt.solvers.recursion import flat
+from trajopt.solvers.riccati.recursion import flat
 
 
 @functools.cache

@@ -9,8 +9,8 @@ import numpy as np
 
 from trajopt.solvers.qp.residual import Iterate, Residual
 from trajopt.solvers.qp.stage_qp import StageQP
-from trajopt.solvers.riccati import Riccati, RiccatiOutcome
-from trajopt.solvers.weighted_rows import WeightedRows
+from trajopt.solvers.riccati.riccati import Riccati, RiccatiOutcome
+from trajopt.solvers.riccati.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
 

@@ -6,10 +6,10 @@ import ctypes
 
 import numpy as np
 
-from trajopt.solvers import recursion
-from trajopt.solvers.linear_quadratic import LinearQuadratic
-from trajopt.solvers.riccati import bind, sizes_of
-from trajopt.solvers.weighted_rows import WeightedRows
+from trajopt.solvers.riccati import recursion
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.riccati import bind, sizes_of
+from trajopt.solvers.riccati.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.checks import check_count, check_instance
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.objects.immutable import Immutable
-from trajopt.solvers.linear_quadratic import LinearQuadratic, check_rows
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic, check_rows
 from trajopt.types import Reals
 
 

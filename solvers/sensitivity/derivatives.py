@@ -15,7 +15,7 @@ from trajopt.shooting import ShootingProblem, inspection
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.knots import Knots
 from trajopt.solution import Solution
-from trajopt.solvers.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 from trajopt.solvers.sensitivity.active import NEAR, ActiveRows
 from trajopt.solvers.sensitivity.lagrangian import Lagrangian, LagrangianDerivatives, derivative
 from trajopt.solvers.sensitivity.system import KKTSystem

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.errors import ModelEvaluationError
-from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import StageQP
 from trajopt.solvers.qp.newton import Newton
-from trajopt.solvers.weighted_rows import WeightedRows
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
 STIFF = (1e6, 1e4, 1e2)  # weights of hard rows, relative to the Hessian, tried in turn: large ones hide it by rounding

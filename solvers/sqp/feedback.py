@@ -8,8 +8,8 @@ import numpy as np
 
 from trajopt.solvers.norms import largest, total
 from trajopt.solvers.qp import StageQP
-from trajopt.solvers.riccati import Riccati
-from trajopt.solvers.weighted_rows import WeightedRows
+from trajopt.solvers.riccati.riccati import Riccati
+from trajopt.solvers.riccati.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
 STIFF = 1e8  # weight of active rows, relative to the Hessian, in gains that keep them

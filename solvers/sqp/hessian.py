@@ -14,7 +14,7 @@ from trajopt.kernels import compiler
 from trajopt.kernels.builder import Builder
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
-from trajopt.solvers.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 from trajopt.types import Reals
 
 HEAD = ("first", "knots")

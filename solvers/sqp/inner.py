@@ -16,7 +16,7 @@ from trajopt.solvers.qp import (
     QPStatus,
     StageQP,
 )
-from trajopt.solvers.riccati import LinearStep, Riccati
+from trajopt.solvers.riccati.riccati import LinearStep, Riccati
 from trajopt.solvers.sqp.feedback import Policy
 from trajopt.solvers.sqp.hessian import BlendedHessian
 from trajopt.types import Reals

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.solvers.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.qp import QPSolution
+from trajopt.solvers.sqp.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
-from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import QPSolution, StageQP
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 from trajopt.solvers.sqp.hessian import BlendedHessian
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals

@@ -7,9 +7,9 @@ import numpy as np
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
-from trajopt.solvers.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.qp import QPSolution, QPStatus
+from trajopt.solvers.sqp.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.sqp.inner import InnerSolver
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.progress import SQPProgress

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from trajopt import source
 from trajopt.kernels import Reduction, compiler
 from trajopt.solvers.qp.block import Block
-from trajopt.solvers.recursion import flat
-from trajopt.solvers.recursion.flat import DECLARATIONS, Flat, maximum, minimum, where_equal, where_negative
+from trajopt.solvers.riccati.recursion import flat
+from trajopt.solvers.riccati.recursion.flat import DECLARATIONS, Flat, maximum, minimum, where_equal, where_negative
 from trajopt.types import Reals
 
 NAME = "trajopt_row_sizes"

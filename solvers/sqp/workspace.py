@@ -9,9 +9,9 @@ import numpy as np
 from trajopt.checks import check_array
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.solvers.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.sqp import units
+from trajopt.solvers.sqp.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.sqp.guess import is_noisy
 from trajopt.solvers.sqp.line_search import LineSearch
 from trajopt.solvers.sqp.optimality import measure

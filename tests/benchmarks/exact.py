@@ -16,8 +16,8 @@ from trajopt.kernels import wait_until_optimised
 from trajopt.shooting import programs
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
-from trajopt.solvers.linear_quadratic import LinearQuadratic
-from trajopt.solvers.riccati import Riccati
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.riccati import Riccati
 
 ARMS = ("ur5", "panda", "talos_arm")
 T = 100  # knots

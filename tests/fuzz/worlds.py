@@ -15,8 +15,8 @@ import numpy as np
 
 import trajopt
 from trajopt import gaits, solvers
-from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import StageQP
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 
 KINDS = ("vector", "vector", "arm", "arm", "quadruped", "biped")  # twice as often those that cost little
 QUADRUPED = ("lf_foot", "rf_foot", "lh_foot", "rh_foot")

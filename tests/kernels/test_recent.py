@@ -13,9 +13,9 @@ from tests.kernels.test_tiers import points, tangle
 from tests.support.kernel_runner import assert_same_bits, evaluate, program_of, run_kernel
 from trajopt.kernels import compiler, forget, kernel, machine
 from trajopt.kernels.recent import Recent
-from trajopt.solvers import recursion
-from trajopt.solvers.linear_quadratic import LinearQuadratic
-from trajopt.solvers.riccati import Riccati
+from trajopt.solvers.riccati import recursion
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.riccati import Riccati
 
 
 class Thing:

@@ -30,8 +30,8 @@ from trajopt.solvers import (
     SolverSQP,
     SQPOptions,
 )
-from trajopt.solvers.linear_quadratic import LinearQuadratic
-from trajopt.solvers.riccati import Box, Riccati, RiccatiFailure
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.riccati import Box, Riccati, RiccatiFailure
 from trajopt.types import Reals
 
 PAIRS: dict[str, tuple[type[SolverAbstract], Any]] = {

@@ -31,11 +31,11 @@ from trajopt.solvers import (
     SolverSQP,
     SQPOptions,
 )
-from trajopt.solvers.acceptance import Promise
-from trajopt.solvers.curvature import BAD, BLENDS, ENOUGH, FIRST_RIDGE, STEADY, Curvature, ExactDirection
-from trajopt.solvers.linear_quadratic import LinearQuadratic
-from trajopt.solvers.riccati import Riccati
-from trajopt.solvers.searches import LineStep
+from trajopt.solvers.ddp.acceptance import Promise
+from trajopt.solvers.ddp.curvature import BAD, BLENDS, ENOUGH, FIRST_RIDGE, STEADY, Curvature, ExactDirection
+from trajopt.solvers.ddp.searches import LineStep
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.riccati import Riccati
 from trajopt.solvers.sqp.policy_steps import CUT
 from trajopt.states import StateVector
 

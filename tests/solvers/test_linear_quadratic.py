@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.solvers import recursion
-from trajopt.solvers.linear_quadratic import LinearQuadratic
-from trajopt.solvers.riccati import Riccati, RiccatiFailure
+from trajopt.solvers.riccati import recursion
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.riccati import Riccati, RiccatiFailure
 from trajopt.types import Reals
 
 WIDE, NARROW = (8, 32), (4, 16)  # doubles of a register, registers: with and without AVX-512

@@ -18,7 +18,7 @@ from trajopt.problems.quadrotor import hovering, state_of_quadrotor
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import NLPOptions, SolverAbstract, SolverFatrop, SolverIpopt, SolverSQP
-from trajopt.solvers.nonlinear_program import NonlinearProgram
+from trajopt.solvers.nlp.nonlinear_program import NonlinearProgram
 from trajopt.states import StateAbstract
 
 TIGHT = {

@@ -10,7 +10,6 @@ import pytest
 from tests.solvers.test_linear_quadratic import random_program
 from tests.support.qp_twin import Residual
 from trajopt.errors import InvalidArgumentError
-from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import (
     Conic,
     InteriorPoint,
@@ -20,6 +19,7 @@ from trajopt.solvers.qp import (
     QPStatus,
     StageQP,
 )
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 
 OURS: dict[str, Callable[[StageQP], QPSolverAbstract]] = {"interior point": InteriorPoint}
 OTHERS: dict[str, Callable[[StageQP], QPSolverAbstract]] = {

@@ -10,8 +10,8 @@ import pytest
 from trajopt import problems
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import InteriorPoint, InteriorPointOptions, QPSolution, QPStatus, StageQP, interior_point
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals

@@ -13,7 +13,7 @@ from trajopt.actions import ActionModelTerminal
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting import ShootingProblem
 from trajopt.solvers import NLPOptions, SolverAbstract, SolverFatrop, SolverIpopt, SQPOptions
-from trajopt.solvers.nlp import NLPSolverAbstract
+from trajopt.solvers.nlp.nlp import NLPSolverAbstract
 
 SOLVERS = [each for each in vars(solvers).values() if isinstance(each, type) and issubclass(each, SolverAbstract)]
 FINAL = [each for each in SOLVERS if not each.__abstractmethods__]

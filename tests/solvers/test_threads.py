@@ -18,8 +18,8 @@ from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import Solution
 from trajopt.solvers import SolverAbstract, SolverOptions
-from trajopt.solvers.linear_quadratic import LinearQuadratic
-from trajopt.solvers.riccati import Riccati
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.riccati import Riccati
 
 
 @pytest.fixture(autouse=True)

@@ -10,12 +10,12 @@ import pytest
 from tests.solvers.test_linear_quadratic import NARROW, WIDE, random_program
 from tests.support.qp_twin import Residual as Twin
 from trajopt.errors import InvalidArgumentError
-from trajopt.solvers import recursion
-from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import StageQP
 from trajopt.solvers.qp.residual import Iterate, Residual
-from trajopt.solvers.riccati import Riccati
-from trajopt.solvers.weighted_rows import WeightedRows
+from trajopt.solvers.riccati import recursion
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.riccati import Riccati
+from trajopt.solvers.riccati.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
 SHAPES: list[dict[str, Any]] = [

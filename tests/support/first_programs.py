@@ -35,8 +35,8 @@ from trajopt.residuals import (
 )
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import StageQP
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 from trajopt.states import StateMultibody
 
 

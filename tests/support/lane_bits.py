@@ -17,7 +17,7 @@ from tests.support.ik_robots import arm, placement_task, reachable
 from trajopt import ik, problems
 from trajopt.kernels import lane_count
 from trajopt.simulator import MDPContact, Simulator
-from trajopt.solvers import recursion
+from trajopt.solvers.riccati import recursion
 
 Arrays = tuple[npt.ArrayLike, ...]
 

@@ -17,8 +17,8 @@ from trajopt.inverse_dynamics.contact import ContactFrame
 from trajopt.inverse_dynamics.kinetics import Kinetics
 from trajopt.inverse_dynamics.least import WrenchCost, undetermined
 from trajopt.residuals.wrench_cone import WrenchCone
-from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import InteriorPoint, InteriorPointOptions, QPStatus, StageQP
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 from trajopt.types import Reals
 
 BASE, TORQUE = 1e9, 1e7  # weights of squared violations, relative to the largest weight of a wrench

@@ -24,6 +24,13 @@ MODULES = {
     "trajopt.mobile": "trajopt.planar",
     "trajopt.sensing": "trajopt.planar",
     "trajopt.residuals.shapes": "trajopt.robots.round_bodies",
+    "trajopt.solvers.box_ddp": "trajopt.solvers.ddp.box_ddp",
+    "trajopt.solvers.box_fddp": "trajopt.solvers.ddp.box_fddp",
+    "trajopt.solvers.box_options": "trajopt.solvers.ddp.box_options",
+    "trajopt.solvers.fddp": "trajopt.solvers.ddp.fddp",
+    "trajopt.solvers.linear_quadratic": "trajopt.solvers.riccati.linear_quadratic",
+    "trajopt.solvers.recursion": "trajopt.solvers.riccati.recursion",
+    "trajopt.solvers.weighted_rows": "trajopt.solvers.riccati.weighted_rows",
     "trajopt.states.rotations": "trajopt.lie",
     "trajopt.terminal": "trajopt.cli",
 }

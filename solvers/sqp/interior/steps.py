@@ -15,14 +15,14 @@ from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.shooting.linear_trial import LinearTrial
 from trajopt.solvers.norms import largest
-from trajopt.solvers.riccati import Riccati
+from trajopt.solvers.riccati.riccati import Riccati
+from trajopt.solvers.riccati.weighted_rows import WeightedRows
 from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds
 from trajopt.solvers.sqp.interior.point import Direction, Point
 from trajopt.solvers.sqp.interior.trials import InteriorTrials, LineTrials, RolloutTrials
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.rows import RowBounds
-from trajopt.solvers.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
 FIRST_BARRIER, LOWER, POWER = 0.1, 0.2, 1.2  # μ, and its next value: the smaller of LOWER μ and μ to the POWER

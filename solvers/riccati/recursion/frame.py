@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from trajopt.kernels.builder import Builder
 from trajopt.kernels.operations import LaneType, intrinsic
-from trajopt.solvers.recursion.cells import Cells
-from trajopt.solvers.recursion.sizes import Sizes
+from trajopt.solvers.riccati.recursion.cells import Cells
+from trajopt.solvers.riccati.recursion.sizes import Sizes
 
 ARRAYS = (
     *("F", "f", "g", "H", "terminal_g", "terminal_H", "C", "d", "delta", "dt", "J0", "J1dt"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from trajopt.solvers.recursion.cells import ZERO, Cells, each, even_strips
+from trajopt.solvers.riccati.recursion.cells import ZERO, Cells, each, even_strips
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,14 @@ from typing import Any
 from trajopt import source
 from trajopt.kernels import compiler
 from trajopt.kernels.recent import Recent
-from trajopt.solvers.recursion.backward import FACTOR, FACTOR_AFTER, INDEFINITE, RANK_DEFICIENT, backward_text
-from trajopt.solvers.recursion.box import OPTIONS as BOX_OPTIONS
-from trajopt.solvers.recursion.frame import ARRAYS, SHORT, WAIT, WITH_GAPS
-from trajopt.solvers.recursion.residual import RESIDUAL, residual_text
-from trajopt.solvers.recursion.rows import FIND, find_text
-from trajopt.solvers.recursion.sizes import Sizes
-from trajopt.solvers.recursion.value import NOT_FINITE
-from trajopt.solvers.recursion.vectors import ADJOINT, FORWARD, SOLVE, adjoint_text, forward_text, solve_text
+from trajopt.solvers.riccati.recursion.backward import FACTOR, FACTOR_AFTER, INDEFINITE, RANK_DEFICIENT, backward_text
+from trajopt.solvers.riccati.recursion.box import OPTIONS as BOX_OPTIONS
+from trajopt.solvers.riccati.recursion.frame import ARRAYS, SHORT, WAIT, WITH_GAPS
+from trajopt.solvers.riccati.recursion.residual import RESIDUAL, residual_text
+from trajopt.solvers.riccati.recursion.rows import FIND, find_text
+from trajopt.solvers.riccati.recursion.sizes import Sizes
+from trajopt.solvers.riccati.recursion.value import NOT_FINITE
+from trajopt.solvers.riccati.recursion.vectors import ADJOINT, FORWARD, SOLVE, adjoint_text, forward_text, solve_text
 
 __all__ = [
     "ARRAYS",

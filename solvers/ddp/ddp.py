@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from trajopt.solvers.acceptance import DDPAcceptance, Promise
-from trajopt.solvers.riccati import RiccatiOutcome
-from trajopt.solvers.rollout import RolloutProgress, RolloutSolverAbstract
+from trajopt.solvers.ddp.acceptance import DDPAcceptance, Promise
+from trajopt.solvers.ddp.rollout import RolloutProgress, RolloutSolverAbstract
+from trajopt.solvers.riccati.riccati import RiccatiOutcome
 
 
 class DDPSolverAbstract(RolloutSolverAbstract):

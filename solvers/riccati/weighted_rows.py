@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.solvers.linear_quadratic import LinearQuadratic, check_rows
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic, check_rows
 from trajopt.types import Reals
 
 Whole = npt.NDArray[np.int64]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from trajopt.solvers.recursion.box import BOX, BOXED, NOT_CONVEX, box_text
-from trajopt.solvers.recursion.cells import ZERO, each
-from trajopt.solvers.recursion.dense import Matrix, add_rows
-from trajopt.solvers.recursion.elimination import Elimination
-from trajopt.solvers.recursion.frame import Frame
-from trajopt.solvers.recursion.quadratic import FirstOrder, Knot
-from trajopt.solvers.recursion.rows import KnotRows
-from trajopt.solvers.recursion.second_order import SecondOrder
-from trajopt.solvers.recursion.sizes import Sizes
-from trajopt.solvers.recursion.value import NOT_FINITE, VALUE, gradient, gradient_text, value_text
+from trajopt.solvers.riccati.recursion.box import BOX, BOXED, NOT_CONVEX, box_text
+from trajopt.solvers.riccati.recursion.cells import ZERO, each
+from trajopt.solvers.riccati.recursion.dense import Matrix, add_rows
+from trajopt.solvers.riccati.recursion.elimination import Elimination
+from trajopt.solvers.riccati.recursion.frame import Frame
+from trajopt.solvers.riccati.recursion.quadratic import FirstOrder, Knot
+from trajopt.solvers.riccati.recursion.rows import KnotRows
+from trajopt.solvers.riccati.recursion.second_order import SecondOrder
+from trajopt.solvers.riccati.recursion.sizes import Sizes
+from trajopt.solvers.riccati.recursion.value import NOT_FINITE, VALUE, gradient, gradient_text, value_text
 
 FACTOR, FACTOR_AFTER = "trajopt_factor", "trajopt_factor_after"
 INDEFINITE, RANK_DEFICIENT = 1, 2

@@ -11,9 +11,9 @@ for its division, so as little as can be lies between two of them, and no square
 
 from __future__ import annotations
 
-from trajopt.solvers.recursion.cells import ZERO, Cells, each, even_strips
-from trajopt.solvers.recursion.dense import Matrix, Term, add_products
-from trajopt.solvers.recursion.sizes import Sizes
+from trajopt.solvers.riccati.recursion.cells import ZERO, Cells, each, even_strips
+from trajopt.solvers.riccati.recursion.dense import Matrix, Term, add_products
+from trajopt.solvers.riccati.recursion.sizes import Sizes
 
 
 class Elimination:

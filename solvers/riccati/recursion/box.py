@@ -18,7 +18,7 @@ method starts from the last k, and it ends where no step is found, as in Crocodd
 from __future__ import annotations
 
 from trajopt.kernels.builder import Builder
-from trajopt.solvers.recursion.sizes import Sizes
+from trajopt.solvers.riccati.recursion.sizes import Sizes
 
 BOX, PLAIN, BOXED, NOT_CONVEX = "box", 0, 1, 2
 OPTIONS = ("iterations", "acceptance", "exact")

@@ -10,10 +10,10 @@ import numpy as np
 
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
-from trajopt.solvers.linear_quadratic import LinearQuadratic
+from trajopt.solvers.ddp.searches import EXCESS, LineStep
 from trajopt.solvers.options import DDPOptions
-from trajopt.solvers.riccati import Riccati, RiccatiFailure, RiccatiOutcome
-from trajopt.solvers.searches import EXCESS, LineStep
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.riccati import Riccati, RiccatiFailure, RiccatiOutcome
 from trajopt.solvers.sqp.hessian import BlendedHessian
 
 BLENDS = (1.0, 0.5, 0.25, 0.125)

@@ -11,10 +11,10 @@ Fᵀ v the last row of M. J0 and J1 are the identity but for nb leading rows and
 
 from __future__ import annotations
 
-from trajopt.solvers.recursion.cells import ZERO, Cells, each
-from trajopt.solvers.recursion.dense import Matrix, Term, add_products
-from trajopt.solvers.recursion.quadratic import Knot, add_controls, eliminated, m_rows
-from trajopt.solvers.recursion.sizes import Sizes
+from trajopt.solvers.riccati.recursion.cells import ZERO, Cells, each
+from trajopt.solvers.riccati.recursion.dense import Matrix, Term, add_products
+from trajopt.solvers.riccati.recursion.quadratic import Knot, add_controls, eliminated, m_rows
+from trajopt.solvers.riccati.recursion.sizes import Sizes
 
 
 class SecondOrder:

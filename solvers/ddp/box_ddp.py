@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from trajopt.solvers.box_options import BoxDDPOptions
-from trajopt.solvers.ddp import DDPSolverAbstract
+from trajopt.solvers.ddp.box_options import BoxDDPOptions
+from trajopt.solvers.ddp.ddp import DDPSolverAbstract
 from trajopt.solvers.options import SolverOptions
 
 

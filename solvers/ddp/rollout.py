@@ -11,19 +11,19 @@ import numpy as np
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import IterationRecord, SolverStatus
-from trajopt.solvers import scales
-from trajopt.solvers.acceptance import Acceptance, Promise
 from trajopt.solvers.base import SolverAbstract
-from trajopt.solvers.curvature import Curvature, shortened
-from trajopt.solvers.linear_quadratic import LinearQuadratic
+from trajopt.solvers.ddp import scales
+from trajopt.solvers.ddp.acceptance import Acceptance, Promise
+from trajopt.solvers.ddp.curvature import Curvature, shortened
+from trajopt.solvers.ddp.searches import LineSearch, LineStep
 from trajopt.solvers.options import DDPOptions, SolverOptions
 from trajopt.solvers.progress import Progress
-from trajopt.solvers.riccati import Riccati, RiccatiFailure, RiccatiOutcome
-from trajopt.solvers.searches import LineSearch, LineStep
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.riccati import Riccati, RiccatiFailure, RiccatiOutcome
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
-    from trajopt.solvers.control_limits import ControlLimits
+    from trajopt.solvers.ddp.control_limits import ControlLimits
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         """Limits of the controls; None if the solver does not keep them."""
         if not self.keeps_limits:
             return None
-        from trajopt.solvers.control_limits import ControlLimits
+        from trajopt.solvers.ddp.control_limits import ControlLimits
 
         return ControlLimits(evaluator, self.options)
 

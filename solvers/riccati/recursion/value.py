@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from trajopt.kernels.builder import Builder
-from trajopt.solvers.recursion.cells import ZERO, Cells
-from trajopt.solvers.recursion.dense import Matrix, add_rows
-from trajopt.solvers.recursion.frame import SHORT, Frame
-from trajopt.solvers.recursion.sizes import Sizes
+from trajopt.solvers.riccati.recursion.cells import ZERO, Cells
+from trajopt.solvers.riccati.recursion.dense import Matrix, add_rows
+from trajopt.solvers.riccati.recursion.frame import SHORT, Frame
+from trajopt.solvers.riccati.recursion.sizes import Sizes
 
 VALUE, GRADIENT = "value", "gradient"
 NOT_FINITE = 3

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.solvers.box_options import BoxOptions
+from trajopt.solvers.ddp.box_options import BoxOptions
+from trajopt.solvers.ddp.searches import LineSearch
 from trajopt.solvers.options import SolverOptions
-from trajopt.solvers.recursion import BOX_OPTIONS
-from trajopt.solvers.riccati import Box
-from trajopt.solvers.searches import LineSearch
+from trajopt.solvers.riccati.recursion import BOX_OPTIONS
+from trajopt.solvers.riccati.riccati import Box
 from trajopt.types import Reals
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from trajopt.kernels import lane_count
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.trials import LARGEST, Trials, Turn
-from trajopt.solvers.acceptance import Acceptance, Promise
+from trajopt.solvers.ddp.acceptance import Acceptance, Promise
 from trajopt.types import Reals
 
 EXCESS = 1.5  # a full step that brings so many times what it promised is tried longer

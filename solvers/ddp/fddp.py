@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from trajopt.solvers.acceptance import FDDPAcceptance, Promise
+from trajopt.solvers.ddp.acceptance import FDDPAcceptance, Promise
+from trajopt.solvers.ddp.rollout import RolloutProgress, RolloutSolverAbstract
 from trajopt.solvers.options import FDDPOptions, SolverOptions
-from trajopt.solvers.riccati import RiccatiOutcome
-from trajopt.solvers.rollout import RolloutProgress, RolloutSolverAbstract
+from trajopt.solvers.riccati.riccati import RiccatiOutcome
 
 
 class FDDPSolverAbstract(RolloutSolverAbstract):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trajopt.solvers.recursion.cells import ZERO
-from trajopt.solvers.recursion.dense import Matrix, add_rows, times
-from trajopt.solvers.recursion.frame import Frame
+from trajopt.solvers.riccati.recursion.cells import ZERO
+from trajopt.solvers.riccati.recursion.dense import Matrix, add_rows, times
+from trajopt.solvers.riccati.recursion.frame import Frame
 
 
 def add_transposed(frame: Frame, t: str, remaining: str, v: str, start: Sequence[str]) -> list[str]:

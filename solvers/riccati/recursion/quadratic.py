@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trajopt.solvers.recursion.cells import Cells
-from trajopt.solvers.recursion.dense import Matrix, Term, add_products, add_rows
-from trajopt.solvers.recursion.sizes import Sizes
+from trajopt.solvers.riccati.recursion.cells import Cells
+from trajopt.solvers.riccati.recursion.dense import Matrix, Term, add_products, add_rows
+from trajopt.solvers.riccati.recursion.sizes import Sizes
 
 
 @dataclass(frozen=True)

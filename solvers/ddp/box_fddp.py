@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from trajopt.solvers.box_options import BoxFDDPOptions
-from trajopt.solvers.fddp import FDDPSolverAbstract
+from trajopt.solvers.ddp.box_options import BoxFDDPOptions
+from trajopt.solvers.ddp.fddp import FDDPSolverAbstract
 from trajopt.solvers.options import SolverOptions
 
 

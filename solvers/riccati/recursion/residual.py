@@ -7,11 +7,11 @@ With multipliers λ of the dynamics and y of the rows:
 
 from __future__ import annotations
 
-from trajopt.solvers.recursion.cells import ZERO, each
-from trajopt.solvers.recursion.dynamics import add_transposed, apply
-from trajopt.solvers.recursion.frame import Frame
-from trajopt.solvers.recursion.rows import KnotRows
-from trajopt.solvers.recursion.sizes import Sizes
+from trajopt.solvers.riccati.recursion.cells import ZERO, each
+from trajopt.solvers.riccati.recursion.dynamics import add_transposed, apply
+from trajopt.solvers.riccati.recursion.frame import Frame
+from trajopt.solvers.riccati.recursion.rows import KnotRows
+from trajopt.solvers.riccati.recursion.sizes import Sizes
 
 RESIDUAL = "trajopt_residual"
 

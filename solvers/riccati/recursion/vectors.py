@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from trajopt.solvers.recursion.cells import ZERO
-from trajopt.solvers.recursion.dense import Matrix, add_rows, times
-from trajopt.solvers.recursion.dynamics import add_transposed, apply
-from trajopt.solvers.recursion.frame import SHORT, Frame
-from trajopt.solvers.recursion.rows import KnotRows
-from trajopt.solvers.recursion.sizes import Sizes
-from trajopt.solvers.recursion.value import NOT_FINITE, gradient, gradient_text
+from trajopt.solvers.riccati.recursion.cells import ZERO
+from trajopt.solvers.riccati.recursion.dense import Matrix, add_rows, times
+from trajopt.solvers.riccati.recursion.dynamics import add_transposed, apply
+from trajopt.solvers.riccati.recursion.frame import SHORT, Frame
+from trajopt.solvers.riccati.recursion.rows import KnotRows
+from trajopt.solvers.riccati.recursion.sizes import Sizes
+from trajopt.solvers.riccati.recursion.value import NOT_FINITE, gradient, gradient_text
 
 SOLVE, FORWARD, ADJOINT = "trajopt_solve", "trajopt_forward", "trajopt_adjoint"
 

@@ -12,7 +12,7 @@ import numpy as np
 from trajopt.errors import InvalidArgumentError
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers.base import SolverAbstract
-from trajopt.solvers.nonlinear_program import NonlinearProgram
+from trajopt.solvers.nlp.nonlinear_program import NonlinearProgram
 from trajopt.solvers.options import NLPOptions, SolverOptions
 from trajopt.solvers.progress import Progress
 from trajopt.types import Reals

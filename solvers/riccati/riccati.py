@@ -25,9 +25,9 @@ import numpy as np
 
 from trajopt.kernels import ParallelCalls
 from trajopt.shooting.arrays import padded
-from trajopt.solvers import recursion
-from trajopt.solvers.linear_quadratic import LinearQuadratic, check_rows
-from trajopt.solvers.weighted_rows import WeightedRows
+from trajopt.solvers.riccati import recursion
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic, check_rows
+from trajopt.solvers.riccati.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
 

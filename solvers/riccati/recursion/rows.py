@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trajopt.solvers.recursion.cells import ZERO
-from trajopt.solvers.recursion.dense import Matrix, Term, add_products
-from trajopt.solvers.recursion.frame import Frame
-from trajopt.solvers.recursion.sizes import Sizes
+from trajopt.solvers.riccati.recursion.cells import ZERO
+from trajopt.solvers.riccati.recursion.dense import Matrix, Term, add_products
+from trajopt.solvers.riccati.recursion.frame import Frame
+from trajopt.solvers.riccati.recursion.sizes import Sizes
 
 
 class KnotRows:

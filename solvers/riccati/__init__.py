@@ -1,0 +1,6 @@
+"""Riccati recursion: quadratic programs with stages, by one backward and one forward pass."""
+
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.riccati import Box, LinearStep, Riccati, RiccatiFailure
+
+__all__ = ["Box", "LinearQuadratic", "LinearStep", "Riccati", "RiccatiFailure"]
