@@ -109,8 +109,8 @@ class DDPOptions(SolverOptions):
         hessian: "gauss-newton"; "exact", the Hessian of the Lagrangian where it is convex, blended with Gauss-Newton
             where it is not, for models that have it; or "auto". "auto" starts with Gauss-Newton and switches to exact
             Hessians after many short or poor steps, or if many more are expected (`solvers/ddp/curvature.py`). Then
-            step lengths up to 1/8 increase ρ. It pauses exact Hessians while a Gauss-Newton step is better and achieves its
-            predicted decrease. Crocoddyl uses "gauss-newton".
+            step lengths up to 1/8 increase ρ. It pauses exact Hessians while a Gauss-Newton step is better and achieves
+            its predicted decrease. Crocoddyl uses "gauss-newton".
         rollout_margin: With rollout_on_failure, a step from a guess with gaps is accepted if its cost exceeds that of
             this rollout by at most rollout_margin · Σ|l_t| of the rollout [-]. Crocoddyl accepts any step.
     """
