@@ -86,11 +86,12 @@ class Attempts:
         """
         pending = ["anew"]
         if interior:
-            pending = [*(["rollouts", "line"] if rolled else ["anew", "line", "rollouts"]), *["random"] * len(SIZES)]
+            pending = [*(["rollouts", "line"] if rolled else ["line", "anew", "rollouts"]), *["random"] * len(SIZES)]
         return Attempts(pending, feasibility)
 
     def stalls(self, iteration: int, error: float, patience: int) -> bool:
         """Whether the largest error has not been halved for `patience` iterations."""
+        error = min(error, 1.0)
         if error < LESS * self.mark[1]:
             self.mark = iteration, error
         return iteration - self.mark[0] >= patience

@@ -86,7 +86,7 @@ class FilterSearch:
         self._retraction.move(step.dx, rows.within_limits(step.du, e.us))
         e.expand(x0)
         reached = merit(run, rows, e.cost, e.c)
-        theta = infeasibility(e.sum_of_gaps, rows.sum_of_violations(e.c))
+        theta = infeasibility(run.units.sum_of_gaps(e.f), rows.sum_of_violations(e.c))
         if judge.accepts(theta, reached, 1.0):
             return Taken(1.0, e.xs.copy(), e.us.copy(), e.c, reached, step, expanded=True)
         e.xs[:], e.us[:] = run.trajectory
@@ -98,7 +98,7 @@ class FilterSearch:
         trial = self.trial
         trial.dx[:], trial.du[:] = step.dx, rows.within_limits(step.du, self._e.us)
         reached = merit(run, rows, trial.go(length), trial.c)
-        theta = infeasibility(trial.sum_of_gaps, rows.sum_of_violations(trial.c))
+        theta = infeasibility(run.units.sum_of_gaps(trial.f), rows.sum_of_violations(trial.c))
         return Taken(length, trial.xs.copy(), trial.us.copy(), trial.c.copy(), reached, step), theta
 
 

@@ -24,10 +24,14 @@ def measure(run: SQPProgress, e: Evaluator, rows: RowBounds, model: QuadraticMod
     The last two are relative to the multipliers where these are large (Wächter, Biegler, On the implementation of an
     interior-point filter line-search algorithm, 2006, eq. 6).
     """
-    violations, run.violation, multiplier, product = rows.sizes(e.c, run.y, run.scale)
-    run.gap, run.infeasibility = e.largest_gap, infeasibility(e.sum_of_gaps, violations)
+    units = run.units
+    violations, run.violation, run.largest_violation, multiplier, product = rows.sizes(e.c, run.y, run.scale)
+    run.gap, run.infeasibility = units.largest_gap(e), infeasibility(units.sum_of_gaps(e.f), violations)
     controls, start, costates = model.gradient(run)
-    mean = (total(run.y) + total(costates)) / (run.y.size + costates.size)
+    controls, costates = controls * units.controls, costates * units.states
+    if start.size:
+        start = start * units.states
+    mean = (total(run.y * units.rows) + total(costates)) / (run.y.size + costates.size)
     large = min(max(mean / LARGE, 1.0), LARGEST)
     run.stationarity = (max(largest(controls), largest(start)) if start.size else largest(controls)) / large
     run.complementarity = product / max(large, multiplier / LARGE)  # as interior points end relative to it
@@ -39,15 +43,17 @@ def cannot_get_closer(
     """Whether rows stay violated at the largest penalty, and no change of the controls within limits would help.
 
     What they promise is the largest decrease of Σ ½ w v² to first order, with v the violations and w the stiffness of
-    their rows, as the penalty weighs them; each control, and each coordinate of a chosen start, moves by at most its
-    own size, or 1.
+    their rows, as the penalty weighs them; each control moves by at most its value or its size, and each coordinate of a
+    chosen start by its size.
     """
-    if run.violation <= options.feasibility or np.any(run.penalty.mu < options.max_penalty * run.stiffness):
+    if run.violation <= options.feasibility or np.any(run.penalty.mu < options.max_penalty * run.units.stiffness):
         return False
     v, w = rows.beyond(e.c), rows.start_beyond()
-    stiff = run.stiffness * v
-    controls, start = model.slope_of_violation(stiff, w)
-    room = np.maximum(1.0, np.abs(e.us))
+    stiff, weighed = run.units.stiffness * v, w / run.units.states**2
+    controls, start = model.slope_of_violation(stiff, weighed)
+    room = np.maximum(run.units.controls, np.abs(e.us))
     up, down = np.minimum(rows.u_upper - e.us, room), np.maximum(rows.u_lower - e.us, -room)
-    promised = np.where(controls < 0.0, -controls * up, -controls * down).sum() + np.abs(start).sum()
-    return bool(promised < SLIGHT * ((stiff * v).sum() + (w**2).sum()))
+    promised = np.where(controls < 0.0, -controls * up, -controls * down).sum()
+    if start.size:
+        promised += (np.abs(start) * run.units.states).sum()
+    return bool(promised < SLIGHT * ((stiff * v).sum() + (w * weighed).sum()))

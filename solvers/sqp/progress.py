@@ -11,6 +11,7 @@ from trajopt.solvers.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.progress import Progress
 from trajopt.solvers.sqp.attempts import Attempts
 from trajopt.solvers.sqp.interior import InteriorSteps
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 
@@ -21,8 +22,8 @@ class SQPProgress(Progress):
     Attributes:
         guess: States (T + 1, nx) and controls (T, nu) that a restart begins with.
         linear: Whether steps are linear, and judged by a filter, or rollouts of a policy.
-        scale: Factor of the cost that makes the mean of |diag Luu| 1 [1/cost].
-        stiffness: Curvature of the scaled cost along each row (T + 1, nc), which penalties are relative to.
+        scale: Factor of the cost that makes a typical cost 1, see `Units` [1/cost].
+        units: Sizes that tolerances, penalties and regularisations are relative to.
         penalty: Augmented Lagrangian of the rows that are no limits, beside the scaled cost.
         filter: Pairs of infeasibility and scaled cost on which trials of linear steps must improve.
         largest: Infeasibility above which every linear step is rejected.
@@ -43,9 +44,10 @@ class SQPProgress(Progress):
         shorts: Short steps, one after the other [-].
         mean_length: Mean of the last step lengths, 0 of none, 1 at first [-].
         first_step: Mean size of the first program's step of each control (nu,).
-        gap: Largest gap of the trajectory.
+        gap: Largest gap of the trajectory, in units of the states.
         stationarity: Largest gradient of the Lagrangian along the controls.
-        violation: Largest violation of a row.
+        violation: Largest violation of a row, in units of the rows.
+        largest_violation: Largest violation of a row, as it is.
         infeasibility: Sum of all gaps and violations, see `merit.infeasibility`.
         complementarity: Largest product of a multiplier and the distance from its bound.
         stuck: Number of consecutive iterations in which no step is predicted to reduce the violation [-].
@@ -61,7 +63,7 @@ class SQPProgress(Progress):
     guess: tuple[Reals, Reals] = field(default_factory=lambda: (np.zeros(0), np.zeros((0, 0))))
     linear: bool = False
     scale: float = 1.0
-    stiffness: Reals = field(default_factory=lambda: np.zeros((1, 0)))
+    units: Units = field(default_factory=Units.none)
     penalty: AugmentedLagrangian = field(default_factory=AugmentedLagrangian.empty)
     filter: list[tuple[float, float]] = field(default_factory=list)
     largest: float = math.inf
@@ -85,6 +87,7 @@ class SQPProgress(Progress):
     gap: float = 0.0
     stationarity: float = math.nan
     violation: float = math.nan
+    largest_violation: float = math.nan
     infeasibility: float = math.nan
     complementarity: float = math.nan
     stuck: int = 0

@@ -13,6 +13,7 @@ from trajopt.solvers.sqp.inner import InnerSolver
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 LEAST_BLEND = 0.02  # of the exact Hessian; below it is left out
@@ -59,6 +60,11 @@ class QuadraticModel:
         if self.exact is not None:
             self.exact.prepare()
 
+    def relate(self, units: Units) -> None:
+        """Makes the tolerances of programs relative to units."""
+        for program, _ in self._kept.values():
+            program.qp.row_size[:] = program.row_units(units)
+
     def take(self, run: SQPProgress, rows: RowBounds) -> None:
         """Copies derivatives, rows and gaps at the evaluator's trajectory to the program, for the scaled cost."""
         self._program, self._inner = self._pair(shared=self._simple)
@@ -83,7 +89,8 @@ class QuadraticModel:
         while True:
             if ridge > 0.0 and self._program.shared:  # it can't be added to the evaluator's array
                 self._leave_shared(run, rows, proximal=proximal)
-            self._program.set_hessian(blend, ridge / (run.scale / self._program.scale))
+            ratio, sizes = ridge / (run.scale / self._program.scale), run.units
+            self._program.set_hessian(blend, ratio / sizes.controls**2, ratio / sizes.states**2)
             found = self._inner.solve(convex=blend == 0.0, hessian=self._program.hessian)
             if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
                 run.blend = blend

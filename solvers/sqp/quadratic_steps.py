@@ -16,7 +16,6 @@ from trajopt.solution import IterationRecord
 from trajopt.solvers.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.qp import QPSolution, QPStatus
-from trajopt.solvers.sqp import units
 from trajopt.solvers.sqp.filter import FilterSearch
 from trajopt.solvers.sqp.merit import Taken, merit, merit_slope, promised_merit
 from trajopt.solvers.sqp.optimality import cannot_get_closer, measure
@@ -24,6 +23,7 @@ from trajopt.solvers.sqp.policy import FLAT, PolicySearch, is_nearly_a_motion, i
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import FIRST_RIDGE, QuadraticModel
 from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 NEAR = 1e-6  # promised decrease of the merit, relative to it, below which a solve is about to end
@@ -96,8 +96,10 @@ class QuadraticSteps:
     def begin(self, run: SQPProgress) -> None:
         """Chooses the units and the kind of step for a repaired guess, and starts from it."""
         e, options = self.evaluator, self._options
-        run.scale = units.cost_scale(e)
-        run.stiffness = units.stiffness(e, run.scale, options.path_penalty_ratio)
+        run.units = Units.of(e, self.rows)
+        run.scale = 1.0 / run.units.cost
+        self.rows.relate(run.units)
+        self.model.relate(run.units)
         near = not run.repaired and is_nearly_a_motion(e.xs, e.f, options.feasibility)
         run.linear = near or options.steps == "linear"
         if near:
@@ -146,7 +148,7 @@ class QuadraticSteps:
 
     def _penalize(self, run: SQPProgress, y: Reals, weight: float) -> None:
         rows = self.rows
-        run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, weight * run.stiffness)
+        run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, weight * run.units.stiffness)
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
         """Runs one iteration: solves the program, searches along the step, updates multipliers, checks optimality.
@@ -155,7 +157,7 @@ class QuadraticSteps:
             The record of the iteration; None if no program was convex.
         """
         e = self.evaluator
-        gap, missed, run.nonfinite_trial = run.gap, max(run.gap, run.violation), None
+        gap, missed, run.nonfinite_trial = e.largest_gap, max(run.gap, run.violation), None
         found, ridge = self._direction(run)
         if found.status is QPStatus.INDEFINITE:
             run.failed_knot = found.failed_knot
@@ -186,7 +188,7 @@ class QuadraticSteps:
             gap_norm=gap,
             expected_decrease=-slope,
             decrease=math.nan if taken is None else before - taken.merit,
-            constraint_violation=run.violation,
+            constraint_violation=run.largest_violation,
             complementarity=run.complementarity,
             blend=run.blend,
             method="linear" if run.linear else "policy",
@@ -295,7 +297,7 @@ class QuadraticSteps:
     def _penalize_more(self, run: SQPProgress, y: Reals) -> None:
         """Takes multipliers of the rows, and raises the penalty."""
         options, rows = self._options, self.rows
-        mu = np.minimum(options.max_penalty * run.stiffness, options.penalty_increase * run.penalty.mu)
+        mu = np.minimum(options.max_penalty * run.units.stiffness, options.penalty_increase * run.penalty.mu)
         run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, mu)
 
     def _judge(self, run: SQPProgress, e: Evaluator) -> None:

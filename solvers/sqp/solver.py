@@ -13,12 +13,12 @@ from trajopt.errors import ModelEvaluationError
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers.base import SolverAbstract
-from trajopt.solvers.norms import largest
 from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
 from trajopt.solvers.sqp.interior import InteriorSteps
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_steps import FAILURES, LOST, ROUNDED, QuadraticSteps
+from trajopt.solvers.sqp.units import Units
 
 STUCK = 3  # iterations in a row after which what cannot get closer counts as an end
 LATE = 100  # iteration at which a solve without rows may begin anew
@@ -170,12 +170,13 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         e.expand(steps.x0(run))
         e.check_finite()
         trial = None if rolls else steps.lines.trial
-        run.interior = InteriorSteps(e, steps.rows, steps.model.exact, trial, steps.x0(run))
+        units = Units.of(e, steps.rows, max(abs(run.attempts.paused.cost), 1e-2 * run.units.cost))
+        run.interior = InteriorSteps(e, steps.rows, steps.model.exact, trial, steps.x0(run), units)
         run.started += time.perf_counter() - begun  # compiling does not count
 
     def _interior_step(self, run: SQPProgress, steps: QuadraticSteps, interior: InteriorSteps) -> IterationRecord:
         """An interior-point step; without a solution at their end the interrupted attempt goes on."""
-        gap, before = run.gap, run.cost
+        gap, before = steps.evaluator.largest_gap, run.cost
         try:
             goes_on = interior.iterate()
             self._take(run, steps, interior)
@@ -189,7 +190,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             gap_norm=gap,
             expected_decrease=-interior.promised,
             decrease=before - run.cost,
-            constraint_violation=run.violation,
+            constraint_violation=run.largest_violation,
             complementarity=interior.complementarity,
             blend=interior.blend,
             method="interior",
@@ -207,8 +208,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """Takes the point that the second method has reached."""
         e = steps.evaluator
         run.trajectory, run.cost, run.feasible = (e.xs.copy(), e.us.copy()), e.cost, e.largest_gap < ROUNDED
-        run.gap = e.largest_gap
-        run.violation = max(largest(steps.rows.beyond(e.c)), largest(steps.rows.start_beyond()))
+        run.gap = run.units.largest_gap(e)
+        _, run.violation, run.largest_violation, *_ = steps.rows.sizes(e.c, run.y, run.scale)
         run.lam, run.y, run.start_y = (run.scale * each for each in interior.multipliers)
 
     def _go_back(self, run: SQPProgress, steps: QuadraticSteps) -> None:
