@@ -12,6 +12,7 @@ from trajopt.solution import SolverStatus
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.solvers.sqp.method import MethodAbstract
     from trajopt.solvers.sqp.progress import SQPProgress
     from trajopt.solvers.sqp.rows import RowBounds
 
@@ -63,17 +64,19 @@ class Attempts:
         pending: Names of the attempts still to be made, in this order.
         feasibility: Largest infeasibility that counts as none.
         best: Best result of the attempts that have ended.
-        paused: Result of an interrupted attempt.
+        paused: Result of an interrupted attempt, and its method.
         dead_ends: Violations at stationary points where attempts have ended.
         mark: Iteration at which the largest error was last halved, and its value then.
+        lined: Whether linear steps have been tried.
     """
 
     pending: list[str]
     feasibility: float = 0.0
     best: Left | None = None
-    paused: Left | None = None
+    paused: tuple[Left, MethodAbstract] | None = None
     dead_ends: list[float] = field(default_factory=list)
     mark: tuple[int, float] = (0, math.inf)
+    lined: bool = False
 
     @staticmethod
     def after(*, rolled: bool, interior: bool, feasibility: float) -> Attempts:
@@ -96,14 +99,14 @@ class Attempts:
             self.mark = iteration, error
         return iteration - self.mark[0] >= patience
 
-    def random_controls(self, us: Reals, step: Reals, rows: RowBounds) -> Reals:
+    def random_controls(self, us: Reals, sizes: Reals, rows: RowBounds) -> Reals:
         """Returns us (T, nu) plus a few random waves.
 
-        Their height is half the width of the limits, or `step` (nu,) for a control without limits.
+        Their height is half the width of the limits, or `sizes` (nu,) for a control without limits.
         """
         half = 0.5 * (rows.u_upper - rows.u_lower)
         number = len(SIZES) - 1 - self.pending.count("random")
-        size = SIZES[number] * np.where(np.isfinite(half), half, step if step.size else 1.0)
+        size = SIZES[number] * np.where(np.isfinite(half), half, sizes)
         t = np.linspace(0.0, np.pi, len(us))[:, None]
         heights = np.random.default_rng(number).normal(size=(WAVES, us.shape[1]))
         return us + size * (np.cos(t * np.arange(WAVES)) @ heights)
@@ -141,7 +144,7 @@ class Attempts:
     def keep_best(self, run: SQPProgress) -> bool:
         """Goes back to the best result; whether it is another than the last one."""
         last = best = Left.by(run)
-        for each in (self.best, self.paused):
+        for each in (self.best, self.paused and self.paused[0]):
             best = self._better(each, best)
         best.restore(run)
         return best is not last

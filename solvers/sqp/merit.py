@@ -1,4 +1,4 @@
-"""Merit of steps: the augmented Lagrangian of rollouts, cost and infeasibility of linear steps."""
+"""Merit of steps: cost and slacks, of rollouts with an augmented Lagrangian of the rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.shooting.evaluator import Evaluator
+from trajopt.solvers.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.qp import QPSolution
-from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
@@ -42,38 +42,47 @@ class Taken:
     expanded: bool = False
 
 
-def merit(run: SQPProgress, rows: RowBounds, cost: float, c: Reals) -> float:
-    """Scaled cost and slacks, of rollouts with the augmented Lagrangian of rows c (T + 1, nc); inf if no number."""
-    if not math.isfinite(cost):
-        return math.inf
-    if not c.size or (run.linear and not rows.any_soft):
-        return run.scale * cost
-    with np.errstate(over="ignore", invalid="ignore"):
-        reached = run.scale * (cost + rows.slack_cost(c))
-        if not run.linear:
-            reached += run.penalty.value(rows.penalized(c))
-    return reached if math.isfinite(reached) else math.inf
+@dataclass(frozen=True, eq=False)
+class Merit:
+    """Scaled cost and slacks, and the augmented Lagrangian of general rows where there is one.
 
-
-def merit_slope(run: SQPProgress, rows: RowBounds, e: Evaluator, step: QPSolution) -> float:
-    """Derivative of the merit function along a step, at the evaluator's trajectory.
-
-    For slacks it is the change of their cost.
+    Attributes:
+        rows: Bounds of the rows.
+        scale: Factor of the cost [1/cost].
+        penalty: The augmented Lagrangian; None where a filter judges the rows.
     """
-    n = e.state.ndx
-    cost = np.vdot(e.g[:, :n], step.dx[:-1]) + np.vdot(e.g[:, n:], step.du) + e.terminal_g @ step.dx[-1]
-    slacks = rows.slack_cost(e.c + step.rows) - rows.slack_cost(e.c) if rows.any_soft else 0.0
-    slope = run.scale * (float(cost) + slacks)
-    if run.linear:
-        return slope
-    return slope + float((run.penalty.gradient(rows.penalized(e.c)) * rows.of_general(step.rows)).sum())
 
+    rows: RowBounds
+    scale: float
+    penalty: AugmentedLagrangian | None = None
 
-def promised_merit(run: SQPProgress, rows: RowBounds, e: Evaluator, step: QPSolution) -> float:
-    """Predicted merit after a full step, by Gauss-Newton's model of the cost and linear rows."""
-    cost = float(e.cost + _by_model(e.g, e.H, np.hstack([step.dx[:-1], step.du])))
-    cost += float(_by_model(e.terminal_g, e.terminal_H, step.dx[-1]))
-    return merit(run, rows, cost, e.c + step.rows)
+    def value(self, cost: float, c: Reals) -> float:
+        """The merit at a cost and rows c (T + 1, nc); infinite if it is no number."""
+        if not math.isfinite(cost):
+            return math.inf
+        if not c.size or (self.penalty is None and not self.rows.any_soft):
+            return self.scale * cost
+        with np.errstate(over="ignore", invalid="ignore"):
+            reached = self.scale * (cost + self.rows.slack_cost(c))
+            if self.penalty is not None:
+                reached += self.penalty.value(self.rows.penalized(c))
+        return reached if math.isfinite(reached) else math.inf
+
+    def slope(self, e: Evaluator, step: QPSolution) -> float:
+        """Derivative along a step, at the evaluator's trajectory; for slacks it is the change of their cost."""
+        n, rows = e.state.ndx, self.rows
+        cost = np.vdot(e.g[:, :n], step.dx[:-1]) + np.vdot(e.g[:, n:], step.du) + e.terminal_g @ step.dx[-1]
+        slacks = rows.slack_cost(e.c + step.rows) - rows.slack_cost(e.c) if rows.any_soft else 0.0
+        slope = self.scale * (float(cost) + slacks)
+        if self.penalty is None:
+            return slope
+        return slope + float((self.penalty.gradient(rows.penalized(e.c)) * rows.of_general(step.rows)).sum())
+
+    def promised(self, e: Evaluator, step: QPSolution) -> float:
+        """Predicted merit after a full step, by Gauss-Newton's model of the cost and linear rows."""
+        cost = float(e.cost + _by_model(e.g, e.H, np.hstack([step.dx[:-1], step.du])))
+        cost += float(_by_model(e.terminal_g, e.terminal_H, step.dx[-1]))
+        return self.value(cost, e.c + step.rows)
 
 
 def _by_model(g: Reals, H: Reals, d: Reals) -> float:
@@ -82,10 +91,38 @@ def _by_model(g: Reals, H: Reals, d: Reals) -> float:
     return float(np.vdot(g + curved, d))
 
 
-def sufficient(run: SQPProgress, before: float, slope: float, length: float) -> float:
-    """Largest acceptable merit after a step of this length (Armijo's rule), with a margin for rounding errors."""
-    part = DECREASE if run.blend > 0.0 else DECREASE_GAUSS_NEWTON
-    return before + part * length * min(slope, 0.0) + ROUNDING * max(LEAST_MERIT, abs(before))
+@dataclass(slots=True)  # not frozen, see `QPSolution`
+class Descent:
+    """A step from the trajectory of an evaluator, and what the merit promises along it.
+
+    Attributes:
+        step: Solution of the quadratic program.
+        merit: The merit.
+        before: The merit at the start of the step.
+        slope: Derivative of the merit along the step.
+        exact: Whether the Hessian of the program has a part of the Lagrangian's.
+    """
+
+    step: QPSolution
+    merit: Merit
+    before: float
+    slope: float
+    exact: bool
+
+    @classmethod
+    def along(cls, step: QPSolution, merit: Merit, e: Evaluator, *, exact: bool) -> Descent:
+        """A step from the evaluator's trajectory."""
+        return cls(step, merit, merit.value(e.cost, e.c), merit.slope(e, step), exact)
+
+    def enough(self, length: float) -> float:
+        """Largest acceptable merit after a step of this length (Armijo's rule), with a margin for rounding errors."""
+        part = DECREASE if self.exact else DECREASE_GAUSS_NEWTON
+        rounding = ROUNDING * max(LEAST_MERIT, abs(self.before))
+        return self.before + part * length * min(self.slope, 0.0) + rounding
+
+    def is_flat(self, part: float) -> bool:
+        """Whether the slope is less than this part of the merit, or of a typical cost."""
+        return abs(self.slope) < part * max(1.0, abs(self.before))
 
 
 def infeasibility(gaps: float, violations: float) -> float:

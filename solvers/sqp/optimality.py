@@ -7,12 +7,16 @@ import numpy as np
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.norms import largest, total
 from trajopt.solvers.options import SQPOptions
+from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.merit import infeasibility
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import QuadraticModel
 from trajopt.solvers.sqp.rows import RowBounds
 
 SLIGHT = 0.01  # part of the squared violations; a promise below it counts as none
+INCREASE = 10.0  # times relative_tolerance: as products of slacks and multipliers are not quite 0, a QP may promise it
+PARTIAL = 0.03  # times relative_tolerance, where the last promise was too much: it is exact without rows
+LEAST_COST = 1e-3  # times the typical cost: of what tolerances are relative to
 LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stationarity is relative to it
 
 LARGEST = 1e4  # times smaller than it is stationarity is taken at most: multipliers of a wild trajectory say nothing
@@ -37,16 +41,38 @@ def measure(run: SQPProgress, e: Evaluator, rows: RowBounds, model: QuadraticMod
     run.complementarity = product / max(large, multiplier / LARGE)  # as interior points end relative to it
 
 
+def is_solved(
+    run: SQPProgress, options: SQPOptions, found: QPSolution, promised: float, *, feasible: bool, partial: bool
+) -> bool:
+    """Whether a trajectory is optimal: its gradient is small, or the last program promised next to nothing.
+
+    Args:
+        run: State of the solve, with the measures of the trajectory.
+        options: With the tolerances.
+        found: Solution of the last program.
+        promised: Decrease of the merit that it promised.
+        feasible: Whether gaps are closed.
+        partial: Whether only a part of its step was taken.
+    """
+    if not feasible or not max(run.violation, run.complementarity) < options.feasibility:
+        return False
+    size = max(LEAST_COST, abs(run.scale * run.cost))
+    solved = found.status in (QPStatus.SOLVED, QPStatus.ROUNDING) or options.qp_iterations is not None
+    rounding = options.relative_tolerance * size * (PARTIAL if partial else 1.0)
+    flat = solved and -INCREASE * rounding < promised < rounding
+    return flat or run.stationarity < options.tolerance * min(1.0, size)
+
+
 def cannot_get_closer(
     run: SQPProgress, e: Evaluator, rows: RowBounds, model: QuadraticModel, options: SQPOptions
 ) -> bool:
-    """Whether rows stay violated at the largest penalty, and no change of the controls within limits would help.
+    """Whether rows are violated, and no change of the controls within limits would help.
 
     What they promise is the largest decrease of Σ ½ w v² to first order, with v the violations and w the stiffness of
     their rows, as the penalty weighs them; each control moves by at most its value or its size, and each coordinate of a
     chosen start by its size.
     """
-    if run.violation <= options.feasibility or np.any(run.penalty.mu < options.max_penalty * run.units.stiffness):
+    if run.violation <= options.feasibility:
         return False
     v, w = rows.beyond(e.c), rows.start_beyond()
     stiff, weighed = run.units.stiffness * v, w / run.units.states**2

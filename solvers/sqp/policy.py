@@ -11,18 +11,12 @@ from trajopt.kernels import lane_count
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.trials import Trials
 from trajopt.solvers.qp import QPSolution
-from trajopt.solvers.sqp.merit import Taken, merit, sufficient
-from trajopt.solvers.sqp.progress import SQPProgress
+from trajopt.solvers.sqp.merit import Descent, Taken
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
-WILD = 1e3  # times the merit of the guess's rollout: what the first rollout of a policy must not exceed
-LOST = 10.0  # times the merit that the program promises: what is lost of a guess by the rollout of its controls
-NOISE = 1.2  # second differences over first ones: √3 of white noise, at most 0.8 of a gait's quasi-static guess
-JUMPS = 0.1  # part of the knots where states may jump, as velocities do at touch-downs and take-offs
-NEARLY = 0.1  # gaps over steps of a guess that is nearly a motion
-FLAT = 1e-7  # promised decrease of the merit, relative to it, near the end
-LEAP, LEAPS = 1e-3, 5  # increase of the merit by a leap, relative to it, and number of leaps in a solve, at most
+TOLERABLE = 10.0  # times the merit that the program promises: what the first rollout may have
+LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FAR = 1.5  # largest rotation of a state by one step [rad]; without a limit drones ended with a needless full turn
 
 
@@ -34,7 +28,12 @@ class PolicySearch:
     Args:
         evaluator: Evaluator with the trajectory and the feedback law.
         lengths: Step lengths, decreasing [-].
+
+    Attributes:
+        nonfinite: Place of the first trial of the last search that was not finite, see `Trials.nonfinite_trial`.
     """
+
+    nonfinite: tuple[int, Reals, Reals] | None = None
 
     def __init__(self, evaluator: Evaluator, lengths: tuple[float, ...]) -> None:
         self._e, self._lengths = evaluator, lengths
@@ -69,77 +68,71 @@ class PolicySearch:
         e.us[:] = kept
         return False
 
-    def along(self, run: SQPProgress, rows: RowBounds, step: QPSolution, before: float, slope: float) -> Taken | None:
-        """Returns the first rollout with enough decrease of the merit, in which no state rotates by more than FAR.
+    def along(self, descent: Descent, rows: RowBounds) -> Taken | None:
+        """Returns the first rollout with enough decrease of the merit, in which no state rotates by more than FAR."""
+        for taken in self._rollouts(descent, rows):
+            if taken.merit <= descent.enough(taken.length):
+                return taken
+        return None
 
-        Near the end it may be one without, see `_leap`. From a guess with gaps, whose merit says little, it is the
-        first one that is better than the rollout of the guess's controls; else, as that may stand still, and with rows
-        whose penalties are most of a merit, the first one that is not far worse, or that rollout.
+    def first(self, descent: Descent, rows: RowBounds) -> Taken | None:
+        """Returns a rollout from a guess with gaps, whose own merit says little; None if all diverge.
+
+        It is the first whose merit is not far from what the program promises. Else it is the one of least merit, which
+        may be the rollout of the guess's controls, or of none: the length is 0 then.
         """
-        e, plain = self._e, None if run.repaired else self._plain(run, rows, step)
-        penalized = rows.general & (np.isfinite(rows.lower) | np.isfinite(rows.upper))
-        most = math.inf if plain is None else WILD * abs(plain.merit) if penalized.any() else plain.merit
-        spare: Taken | None = None
-        assert step.K is not None
-        e.K[:] = step.K
-        e.k[:] = -step.du - (step.K @ step.dx[:-1, :, None])[:, :, 0]
-        for trials, lane, length, cost in self._tried(rows, step):
-            reached = merit(run, rows, cost, trials.c[lane])
-            enough = sufficient(run, before, slope, length) if run.repaired else most
-            if not math.isfinite(reached):
-                run.nonfinite_trial = run.nonfinite_trial or trials.nonfinite_trial(lane)
-                continue
-            if self._turned(trials, lane) > FAR:
-                continue
-            if reached <= enough:
-                return _taken(trials, lane, length, reached, step)
-            if plain is not None and spare is None and reached <= WILD * abs(plain.merit):
-                spare = _taken(trials, lane, length, reached, step)
-        spare = plain if spare is None else spare
-        return spare if spare is not None else self._leap(run, rows, step, before, slope)
+        most = TOLERABLE * abs(descent.merit.promised(self._e, descent.step))
+        best = self._plain(descent)
+        for taken in self._rollouts(descent, rows):
+            if taken.merit <= most:
+                return taken
+            if best is None or taken.merit < best.merit:
+                best = taken
+        return best
 
-    def _leap(self, run: SQPProgress, rows: RowBounds, step: QPSolution, before: float, slope: float) -> Taken | None:
-        """The full step though it raises the merit, near the end, where no part of it lowers it: a few times.
+    def leap(self, descent: Descent) -> Taken | None:
+        """The full step of the last search, if it raises the merit a little only.
 
         It leads past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it.
         """
-        trials, size = self._trials[0], max(1.0, abs(before))
-        if rows.general.size or run.leaps >= LEAPS or abs(slope) >= FLAT * size:
+        trials = self._trials[0]
+        reached = descent.merit.value(trials.totals(1)[0], trials.c[0])
+        if not reached - descent.before < LEAP * max(1.0, abs(descent.before)) or self._turned(trials, 0) > FAR:
             return None
-        reached = merit(run, rows, trials.totals(1)[0], trials.c[0])
-        if not reached - before < LEAP * size or self._turned(trials, 0) > FAR:
-            return None
-        run.leaps += 1
-        return _taken(trials, 0, self._lengths[0], reached, step)
+        return _taken(trials, 0, self._lengths[0], reached, descent.step)
+
+    def _rollouts(self, descent: Descent, rows: RowBounds) -> Iterator[Taken]:
+        """Rollouts of the policy from the longest step on, without those that diverge or turn too far."""
+        e, step = self._e, descent.step
+        assert step.K is not None
+        e.K[:] = step.K
+        e.k[:] = -step.du - (step.K @ step.dx[:-1, :, None])[:, :, 0]
+        self.nonfinite = None
+        for trials, lane, length, cost in self._tried(rows, step):
+            reached = descent.merit.value(cost, trials.c[lane])
+            if not math.isfinite(reached):
+                self.nonfinite = self.nonfinite or trials.nonfinite_trial(lane)
+            elif self._turned(trials, lane) <= FAR:
+                yield _taken(trials, lane, length, reached, step)
 
     def _turned(self, trials: Trials, lane: int) -> float:
         """Largest rotation of a lane's states from the trajectory, about one axis [rad]."""
         return float(np.abs(trials.dx[lane][:, self._rotations]).max(initial=0.0))
 
-    def _plain(self, run: SQPProgress, rows: RowBounds, step: QPSolution) -> Taken | None:
+    def _plain(self, descent: Descent) -> Taken | None:
         """The rollout of the guess's controls or that of none, whichever has the smaller merit; None if both diverge.
 
         Controls that hold an underactuated system at rest may drive it far from there.
         """
-        e, trials, found = self._e, self._trials[0], []
+        e, trials, rollouts = self._e, self._trials[0], []
         kept, e.k[:], e.K[:] = e.us.copy(), 0.0, 0.0
         for us in (kept, np.clip(np.zeros_like(kept), trials.lower, trials.upper)):
             e.us[:] = us
             (cost,) = trials.roll_out(e.xs[0], [1.0], None)
-            found.append(_taken(trials, 0, 0.0, merit(run, rows, cost, trials.c[0]), step))
+            rollouts.append(_taken(trials, 0, 0.0, descent.merit.value(cost, trials.c[0]), descent.step))
         e.us[:] = kept
-        best = min(found, key=lambda taken: taken.merit)
+        best = min(rollouts, key=lambda taken: taken.merit)
         return best if math.isfinite(best.merit) else None
-
-    @staticmethod
-    def loses(taken: Taken | None, promised: float) -> bool:
-        """Whether rollouts have lost a guess: all diverge, or the best has length 0 and a merit far above `promised`.
-
-        Args:
-            taken: Result of `along`.
-            promised: The merit that the program promises after a full step.
-        """
-        return taken is None or (taken.length == 0.0 and taken.merit > LOST * abs(promised))
 
     def _tried(self, rows: RowBounds, step: QPSolution) -> Iterator[tuple[Trials, int, float, float]]:
         e, (single, many) = self._e, self._trials
@@ -158,23 +151,3 @@ class PolicySearch:
 def _taken(trials: Trials, lane: int, length: float, reached: float, step: QPSolution) -> Taken:
     """The rollout of a lane."""
     return Taken(length, *trials.trajectory(lane), trials.c[lane].copy(), reached, step)
-
-
-def is_noisy(xs: Reals) -> bool:
-    """Whether states (T + 1, nx) are noise rather than a motion: second differences exceed the first ones.
-
-    The knots where it bends most, `JUMPS` of them, are left out.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):  # the guess is checked when it is expanded
-        steps, bends = (np.linalg.norm(np.diff(xs, order, axis=0), axis=1) for order in (1, 2))
-    kept = np.argsort(bends)[: bends.size - int(JUMPS * bends.size)]
-    return bool(bends[kept].sum() > NOISE * 0.5 * (steps[kept] + steps[kept + 1]).sum())
-
-
-def is_nearly_a_motion(xs: Reals, gaps: Reals, least: float) -> bool:
-    """Whether states (T + 1, nx) have gaps (T + 1, ndx) above `least`, but small ones, as a shifted solution has.
-
-    A rollout would leave such a motion where it is unstable.
-    """
-    steps, jumps = np.linalg.norm(np.diff(xs, axis=0), axis=1).sum(), np.linalg.norm(gaps[1:], axis=1).sum()
-    return bool(least < jumps < NEARLY * steps)

@@ -7,6 +7,7 @@ import numpy as np
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
+from trajopt.solvers.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.inner import InnerSolver
@@ -16,7 +17,7 @@ from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
-LEAST_BLEND = 0.02  # of the exact Hessian; below it is left out
+LEFT_OUT = 0.1  # first part of the exact Hessian that is left out where it is indefinite; it is doubled
 FIRST_RIDGE, LARGEST_RIDGE = 1e-4, 1e12
 
 
@@ -24,17 +25,22 @@ class QuadraticModel:
     """Solves the quadratic program at the trajectory of an evaluator.
 
     Its Hessian is θ H + (1 - θ) H_GN + δ I on the controls, of the scaled cost, with H that of the Lagrangian at the
-    multipliers of the last QP, if all models give it. θ is halved from 1 as long as a pivot fails; then δ grows.
+    multipliers of the last QP, if all models give it. As long as a pivot fails, 1 - θ is doubled; then δ grows.
 
     Args:
         evaluator: Evaluator with the trajectory.
         problem: The problem.
         options: Options of the solver, which choose the method for the program.
+
+    Attributes:
+        blend: Part θ of the exact Hessian in that of the last program [-].
     """
 
     def __init__(self, evaluator: Evaluator, problem: ShootingProblem, options: SQPOptions) -> None:
         e, self._options = evaluator, options
-        self._e = e
+        self._e, self.blend = e, 0.0
+        self._gradient: Reals | None = None  # of the cost in the terminal residuals, where the last step led
+        self._next_gradient: Reals | None = None
         self.exact = LagrangianHessian(e) if self._takes_exact(options) else None
         self._chosen, self._bounded = problem.start != "fixed", not isinstance(problem.start, str)
         constrained = e.nc > 0 or self._bounded
@@ -70,55 +76,68 @@ class QuadraticModel:
         self._program, self._inner = self._pair(shared=self._simple)
         self._program.take(run.scale if self._scaled else 1.0, rows)
 
-    def solve(self, run: SQPProgress, rows: RowBounds, *, proximal: bool) -> tuple[QPSolution, float]:
+    def forget(self) -> None:
+        """Begins an attempt, which knows nothing of earlier steps."""
+        self._gradient = None
+
+    def accept(self) -> None:
+        """Takes note that the step of the last program has been taken."""
+        self._gradient = self._next_gradient
+
+    def solve(
+        self, run: SQPProgress, rows: RowBounds, penalty: AugmentedLagrangian | None, *, exact: bool, ridge: float = 0.0
+    ) -> tuple[QPSolution, float]:
         """Returns the step, and the δ that was added to the Hessian. The status is INDEFINITE if even a large δ fails.
 
         Args:
             run: State of the solve.
             rows: Bounds of the rows.
-            proximal: Whether rows that are no limits are those of the augmented Lagrangian, or hard.
+            penalty: Augmented Lagrangian of the rows that are no limits; None where all rows are hard.
+            exact: Whether to begin with the Hessian of the Lagrangian, if there is one.
+            ridge: First δ, relative to the sizes of controls and states.
         """
-        blend, ridge, increased = 0.0, run.ridge, False
-        if self.exact is not None and (run.repaired or run.warm) and not run.plain:
+        blend, increased = 0.0, False
+        if self.exact is not None and exact:
             np.divide(run.lam, run.scale, out=self.exact.lam)
             np.divide(run.y, run.scale, out=self.exact.y)
-            self.exact.expect(run.p)
+            self.exact.expect(self._gradient)
             self.exact()
             blend = 1.0
-        self._set_rows(run, rows, proximal=proximal)
+        self._set_rows(run, rows, penalty)
         while True:
             if ridge > 0.0 and self._program.shared:  # it can't be added to the evaluator's array
-                self._leave_shared(run, rows, proximal=proximal)
+                self._leave_shared(run, rows, penalty)
             ratio, sizes = ridge / (run.scale / self._program.scale), run.units
             self._program.set_hessian(blend, ratio / sizes.controls**2, ratio / sizes.states**2)
             found = self._inner.solve(convex=blend == 0.0, hessian=self._program.hessian)
             if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
-                run.blend = blend
+                self.blend = blend
                 step = self._unpacked(run, found)
-                run.next_p = None if self.exact is None else self.exact.gradient_after(step.dx[-1])
+                self._next_gradient = None if self.exact is None else self.exact.gradient_after(step.dx[-1])
                 return step, ridge
             if blend > 0.0:
-                blend = blend / 2.0 if blend / 2.0 >= LEAST_BLEND else 0.0
+                left_out = max(2.0 * (1.0 - blend), LEFT_OUT)
+                blend = 1.0 - left_out if left_out < 1.0 else 0.0
             else:
                 ridge = 8.0 * ridge if increased else max(FIRST_RIDGE, ridge / 3.0)
                 increased = True
 
-    def _leave_shared(self, run: SQPProgress, rows: RowBounds, *, proximal: bool) -> None:
+    def _leave_shared(self, run: SQPProgress, rows: RowBounds, penalty: AugmentedLagrangian | None) -> None:
         """Goes on with a program that has a Hessian of its own."""
         scale = self._program.scale
         self._program, self._inner = self._pair(shared=False)
         self._program.take(scale, rows)
-        self._set_rows(run, rows, proximal=proximal)
+        self._set_rows(run, rows, penalty)
 
-    def _set_rows(self, run: SQPProgress, rows: RowBounds, *, proximal: bool) -> None:
+    def _set_rows(self, run: SQPProgress, rows: RowBounds, penalty: AugmentedLagrangian | None) -> None:
         """Hands slacks and proximal rows to the program."""
         if not self._e.nc:
             return
         program = self._program
         ratio = run.scale / program.scale
         program.set_soft(rows)
-        if proximal:
-            general, penalty = rows.general, run.penalty
+        if penalty is not None:
+            general = rows.general
             program.set_proximal(np.where(general, ratio / penalty.mu, 0.0), np.where(general, penalty.y / ratio, 0.0))
         else:
             program.set_proximal(0.0, 0.0)
@@ -128,7 +147,7 @@ class QuadraticModel:
         before = self._e.f.copy()
         try:
             self._program.correct(f, c, rows, step)
-            return self._unpacked(run, self._inner.solve(convex=run.blend == 0.0))
+            return self._unpacked(run, self._inner.solve(convex=self.blend == 0.0))
         finally:
             self._program.restore(before, rows)
 

@@ -1,11 +1,11 @@
-"""SolverSQP: attempts one after the other, by quadratic programs and by interior-point steps, until one ends well."""
+"""SolverSQP: methods one after the other, from the guess or from others, until one ends well."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from trajopt.callbacks import Callback
@@ -15,14 +15,17 @@ from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
-from trajopt.solvers.sqp.interior import InteriorSteps
+from trajopt.solvers.sqp.guess import is_nearly_a_motion
+from trajopt.solvers.sqp.interior import InteriorMethod
+from trajopt.solvers.sqp.linear_steps import LinearSteps
+from trajopt.solvers.sqp.method import Outcome
+from trajopt.solvers.sqp.policy_steps import PolicySteps
 from trajopt.solvers.sqp.progress import SQPProgress
-from trajopt.solvers.sqp.quadratic_steps import FAILURES, LOST, ROUNDED, QuadraticSteps
-from trajopt.solvers.sqp.units import Units
+from trajopt.solvers.sqp.workspace import Workspace
 
-STUCK = 3  # iterations in a row after which what cannot get closer counts as an end
-LATE = 100  # iteration at which a solve without rows may begin anew
+LATE, CREEP = 100, 0.1  # iteration at which a solve without rows may begin anew, and its mean step length
 MANY = 12  # searches without a step, one after the other, that end the last attempt
+CLOSE, ROUNDED = 1e-2, 1e-12  # largest gap of a trajectory that a rollout is near, and of a rollout
 
 
 class SolverSQP(SolverAbstract[SQPProgress]):
@@ -63,163 +66,163 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         callbacks: Sequence[Callback | Callable[[IterationRecord], Any]] = (),
     ) -> None:
         super().__init__(problem, options, callbacks)
-        self._steps: QuadraticSteps | None = None
+        self._work: Workspace | None = None
 
     def prepare(self, run: SQPProgress) -> None:
-        """Allocates the arrays, or reuses them if the models are the same, and repairs the guess."""
-        steps = self._steps
-        if steps is None or not steps.evaluator.fits(self.problem):
-            steps = self._steps = QuadraticSteps(self.problem, self.options)
-        steps.repair(run)
-        steps.begin(run)
-        interior = steps.evaluator.nc > 0 and not steps.rows.any_soft and self.options.qp_iterations is None
-        run.attempts = Attempts.after(rolled=run.repaired, interior=interior, feasibility=self.options.feasibility)
+        """Allocates the arrays, or reuses them if the models are the same, and chooses the first method."""
+        work = self._work
+        if work is None or not work.evaluator.fits(self.problem):
+            work = self._work = Workspace(self.problem, self.options)
+        rolled, options, e = work.repair(run), self.options, work.evaluator
+        interior = e.nc > 0 and not work.rows.any_soft and options.qp_iterations is None
+        run.attempts = Attempts.after(rolled=rolled, interior=interior, feasibility=options.feasibility)
+        near = not rolled and is_nearly_a_motion(e.xs, e.f, options.feasibility)
+        work.begin(run, rolled=rolled)
+        if near or options.steps == "linear":
+            self._take_lines(run, work)
+        else:
+            self._take_rollouts(run, work, rolled=rolled)
         if self.problem.nu == 0 and self.problem.start == "fixed":  # there is nothing to choose
-            feasible = run.violation < self.options.feasibility
+            feasible = run.violation < options.feasibility
             run.status = SolverStatus.CONVERGED if feasible else SolverStatus.INFEASIBLE
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
-        """Runs one iteration of the current attempt. If the attempt ends without a solution, the next one begins."""
-        steps = self._steps
-        assert steps is not None
-        if run.interior is not None:
-            record: IterationRecord | None = self._interior_step(run, steps, run.interior)
-        else:
-            record = steps.iterate(run)
-            self._judge(run, steps, convex=record is not None)
+        """Runs one iteration of the method in use. Where it ends without a solution, another one follows."""
+        assert self._work is not None
+        record = run.method.iterate(run)
+        if run.method.outcome is Outcome.LOST:  # it has not moved yet
+            self._take_lines(run, self._work)
+            record = run.method.iterate(run)
+        self._react(run, self._work, run.method.outcome)
         if run.status is None and run.iterations >= self.options.max_iterations:
             run.status = run.attempts.at_limit()
         return record
 
     def choose(self, run: SQPProgress) -> None:
         """The best result of all attempts, with multipliers and gains of its own."""
-        steps = self._steps
-        assert steps is not None
-        if run.status is not SolverStatus.CONVERGED and (run.attempts.keep_best(run) or run.interior is not None):
+        work = self._work
+        assert work is not None
+        interior = isinstance(run.method, InteriorMethod)
+        if run.status is not SolverStatus.CONVERGED and (run.attempts.keep_best(run) or interior):
             with contextlib.suppress(ModelEvaluationError):
-                steps.settle(run)
+                work.move(run, *run.trajectory)
+                work.take_gains(run, hard=False)
 
     def results(self, run: SQPProgress) -> dict[str, Any]:
         """Gains that keep the active rows, and multipliers of the unscaled cost."""
-        assert self._steps is not None
-        return self._steps.results(run)
+        assert self._work is not None
+        return self._work.results(run)
 
-    def _judge(self, run: SQPProgress, steps: QuadraticSteps, *, convex: bool) -> None:
-        """Whether steps of quadratic programs have ended; then another attempt follows, or the status is known."""
-        attempts = run.attempts
-        if not convex and not self._next(run, steps):
-            run.status = SolverStatus.INDEFINITE_QUU
-        elif convex and run.solved:
+    def _react(self, run: SQPProgress, work: Workspace, outcome: Outcome | None) -> None:
+        """Ends the solve, changes the method, or begins another attempt, as the last iteration demands."""
+        attempts, method = run.attempts, run.method
+        if outcome is Outcome.SOLVED:
             run.status = SolverStatus.CONVERGED
-        elif convex and run.stuck >= STUCK:
+            if isinstance(method, InteriorMethod):
+                work.judge(run)
+                work.take_gains(run, hard=True)
+        elif isinstance(method, InteriorMethod):
+            long = run.iterations - attempts.mark[0] > self.options.max_iterations // 2
+            if outcome is Outcome.FAILED or (long and attempts.pending):
+                self._resume(run, work)
+        elif outcome is Outcome.STUCK:
             run.status = attempts.end(run.violation)
-            if run.status is None and self._may_go_on(run) and not self._next(run, steps):
+            if run.status is None and self._may_go_on(run) and not self._next(run, work):
                 run.status = attempts.verdict()
-        elif convex and self._stalls(run, steps) and not self._next(run, steps) and run.failures >= MANY:
-            run.status = SolverStatus.LINE_SEARCH_FAILED
+        elif outcome is Outcome.CLOSED:
+            self._leave_lines(run, work)
+        elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work):
+            if outcome is Outcome.INDEFINITE:
+                run.status = SolverStatus.INDEFINITE_QUU
+            elif method.failures >= MANY:
+                run.status = SolverStatus.LINE_SEARCH_FAILED
 
     def _may_go_on(self, run: SQPProgress) -> bool:
         """Whether there are iterations left."""
         return run.iterations < self.options.max_iterations
 
-    def _stalls(self, run: SQPProgress, steps: QuadraticSteps) -> bool:
-        """Whether searches fail, or the largest error does not fall; without rows, whether steps are short for long."""
-        if run.failures >= FAILURES and not run.linear:
-            return True
-        if steps.evaluator.nc == 0:
-            return run.iterations == LATE and run.is_far and run.mean_length < LOST
+    def _stalls(self, run: SQPProgress, work: Workspace) -> bool:
+        """Whether the largest error does not fall; without rows, whether steps are short for long."""
+        if work.evaluator.nc == 0:
+            method = run.method
+            slow = isinstance(method, PolicySteps) and method.is_far and method.mean_length < CREEP
+            return run.iterations == LATE and slow
         error = max(run.gap, run.violation, run.complementarity, run.stationarity)
         return run.attempts.stalls(run.iterations, error, self.options.restart)
 
-    def _next(self, run: SQPProgress, steps: QuadraticSteps) -> bool:
+    def _take_lines(self, run: SQPProgress, work: Workspace) -> None:
+        """Goes on with linear steps."""
+        with self._unclocked(run):
+            run.method = LinearSteps(work, run, hands_over=self.options.steps == "policy")
+        run.attempts.lined = True
+
+    def _take_rollouts(self, run: SQPProgress, work: Workspace, *, rolled: bool) -> None:
+        """Goes on with rollouts, from a trajectory that is one or not."""
+        warm, options = bool(run.multipliers), self.options
+        weight = options.initial_penalty * (options.penalty_increase**2 if warm else 1.0)
+        rolled = rolled or (warm and run.gap < options.feasibility)
+        run.method = PolicySteps(
+            work, run, rolled=rolled, weight=min(weight, options.max_penalty), may_lose=not run.attempts.lined
+        )
+
+    def _leave_lines(self, run: SQPProgress, work: Workspace) -> None:
+        """Rollouts follow linear steps, from here where gaps are small, else from the guess."""
+        if run.gap < CLOSE:
+            run.feasible = run.gap < ROUNDED
+            run.method = PolicySteps(work, run, rolled=run.feasible)
+            return
+        run.multipliers = {}
+        work.move(run, *run.guess)
+        work.begin(run, rolled=False)
+        self._take_rollouts(run, work, rolled=False)
+
+    def _next(self, run: SQPProgress, work: Workspace) -> bool:
         """Begins the next attempt, and leaves out those where a model fails; whether there is one."""
         attempts = run.attempts
         while attempts.pending and self._may_go_on(run):
             kind = attempts.pending.pop(0)
             attempts.mark = run.iterations, math.inf
             try:
-                if self._begins(run, steps, kind):
+                if self._begins(run, work, kind):
                     return True
             except ModelEvaluationError:
-                run.interior = attempts.paused = None
-                steps.go_back(run)
+                attempts.paused = None
+                work.move(run, *run.trajectory)
         return False
 
-    def _begins(self, run: SQPProgress, steps: QuadraticSteps, kind: str) -> bool:
+    def _begins(self, run: SQPProgress, work: Workspace, kind: str) -> bool:
         """Begins an attempt of a kind; whether it can."""
         attempts, us = run.attempts, run.guess[1]
         if kind in INTERIOR:
-            self._interrupt(run, steps, rolls=kind == "rollouts")
+            run.method.rest()
+            attempts.paused = Left.by(run), run.method
+            with self._unclocked(run):
+                run.method = InteriorMethod(work, run, rolls=kind == "rollouts")
             return True
         attempts.leave(run)
         if kind == "random":
-            us = attempts.random_controls(us, run.first_step, steps.rows)
-        return steps.begin_anew(run, us, or_none=kind == "anew")
+            us = attempts.random_controls(us, run.units.controls, work.rows)
+        if not work.begin_anew(run, us, or_none=kind == "anew"):
+            return False
+        self._take_rollouts(run, work, rolled=True)
+        return True
 
-    def _interrupt(self, run: SQPProgress, steps: QuadraticSteps, *, rolls: bool) -> None:
-        """Tries interior-point steps from the guess, or from its rollout."""
-        begun, e = time.perf_counter(), steps.evaluator
-        run.attempts.paused = Left.by(run)
-        run.stuck = run.failures = 0
-        e.xs[:], e.us[:] = run.guess
-        if rolls:
-            e.prepare(clipped=True)
-            steps.rollouts.roll_out(e.xs[0], e.us)
-        else:
-            steps.lines.prepare()
-        e.expand(steps.x0(run))
-        e.check_finite()
-        trial = None if rolls else steps.lines.trial
-        units = Units.of(e, steps.rows, max(abs(run.attempts.paused.cost), 1e-2 * run.units.cost))
-        run.interior = InteriorSteps(e, steps.rows, steps.model.exact, trial, steps.x0(run), units)
-        run.started += time.perf_counter() - begun  # compiling does not count
-
-    def _interior_step(self, run: SQPProgress, steps: QuadraticSteps, interior: InteriorSteps) -> IterationRecord:
-        """An interior-point step; without a solution at their end the interrupted attempt goes on."""
-        gap, before = steps.evaluator.largest_gap, run.cost
-        try:
-            goes_on = interior.iterate()
-            self._take(run, steps, interior)
-        except ModelEvaluationError:
-            goes_on = False
-        record = run.record(
-            stop=interior.stationarity,
-            step_length=interior.length,
-            accepted=interior.length > 0.0,
-            regularization=interior.ridge,
-            gap_norm=gap,
-            expected_decrease=-interior.promised,
-            decrease=before - run.cost,
-            constraint_violation=run.largest_violation,
-            complementarity=interior.complementarity,
-            blend=interior.blend,
-            method="interior",
-        )
-        long = run.iterations - run.attempts.mark[0] > self.options.max_iterations // 2
-        if interior.solved and max(run.gap, run.violation) < self.options.feasibility:
-            steps.take_solution(run)
-            run.status = SolverStatus.CONVERGED
-        elif not goes_on or (long and run.attempts.pending):
-            self._go_back(run, steps)
-        return record
+    def _resume(self, run: SQPProgress, work: Workspace) -> None:
+        """The interrupted attempt goes on; where it had ended the next one begins."""
+        attempts = run.attempts
+        assert attempts.paused is not None
+        attempts.leave(run)
+        (left, run.method), attempts.paused = attempts.paused, None
+        left.restore(run)
+        work.move(run, *run.trajectory)
+        attempts.mark = run.iterations, math.inf
+        if attempts.dead_ends and self._may_go_on(run) and not self._next(run, work):
+            run.status = attempts.verdict()
 
     @staticmethod
-    def _take(run: SQPProgress, steps: QuadraticSteps, interior: InteriorSteps) -> None:
-        """Takes the point that the second method has reached."""
-        e = steps.evaluator
-        run.trajectory, run.cost, run.feasible = (e.xs.copy(), e.us.copy()), e.cost, e.largest_gap < ROUNDED
-        run.gap = run.units.largest_gap(e)
-        _, run.violation, run.largest_violation, *_ = steps.rows.sizes(e.c, run.y, run.scale)
-        run.lam, run.y, run.start_y = (run.scale * each for each in interior.multipliers)
-
-    def _go_back(self, run: SQPProgress, steps: QuadraticSteps) -> None:
-        """The interrupted attempt goes on; where it had ended the next one begins."""
-        attempts, paused = run.attempts, run.attempts.paused
-        assert paused is not None
-        attempts.leave(run)
-        paused.restore(run)
-        run.interior = attempts.paused = None
-        steps.go_back(run)
-        attempts.mark = run.iterations, math.inf
-        if attempts.dead_ends and self._may_go_on(run) and not self._next(run, steps):
-            run.status = attempts.verdict()
+    @contextlib.contextmanager
+    def _unclocked(run: SQPProgress) -> Iterator[None]:
+        """Leaves what is compiled inside out of the time of the solve."""
+        begun = time.perf_counter()
+        yield
+        run.started += time.perf_counter() - begun

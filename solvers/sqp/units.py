@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from trajopt.solvers.sqp.rows import RowBounds
 
 
+LEAST_COST = 0.01  # of the trajectory's cost: a typical one even where the first step is next to nothing
+
+
 def cost_scale(e: Evaluator) -> float:
     """Factor that makes the mean of |diag Luu| 1, or that of the terminal Hessian without controls [1/cost]."""
     controls = np.diagonal(e.H, axis1=1, axis2=2)[:, e.state.ndx :]
@@ -66,13 +69,15 @@ class Units:
             e: The evaluator, with derivatives.
             rows: Bounds of its rows.
             cost: Typical cost, if it is known [cost]; else the largest of the effort of the first step, of moving a
-                chosen start by its size, and of removing the largest violation that is left after the step.
+                chosen start by its size, of removing the largest violation that is left after the step, and a hundredth
+                of the cost of the trajectory.
         """
         first = _FirstProgram.at(e, rows)
         if first is None:
             return Units.plain(e)
         fixed_start = first.row_variances(*first.variances(np.zeros(e.state.ndx), 0.0))
-        E = cost or max(first.effort, first.start_effort, first.repair(rows, fixed_start)) or 1.0
+        own = LEAST_COST * abs(e.cost)
+        E = cost or max(first.effort, first.start_effort, first.repair(rows, fixed_start), own) or 1.0
         P, S = first.variances(first.start_sizes**2 / E, E)
         return Units(
             cost=E,

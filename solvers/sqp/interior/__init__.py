@@ -1,5 +1,6 @@
-"""Interior-point filter method for stages: the second method of SolverSQP."""
+"""Interior-point filter method for stages, which SolverSQP takes where programs get nowhere."""
 
+from trajopt.solvers.sqp.interior.method import InteriorMethod
 from trajopt.solvers.sqp.interior.steps import InteriorSteps
 
-__all__ = ["InteriorSteps"]
+__all__ = ["InteriorMethod", "InteriorSteps"]

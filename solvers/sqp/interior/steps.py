@@ -16,8 +16,8 @@ from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.shooting.linear_trial import LinearTrial
 from trajopt.solvers.norms import largest
 from trajopt.solvers.riccati import Riccati
+from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds
-from trajopt.solvers.sqp.interior.filter import Filter
 from trajopt.solvers.sqp.interior.point import Direction, Point
 from trajopt.solvers.sqp.interior.trials import InteriorTrials, LineTrials, RolloutTrials
 from trajopt.solvers.sqp.program import StepProgram
@@ -32,7 +32,9 @@ GRADIENT = 100.0  # mean multiplier above which errors are relative
 RIDGE, RAISE, RELAX, LARGEST_RIDGE = 1e-4, 8.0, 3.0, 1e30  # first δ, factors up and down, last δ
 HALVINGS = 34
 TOLERANCE, ROUNDING = 1e-8, 1e-6  # errors that count as none, and as none where no step is found
-JAMMED, MEMORY = 0.02, 20  # mean step length of a solve that bounds have stopped, over about so many iterations
+DECREASE = 1e-4  # part of the promised decrease that must come (Armijo)
+ERROR = 2e-15  # of the Lagrangian by rounding, relative to its size
+JAMMED, MEMORY = 0.02, 10  # mean step length of a solve that bounds have stopped, over about so many iterations
 FAILURES = 8  # searches without a step, one after the other, that end it
 
 
@@ -83,7 +85,7 @@ class InteriorSteps:
         self._failures, self._last_ridge, self._forced = 0, 0.0, 0.0
         self.ridge, self.length, self.mean_length, self.promised = 0.0, 1.0, 1.0, 0.0
         self._measure()
-        self._filter = Filter(max(1.0, self._point.infeasibility(units.states)))
+        self._filter = Filter(max(1.0, self._point.infeasibility(units.states)), rounding=ERROR)
 
     @property
     def solved(self) -> bool:
@@ -181,12 +183,13 @@ class InteriorSteps:
         point, trials = self._point, self._trials
         states = self._units.states
         at = point.infeasibility(states), point.lagrangian
+        allowed = at[1] + ERROR * max(1.0, abs(at[1]))
         length = trials.first_length(point, step)
         for _ in range(HALVINGS):
             trial = trials.at(point, step, length, self.scale)
             if trial is not None:
                 measures = trial.infeasibility(states), trial.lagrangian
-                if self._filter.accepts(at, measures, step.slope, length):
+                if self._filter.accepts(at, measures, step.slope, length, allowed + DECREASE * length * step.slope):
                     self.length = length
                     return trial
             length *= 0.5

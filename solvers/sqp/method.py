@@ -1,0 +1,46 @@
+"""What the supervisor of SolverSQP asks of a method."""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from trajopt.solution import IterationRecord
+from trajopt.solvers.sqp.progress import SQPProgress
+
+
+class Outcome(enum.Enum):
+    """What an iteration of a method has come to, where it can't simply go on."""
+
+    SOLVED = "the trajectory is optimal, and keeps all rows"
+    STUCK = "rows are violated, and no step promises to reduce the violation"
+    FAILED = "searches fail one after the other"
+    INDEFINITE = "no program is convex"
+    LOST = "no rollout is close to what a guess with gaps promises"
+    CLOSED = "gaps are closed, or lines get nowhere: rollouts may take over"
+
+
+class MethodAbstract(ABC):
+    """Moves the trajectory of a solve, one iteration after the other, from where it is at the construction.
+
+    Attributes:
+        outcome: What the last iteration has come to; None if it can go on.
+        failures: Searches without a step, one after the other [-].
+    """
+
+    name: ClassVar[str]
+    outcome: Outcome | None = None
+    failures: int = 0
+
+    @abstractmethod
+    def iterate(self, run: SQPProgress) -> IterationRecord | None:
+        """Runs one iteration, and sets `outcome`.
+
+        Returns:
+            Its record; None if there was no step to try.
+        """
+
+    def rest(self) -> None:
+        """Forgets past failures, before it goes on after another method."""
+        self.failures, self.outcome = 0, None

@@ -1,0 +1,203 @@
+"""Steps that are rollouts of a program's policy, with the augmented Lagrangian of the rows as merit.
+
+Sources: Tassa, Mansard, Todorov, Control-limited differential dynamic programming, 2014; Howell, Jackson, Manchester,
+ALTRO, 2019; Byrd, Nocedal, Waltz, Steering exact penalty methods for nonlinear programming, 2008, for the penalty.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.solution import IterationRecord
+from trajopt.solvers.qp import QPSolution, QPStatus
+from trajopt.solvers.sqp.merit import Descent, Merit, Taken
+from trajopt.solvers.sqp.method import MethodAbstract, Outcome
+from trajopt.solvers.sqp.optimality import cannot_get_closer, is_solved
+from trajopt.solvers.sqp.policy import TOLERABLE
+from trajopt.solvers.sqp.progress import SQPProgress
+from trajopt.solvers.sqp.quadratic_model import FIRST_RIDGE
+from trajopt.solvers.sqp.workspace import Workspace
+from trajopt.types import Reals
+
+FAILURES, STUCK = 3, 3  # searches without a step, and iterations that can't get closer, that end an attempt
+FLAT, NEAR = 1e-7, 1e-6  # promised decrease of the merit, relative to it, at the end and near it
+CUT = 0.1  # length below which the next program is Gauss-Newton's, or has a larger δ
+SMALL = 0.03  # promised decrease of the merit, relative to it, after which multipliers are renewed
+LEFT, HELP = 0.2, 0.8  # part of the violations that a program may leave; what is left after a higher penalty, at most
+RAISE, AGREES = 10.0, 0.1  # of a penalty; relative difference of a decrease and its promise, where steps are trusted
+LEAPS = 5  # full steps that raise the merit a little, of an attempt
+MEMORY = 20  # iterations over which the mean step length is taken
+
+
+class PolicySteps(MethodAbstract):
+    """An iteration solves a program with the rows as proximal ones, and rolls out its policy.
+
+    The penalty follows the programs. If one leaves more than a part of the violations, the penalty grows until another
+    one helps no more: at once for equations before the end, else after a full step that came out as promised.
+    Multipliers are renewed, and penalties raised, once a step promises little.
+
+    Args:
+        work: Where the trajectory is.
+        run: State of the solve.
+        rolled: Whether the trajectory is a rollout; from any other one the first step may end anywhere.
+        weight: First penalty, relative to the curvature of the cost along a row [-].
+        may_lose: Whether to give up where no rollout is close to what the guess promises.
+
+    Attributes:
+        mean_length: Mean of the last step lengths, 0 of none [-].
+        is_far: Whether the last program promised a decrease of the merit that is more than the end's.
+    """
+
+    name = "policy"
+
+    def __init__(
+        self, work: Workspace, run: SQPProgress, *, rolled: bool, weight: float | None = None, may_lose: bool = False
+    ) -> None:
+        self._work, self._rolled, self._may_lose = work, rolled, may_lose
+        self._penalty = work.penalty(run, run.y, work.options.initial_penalty if weight is None else weight)
+        self._warm, self._plain, self._trusted = bool(run.multipliers), False, False
+        self._ridge, self._stuck, self._leaps = 0.0, 0, LEAPS
+        self.mean_length, self.is_far = 1.0, True
+
+    def rest(self) -> None:
+        """Forgets past failures, before it goes on after another method."""
+        super().rest()
+        self._stuck = 0
+
+    def iterate(self, run: SQPProgress) -> IterationRecord | None:
+        """Runs one iteration: a program, a rollout of its policy, and the multipliers after it."""
+        work, e = self._work, self._work.evaluator
+        gap = e.largest_gap
+        step, ridge = self._direction(run)
+        if step.status is QPStatus.INDEFINITE:
+            run.failed_knot, self.outcome = step.failed_knot, Outcome.INDEFINITE
+            return None
+        exact = work.model.blend > 0.0
+        descent = Descent.along(step, Merit(work.rows, run.scale, self._penalty), e, exact=exact)
+        taken = self._search(descent)
+        if self._may_lose and not self._rolled and self._is_lost(taken, descent):
+            self.outcome = Outcome.LOST
+            return None
+        self._regularize(descent, taken, ridge)
+        if taken is not None or (descent.is_flat(FLAT) and e.nc):  # else it stays where it is
+            self._accept(run, descent, taken)
+        self._rolled = True
+        length = 0.0 if taken is None else taken.length
+        self.mean_length += (length - self.mean_length) / MEMORY
+        self._conclude(run, descent, partial=0.0 < length < 1.0 and not e.nc)
+        return run.record(
+            stop=run.stationarity,
+            step_length=length,
+            accepted=taken is not None,
+            regularization=ridge,
+            gap_norm=gap,
+            expected_decrease=-descent.slope,
+            decrease=math.nan if taken is None else descent.before - taken.merit,
+            constraint_violation=run.largest_violation,
+            complementarity=run.complementarity,
+            blend=work.model.blend,
+            method=self.name,
+            nonfinite_trial=work.rollouts.nonfinite,
+        )
+
+    def _direction(self, run: SQPProgress) -> tuple[QPSolution, float]:
+        """The solution of the program with a penalty that leaves few of the violations, and its δ."""
+        model, rows, ridge = self._work.model, self._work.rows, self._ridge
+        exact = (self._rolled or self._warm) and not self._plain
+        step, used = model.solve(run, rows, self._penalty, exact=exact, ridge=ridge)
+        while (kinds := self._too_soft(run, step)) is not None:
+            before, left = self._penalty, self._left(run, step).sum()
+            self._raise(run, np.where(kinds, RAISE, 1.0))
+            step, used = model.solve(run, rows, self._penalty, exact=exact, ridge=ridge)
+            if step.status is QPStatus.INDEFINITE or not self._left(run, step).sum() < HELP * left:
+                self._penalty = before
+                return model.solve(run, rows, self._penalty, exact=exact, ridge=ridge)
+        return step, used
+
+    def _left(self, run: SQPProgress, step: QPSolution | None) -> Reals:
+        """Relative violations of general rows (T + 1, nc), now or as a program predicts them."""
+        rows, c = self._work.rows, self._work.evaluator.c
+        return np.abs(rows.of_general(rows.beyond(c if step is None else c + step.rows))) / run.units.rows
+
+    def _too_soft(self, run: SQPProgress, step: QPSolution) -> npt.NDArray[np.bool_] | None:
+        """Mask (T + 1, nc) of rows whose penalty is too low, if it can be raised; None if there are none."""
+        rows, options = self._work.rows, self._work.options
+        if step.status is QPStatus.INDEFINITE or not rows.lower.size:
+            return None
+        now, then, ends = self._left(run, None), self._left(run, step), np.zeros(rows.lower.shape, dtype=bool)
+        ends[-1] = True
+        kinds = [rows.general & (rows.lower == rows.upper) & ~ends, *([~ends, ends] if self._trusted else [])]
+        soft = np.zeros_like(ends)
+        for kind in kinds:
+            missed = then[kind]
+            if missed.sum() > LEFT * now[kind].sum() and missed.max(initial=0.0) > options.feasibility:
+                soft |= kind
+        soft &= self._penalty.mu < 0.99 * options.max_penalty * run.units.stiffness
+        return soft if soft.any() else None
+
+    def _raise(self, run: SQPProgress, factor: Reals | float, y: Reals | None = None) -> None:
+        """Raises the penalty, up to the largest one; with new multipliers if there are any."""
+        most = self._work.options.max_penalty * run.units.stiffness
+        mu = np.maximum(np.minimum(most, factor * self._penalty.mu), self._penalty.mu)
+        self._penalty = replace(self._penalty, mu=mu, y=self._penalty.y if y is None else y)
+
+    def _search(self, descent: Descent) -> Taken | None:
+        """A rollout that lowers the merit enough; near the end of a problem without rows a few may raise it a little."""
+        rollouts, rows = self._work.rollouts, self._work.rows
+        if not self._rolled:
+            return rollouts.first(descent, rows)
+        taken = rollouts.along(descent, rows)
+        if taken is None and not rows.general.size and self._leaps and descent.is_flat(FLAT):
+            taken = rollouts.leap(descent)
+            self._leaps -= taken is not None
+        return taken
+
+    def _is_lost(self, taken: Taken | None, descent: Descent) -> bool:
+        """Whether all rollouts diverge, or the best one takes nothing of a step that promises far less."""
+        if taken is None:
+            return True
+        promised = descent.merit.promised(self._work.evaluator, descent.step)
+        return taken.length == 0.0 and taken.merit > TOLERABLE * abs(promised)
+
+    def _regularize(self, descent: Descent, taken: Taken | None, ridge: float) -> None:
+        """A larger δ after a failed search or a very short step; without rows first Gauss-Newton's Hessian."""
+        if taken is None and not (descent.is_flat(FLAT) and self._work.evaluator.nc):
+            self.failures, self._ridge, self._trusted = self.failures + 1, 8.0 * max(ridge, FIRST_RIDGE), False
+            return
+        cut = taken is not None and taken.length < CUT and self._rolled
+        self._plain = cut and descent.exact and not self._work.evaluator.nc
+        self.failures, self._ridge = 0, 2.0 * max(ridge, FIRST_RIDGE) if cut and not self._plain else 0.0
+        full = taken is not None and taken.length == 1.0
+        came = (descent.before - taken.merit) / (-0.5 * descent.slope) if taken and descent.slope < 0.0 else 0.0
+        self._trusted = full and abs(came - 1.0) < AGREES
+
+    def _accept(self, run: SQPProgress, descent: Descent, taken: Taken | None) -> None:
+        """Moves to the rollout, takes the program's multipliers, and renews those of the penalty near the end."""
+        work, step = self._work, descent.step
+        work.model.accept()
+        run.lam, run.y, run.K = step.lam, step.y, run.K if step.K is None else step.K
+        if taken is not None:
+            run.trajectory, run.feasible = (taken.xs, taken.us), True
+        if taken is None or (taken.length >= 0.5 and -descent.slope < SMALL * max(1.0, abs(descent.before))):
+            c = work.evaluator.c if taken is None else taken.c
+            whole = taken is not None and taken.length == 1.0
+            y = step.y if whole else self._penalty.gradient(work.rows.penalized(c))
+            self._raise(run, work.options.penalty_increase, work.rows.of_general(y))
+        work.move(run, *run.trajectory)
+
+    def _conclude(self, run: SQPProgress, descent: Descent, *, partial: bool) -> None:
+        """Sets the outcome of the iteration."""
+        work = self._work
+        self.is_far = -descent.slope > NEAR * max(1.0, abs(descent.before))
+        stays = cannot_get_closer(run, work.evaluator, work.rows, work.model, work.options)
+        self._stuck, self.outcome = self._stuck + 1 if stays else 0, None
+        if is_solved(run, work.options, descent.step, -descent.slope, feasible=run.feasible, partial=partial):
+            self.outcome = Outcome.SOLVED
+        elif self._stuck >= STUCK:
+            self.outcome = Outcome.STUCK
+        elif self.failures >= FAILURES:
+            self.outcome = Outcome.FAILED

@@ -1,0 +1,146 @@
+"""What the methods of SolverSQP share: the trajectory with its derivatives, its rows, programs and searches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trajopt.checks import check_array
+from trajopt.shooting import ShootingProblem
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.solvers.augmented_lagrangian import AugmentedLagrangian
+from trajopt.solvers.options import SQPOptions
+from trajopt.solvers.sqp.guess import is_noisy
+from trajopt.solvers.sqp.line_search import LineSearch
+from trajopt.solvers.sqp.optimality import measure
+from trajopt.solvers.sqp.policy import PolicySearch
+from trajopt.solvers.sqp.progress import SQPProgress
+from trajopt.solvers.sqp.quadratic_model import QuadraticModel
+from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.units import Units
+from trajopt.types import Reals
+
+
+class Workspace:
+    """The trajectory of a solve in an evaluator, and what moves and measures it.
+
+    Args:
+        problem: The problem.
+        options: Options of the solver.
+
+    Attributes:
+        evaluator: Evaluator with the trajectory.
+        options: The options.
+        model: The quadratic programs.
+        rollouts: Search by rollouts of a program's policy.
+        lines: Search along lines.
+        rows: Bounds of the rows, since `repair`.
+    """
+
+    rows: RowBounds
+
+    def __init__(self, problem: ShootingProblem, options: SQPOptions) -> None:
+        e = self.evaluator = Evaluator(problem)
+        self._problem, self.options = problem, options
+        self.model = QuadraticModel(e, problem, options)
+        self.rollouts = PolicySearch(e, options.step_lengths)
+        self.lines = LineSearch(e, options.step_lengths, rough=options.qp_iterations is not None)
+        e.prepare()
+        self.model.prepare()
+        self.rollouts.prepare()
+        if options.steps == "linear":
+            self.lines.prepare()
+
+    def x0(self, run: SQPProgress) -> Reals | None:
+        """Returns the initial state (nx,) of the solve if the start is fixed, else None."""
+        return run.x0 if self._problem.start == "fixed" else None
+
+    def repair(self, run: SQPProgress) -> bool:
+        """Prepares the guess of a solve, computes its derivatives, and chooses the units.
+
+        It clips controls and start to their limits. States that are noise (see `is_noisy`) rather than a motion are
+        replaced by a rollout of the controls. It sets `rows`, `run.guess` and `run.units`.
+
+        Returns:
+            Whether the trajectory is a rollout.
+        """
+        e, expanded = self.evaluator, None
+        e.xs[:], e.us[:] = run.trajectory
+        if self._problem.start == "fixed":
+            e.xs[0] = run.x0
+        if e.nc:  # limits of controls are found where rows are known
+            e.expand(self.x0(run))
+            expanded = e.xs.copy(), e.us.copy()
+            self._problem.warn_of_given_rows(e.c[0])
+        rows = self.rows = RowBounds(e, self._problem)
+        self.rollouts.limit(rows)
+        e.xs[0], e.us[:] = rows.within_start(e.xs[0]), np.clip(e.us, rows.u_lower, rows.u_upper)
+        run.guess = e.xs.copy(), e.us.copy()
+        rolled = (is_noisy(e.xs) or e.nu == 0) and self.rollouts.roll_out(e.xs[0], e.us)
+        if expanded is None or not all(map(np.array_equal, expanded, (e.xs, e.us))):
+            e.expand(self.x0(run))
+        e.check_finite()
+        run.units = Units.of(e, rows)
+        rows.relate(run.units)
+        self.model.relate(run.units)
+        return rolled
+
+    def begin(self, run: SQPProgress, *, rolled: bool) -> None:
+        """Begins an attempt from the evaluator's trajectory, with the multipliers that came with the guess."""
+        e, n = self.evaluator, self.evaluator.state.ndx
+        run.lam, run.y, run.start_y = np.zeros((e.T + 1, n)), np.zeros(self.rows.lower.shape), np.zeros(n)
+        run.K = np.zeros((e.T, e.nu, n))
+        self.model.forget()
+        if run.multipliers:
+            shapes = {"dynamics": run.lam.shape, "constraints": run.y.shape}
+            lam, y = (check_array(f"multipliers[{name!r}]", run.multipliers[name], shapes[name]) for name in shapes)
+            run.lam, run.y = run.scale * lam, run.scale * y
+        run.trajectory, run.feasible = (e.xs.copy(), e.us.copy()), rolled
+        self.judge(run)
+
+    def begin_anew(self, run: SQPProgress, us: Reals, *, or_none: bool) -> bool:
+        """Begins an attempt at the rollout of controls, or `or_none` of none where that diverges; whether there is one.
+
+        Raises:
+            ModelEvaluationError: A model has no finite values there; the state of the solve is as before.
+        """
+        if not self.rollouts.roll_out(run.guess[0][0], us, or_none=or_none):
+            return False
+        self.evaluator.expand(self.x0(run))
+        self.evaluator.check_finite()
+        run.multipliers = {}
+        self.begin(run, rolled=True)
+        return True
+
+    def move(self, run: SQPProgress, xs: Reals, us: Reals) -> None:
+        """Moves the evaluator to a trajectory, and measures it."""
+        e = self.evaluator
+        e.xs[:], e.us[:] = xs, us
+        e.expand(self.x0(run))
+        self.judge(run)
+
+    def judge(self, run: SQPProgress) -> None:
+        """Hands what was expanded to the quadratic model, and measures how far it is from optimal."""
+        run.cost = self.evaluator.cost
+        self.model.take(run, self.rows)
+        measure(run, self.evaluator, self.rows, self.model)
+
+    def penalty(self, run: SQPProgress, y: Reals, weight: float) -> AugmentedLagrangian:
+        """Augmented Lagrangian of general rows with multipliers y (T + 1, nc), and a weight relative to the cost's."""
+        rows = self.rows
+        return AugmentedLagrangian(rows.lower, rows.upper, rows.of_general(y), weight * run.units.stiffness)
+
+    def results(self, run: SQPProgress) -> dict[str, Any]:
+        """Gains that keep the active rows, and multipliers of the unscaled cost."""
+        multipliers = {"dynamics": run.lam / run.scale, "constraints": run.y / run.scale}
+        if self._problem.start not in ("fixed", "free"):
+            multipliers["start"] = run.start_y / run.scale
+        K = self.model.active_gains(run)
+        return {"K": run.K if K is None else K, "multipliers": multipliers}
+
+    def take_gains(self, run: SQPProgress, *, hard: bool) -> None:
+        """Takes the gains of a program at the trajectory, with rows hard or penalized."""
+        penalty = None if hard else self.penalty(run, run.y, self.options.initial_penalty)
+        step, _ = self.model.solve(run, self.rows, penalty, exact=True)
+        run.K = run.K if step.K is None else step.K
