@@ -235,7 +235,7 @@ class SQPOptions(SolverOptions):
     feasibility: float = 1e-8
     initial_penalty: float = 15.0
     penalty_increase: float = 30.0
-    max_penalty: float = 1.5e6
+    max_penalty: float = 1e8
     step_lengths: tuple[float, ...] = tuple(0.5**i for i in range(12))
     restart: int = 25
     hessian: str = "auto"

@@ -41,7 +41,7 @@ class InteriorPointOptions:
         proximal: δ of hard equations [-].
     """
 
-    tolerance: float = 1e-10
+    tolerance: float = 1e-11
     row_tolerance: float = 1e-9
     max_iterations: int = 60
     proximal: float = 1e-7

@@ -65,7 +65,7 @@ class Attempts:
         feasibility: Largest infeasibility that counts as none.
         best: Best result of the attempts that have ended.
         paused: Result of an interrupted attempt, and its method.
-        dead_ends: Violations at stationary points where attempts have ended.
+        dead_ends: Results of attempts that have ended at stationary points of the violation.
         mark: Iteration at which the largest error was last halved, and its value then.
         lined: Whether linear steps have been tried.
     """
@@ -74,7 +74,7 @@ class Attempts:
     feasibility: float = 0.0
     best: Left | None = None
     paused: tuple[Left, MethodAbstract] | None = None
-    dead_ends: list[float] = field(default_factory=list)
+    dead_ends: list[Left] = field(default_factory=list)
     mark: tuple[int, float] = (0, math.inf)
     lined: bool = False
 
@@ -94,7 +94,6 @@ class Attempts:
 
     def stalls(self, iteration: int, error: float, patience: int) -> bool:
         """Whether the largest error has not been halved for `patience` iterations."""
-        error = min(error, 1.0)
         if error < LESS * self.mark[1]:
             self.mark = iteration, error
         return iteration - self.mark[0] >= patience
@@ -111,12 +110,12 @@ class Attempts:
         heights = np.random.default_rng(number).normal(size=(WAVES, us.shape[1]))
         return us + size * (np.cos(t * np.arange(WAVES)) @ heights)
 
-    def end(self, violation: float) -> SolverStatus | None:
+    def end(self, left: Left) -> SolverStatus | None:
         """Status of the solve after an attempt that ended at a stationary point of the violation.
 
         None if another attempt follows: after the first attempt interior-point steps along lines, then other controls.
         """
-        self.dead_ends.append(violation)
+        self.dead_ends.append(left)
         if self._least_ends() >= ENDS:
             return SolverStatus.INFEASIBLE
         if len(self.dead_ends) == 1:
@@ -134,17 +133,20 @@ class Attempts:
 
     def _least_ends(self) -> int:
         """Number of dead ends at the least violation of all."""
-        least = min(self.dead_ends)
-        return sum(each <= (1.0 + SAME) * least for each in self.dead_ends)
+        violations = [each.infeasibility for each in self.dead_ends]
+        return sum(each <= (1.0 + SAME) * min(violations) for each in violations)
 
     def leave(self, run: SQPProgress) -> None:
         """Stores the result of an attempt in `best` if it is the best so far."""
         self.best = self._better(self.best, Left.by(run))
 
     def keep_best(self, run: SQPProgress) -> bool:
-        """Goes back to the best result; whether it is another than the last one."""
+        """Goes back to the best result, of an infeasible problem to the best dead end; whether it is not the last one."""
         last = best = Left.by(run)
-        for each in (self.best, self.paused and self.paused[0]):
+        others = [self.best, self.paused and self.paused[0]]
+        if run.status is SolverStatus.INFEASIBLE and self.dead_ends:
+            best, others = self.dead_ends[0], list(self.dead_ends[1:])
+        for each in others:
             best = self._better(each, best)
         best.restore(run)
         return best is not last

@@ -126,7 +126,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             if outcome is Outcome.FAILED or (long and attempts.pending):
                 self._resume(run, work)
         elif outcome is Outcome.STUCK:
-            run.status = attempts.end(run.violation)
+            run.status = attempts.end(Left.by(run))
             if run.status is None and self._may_go_on(run) and not self._next(run, work):
                 run.status = attempts.verdict()
         elif outcome is Outcome.CLOSED:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from trajopt.solvers.sqp.rows import RowBounds
 
 
-LEAST_COST = 0.01  # of the trajectory's cost: a typical one even where the first step is next to nothing
+LEAST_COST = 0.01  # of the cost of the trajectory: a typical one even where the first step is next to nothing
+SLIGHT = 1e-6  # of the largest cost of removing a violation, below which it says nothing
 
 
 def cost_scale(e: Evaluator) -> float:
@@ -69,7 +70,7 @@ class Units:
             e: The evaluator, with derivatives.
             rows: Bounds of its rows.
             cost: Typical cost, if it is known [cost]; else the largest of the effort of the first step, of moving a
-                chosen start by its size, of removing the largest violation that is left after the step, and a hundredth
+                chosen start by its size, of removing a violation that is left after the step, and a hundredth
                 of the cost of the trajectory.
         """
         first = _FirstProgram.at(e, rows)
@@ -192,13 +193,18 @@ class _FirstProgram:
         return result
 
     def repair(self, rows: RowBounds, variances: Reals) -> float:
-        """Cost of removing the largest violation v that is left after the step: v² / G H⁻¹ Gᵀ [cost]."""
+        """Median cost v² / G H⁻¹ Gᵀ of removing a violation v that is left after the step [cost].
+
+        The largest one would be that of a row that can hardly be moved to first order, as a car can't move sideways.
+        """
         e, step, c = self.e, self.step, self.e.c.copy()
         if not e.nc:
             return 0.0
         c[:-1] += (e.C @ np.concatenate([step.dx[:-1], step.du], axis=1)[:, :, None])[:, :, 0]
         c[-1] += e.terminal_C @ step.dx[-1]
-        return float((rows.beyond(c) ** 2 / np.where(variances > 0.0, variances, np.inf)).max(initial=0.0))
+        costs = rows.beyond(c) ** 2 / np.where(variances > 0.0, variances, np.inf)
+        costs = costs[costs > SLIGHT * costs.max(initial=0.0)]
+        return float(np.quantile(costs, 0.5, method="lower")) if costs.size else 0.0
 
 
 def _with_curvature(lq: LinearQuadratic, e: Evaluator, half: Reals) -> LinearQuadratic:

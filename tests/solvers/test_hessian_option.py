@@ -36,7 +36,7 @@ from trajopt.solvers.curvature import BAD, BLENDS, ENOUGH, FIRST_RIDGE, STEADY, 
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.riccati import Riccati
 from trajopt.solvers.searches import LineStep
-from trajopt.solvers.sqp.quadratic_steps import CUT
+from trajopt.solvers.sqp.policy_steps import CUT
 from trajopt.states import StateVector
 
 Solver = type[SolverAbstract[Any]]

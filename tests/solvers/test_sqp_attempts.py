@@ -12,7 +12,7 @@ from tests.support.constraints_that_hold import pendulum_problem
 from tests.support.hard_problems import double_integrator, hopper, trailer
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers import SolverIpopt, SolverSQP, SQPOptions
-from trajopt.solvers.sqp.attempts import ENDS, SIZES, Attempts
+from trajopt.solvers.sqp.attempts import ENDS, SIZES, Attempts, Left
 
 
 def methods(solution: Solution) -> list[str]:
@@ -118,18 +118,23 @@ def test_stalling_is_counted_from_the_last_time_the_error_was_halved() -> None:
     assert [attempts.stalls(i, error, 3) for i, error in enumerate(errors)] == [False] * 5 + [True]
 
 
+def dead_end(violation: float) -> Left:
+    nothing = np.zeros(0)
+    return Left((nothing, nothing), 0.0, violation, True, (nothing, nothing, nothing))
+
+
 def test_verdicts_need_attempts_that_end_alike() -> None:
     alike = Attempts(["random"] * 9)
-    assert [alike.end(0.5) for _ in range(ENDS)] == [None] * (ENDS - 1) + [SolverStatus.INFEASIBLE]
+    assert [alike.end(dead_end(0.5)) for _ in range(ENDS)] == [None] * (ENDS - 1) + [SolverStatus.INFEASIBLE]
     unlike = Attempts(["random"])
-    assert unlike.end(0.5) is None
+    assert unlike.end(dead_end(0.5)) is None
     unlike.pending.clear()
-    assert unlike.end(0.1) is SolverStatus.STALLED
+    assert unlike.end(dead_end(0.1)) is SolverStatus.STALLED
     once = Attempts([])
     assert once.at_limit() is None
-    once.end(0.3)
+    once.end(dead_end(0.3))
     assert once.at_limit() is None
-    once.end(0.301)
+    once.end(dead_end(0.301))
     assert once.at_limit() is SolverStatus.INFEASIBLE
 
 

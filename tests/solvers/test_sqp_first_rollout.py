@@ -8,7 +8,7 @@ import pytest
 from trajopt import problems
 from trajopt.solution import Solution
 from trajopt.solvers import SolverFDDP, SolverSQP, SQPOptions
-from trajopt.solvers.sqp.policy import is_noisy
+from trajopt.solvers.sqp.guess import is_noisy
 from trajopt.types import Reals
 
 LINEAR = 'SQPOptions(steps="linear") closes gaps knot by knot'
