@@ -50,7 +50,7 @@ PASSES = ("table", "factor", "solve", "forward", "residuals", "measure", "at", "
 BEGIN, MEASURE, ITERATE = "trajopt_ipm_begin", "trajopt_ipm_measure", "trajopt_ipm_iterate"
 PREPARE, CENTER, ADVANCE = "trajopt_ipm_prepare", "trajopt_ipm_center", "trajopt_ipm_advance"
 SHRINK = 0.995  # part of the way to the boundary, at least
-FIRST = 0.1  # first product of slack and multiplier, and least first slack, relative to the size of the row
+FIRST = 0.03  # first product of slack and multiplier, and least first slack, relative to the size of the row
 LEAST = 1e-3  # least first multiplier, times the size of the row
 
 

@@ -23,7 +23,6 @@ from trajopt.solvers.sqp.workspace import Workspace
 
 FAILURES, STUCK = 3, 3  # searches without a step or short steps, and iterations that can't get closer, that end it
 SHORT, CUT = 0.2, 0.1  # length of a short step, and below which the next program has a larger δ
-HELD = 1e-6  # infeasibility that counts as none: below it the cost alone decides
 
 
 class LinearSteps(MethodAbstract):
@@ -42,7 +41,7 @@ class LinearSteps(MethodAbstract):
     def __init__(self, work: Workspace, run: SQPProgress, *, hands_over: bool) -> None:
         work.lines.prepare()
         self._work, self._hands_over = work, hands_over
-        self._filter = Filter(max(1.0, run.infeasibility), held=HELD)
+        self._filter = Filter(max(1.0, run.infeasibility), held=work.options.feasibility)
         self._exact = bool(run.multipliers)
         self._full, self._ridge, self._shorts, self._stuck = False, 0.0, 0, 0
 
@@ -63,7 +62,8 @@ class LinearSteps(MethodAbstract):
         else:
             self._accept(run, taken, ridge)
         self._exact = True
-        self._conclude(run, descent, taken, closed=max(run.gap, missed) < work.options.feasibility)
+        promised = -descent.slope if missed < work.options.feasibility else math.inf  # else it had to make up for them
+        self._conclude(run, descent, taken, promised)
         return run.record(
             stop=run.stationarity,
             step_length=0.0 if taken is None else taken.length,
@@ -109,15 +109,16 @@ class LinearSteps(MethodAbstract):
         else:
             work.move(run, taken.xs, taken.us)
 
-    def _conclude(self, run: SQPProgress, descent: Descent, taken: Taken | None, *, closed: bool) -> None:
+    def _conclude(self, run: SQPProgress, descent: Descent, taken: Taken | None, promised: float) -> None:
         """Sets the outcome of the iteration."""
         work, options = self._work, self._work.options
         stays = cannot_get_closer(run, work.evaluator, work.rows, work.model, options)
         self._stuck, self.outcome = self._stuck + 1 if stays else 0, None
         part = taken is not None and taken.length < 1.0 and not work.evaluator.nc
-        if is_solved(run, options, descent.step, -descent.slope, feasible=closed, partial=part):
+        closed = run.gap < options.feasibility
+        if is_solved(run, options, descent.step, promised, feasible=closed, partial=part):
             self.outcome = Outcome.SOLVED
         elif self._stuck >= STUCK:
             self.outcome = Outcome.STUCK
-        elif max(self.failures, self._shorts) >= FAILURES or (self._hands_over and run.gap < options.feasibility):
+        elif max(self.failures, self._shorts) >= FAILURES or (self._hands_over and closed):
             self.outcome = Outcome.CLOSED

@@ -15,7 +15,6 @@ from trajopt.solvers.sqp.rows import RowBounds
 
 SLIGHT = 0.01  # part of the squared violations; a promise below it counts as none
 INCREASE = 10.0  # times relative_tolerance: as products of slacks and multipliers are not quite 0, a QP may promise it
-PRODUCT = 1.0  # times feasibility: what products of multipliers and distances from bounds may be
 PARTIAL = 0.03  # times relative_tolerance, where the last promise was too much: it is exact without rows
 LEAST_COST = 1e-3  # times the typical cost: of what tolerances are relative to
 LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stationarity is relative to it
@@ -58,12 +57,12 @@ def is_solved(
     size = max(LEAST_COST, abs(run.scale * run.cost))
     if not (feasible and run.violation < options.feasibility):
         return False
-    if not run.complementarity < PRODUCT * options.feasibility * size:
+    if not run.complementarity < options.tolerance * min(1.0, size):
         return False
     solved = found.status in (QPStatus.SOLVED, QPStatus.ROUNDING) or options.qp_iterations is not None
     rounding = options.relative_tolerance * size * (PARTIAL if partial else 1.0)
     flat = solved and -INCREASE * rounding < promised < rounding
-    return flat or run.stationarity < options.tolerance * size
+    return flat or run.stationarity < options.tolerance * min(1.0, size)
 
 
 def cannot_get_closer(
