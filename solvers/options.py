@@ -211,12 +211,12 @@ class SQPOptions(SolverOptions):
         qp_iterations: Largest number of iterations of "ipm" or "osqp" per quadratic program; the result is used even
             if it has not converged. None for no limit of its own [-].
         tolerance: Converged when no entry of the Lagrangian's gradient along the controls exceeds this, relative to a
-            typical cost over the size of the control, as the solver estimates them (`Units`), and no product of a
-            multiplier and the distance from its bound exceeds it relative to a typical cost [-] ...
+            typical cost over the size of the control, as the solver estimates them (`Units`) [-] ...
         relative_tolerance: ... or, since rounding may hide that, when the last QP predicted a decrease of the merit
             by less than this, or an increase by less than ten times this, relative to the larger of cost and typical
             cost [-].
-        feasibility: Largest violation of a row, and largest gap, relative to the size of the row or state [-].
+        feasibility: Largest violation of a row, and largest gap, relative to the size of the row or state. Products of
+            multipliers and distances from bounds may be this, or `tolerance`, relative to a typical cost [-].
         initial_penalty: First penalty weight of rows, relative to the curvature of the cost along them [-].
         penalty_increase: Factor by which penalty weights grow after a sufficiently good step [-].
         max_penalty: Largest penalty weight of rows, relative to the same [-].
