@@ -6,7 +6,6 @@ Source: Wächter, Biegler, On the implementation of an interior-point filter lin
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 import numpy as np
@@ -65,19 +64,8 @@ class LinearSteps(MethodAbstract):
             self._accept(run, taken, ridge)
         self._exact = True
         self._conclude(run, descent, taken, closed=max(run.gap, missed) < work.options.feasibility)
-        return run.record(
-            stop=run.stationarity,
-            step_length=0.0 if taken is None else taken.length,
-            accepted=taken is not None,
-            regularization=ridge,
-            gap_norm=gap,
-            expected_decrease=-descent.slope,
-            decrease=math.nan if taken is None else descent.before - taken.merit,
-            constraint_violation=run.violation,
-            complementarity=run.complementarity,
-            blend=work.model.blend,
-            method=self.name,
-        )
+        columns = {"regularization": ridge, "gap_norm": gap, "blend": work.model.blend}
+        return self._record(run, descent, taken, **columns)
 
     def _direction(self, run: SQPProgress) -> tuple[QPSolution, float]:
         """The solution of the quadratic program, and δ; with penalized rows if hard ones can't be kept."""

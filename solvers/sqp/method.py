@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import enum
+import math
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from trajopt.solution import IterationRecord
+from trajopt.solvers.sqp.merit import Descent, Taken
 from trajopt.solvers.sqp.progress import SQPProgress
 
 
@@ -40,6 +42,20 @@ class MethodAbstract(ABC):
         Returns:
             Its record; None if there was no step to try.
         """
+
+    def _record(self, run: SQPProgress, descent: Descent, taken: Taken | None, **columns: Any) -> IterationRecord:
+        """Record of an iteration that searched along the solution of a program."""
+        return run.record(
+            stop=run.stationarity,
+            step_length=0.0 if taken is None else taken.length,
+            accepted=taken is not None,
+            expected_decrease=-descent.slope,
+            decrease=math.nan if taken is None else descent.before - taken.merit,
+            constraint_violation=run.violation,
+            complementarity=run.complementarity,
+            method=self.name,
+            **columns,
+        )
 
     def rest(self) -> None:
         """Forgets past failures, before it goes on after another method."""

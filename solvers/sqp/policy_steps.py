@@ -6,7 +6,6 @@ ALTRO, 2019.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -85,20 +84,8 @@ class PolicySteps(MethodAbstract):
         length = 0.0 if taken is None else taken.length
         self.mean_length += (length - self.mean_length) / MEMORY
         self._conclude(run, descent, partial=0.0 < length < 1.0 and not e.nc)
-        return run.record(
-            stop=run.stationarity,
-            step_length=length,
-            accepted=taken is not None,
-            regularization=ridge,
-            gap_norm=gap,
-            expected_decrease=-descent.slope,
-            decrease=math.nan if taken is None else descent.before - taken.merit,
-            constraint_violation=run.violation,
-            complementarity=run.complementarity,
-            blend=work.model.blend,
-            method=self.name,
-            nonfinite_trial=work.rollouts.nonfinite,
-        )
+        columns = {"regularization": ridge, "gap_norm": gap, "blend": work.model.blend}
+        return self._record(run, descent, taken, **columns, nonfinite_trial=work.rollouts.nonfinite)
 
     def _search(self, descent: Descent) -> Taken | None:
         """A rollout that lowers the merit enough; near the end, without rows, a few may raise it a little."""

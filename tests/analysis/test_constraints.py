@@ -37,6 +37,39 @@ def test_rows_have_names_units_values_and_bounds() -> None:
     assert upright.title(1) == "upright[v]"
 
 
+def test_one_name_for_different_numbers_of_rows() -> None:
+    """A wall at each knot and a goal at the end share a name; knots with the wall alone lack the second row."""
+    import casadi as ca
+
+    import trajopt
+    from trajopt.solvers import SolverSQP
+
+    class Mass(trajopt.ActionModelDiscrete):
+        def next_state(self, x: ca.SX, u: ca.SX) -> ca.SX:
+            return ca.vertcat(x[0] + 0.1 * x[1], x[1] + 0.1 * u[0])
+
+        def running_cost(self, x: ca.SX, u: ca.SX) -> ca.SX:
+            return u[0] ** 2
+
+        def terminal_cost(self, x: ca.SX) -> ca.SX:
+            return ca.SX(0.0)
+
+    state = trajopt.StateVector(2)
+    wall = trajopt.ResidualModelSymbolic(state, lambda x: x[0])
+    way = trajopt.ConstraintStack(state).add("goal", wall, upper=0.5)
+    end = trajopt.ConstraintStack(state).add("goal", trajopt.ResidualModelState(state, [1.0, 0.0]), equals=0.0)
+    problem = trajopt.ShootingProblem(
+        [0.0, 0.0], [Mass(state, 1, constraints=way)] * 9, Mass(state, 1, constraints=end)
+    )
+    solution = SolverSQP(problem).solve()
+    rows = named(solution)["goal"]
+    assert rows.rows == ("x0", "x1")
+    assert np.all(np.isnan(rows.values[:-1, 1]))
+    np.testing.assert_array_equal(rows.values[:-1, 0], solution.xs[:-1, 0])
+    np.testing.assert_allclose(rows.values[-1], solution.xs[-1] - [1.0, 0.0], atol=1e-15)
+    assert "'goal'" in solution.explain()
+
+
 def test_active_is_what_touches_a_bound_and_has_a_multiplier_of_its_sign() -> None:
     motor = named(pendulum())["motor"]
     torque = motor.values[:-1, 0]

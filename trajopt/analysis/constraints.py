@@ -231,25 +231,27 @@ def violated_at_start(constraints: Sequence[ConstraintRows]) -> list[tuple[Const
 def _rows_of(
     problem: ShootingProblem, d: ProblemDerivatives, y: Reals | None, softness: tuple[Reals, Reals], name: str
 ) -> ConstraintRows:
-    """Collects the rows of one constraint from all kinds of knots that have it."""
+    """Collects the rows of one constraint from all kinds of knots. A kind with fewer rows lacks the last ones."""
     places = _places(problem, name)
-    n = places[0][1].stop - places[0][1].start
+    widest, widest_place = max(places, key=lambda each: each[1].stop - each[1].start)
+    n = widest_place.stop - widest_place.start
     shape = (problem.T + 1, n)
     values, lower, upper = np.full(shape, np.nan), np.full(shape, -np.inf), np.full(shape, np.inf)
     fixed = np.zeros(shape, dtype=np.bool_)
     multipliers = None if y is None else np.full(shape, np.nan)
     prices = np.zeros(shape) if name in problem.soft_constraint_names else None
     for kind, place in places:
-        knots = list(kind.knots)
-        values[knots], lower[knots], upper[knots] = (array[knots, place] for array in (d.rows, d.lower, d.upper))
+        knots, own = list(kind.knots), slice(0, place.stop - place.start)
+        for target, array in ((values, d.rows), (lower, d.lower), (upper, d.upper)):
+            target[knots, own] = array[knots, place]
         if multipliers is not None and y is not None:
-            multipliers[knots] = y[knots, place]
+            multipliers[knots, own] = y[knots, place]
         if prices is not None:
-            prices[knots] = _prices(*(array[knots, place] for array in (d.rows, d.lower, d.upper, *softness)))
+            prices[knots, own] = _prices(*(array[knots, place] for array in (d.rows, d.lower, d.upper, *softness)))
         if 0 in kind.knots and problem.start == "fixed":
-            fixed[0] = _free_of_control(kind, n, place)
-    controls, coordinates = _coordinates(problem, d, places)
-    rows, units = _names(problem, places[0][0].model, name, controls, coordinates)
+            fixed[0, own] = _free_of_control(kind, own.stop, place)
+    controls, coordinates = _coordinates(problem, d, places, n)
+    rows, units = _names(problem, widest.model, name, controls, coordinates)
     bounded = (np.isfinite(lower) | np.isfinite(upper)) & np.isfinite(values)
     return ConstraintRows(
         name=name,
@@ -292,15 +294,18 @@ def _free_of_control(kind: Kind, n: int, place: slice) -> Flags:
 
 
 def _coordinates(
-    problem: ShootingProblem, d: ProblemDerivatives, places: Sequence[tuple[Kind, slice]]
+    problem: ShootingProblem, d: ProblemDerivatives, places: Sequence[tuple[Kind, slice]], n: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Control, and tangent coordinate, that equals each row up to a constant at all its knots; -1 for other rows."""
+    """Control, and tangent coordinate, that equals each of n rows up to a constant at all knots; -1 for other rows."""
     ndx, nu = problem.state.ndx, problem.nu
     gradients = []
     for kind, place in places:
         for t in kind.knots:
-            by_control = np.zeros((place.stop - place.start, nu)) if kind.terminal else d.Cu[t, place]
-            gradients.append(np.hstack([d.Cx[t, place], by_control]))
+            own = np.zeros((n, ndx + nu))
+            own[: place.stop - place.start, :ndx] = d.Cx[t, place]
+            if not kind.terminal:
+                own[: place.stop - place.start, ndx:] = d.Cu[t, place]
+            gradients.append(own)
     rows = np.array(gradients)  # (knots, n, ndx + nu)
     same = np.ptp(rows, axis=0).max(axis=-1) < 1e-12
     unit = same & (np.count_nonzero(rows[0], axis=-1) == 1) & (np.abs(rows[0].sum(axis=-1) - 1.0) < 1e-12)
