@@ -30,7 +30,8 @@ ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
 GRADIENT = 100.0  # largest gradient of the scaled cost; mean multiplier above which errors are relative
 RIDGE, RAISE, RELAX, LARGEST_RIDGE = 1e-4, 8.0, 3.0, 1e30  # first δ, factors up and down, last δ
 HALVINGS = 34
-TOLERANCE, ROUNDING = 1e-8, 1e-6  # errors that count as none, and as none where no step is found
+TOLERANCE, ROUNDING = 1e-8, 1e-6  # errors that count as none, and as none where no step gets further
+LONG = 15  # iterations in a row with errors up to ROUNDING that count as getting no further
 JAMMED, MEMORY = 0.02, 20  # mean step length of a solve that bounds have stopped, over about so many iterations
 DECREASE = 1e-4  # part of the promised decrease that must come (Armijo)
 ERROR = 2e-15  # of the Lagrangian by rounding, relative to its size
@@ -80,13 +81,15 @@ class InteriorSteps:
         self._point = Point(xs=e.xs, us=e.us, cost=self.scale * e.cost, f=e.f, c=c, barrier=barrier, lam=lam)
         self._failures, self._last_ridge, self._forced = 0, 0.0, 0.0
         self.ridge, self.length, self.mean_length, self.promised = 0.0, 1.0, 1.0, 0.0
+        self._close = 0
         self._measure()
         self._filter = Filter(max(1.0, self._point.infeasibility), rounding=ERROR)
 
     @property
     def solved(self) -> bool:
         """Whether the first-order conditions hold up to the tolerance, or as well as rounding errors permit."""
-        return self.error <= TOLERANCE or (self._failures > 0 and self.error <= ROUNDING)
+        at_rounding = self._failures > 0 or self._close >= LONG
+        return self.error <= TOLERANCE or (at_rounding and self.error <= ROUNDING)
 
     @property
     def complementarity(self) -> float:
@@ -123,6 +126,7 @@ class InteriorSteps:
         self._e.expand(self._x0)
         self._point = point
         self._measure()
+        self._close = self._close + 1 if self.error <= ROUNDING else 0
         return self.mean_length > JAMMED or point.infeasibility < TOLERANCE
 
     def _lower_barrier(self) -> None:
