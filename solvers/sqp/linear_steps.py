@@ -43,7 +43,7 @@ class LinearSteps(MethodAbstract):
         self._work, self._hands_over = work, hands_over
         self._filter = Filter(max(1.0, run.infeasibility), held=HELD)
         self._exact, self._weight = bool(run.multipliers), work.options.initial_penalty
-        self._full, self._ridge, self._shorts, self._stuck = False, 0.0, 0, 0
+        self._full, self._ridge, self._shorts = False, 0.0, 0
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
         """Runs one iteration: a program, a search along its solution, and its multipliers."""
@@ -106,11 +106,11 @@ class LinearSteps(MethodAbstract):
         stays = self._weight >= options.max_penalty and cannot_get_closer(
             run, work.evaluator, work.rows, work.model, options
         )
-        self._stuck, self.outcome = self._stuck + 1 if stays else 0, None
+        self.stuck, self.outcome = self.stuck + 1 if stays else 0, None
         part = taken is not None and taken.length < 1.0 and not work.evaluator.nc
         if is_solved(run, options, descent.step, -descent.slope, feasible=closed, partial=part):
             self.outcome = Outcome.SOLVED
-        elif self._stuck >= STUCK:
+        elif self.stuck >= STUCK:
             self.outcome = Outcome.STUCK
         elif max(self.failures, self._shorts) >= FAILURES or (self._hands_over and run.gap < options.feasibility):
             self.outcome = Outcome.CLOSED

@@ -29,11 +29,13 @@ class MethodAbstract(ABC):
     Attributes:
         outcome: What the last iteration has come to; None if it can go on.
         failures: Searches without a step, one after the other [-].
+        stuck: Iterations that can't get closer to the constraints, one after the other [-].
     """
 
     name: ClassVar[str]
     outcome: Outcome | None = None
     failures: int = 0
+    stuck: int = 0
 
     @abstractmethod
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
@@ -59,4 +61,4 @@ class MethodAbstract(ABC):
 
     def rest(self) -> None:
         """Forgets past failures, before it goes on after another method."""
-        self.failures, self.outcome = 0, None
+        self.failures, self.stuck, self.outcome = 0, 0, None

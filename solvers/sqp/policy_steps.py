@@ -54,13 +54,8 @@ class PolicySteps(MethodAbstract):
         self._work, self._rolled, self._may_lose = work, rolled, may_lose
         self._penalty = work.penalty(run, run.y, work.options.initial_penalty if weight is None else weight)
         self._warm, self._plain = bool(run.multipliers), False
-        self._ridge, self._stuck, self._leaps = 0.0, 0, LEAPS
+        self._ridge, self._leaps = 0.0, LEAPS
         self.mean_length, self.is_far = 1.0, True
-
-    def rest(self) -> None:
-        """Forgets past failures, before it goes on after another method."""
-        super().rest()
-        self._stuck = 0
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
         """Runs one iteration: a program, a rollout of its policy, and the multipliers after it."""
@@ -141,10 +136,10 @@ class PolicySteps(MethodAbstract):
         stays = np.all(self._penalty.mu >= work.options.max_penalty * run.stiffness) and cannot_get_closer(
             run, work.evaluator, work.rows, work.model, work.options
         )
-        self._stuck, self.outcome = self._stuck + 1 if stays else 0, None
+        self.stuck, self.outcome = self.stuck + 1 if stays else 0, None
         if is_solved(run, work.options, descent.step, -descent.slope, feasible=run.feasible, partial=partial):
             self.outcome = Outcome.SOLVED
-        elif self._stuck >= STUCK:
+        elif self.stuck >= STUCK:
             self.outcome = Outcome.STUCK
         elif self.failures >= FAILURES:
             self.outcome = Outcome.FAILED
