@@ -8,6 +8,8 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import reprlib
+import signal
+import traceback
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -93,7 +95,18 @@ def unknown_name(kind: str, name: object, choices: Iterable[str], *, suggest: It
 
 def function_raised(argument: str, error: Exception) -> InvalidArgumentError:
     """Error to raise when a user's function has raised; its message names the argument that held the function."""
+    pass_on_signal(error)
     return InvalidArgumentError(f"{argument}: the function raised {type(error).__name__}: {error}")
+
+
+def pass_on_signal(error: Exception) -> None:
+    """Raises an error again if the handler of a signal raised it, such as that of a timeout.
+
+    Such an error interrupted a user's function, which is not its cause.
+    """
+    handlers = {getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()}
+    if any(frame.f_code in handlers for frame, _ in traceback.walk_tb(error.__traceback__)):
+        raise error
 
 
 def close_names(name: str, choices: Iterable[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from trajopt.errors import ModelEvaluationError, UnsupportedOperationError
+from trajopt.errors import ModelEvaluationError, UnsupportedOperationError, pass_on_signal
 
 
 def class_name(model: object) -> str:
@@ -37,6 +37,7 @@ def errors_of_black_box(model: object, method: str, *, before: str = "", after: 
     except Exception as error:
         if isinstance(error, UnsupportedOperationError) and not before:
             raise
+        pass_on_signal(error)
         words = f"{class_name(model)}.{method} raised {type(error).__name__}: {error}"
         if isinstance(error, ValueError) and "read-only" in str(error):
             words += "; x and u are read-only: work on a copy, such as x = x.copy()"

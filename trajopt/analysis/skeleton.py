@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import pinocchio as pin
 
-from trajopt.errors import InvalidArgumentError, ModelEvaluationError
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, pass_on_signal
 from trajopt.robots.shapes import Shape
 from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.types import Reals
@@ -152,6 +152,7 @@ def _checked(owner: Drawn, xs: Reals, parameters: dict[str, Reals]) -> Skeleton:
     try:
         result = owner.skeleton(xs, parameters)
     except Exception as error:
+        pass_on_signal(error)
         raise ModelEvaluationError(f"{name} raised {type(error).__name__}: {error}") from error
     if not isinstance(result, Skeleton) or np.ndim(result.points) != 3 or result.points.shape[::2] != (len(xs), 3):
         raise InvalidArgumentError(

@@ -181,20 +181,21 @@ class Library:
 
     def __init__(self, tracker: Any, engine: _Engine, exports: Iterable[str]) -> None:
         self._addresses = {name: int(tracker[name]) for name in exports}
-        weakref.finalize(self, _release, tracker, engine).atexit = False  # LLVM may be gone by then
+        weakref.finalize(self, _release, [(tracker, engine)]).atexit = False  # LLVM may be gone by then
 
     def __getitem__(self, symbol: str) -> int:
         """Address of an exported symbol."""
         return self._addresses[symbol]
 
 
-def _release(tracker: Any, engine: _Engine) -> None:
+def _release(library: list[tuple[Any, _Engine]]) -> None:
     """Unloads a library now or, if another thread is using LLVM, at the next call of LLVM.
 
-    An object can be collected in any thread at any point, so this function must not wait for a lock.
+    An object can be collected in any thread at any point, so this function must not wait for a lock. It empties the
+    list, so that no object of LLVM's bindings is left to the caller, where signals are not postponed.
     """
-    _released.append((tracker, engine))
     with Postponed():
+        _released.append(library.pop())
         if _lock.acquire(blocking=False):
             try:
                 _unload()

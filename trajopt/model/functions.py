@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.errors import InvalidArgumentError, TrajoptError, shown
+from trajopt.errors import InvalidArgumentError, TrajoptError, pass_on_signal, shown
 from trajopt.objects.calls import wrong_call
 
 
@@ -29,6 +29,7 @@ def call_user(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any
     except Exception as error:
         if isinstance(error, TrajoptError) and not isinstance(error, AttributeError):
             raise
+        pass_on_signal(error)
         raise InvalidArgumentError(f"{name}: {_happened(error, function, args, kwargs)}") from error
     return _as_expression(name, value)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.checks import check_finite, check_mapping
-from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown, unknown_name
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, pass_on_signal, shown, unknown_name
 from trajopt.model.parameters import Parameter
 from trajopt.mpc.one_knot import OneKnot
 from trajopt.shooting import ShootingProblem
@@ -153,6 +153,7 @@ class FunctionPlant(PlantAbstract):
         try:
             xnext = self._function(x.copy(), u.copy(), dt)
         except Exception as error:
+            pass_on_signal(error)
             raise ModelEvaluationError(f"plant: the function raised {type(error).__name__}: {error}") from error
         return self._state.check(xnext, "plant: next state")
 

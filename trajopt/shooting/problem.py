@@ -13,7 +13,7 @@ from trajopt.actions.black_box_errors import class_name
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.costs.cost_stack import CostStack
-from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown_numbers
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, pass_on_signal, shown_numbers
 from trajopt.objects.immutable import Immutable
 from trajopt.shooting.checks import (
     Start,
@@ -341,6 +341,7 @@ class ShootingProblem(Immutable):
         except InvalidArgumentError as error:  # of a user's expression
             raise ModelEvaluationError(f"knot {t}: {error}") from error
         except Exception as error:
+            pass_on_signal(error)
             missing = isinstance(error, NotImplementedError)
             cure = "; implement quasi_static, or pass us to solve" if missing else ""
             raise ModelEvaluationError(

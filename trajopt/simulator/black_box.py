@@ -20,7 +20,7 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.checks import check_array
-from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, pass_on_signal, shown
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ class BlackBoxColumns:
         try:
             value = self._functions[function](R.copy(), p.copy(), **parameters)
         except Exception as error:
+            pass_on_signal(error)
             raise ModelEvaluationError(
                 f"{argument} raised {type(error).__name__}: {error}; the arguments were the frame's rotation and "
                 f"origin p = {p.tolist()} in the world" + "".join(f", {k} = {v:g}" for k, v in parameters.items())
