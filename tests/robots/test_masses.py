@@ -73,15 +73,15 @@ FLAT = SOLID.replace('ixx="0.1"', 'ixx="0.4"')
 @pytest.mark.parametrize(
     ("inertia", "message"),
     [
-        (BAD_MASS, "expected a mass >= 0, got -1 kg"),
-        (BAD_MOMENT, "expected an inertia whose principal moments are >= 0, got -0.1"),
-        (BAD_PRODUCT, "expected an inertia whose principal moments are >= 0, got -0.1"),
+        (BAD_MASS, "expected a mass >= 0, got -1 kg; correct <mass>"),
+        (BAD_MOMENT, "expected an inertia whose principal moments are >= 0, got -0.1 kg m²; correct <inertia>"),
+        (BAD_PRODUCT, "expected an inertia whose principal moments are >= 0, got -0.1 kg m²; correct <inertia>"),
     ],
 )
 @pytest.mark.parametrize("link", ["base", "upper", "tip"])
 def test_impossible_inertias_of_a_urdf(tmp_path: Path, link: str, inertia: str, message: str) -> None:
     path = arm(tmp_path, **{link: inertia})
-    with pytest.raises(InvalidArgumentError, match=f"^link '{link}': {message}.*correct its <inertial> in .*arm.urdf"):
+    with pytest.raises(InvalidArgumentError, match=f"^link '{link}': {message} in line 1 of .*arm.urdf"):
         load_robot(path)
 
 
@@ -104,6 +104,115 @@ def test_small_defects_of_files_in_use_are_let_pass(name: str) -> None:
     """Products of inertia of an antenna of 1 mg, and of 2e-35 kg m²."""
     file, folder = example_robot_files(name)
     assert load_robot(file, package_dirs=[folder]).nv > 30
+
+
+def urdf(folder: Path, line: str) -> Path:
+    """File of a pendulum; a line replaces the one with the same element, which is the fifth or a later one."""
+    lines = [
+        '<robot name="pole">',
+        '<link name="base"/>',
+        '<joint name="hinge" type="revolute">',
+        '<parent link="base"/><child link="pole"/>',
+        '<origin xyz="0 0 1" rpy="0 0 0"/>',
+        '<axis xyz="0 1 0"/>',
+        '<limit lower="-1" upper="1" effort="10" velocity="2"/>',
+        "</joint>",
+        '<link name="pole"><inertial>',
+        '<mass value="2"/>',
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>',
+        "</inertial>",
+        "<collision><geometry>",
+        '<sphere radius="0.1"/>',
+        "</geometry></collision></link>",
+        "</robot>",
+    ]
+    tag = line.split()[0].removesuffix("/>") if line else "<mass"
+    assert any(tag in each for each in lines)
+    path = folder / "pole.urdf"
+    path.write_text("\n".join(line if each.startswith(tag) else each for each in lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('<mass value="2,5"/>', "link 'pole': expected numbers as value, got '2,5'; correct <mass> in line 10 of"),
+        ('<mass value="2.0kg"/>', "link 'pole': expected numbers as value, got '2.0kg'; correct <mass> in line 10 of"),
+        ('<mass value="${m}"/>', r"got '\${m}' \(is this a xacro file that was not expanded\?\); correct <mass>"),
+        ('<mass value="nan"/>', "link 'pole': expected finite numbers as value, got 'nan'; correct <mass> in line 10"),
+        ('<mass value="inf"/>', "link 'pole': expected finite numbers as value, got 'inf'"),
+        ('<mass value="1e400"/>', "link 'pole': expected finite numbers as value, got '1e400'"),
+        ('<mass value="1_0"/>', "link 'pole': expected numbers as value, got '1_0'"),
+        ('<mass value="1 2"/>', "link 'pole': expected a number as value, got '1 2'"),
+        ('<mass value=""/>', "link 'pole': expected a number as value, got ''"),
+        ("<mass/>", "link 'pole': expected a <mass value>, got none, .* correct <mass> in line 10"),
+        ("", "link 'pole': expected a <mass value>, got none, .* correct <inertial> in line 9"),
+        ('<inertia ixx="nan" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>', "link 'pole': .* ixx, got 'nan'; .* line 11"),
+        ('<inertia ixx="1" iyy="1" izz="1"/>', "<inertia> with ixx, .*, got ixx, iyy, izz, so that .* line 11"),
+        (
+            '<limit lower="1" upper="-1" effort="1" velocity="2"/>',
+            "joint 'hinge': .* upper limit, got 1 > -1; .* line 7",
+        ),
+        ('<limit lower="-inf" upper="inf" effort="1" velocity="2"/>', "a joint without limits is of type 'continuous'"),
+        ('<limit lower="-1" upper="1" effort="a" velocity="2"/>', "joint 'hinge': expected numbers as effort, got 'a'"),
+        ('<axis xyz="0,1,0"/>', "joint 'hinge': expected numbers as xyz, got '0,1,0'; correct <axis> in line 6"),
+        ('<axis xyz="0 1"/>', "joint 'hinge': expected 3 numbers as xyz, got '0 1'; correct <axis> in line 6"),
+        ('<origin xyz="0 0 nan"/>', "joint 'hinge': expected finite numbers as xyz, got '0 0 nan'"),
+        ('<sphere radius="10cm"/>', "link 'pole': expected numbers as radius, got '10cm'; correct <sphere> in line 14"),
+    ],
+)
+def test_wrong_numbers_of_a_urdf_are_named_with_their_line(tmp_path: Path, line: str, message: str) -> None:
+    assert load_robot(urdf(tmp_path, '<mass value="2"/>')).model.inertias[1].mass == 2.0
+    with pytest.raises(InvalidArgumentError, match=message):
+        load_robot(urdf(tmp_path, line))
+
+
+def mjcf(folder: Path, geom: str, *, joint: str = "", default: str = "") -> Path:
+    """File of a pendulum whose mass follows from a geom."""
+    path = folder / "pole.xml"
+    path.write_text(
+        f'<mujoco>\n<default>{default}</default>\n<worldbody>\n<body name="pole">\n'
+        f'<joint type="hinge" axis="0 1 0" {joint}/>\n<geom {geom}/>\n</body>\n</worldbody>\n</mujoco>'
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"geom": 'type="capsule" size="0 0.1"'},
+            "link 'pole': expected 2 sizes > 0 of a capsule, got '0 0.1'; .* line 6",
+        ),
+        ({"geom": 'type="capsule" size="0" fromto="0 0 0 0 0 1"'}, "expected a size > 0 of a capsule, got '0'"),
+        ({"geom": 'type="capsule" size="0.1" fromto="0 0 0 0 1"'}, "expected 6 numbers as fromto, got '0 0 0 0 1'"),
+        ({"geom": 'type="capsule" size="0.1" fromto="0 0 1 0 0 1"'}, "expected two ends at different points as fromto"),
+        ({"geom": 'type="box" size="0.1 0.1"'}, "expected 3 sizes > 0 of a box, got '0.1 0.1'"),
+        ({"geom": 'name="ball"'}, "geom 'ball': expected a size > 0 of a sphere, got none"),
+        ({"geom": 'size="0.1" mass="2,5"'}, "link 'pole': expected numbers as mass, got '2,5'"),
+        ({"geom": 'size="0.1" pos="0 nan 0"'}, "link 'pole': expected finite numbers as pos, got '0 nan 0'"),
+        ({"geom": 'size="0.1"', "joint": 'range="1 -1"'}, "joint 'pole': .* lower limit <= upper limit, got 1 > -1"),
+        ({"geom": "", "default": '<geom size="0"/>'}, "link 'pole': expected a size > 0 of a sphere, got '0'"),
+    ],
+)
+def test_wrong_numbers_of_an_mjcf_are_named_with_their_line(
+    tmp_path: Path, options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=message):
+        load_robot(mjcf(tmp_path, **options))
+
+
+def test_sizes_of_geoms_come_from_their_classes(tmp_path: Path) -> None:
+    classes = '<geom size="0.1"/><default class="rod"><geom type="capsule" size="0.1 0.2"/></default>'
+    for geom in ("", 'class="rod"', 'type="plane" size="0 0 0.1" mass="1"', 'class="rod" fromto="0 0 0 0 0 1"'):
+        assert load_robot(mjcf(tmp_path, geom, default=classes)).nv == 1
+
+
+def test_a_moment_above_the_sum_of_the_others_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("WARNING"):
+        load_robot(arm(tmp_path, FLAT))
+    (record,) = caplog.records
+    assert "link 'tip': no body has the principal moments [0.1 0.1 0.4] kg m²" in record.message
 
 
 def test_unusual_files_load(tmp_path: Path) -> None:

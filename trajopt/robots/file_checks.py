@@ -1,89 +1,151 @@
-"""Check of masses, inertias and axes in robot files: Pinocchio accepts impossible ones, or reads them as 0."""
+"""Check of numbers in robot files: Pinocchio reads many mistakes as 0 or as other values, in silence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Mapping
 from pathlib import Path
-from xml.etree.ElementTree import Element, TreeBuilder
-from xml.parsers import expat
 
 import numpy as np
 
-from trajopt.errors import InvalidArgumentError
-from trajopt.types import Reals
+from trajopt.errors import shown
+from trajopt.robots.geom_checks import check_geoms
+from trajopt.robots.xml_elements import XmlElement, read_xml
+
+_logger = logging.getLogger(__name__)
 
 _LEAST = 1e-6  # negative principal moments down to -1e-6 count as rounded if all are < 1; Tiago has -4e-8 [kg m²]
+_TINY = 1e-12  # moments below this are placeholders [kg m²]
+_MOST = 1.01  # a moment above this multiple of the sum of the others belongs to no body [-]
+_MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _TURNS_OR_SLIDES = ("revolute", "continuous", "prismatic", "hinge", "slide")
+
+Counts = Mapping[str, Mapping[str, int | None]]
+
+_URDF: Counts = {
+    "mass": {"value": 1},
+    "inertia": dict.fromkeys(_MOMENTS, 1),
+    "origin": {"xyz": 3, "rpy": 3},
+    "axis": {"xyz": 3},
+    "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
+    "mimic": {"multiplier": 1, "offset": 1},
+    "dynamics": {"damping": 1, "friction": 1},
+    "box": {"size": 3},
+    "sphere": {"radius": 1},
+    "cylinder": {"radius": 1, "length": 1},
+    "capsule": {"radius": 1, "length": 1},
+    "mesh": {"scale": 3},
+}
+"""How many numbers the attributes of elements inside the links and joints of a URDF have; None for any."""
+
+_POSE: Mapping[str, int] = {"pos": 3, "quat": 4, "axisangle": 4, "euler": 3, "xyaxes": 6, "zaxis": 3}
+_MJCF: Counts = {
+    "body": _POSE,
+    "inertial": _POSE | {"mass": 1, "diaginertia": 3, "fullinertia": 6},
+    "joint": {"pos": 3, "axis": 3, "range": 2, "ref": 1, "armature": 1, "frictionloss": 1}
+    | {"damping": None, "stiffness": None},
+    "geom": _POSE | {"size": None, "fromto": 6, "mass": 1, "density": 1},
+    "site": _POSE | {"size": None, "fromto": 6},
+}
+"""The same for elements of an MJCF."""
 
 
 def check_file(path: Path) -> None:
-    """Checks that a URDF or MJCF file has masses and principal moments >= 0, and axes that are not zero.
+    """Checks the numbers of a URDF or MJCF file.
+
+    A moment of inertia above the sum of the two others belongs to no body. Files in use have such moments, so they are
+    only logged.
 
     Raises:
-        InvalidArgumentError: A value is invalid; the message names the link or the joint.
+        InvalidArgumentError: A value is no number, not finite or impossible: a mass or a principal moment < 0, an axis
+            of zeros, a lower limit above the upper one, a geom without size. The message names the link or the joint,
+            the element and its line.
     """
-    root = _read(path)
-    for link in [] if root is None else [*root.findall("link"), *root.iter("body")]:
-        for entry in link.findall("inertial"):
-            _check_inertial(link.get("name", ""), entry, path)
-    for name, joint in _joints(root):
-        axis = joint.find("axis")
-        text = joint.get("axis") if axis is None else axis.get("xyz")
-        if text is not None and joint.get("type", "hinge") in _TURNS_OR_SLIDES and _is_zero(text):
-            raise InvalidArgumentError(
-                f"joint {name!r}: expected an axis other than 0, got {text!r}; correct it in {str(path)!r}"
-            )
-
-
-def _read(path: Path) -> Element | None:
-    """XML elements of a file, with prefixes such as xacro: unresolved; None if only Pinocchio's parser can read it."""
-    builder, parser = TreeBuilder(), expat.ParserCreate()
-    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
-    try:
-        parser.Parse(path.read_bytes(), True)
-    except expat.ExpatError:
-        return None
-    return builder.close()
-
-
-def _joints(root: Element | None) -> Iterator[tuple[str, Element]]:
-    """Joints of a URDF or MJCF file with their names; a joint without a name gets that of its body."""
-    if root is not None:
-        yield from ((joint.get("name", ""), joint) for joint in root.findall("joint"))
-        for body in root.iter("body"):
-            yield from ((joint.get("name", body.get("name", "")), joint) for joint in body.findall("joint"))
-
-
-def _check_inertial(link: str, entry: Element, path: Path) -> None:
-    """Checks an <inertial>; a URDF has the elements <mass> and <inertia>, an MJCF has attributes."""
-    mass, inertia = entry.find("mass"), entry.find("inertia")
-    text = entry.get("mass", "") if mass is None else mass.get("value", "")
-    if (_numbers(text) < 0.0).any():
-        raise InvalidArgumentError(
-            f"link {link!r}: expected a mass >= 0, got {text} kg; correct its <inertial> in {str(path)!r}"
-        )
-    if inertia is None:
-        numbers = _numbers(entry.get("fullinertia", entry.get("diaginertia", "")))
+    root = read_xml(path)
+    if root is None:
+        return
+    if root.tag == "robot":
+        elements = [e for part in root.children if part.tag in ("link", "joint") for e in part.every()]
+        _check_numbers(elements, _URDF)
     else:
-        numbers = _numbers(" ".join(inertia.get(key, "0") for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")))
-    xx, yy, zz, xy, xz, yz = np.concatenate([numbers, np.zeros(6)])[:6]
+        elements = [e for e in root.every() if _above(e, ("worldbody", "default"))]
+        _check_numbers(elements, _MJCF)
+        check_geoms(root)
+    for element in elements:
+        if element.tag == "inertial":
+            _check_inertial(element)
+        elif element.tag == "joint":
+            _check_joint(element)
+
+
+def _above(element: XmlElement, tags: tuple[str, ...]) -> bool:
+    parent = element.parent
+    return parent is not None and (parent.tag in tags or _above(parent, tags))
+
+
+def _check_numbers(elements: list[XmlElement], counts: Counts) -> None:
+    """Checks that attributes have as many numbers as they need, all finite."""
+    for element in elements:
+        for name, count in counts.get(element.tag, {}).items():
+            if name not in element.attributes:
+                continue
+            numbers, text = element.numbers(name), element.attributes[name]
+            if len(numbers) != (len(numbers) or 1 if count is None else count):
+                wanted = "numbers" if count is None else "a number" if count == 1 else f"{count} numbers"
+                raise element.refusal(f"{wanted} as {name}", shown(text))
+            if not np.isfinite(numbers).all():
+                cure = ", as a joint without limits is of type 'continuous'" if element.tag == "limit" else ""
+                raise element.refusal(f"finite numbers as {name}{cure}", shown(text))
+
+
+def _check_joint(joint: XmlElement) -> None:
+    """Checks axis and limits; a URDF has the elements <axis> and <limit>, an MJCF has attributes."""
+    axis, limit = joint.first("axis") or joint, joint.first("limit") or joint
+    name = "axis" if axis is joint else "xyz"
+    moves = joint.attributes.get("type", "hinge") in _TURNS_OR_SLIDES
+    if moves and name in axis.attributes and not any(axis.numbers(name)):
+        raise axis.refusal("an axis other than 0", shown(axis.attributes[name]))
+    if limit is joint:
+        lower, upper = joint.numbers("range") or (0.0, 0.0)
+    else:
+        lower, upper = (limit.numbers(end)[0] if end in limit.attributes else 0.0 for end in ("lower", "upper"))
+    if lower > upper:
+        raise limit.refusal("lower limit <= upper limit", f"{lower:g} > {upper:g}")
+
+
+def _check_inertial(entry: XmlElement) -> None:
+    """Checks an <inertial>; a URDF has the elements <mass> and <inertia>, an MJCF has attributes."""
+    mass, inertia = entry.first("mass"), entry.first("inertia")
+    is_urdf = entry.parent is not None and entry.parent.tag == "link"
+    if is_urdf and (mass is None or "value" not in mass.attributes):
+        raise (mass or entry).refusal("a <mass value>", "none, so that Pinocchio reads the link without mass")
+    if is_urdf and (inertia is None or not all(name in inertia.attributes for name in _MOMENTS)):
+        have = [] if inertia is None else [name for name in _MOMENTS if name in inertia.attributes]
+        raise (inertia or entry).refusal(
+            f"an <inertia> with {', '.join(_MOMENTS)}",
+            f"{', '.join(have) or 'none'}, so that Pinocchio reads the link without inertia",
+        )
+    (kg,) = (entry.numbers("mass") if mass is None else mass.numbers("value")) or (0.0,)
+    if kg < 0.0:
+        raise (mass or entry).refusal("a mass >= 0", f"{kg:g} kg")
+    _check_moments(entry, inertia, kg)
+
+
+def _check_moments(entry: XmlElement, inertia: XmlElement | None, mass: float) -> None:
+    if inertia is None:
+        numbers = entry.numbers("fullinertia") or entry.numbers("diaginertia")
+    else:
+        numbers = [inertia.numbers(name)[0] for name in _MOMENTS]
+    xx, yy, zz, xy, xz, yz = [*numbers, *[0.0] * 6][:6]
     moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if moments[0] < -_LEAST * max(1.0, moments[-1]):
-        raise InvalidArgumentError(
-            f"link {link!r}: expected an inertia whose principal moments are >= 0, got {moments[0]:.6g} kg m²; "
-            f"correct its <inertial> in {str(path)!r}"
+        raise (inertia or entry).refusal("an inertia whose principal moments are >= 0", f"{moments[0]:.6g} kg m²")
+    if mass > 0.0 and moments[0] > _TINY and moments[2] > _MOST * (moments[0] + moments[1]):
+        _logger.warning(
+            "%s: no body has the principal moments %s kg m², as the largest is above the sum of the others (line %d of "
+            "%s); the motion may be wrong",
+            entry.owner,
+            np.array2string(moments, precision=3),
+            entry.line,
+            entry.path,
         )
-
-
-def _is_zero(text: str) -> bool:
-    numbers = _numbers(text)
-    return len(numbers) == 3 and not numbers.any()
-
-
-def _numbers(text: str) -> Reals:
-    """Numbers in an attribute; empty if a word is not a number, since Pinocchio's parser has accepted it."""
-    try:
-        numbers = np.array([float(word) for word in text.split()])
-    except ValueError:
-        return np.empty(0)
-    return numbers if np.isfinite(numbers).all() else np.empty(0)

@@ -10,6 +10,7 @@ import pinocchio as pin
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots.bases import floats
+from trajopt.robots.file_checks import check_file
 
 FILE_SUFFIXES = (".urdf", ".xml", ".mjcf")
 
@@ -38,11 +39,12 @@ def load_file(path: Path, floating_base: bool | None) -> pin.Model:
     """Reads the model from a file, with a fixed or floating base as in `load_robot`.
 
     Raises:
-        InvalidArgumentError: The file cannot be read, or its robot cannot have this base.
+        InvalidArgumentError: The file cannot be read, a number in it is wrong, or its robot cannot have this base.
     """
     suffix = path.suffix.lower()
     if suffix not in FILE_SUFFIXES:
         raise InvalidArgumentError(f"source: expected a file {', '.join(FILE_SUFFIXES)}, got {str(path)!r}")
+    check_file(path)
     try:
         if suffix == ".urdf":
             root = (pin.JointModelFreeFlyer(),) if floating_base else ()

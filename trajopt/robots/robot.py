@@ -313,8 +313,8 @@ def load_robot(
     Raises:
         UnknownNameError: No robot has this name; the message lists the valid names.
         MissingDependencyError: The robot is not defined in code, and example-robot-data is not installed.
-        InvalidArgumentError: The file does not exist or cannot be read; it has a negative mass or principal moment of
-            inertia, or a zero axis; or the robot cannot have the base that `floating_base` selects.
+        InvalidArgumentError: The file does not exist or cannot be read; one of its numbers is none, not finite or
+            impossible; or the robot cannot have the base that `floating_base` selects.
     """
     if not isinstance(source, (str, PathLike)):
         raise InvalidArgumentError(
@@ -332,9 +332,6 @@ def load_robot(
     if is_path:
         path = find_file(text, package_dirs)
         model = load_file(path, floating_base)
-        from trajopt.robots.file_checks import check_file
-
-        check_file(path)
         return Robot(model, name=name, source=path, package_dirs=package_dirs)
     if text in BUILTIN_ROBOTS:
         if floating_base:
