@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from tests.mpc import served, slider
+from tests.mpc.hammer import hammer
 from tests.mpc.served import Between, answered, wait_for
+from trajopt.errors import InvalidArgumentError
 from trajopt.mpc import server as room
-from trajopt.mpc.server import MPCClient, MPCServer, NoAnswerError, RequestRefusedError
+from trajopt.mpc.server import MPCClient, MPCServer, NoAnswerError, RequestRefusedError, connection, zmtp
 from trajopt.mpc.server.desk import CLIENTS, Desk
 from trajopt.mpc.server.fields import REFUSAL, SENDER, fields_of, part, read
 from trajopt.mpc.server.ledger import Ledger
@@ -246,3 +248,67 @@ def test_a_flood_of_connections_ends_nothing(shared):
         socket.create_connection((host, int(port))).close()
     with MPCClient(shared.address, timeout=10.0) as client:
         assert client.describe().nx == 2
+
+
+def test_no_client_ends_the_process():
+    """Clients flood it with heartbeats and leave, send unending messages, or noise: libzmq aborts in a second."""
+    outcome = hammer(clients=8, seconds=10.0)
+    assert outcome.passed, outcome
+    assert outcome.rounds > 100
+
+
+# Bytes
+
+
+def test_messages_arrive_whole_in_any_pieces():
+    sent = [[b"one"], [b"", b"a" * 300], [b"x" * 70_000, b"", b"end"]]
+    data = b"".join(map(zmtp.message, sent)) + zmtp.ping(5.0)
+    for size in (1, 7, 4096, len(data)):
+        decoder, found = zmtp.Decoder(100_000), []
+        for at in range(0, len(data), size):
+            decoder.feed(data[at : at + size])
+            found += decoder.messages()
+        assert found == [*((False, frames) for frames in sent), (True, [b"\x04PING\x00\x32"])]
+
+
+@pytest.mark.parametrize(
+    "data", [b"\2" + (1001).to_bytes(8, "big"), b"\1\xff" + bytes(255) + b"\2" + (800).to_bytes(8, "big"), b"\x08\0"]
+)
+def test_messages_that_are_too_long_are_refused_before_they_come(data):
+    decoder = zmtp.Decoder(1000)
+    decoder.feed(data)
+    with pytest.raises(zmtp.ProtocolError):
+        list(decoder.messages())
+
+
+@pytest.mark.parametrize("content", [b"", b"\x0bSocket-Type", b"\x0bSocket-Type\0\0\0", b"\xff", b"\x01a\0\0\0\1b"])
+def test_readies_without_a_type_are_refused(content):
+    with pytest.raises(zmtp.ProtocolError):
+        zmtp.socket_type(content)
+
+
+def test_a_file_that_a_dead_server_left_is_replaced(tmp_path):
+    address = f"ipc://{tmp_path}/server"
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(f"{tmp_path}/server")
+    left.close()
+    with MPCServer(slider.controller(dt=0.05), address):
+        with pytest.raises(InvalidArgumentError, match="address: expected a free address, got 'ipc:.* in use"):
+            MPCServer(slider.controller(dt=0.05), address).start()
+        with MPCClient(address) as client:
+            assert client.step(X).t == 0.0
+    assert not (tmp_path / "server").exists()
+
+
+def test_a_client_that_answers_no_heartbeat_is_disconnected(monkeypatch):
+    monkeypatch.setattr(connection, "BEAT", 0.1)
+    monkeypatch.setattr(connection, "DEAD", 0.3)
+    with MPCServer(slider.controller(dt=0.05), FREE) as server, MPCClient(server.address) as client:
+        assert client.step(X).t == 0.0
+        host, port = re.fullmatch(r"tcp://(.*):(\d+)", server.address).groups()
+        with socket.create_connection((host, int(port))) as silent:
+            silent.sendall(zmtp.GREETING[:11] + b"\1" + zmtp.GREETING[12:] + zmtp.ready(b"DEALER"))
+            wait_for(lambda: server.counts.get("disconnected", 0) == 1)
+            assert b"PING" in silent.recv(1000)
+        assert client.step(X).t == 0.05  # libzmq answers them
+        assert client.counts["asked again"] == 0

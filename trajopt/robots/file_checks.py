@@ -38,12 +38,11 @@ _URDF: Counts = {
 }
 """How many numbers the attributes of elements inside the links and joints of a URDF have; None for any."""
 
-_POSE: Mapping[str, int] = {"pos": 3, "quat": 4, "axisangle": 4, "euler": 3, "xyaxes": 6, "zaxis": 3}
+_POSE: dict[str, int | None] = {"pos": 3, "quat": 4, "axisangle": 4, "euler": 3, "xyaxes": 6, "zaxis": 3}
 _MJCF: Counts = {
     "body": _POSE,
     "inertial": _POSE | {"mass": 1, "diaginertia": 3, "fullinertia": 6},
-    "joint": {"pos": 3, "axis": 3, "range": 2, "ref": 1, "armature": 1, "frictionloss": 1}
-    | {"damping": None, "stiffness": None},
+    "joint": {"pos": 3, "axis": 3, "range": 2, "armature": 1, "damping": None, "frictionloss": 1, "stiffness": None},
     "geom": _POSE | {"size": None, "fromto": 6, "mass": 1, "density": 1},
     "site": _POSE | {"size": None, "fromto": 6},
 }

@@ -12,6 +12,7 @@ from trajopt.checks import check_count
 from trajopt.errors import InvalidArgumentError, TrajoptError
 from trajopt.kernels import wait_until_optimised
 from trajopt.mpc.server.addresses import ADDRESS, check_address
+from trajopt.mpc.server.connection import Connection
 from trajopt.mpc.server.desk import Desk
 from trajopt.mpc.server.extra import SERVER
 from trajopt.mpc.server.fields import fields_of
@@ -54,7 +55,7 @@ class MPCServer(Closing):
 
     Raises:
         InvalidArgumentError: An argument has the wrong type or value, or other machines could reach an address.
-        MissingDependencyError: pyzmq or msgpack is not installed.
+        MissingDependencyError: msgpack is not installed.
     """
 
     settable = ("address", "publish")
@@ -68,7 +69,7 @@ class MPCServer(Closing):
         allow_remote: bool = False,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        SERVER.load("zmq"), SERVER.load("msgpack")  # raise for a missing package here, not in a thread
+        SERVER.load("msgpack")  # raises for a missing package here, not in a thread
         self._service = service_of(controller)
         self.address = check_address("address", address, allow_remote=allow_remote)
         self.publish = None if publish is None else check_address("publish", publish, allow_remote=allow_remote)
@@ -135,8 +136,8 @@ class MPCServer(Closing):
         assert self._sockets is not None
         try:
             while not self._stop.is_set():
-                for frames in self._sockets.waiting():
-                    self._take(frames)
+                for connection, frames in self._sockets.waiting():
+                    self._take(connection, frames)
                 self._ledger.tell()
         finally:
             self._sockets.close()
@@ -145,16 +146,16 @@ class MPCServer(Closing):
 
     # Each request
 
-    def _take(self, frames: list[bytes]) -> None:
+    def _take(self, connection: Connection, frames: list[bytes]) -> None:
         """Answers a message of a client, then publishes the plan and prepares the next step."""
         assert self._sockets is not None
         *envelope, message = frames
-        if len(envelope) == 1 or (len(envelope) == 2 and not envelope[1]):  # from a DEALER or a REQ socket
+        if envelope in ([], [b""]):  # from a DEALER or a REQ socket
             reply = self._desk.answer(message)
         else:
-            envelope = envelope[:1]
-            reply = self._desk.refuse("frames", f"message: expected one frame, got {len(frames) - 1}")
-        self._sockets.answer([*envelope, reply.message])
+            envelope = []
+            reply = self._desk.refuse("frames", f"message: expected one frame, got {len(frames)}")
+        self._sockets.answer(connection, [*envelope, reply.message])
         if reply.step is not None:
             self._publish(reply.step)
             self._prepare()

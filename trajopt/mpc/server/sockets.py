@@ -1,122 +1,160 @@
-"""Sockets of a server: requests and answers, publications, and connection events."""
+"""Sockets of a server: requests and answers, publications, and connections that end."""
 
 from __future__ import annotations
 
+import contextlib
+import selectors
+import socket
+import time
 from collections.abc import Iterator
-from typing import Any
 
-from trajopt.errors import InvalidArgumentError
-from trajopt.mpc.server.extra import SERVER
+from trajopt.mpc.server import listeners, zmtp
+from trajopt.mpc.server.connection import Connection, ConnectionEndedError
 from trajopt.mpc.server.ledger import Ledger
 
-PATIENCE = 50  # time after which the server checks whether to end [ms]
-QUEUE = 100  # messages that wait, for each client and direction
-AT_ONCE = 100  # messages after which the server checks whether to end
-HANDSHAKE, BEAT, DEAD = 2_000, 1_000, 5_000  # times after which silent connections are closed [ms]
+PATIENCE = 0.05  # time after which the server checks whether to end [s]
+ROUNDS = 100  # requests of each client after which the server checks whether to end [-]
+MOST = 512  # connections at a time; further ones are closed at once [-]
+CHECKS = 0.25  # time between two checks of which clients are alive [s]
+PARTNERS = {b"ROUTER": (b"DEALER", b"REQ", b"ROUTER"), b"PUB": (b"SUB", b"XSUB")}
 
 
 class Sockets:
-    """A ROUTER socket for requests and a PUB socket for plans, with limits that no client can exceed.
+    """Sockets for requests and for plans, with limits that no client can exceed; clients use those of ZeroMQ.
 
-    A client that does not read its answers or publications loses them; the server never waits for it. The queue of
-    requests is limited too: when it is full, the client's own socket waits.
+    A client that does not read its answers or publications loses them; the server never waits for it. Requests are
+    read only when earlier ones of the client are answered: until then, the client's own socket waits.
 
     Args:
         address: Address for requests.
         publish: Address for publications; None for none.
         ledger: Counts of events.
-        longest: Longest frame; a longer one closes its connection before memory is allocated [bytes].
+        longest: Longest message; a longer one closes its connection before memory is allocated [bytes].
 
     Raises:
         InvalidArgumentError: An address is in use or not valid.
     """
 
     def __init__(self, address: str, publish: str | None, ledger: Ledger, *, longest: int) -> None:
-        self._zmq, self._ledger = SERVER.load("zmq"), ledger
-        zmq = self._zmq
-        self._context = zmq.Context()
-        self._plans: Any = None
+        self._ledger, self._longest = ledger, longest
+        self._selector = selectors.DefaultSelector()
+        self._listeners: list[socket.socket] = []
+        self._connections: set[Connection] = set()
+        self._subscribers: set[Connection] = set()
+        self._checked = 0.0
         try:
-            self._requests = self._socket(zmq.ROUTER, longest)
-            self._requests.setsockopt(zmq.ROUTER_MANDATORY, 1)  # raises if the client has disconnected
-            events = zmq.EVENT_DISCONNECTED | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
-            self._events = {zmq.EVENT_DISCONNECTED: "disconnected"}
-            self._news = self._context.socket(zmq.PAIR)
-            self._news.setsockopt(zmq.RCVHWM, 0)  # a full queue here would block all clients
-            self._requests.monitor("inproc://news", events)
-            self._news.connect("inproc://news")
-            self._bind(self._requests, "address", address)
-            if publish is not None:
-                self._plans = self._socket(zmq.PUB, longest)
-                self._bind(self._plans, "publish", publish)
+            self.addresses = (
+                self._listen(b"ROUTER", "address", address),
+                None if publish is None else self._listen(b"PUB", "publish", publish),
+            )
         except BaseException:
             self.close()
             raise
-        self._poller = zmq.Poller()
-        self._poller.register(self._requests, zmq.POLLIN)
-        self._poller.register(self._news, zmq.POLLIN)
 
-    def _socket(self, kind: int, longest: int) -> Any:
-        zmq, socket = self._zmq, self._context.socket(kind)
-        options = {
-            zmq.LINGER: 0,
-            zmq.RCVHWM: QUEUE,
-            zmq.SNDHWM: QUEUE,
-            zmq.MAXMSGSIZE: longest,
-            zmq.HANDSHAKE_IVL: HANDSHAKE,
-            zmq.HEARTBEAT_IVL: BEAT,
-            zmq.HEARTBEAT_TIMEOUT: DEAD,
-        }
-        for option, value in options.items():
-            socket.setsockopt(option, value)
-        return socket
+    addresses: tuple[str, str | None]
+    """Addresses for requests and for publications, with the actual ports."""
 
-    def _bind(self, socket: Any, argument: str, address: str) -> None:
-        socket.setsockopt(self._zmq.IPV6, int("[" in address))
-        try:
-            socket.bind(address)
-        except self._zmq.ZMQError as error:
-            raise InvalidArgumentError(
-                f"{argument}: expected a free address, got {address!r}: {error}; port * selects a free port"
-            ) from None
+    def _listen(self, kind: bytes, argument: str, address: str) -> str:
+        listener, actual = listeners.listen(argument, address)
+        self._listeners.append(listener)
+        self._selector.register(listener, selectors.EVENT_READ, kind)
+        return actual
 
-    @property
-    def addresses(self) -> tuple[str, str | None]:
-        """Addresses for requests and for publications, with the actual ports."""
-        ends = [each and each.getsockopt_string(self._zmq.LAST_ENDPOINT) for each in (self._requests, self._plans)]
-        return str(ends[0]), ends[1]
-
-    def waiting(self) -> Iterator[list[bytes]]:
-        """Waits for messages for a short time and yields them, in turn among clients."""
-        ready = dict(self._poller.poll(PATIENCE))
-        if self._news in ready:
-            self._count_news()
-        for _ in range(AT_ONCE if self._requests in ready else 0):
-            try:
-                yield self._requests.recv_multipart(self._zmq.DONTWAIT)
-            except self._zmq.Again:
+    def waiting(self) -> Iterator[tuple[Connection, list[bytes]]]:
+        """Waits for requests for a short time and yields them with their clients, in turn among clients."""
+        for _ in range(ROUNDS):
+            waiting = [each for each in self._connections if each.requests]
+            self._serve(0.0 if waiting else PATIENCE)
+            waiting = [each for each in self._connections if each.requests]
+            if not waiting:
                 return
+            for connection in waiting:
+                if connection.requests:
+                    yield connection, connection.requests.popleft()
 
-    def _count_news(self) -> None:
-        from zmq.utils.monitor import recv_monitor_message
+    def _serve(self, patience: float) -> None:
+        """Waits until sockets are ready, at most a time [s], and serves them."""
+        events = self._selector.select(patience)
+        now = time.monotonic()
+        for key, mask in events:
+            if isinstance(key.data, Connection):
+                with self._ending(key.data) as connection:
+                    if mask & selectors.EVENT_WRITE:
+                        connection.flush()
+                        self._watch(connection)
+                    if mask & selectors.EVENT_READ:
+                        connection.receive(now)
+                        self._watch(connection)
+            elif isinstance(key.fileobj, socket.socket):
+                self._accept(key.fileobj, key.data, now)
+        if now - self._checked > CHECKS:
+            self._checked = now
+            for connection in list(self._connections):
+                with self._ending(connection):
+                    connection.check_life(now)
+                    self._watch(connection)
 
-        while self._news.poll(0):
-            event = recv_monitor_message(self._news)["event"]
-            self._ledger.add(self._events.get(event, "handshake failed"))
+    def _accept(self, listener: socket.socket, kind: bytes, now: float) -> None:
+        with contextlib.suppress(OSError):  # the client has gone, or the process has no descriptor left
+            line = listener.accept()[0]
+            if len(self._connections) >= MOST:
+                line.close()
+                self._ledger.add("handshake failed")
+                return
+            if line.family != socket.AF_UNIX:
+                line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection = Connection(line, kind, PARTNERS[kind], self._longest, now)
+            self._selector.register(line, selectors.EVENT_READ, connection)
+            self._connections.add(connection)
+            if kind == b"PUB":
+                self._subscribers.add(connection)
+            with self._ending(connection):
+                connection.flush()
+                self._watch(connection)
 
-    def answer(self, frames: list[bytes]) -> None:
-        """Sends an answer; drops it if the client has disconnected or does not read."""
+    @contextlib.contextmanager
+    def _ending(self, connection: Connection) -> Iterator[Connection]:
+        """Context that closes a connection if it has ended, and counts it."""
         try:
-            self._requests.send_multipart(frames, self._zmq.DONTWAIT)
-        except self._zmq.Again:
-            self._ledger.drop("undelivered", "an answer to a client that does not read its answers")
-        except self._zmq.ZMQError as error:
-            self._ledger.drop("undelivered", f"an answer to a client that has disconnected: {error}")
+            yield connection
+        except ConnectionEndedError:
+            self._ledger.add("disconnected" if connection.open else "handshake failed")
+            self._selector.unregister(connection.line)
+            self._connections.discard(connection)
+            self._subscribers.discard(connection)
+            connection.close()
+
+    def _watch(self, connection: Connection) -> None:
+        """Waits until the client reads, if bytes wait for it."""
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if connection.waits_to_write else 0)
+        if self._selector.get_key(connection.line).events != events:
+            self._selector.modify(connection.line, events, connection)
+
+    def _send(self, connection: Connection, data: bytes) -> bool:
+        """Sends bytes; returns False if the client does not read, or has disconnected."""
+        sent = False
+        if not connection.closed:
+            with self._ending(connection):
+                sent = connection.send_bytes(data)
+                self._watch(connection)
+        return sent
+
+    def answer(self, connection: Connection, frames: list[bytes]) -> None:
+        """Sends an answer; drops it if the client has disconnected or does not read."""
+        if not self._send(connection, zmtp.message(frames)):
+            why = "has disconnected" if connection.closed else "does not read its answers"
+            self._ledger.drop("undelivered", f"an answer to a client that {why}")
 
     def publish(self, message: bytes) -> None:
         """Sends a message to all subscribers that keep up."""
-        self._plans.send(message, self._zmq.DONTWAIT)
+        data = zmtp.message([message])
+        for connection in [each for each in self._subscribers if each.wants(message)]:
+            self._send(connection, data)
 
     def close(self) -> None:
         """Closes all sockets at once."""
-        self._context.destroy(linger=0)
+        for connection in self._connections:
+            connection.close()
+        for listener in self._listeners:
+            listeners.close(listener)
+        self._selector.close()
