@@ -1,22 +1,33 @@
-"""Writing files: paths are checked first, and a file is never half written.
+"""Reading and writing files. Whatever a file contains, reading it raises errors of this package only.
 
-Each file is written under a temporary name and renamed when it is complete.
+Each file is written under a temporary name and renamed when it is complete, so none is ever half written.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
 
 from trajopt.checks import check_path
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, pass_on_signal, shown
 
 UNFINISHED = ".tmp"
 """Suffix of a file that is still being written, or whose writer was killed."""
+
+MALFORMED = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""Errors that content of a file can cause which is not what its writer wrote."""
+
+
+class DamagedFileError(ValueError):
+    """Content of a file cannot be read; the message is the reason."""
 
 
 @contextmanager
@@ -37,6 +48,76 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def output_file(path: Path, argument: str = "path") -> Iterator[BinaryIO]:
+    """Same as `replacing`, with errors for users.
+
+    Raises:
+        InvalidArgumentError: The file cannot be written, for example on a full disk.
+    """
+    try:
+        with replacing(path) as file:
+            yield file
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InvalidArgumentError(f"{argument}: {shown(str(path))} cannot be written: {reason}") from error
+
+
+def write_rows(path: Path, rows: Iterable[Iterable[Any]]) -> None:
+    """Writes rows to a .csv file.
+
+    Raises:
+        InvalidArgumentError: The file cannot be written.
+    """
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    with output_file(path) as file:
+        file.write(text.getvalue().encode())
+
+
+def read_rows(path: Path, argument: str) -> list[list[str]]:
+    """Rows of a .csv file in UTF-8, without empty ones.
+
+    Raises:
+        InvalidArgumentError: The file cannot be read, or is no table in UTF-8; the message names the argument.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as lines:
+            return [row for row in csv.reader(lines) if row]
+    except UnicodeDecodeError as error:
+        raise InvalidArgumentError(
+            f"{argument}: expected text in UTF-8, got byte {error.object[error.start]:#x} in {shown(str(path))}; save "
+            "the file again with this encoding"
+        ) from error
+    except (OSError, csv.Error) as error:
+        raise InvalidArgumentError(f"{argument}: {shown(str(path))} cannot be read as a table: {error}") from error
+
+
+@contextmanager
+def arrays_of(path: Path) -> Iterator[Any]:
+    """Opens a .npz file for the block, which takes arrays by name from NumPy's NpzFile.
+
+    Raises:
+        DamagedFileError: The file or an array cannot be read; readers raise errors of any type for damaged content.
+    """
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            yield arrays
+    except Exception as error:
+        pass_on_signal(error)
+        raise DamagedFileError(str(error) or type(error).__name__) from error
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """All arrays of a .npz file by name.
+
+    Raises:
+        DamagedFileError: The file cannot be read.
+    """
+    with arrays_of(path) as arrays:
+        return {name: arrays[name] for name in arrays.files}
 
 
 def check_output_path(path: str | os.PathLike[str], argument: str, suffixes: tuple[str, ...]) -> Path:

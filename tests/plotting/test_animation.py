@@ -263,15 +263,25 @@ def test_a_file_gives_the_same_animation(tmp_path: Path) -> None:
 def test_a_video_is_written_by_ffmpeg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here by a program that counts the bytes of the frames."""
     program = tmp_path / "ffmpeg"
-    program.write_text('#!/bin/sh\nfor last; do :; done\necho "$@" > "$last.arguments"\nwc -c > "$last"\n')
+    program.write_text(f'#!/bin/sh\nfor last; do :; done\necho "$@" > "{tmp_path}/arguments"\nwc -c > "$last"\n')
     program.chmod(0o755)
     monkeypatch.setitem(matplotlib.rcParams, "animation.ffmpeg_path", str(program))
     path = pendulum().animate(tmp_path / "one.mp4", speed=4.0, frames_per_second=10.0)
-    asked = Path(f"{path}.arguments").read_text().split()
+    asked = (tmp_path / "arguments").read_text().split()
     width, height = (int(side) for side in asked[asked.index("-s") + 1].split("x"))
     assert width % 2 == height % 2 == 0
     assert asked[asked.index("-framerate") + 1] == "10.0"
     assert int(path.read_text()) == (6 + 10) * width * height * 4  # half a second, and a second of the last frame
+
+
+def test_a_video_that_ffmpeg_cannot_write_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "ffmpeg"
+    program.write_text("#!/bin/sh\ncat > /dev/null\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setitem(matplotlib.rcParams, "animation.ffmpeg_path", str(program))
+    with pytest.raises(InvalidArgumentError, match=r"path: .*one\.mp4' cannot be written: ffmpeg ended with status 1"):
+        pendulum().animate(tmp_path / "one.mp4", speed=4.0, frames_per_second=10.0)
+    assert list(tmp_path.iterdir()) == [program]
 
 
 def test_without_ffmpeg_the_cure_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,8 +55,8 @@ def inverse_kinematics(
             result = ik.solve(arm, tasks, limits=limits, starts=starts)
         screen.text(str(result))
         target = {"points": [position]} if quaternion is None else {"placements": [[*position, *quaternion]]}
-        draw = above("plotting.plot_configurations")
-        screen.write("picture", plot, lambda file: draw(arm, result.q, **target).savefig(file))
+        draw, write = above("plotting.plot_configurations"), above("plotting.window.write")
+        screen.write("picture", plot, lambda file: write(draw(arm, result.q, **target), file))
     raise typer.Exit(0 if result.solved else 2)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from trajopt.checks import check_positive
 from trajopt.errors import InvalidArgumentError
+from trajopt.files import output_file, read_rows, write_rows
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ def read_path(file: Path, dt: float | None) -> tuple[Reals, float]:
     """
     if not file.is_file():
         raise InvalidArgumentError(f"--path: expected an existing file, got {str(file)!r}")
-    with file.open(newline="", encoding="utf-8") as lines:
-        rows = [row for row in csv.reader(lines) if row]
+    rows = read_rows(file, "--path")
     names = [head.split("[")[0].strip().lower() for head in rows[0]] if rows else []
     missing = [name for name in COLUMNS if name not in names]
     if missing or len(rows) < 3:
@@ -55,9 +54,8 @@ def read_path(file: Path, dt: float | None) -> tuple[Reals, float]:
 def write_path(file: Path, path: IKPath, names: tuple[str, ...]) -> None:
     """Writes times and configurations by coordinate name; a .npz file also gets velocities."""
     if file.suffix == ".npz":
-        np.savez(file, times=path.times, positions=path.qs, velocities=path.vs, distance=path.distance)
+        with output_file(file, "--save") as opened:
+            np.savez(opened, times=path.times, positions=path.qs, velocities=path.vs, distance=path.distance)
         return
-    with file.open("w", newline="", encoding="utf-8") as lines:
-        writer = csv.writer(lines)
-        writer.writerow(["time [s]", *names])
-        writer.writerows([repr(float(each)) for each in (t, *q)] for t, q in zip(path.times, path.qs))
+    rows = [[repr(float(each)) for each in (t, *q)] for t, q in zip(path.times, path.qs)]
+    write_rows(file, [["time [s]", *names], *rows])

@@ -11,6 +11,8 @@ import typer
 from trajopt.checks import check_non_negative, check_positive
 from trajopt.cli.common import PlotFile, Screen, check_outputs, clean_errors
 from trajopt.errors import InvalidArgumentError
+from trajopt.files import output_file
+from trajopt.objects.lazy import above
 
 if TYPE_CHECKING:
     from trajopt.inverse_dynamics import ContactFrame, ContactInverseDynamics
@@ -62,7 +64,8 @@ def forces_of_motion(
         )
         screen = Screen()
         screen.text(result.explain())
-        screen.write("picture", plot, lambda path: result.plot().savefig(path))
+        write = above("plotting.window.write")
+        screen.write("picture", plot, lambda path: write(result.plot(), path))
         screen.write("saved", save, lambda path: _save(path, result))
 
 
@@ -84,15 +87,16 @@ def _contacts(robot: str, feet: str | None, points: bool | None, friction: float
 
 def _save(path: Path, result: ContactInverseDynamics) -> None:
     motion = result.motion
-    np.savez(
-        path,
-        contacts=np.array([contact.frame for contact in result.contacts]),
-        stands=result.stands,
-        wrenches=result.wrenches,
-        torques=result.torques,
-        base_residual=result.base_residual,
-        times=motion.times,
-        positions=motion.positions,
-        velocities=motion.velocities,
-        accelerations=motion.accelerations,
-    )
+    with output_file(path, "--save") as file:
+        np.savez(
+            file,
+            contacts=np.array([contact.frame for contact in result.contacts]),
+            stands=result.stands,
+            wrenches=result.wrenches,
+            torques=result.torques,
+            base_residual=result.base_residual,
+            times=motion.times,
+            positions=motion.positions,
+            velocities=motion.velocities,
+            accelerations=motion.accelerations,
+        )

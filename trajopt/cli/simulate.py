@@ -31,6 +31,7 @@ def simulate_fall(
 ) -> None:
     """Drop a robot on a floor while its joints hold a posture."""
     from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
+    from trajopt.plotting.window import write
     from trajopt.robots.on_base import load_on_base
     from trajopt.simulator import Simulator
     from trajopt.simulator.drop import Drop, stepping_mode
@@ -46,5 +47,5 @@ def simulate_fall(
         for key, words in rollout_report(rollout).items():
             screen.row(key, words)
         screen.row("time", f"{time.perf_counter() - begin:.2f} s")
-        screen.write("picture", plot, lambda path: plot_rollout(rollout).savefig(path))
+        screen.write("picture", plot, lambda path: write(plot_rollout(rollout), path))
         screen.write("animation", animate, lambda path: animate_rollout(rollout, path))

@@ -29,7 +29,7 @@ from trajopt.display.page import Page
 from trajopt.display.player import RATE, Player
 from trajopt.display.stage import light_as_usual, set_stage
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnsupportedOperationError
-from trajopt.files import check_output_path, replacing
+from trajopt.files import check_output_path, output_file
 from trajopt.objects.closing import Closing
 from trajopt.objects.read import Read
 from trajopt.solution import Solution
@@ -231,11 +231,8 @@ class View(Closing):
         """
         path = check_output_path(path, "path", (".html",))
         page = self.html(frames_per_second=frames_per_second).encode()
-        try:
-            with replacing(path) as file:
-                file.write(page)
-        except OSError as error:
-            raise InvalidArgumentError(f"path: {str(path)!r} cannot be written: {error.strerror}") from error
+        with output_file(path) as file:
+            file.write(page)
         return path
 
     def wait(self) -> None:

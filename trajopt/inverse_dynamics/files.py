@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import zipfile
-import zlib
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +10,7 @@ import numpy as np
 
 from trajopt.checks import check_array, check_path, check_positive
 from trajopt.errors import InvalidArgumentError
+from trajopt.files import DamagedFileError, read_arrays, read_rows
 from trajopt.robots import Robot
 from trajopt.solution import Solution
 from trajopt.states import StateMultibody
@@ -71,9 +69,8 @@ def read_positions(robot: Robot, path: str | PathLike[str], dt: float | None = N
 
 def _arrays(robot: Robot, file: Path) -> tuple[Reals | None, Reals]:
     try:
-        with np.load(file, allow_pickle=False) as held:
-            arrays = {name: held[name] for name in held.files}
-    except (OSError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error):
+        arrays = read_arrays(file)
+    except DamagedFileError:
         raise InvalidArgumentError(
             f"{file.name}: expected arrays of numbers as numpy.savez writes them, got another kind of file; use the "
             "extension .csv for tables of numbers"
@@ -93,8 +90,7 @@ def _shapes(arrays: dict[str, Any]) -> str:
 
 
 def _table(robot: Robot, file: Path) -> tuple[Reals | None, Reals]:
-    with file.open(newline="", encoding="utf-8") as lines:
-        rows = [row for row in csv.reader(lines) if row]
+    rows = read_rows(file, "path")
     if len(rows) < 2:
         raise InvalidArgumentError(f"{file.name}: expected a header and rows of numbers, got {len(rows)} rows")
     names = [head.split("[")[0].strip() for head in rows[0]]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ import numpy as np
 
 from trajopt.checks import check_path
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.files import MALFORMED, read_arrays
 from trajopt.mpc.disturbance import Push
 from trajopt.mpc.tracking import Tracked
 from trajopt.solution import Solution, SolverStatus, description
@@ -66,8 +65,7 @@ def read(path: str | Path) -> dict[str, Any]:
     """Reads the fields of a closed loop from a file; see `ClosedLoop.load`."""
     path = check_path("path", path)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = read_arrays(path)
         facts = json.loads(str(arrays.pop("facts")))
         if "first_solve" not in facts and "status" in facts:
             raise ValueError("it is a saved Solution; read it with trajopt.Solution.load(path)")
@@ -85,7 +83,7 @@ def read(path: str | Path) -> dict[str, Any]:
         )  # fmt: skip
         attributes["motion"] = _motion(arrays)
         return attributes | {name: array for name, array in arrays.items() if "/" not in name}
-    except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except MALFORMED as error:
         raise InvalidArgumentError(
             f"path: expected a file that ClosedLoop.save wrote, but {shown(str(path))} cannot be read: {error}"
         ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from trajopt.checks import check_positive
 from trajopt.errors import InvalidArgumentError, MissingDependencyError
-from trajopt.files import check_output_path
+from trajopt.files import check_output_path, output_file
 from trajopt.plotting.film import KNOT, Film, film_of
 from trajopt.plotting.ground import EARTH, GROUND
 from trajopt.plotting.stage import FilmStage
@@ -127,9 +128,14 @@ def _writer(path: Path, stage: FilmStage, rate: float) -> Iterator[Any]:
     if path.suffix.lower() == ".mp4":
         from matplotlib.animation import FFMpegWriter
 
-        writer = FFMpegWriter(fps=rate, extra_args=["-pix_fmt", "yuv420p"])  # type: ignore[arg-type]
-        with writer.saving(stage.figure, str(path), _DPI):
-            yield writer.grab_frame
+        writer = FFMpegWriter(fps=rate, extra_args=["-pix_fmt", "yuv420p", "-f", "mp4"])  # type: ignore[arg-type]
+        try:
+            with output_file(path) as file, writer.saving(stage.figure, file.name, _DPI):
+                yield writer.grab_frame
+        except subprocess.CalledProcessError as error:
+            raise InvalidArgumentError(
+                f"path: {str(path)!r} cannot be written: ffmpeg ended with status {error.returncode}; is the disk full?"
+            ) from error
         return
     from PIL import Image
 
@@ -143,7 +149,8 @@ def _writer(path: Path, stage: FilmStage, rate: float) -> Iterator[Any]:
 
     yield take
     delays = [round(1000.0 / rate)] * (len(images) - 1) + [round(1000.0 * _HOLD)]
-    images[0].save(path, format="GIF", save_all=True, append_images=images[1:], duration=delays, loop=0)
+    with output_file(path) as file:
+        images[0].save(file, format="GIF", save_all=True, append_images=images[1:], duration=delays, loop=0)
 
 
 def _palette() -> Any:

@@ -42,6 +42,7 @@ from trajopt.plotting.style import (
     whole_figure,
 )
 from trajopt.plotting.trajectory import draw_panels, panels_size
+from trajopt.plotting.window import write
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
@@ -280,7 +281,7 @@ def plot_closed_loop(
         _draw_violations(first, log)
         _draw_timing(second, log)
         if path is not None:
-            figure.savefig(path)
+            write(figure, path)
     return figure
 
 

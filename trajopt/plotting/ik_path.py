@@ -27,6 +27,7 @@ from trajopt.plotting.style import (
     split,
     whole_figure,
 )
+from trajopt.plotting.window import write
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def plot_ik_path(
         _draw_panels(right, track)
         whole = whole_figure(target)
         if file is not None:
-            whole.savefig(file)
+            write(whole, file)
         return whole
 
 

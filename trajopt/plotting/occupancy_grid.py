@@ -13,6 +13,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.planar.grid import OccupancyGrid
 from trajopt.planar.scan import Scan
 from trajopt.plotting.style import BLUE, GREEN, RED, check_picture_path, drawing, whole_figure
+from trajopt.plotting.window import write
 from trajopt.robots.round_bodies import check_round
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def plot_grid(
         if axes.get_legend_handles_labels()[0]:
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         if file is not None:
-            whole_figure(target).savefig(file)
+            write(whole_figure(target), file)
         return whole_figure(target)
 
 

@@ -6,6 +6,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trajopt.files import output_file
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -26,18 +28,22 @@ def new_figure(width: float, height: float, *, dpi: float = 100.0, apart: bool =
 
 
 def write(figure: Figure, path: Path) -> None:
-    """Writes a figure without a window to a file.
+    """Writes a figure to a file.
 
     For a PNG this gives the same bytes as `savefig`, which draws the figure twice, the first time for its layout.
-    """
-    if path.suffix.lower() != ".png":
-        figure.savefig(path)
-        return
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    canvas = figure.canvas
-    FigureCanvasAgg(figure).print_png(path)
-    figure.set_canvas(canvas)
+    Raises:
+        InvalidArgumentError: The file cannot be written, for example on a full disk.
+    """
+    with output_file(path) as file:
+        if path.suffix.lower() != ".png":
+            figure.savefig(file, format=path.suffix[1:].lower())
+            return
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        canvas = figure.canvas
+        FigureCanvasAgg(figure).print_png(file)
+        figure.set_canvas(canvas)
 
 
 def _has_window() -> bool:

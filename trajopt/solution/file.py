@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
-import zlib
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +16,7 @@ import numpy as np
 
 from trajopt.checks import check_path
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.files import replacing
+from trajopt.files import MALFORMED, DamagedFileError, output_file, read_arrays
 from trajopt.solution.record import COLUMNS, IterationRecord, SolverStatus
 from trajopt.types import Reals
 
@@ -50,11 +48,8 @@ def write(path: str | Path, solution: Solution) -> Path:
 
 def write_arrays(path: Path, facts: dict[str, Any], described: str, arrays: dict[str, Any]) -> Path:
     """Writes facts, a description and arrays to a file; returns its path."""
-    try:
-        with replacing(path) as file:
-            np.savez_compressed(file, facts=np.array(json.dumps(facts)), description=np.array(described), **arrays)
-    except OSError as error:
-        raise InvalidArgumentError(f"path: {shown(str(path))} cannot be written: {error.strerror}") from error
+    with output_file(path) as file:
+        np.savez_compressed(file, facts=np.array(json.dumps(facts)), description=np.array(described), **arrays)
     return path
 
 
@@ -77,7 +72,7 @@ def read(path: str | Path) -> dict[str, Any]:
             "history": _history(arrays),
             "described": description.read(str(arrays.pop("description", "null")), arrays),
         }
-    except (KeyError, TypeError, ValueError) as error:
+    except MALFORMED as error:
         raise InvalidArgumentError(f"path: {path} cannot be read as a saved solution: {error}") from error
     return attributes | {"parameters": _named(arrays, "parameter"), "multipliers": _named(arrays, "multiplier")}
 
@@ -89,11 +84,8 @@ def _arrays(path: Path) -> dict[str, Any]:
             f"path: expected a file that Solution.save wrote, but there is no file at {shown(str(path))}"
         )
     try:
-        with zipfile.ZipFile(path):
-            pass
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        arrays = read_arrays(path)
+    except DamagedFileError as error:
         raise InvalidArgumentError(f"path: {path} cannot be read as a saved solution: {error}") from error
     if "facts" not in arrays:
         held = ", ".join(sorted(arrays)[:8]) or "nothing"

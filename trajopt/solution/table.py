@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.files import check_output_path
+from trajopt.files import check_output_path, write_rows
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -28,13 +27,12 @@ def write_csv(path: str | Path, solution: Solution) -> Path:
     head += [f"{name} [{unit}]" for name, unit in zip(solution.control_names, solution.control_units)]
     forces = _forces(solution)
     head += list(forces)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(head)
-        for t, x in enumerate(solution.xs):
-            u = solution.us[t].tolist() if t < len(solution.us) else [""] * solution.us.shape[1]
-            pushes = [_cell(column, t) for column in forces.values()]
-            writer.writerow([t, *([] if times is None else [_time(times[t])]), *x.tolist(), *u, *pushes])
+    rows: list[list[Any]] = [head]
+    for t, x in enumerate(solution.xs):
+        u = solution.us[t].tolist() if t < len(solution.us) else [""] * solution.us.shape[1]
+        pushes = [_cell(column, t) for column in forces.values()]
+        rows.append([t, *([] if times is None else [_time(times[t])]), *x.tolist(), *u, *pushes])
+    write_rows(path, rows)
     return path
 
 

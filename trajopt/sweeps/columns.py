@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, shown
-from trajopt.sweeps.store import DAMAGES
+from trajopt.files import DamagedFileError, arrays_of
 from trajopt.types import Reals
 
 PARAMETER = "p:"
@@ -74,7 +74,7 @@ def read_columns(files: Sequence[Path]) -> tuple[Columns, tuple[Path, ...]]:
     for file in files:
         try:
             read.append((file, _small_arrays(file)))
-        except DAMAGES as error:
+        except DamagedFileError as error:
             _log.warning("%s is damaged and left out (%s): run the sweep again to solve its rows again", file, error)
             damaged.append(file)
     if not read:
@@ -107,7 +107,7 @@ def _like_the_newest(read: list[tuple[Path, dict[str, Any]]]) -> list[tuple[Path
 
 def _small_arrays(file: Path) -> dict[str, Any]:
     """Reads all arrays of a chunk except its trajectories."""
-    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+    with arrays_of(file) as arrays:
         names = [name for name in arrays.files if name in OUTCOMES or name.startswith(PARAMETER)]
         columns = {name: arrays[name] for name in names}
     for name in OUTCOMES:
@@ -120,9 +120,9 @@ def _small_arrays(file: Path) -> dict[str, Any]:
 def _trajectories(file: Path, name: str) -> Any:
     """Reads the states or controls of a chunk."""
     try:
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+        with arrays_of(file) as arrays:
             values = arrays[name] if name in arrays.files else None
-    except DAMAGES as error:
+    except DamagedFileError as error:
         raise InvalidArgumentError(
             f"folder: {shown(str(file))} is damaged ({error}); run the sweep again with this store to solve its rows "
             "again"

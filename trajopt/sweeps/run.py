@@ -98,7 +98,7 @@ def sweep(
         place.close(engine.keys)
         outcomes = Sweep.read(place.folder)
         outcomes.to_parquet(place.folder / "table.parquet")
-    except OSError as error:  # for example a full disk
+    except (OSError, InvalidArgumentError) as error:  # for example a full disk
         raise SweepError(
             f"store: all rows are solved, but {place.folder} cannot be completed: {error}; free some space, and repeat "
             "the call"

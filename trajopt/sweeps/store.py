@@ -16,8 +16,6 @@ import hashlib
 import json
 import os
 import time
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,13 +24,12 @@ import numpy as np
 
 from trajopt.checks import check_path
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.files import UNFINISHED, replacing
+from trajopt.files import UNFINISHED, DamagedFileError, arrays_of, replacing
 from trajopt.solution import Solution
 from trajopt.sweeps.recipe import Recipe
 from trajopt.sweeps.work import Arrays, Chunk, built, solve_row
 
 FORMAT = 1
-DAMAGES = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 """Errors that reading a damaged file may raise."""
 
 ABANDONED = 3600.0
@@ -96,11 +93,9 @@ class Store:
         if not path.exists():
             return False
         try:
-            with zipfile.ZipFile(path) as file:
-                sound = file.testzip() is None
-            with np.load(path, allow_pickle=False) as arrays:
-                sound = sound and str(arrays["key"]) == key
-        except DAMAGES:
+            with arrays_of(path) as arrays:
+                sound = arrays.zip.testzip() is None and str(arrays["key"]) == key
+        except DamagedFileError:
             sound = False
         if not sound:
             path.unlink(missing_ok=True)

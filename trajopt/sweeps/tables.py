@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trajopt.files import check_output_path
+from trajopt.files import check_output_path, output_file, write_rows
 from trajopt.objects.extras import Extra
 
 TABLES = Extra("a .parquet file", "pyarrow", "to_csv needs nothing")
@@ -16,10 +15,7 @@ TABLES = Extra("a .parquet file", "pyarrow", "to_csv needs nothing")
 def write_csv(path: str | Path, table: Mapping[str, Any]) -> Path:
     """Writes columns (n,) to a .csv file with enough digits to restore every number exactly."""
     path = check_output_path(path, "path", (".csv",))
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(table)
-        writer.writerows(zip(*(column.tolist() for column in table.values())))
+    write_rows(path, [list(table), *zip(*(column.tolist() for column in table.values()))])
     return path
 
 
@@ -31,5 +27,6 @@ def write_parquet(path: str | Path, table: Mapping[str, Any]) -> Path:
     """
     path = check_output_path(path, "path", (".parquet",))
     pyarrow, parquet = (TABLES.load(module) for module in ("pyarrow", "pyarrow.parquet"))
-    parquet.write_table(pyarrow.table(dict(table)), path)
+    with output_file(path) as file:
+        parquet.write_table(pyarrow.table(dict(table)), file)
     return path
