@@ -144,14 +144,15 @@ def lines(axes, style):
 
 def test_tracking_draws_references_dashed(log):
     figure = log.plot_tracking()
-    (axes,) = figure.axes
+    axes, last = figure.axes
     (reference,) = lines(axes, "--")
     assert np.allclose(reference.get_ydata(), 0.4 * log.times[:-1])
     actual = next(line for line in lines(axes, "-") if len(line.get_xdata()) == 20)
     assert np.array_equal(actual.get_ydata(), log.xs[:-1, 0])
     assert axes.get_ylabel() == "position [m]"
-    assert axes.get_xlabel() == "time [s]"
+    assert last.get_xlabel() == "time [s]"
     assert axes.get_title(loc="left") == "goal: position"
+    assert last.get_title(loc="left") == "goal: velocity"
     assert "rms" in axes.get_title(loc="right")
     pushes = [line.get_xdata()[0] for line in lines(axes, "-") if len(line.get_xdata()) == 2]
     assert pushes == [0.5, 1.0]
@@ -258,7 +259,8 @@ def test_an_arm_can_be_animated(tmp_path):
     log = mpc.simulate(own, None, own.problem.x0, 0.2)
     path = log.animate(tmp_path / "arm.gif")
     assert path.stat().st_size > 1000
-    (hand,) = log.tracked
+    hand, *others = log.tracked
+    assert all(each.name.startswith("posture") for each in others)
     assert (hand.name, hand.labels, hand.unit) == ("hand", ("x", "y", "z"), "m")
     assert np.allclose(hand.actual, own.problem.state.robot.placement(log.xs[:-1, :7], "panda_hand")[:, :3, 3])
     assert np.allclose(hand.reference, [support.target(t) for t in log.times[:-1]])

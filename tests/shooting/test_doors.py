@@ -11,7 +11,7 @@ import pytest
 import trajopt
 from trajopt import problems
 from trajopt.errors import ImmutableError, InvalidArgumentError, ModelEvaluationError
-from trajopt.solvers import SolverFDDP
+from trajopt.solvers import FDDPOptions, SolverFDDP
 
 
 class Box(trajopt.ActionModelAbstract):
@@ -105,6 +105,14 @@ def test_a_start_in_degrees_warns(angle: float, warns: bool, caplog: pytest.LogC
     with caplog.at_level(logging.WARNING, logger="trajopt"):
         p.x0 = np.array([0.0, angle, 100.0, 0.0])  # type: ignore[assignment]
     assert ("looks like degrees" in caplog.text) == warns
+
+
+def test_the_warning_about_degrees_comes_once(caplog: pytest.LogCaptureFixture) -> None:
+    case = problems.load("double-pendulum")
+    with caplog.at_level(logging.WARNING, logger="trajopt"):
+        case.problem.x0 = np.array([30.0, 0.0, 0.0, 0.0])  # type: ignore[assignment]
+        SolverFDDP(case.problem, FDDPOptions(max_iterations=3)).solve().explain()
+    assert caplog.text.count("looks like degrees") == 1
 
 
 def test_lengths_have_no_degrees(caplog: pytest.LogCaptureFixture) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -32,8 +32,10 @@ def skeleton_of(
     """
     data = model.createData()
     slides = _slides(model)
-    boxes = {j: _box(model.inertias[j]) for j in _loose_bodies(model, slides)}
-    ends = [end for end in ends_of(model) if end[0] not in boxes]
+    ends, shown = ends_of(model), {model.frames[model.getFrameId(shape.link)].parentJoint for shape in shapes}
+    lone = [j for j in _lone_bodies(model, {joint for joint, _, _ in ends}) if j not in shown]
+    boxes = {j: _box(model.inertias[j]) for j in (*_loose_bodies(model, slides), *lone)}
+    ends = [end for end in ends if end[0] not in boxes]
     fixed_points = [(joint, point) for joint, point, _ in ends] + [(j, p) for j, box in boxes.items() for p in box]
     points = np.empty((len(configurations), model.njoints + len(fixed_points), 3))
     paths = np.empty((len(tracked), len(configurations), 3))
@@ -91,6 +93,13 @@ def _loose_bodies(model: Any, slides: Sequence[int]) -> list[int]:
     leaves = [j for j in range(1, model.njoints) if j not in parents[1:] and model.inertias[j].mass > 0]
     on_rails = [j for j in leaves if parents[j] == 0 and _slides_along(model, j)] if slides else []
     return [j for j in leaves if parents[j] in slides or j in on_rails]
+
+
+def _lone_bodies(model: Any, ended: Container[int]) -> list[int]:
+    """Bodies that float and carry neither joints nor frames, such as a box on a free joint."""
+    parents = list(model.parents)
+    alone = [j for j in range(1, model.njoints) if parents[j] == 0 and j not in parents[1:] and j not in ended]
+    return [j for j in alone if model.joints[j].nv == 6 and model.inertias[j].mass > 0]
 
 
 def _box(inertia: Any) -> Reals:

@@ -75,7 +75,7 @@ class Converged:
 
     def feedback(self, plan: Plan, x: Reals) -> PlanOutcome:
         """Solves the window from the last plan and a measured state, until convergence."""
-        self._problem.x0 = x
+        self._problem.replace_x0(x)
         xs = plan.xs.copy()
         xs[0] = x
         self._limits.follow()

@@ -134,7 +134,7 @@ class ClosedLoop(ExplainsAttributes):
 
     @functools.cached_property
     def tracked(self) -> tuple[Tracked, ...]:
-        """Quantities with changing references, or with any reference if none changes, at the samples of `motion`."""
+        """Quantities with a reference at the samples of `motion`; those whose references changed come first."""
         if self.kept is not None:
             return self.kept
         return () if self.motion is None or self.motion.problem is None else tracked_quantities(self.motion)

@@ -47,7 +47,7 @@ class Tracked:
 
 
 def tracked_quantities(motion: Solution) -> tuple[Tracked, ...]:
-    """Returns the quantities whose references changed over time; if none did, all quantities with a reference.
+    """Returns the quantities with a reference; those whose references changed over time come first.
 
     Such a quantity belongs to a cost term of positive weight that compares it with a parameter: y(x) of
     r = y(x) - reference, the coordinates of a state, or the position of a placement. Terms of controls and forces are
@@ -56,8 +56,7 @@ def tracked_quantities(motion: Solution) -> tuple[Tracked, ...]:
     Args:
         motion: The motion, with its problem.
     """
-    tracked = list(_all_tracked(motion))
-    return tuple([each for each in tracked if _moves(each.reference)] or tracked)
+    return tuple(sorted(_all_tracked(motion), key=lambda each: not _moves(each.reference)))
 
 
 def _moves(reference: Reals) -> bool:

@@ -30,6 +30,7 @@ _GAP = 0.12  # gap between two pictures, relative to the width of a picture [-]
 _MIDDLE = 0.02  # distance from the middle below which bones belong to no side, relative to a picture's width [-]
 _AROUND = 1.0  # height of legend and labels [inch]
 _SLIM = 0.5  # smallest width of a picture, relative to the robot's height [-]
+_POINT = 1e-3  # size at which a point is drawn [m]
 _WEIGHT, _LONGEST = 0.3, 0.5  # length of the weight's and of the longest arrow, relative to the robot's height [-]
 _FLOATS = 1e-3  # distance from the ground above which a foot in contact is marked [m]
 
@@ -126,7 +127,8 @@ class _Strip:
         tails = [foot.positions[knots, 2] - self.scale * np.nan_to_num(foot.forces[knots, 2]) for foot in feet]
         heights = np.concatenate([self.skeleton.points[knots, 1:, 2].ravel(), *tails])
         low, high = float(heights.min()), float(heights.max())
-        return low - 0.08 * (high - low), high + 0.04 * (high - low)
+        span = max(high - low, _POINT)
+        return low - 0.08 * span, high + 0.04 * span
 
     def height(self, width: float) -> float:
         """Returns the height of a figure that fits the strip, from the figure's width [inch]."""
@@ -152,7 +154,7 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
     points = skeleton.points[knots, 1:]  # without the world's origin
     along = (points - points[:, :1]) @ (ahead + OBLIQUE * left)
     low, high = float(along.min()), float(along.max())
-    tall = float(np.max(np.ptp(points[:, :, 2], axis=1)))
+    tall = max(float(np.max(np.ptp(points[:, :, 2], axis=1))), _POINT)
     largest = max(float(np.linalg.norm(np.nan_to_num(foot.forces[knots]), axis=1).max()) for foot in motion.feet)
     return _Strip(
         motion=motion,

@@ -68,14 +68,19 @@ def _check_running(name: str, model: ActionModelAbstract) -> None:
 
 
 def check_x0(x0: Any, state: StateAbstract) -> Reals:
-    """Returns the initial state (nx,) as a read-only array; warns if an angle looks like degrees.
+    """Returns the initial state (nx,) as a read-only array.
 
     Raises:
         InvalidArgumentError: It is not a state.
     """
     checked = state.check(x0, "x0")
     checked.flags.writeable = False
-    tangent = state.difference(state.zero(), checked)
+    return checked
+
+
+def warn_of_degrees(x0: Reals, state: StateAbstract) -> None:
+    """Warns if an angle of an initial state (nx,) looks like degrees."""
+    tangent = state.difference(state.zero(), x0)
     bounds = np.minimum(np.abs(state.lower), np.abs(state.upper))
     usual = 2 * np.pi + np.where(np.isfinite(bounds), bounds, 2 * np.pi)
     for i in np.flatnonzero(np.abs(tangent) > usual):
@@ -86,7 +91,6 @@ def check_x0(x0: Any, state: StateAbstract) -> Reals:
                 tangent[i],
             )
             break
-    return checked
 
 
 def check_start(start: Any, state: StateAbstract) -> Start:

@@ -188,8 +188,8 @@ def with_values(problem: ShootingProblem, parameters: Mapping[str, Reals], x0: n
     now = table.copy()
     try:
         problem.table.load(parameters)
-        problem.x0 = x0  # type: ignore[assignment]
+        problem.replace_x0(x0)
         yield
     finally:
         table[:] = now
-        problem.x0 = start
+        problem.replace_x0(start)

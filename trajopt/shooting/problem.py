@@ -23,6 +23,7 @@ from trajopt.shooting.checks import (
     check_models,
     check_start,
     check_x0,
+    warn_of_degrees,
 )
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.kinds import Kind
@@ -80,6 +81,7 @@ class ShootingProblem(Immutable):
             self._terminal.program("terminal")
         self.state = [*self._running, self._terminal][0].state
         self._x0 = check_x0(x0, self.state)
+        warn_of_degrees(self._x0, self.state)
         self._start = check_start(start, self.state)
         self._kinds = kinds_of(self._running, self._terminal)
         self._nu = max((kind.model.nu for kind in self._kinds[:-1]), default=0)
@@ -181,6 +183,15 @@ class ShootingProblem(Immutable):
 
     @x0.setter
     def x0(self, value: npt.ArrayLike) -> None:
+        self.replace_x0(value)
+        warn_of_degrees(self._x0, self.state)
+
+    def replace_x0(self, value: npt.ArrayLike) -> None:
+        """Sets x0 to a state (nx,) that was measured or checked before, without the warning about degrees.
+
+        Raises:
+            InvalidArgumentError: It is not a state.
+        """
         self._x0 = check_x0(value, self.state)
 
     @property

@@ -117,7 +117,7 @@ class SolverService:
         """Returns the solution from a state; its first knot is at a time [s], 0 s by default."""
         assert self._guess is not None, "begin() comes first"
         started, guess = time.perf_counter(), self._guess
-        self.problem.x0 = self.problem.state.check(x, "x")
+        self.problem.replace_x0(self.problem.state.check(x, "x"))
         xs = guess.xs.copy()
         xs[0] = x
         solution = self._solver.solve(xs, guess.us)

@@ -1,0 +1,54 @@
+"""Pictures of a single body that floats and has no joints, from which no bones follow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trajopt
+from trajopt.analysis.skeleton import skeleton_of
+from trajopt.articulations import ArticulationBuilder
+from trajopt.plotting import plot_strip, plot_summary
+from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
+from trajopt.solvers import SolverFDDP
+
+SIZE = (0.4, 0.3, 0.2)
+
+
+def box() -> trajopt.Robot:
+    builder = ArticulationBuilder()
+    builder.add_box(builder.add_link("box"), SIZE)
+    builder.add_free("world", "box")
+    return builder.build("box")
+
+
+@pytest.fixture(scope="module")
+def dropped() -> trajopt.Solution:
+    """A box that falls on its middle, solved through the simulator."""
+    robot = box()
+    state = trajopt.StateMultibody(robot)
+    costs = trajopt.CostStack(state).add("rest", trajopt.ResidualModelState(state), weight=1.0)
+    simulator = Simulator(robot, [MDPContact("box", (0.0, 0.0, -SIZE[2] / 2), name="foot")])
+    knots = [ActionModelSimulator(simulator, costs, dt=0.02)] * 5
+    end = trajopt.ActionModelTerminal(
+        trajopt.CostStack(state).add("end", trajopt.ResidualModelState(state), weight=1.0)
+    )
+    x0 = np.r_[0, 0, 0.6 * SIZE[2], 0, 0, 0, 1, np.zeros(6)]
+    return SolverFDDP(trajopt.ShootingProblem(x0, knots, end)).solve()
+
+
+def test_a_free_body_is_drawn_as_its_box(dropped: trajopt.Solution) -> None:
+    robot = box()
+    skeleton, _ = skeleton_of(robot.model, dropped.xs[:, :7])
+    corners = skeleton.points[0, 2:] - dropped.xs[0, :3]
+    np.testing.assert_allclose(np.abs(corners), np.tile(np.divide(SIZE, 2), (8, 1)), rtol=1e-6)
+    assert len(skeleton.bones) == 12
+    plain, _ = skeleton_of(robot.model, dropped.xs[:, :7], shapes=robot.shapes)
+    assert not plain.bones  # its solid is drawn
+
+
+def test_pictures_of_a_free_body(dropped: trajopt.Solution) -> None:
+    axes = plot_strip(dropped).axes[0]
+    low, high = axes.get_ylim()
+    assert SIZE[2] <= high - low < 4 * SIZE[2]
+    plot_summary(dropped)
