@@ -1,4 +1,4 @@
-"""An arm moves its tool to a goal within its limits: a first problem for any robot with a fixed base."""
+"""An arm moves its tool to a goal: a first problem for any robot with a fixed base."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
+from trajopt.actions import ActionModelTerminal
 from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFull
-from trajopt.checks import check_array, check_count, check_non_negative, check_positive
+from trajopt.checks import check_array, check_count, check_flag, check_non_negative, check_positive
+from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.problems.case import TRAJOPT, ProblemCase
@@ -89,12 +91,14 @@ def build(
     dt: float = 1e-2,
     velocity: float = 1e-2,
     torque: float = 1e-4,
+    limits: bool = False,
 ) -> ProblemCase:
     """minimise ∫ ½ (w_v |v|² + w_u |u|²) dt + ½ 1e3 |r(q_T)|² + ½ 10 |v_T|², fully actuated.
 
     r is the error of the frame's placement, or of its position, and u are the joint torques. Only the terminal cost
-    contains the goal, so the motion uses the whole time, and listed robots stay well within their limits. Joints that
-    do not move the frame (fingers, another arm) are locked.
+    contains the goal, so the motion uses the whole time, and listed robots stay well within their limits. Other arms
+    may leave theirs, unless `limits` makes them constraints. Joints that do not move the frame (fingers, another arm)
+    are locked.
 
     Args:
         robot: An arm: a name or a file as in `load_robot`, or a Robot. The start and goal of a Robot are computed,
@@ -106,11 +110,13 @@ def build(
         dt: Time step [s].
         velocity: Weight w_v of joint velocities; a larger value makes the motion smoother [cost s/rad²].
         torque: Weight w_u of joint torques [cost/((N m)² s)].
+        limits: Whether positions, velocities and torques of the joints are hard constraints.
     """
     check_count("T", T, least=1)
     check_positive("dt", dt, unit="s")
     check_non_negative("velocity", velocity)
     check_positive("torque", torque)
+    check_flag("limits", limits)
     listed = REACHES.get(robot) if frame is None and isinstance(robot, str) else None
     arm, tool = carrying(robot if isinstance(robot, Robot) else load_robot(robot), listed.frame if listed else frame)
     reach = listed if listed and listed.start else any_reach(arm, tool)
@@ -131,11 +137,14 @@ def build(
     terminal = CostStack(state)
     terminal.add("goal", residual_type(state, tool, goal), weight=GOAL)
     terminal.add("stop", velocities, weight=STOP, activation=still)
-    dynamics = DifferentialActionModelFreeFwdDynamics(state, ActuationModelFull(state), running)
+    motors = ActuationModelFull(state)
+    bounds = ConstraintStack.of_robot(state, motors) if limits else None
+    dynamics = DifferentialActionModelFreeFwdDynamics(state, motors, running, constraints=bounds)
     knot = IntegratedActionModelEuler(dynamics, dt=dt)
+    end_bounds = ConstraintStack.of_robot(state) if limits else None
     return FAMILY.case(
         description=f"{arm.name}: {tool} moves to its goal in {T * dt:g} s.",
-        problem=ShootingProblem(x0, [knot] * T, terminal),
+        problem=ShootingProblem(x0, [knot] * T, ActionModelTerminal(terminal, constraints=end_bounds)),
         reference_cost=listed.cost if listed else None,
         reference_source=TRAJOPT if listed and listed.cost else "",
         report=functools.partial(distance_report, arm, tool, goal),
@@ -199,7 +208,7 @@ def distance_report(robot: Robot, frame: str, goal: Any, solution: Solution) -> 
 
 FAMILY = Family(
     name="arm-reach",
-    description="An arm moves its tool to a goal in 1 s, within its limits.",
+    description="An arm moves its tool to a goal in 1 s.",
     build=build,
     robots=tuple(REACHES),
     any_robot=True,

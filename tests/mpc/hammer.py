@@ -1,6 +1,6 @@
 """Clients that send too much, leave at any moment or break the protocol, beside one whose requests must be answered.
 
-    python -m tests.mpc.hammer --clients 100 --seconds 300
+    python -m tests.mpc.hammer --clients 100 --seconds 300 --requests 100000
 
 The server is a process of its own. The program prints what happened, and ends with status 1 if the server has ended, if
 an answer was wrong, or if memory grew by more than `GROWTH`.
@@ -61,13 +61,13 @@ class Outcome:
         return self.status == 0 and self.good > 0 and self.wrong == 0 and self.growth < GROWTH
 
 
-def hammer(clients: int, seconds: float, requests: int | None = None) -> Outcome:
+def hammer(clients: int, seconds: float, requests: int = 0) -> Outcome:
     """Visits a server.
 
     Args:
         clients: Clients that misbehave at a time.
-        seconds: Time for which they do so [s].
-        requests: Good requests after which the visits end early; None for no limit.
+        seconds: Least time for which they do so [s].
+        requests: Least number of good requests beside them.
     """
     command = [sys.executable, "-m", "tests.mpc.hammer", "--serve"]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -99,14 +99,14 @@ def _memory(process: int) -> float:
     return 0.0
 
 
-def _ask(address: str, seconds: float, requests: int | None) -> tuple[int, int]:
+def _ask(address: str, seconds: float, requests: int) -> tuple[int, int]:
     """Requests to the server and to a controller of this process; returns numbers of equal and of other answers."""
     own, good, wrong = slider.controller(dt=0.05), 0, 0
     until = time.monotonic() + seconds
     with MPCClient(address, timeout=5.0, retries=5) as client:
         x = np.array([0.0, 0.2])
         step, remote = own.reset(x), client.reset(x)
-        while time.monotonic() < until and (requests is None or good < requests):
+        while time.monotonic() < until or good + wrong < requests:
             equal = served.equal(step, remote)
             good, wrong = good + equal, wrong + (not equal)
             x = slider.moved(x, step.u, 0.05)
@@ -208,12 +208,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=300.0)
+    parser.add_argument("--requests", type=int, default=100_000)
     parser.add_argument("--serve", action="store_true")
     arguments = parser.parse_args()
     if arguments.serve:
         serve()
         return
-    outcome = hammer(arguments.clients, arguments.seconds)
+    outcome = hammer(arguments.clients, arguments.seconds, arguments.requests)
     print(outcome)
     sys.exit(not outcome.passed)
 

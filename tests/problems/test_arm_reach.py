@@ -70,6 +70,25 @@ def test_an_arm_from_a_file_starts_inside_its_limits_and_reaches(urdf: Path) -> 
     assert float(case.report(solution)["distance"].split()[0]) < 1.0
 
 
+def test_with_limits_an_arm_stays_within_them(urdf: Path) -> None:
+    """To the goal behind it, the shoulder would turn below its limit of 0.3 rad."""
+    target = {"frame": "tip", "target": (-0.2, 0.0, 0.75)}
+    _, free = solve(str(urdf), **target)
+    assert limits_report(free)["limits"].startswith("exceeded")
+    case, kept = solve(str(urdf), limits=True, **target)
+    assert kept.converged
+    assert case.problem.constraint_names == ("positions", "velocities", "torques")
+    assert kept.xs[:, 0].min() > 0.3 - 1e-6
+    assert not [str(use) for use in limit_uses(kept) if use.knots]
+    assert kept.cost > free.cost
+
+
+def test_limits_do_not_change_a_reach_that_keeps_them() -> None:
+    (_, free), (_, kept) = solve("ur5"), solve("ur5", limits=True)
+    assert kept.converged
+    assert kept.cost == pytest.approx(free.cost, rel=1e-6)
+
+
 def test_a_robot_is_taken_as_its_file_is(urdf: Path) -> None:
     robot = trajopt.load_robot(urdf, name="ur5")  # the name has no effect
     case, from_file = problems.load("arm-reach", robot=robot), problems.load("arm-reach", robot=str(urdf))

@@ -37,7 +37,7 @@ def solve_problem(
         typer.Option("--option", metavar="NAME=VALUE", help="Option of the solver, such as max_iterations=300."),
     ] = None,
     limits: Annotated[
-        bool, typer.Option("--limits", help="Make the limits of a gait hard constraints: cones, torques, joints.")
+        bool, typer.Option("--limits", help="Make the limits of a gait or an arm hard constraints.")
     ] = False,
     plot: Annotated[
         Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg; gaits get more pages.")
@@ -94,7 +94,7 @@ def _load(screen: Screen, name: str, robot: str | None, values: dict[str, Any]) 
     if "limits" in values and "limits" not in problems.describe(name).options:
         limited = f"{name}-limits"
         cure = f"use {limited}, the problem with limits" if limited in problems.names() else "leave it out"
-        raise InvalidArgumentError(f"--limits: expected a gait, got {name}, which has no such option; {cure}")
+        raise InvalidArgumentError(f"--limits: expected a gait or arm-reach, got {name}, which has no such option; {cure}")
     with screen.status(f"building {name} ..."):
         return problems.load(name, robot, **values)
 
