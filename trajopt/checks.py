@@ -6,6 +6,7 @@ structured arrays. CasADi only ever receives float64 arrays (its SX of a long do
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import numbers
 import os
@@ -247,3 +248,11 @@ def _check_number(argument: str, value: Any, unit: str, *, strict: bool) -> floa
 def _tail(cure: str) -> str:
     """End of a message that says what to do; empty without advice."""
     return f"; {cure}" if cure else ""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, given as an IP address."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:  # a name, or *
+        return False

@@ -256,8 +256,8 @@ def test_wrong_input_is_one_line_and_solves_nothing(case, tmp_path, monkeypatch,
 def test_the_limits_option_of_other_problems_names_the_problem_with_limits():
     line = one_error_line(run("solve", "pendulum", "--limits"))
     assert line == (
-        "error: --limits: expected a gait or arm-reach, got pendulum, which has no such option; use pendulum-limits, the "
-        "problem with limits"
+        "error: --limits: expected a gait or arm-reach, got pendulum, which has no such option; use pendulum-limits, "
+        "the problem with limits"
     )
     assert one_error_line(run("solve", "lqr", "--limits")).endswith("no such option; leave it out")
 

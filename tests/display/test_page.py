@@ -14,6 +14,7 @@ from tests.display.test_live import until
 from trajopt.cli.common import Screen
 from trajopt.cli.show import show_until_closed
 from trajopt.display import Page, View
+from trajopt.display.origins import is_own
 from trajopt.display.player import Player
 from trajopt.errors import InvalidArgumentError
 from trajopt.solution import Solution
@@ -110,3 +111,37 @@ def _messages(server: Any, kind: str = "") -> list[Any]:
     """Messages that a new client is sent, of one kind."""
     every = server._websock_server._broadcast_buffer.message_from_id.values()
     return [message for message in every if kind in type(message).__name__]
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "local", "own"),
+    [
+        (None, "127.0.0.1:8080", True, True),  # no browser
+        ("http://127.0.0.1:8080", "127.0.0.1:8080", True, True),
+        ("http://localhost:9000", "localhost:9000", True, True),  # through a tunnel
+        ("http://[::1]:8080", "[::1]:8080", True, True),
+        ("http://evil.example", "127.0.0.1:8080", True, False),
+        ("http://127.0.0.1:9999", "127.0.0.1:8080", True, False),
+        ("null", "127.0.0.1:8080", True, False),  # a file, or a frame without rights
+        ("http://evil.example:8080", "evil.example:8080", True, False),  # a name that leads to this machine
+        ("http://robot.lab:8080", "robot.lab:8080", False, True),
+        ("http://evil.example", "robot.lab:8080", False, False),
+    ],
+)
+def test_own_pages(origin: str | None, host: str, local: bool, own: bool) -> None:
+    assert is_own(origin, host, local=local) == own
+
+
+def test_pages_of_other_sites_cannot_read_the_motion() -> None:
+    websockets = pytest.importorskip("websockets.sync.client")
+    serve = __import__("websockets.asyncio.server").asyncio.server.serve
+    with Page() as page:
+        address = page.url.replace("http", "ws")
+        viser = __import__("viser").__version__
+        for origin in (None, page.url):
+            with websockets.connect(address, origin=origin, subprotocols=[f"viser-v{viser}"]) as line:
+                assert line.recv(timeout=10)
+        for origin in ("http://evil.example", "null", "http://localhost:1"):
+            with pytest.raises(Exception, match="rejected WebSocket connection: HTTP 403"):
+                websockets.connect(address, origin=origin, subprotocols=[f"viser-v{viser}"])
+    assert __import__("websockets.asyncio.server").asyncio.server.serve is serve

@@ -94,7 +94,9 @@ def _load(screen: Screen, name: str, robot: str | None, values: dict[str, Any]) 
     if "limits" in values and "limits" not in problems.describe(name).options:
         limited = f"{name}-limits"
         cure = f"use {limited}, the problem with limits" if limited in problems.names() else "leave it out"
-        raise InvalidArgumentError(f"--limits: expected a gait or arm-reach, got {name}, which has no such option; {cure}")
+        raise InvalidArgumentError(
+            f"--limits: expected a gait or arm-reach, got {name}, which has no such option; {cure}"
+        )
     with screen.status(f"building {name} ..."):
         return problems.load(name, robot, **values)
 

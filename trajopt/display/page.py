@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
-from trajopt.checks import check_count, check_text
+from trajopt.checks import check_count, check_text, is_loopback
 from trajopt.display.browser import open_page
 from trajopt.display.extra import DISPLAY
+from trajopt.display.origins import own_origins_only
 from trajopt.display.stage import light_simply
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.closing import Closing
@@ -24,6 +25,8 @@ class Page(Closing):
         with Page(words="solving ...") as page:
             page.open()
             View(solver.solve(), page=page).wait()
+
+    Browsers may read it from pages of its own address only, and not from pages of other sites.
 
     A browser takes a second or more to load viser's client. With a page it does so while the problem is solved.
 
@@ -49,7 +52,7 @@ class Page(Closing):
         viser = DISPLAY.load("viser")
         self.host = check_address(host, port)
         check_text("words", words)
-        with _silence():
+        with _silence(), own_origins_only(local=self.host == "localhost" or is_loopback(self.host)):
             self.server: Any = viser.ViserServer(host=self.host, port=port, label="trajopt", verbose=False)
         self.port = int(self.server.get_port())
         self.filled, self._closed = False, threading.Event()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 
-from trajopt.checks import check_flag, check_text
+from trajopt.checks import check_flag, check_text, is_loopback
 from trajopt.errors import InvalidArgumentError, shown
 
 ADDRESS = "tcp://127.0.0.1:5555"
@@ -51,11 +50,3 @@ def check_port(address: str, origin: str) -> str:
     if address.endswith(":*"):
         raise InvalidArgumentError(f"address: expected a port, got {address!r}; {origin} has the port of the server")
     return address
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, given as an IP address."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:  # a name, or *
-        return False
