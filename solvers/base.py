@@ -63,6 +63,8 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         if not isinstance(problem, ShootingProblem):
             inside = isinstance(getattr(problem, "problem", None), ShootingProblem)
             cure = "; pass its attribute problem" if inside else ""
+            if problem is None:
+                cure = "; a Solution from a file has none, as files hold no functions: build the problem again"
             raise InvalidArgumentError(f"problem: expected a ShootingProblem, got {type(problem).__name__}{cure}")
         if options is not None and not isinstance(options, self.options_type):
             name, kind = type(self).__name__, self.options_type.__name__

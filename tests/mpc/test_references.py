@@ -252,3 +252,8 @@ def test_a_knot_that_takes_no_time_is_refused() -> None:
             InvalidArgumentError, match="expected knots of positive duration, .* such as for an impulse"
         ):
             mpc.MPCController(problem)
+
+
+def test_a_reference_before_its_name_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"name: .* it comes first: follow\('hand.reference', function\)"):
+        controller().follow(support.target, "hand.reference")  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import subprocess
 import sys
@@ -69,8 +70,26 @@ def test_wrong_calls_of_functions_and_methods_are_explained() -> None:
         (solvers, "CostModelSum", r"did you mean trajopt.CostStack\?$"),
         (problems, "_nothing", r"^module 'trajopt.problems' has no attribute '_nothing'$"),
         (trajopt, "simulater", r"did you mean trajopt.simulator\?$"),
+        (trajopt, "Simulator", r"did you mean trajopt.simulator.Simulator\?$"),
+        (trajopt, "MPCController", r"did you mean trajopt.mpc.MPCController\?$"),
+        (trajopt, "plot_summary", r"did you mean trajopt.plotting.plot_summary\?$"),
+        (trajopt, "SolverBoxDDP", r"did you mean trajopt.solvers.SolverBoxDDP\?$"),
+        (solvers, "Simulator", r"did you mean trajopt.simulator.Simulator\?$"),
     ],
 )
 def test_an_unknown_name_suggests_similar_ones(package: ModuleType, name: str, says: str) -> None:
     with pytest.raises(UnknownAttributeError, match=says):
         getattr(package, name)
+
+
+@pytest.mark.parametrize("package", [trajopt, solvers, problems, trajopt.plotting, problems.mpc])
+def test_dir_lists_what_a_package_has_and_not_what_it_uses(package: ModuleType) -> None:
+    names = [name for name in dir(package) if not name.startswith("__")]
+    assert set(package.__all__) <= set(names)
+    for name in names:
+        value = getattr(package, name)
+        assert name in package.__all__ or value.__name__ == f"{package.__name__}.{name}"
+
+
+def test_help_of_a_constructor_does_not_describe_another_one() -> None:
+    assert "without arguments" not in (inspect.getdoc(trajopt.ResidualModelLookAt.__init__) or "")

@@ -160,7 +160,7 @@ def test_trajectories_of_one_state_that_are_refused(xs: Any, us: Any, message: s
 
 
 def test_a_wrong_terminal_model_or_x0_is_refused() -> None:
-    with pytest.raises(InvalidArgumentError, match="terminal: expected an action model or a CostStack, got None"):
+    with pytest.raises(InvalidArgumentError, match="got None; without a terminal cost, pass an empty CostStack"):
         trajopt.ShootingProblem(X0, [], None)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match=r"x0: expected shape \(2,\)"):
         trajopt.ShootingProblem([0.0], [], stack(control=False))

@@ -80,6 +80,8 @@ def test_solvers_refuse_options_and_problems_of_other_types() -> None:
     problem: Any = unicycle()
     with pytest.raises(InvalidArgumentError, match="options: SolverFDDP takes FDDPOptions, got DDPOptions"):
         SolverFDDP(problem, DDPOptions())
+    with pytest.raises(InvalidArgumentError, match="problem: .* got NoneType; a Solution from a file has none"):
+        SolverDDP(None)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="problem: expected a ShootingProblem, got ActionModelUnicycle"):
         SolverDDP(problem.terminal)
     with pytest.raises(

@@ -50,8 +50,8 @@ class Model(Immutable, ABC):
         model._parameters = {}
         return model
 
-    def __init__(self) -> None:
-        """Initialises a model without arguments."""
+    def __init__(self) -> None:  # no docstring, as `help` would show it for constructors of subclasses
+        pass
 
     def __reduce__(self) -> tuple[Any, ...]:
         args, kwargs = self._arguments

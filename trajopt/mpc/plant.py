@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -144,10 +145,22 @@ class FunctionPlant(PlantAbstract):
     Args:
         function: The function.
         state: The controller's state.
+
+    Raises:
+        InvalidArgumentError: The function does not take three arguments.
     """
 
     def __init__(self, function: Callable[[Reals, Reals, float], Any], state: StateAbstract) -> None:
         self._function, self._state = function, state
+        try:
+            inspect.signature(function).bind(None, None, 0.0)
+        except TypeError:
+            raise InvalidArgumentError(
+                f"plant: expected a function (x, u, dt) -> x_next, got one of {inspect.signature(function)}; it takes "
+                "the state, the control and the time for which the control holds [s]"
+            ) from None
+        except ValueError:  # functions in C have no signature
+            pass
 
     def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None) -> Reals:
         try:

@@ -64,6 +64,11 @@ class Window:
 
     def follow(self, name: str, reference: Any, **how: bool) -> None:
         """Sets the reference of a parameter; None removes it."""
+        if isinstance(reference, str) and not isinstance(name, str):
+            raise InvalidArgumentError(
+                f"name: expected the name of a parameter, got {shown(name)}; it comes first: "
+                f"follow({reference!r}, function)"
+            )
         table = self._problem.table
         table.places(name)  # raises for an unknown parameter
         if name == "dt":

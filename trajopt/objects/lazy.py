@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
+import importlib.util
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
@@ -49,7 +50,14 @@ def lazy(package: str, modules: Iterable[str] = ()) -> tuple[Callable[[str], Any
             explain_export(package, each)
         return getattr(sys.modules[package], name)
 
-    return load, lambda: sorted({*vars(sys.modules[package]), *own, *lazy_names(package)})
+    return load, lambda: sorted({*_shown(package), *own, *lazy_names(package)})
+
+
+def _shown(package: str) -> list[str]:
+    """Names of a package for `dir`: what it exports and its modules, without those that it only uses."""
+    module = sys.modules[package]
+    own = {name for name, value in vars(module).items() if getattr(value, "__name__", "") == f"{package}.{name}"}
+    return [name for name in vars(module) if name in module.__all__ or name in own or name.startswith("__")]
 
 
 @functools.cache
@@ -79,9 +87,23 @@ def above(name: str) -> Callable[..., Any]:
     return function
 
 
+@functools.cache
+def _homes() -> Mapping[str, str]:
+    """Where each name that a package of trajopt exports is, such as "trajopt.simulator.Simulator"."""
+    homes: dict[str, str] = {}
+    for room in lazy_names("trajopt"):
+        spec = importlib.util.find_spec(f"trajopt.{room}")
+        if spec is None or spec.origin is None:
+            continue
+        for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                homes = {name: f"trajopt.{room}.{name}" for name in ast.literal_eval(node.value)} | homes
+    return homes
+
+
 def _unknown(package: str, name: str) -> UnknownAttributeError:
     """Error for a name that a package does not have; the message suggests a similar one."""
-    replacement = f"trajopt.{CLASSES[name]}" if name in CLASSES else ""
+    replacement = f"trajopt.{CLASSES[name]}" if name in CLASSES else _homes().get(name, "")
     close = [] if replacement or name.startswith("_") else close_names(name, sys.modules[package].__all__)
     meant = [replacement] if replacement else [f"{package}.{each}" for each in close]
     hint = f"; did you mean {' or '.join(meant)}?" if meant else ""

@@ -54,7 +54,9 @@ def _cure(name: str, model: object) -> str:
     """End of the message about an argument that is not an action model."""
     if isinstance(model, DifferentialActionModelAbstract):
         return f", got {type(model).__name__}; discretise it: IntegratedActionModelEuler(model, dt=...)"
-    return f"{' or a CostStack' if name == 'terminal' else ''}, got {model!r}"
+    if name == "terminal":
+        return f" or a CostStack, got {model!r}; without a terminal cost, pass an empty CostStack(state)"
+    return f", got {model!r}"
 
 
 def _check_running(name: str, model: ActionModelAbstract) -> None:
