@@ -137,7 +137,7 @@ def test_the_controlled_arm_follows_its_target(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)  # it writes mpc.png
     names = run_block(4)
     log = names["log"]
-    (hand,) = log.tracked
+    hand = log.tracked[0]
     times = log.times[:-1]
     assert hand.errors[(times > 0.5) & (times < 1.5)].max() < 2e-3  # [m]
     assert hand.errors[(times > 1.5) & (times < 1.7)].max() > 0.01  # the push

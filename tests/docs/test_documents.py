@@ -92,7 +92,7 @@ def test_a_path_is_followed() -> None:
 
 def test_the_controlled_arm_follows_its_reference() -> None:
     log = names_of("docs/howto/mpc.md")["log"]
-    (hand,) = log.tracked
+    hand = log.tracked[0]
     times = log.times[:-1]
     assert hand.errors[(times > 0.5) & (times < 0.7)].max() < 5e-3  # [m]
     assert hand.errors[(times > 0.7) & (times < 0.85)].max() > 0.03  # the push

@@ -264,13 +264,6 @@ def test_samples_of_a_long_log_that_was_interrupted(slider, monkeypatch):
 # Plants that fail, arguments that do not fit
 
 
-@pytest.mark.parametrize("plant", [lambda x: x, lambda x, u: x, lambda x, u, dt, tau: x])
-def test_a_plant_that_takes_other_arguments_is_refused_before_the_loop(slider, plant):
-    message = r"plant: expected a function \(x, u, dt\) -> x_next, got one of \(x.*the time for which the control holds"
-    with pytest.raises(InvalidArgumentError, match=message):
-        mpc.simulate(slider, plant, X0, 0.5)
-
-
 def test_a_plant_that_raises_leaves_a_log_and_a_controller(slider):
     def broken(x, u, dt):
         if x[0] > 0.2:

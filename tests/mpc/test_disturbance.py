@@ -182,3 +182,10 @@ def test_noise_may_be_a_function(slider):
     assert np.allclose(log.measured[:, 1], 0.0)
     with pytest.raises(mpc.ClosedLoopError, match=r"at 0 s: noise: result of the function: expected shape \(2,\)"):
         mpc.simulate(slider, None, X0, 0.5, noise=lambda rng, x: 1.0)
+
+
+@pytest.mark.parametrize("plant", [lambda x: x, lambda x, u: x, lambda x, u, dt, tau: x])
+def test_a_plant_that_takes_other_arguments_is_refused_before_the_loop(plant):
+    message = r"plant: expected a function \(x, u, dt\) -> x_next, got one of \(x.*the time for which the control holds"
+    with pytest.raises(InvalidArgumentError, match=message):
+        mpc.simulate(controller(), plant, [0.0, 0.0], 0.5)

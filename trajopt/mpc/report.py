@@ -50,7 +50,8 @@ def _tracking(tracked: Tracked) -> str:
         return "no reference"
     unit = f" {tracked.unit}" if tracked.unit else ""
     rms = float(np.sqrt(np.mean(errors**2)))
-    return f"error {rms:.3g}{unit} rms, {errors.max():.3g}{unit} at most, {errors[-1]:.3g}{unit} at the end"
+    what = "error" if tracked.moves else "from a constant reference"
+    return f"{what} {rms:.3g}{unit} rms, {errors.max():.3g}{unit} at most, {errors[-1]:.3g}{unit} at the end"
 
 
 def _controls(log: ClosedLoop) -> str:

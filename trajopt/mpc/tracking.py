@@ -41,6 +41,12 @@ class Tracked:
     reference: Reals
 
     @property
+    def moves(self) -> bool:
+        """Whether the reference changes over time."""
+        finite = self.reference[np.isfinite(self.reference).all(axis=1)]
+        return bool(len(finite)) and bool(np.ptp(finite, axis=0).max(initial=0.0) > 0.0)
+
+    @property
     def errors(self) -> Reals:
         """Distance from the reference (samples,) [unit]; NaN where there is no reference."""
         return np.asarray(np.linalg.norm(self.actual - self.reference, axis=1))
@@ -56,13 +62,7 @@ def tracked_quantities(motion: Solution) -> tuple[Tracked, ...]:
     Args:
         motion: The motion, with its problem.
     """
-    return tuple(sorted(_all_tracked(motion), key=lambda each: not _moves(each.reference)))
-
-
-def _moves(reference: Reals) -> bool:
-    """Whether a reference (samples, n) changes over time."""
-    finite = reference[np.isfinite(reference).all(axis=1)]
-    return bool(len(finite)) and bool(np.ptp(finite, axis=0).max(initial=0.0) > 0.0)
+    return tuple(sorted(_all_tracked(motion), key=lambda each: not each.moves))
 
 
 def _all_tracked(motion: Solution) -> Iterator[Tracked]:

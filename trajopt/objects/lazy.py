@@ -89,7 +89,7 @@ def above(name: str) -> Callable[..., Any]:
 
 @functools.cache
 def _homes() -> Mapping[str, str]:
-    """Where each name that a package of trajopt exports is, such as "trajopt.simulator.Simulator"."""
+    """Places of the names that packages of trajopt export, such as "trajopt.simulator.Simulator"."""
     homes: dict[str, str] = {}
     for room in lazy_names("trajopt"):
         spec = importlib.util.find_spec(f"trajopt.{room}")

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions.base import ActionModelAbstract
-from trajopt.actions.black_box_errors import class_name
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.costs.cost_stack import CostStack
-from trajopt.errors import InvalidArgumentError, ModelEvaluationError, pass_on_signal, shown_numbers
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown_numbers
 from trajopt.objects.immutable import Immutable
+from trajopt.shooting.at_rest import control_at_rest
 from trajopt.shooting.checks import (
     Start,
     StartLike,
@@ -336,29 +336,9 @@ class ShootingProblem(Immutable):
                 x, values = states[t], self._table.values[t]
                 key = x.tobytes() + values.tobytes()
                 if key not in cache:
-                    cache[key] = self._held(kind, t, x, values)
+                    cache[key] = control_at_rest(kind, t, x, values)
                 controls[t, : kind.model.nu] = cache[key]
         return controls
-
-    @staticmethod
-    def _held(kind: Kind, t: int, x: Reals, values: Reals) -> Reals:
-        """Control (nu,) that holds a state at a knot at rest."""
-        try:
-            return kind.quasi_static(x, values)
-        except ModelEvaluationError as error:
-            if str(error).startswith("knot "):
-                raise
-            raise ModelEvaluationError(f"knot {t}: {error}") from error.__cause__ or error
-        except InvalidArgumentError as error:  # of a user's expression
-            raise ModelEvaluationError(f"knot {t}: {error}") from error
-        except Exception as error:
-            pass_on_signal(error)
-            missing = isinstance(error, NotImplementedError)
-            cure = "; implement quasi_static, or pass us to solve" if missing else ""
-            raise ModelEvaluationError(
-                f"knot {t}: {class_name(kind.model)}.quasi_static, the control that holds a state at rest, raised "
-                f"{type(error).__name__}: {error}{cure}"
-            ) from error
 
     # Receding horizons
 

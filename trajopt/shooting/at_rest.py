@@ -1,0 +1,32 @@
+"""Controls that hold a state at rest, from the model of a knot."""
+
+from __future__ import annotations
+
+from trajopt.actions.black_box_errors import class_name
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, pass_on_signal
+from trajopt.shooting.kinds import Kind
+from trajopt.types import Reals
+
+
+def control_at_rest(kind: Kind, t: int, x: Reals, values: Reals) -> Reals:
+    """Control (nu,) that holds a state (nx,) at rest at knot t, with parameter values of the knot.
+
+    Raises:
+        ModelEvaluationError: The model raised an error; the message names the knot.
+    """
+    try:
+        return kind.quasi_static(x, values)
+    except ModelEvaluationError as error:
+        if str(error).startswith("knot "):
+            raise
+        raise ModelEvaluationError(f"knot {t}: {error}") from error.__cause__ or error
+    except InvalidArgumentError as error:  # of a user's expression
+        raise ModelEvaluationError(f"knot {t}: {error}") from error
+    except Exception as error:
+        pass_on_signal(error)
+        missing = isinstance(error, NotImplementedError)
+        cure = "; implement quasi_static, or pass us to solve" if missing else ""
+        raise ModelEvaluationError(
+            f"knot {t}: {class_name(kind.model)}.quasi_static, the control that holds a state at rest, raised "
+            f"{type(error).__name__}: {error}{cure}"
+        ) from error
