@@ -30,6 +30,7 @@ from trajopt.types import Reals
 FINE = InteriorPointOptions(tolerance=1e-7, row_tolerance=1e-7, max_iterations=100)
 ROUGH = replace(FINE, tolerance=1e-4)  # before the measurement
 NEAR = replace(FINE, max_iterations=3)  # after it, from the prepared iterate
+JUMP = 2.0  # ratio of the plan's cost to that of the last step above which references have jumped [-]
 FAR = 3.0  # largest rotation of a state in a step [rad]
 LESS, LEAST_BLEND = 4.0, 0.02  # divisor of the exact Hessian's weight, and smallest weight before it becomes 0
 SLIGHT = 0.1  # sum of gaps that is accepted even without motion
@@ -41,8 +42,9 @@ class RealTimeIteration:
     The preparation expands the problem at the predicted state and solves the program as far as possible. The measured
     state changes only the first gap, dx_0 = x ⊖ xs_0. The feedback is then one forward pass of the factored recursion,
     or, with rows, a few iterations of an interior point from the prepared iterate. The Hessian is that of the
-    Lagrangian, if `exact`, all models provide it and it is convex along the dynamics; otherwise Gauss-Newton's. Limits
-    of controls hold exactly. A step that is not finite or too long fails, and the plan is unchanged.
+    Lagrangian, if `exact`, all models provide it and it is convex along the dynamics; otherwise Gauss-Newton's. When
+    references have jumped, it is nearly Gauss-Newton's for two steps, as an exact step towards a far goal overshoots.
+    Limits of controls hold exactly. A step that is not finite or too long fails, and the plan is unchanged.
 
     Args:
         evaluator: Evaluator of the problem; its trajectory is the plan of the last expansion.
@@ -96,6 +98,8 @@ class RealTimeIteration:
         except ModelEvaluationError as error:
             self._failure = str(error)
             return
+        if e.cost > JUMP * abs(self._judge.cost):
+            self._blend = min(self._blend, LEAST_BLEND)
         self._linearize(plan)
 
     def _linearize(self, plan: Plan) -> None:
