@@ -9,6 +9,7 @@ import csv
 import io
 import os
 import threading
+import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,8 +104,11 @@ def arrays_of(path: Path) -> Iterator[Any]:
         DamagedFileError: The file or an array cannot be read; readers raise errors of any type for damaged content.
     """
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            yield arrays
+        with path.open("rb") as file:
+            zipfile.ZipFile(file).close()  # np.load would read a single array
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as arrays:
+                yield arrays
     except Exception as error:
         pass_on_signal(error)
         raise DamagedFileError(str(error) or type(error).__name__) from error

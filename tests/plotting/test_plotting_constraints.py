@@ -305,7 +305,7 @@ def _named(problem: Any, state: StateVector) -> Any:
 
     return SimpleNamespace(
         state=state, running=problem.running, terminal=problem.terminal, nu=1, T=3, times=None, nc=0, parameters={},
-        x0=problem.x0, table=problem.table, schedule=None, constraint_names=(),
+        x0=problem.x0, replace_x0=problem.replace_x0, table=problem.table, schedule=None, constraint_names=(),
     )  # fmt: skip
 
 
