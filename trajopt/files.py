@@ -134,10 +134,10 @@ def check_output_path(path: str | os.PathLike[str], argument: str, suffixes: tup
     if path.suffix.lower() not in suffixes:
         raise InvalidArgumentError(f"{argument}: expected a file ending in {' or '.join(suffixes)}, got {str(path)!r}")
     folder = path.parent
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # Path.is_dir raises for names that are too long
         raise InvalidArgumentError(f"{argument}: expected an existing folder, got {str(folder)!r}; create it first")
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InvalidArgumentError(f"{argument}: expected a file, got the folder {str(path)!r}")
-    if not os.access(path if path.exists() else folder, os.W_OK):
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
         raise InvalidArgumentError(f"{argument}: expected a writable file or folder, got {str(path)!r}")
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ def read_path(file: Path, dt: float | None) -> tuple[Reals, float]:
     Raises:
         InvalidArgumentError: The file cannot be read, lacks a column, or its times do not ascend.
     """
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise InvalidArgumentError(f"--path: expected an existing file, got {str(file)!r}")
     rows = read_rows(file, "--path")
     names = [head.split("[")[0].strip().lower() for head in rows[0]] if rows else []

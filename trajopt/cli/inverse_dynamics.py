@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,7 +47,7 @@ def forces_of_motion(
 
     with clean_errors():
         check_outputs(plot, save=(save, (".npz",)))
-        if not motion.is_file():
+        if not os.path.isfile(motion):
             raise InvalidArgumentError(f"MOTION: expected an existing file, got {str(motion)!r}")
         weight = check_non_negative("--smoothness", smoothness)
         if dt is not None:

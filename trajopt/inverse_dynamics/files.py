@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def read_positions(robot: Robot, path: str | PathLike[str], dt: float | None = N
             times and `dt` is None. Or `dt` is not > 0.
     """
     file = check_path("path", path)
-    if not file.is_file():
+    if not os.path.isfile(file):  # Path.is_file raises for names that are too long
         raise InvalidArgumentError(f"path: expected a file, got {str(file)!r}, which does not exist")
     step = None if dt is None else check_positive("dt", dt, unit="s")
     if file.suffix == ".npz":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -26,7 +27,7 @@ def find_file(source: str, package_dirs: Sequence[str | PathLike[str]]) -> Path:
     if relative == source:
         candidates.insert(0, Path(source).expanduser())
     for candidate in candidates:
-        if candidate.is_file():
+        if os.path.isfile(candidate):  # Path.is_file raises for names that are too long
             return candidate
     looked = ", ".join(str(c) for c in candidates) or "nowhere"
     raise InvalidArgumentError(
