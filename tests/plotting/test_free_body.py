@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import casadi
 import numpy as np
 import pytest
 
 import trajopt
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.articulations import ArticulationBuilder
+from trajopt.errors import InvalidArgumentError
 from trajopt.plotting import plot_strip, plot_summary
 from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
 from trajopt.solvers import SolverFDDP
@@ -52,3 +54,8 @@ def test_pictures_of_a_free_body(dropped: trajopt.Solution) -> None:
     low, high = axes.get_ylim()
     assert SIZE[2] <= high - low < 4 * SIZE[2]
     plot_summary(dropped)
+
+
+def test_obstacles_that_are_no_numbers_are_refused(dropped: trajopt.Solution) -> None:
+    with pytest.raises(InvalidArgumentError, match="obstacles: expected"):
+        plot_summary(dropped, obstacles=casadi.SX.sym("x"))

@@ -26,6 +26,7 @@ from trajopt.plotting.cost_terms import plot_cost_terms
 from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.legged_summary import draw_contacts, draw_legged, draw_space, heading
 from trajopt.plotting.motion import has_motion, plot_motion
+from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.path import has_path, plot_path
 from trajopt.plotting.style import SCREEN, canvas, check_picture_path, house_style, split, whole_figure
 from trajopt.plotting.trajectory import has_limbs, plot_solution
@@ -85,7 +86,7 @@ def plot_summary(
         raise InvalidArgumentError("frame: expected None for a solution without a robot; leave it out")
     if targets is not None and not moves:
         raise InvalidArgumentError("targets: expected None for a solution without a motion to draw; leave them out")
-    if np.size(obstacles) and not moves:
+    if len(check_obstacles(obstacles)) and not moves:
         raise InvalidArgumentError("obstacles: expected none for a solution without a motion to draw; leave them out")
     picture: Callable[..., Any] | None = None
     if has_motion(solution):
