@@ -1,4 +1,4 @@
-"""Interface between the supervisor of SolverSQP and its methods."""
+"""What the supervisor of SolverSQP asks of a method."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trajopt.solvers.sqp.progress import SQPProgress
 
 
 class Outcome(enum.Enum):
-    """Results of an iteration after which a method can't simply go on."""
+    """What an iteration of a method has come to, where it can't simply go on."""
 
     SOLVED = "the trajectory is optimal, and keeps all rows"
     STUCK = "rows are violated, and no step promises to reduce the violation"
@@ -53,7 +53,7 @@ class MethodAbstract(ABC):
             accepted=taken is not None,
             expected_decrease=-descent.slope,
             decrease=math.nan if taken is None else descent.before - taken.merit,
-            constraint_violation=run.violation,
+            constraint_violation=run.largest_violation,
             complementarity=run.complementarity,
             method=self.name,
             **columns,

@@ -201,7 +201,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             return True
         attempts.leave(run)
         if kind == "random":
-            us = attempts.random_controls(us, attempts.first_step, work.rows)
+            us = attempts.random_controls(us, run.units.controls, work.rows)
         if not work.begin_anew(run, us, or_none=kind == "anew"):
             return False
         self._take_rollouts(run, work, rolled=True)

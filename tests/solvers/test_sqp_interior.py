@@ -15,6 +15,7 @@ from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.interior import InteriorSteps
 from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds, longest
 from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 INF = np.inf
@@ -23,7 +24,7 @@ UPPER = np.array([[1.0, 3.0, 2.0, INF]])
 
 
 def barrier(c: Reals, mu: float = 0.1) -> Barrier:
-    return Barrier.at(Bounds.of(LOWER, UPPER), np.array([c]), mu)
+    return Barrier.at(Bounds.of(LOWER, UPPER, np.ones_like(LOWER)), np.array([c]), mu)
 
 
 def test_slacks_begin_inside() -> None:
@@ -66,9 +67,7 @@ def test_the_longest_step_keeps_a_part() -> None:
 
 def test_the_filter_remembers_points_that_were_left_for_less_infeasibility() -> None:
     judge = Filter(1.0)
-    assert judge.accepts(
-        (1.0, 5.0), (0.5, 9.0), slope=-1e-3, length=1.0, enough=5.0
-    )  # less infeasible, though costlier
+    assert judge.accepts((1.0, 5.0), (0.5, 9.0), slope=-1e-3, length=1.0, enough=5.0)  # less infeasible, though costlier
     assert len(judge.entries) == 1
     assert not judge.accepts((0.5, 9.0), (1.0, 6.0), slope=-1.0, length=1.0, enough=9.0)  # as bad as the first in both
     assert judge.accepts((0.5, 9.0), (0.4, 20.0), slope=-1.0, length=1.0, enough=9.0)
@@ -98,7 +97,7 @@ def solved(problem: ShootingProblem, xs: Reals, us: Reals, *, rollouts: bool) ->
     e.xs[0] = problem.x0
     e.expand(problem.x0)
     rows = RowBounds(e, problem)
-    steps = InteriorSteps(e, rows, LagrangianHessian(e), None if rollouts else trial, problem.x0)
+    steps = InteriorSteps(e, rows, LagrangianHessian(e), None if rollouts else trial, problem.x0, Units.of(e, rows))
     for iteration in range(300):
         if steps.solved or not steps.iterate():
             return steps, e, iteration
