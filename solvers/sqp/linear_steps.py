@@ -6,6 +6,7 @@ Source: Wächter, Biegler, On the implementation of an interior-point filter lin
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np

@@ -78,11 +78,12 @@ class PolicySearch:
     def first(self, descent: Descent, rows: RowBounds) -> Taken | None:
         """Returns a rollout from a guess with gaps, whose own merit says little; None if all diverge.
 
-        It is the first whose merit is not far from what the program promises. Else it is the one of least merit, which
-        may be the rollout of the guess's controls, or of none: the length is 0 then.
+        It is the first whose merit is not far from what the program promises, and not above that of the rollout of the
+        guess's controls, or of none. Else it is the one of least merit among all these; the length of the latter is 0.
         """
-        most = TOLERABLE * abs(descent.merit.promised(self._e, descent.step))
         best = self._plain(descent)
+        most = TOLERABLE * abs(descent.merit.promised(self._e, descent.step))
+        most = most if best is None else min(most, best.merit)
         for taken in self._rollouts(descent, rows):
             if taken.merit <= most:
                 return taken

@@ -43,7 +43,7 @@ class PolicySteps(MethodAbstract):
         work: Where the trajectory is.
         run: State of the solve.
         rolled: Whether the trajectory is a rollout; from any other one the first step may end anywhere.
-        weight: First penalty, relative to the curvature of the cost along a row [-].
+        raised: How often the first penalty has been raised [-].
         may_lose: Whether to give up where no rollout is close to what the guess promises.
 
     Attributes:
@@ -54,10 +54,12 @@ class PolicySteps(MethodAbstract):
     name = "policy"
 
     def __init__(
-        self, work: Workspace, run: SQPProgress, *, rolled: bool, weight: float | None = None, may_lose: bool = False
+        self, work: Workspace, run: SQPProgress, *, rolled: bool, raised: int = 0, may_lose: bool = False
     ) -> None:
         self._work, self._rolled, self._may_lose = work, rolled, may_lose
-        self._penalty = work.penalty(run, run.y, work.options.initial_penalty if weight is None else weight)
+        options = work.options
+        weight = options.initial_penalty * options.penalty_increase**raised
+        self._penalty = work.penalty(run, run.y, min(weight, options.max_penalty))
         self._warm, self._plain, self._trusted = bool(run.multipliers), False, False
         self._ridge, self._leaps = 0.0, LEAPS
         self.mean_length, self.is_far = 1.0, True

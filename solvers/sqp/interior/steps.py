@@ -32,6 +32,7 @@ GRADIENT = 100.0  # mean multiplier above which errors are relative
 RIDGE, RAISE, RELAX, LARGEST_RIDGE = 1e-4, 8.0, 3.0, 1e30  # first δ, factors up and down, last δ
 HALVINGS = 34
 TOLERANCE, ROUNDING = 1e-8, 1e-6  # errors that count as none, and as none where no step gets further
+LEAST_COST = 1e-3
 LONG = 15  # iterations in a row with errors up to ROUNDING that count as getting no further
 DECREASE = 1e-4  # part of the promised decrease that must come (Armijo)
 ERROR = 2e-15  # of the Lagrangian by rounding, relative to its size
@@ -93,7 +94,12 @@ class InteriorSteps:
     def solved(self) -> bool:
         """Whether the first-order conditions hold up to the tolerance, or as well as rounding errors permit."""
         at_rounding = self._failures > 0 or self._close >= LONG
-        return self.error <= TOLERANCE or (at_rounding and self.error <= ROUNDING)
+        return self.error <= self._tolerance or (at_rounding and self.error <= ROUNDING)
+
+    @property
+    def _tolerance(self) -> float:
+        """Error that counts as none: relative to the cost where that has become less than a typical one."""
+        return TOLERANCE * min(1.0, max(LEAST_COST, abs(self._point.cost)))
 
     @property
     def complementarity(self) -> float:
@@ -135,8 +141,8 @@ class InteriorSteps:
 
     def _lower_barrier(self) -> None:
         """Lowers μ as far as the errors of the barrier problems permit; then the filter begins anew."""
-        while (mu := self._point.barrier.mu) > 0.1 * TOLERANCE and self._error(mu) <= ACCURACY * mu:
-            lower = max(0.09 * TOLERANCE, min(LOWER * mu, mu**POWER))
+        while (mu := self._point.barrier.mu) > 0.1 * self._tolerance and self._error(mu) <= ACCURACY * mu:
+            lower = max(0.09 * self._tolerance, min(LOWER * mu, mu**POWER))
             self._point = replace(self._point, barrier=replace(self._point.barrier, mu=lower))
             self._filter.entries = []
 
