@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 
 LEAST_COST = 0.01  # of the cost of the trajectory: a typical one even where the first step is next to nothing
+CAP = 10.0
+CAPX = 1e9
+COND = 2
+CUT = 1e-12
 SLIGHT = 1e-6  # of the largest cost of removing a violation, below which it says nothing
 
 
@@ -78,14 +82,21 @@ class Units:
             return Units.plain(e)
         fixed_start = first.row_variances(*first.variances(np.zeros(e.state.ndx), 0.0))
         own = LEAST_COST * abs(e.cost)
-        E = cost or max(first.effort, first.start_effort, first.repair(rows, fixed_start), own) or 1.0
+        stiff_v = first.conditional(rows, *first.variances(np.zeros(e.state.ndx), 0.0)) if COND else fixed_start
+        E = cost or max(first.effort, first.start_effort, first.repair(rows, stiff_v if COND > 1 else fixed_start), own) or 1.0
         P, S = first.variances(first.start_sizes**2 / E, E)
+        v2 = np.asarray(rows.beyond(e.c)) ** 2 / E if e.nc else e.c
+        if CAP and e.nc:
+            costs = E * v2 / np.where(stiff_v > 0.0, stiff_v, np.inf)
+            stiff_v = np.where(costs > max(SLIGHT * costs.max(), 1e-22 * E), np.minimum(stiff_v, CAP * v2), stiff_v)
+        own2 = first.coordinates.max(axis=0) - first.coordinates.min(axis=0)
+        own2 = np.where(own2 > 0, CAPX * own2, np.inf)
         return Units(
             cost=E,
             controls=np.sqrt(E * np.einsum("tii->ti", S).mean(axis=0)),
-            states=_roots(E * np.einsum("tii->ti", P).mean(axis=0), first.coordinates),
+            states=np.minimum(own2, _roots(E * np.einsum("tii->ti", P).mean(axis=0), first.coordinates)),
             rows=_roots(E * first.row_variances(P, S), e.c),
-            stiffness=_roots(E * fixed_start, e.c) ** -2.0,
+            stiffness=_roots(E * stiff_v, e.c) ** -2.0,
         )
 
     def sum_of_gaps(self, f: Reals) -> float:
@@ -190,6 +201,30 @@ class _FirstProgram:
         for kind in e.running:
             knots = list(kind.knots)
             result[knots] = result[knots].mean(axis=0)
+        return result
+
+    def conditional(self, rows: RowBounds, P: Reals, S: Reals) -> Reals:
+        e, n = self.e, self.e.state.ndx
+        result = self.row_variances(P, S)
+        if not e.nc:
+            return result
+        kept = rows.general & (rows.lower == rows.upper)
+        knots = [*([] if not kept[:-1].any() else range(e.T)), e.T]
+        for t in knots:
+            on = kept[t] & (result[t] > 0.0)
+            if not on.any():
+                continue
+            if t == e.T:
+                C = e.terminal_C[on]
+                M = C @ P[-1] @ C.T
+            else:
+                Cu = e.C[t][on][:, n:]; Cx = e.C[t][on][:, :n] - Cu @ self.K[t]
+                M = Cx @ P[t] @ Cx.T + Cu @ S[t] @ Cu.T
+            d = np.sqrt(np.diagonal(M))
+            lam, q = np.linalg.eigh(M / np.outer(d, d))
+            use = lam > CUT
+            inv = ((q[:, use] ** 2) / lam[use]).sum(axis=1) / d**2
+            result[t][on] = 1.0 / inv
         return result
 
     def repair(self, rows: RowBounds, variances: Reals) -> float:
