@@ -24,7 +24,7 @@ from trajopt.types import Reals
 
 FAILURES, STUCK = 3, 3  # searches without a step, and iterations that can't get closer, that end an attempt
 FLAT, NEAR = 1e-7, 1e-6  # promised decrease of the merit, relative to it, at the end and near it
-CUT = 0.1  # length below which the next program is Gauss-Newton's, or has a larger δ
+CUT = 0.15  # length below which the next program is Gauss-Newton's, or has a larger δ
 SMALL = 0.03  # promised decrease of the merit, relative to it, after which multipliers are renewed
 LEFT, HELP = 0.2, 0.8  # part of the violations that a program may leave; what is left after a higher penalty, at most
 RAISE, AGREES = 10.0, 0.1  # of a penalty; relative difference of a decrease and its promise, where steps are trusted

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 
 LEAST_COST = 0.01  # of the cost of the trajectory: a typical one even where the first step is next to nothing
-CAP = 10.0
-CAPX = 1e9
-COND = 2
+PATHJ = 0
+CAPX = 1e4
 CUT = 1e-12
 SLIGHT = 1e-6  # of the largest cost of removing a violation, below which it says nothing
 
@@ -82,19 +81,19 @@ class Units:
             return Units.plain(e)
         fixed_start = first.row_variances(*first.variances(np.zeros(e.state.ndx), 0.0))
         own = LEAST_COST * abs(e.cost)
-        stiff_v = first.conditional(rows, *first.variances(np.zeros(e.state.ndx), 0.0)) if COND else fixed_start
-        E = cost or max(first.effort, first.start_effort, first.repair(rows, stiff_v if COND > 1 else fixed_start), own) or 1.0
+        stiff_v, costs = first.conditional(rows, *first.variances(np.zeros(e.state.ndx), 0.0))
+        E = cost or max(first.effort, first.start_effort, _median(costs), own) or 1.0
         P, S = first.variances(first.start_sizes**2 / E, E)
-        v2 = np.asarray(rows.beyond(e.c)) ** 2 / E if e.nc else e.c
-        if CAP and e.nc:
-            costs = E * v2 / np.where(stiff_v > 0.0, stiff_v, np.inf)
-            stiff_v = np.where(costs > max(SLIGHT * costs.max(), 1e-22 * E), np.minimum(stiff_v, CAP * v2), stiff_v)
-        own2 = first.coordinates.max(axis=0) - first.coordinates.min(axis=0)
-        own2 = np.where(own2 > 0, CAPX * own2, np.inf)
+        if CAPX < 1e8:
+            s2 = CAPX * np.abs(first.coordinates).max(axis=0) ** 2
+            Pn, Sn = first.variances(np.zeros(e.state.ndx), 0.0)
+            d = np.einsum("tii->ti", Pn)
+            d = np.sqrt(np.where((s2 > 0.0) & (E * d > s2), s2 / np.where(d > 0, E * d, 1.0), 1.0))
+            stiff_v, _ = first.conditional(rows, Pn * d[:, :, None] * d[:, None, :], Sn)
         return Units(
             cost=E,
             controls=np.sqrt(E * np.einsum("tii->ti", S).mean(axis=0)),
-            states=np.minimum(own2, _roots(E * np.einsum("tii->ti", P).mean(axis=0), first.coordinates)),
+            states=_roots(E * np.einsum("tii->ti", P).mean(axis=0), first.coordinates),
             rows=_roots(E * first.row_variances(P, S), e.c),
             stiffness=_roots(E * stiff_v, e.c) ** -2.0,
         )
@@ -203,17 +202,11 @@ class _FirstProgram:
             result[knots] = result[knots].mean(axis=0)
         return result
 
-    def conditional(self, rows: RowBounds, P: Reals, S: Reals) -> Reals:
+    def _groups(self, rows: RowBounds, P: Reals, S: Reals, variances: Reals):
         e, n = self.e, self.e.state.ndx
-        result = self.row_variances(P, S)
-        if not e.nc:
-            return result
-        kept = rows.general & (rows.lower == rows.upper)
-        knots = [*([] if not kept[:-1].any() else range(e.T)), e.T]
-        for t in knots:
-            on = kept[t] & (result[t] > 0.0)
-            if not on.any():
-                continue
+        kept = rows.general & (rows.lower == rows.upper) & (variances > 0.0)
+        for t in np.flatnonzero(kept.any(axis=1)) if PATHJ else ([e.T] if kept[-1].any() else []):
+            on = kept[t]
             if t == e.T:
                 C = e.terminal_C[on]
                 M = C @ P[-1] @ C.T
@@ -223,23 +216,30 @@ class _FirstProgram:
             d = np.sqrt(np.diagonal(M))
             lam, q = np.linalg.eigh(M / np.outer(d, d))
             use = lam > CUT
-            inv = ((q[:, use] ** 2) / lam[use]).sum(axis=1) / d**2
-            result[t][on] = 1.0 / inv
-        return result
+            yield t, on, q[:, use] / d[:, None], lam[use]
 
-    def repair(self, rows: RowBounds, variances: Reals) -> float:
-        """Median cost v² / G H⁻¹ Gᵀ of removing a violation v that is left after the step [cost].
-
-        The largest one would be that of a row that can hardly be moved to first order, as a car can't move sideways.
-        """
-        e, step, c = self.e, self.step, self.e.c.copy()
+    def conditional(self, rows: RowBounds, P: Reals, S: Reals) -> tuple[Reals, Reals]:
+        """Variances of rows given the other equations of their knots, and costs of removing violations."""
+        e, step = self.e, self.step
+        variances = self.row_variances(P, S)
         if not e.nc:
-            return 0.0
+            return variances, np.zeros(0)
+        c = e.c.copy()
         c[:-1] += (e.C @ np.concatenate([step.dx[:-1], step.du], axis=1)[:, :, None])[:, :, 0]
         c[-1] += e.terminal_C @ step.dx[-1]
-        costs = rows.beyond(c) ** 2 / np.where(variances > 0.0, variances, np.inf)
-        costs = costs[costs > SLIGHT * costs.max(initial=0.0)]
-        return float(np.quantile(costs, 0.5, method="lower")) if costs.size else 0.0
+        beyond = rows.beyond(c)
+        costs = beyond**2 / np.where(variances > 0.0, variances, np.inf)
+        result = variances.copy()
+        for t, on, q, lam in self._groups(rows, P, S, variances):
+            result[t][on] = 1.0 / (q**2 / lam).sum(axis=1)
+            each = np.zeros(on.sum()); each[:len(lam)] = (q.T @ beyond[t][on]) ** 2 / lam
+            costs[t][on] = each
+        return result, costs
+
+
+def _median(costs: Reals) -> float:
+    costs = costs[costs > SLIGHT * costs.max(initial=0.0)]
+    return float(np.quantile(costs, 0.5, method="lower")) if costs.size else 0.0
 
 
 def _with_curvature(lq: LinearQuadratic, e: Evaluator, half: Reals) -> LinearQuadratic:
