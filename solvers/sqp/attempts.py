@@ -141,7 +141,7 @@ class Attempts:
         self.best = self._better(self.best, Left.by(run))
 
     def keep_best(self, run: SQPProgress) -> bool:
-        """Goes back to the best result, of an infeasible problem to the best dead end; whether it is not the last one."""
+        """Goes back to the best result, or dead end of an infeasible problem; whether it is not the last one."""
         last = best = Left.by(run)
         others = [self.best, self.paused and self.paused[0]]
         if run.status is SolverStatus.INFEASIBLE and self.dead_ends:

@@ -71,7 +71,7 @@ def cannot_get_closer(
     """Whether rows are violated, and no change of the controls within limits would help.
 
     What they promise is the largest decrease of Σ ½ w v² to first order, with v the violations and w the stiffness of
-    their rows, as the penalty weighs them; each control moves by at most its value or its size, and each coordinate of a
+    their rows, as the penalty weighs them; each control moves by at most its value or its size, each coordinate of a
     chosen start by its size.
     """
     if run.violation <= options.feasibility:

@@ -27,7 +27,7 @@ FLAT, NEAR = 1e-7, 1e-6  # promised decrease of the merit, relative to it, at th
 CUT = 0.15  # length below which the next program is Gauss-Newton's, or has a larger δ
 SMALL = 0.03  # promised decrease of the merit, relative to it, after which multipliers are renewed
 LEFT, HELP = 0.2, 0.8  # part of the violations that a program may leave; what is left after a higher penalty, at most
-RAISE, AGREES = 10.0, 0.1  # of a penalty; relative difference of a decrease and its promise, where steps are trusted
+RAISE, AGREES = 4.0, 0.1  # of a penalty; relative difference of a decrease and its promise, where steps are trusted
 LEAPS = 5  # full steps that raise the merit a little, of an attempt
 MEMORY = 20  # iterations over which the mean step length is taken
 
@@ -130,7 +130,7 @@ class PolicySteps(MethodAbstract):
         self._penalty = replace(self._penalty, mu=mu, y=self._penalty.y if y is None else y)
 
     def _search(self, descent: Descent) -> Taken | None:
-        """A rollout that lowers the merit enough; near the end of a problem without rows a few may raise it a little."""
+        """A rollout that lowers the merit enough; without rows, near the end, a few may raise it a little."""
         rollouts, rows = self._work.rollouts, self._work.rows
         if not self._rolled:
             return rollouts.first(descent, rows)

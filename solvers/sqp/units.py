@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 
 LEAST_COST = 0.01  # of the cost of the trajectory: a typical one even where the first step is next to nothing
-PATHJ = 0
-CAPX = 1e4
-CUT = 1e-12
 SLIGHT = 1e-6  # of the largest cost of removing a violation, below which it says nothing
+ROUNDING = 1e-12  # eigenvalue of correlations below which equations say the same
+FAR = 100.0  # times its largest coordinate: where a program says that a state moves further, it says nothing
 
 
 def cost_scale(e: Evaluator) -> float:
@@ -40,12 +39,15 @@ class Units:
     row with the gradient G by at most sqrt(E G H⁻¹ Gᵀ). That is the size of the row, and likewise of each control and
     each state. So a change of units of states, controls, rows, time or cost changes all sizes along with it.
 
+    Equations at the end are taken together: of an unstable system all of them move along one direction next to freely,
+    so that the curvature of each is what it costs to move it while the others stay, 1 / (G H⁻¹ Gᵀ)⁻¹ᵢᵢ.
+
     Attributes:
         cost: Typical cost E of a step [cost].
         controls: Sizes of the controls (nu,).
         states: Sizes of the states (ndx,).
         rows: Sizes of the rows (T + 1, nc).
-        stiffness: Curvature of the cost along each row, 1 / G H⁻¹ Gᵀ, in units of the cost (T + 1, nc).
+        stiffness: Curvature of the cost along each row, in units of the cost (T + 1, nc).
     """
 
     cost: float
@@ -79,23 +81,17 @@ class Units:
         first = _FirstProgram.at(e, rows)
         if first is None:
             return Units.plain(e)
-        fixed_start = first.row_variances(*first.variances(np.zeros(e.state.ndx), 0.0))
+        fixed, free = first.variances(np.zeros(e.state.ndx), 0.0)
         own = LEAST_COST * abs(e.cost)
-        stiff_v, costs = first.conditional(rows, *first.variances(np.zeros(e.state.ndx), 0.0))
-        E = cost or max(first.effort, first.start_effort, _median(costs), own) or 1.0
+        E = cost or max(first.effort, first.start_effort, first.repair(rows, fixed, free), own) or 1.0
+        along, _ = first.joint(rows, first.within_reach(fixed, E), free)
         P, S = first.variances(first.start_sizes**2 / E, E)
-        if CAPX < 1e8:
-            s2 = CAPX * np.abs(first.coordinates).max(axis=0) ** 2
-            Pn, Sn = first.variances(np.zeros(e.state.ndx), 0.0)
-            d = np.einsum("tii->ti", Pn)
-            d = np.sqrt(np.where((s2 > 0.0) & (E * d > s2), s2 / np.where(d > 0, E * d, 1.0), 1.0))
-            stiff_v, _ = first.conditional(rows, Pn * d[:, :, None] * d[:, None, :], Sn)
         return Units(
             cost=E,
             controls=np.sqrt(E * np.einsum("tii->ti", S).mean(axis=0)),
             states=_roots(E * np.einsum("tii->ti", P).mean(axis=0), first.coordinates),
             rows=_roots(E * first.row_variances(P, S), e.c),
-            stiffness=_roots(E * stiff_v, e.c) ** -2.0,
+            stiffness=_roots(E * along, e.c) ** -2.0,
         )
 
     def sum_of_gaps(self, f: Reals) -> float:
@@ -202,44 +198,47 @@ class _FirstProgram:
             result[knots] = result[knots].mean(axis=0)
         return result
 
-    def _groups(self, rows: RowBounds, P: Reals, S: Reals, variances: Reals):
-        e, n = self.e, self.e.state.ndx
-        kept = rows.general & (rows.lower == rows.upper) & (variances > 0.0)
-        for t in np.flatnonzero(kept.any(axis=1)) if PATHJ else ([e.T] if kept[-1].any() else []):
-            on = kept[t]
-            if t == e.T:
-                C = e.terminal_C[on]
-                M = C @ P[-1] @ C.T
-            else:
-                Cu = e.C[t][on][:, n:]; Cx = e.C[t][on][:, :n] - Cu @ self.K[t]
-                M = Cx @ P[t] @ Cx.T + Cu @ S[t] @ Cu.T
-            d = np.sqrt(np.diagonal(M))
-            lam, q = np.linalg.eigh(M / np.outer(d, d))
-            use = lam > CUT
-            yield t, on, q[:, use] / d[:, None], lam[use]
+    def within_reach(self, P: Reals, E: float) -> Reals:
+        """Variances of the states (T + 1, ndx, ndx) where none moves FAR from its coordinates for the cost E."""
+        moves = np.sqrt(E * np.einsum("tii->ti", P))
+        most = FAR * np.abs(self.coordinates).max(axis=0)
+        part = np.where((most > 0.0) & (moves > most), most / np.where(moves > 0.0, moves, 1.0), 1.0)
+        return P * part[:, :, None] * part[:, None, :]
 
-    def conditional(self, rows: RowBounds, P: Reals, S: Reals) -> tuple[Reals, Reals]:
-        """Variances of rows given the other equations of their knots, and costs of removing violations."""
-        e, step = self.e, self.step
-        variances = self.row_variances(P, S)
+    def joint(self, rows: RowBounds, P: Reals, S: Reals) -> tuple[Reals, tuple[Reals, Reals, Reals]]:
+        """Variances of the rows (T + 1, nc), of an equation at the end while the others there stay; and their parts.
+
+        The parts are the equations' mask (nc,), and the directions (number, n) in which they move independently of one
+        another, with their variances (n,): see `repair`.
+        """
+        result = self.row_variances(P, S)
+        on = (rows.general & (rows.lower == rows.upper) & (result > 0.0))[-1]
+        C, sizes = self.e.terminal_C[on], np.sqrt(result[-1, on])
+        correlations = C @ P[-1] @ C.T / np.outer(sizes, sizes)
+        values, directions = np.linalg.eigh(correlations)
+        kept = values > ROUNDING
+        values, directions = values[kept], directions[:, kept] / sizes[:, None]
+        result[-1, on] = 1.0 / (directions**2 / values).sum(axis=1)
+        return result, (on, directions, values)
+
+    def repair(self, rows: RowBounds, P: Reals, S: Reals) -> float:
+        """Median cost v² / G H⁻¹ Gᵀ of removing a violation v that is left after the step [cost].
+
+        The largest one would be that of a row that can hardly be moved to first order, as a car can't move sideways.
+        Of equations at the end it is that along each of their independent directions.
+        """
+        e, step, c = self.e, self.step, self.e.c.copy()
         if not e.nc:
-            return variances, np.zeros(0)
-        c = e.c.copy()
+            return 0.0
         c[:-1] += (e.C @ np.concatenate([step.dx[:-1], step.du], axis=1)[:, :, None])[:, :, 0]
         c[-1] += e.terminal_C @ step.dx[-1]
-        beyond = rows.beyond(c)
+        beyond, variances = rows.beyond(c), self.row_variances(P, S)
         costs = beyond**2 / np.where(variances > 0.0, variances, np.inf)
-        result = variances.copy()
-        for t, on, q, lam in self._groups(rows, P, S, variances):
-            result[t][on] = 1.0 / (q**2 / lam).sum(axis=1)
-            each = np.zeros(on.sum()); each[:len(lam)] = (q.T @ beyond[t][on]) ** 2 / lam
-            costs[t][on] = each
-        return result, costs
-
-
-def _median(costs: Reals) -> float:
-    costs = costs[costs > SLIGHT * costs.max(initial=0.0)]
-    return float(np.quantile(costs, 0.5, method="lower")) if costs.size else 0.0
+        _, (on, directions, values) = self.joint(rows, P, S)
+        costs[-1, on] = 0.0
+        costs = np.concatenate([costs.ravel(), (directions.T @ beyond[-1, on]) ** 2 / values])
+        costs = costs[costs > SLIGHT * costs.max(initial=0.0)]
+        return float(np.quantile(costs, 0.5, method="lower")) if costs.size else 0.0
 
 
 def _with_curvature(lq: LinearQuadratic, e: Evaluator, half: Reals) -> LinearQuadratic:
