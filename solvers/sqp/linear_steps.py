@@ -15,7 +15,7 @@ from trajopt.solution import IterationRecord
 from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.merit import Descent, Merit, Taken
-from trajopt.solvers.sqp.method import MethodAbstract, Outcome
+from trajopt.solvers.sqp.method import ROUNDED, MethodAbstract, Outcome
 from trajopt.solvers.sqp.optimality import cannot_get_closer, is_solved
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import FIRST_RIDGE
@@ -105,7 +105,8 @@ class LinearSteps(MethodAbstract):
         self.stuck, self.outcome = self.stuck + 1 if stays else 0, None
         part = taken is not None and taken.length < 1.0 and not work.evaluator.nc
         closed = run.gap < options.feasibility
-        if is_solved(run, options, descent.step, promised, feasible=closed, partial=part):
+        exact = run.gap < ROUNDED or not self._hands_over  # else one more rollout closes the gaps
+        if exact and is_solved(run, options, descent.step, promised, feasible=closed, partial=part):
             self.outcome = Outcome.SOLVED
         elif self.stuck >= STUCK:
             self.outcome = Outcome.STUCK

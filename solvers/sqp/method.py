@@ -12,6 +12,9 @@ from trajopt.solvers.sqp.merit import Descent, Taken
 from trajopt.solvers.sqp.progress import SQPProgress
 
 
+ROUNDED = 1e-12  # largest gap of a rollout
+
+
 class Outcome(enum.Enum):
     """What an iteration of a method has come to, where it can't simply go on."""
 

@@ -18,14 +18,14 @@ from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
 from trajopt.solvers.sqp.guess import is_nearly_a_motion
 from trajopt.solvers.sqp.interior import InteriorMethod
 from trajopt.solvers.sqp.linear_steps import LinearSteps
-from trajopt.solvers.sqp.method import Outcome
+from trajopt.solvers.sqp.method import ROUNDED, Outcome
 from trajopt.solvers.sqp.policy_steps import PolicySteps
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 
 LATE, CREEP = 100, 0.1  # iteration at which a solve without rows may begin anew, and its mean step length
 MANY = 12  # searches without a step, one after the other, that end the last attempt
-CLOSE, ROUNDED = 1e-2, 1e-12  # largest gap of a trajectory that a rollout is near, and of a rollout
+CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
 WARM = 2  # times that the penalty has been raised where multipliers are known
 
 

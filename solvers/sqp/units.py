@@ -90,7 +90,7 @@ class Units:
             cost=E,
             controls=np.sqrt(E * np.einsum("tii->ti", S).mean(axis=0)),
             states=_roots(E * np.einsum("tii->ti", P).mean(axis=0), first.coordinates),
-            rows=_roots(E * first.row_variances(P, S), e.c),
+            rows=_roots(E * first.row_variances(first.within_reach(P, E), S), e.c),
             stiffness=_roots(E * along, e.c) ** -2.0,
         )
 

@@ -160,7 +160,7 @@ def test_linear_steps_on_a_trot_end_where_fddp_does() -> None:
     problem = legged_problems.problem_of("hyq-trot")
     xs = np.tile(problem.x0, (problem.T + 1, 1))
     us = problem.quasi_static(xs[:-1])
-    ours = SolverSQP(problem, SQPOptions(steps="linear")).solve(xs, us)
+    ours = SolverSQP(problem, SQPOptions(steps="linear", feasibility=1e-8)).solve(xs, us)
     theirs = SolverFDDP(problem).solve(xs, us)
     assert ours.converged
     assert ours.iterations <= theirs.iterations

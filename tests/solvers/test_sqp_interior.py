@@ -67,7 +67,9 @@ def test_the_longest_step_keeps_a_part() -> None:
 
 def test_the_filter_remembers_points_that_were_left_for_less_infeasibility() -> None:
     judge = Filter(1.0)
-    assert judge.accepts((1.0, 5.0), (0.5, 9.0), slope=-1e-3, length=1.0, enough=5.0)  # less infeasible, though costlier
+    assert judge.accepts(
+        (1.0, 5.0), (0.5, 9.0), slope=-1e-3, length=1.0, enough=5.0
+    )  # less infeasible, though costlier
     assert len(judge.entries) == 1
     assert not judge.accepts((0.5, 9.0), (1.0, 6.0), slope=-1.0, length=1.0, enough=9.0)  # as bad as the first in both
     assert judge.accepts((0.5, 9.0), (0.4, 20.0), slope=-1.0, length=1.0, enough=9.0)

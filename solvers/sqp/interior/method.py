@@ -5,12 +5,10 @@ from __future__ import annotations
 from trajopt.errors import ModelEvaluationError
 from trajopt.solution import IterationRecord
 from trajopt.solvers.sqp.interior.steps import InteriorSteps
-from trajopt.solvers.sqp.method import MethodAbstract, Outcome
+from trajopt.solvers.sqp.method import ROUNDED, MethodAbstract, Outcome
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.units import Units
 from trajopt.solvers.sqp.workspace import Workspace
-
-ROUNDED = 1e-12  # gap of a rollout
 
 
 class InteriorMethod(MethodAbstract):
