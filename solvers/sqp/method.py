@@ -11,7 +11,6 @@ from trajopt.solution import IterationRecord
 from trajopt.solvers.sqp.merit import Descent, Taken
 from trajopt.solvers.sqp.progress import SQPProgress
 
-
 ROUNDED = 1e-12  # largest gap of a rollout
 
 
