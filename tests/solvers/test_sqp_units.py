@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 from casadi import SX
 
+from trajopt import problems
 from trajopt.actions import ActionModelDiscrete
 from trajopt.constraints import ConstraintStack
 from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
@@ -154,3 +155,20 @@ def test_iterations_do_not_depend_on_units(name: str, kind: str) -> None:
         exact = np.log2(factor).is_integer()
         assert abs(other.iterations - plain.iterations) <= (0 if exact else max(2, 0.1 * plain.iterations))
         assert other.cost / (factor if kind == "cost" else 1.0) == pytest.approx(plain.cost, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["arm-limits", "quadrotor-obstacles"])
+def test_iterations_of_robots_do_not_depend_on_the_unit_of_cost(name: str) -> None:
+    iterations, costs = [], []
+    for factor in (1.0, 2.0**10, 2.0**-10, 1e3, 1e-3):
+        case = problems.load(name)
+        table = case.problem.table
+        for weight in (name for name in case.problem.parameters if name.endswith(".weight")):
+            for ts, columns in table.places(weight, None):
+                table.values[ts, columns] *= factor
+        solution = SolverSQP(case.problem).solve(case.xs, case.us)
+        assert solution.converged
+        iterations.append(solution.iterations)
+        costs.append(solution.cost / factor)
+    assert len(set(iterations)) == 1
+    np.testing.assert_allclose(costs, costs[0], rtol=1e-9)
