@@ -233,7 +233,7 @@ class SQPOptions(SolverOptions):
     qp_iterations: int | None = None
     tolerance: float = 1e-8
     relative_tolerance: float = 1e-10
-    feasibility: float = 1e-10
+    feasibility: float = 1e-9
     initial_penalty: float = 15.0
     penalty_increase: float = 30.0
     max_penalty: float = 1e8

@@ -151,3 +151,12 @@ def test_without_a_solution_the_best_attempt_is_returned() -> None:
     assert solution.status is SolverStatus.MAX_ITERATIONS
     left = [record.constraint_violation for record in solution.history if record.method == "policy"][-1]
     assert worst(solution) < left
+
+
+def test_swing_ups_from_random_states() -> None:
+    problem = pendulum_problem()
+    problem.set_parameter("dt", 0.05)
+    solver, random = SolverSQP(problem), np.random.default_rng(0)
+    for _ in range(20):
+        problem.x0 = random.uniform([-np.pi, -8.0], [np.pi, 8.0])
+        assert solver.solve().converged
