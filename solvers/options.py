@@ -211,16 +211,16 @@ class SQPOptions(SolverOptions):
             CasADi, such as "hpipm", "proxqp", "qpoases" or "daqp".
         qp_iterations: Largest number of iterations of "ipm" or "osqp" per quadratic program; the result is used even
             if it has not converged. None for no limit of its own [-].
-        tolerance: Converged when no entry of the Lagrangian's gradient along the controls exceeds this, for the cost
-            scaled such that the mean of |diag Luu| is 1 [-] ...
+        tolerance: Converged when no entry of the Lagrangian's gradient along the controls exceeds this, relative to a
+            typical cost over the size of the control, as the solver estimates them (`Units`) [-] ...
         relative_tolerance: ... or, since rounding may hide that, when the last QP predicted a decrease of the merit
-            by less than this, or an increase by less than ten times this, relative to max(scaled cost, 1) [-].
-        feasibility: Largest violation of a row, and largest product of a multiplier and the distance from its bound
-            [-].
-        initial_penalty: First penalty weight of rows at the end, for the scaled cost [-].
-        path_penalty_ratio: Penalty weight of all other rows, relative to that at the end [-].
+            by less than this, or an increase by less than ten times this, relative to the larger of cost and typical
+            cost [-].
+        feasibility: Largest violation of a row, and largest gap, relative to the size of the row or state. Products of
+            multipliers and distances from bounds may be this, or `tolerance`, relative to a typical cost [-].
+        initial_penalty: First penalty weight of rows, relative to the curvature of the cost along them [-].
         penalty_increase: Factor by which penalty weights grow after a sufficiently good step [-].
-        max_penalty: Largest penalty weight of rows at the end [-].
+        max_penalty: Largest penalty weight of rows, relative to the same [-].
         step_lengths: Step lengths of the line search, decreasing [-].
         restart: Number of iterations within which the largest error must halve. Otherwise the solver tries another
             method, or another guess [-].
@@ -233,13 +233,12 @@ class SQPOptions(SolverOptions):
     qp_iterations: int | None = None
     tolerance: float = 1e-8
     relative_tolerance: float = 1e-10
-    feasibility: float = 1e-7
-    initial_penalty: float = 100.0
-    path_penalty_ratio: float = 100.0
+    feasibility: float = 1e-9
+    initial_penalty: float = 15.0
     penalty_increase: float = 30.0
-    max_penalty: float = 1e7
+    max_penalty: float = 1e8
     step_lengths: tuple[float, ...] = tuple(0.5**i for i in range(12))
-    restart: int = 40
+    restart: int = 25
     hessian: str = "auto"
 
     def __post_init__(self) -> None:
@@ -249,7 +248,6 @@ class SQPOptions(SolverOptions):
         for name in ("tolerance", "feasibility", "initial_penalty", "max_penalty"):
             self._check(name, above=0.0, inclusive=False)
         self._check("relative_tolerance", above=0.0, inclusive=True)
-        self._check("path_penalty_ratio", above=1.0, inclusive=True)
         self._check("penalty_increase", above=1.0, inclusive=False)
         object.__setattr__(self, "restart", check_count("restart", self.restart, least=1, most=2**62))
         object.__setattr__(self, "step_lengths", check_step_lengths(self.step_lengths))

@@ -17,7 +17,6 @@ import numpy as np
 
 from trajopt.checks import check_count, check_instance, check_positive
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels import CallSequence, Reduction
 from trajopt.solvers.qp.certificate import Certificate
 from trajopt.solvers.qp.interior_rows import InteriorRows
 from trajopt.solvers.qp.newton import Newton
@@ -42,7 +41,7 @@ class InteriorPointOptions:
         proximal: δ of hard equations [-].
     """
 
-    tolerance: float = 1e-10
+    tolerance: float = 1e-11
     row_tolerance: float = 1e-9
     max_iterations: int = 60
     proximal: float = 1e-7
@@ -67,8 +66,6 @@ class InteriorPoint(QPSolverAbstract):
         self.options = check_instance("options", given, InteriorPointOptions)
         self._proof: Certificate | None = None
         self._of: dict[bool, tuple[InteriorRows, Newton]] = {}  # for programs without and with soft rows
-        self._sizes = [Reduction(g.reshape(1, -1), "largest size") for g in (qp.lq.g, qp.lq.terminal_g)]
-        self._slopes = CallSequence(self._sizes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return InteriorPoint, (self.qp, self.options)  # machine code points into its arrays: a copy has its own
@@ -168,8 +165,7 @@ class InteriorPoint(QPSolverAbstract):
         rows, newton = self._of[soft]
         newton.riccati.find_rows()
         newton.at.flat[:] = 0.0
-        self._slopes()
-        rows.start(qp, options.proximal, max(each.latest()[0] for each in self._sizes), 0.01 * options.tolerance)
+        rows.start(qp, options.proximal, 0.01 * options.tolerance)
         rows.measure(newton.native)
         return rows, newton
 

@@ -28,7 +28,7 @@ from trajopt.solvers.riccati.recursion.flat import (
 from trajopt.solvers.riccati.recursion.frame import SHORT, WITH_GAPS
 
 SIDES = {"upper": 1.0, "lower": -1.0}
-GIVEN = {"lower": -math.inf, "upper": math.inf, "given_delta": 0.0, "y_ref": 0.0}
+GIVEN = {"lower": -math.inf, "upper": math.inf, "given_delta": 0.0, "y_ref": 0.0, "row_size": 1.0}
 GIVEN_SOFT = {"soft_linear": math.inf, "soft_quadratic": 0.0}
 ROW = {"h": 0.0, "values": 0.0, "at_values": 0.0, "weights": 0.0, "y": 0.0, "delta": 0.0, "shift": 0.0}
 EQUATION = {"equal": 0.0, "equal_weight": 0.0, "equal_bound": 0.0, "equal_delta": 0.0, "equal_y": 0.0, "missed": 0.0}
@@ -50,8 +50,8 @@ PASSES = ("table", "factor", "solve", "forward", "residuals", "measure", "at", "
 BEGIN, MEASURE, ITERATE = "trajopt_ipm_begin", "trajopt_ipm_measure", "trajopt_ipm_iterate"
 PREPARE, CENTER, ADVANCE = "trajopt_ipm_prepare", "trajopt_ipm_center", "trajopt_ipm_advance"
 SHRINK = 0.995  # part of the way to the boundary, at least
-FIRST = 0.1  # least first slack, of a row that the first iterate keeps by less
-LEAST = 1e-3  # first multiplier
+FIRST = 0.03  # first product of slack and multiplier, and least first slack, relative to the size of the row
+LEAST = 1e-3  # least first multiplier, times the size of the row
 
 
 def interior_point_text(soft: bool) -> str:
@@ -147,7 +147,8 @@ def _begin(soft: bool) -> str:
         held = where_negative(-delta, row["y_ref"], 0.0)
         row["equal"], row["equal_bound"] = equal, where_equal(equal, 1.0, row["lower"], 0.0)
         row["equal_delta"] = where_equal(equal, 1.0, delta, 0.0)
-        row["equal_weight"] = where_equal(equal, 1.0, 1.0 / where_negative(-delta, delta, proximal), 0.0)
+        hard = proximal * (row["row_size"] * row["row_size"])
+        row["equal_weight"] = where_equal(equal, 1.0, 1.0 / where_negative(-delta, delta, hard), 0.0)
         row["equal_y"] = y = where_equal(equal, 1.0, held, 0.0)
         for name in ("missed", "values", "at_values"):
             row[name] = nothing
@@ -179,8 +180,8 @@ def _begin_side(side: _Side, push: Value) -> Value:
     """The multiplier."""
     row, on = side.row, side["on"]
     side["bound"] = bound = where_equal(on, 1.0, side.sign * row[side.name], 0.0)
-    side["t"] = t = where_equal(on, 1.0, maximum(bound, FIRST), 1.0)
-    y = maximum(push / t, LEAST)
+    side["t"] = t = where_equal(on, 1.0, maximum(bound, FIRST * row["row_size"]), 1.0)
+    y = maximum(push / t, LEAST / row["row_size"])
     y = where_negative(-row["delta"], maximum(y, side.sign * row["y_ref"]), y)
     zeros = ["residual", "dt", "dy", "second"]
     if side.soft:
@@ -203,7 +204,7 @@ def _prepare(soft: bool) -> str:
         values = row["at_values"]
         missed = row["equal"] * (values - row["equal_bound"] - row["equal_delta"] * row["equal_y"] + row["shift"])
         row["missed"] = missed
-        row.most("missed", abs(missed))
+        row.most("missed", abs(missed) / row["row_size"])
         weights, h = row["equal_weight"], row["equal_weight"] * missed
         for side in _sides(row, soft):
             t, y, on = side["t"], side["y"], side["on"]
@@ -217,7 +218,7 @@ def _prepare(soft: bool) -> str:
                 residual, compliance = residual - s, compliance + s * give
                 row.add("gap", row["soft"] * on * (s * w))
             side["residual"], side["D"] = on * residual, on / compliance
-            row.most("missed", abs(on * residual))
+            row.most("missed", abs(on * residual) / row["row_size"])
             D = side["D"]
             weights, h = weights + D, h + side.sign * (D * side.missing(*side.moved(None, False)))
         row["weights"], row["h"] = weights, h
@@ -291,10 +292,10 @@ def _advance(soft: bool) -> str:
                 one, other = side[first] + step * side[f"d{first}"], side[second] + step * side[f"d{second}"]
                 side[first], side[second] = one, other
                 row.most("product", side["on"] * (one * other))
-            row.most("largest", side["on"] * side["y"])
+            row.most("largest", side["on"] * side["y"] * row["row_size"])
             y = y + side.sign * (side["on"] * side["y"])
         row["y"] = y
-        row.most("heaviest", abs(y))
+        row.most("heaviest", abs(y) * row["row_size"])
     for name in ("product", "largest", "heaviest"):
         f.set(name, row.results[name])
     return f.text()

@@ -40,22 +40,21 @@ class InteriorRows:
             qp.lq, qp.C, qp.terminal_C, qp.lower, qp.upper, weights=weights, h=h, values=values
         )
 
-    def start(self, qp: StageQP, proximal: float, gradient: float, floor: float) -> None:
+    def start(self, qp: StageQP, proximal: float, floor: float) -> None:
         """Reads the current bounds, and sets slacks and multipliers far from their bounds, for a zero iterate.
 
         Args:
             qp: The program.
             proximal: δ of hard equations.
-            gradient: Largest entry of the cost's gradient, which says how large multipliers may become.
             floor: Least product that a step aims for.
         """
         block, numbers = self._block, self._numbers
         block["lower"][:], block["upper"][:] = qp.lower, qp.upper
-        block["given_delta"][:], block["y_ref"][:] = qp.delta, qp.y_ref
+        block["given_delta"][:], block["y_ref"][:], block["row_size"][:] = qp.delta, qp.y_ref, qp.row_size
         if self.soft:
             block["soft_linear"][:], block["soft_quadratic"][:] = qp.soft_linear, qp.soft_quadratic
         numbers[:] = 0.0
-        numbers[: len(GIVEN_NUMBERS)] = floor, FIRST * min(max(gradient, 0.01), 100.0), proximal
+        numbers[: len(GIVEN_NUMBERS)] = floor, FIRST, proximal
         self.restart()
 
     def restart(self) -> None:

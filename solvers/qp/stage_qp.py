@@ -37,6 +37,7 @@ class StageQP:
         y_ref: Reference multipliers of rows with δ > 0 (T + 1, nc), positive at an upper bound, negative at a lower.
         soft_linear: Linear weights of slacks (T + 1, nc), >= 0; inf, the default, for rows without slack.
         soft_quadratic: Quadratic weights of slacks (T + 1, nc), >= 0.
+        row_size: Typical sizes of the rows (T + 1, nc), > 0: tolerances and first slacks are relative to them.
     """
 
     lq: LinearQuadratic
@@ -48,6 +49,7 @@ class StageQP:
     y_ref: Reals
     soft_linear: Reals
     soft_quadratic: Reals
+    row_size: Reals
 
     @staticmethod
     def zeros(lq: LinearQuadratic, nc: int) -> StageQP:
@@ -66,6 +68,7 @@ class StageQP:
             y_ref=np.zeros(rows),
             soft_linear=np.full(rows, np.inf),
             soft_quadratic=np.zeros(rows),
+            row_size=np.ones(rows),
         )
 
     def __post_init__(self) -> None:
@@ -77,7 +80,7 @@ class StageQP:
         rows = (lq.T + 1, self.nc)
         check_rows("C", self.C, (lq.T, self.nc, lq.n + lq.m))
         check_rows("terminal_C", self.terminal_C, (self.nc, lq.n))
-        for name in ("lower", "upper", "delta", "y_ref", "soft_linear", "soft_quadratic"):
+        for name in ("lower", "upper", "delta", "y_ref", "soft_linear", "soft_quadratic", "row_size"):
             check_rows(name, getattr(self, name), rows)
 
     @property

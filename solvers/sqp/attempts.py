@@ -68,7 +68,6 @@ class Attempts:
         dead_ends: Results of attempts that have ended at stationary points of the violation.
         mark: Iteration at which the largest error was last halved, and its value then.
         lined: Whether linear steps have been tried.
-        first_step: Mean size of the first program's step of each control (nu,).
     """
 
     pending: list[str]
@@ -78,7 +77,6 @@ class Attempts:
     dead_ends: list[Left] = field(default_factory=list)
     mark: tuple[int, float] = (0, math.inf)
     lined: bool = False
-    first_step: Reals = field(default_factory=lambda: np.zeros(0))
 
     @staticmethod
     def after(*, rolled: bool, interior: bool, feasibility: float) -> Attempts:
@@ -91,7 +89,7 @@ class Attempts:
         """
         pending = ["anew"]
         if interior:
-            pending = [*(["rollouts", "line"] if rolled else ["anew", "line", "rollouts"]), *["random"] * len(SIZES)]
+            pending = [*(["rollouts", "line"] if rolled else ["line", "anew", "rollouts"]), *["random"] * len(SIZES)]
         return Attempts(pending, feasibility)
 
     def stalls(self, iteration: int, error: float, patience: int) -> bool:
@@ -100,11 +98,6 @@ class Attempts:
             self.mark = iteration, error
         return iteration - self.mark[0] >= patience
 
-    def note(self, du: Reals) -> None:
-        """Takes note of the size of the first program's step du (T, nu)."""
-        if not self.first_step.size:
-            self.first_step = np.sqrt((du**2).sum(axis=0) / max(len(du), 1))
-
     def random_controls(self, us: Reals, sizes: Reals, rows: RowBounds) -> Reals:
         """Returns us (T, nu) plus a few random waves.
 
@@ -112,7 +105,7 @@ class Attempts:
         """
         half = 0.5 * (rows.u_upper - rows.u_lower)
         number = len(SIZES) - 1 - self.pending.count("random")
-        size = SIZES[number] * np.where(np.isfinite(half), half, sizes if sizes.size else 1.0)
+        size = SIZES[number] * np.where(np.isfinite(half), half, sizes)
         t = np.linspace(0.0, np.pi, len(us))[:, None]
         heights = np.random.default_rng(number).normal(size=(WAVES, us.shape[1]))
         return us + size * (np.cos(t * np.arange(WAVES)) @ heights)
@@ -148,7 +141,7 @@ class Attempts:
         self.best = self._better(self.best, Left.by(run))
 
     def keep_best(self, run: SQPProgress) -> bool:
-        """Goes back to the best result, or dead end if the problem is infeasible; whether it is not the last one."""
+        """Goes back to the best result, or dead end of an infeasible problem; whether it is not the last one."""
         last = best = Left.by(run)
         others = [self.best, self.paused and self.paused[0]]
         if run.status is SolverStatus.INFEASIBLE and self.dead_ends:

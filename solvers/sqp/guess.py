@@ -1,4 +1,4 @@
-"""Kinds of guesses: noise, motions with small gaps, and others."""
+"""What a guess is: noise, a motion with small gaps, or something between."""
 
 from __future__ import annotations
 

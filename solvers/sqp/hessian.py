@@ -178,21 +178,25 @@ class BlendedHessian:
         self._address = int(self._job.ctypes.data)
         ready, self._write = _functions()
         self.ready = ready, self._address
+        self._ridge, self._controls = np.zeros(e.nu), np.einsum("tii->ti", lq.H)[first:, n:s]
 
-    def blend(self, part: float, scale: float, ridge: float) -> None:
+    def blend(self, part: float, scale: float, ridge: Reals | float) -> None:
         """Sets θ, the scale and δ. The Hessian is computed later, by `ready` or `write`."""
+        self._ridge[:] = ridge
         if part == 1.0:
             self._x[:] = self._exact
-            self._numbers[:] = scale, 0.0, ridge
+            self._numbers[:] = scale, 0.0, 0.0
             return
         self._x[:] = self._gauss_newton
         if part > 0.0:
             self._y[:] = self._exact
-        self._numbers[:] = (1.0 - part) * scale, part * scale, ridge
+        self._numbers[:] = (1.0 - part) * scale, part * scale, 0.0
 
     def write(self) -> None:
         """Computes the Hessian of all knots and writes it to the program's arrays."""
         self._write(self._address)
+        if np.count_nonzero(self._ridge):
+            self._controls += self._ridge
 
 
 def _whole(target: Reals, ridged: int) -> list[int]:

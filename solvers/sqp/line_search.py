@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.linear_trial import LinearTrial, Retraction
@@ -10,6 +10,7 @@ from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.merit import Descent, Taken, infeasibility
 from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 Correct = Callable[[Reals, Reals], QPSolution]
@@ -48,6 +49,7 @@ class LineSearch:
         descent: Descent,
         filter_: Filter,
         theta: float,
+        units: Units,
         correct: Correct,
         *,
         x0: Reals | None,
@@ -59,49 +61,53 @@ class LineSearch:
             descent: The direction.
             filter_: Judge of the trials.
             theta: Infeasibility at the start of the step.
+            units: Sizes that infeasibilities are relative to.
             correct: Gives a corrected step.
             x0: The start (nx,); None where it is chosen.
             full: Whether a full step is likely, as the last one was.
         """
-        for new_theta, taken in self._trials(descent, theta, correct, x0, full=full):
-            at, trial = (theta, descent.before), (new_theta, taken.merit)
-            if filter_.accepts(at, trial, descent.slope, taken.length, descent.enough(taken.length)):
-                return taken
-        return None
-
-    def _trials(
-        self, descent: Descent, theta: float, correct: Correct, x0: Reals | None, *, full: bool
-    ) -> Iterator[tuple[float, Taken]]:
-        """Trials with their infeasibilities, each where those before were refused."""
         rows = descent.merit.rows
+
+        def accepts(new_theta: float, taken: Taken) -> bool:
+            at, trial = (theta, descent.before), (new_theta, taken.merit)
+            return filter_.accepts(at, trial, descent.slope, taken.length, descent.enough(taken.length))
+
         if full and self._retraction is not None:
-            before = self._e.xs.copy(), self._e.us.copy()
-            yield self._expanded(descent, rows, x0)
-            self._e.xs[:], self._e.us[:] = before
+            new_theta, taken = self._expanded(descent, rows, units, x0)
+            if accepts(new_theta, taken):
+                return taken
+            self._e.xs[:], self._e.us[:] = self._before
             self._e.expand(x0)
-        cut = self._rough and descent.step.status is QPStatus.MAX_ITERATIONS
         for length in self._lengths:
-            new_theta, taken = self._tried(descent, descent.step, rows, length)
-            yield new_theta, taken
+            new_theta, taken = self._tried(descent, descent.step, rows, units, length)
+            if accepts(new_theta, taken):
+                return taken
+            cut = self._rough and descent.step.status is QPStatus.MAX_ITERATIONS
             if length == self._lengths[0] == 1.0 and new_theta >= theta and not cut:
                 corrected = correct(self.trial.f, self.trial.c)
                 if corrected.status is QPStatus.SOLVED:
-                    yield self._tried(descent, corrected, rows, length)
+                    new_theta, taken = self._tried(descent, corrected, rows, units, length)
+                    if accepts(new_theta, taken):
+                        return taken
+        return None
 
-    def _expanded(self, descent: Descent, rows: RowBounds, x0: Reals | None) -> tuple[float, Taken]:
-        """The full step, expanded, and its infeasibility."""
+    def _expanded(self, descent: Descent, rows: RowBounds, units: Units, x0: Reals | None) -> tuple[float, Taken]:
+        """The full step, expanded, and its infeasibility; `_before` is where it began."""
         e, step = self._e, descent.step
         assert self._retraction is not None
+        self._before = e.xs.copy(), e.us.copy()
         self._retraction.move(step.dx, rows.within_limits(step.du, e.us))
         e.expand(x0)
-        theta = infeasibility(e.sum_of_gaps, rows.sum_of_violations(e.c))
+        theta = infeasibility(units.sum_of_gaps(e.f), rows.sum_of_violations(e.c))
         reached = descent.merit.value(e.cost, e.c)
         return theta, Taken(1.0, e.xs.copy(), e.us.copy(), e.c, reached, step, expanded=True)
 
-    def _tried(self, descent: Descent, step: QPSolution, rows: RowBounds, length: float) -> tuple[float, Taken]:
+    def _tried(
+        self, descent: Descent, step: QPSolution, rows: RowBounds, units: Units, length: float
+    ) -> tuple[float, Taken]:
         """A trial, and its infeasibility."""
         trial = self.trial
         trial.dx[:], trial.du[:] = step.dx, rows.within_limits(step.du, self._e.us)
         reached = descent.merit.value(trial.go(length), trial.c)
-        theta = infeasibility(trial.sum_of_gaps, rows.sum_of_violations(trial.c))
+        theta = infeasibility(units.sum_of_gaps(trial.f), rows.sum_of_violations(trial.c))
         return theta, Taken(length, trial.xs.copy(), trial.us.copy(), trial.c.copy(), reached, step)

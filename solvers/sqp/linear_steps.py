@@ -6,6 +6,7 @@ Source: Wächter, Biegler, On the implementation of an interior-point filter lin
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -14,21 +15,20 @@ from trajopt.solution import IterationRecord
 from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.merit import Descent, Merit, Taken
-from trajopt.solvers.sqp.method import MethodAbstract, Outcome
+from trajopt.solvers.sqp.method import ROUNDED, MethodAbstract, Outcome
 from trajopt.solvers.sqp.optimality import cannot_get_closer, is_solved
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import FIRST_RIDGE
 from trajopt.solvers.sqp.workspace import Workspace
 
 FAILURES, STUCK = 3, 3  # searches without a step or short steps, and iterations that can't get closer, that end it
-HELD = 1e-6  # infeasibility that counts as none: below it the cost alone decides
 SHORT, CUT = 0.2, 0.1  # length of a short step, and below which the next program has a larger δ
 
 
 class LinearSteps(MethodAbstract):
     """An iteration solves a program with hard rows, and searches along its solution.
 
-    Where not all rows of a program can be kept, they are penalized, each time more.
+    Where not all rows of a program can be kept, they are penalized as much as the options allow.
 
     Args:
         work: Where the trajectory is.
@@ -41,8 +41,8 @@ class LinearSteps(MethodAbstract):
     def __init__(self, work: Workspace, run: SQPProgress, *, hands_over: bool) -> None:
         work.lines.prepare()
         self._work, self._hands_over = work, hands_over
-        self._filter = Filter(max(1.0, run.infeasibility), held=HELD)
-        self._exact, self._weight = bool(run.multipliers), work.options.initial_penalty
+        self._filter = Filter(max(1.0, run.infeasibility), held=work.options.feasibility)
+        self._exact = bool(run.multipliers)
         self._full, self._ridge, self._shorts = False, 0.0, 0
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
@@ -53,17 +53,17 @@ class LinearSteps(MethodAbstract):
         if step.status is QPStatus.INDEFINITE:
             run.failed_knot, self.outcome = step.failed_knot, Outcome.INDEFINITE
             return None
-        run.attempts.note(step.du)
         descent = Descent.along(step, Merit(work.rows, run.scale), e, exact=work.model.blend > 0.0)
         correct = partial(work.model.corrected, run, work.rows, step)
         at, x0 = run.infeasibility, work.x0(run)
-        taken = work.lines.along(descent, self._filter, at, correct, x0=x0, full=self._full)
+        taken = work.lines.along(descent, self._filter, at, run.units, correct, x0=x0, full=self._full)
         if taken is None:
             self.failures, self._ridge = self.failures + 1, 8.0 * max(ridge, FIRST_RIDGE)
         else:
             self._accept(run, taken, ridge)
         self._exact = True
-        self._conclude(run, descent, taken, closed=max(run.gap, missed) < work.options.feasibility)
+        promised = -descent.slope if missed < work.options.feasibility else math.inf  # else it had to make up for them
+        self._conclude(run, descent, taken, promised)
         columns = {"regularization": ridge, "gap_norm": gap, "blend": work.model.blend}
         return self._record(run, descent, taken, **columns)
 
@@ -72,9 +72,7 @@ class LinearSteps(MethodAbstract):
         work = self._work
         step, ridge = work.model.solve(run, work.rows, None, exact=self._exact, ridge=self._ridge)
         if self._is_infeasible(run, step):
-            options = work.options
-            self._weight = min(options.max_penalty, options.penalty_increase * self._weight)
-            penalty = work.penalty(run, np.zeros_like(run.y), self._weight)
+            penalty = work.penalty(run, np.zeros_like(run.y), work.options.max_penalty)
             step, ridge = work.model.solve(run, work.rows, penalty, exact=self._exact, ridge=self._ridge)
         return step, ridge
 
@@ -83,7 +81,7 @@ class LinearSteps(MethodAbstract):
         options, rows = self._work.options, self._work.rows
         if step.status in (QPStatus.SOLVED, QPStatus.INDEFINITE) or options.qp_iterations is not None:
             return False
-        missed = np.abs(rows.beyond(self._work.evaluator.c + step.rows))
+        missed = np.abs(rows.beyond(self._work.evaluator.c + step.rows)) / run.units.rows
         return not missed.max(initial=0.0) <= options.feasibility  # nor if it is not finite
 
     def _accept(self, run: SQPProgress, taken: Taken, ridge: float) -> None:
@@ -94,23 +92,23 @@ class LinearSteps(MethodAbstract):
         run.trajectory, run.feasible = (taken.xs, taken.us), False
         self.failures, self._full = 0, taken.length == 1.0
         self._shorts = self._shorts + 1 if taken.length < SHORT else 0
-        self._ridge = 2.0 * max(ridge, FIRST_RIDGE) if taken.length < CUT and self._exact else 0.0
+        self._ridge = 2.0 * max(ridge, FIRST_RIDGE) if taken.length < CUT else 0.0
         if taken.expanded:
             work.judge(run)
         else:
             work.move(run, taken.xs, taken.us)
 
-    def _conclude(self, run: SQPProgress, descent: Descent, taken: Taken | None, *, closed: bool) -> None:
+    def _conclude(self, run: SQPProgress, descent: Descent, taken: Taken | None, promised: float) -> None:
         """Sets the outcome of the iteration."""
         work, options = self._work, self._work.options
-        stays = self._weight >= options.max_penalty and cannot_get_closer(
-            run, work.evaluator, work.rows, work.model, options
-        )
+        stays = cannot_get_closer(run, work.evaluator, work.rows, work.model, options)
         self.stuck, self.outcome = self.stuck + 1 if stays else 0, None
         part = taken is not None and taken.length < 1.0 and not work.evaluator.nc
-        if is_solved(run, options, descent.step, -descent.slope, feasible=closed, partial=part):
+        closed = run.gap < options.feasibility
+        exact = run.gap < ROUNDED or not self._hands_over  # else one more rollout closes the gaps
+        if exact and is_solved(run, options, descent.step, promised, feasible=closed, partial=part):
             self.outcome = Outcome.SOLVED
         elif self.stuck >= STUCK:
             self.outcome = Outcome.STUCK
-        elif max(self.failures, self._shorts) >= FAILURES or (self._hands_over and run.gap < options.feasibility):
+        elif max(self.failures, self._shorts) >= FAILURES or (self._hands_over and closed):
             self.outcome = Outcome.CLOSED

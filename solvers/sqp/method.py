@@ -1,4 +1,4 @@
-"""Interface between the supervisor of SolverSQP and its methods."""
+"""What the supervisor of SolverSQP asks of a method."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from trajopt.solution import IterationRecord
 from trajopt.solvers.sqp.merit import Descent, Taken
 from trajopt.solvers.sqp.progress import SQPProgress
 
+ROUNDED = 1e-12  # largest gap of a rollout
+
 
 class Outcome(enum.Enum):
-    """Results of an iteration after which a method can't simply go on."""
+    """What an iteration of a method has come to, where it can't simply go on."""
 
     SOLVED = "the trajectory is optimal, and keeps all rows"
     STUCK = "rows are violated, and no step promises to reduce the violation"
@@ -53,7 +55,7 @@ class MethodAbstract(ABC):
             accepted=taken is not None,
             expected_decrease=-descent.slope,
             decrease=math.nan if taken is None else descent.before - taken.merit,
-            constraint_violation=run.violation,
+            constraint_violation=run.largest_violation,
             complementarity=run.complementarity,
             method=self.name,
             **columns,

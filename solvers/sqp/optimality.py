@@ -16,6 +16,7 @@ from trajopt.solvers.sqp.rows import RowBounds
 SLIGHT = 0.01  # part of the squared violations; a promise below it counts as none
 INCREASE = 10.0  # times relative_tolerance: as products of slacks and multipliers are not quite 0, a QP may promise it
 PARTIAL = 0.03  # times relative_tolerance, where the last promise was too much: it is exact without rows
+LEAST_COST = 1e-5  # times the typical cost: of what tolerances are relative to
 LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stationarity is relative to it
 
 LARGEST = 1e4  # times smaller than it is stationarity is taken at most: multipliers of a wild trajectory say nothing
@@ -27,10 +28,14 @@ def measure(run: SQPProgress, e: Evaluator, rows: RowBounds, model: QuadraticMod
     The last two are relative to the multipliers where these are large (Wächter, Biegler, On the implementation of an
     interior-point filter line-search algorithm, 2006, eq. 6).
     """
-    violations, run.violation, multiplier, product = rows.sizes(e.c, run.y, run.scale)
-    run.gap, run.infeasibility = e.largest_gap, infeasibility(e.sum_of_gaps, violations)
+    units = run.units
+    violations, run.violation, run.largest_violation, multiplier, product = rows.sizes(e.c, run.y, run.scale)
+    run.gap, run.infeasibility = units.largest_gap(e), infeasibility(units.sum_of_gaps(e.f), violations)
     controls, start, costates = model.gradient(run)
-    mean = (total(run.y) + total(costates)) / (run.y.size + costates.size)
+    controls, costates = controls * units.controls, costates * units.states
+    if start.size:
+        start = start * units.states
+    mean = (total(run.y * units.rows) + total(costates)) / (run.y.size + costates.size)
     large = min(max(mean / LARGE, 1.0), LARGEST)
     run.stationarity = (max(largest(controls), largest(start)) if start.size else largest(controls)) / large
     run.complementarity = product / max(large, multiplier / LARGE)  # as interior points end relative to it
@@ -49,13 +54,15 @@ def is_solved(
         feasible: Whether gaps are closed.
         partial: Whether only a part of its step was taken.
     """
-    if not feasible or not max(run.violation, run.complementarity) < options.feasibility:
+    size = max(LEAST_COST, abs(run.scale * run.cost))
+    if not (feasible and run.violation < options.feasibility):
         return False
-    size = max(1.0, abs(run.scale * run.cost))
+    if not run.complementarity < max(options.tolerance, options.feasibility) * min(1.0, size):
+        return False
     solved = found.status in (QPStatus.SOLVED, QPStatus.ROUNDING) or options.qp_iterations is not None
     rounding = options.relative_tolerance * size * (PARTIAL if partial else 1.0)
     flat = solved and -INCREASE * rounding < promised < rounding
-    return flat or run.stationarity < options.tolerance
+    return flat or run.stationarity < options.tolerance * min(1.0, size)
 
 
 def cannot_get_closer(
@@ -64,15 +71,17 @@ def cannot_get_closer(
     """Whether rows are violated, and no change of the controls within limits would help.
 
     What they promise is the largest decrease of Σ ½ w v² to first order, with v the violations and w the stiffness of
-    their rows, as the penalty weighs them; each control, and each coordinate of a chosen start, moves by at most its
-    own size, or 1.
+    their rows, as the penalty weighs them; each control moves by at most its value or its size, each coordinate of a
+    chosen start by its size.
     """
     if run.violation <= options.feasibility:
         return False
     v, w = rows.beyond(e.c), rows.start_beyond()
-    stiff = run.stiffness * v
-    controls, start = model.slope_of_violation(stiff, w)
-    room = np.maximum(1.0, np.abs(e.us))
+    stiff, weighed = run.units.stiffness * v, w / run.units.states**2
+    controls, start = model.slope_of_violation(stiff, weighed)
+    room = np.maximum(run.units.controls, np.abs(e.us))
     up, down = np.minimum(rows.u_upper - e.us, room), np.maximum(rows.u_lower - e.us, -room)
-    promised = np.where(controls < 0.0, -controls * up, -controls * down).sum() + np.abs(start).sum()
-    return bool(promised < SLIGHT * ((stiff * v).sum() + (w**2).sum()))
+    promised = np.where(controls < 0.0, -controls * up, -controls * down).sum()
+    if start.size:
+        promised += (np.abs(start) * run.units.states).sum()
+    return bool(promised < SLIGHT * ((stiff * v).sum() + (w * weighed).sum()))

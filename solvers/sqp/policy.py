@@ -15,7 +15,7 @@ from trajopt.solvers.sqp.merit import Descent, Taken
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
-WILD = 1e3  # times the merit of the guess's rollout: what the first rollout of a policy must not exceed
+TOLERABLE = 10.0  # times the merit that the program promises: what the first rollout may have
 LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FAR = 1.5  # largest rotation of a state by one step [rad]; without a limit drones ended with a needless full turn
 
@@ -78,20 +78,18 @@ class PolicySearch:
     def first(self, descent: Descent, rows: RowBounds) -> Taken | None:
         """Returns a rollout from a guess with gaps, whose own merit says little; None if all diverge.
 
-        It is the first one that is better than the rollout of the guess's controls; else, as that may stand still, and
-        with rows whose penalties are most of a merit, the first one that is not far worse, or that rollout (length 0).
+        It is the first whose merit is not far from what the program promises, and not above that of the rollout of the
+        guess's controls, or of none. Else it is the one of least merit among all these; the length of the latter is 0.
         """
-        plain = self._plain(descent)
-        wild = math.inf if plain is None else WILD * abs(plain.merit)
-        penalized = rows.general & (np.isfinite(rows.lower) | np.isfinite(rows.upper))
-        most = wild if plain is None or penalized.any() else plain.merit
-        spare: Taken | None = None
+        best = self._plain(descent)
+        most = TOLERABLE * abs(descent.merit.promised(self._e, descent.step))
+        most = most if best is None else min(most, best.merit)
         for taken in self._rollouts(descent, rows):
             if taken.merit <= most:
                 return taken
-            if spare is None and taken.merit <= wild:
-                spare = taken
-        return plain if spare is None else spare
+            if best is None or taken.merit < best.merit:
+                best = taken
+        return best
 
     def leap(self, descent: Descent) -> Taken | None:
         """The full step of the last search, if it raises the merit a little only.

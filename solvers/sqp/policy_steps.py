@@ -1,7 +1,7 @@
 """Steps that are rollouts of a program's policy, with the augmented Lagrangian of the rows as merit.
 
 Sources: Tassa, Mansard, Todorov, Control-limited differential dynamic programming, 2014; Howell, Jackson, Manchester,
-ALTRO, 2019.
+ALTRO, 2019; Byrd, Nocedal, Waltz, Steering exact penalty methods for nonlinear programming, 2008, for the penalty.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.solution import IterationRecord
-from trajopt.solvers.qp import QPStatus
+from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.merit import Descent, Merit, Taken
 from trajopt.solvers.sqp.method import MethodAbstract, Outcome
 from trajopt.solvers.sqp.optimality import cannot_get_closer, is_solved
+from trajopt.solvers.sqp.policy import TOLERABLE
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import FIRST_RIDGE
 from trajopt.solvers.sqp.workspace import Workspace
@@ -22,9 +24,10 @@ from trajopt.types import Reals
 
 FAILURES, STUCK = 3, 3  # searches without a step, and iterations that can't get closer, that end an attempt
 FLAT, NEAR = 1e-7, 1e-6  # promised decrease of the merit, relative to it, at the end and near it
-CUT = 0.1  # length below which the next program is Gauss-Newton's, or has a larger δ
+CUT = 0.15  # length below which the next program is Gauss-Newton's, or has a larger δ
 SMALL = 0.03  # promised decrease of the merit, relative to it, after which multipliers are renewed
-LOST = 10.0  # times the merit that the program promises: what is lost of a guess by the rollout of its controls
+LEFT, HELP = 0.2, 0.8  # part of the violations that a program may leave; what is left after a higher penalty, at most
+RAISE, AGREES = 4.0, 0.1  # of a penalty; relative difference of a decrease and its promise, where steps are trusted
 LEAPS = 5  # full steps that raise the merit a little, of an attempt
 MEMORY = 20  # iterations over which the mean step length is taken
 
@@ -32,13 +35,15 @@ MEMORY = 20  # iterations over which the mean step length is taken
 class PolicySteps(MethodAbstract):
     """An iteration solves a program with the rows as proximal ones, and rolls out its policy.
 
-    Once a step promises little, multipliers are renewed, and the penalty grows.
+    The penalty follows the programs. If one leaves more than a part of the violations, the penalty grows until another
+    one helps no more: at once for equations before the end, else after a full step that came out as promised.
+    Multipliers are renewed, and penalties raised, once a step promises little.
 
     Args:
         work: Where the trajectory is.
         run: State of the solve.
         rolled: Whether the trajectory is a rollout; from any other one the first step may end anywhere.
-        weight: First penalty of rows at the end [-].
+        raised: How often the first penalty has been raised [-].
         may_lose: Whether to give up where no rollout is close to what the guess promises.
 
     Attributes:
@@ -49,11 +54,13 @@ class PolicySteps(MethodAbstract):
     name = "policy"
 
     def __init__(
-        self, work: Workspace, run: SQPProgress, *, rolled: bool, weight: float | None = None, may_lose: bool = False
+        self, work: Workspace, run: SQPProgress, *, rolled: bool, raised: int = 0, may_lose: bool = False
     ) -> None:
         self._work, self._rolled, self._may_lose = work, rolled, may_lose
-        self._penalty = work.penalty(run, run.y, work.options.initial_penalty if weight is None else weight)
-        self._warm, self._plain = bool(run.multipliers), False
+        options = work.options
+        weight = options.initial_penalty * options.penalty_increase**raised
+        self._penalty = work.penalty(run, run.y, min(weight, options.max_penalty))
+        self._warm, self._plain, self._trusted = bool(run.multipliers), False, False
         self._ridge, self._leaps = 0.0, LEAPS
         self.mean_length, self.is_far = 1.0, True
 
@@ -61,13 +68,12 @@ class PolicySteps(MethodAbstract):
         """Runs one iteration: a program, a rollout of its policy, and the multipliers after it."""
         work, e = self._work, self._work.evaluator
         gap = e.largest_gap
-        exact = (self._rolled or self._warm) and not self._plain
-        step, ridge = work.model.solve(run, work.rows, self._penalty, exact=exact, ridge=self._ridge)
+        step, ridge = self._direction(run)
         if step.status is QPStatus.INDEFINITE:
             run.failed_knot, self.outcome = step.failed_knot, Outcome.INDEFINITE
             return None
-        run.attempts.note(step.du)
-        descent = Descent.along(step, Merit(work.rows, run.scale, self._penalty), e, exact=work.model.blend > 0.0)
+        exact = work.model.blend > 0.0
+        descent = Descent.along(step, Merit(work.rows, run.scale, self._penalty), e, exact=exact)
         taken = self._search(descent)
         if self._may_lose and not self._rolled and self._is_lost(taken, descent):
             self.outcome = Outcome.LOST
@@ -82,8 +88,49 @@ class PolicySteps(MethodAbstract):
         columns = {"regularization": ridge, "gap_norm": gap, "blend": work.model.blend}
         return self._record(run, descent, taken, **columns, nonfinite_trial=work.rollouts.nonfinite)
 
+    def _direction(self, run: SQPProgress) -> tuple[QPSolution, float]:
+        """The solution of the program with a penalty that leaves few of the violations, and its δ."""
+        model, rows, ridge = self._work.model, self._work.rows, self._ridge
+        exact = (self._rolled or self._warm) and not self._plain
+        step, used = model.solve(run, rows, self._penalty, exact=exact, ridge=ridge)
+        while (kinds := self._too_soft(run, step)) is not None:
+            before, left = self._penalty, self._left(run, step).sum()
+            self._raise(run, np.where(kinds, RAISE, 1.0))
+            step, used = model.solve(run, rows, self._penalty, exact=exact, ridge=ridge)
+            if step.status is QPStatus.INDEFINITE or not self._left(run, step).sum() < HELP * left:
+                self._penalty = before
+                return model.solve(run, rows, self._penalty, exact=exact, ridge=ridge)
+        return step, used
+
+    def _left(self, run: SQPProgress, step: QPSolution | None) -> Reals:
+        """Relative violations of general rows (T + 1, nc), now or as a program predicts them."""
+        rows, c = self._work.rows, self._work.evaluator.c
+        return np.abs(rows.of_general(rows.beyond(c if step is None else c + step.rows))) / run.units.rows
+
+    def _too_soft(self, run: SQPProgress, step: QPSolution) -> npt.NDArray[np.bool_] | None:
+        """Mask (T + 1, nc) of rows whose penalty is too low, if it can be raised; None if there are none."""
+        rows, options = self._work.rows, self._work.options
+        if step.status is QPStatus.INDEFINITE or not rows.lower.size:
+            return None
+        now, then, ends = self._left(run, None), self._left(run, step), np.zeros(rows.lower.shape, dtype=bool)
+        ends[-1] = True
+        kinds = [rows.general & (rows.lower == rows.upper) & ~ends, *([~ends, ends] if self._trusted else [])]
+        soft = np.zeros_like(ends)
+        for kind in kinds:
+            missed = then[kind]
+            if missed.sum() > LEFT * now[kind].sum() and missed.max(initial=0.0) > options.feasibility:
+                soft |= kind
+        soft &= self._penalty.mu < 0.99 * options.max_penalty * run.units.stiffness
+        return soft if soft.any() else None
+
+    def _raise(self, run: SQPProgress, factor: Reals | float, y: Reals | None = None) -> None:
+        """Raises the penalty, up to the largest one; with new multipliers if there are any."""
+        most = self._work.options.max_penalty * run.units.stiffness
+        mu = np.maximum(np.minimum(most, factor * self._penalty.mu), self._penalty.mu)
+        self._penalty = replace(self._penalty, mu=mu, y=self._penalty.y if y is None else y)
+
     def _search(self, descent: Descent) -> Taken | None:
-        """A rollout that lowers the merit enough; near the end, without rows, a few may raise it a little."""
+        """A rollout that lowers the merit enough; without rows, near the end, a few may raise it a little."""
         rollouts, rows = self._work.rollouts, self._work.rows
         if not self._rolled:
             return rollouts.first(descent, rows)
@@ -98,16 +145,19 @@ class PolicySteps(MethodAbstract):
         if taken is None:
             return True
         promised = descent.merit.promised(self._work.evaluator, descent.step)
-        return taken.length == 0.0 and taken.merit > LOST * abs(promised)
+        return taken.length == 0.0 and taken.merit > TOLERABLE * abs(promised)
 
     def _regularize(self, descent: Descent, taken: Taken | None, ridge: float) -> None:
         """A larger δ after a failed search or a very short step; without rows first Gauss-Newton's Hessian."""
         if taken is None and not (descent.is_flat(FLAT) and self._work.evaluator.nc):
-            self.failures, self._ridge = self.failures + 1, 8.0 * max(ridge, FIRST_RIDGE)
+            self.failures, self._ridge, self._trusted = self.failures + 1, 8.0 * max(ridge, FIRST_RIDGE), False
             return
         cut = taken is not None and taken.length < CUT and self._rolled
         self._plain = cut and descent.exact and not self._work.evaluator.nc
         self.failures, self._ridge = 0, 2.0 * max(ridge, FIRST_RIDGE) if cut and not self._plain else 0.0
+        full = taken is not None and taken.length == 1.0
+        came = (descent.before - taken.merit) / (-0.5 * descent.slope) if taken and descent.slope < 0.0 else 0.0
+        self._trusted = full and abs(came - 1.0) < AGREES
 
     def _accept(self, run: SQPProgress, descent: Descent, taken: Taken | None) -> None:
         """Moves to the rollout, takes the program's multipliers, and renews those of the penalty near the end."""
@@ -120,22 +170,14 @@ class PolicySteps(MethodAbstract):
             c = work.evaluator.c if taken is None else taken.c
             whole = taken is not None and taken.length == 1.0
             y = step.y if whole else self._penalty.gradient(work.rows.penalized(c))
-            self._renew(run, work.rows.of_general(y))
+            self._raise(run, work.options.penalty_increase, work.rows.of_general(y))
         work.move(run, *run.trajectory)
-
-    def _renew(self, run: SQPProgress, y: Reals) -> None:
-        """Takes multipliers (T + 1, nc) of the rows, and raises the penalty, up to the largest one."""
-        options = self._work.options
-        mu = np.minimum(options.max_penalty * run.stiffness, options.penalty_increase * self._penalty.mu)
-        self._penalty = replace(self._penalty, y=y, mu=mu)
 
     def _conclude(self, run: SQPProgress, descent: Descent, *, partial: bool) -> None:
         """Sets the outcome of the iteration."""
         work = self._work
         self.is_far = -descent.slope > NEAR * max(1.0, abs(descent.before))
-        stays = np.all(self._penalty.mu >= work.options.max_penalty * run.stiffness) and cannot_get_closer(
-            run, work.evaluator, work.rows, work.model, work.options
-        )
+        stays = cannot_get_closer(run, work.evaluator, work.rows, work.model, work.options)
         self.stuck, self.outcome = self.stuck + 1 if stays else 0, None
         if is_solved(run, work.options, descent.step, -descent.slope, feasible=run.feasible, partial=partial):
             self.outcome = Outcome.SOLVED

@@ -12,6 +12,7 @@ from trajopt.solvers.qp import QPSolution, StageQP
 from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 from trajopt.solvers.sqp.hessian import BlendedHessian
 from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 PROXIMAL = 1e-8  # curvature along a start that nothing else holds
@@ -96,14 +97,14 @@ class StepProgram:
             qp.C[0, :n, n : 2 * n] = e.state.jdifference(zero, x, "second")
             qp.lower[0, :n], qp.upper[0, :n] = rows.start_lower - at, rows.start_upper - at
 
-    def set_hessian(self, blend: float, ridge: float) -> None:
+    def set_hessian(self, blend: float, ridge: Reals | float, start: Reals | float = 0.0) -> None:
         """Sets the Hessian to θ H + (1 - θ) H_GN + δ I with θ = blend and δ = ridge; `hessian` computes it."""
         if self.hessian is None:
             return
         self.hessian.blend(blend, self.scale, ridge)
         if self.chosen:
             n = self._e.state.ndx
-            np.einsum("ii->i", self.qp.lq.H[0])[n : 2 * n] = PROXIMAL + ridge
+            np.einsum("ii->i", self.qp.lq.H[0])[n : 2 * n] = PROXIMAL + start
 
     def set_proximal(self, delta: Reals | float, y_ref: Reals | float) -> None:
         """Sets δ and the reference multipliers of proximal rows, (T + 1, nc) each, or one number for all rows."""
@@ -148,6 +149,20 @@ class StepProgram:
             n = self._e.state.ndx
             lower[0, :n], upper[0, :n] = rows.start_lower, rows.start_upper
         return lower, upper
+
+    def row_units(self, units: Units) -> Reals:
+        """Sizes of all rows of the program; 1 of padded ones."""
+        sizes = self.padded_rows(units.rows, units.states)
+        return np.where(sizes > 0.0, sizes, 1.0)
+
+    def diagonal(self, units: Units) -> Reals:
+        """1 / size² of states and controls of the running knots (T, n + m), 0 of padded ones."""
+        n, s = self._e.state.ndx, self._e.state.ndx + self._e.nu
+        found = np.zeros(self.qp.lq.g.shape)
+        found[self._first :, :s] = np.concatenate([units.states, units.controls]) ** -2.0
+        if self.chosen:
+            found[0, n : 2 * n] = units.states**-2.0
+        return found
 
     def row_values(self, c: Reals, x: Reals) -> Reals:
         """Values of all rows of the program, from the problem's rows c (T + 1, nc) and the start x (nx,)."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.solvers.progress import Progress
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -22,15 +23,15 @@ class SQPProgress(Progress):
 
     Attributes:
         guess: States (T + 1, nx) and controls (T, nu) that all attempts begin with.
-        scale: Factor of the cost that makes the mean of |diag Luu| 1 [1/cost].
-        stiffness: Curvature of the scaled cost along each row, at least 1 (T + 1, nc), see `units.stiffness`.
+        units: Sizes that tolerances, penalties and regularisations are relative to.
         lam: Multipliers of the dynamics, of the scaled cost (T + 1, ndx).
         y: Multipliers of the rows (T + 1, nc).
         start_y: Multipliers of the bounds of a chosen start (ndx,).
         K: Gains (T, nu, ndx).
-        gap: Largest gap of the trajectory.
+        gap: Largest gap of the trajectory, in units of the states.
         stationarity: Largest gradient of the Lagrangian along the controls.
-        violation: Largest violation of a row.
+        violation: Largest violation of a row, in units of the rows.
+        largest_violation: Largest violation of a row, as it is.
         infeasibility: Sum of all gaps and violations, see `merit.infeasibility`.
         complementarity: Largest product of a multiplier and the distance from its bound.
         attempts: Attempts still to be made, and the results of those that have ended.
@@ -38,8 +39,7 @@ class SQPProgress(Progress):
     """
 
     guess: tuple[Reals, Reals] = field(default_factory=lambda: (np.zeros(0), np.zeros((0, 0))))
-    scale: float = 1.0
-    stiffness: Reals = field(default_factory=lambda: np.zeros((0, 0)))
+    units: Units = field(default_factory=Units.none)
     lam: Reals = field(default_factory=lambda: np.zeros((0, 0)))
     y: Reals = field(default_factory=lambda: np.zeros((0, 0)))
     start_y: Reals = field(default_factory=lambda: np.zeros(0))
@@ -47,7 +47,13 @@ class SQPProgress(Progress):
     gap: float = 0.0
     stationarity: float = math.nan
     violation: float = math.nan
+    largest_violation: float = math.nan
     infeasibility: float = math.nan
     complementarity: float = math.nan
     attempts: Attempts = field(init=False)
     method: MethodAbstract = field(init=False)
+
+    @property
+    def scale(self) -> float:
+        """Factor of the cost that makes a typical cost 1, see `Units` [1/cost]."""
+        return 1.0 / self.units.cost

@@ -14,9 +14,10 @@ from trajopt.solvers.sqp.inner import InnerSolver
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
-LEAST_BLEND = 0.02  # of the exact Hessian; below it is left out
+LEFT_OUT = 0.1  # first part of the exact Hessian that is left out where it is indefinite; it is doubled
 FIRST_RIDGE, LARGEST_RIDGE = 1e-4, 1e12
 
 
@@ -24,7 +25,7 @@ class QuadraticModel:
     """Solves the quadratic program at the trajectory of an evaluator.
 
     Its Hessian is θ H + (1 - θ) H_GN + δ I on the controls, of the scaled cost, with H that of the Lagrangian at the
-    multipliers of the last QP, if all models give it. θ is halved from 1 as long as a pivot fails; then δ grows.
+    multipliers of the last QP, if all models give it. As long as a pivot fails, 1 - θ is doubled; then δ grows.
 
     Args:
         evaluator: Evaluator with the trajectory.
@@ -65,6 +66,11 @@ class QuadraticModel:
         if self.exact is not None:
             self.exact.prepare()
 
+    def relate(self, units: Units) -> None:
+        """Makes the tolerances of programs relative to units."""
+        for program, _ in self._kept.values():
+            program.qp.row_size[:] = program.row_units(units)
+
     def take(self, run: SQPProgress, rows: RowBounds) -> None:
         """Copies derivatives, rows and gaps at the evaluator's trajectory to the program, for the scaled cost."""
         self._program, self._inner = self._pair(shared=self._simple)
@@ -88,7 +94,7 @@ class QuadraticModel:
             rows: Bounds of the rows.
             penalty: Augmented Lagrangian of the rows that are no limits; None where all rows are hard.
             exact: Whether to begin with the Hessian of the Lagrangian, if there is one.
-            ridge: First δ, of the scaled cost.
+            ridge: First δ, relative to the sizes of controls and states.
         """
         blend, increased = 0.0, False
         if self.exact is not None and exact:
@@ -101,7 +107,8 @@ class QuadraticModel:
         while True:
             if ridge > 0.0 and self._program.shared:  # it can't be added to the evaluator's array
                 self._leave_shared(run, rows, penalty)
-            self._program.set_hessian(blend, ridge / (run.scale / self._program.scale))
+            ratio, sizes = ridge / (run.scale / self._program.scale), run.units
+            self._program.set_hessian(blend, ratio / sizes.controls**2, ratio / sizes.states**2)
             found = self._inner.solve(convex=blend == 0.0, hessian=self._program.hessian)
             if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
                 self.blend = blend
@@ -109,7 +116,8 @@ class QuadraticModel:
                 self._next_gradient = None if self.exact is None else self.exact.gradient_after(step.dx[-1])
                 return step, ridge
             if blend > 0.0:
-                blend = blend / 2.0 if blend / 2.0 >= LEAST_BLEND else 0.0
+                left_out = max(2.0 * (1.0 - blend), LEFT_OUT)
+                blend = 1.0 - left_out if left_out < 1.0 else 0.0
             else:
                 ridge = 8.0 * ridge if increased else max(FIRST_RIDGE, ridge / 3.0)
                 increased = True

@@ -10,6 +10,7 @@ from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.kinds import Kind
 from trajopt.solvers.norms import largest
 from trajopt.solvers.sqp.row_sizes import RowSizes
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 
@@ -63,6 +64,7 @@ class RowBounds:
         self._places = np.flatnonzero(self.limits)
         self.general, self.any_soft = ~self.limits & ~self.soft, bool(np.any(self.soft))
         self._sizes = RowSizes(self.lower, self.upper, self.soft) if self.lower.size else None
+        self._start_size = np.ones(e.state.ndx)
 
     def follow(self, problem: ShootingProblem) -> bool:
         """Reads the current bounds and weights.
@@ -128,11 +130,17 @@ class RowBounds:
         return float((self.soft_linear[self.soft] * slack + 0.5 * self.soft_quadratic[self.soft] * slack**2).sum())
 
     def sum_of_violations(self, c: Reals) -> float:
-        """Sum Σ |v| of the violations v of hard rows c (T + 1, nc)."""
+        """Sum Σ |v| of the relative violations v of hard rows c (T + 1, nc)."""
         return 0.0 if self._sizes is None else self._sizes.sum_of_violations(c)
 
-    def sizes(self, c: Reals, y: Reals, scale: float) -> tuple[float, float, float, float]:
-        """Σ |v|, largest violation, of a bound of the start too, largest multiplier, and complementarity.
+    def relate(self, units: Units) -> None:
+        """Makes violations and multipliers relative to these units."""
+        self._start_size = units.states
+        if self._sizes is not None:
+            self._sizes.size[:] = units.rows
+
+    def sizes(self, c: Reals, y: Reals, scale: float) -> tuple[float, float, float, float, float]:
+        """Σ |v|, max |v| of relative violations v, largest violation, relative multiplier, and complementarity.
 
         The latter is the largest product of a multiplier and the distance from its bound, of rows within their bounds.
         Of soft rows beyond a bound it is that of the slack and what the multiplier misses of its price.
@@ -142,15 +150,17 @@ class RowBounds:
             y: Multipliers (T + 1, nc).
             scale: Factor of the cost to which y belongs [1/cost].
         """
-        nothing = 0.0, 0.0, 0.0, 0.0
-        total, violation, multiplier, worst = nothing if self._sizes is None else self._sizes.all(c, y)
+        nothing = 0.0, 0.0, 0.0, 0.0, 0.0
+        total, relative, violation, multiplier, worst = nothing if self._sizes is None else self._sizes.all(c, y)
         if self.bounded:
-            violation = max(violation, largest(self.start_beyond()))
+            beyond = self.start_beyond()
+            violation = max(violation, largest(beyond))
+            relative = max(relative, largest(beyond / self._start_size))
         if self.any_soft:
             slack = np.abs(c - np.clip(c, self.lower, self.upper))[self.soft]
             price = scale * (self.soft_linear[self.soft] + self.soft_quadratic[self.soft] * slack)
             worst = max(worst, float((slack * np.abs(price - np.abs(y[self.soft]))).max(initial=0.0)))
-        return total, violation, multiplier, worst
+        return total, relative, violation, multiplier, worst
 
     def start_beyond(self) -> Reals:
         """Violation of the bounds of the start by the evaluator's initial state (ndx,)."""

@@ -18,14 +18,15 @@ from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
 from trajopt.solvers.sqp.guess import is_nearly_a_motion
 from trajopt.solvers.sqp.interior import InteriorMethod
 from trajopt.solvers.sqp.linear_steps import LinearSteps
-from trajopt.solvers.sqp.method import Outcome
+from trajopt.solvers.sqp.method import ROUNDED, Outcome
 from trajopt.solvers.sqp.policy_steps import PolicySteps
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 
 LATE, CREEP = 100, 0.1  # iteration at which a solve without rows may begin anew, and its mean step length
 MANY = 12  # searches without a step, one after the other, that end the last attempt
-CLOSE, ROUNDED = 1e-2, 1e-12  # largest gap of a trajectory that a rollout is near, and of a rollout
+CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
+WARM = 2  # times that the penalty has been raised where multipliers are known
 
 
 class SolverSQP(SolverAbstract[SQPProgress]):
@@ -159,17 +160,14 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     def _take_rollouts(self, run: SQPProgress, work: Workspace, *, rolled: bool) -> None:
         """Goes on with rollouts, from a trajectory that is one or not."""
         warm, options = bool(run.multipliers), self.options
-        weight = options.initial_penalty * (options.penalty_increase**2 if warm else 1.0)
         rolled = rolled or (warm and run.gap < options.feasibility)
-        run.method = PolicySteps(
-            work, run, rolled=rolled, weight=min(weight, options.max_penalty), may_lose=not run.attempts.lined
-        )
+        run.method = PolicySteps(work, run, rolled=rolled, raised=WARM if warm else 0, may_lose=not run.attempts.lined)
 
     def _leave_lines(self, run: SQPProgress, work: Workspace) -> None:
         """Rollouts follow linear steps, from here where gaps are small, else from the guess."""
         if run.gap < CLOSE:
             run.feasible = run.gap < ROUNDED
-            run.method = PolicySteps(work, run, rolled=run.feasible)
+            run.method = PolicySteps(work, run, rolled=run.feasible, raised=WARM)
             return
         run.multipliers = {}
         work.move(run, *run.guess)
@@ -201,7 +199,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             return True
         attempts.leave(run)
         if kind == "random":
-            us = attempts.random_controls(us, attempts.first_step, work.rows)
+            us = attempts.random_controls(us, run.units.controls, work.rows)
         if not work.begin_anew(run, us, or_none=kind == "anew"):
             return False
         self._take_rollouts(run, work, rolled=True)

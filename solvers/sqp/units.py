@@ -1,11 +1,26 @@
-"""Units of a problem: the scale of its cost, and how stiff its rows have to be held."""
+"""Units of a problem: how far controls, states and rows move for a typical cost, by the first quadratic program."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.shooting.evaluator import Evaluator
+from trajopt.solvers.norms import largest, total
+from trajopt.solvers.riccati import LinearStep, Riccati
+from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solvers.sqp.rows import RowBounds
+
+
+LEAST_COST = 0.01  # of the cost of the trajectory: a typical one even where the first step is next to nothing
+SLIGHT = 1e-6  # of the largest cost of removing a violation, below which it says nothing
+ROUNDING = 1e-12  # eigenvalue of correlations below which equations say the same
+FAR = 100.0  # times its largest coordinate: where a program says that a state moves further, it says nothing
 
 
 def cost_scale(e: Evaluator) -> float:
@@ -16,15 +31,233 @@ def cost_scale(e: Evaluator) -> float:
     return 1.0 / curvature if curvature > 0.0 else 1.0
 
 
-def stiffness(e: Evaluator, scale: float, path_ratio: float) -> Reals:
-    """Curvature of the scaled cost along each row (T + 1, nc), at least 1, and `path_ratio` before the end."""
-    found = np.ones(e.c.shape)
-    if not found.size:
-        return found
-    lower = np.tri(e.H.shape[-1])
-    for C, H, rows in ((e.C, e.H, found[:-1]), (e.terminal_C[None], e.terminal_H[None], found[-1:])):
-        square = (C**2).sum(axis=-1)
-        along = np.abs(((C @ (H * lower[: H.shape[1], : H.shape[1]])) * C).sum(axis=-1))
-        rows[:] = np.maximum(1.0, scale * np.divide(along, square**2, out=np.zeros_like(along), where=square > 0.0))
-    found[:-1] = np.maximum(found[:-1], path_ratio)
-    return found
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Sizes that all tolerances, penalties and regularisations of a solve are relative to.
+
+    With the Hessian H of the first Gauss-Newton program without rows, a change of the controls that costs ½ E moves a
+    row with the gradient G by at most sqrt(E G H⁻¹ Gᵀ). That is the size of the row, and likewise of each control and
+    each state. So a change of units of states, controls, rows, time or cost changes all sizes along with it.
+
+    Equations at the end are taken together: of an unstable system all of them move along one direction next to freely,
+    so that the curvature of each is what it costs to move it while the others stay, 1 / (G H⁻¹ Gᵀ)⁻¹ᵢᵢ.
+
+    Attributes:
+        cost: Typical cost E of a step [cost].
+        controls: Sizes of the controls (nu,).
+        states: Sizes of the states (ndx,).
+        rows: Sizes of the rows (T + 1, nc).
+        stiffness: Curvature of the cost along each row, in units of the cost (T + 1, nc).
+    """
+
+    cost: float
+    controls: Reals
+    states: Reals
+    rows: Reals
+    stiffness: Reals
+
+    @staticmethod
+    def none() -> Units:
+        """Units of no problem."""
+        return Units(1.0, np.zeros(0), np.zeros(0), np.zeros((1, 0)), np.zeros((1, 0)))
+
+    @staticmethod
+    def plain(e: Evaluator) -> Units:
+        """Sizes of 1, where the first program has no solution."""
+        rows = np.ones(e.c.shape)
+        return Units(1.0 / cost_scale(e), np.ones(e.nu), np.ones(e.state.ndx), rows, rows)
+
+    @staticmethod
+    def of(e: Evaluator, rows: RowBounds, cost: float | None = None) -> Units:
+        """Units at the evaluator's trajectory.
+
+        Args:
+            e: The evaluator, with derivatives.
+            rows: Bounds of its rows.
+            cost: Typical cost, if it is known [cost]; else the largest of the effort of the first step, of moving a
+                chosen start by its size, of removing a violation that is left after the step, and a hundredth
+                of the cost of the trajectory.
+        """
+        first = _FirstProgram.at(e, rows)
+        if first is None:
+            return Units.plain(e)
+        fixed, free = first.variances(np.zeros(e.state.ndx), 0.0)
+        own = LEAST_COST * abs(e.cost)
+        E = cost or max(first.effort, first.start_effort, first.repair(rows, fixed, free), own) or 1.0
+        along, _ = first.joint(rows, first.within_reach(fixed, E), free)
+        P, S = first.variances(first.start_sizes**2 / E, E)
+        return Units(
+            cost=E,
+            controls=np.sqrt(E * np.einsum("tii->ti", S).mean(axis=0)),
+            states=_roots(E * np.einsum("tii->ti", P).mean(axis=0), first.coordinates),
+            rows=_roots(E * first.row_variances(first.within_reach(P, E), S), e.c),
+            stiffness=_roots(E * along, e.c) ** -2.0,
+        )
+
+    def sum_of_gaps(self, f: Reals) -> float:
+        """Σ |f| of gaps f (T + 1, ndx), relative to the sizes of the states."""
+        return total(f / self.states)
+
+    def largest_gap(self, e: Evaluator) -> float:
+        """max |f| of the evaluator's gaps f, relative to the sizes of the states."""
+        return largest(e.f / self.states) if e.largest_gap > 0.0 else e.largest_gap
+
+
+def _roots(squares: Reals, values: Reals) -> Reals:
+    """Square roots; where a square is 0, the largest of the values (T + 1, n) of all knots, or 1 if that is 0."""
+    own = np.abs(values).max(axis=0, initial=0.0)
+    return np.where(squares > 0.0, np.sqrt(squares), np.where(own > 0.0, own, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _FirstProgram:
+    """The Gauss-Newton program of the first step, without rows, and its solution.
+
+    Attributes:
+        e: The evaluator.
+        A: Jacobians of the dynamics under the solution's policy (T, ndx, ndx).
+        B: Jacobians by the controls (T, ndx, nu).
+        K: Gains (T, nu, ndx).
+        Quu: Hessians of the cost to go by the controls (T, nu, nu).
+        step: The step.
+        half: Half the width of the limits of the controls (nu,), infinite without limits.
+        effort: Σ duᵀ diag(Luu) du of the step, with du within the width of the limits [cost].
+        start_effort: Predicted decrease by moving a chosen start by its size [cost].
+        start_sizes: Sizes of a chosen start (ndx,), 0 of a fixed one.
+        coordinates: Coordinates of the states (T + 1, ndx).
+    """
+
+    e: Evaluator
+    A: Reals
+    B: Reals
+    K: Reals
+    Quu: Reals
+    step: LinearStep
+    half: Reals
+    effort: float
+    start_effort: float
+    start_sizes: Reals
+    coordinates: Reals
+
+    @staticmethod
+    def at(e: Evaluator, rows: RowBounds) -> _FirstProgram | None:
+        """The program at the evaluator's trajectory; None if it has no solution."""
+        n, zero = e.state.ndx, e.state.zero()
+        width = (rows.u_upper - rows.u_lower).max(axis=0, initial=0.0)
+        half = np.where(width > 0.0, 0.5 * width, np.inf)
+        lq = _with_curvature(LinearQuadratic.of(e), e, half)
+        riccati = Riccati(lq)
+        if not e.nu or riccati.factor().failure is not None:
+            return None
+        step, F, K = riccati.forward(), lq.full_F(), riccati.K
+        B, lower = F[:, :, n:], np.tril(lq.H[:, n:, n:])
+        curvature = np.einsum("tii->ti", lower)
+        coordinates = np.array([e.state.difference(zero, x) for x in e.xs])
+        start_sizes = _start_sizes(rows, n, np.abs(coordinates[0]))
+        return _FirstProgram(
+            e=e,
+            A=F[:, :, :n] - B @ K,
+            B=B,
+            K=K,
+            Quu=lower + np.tril(lower, -1).swapaxes(1, 2) + B.swapaxes(1, 2) @ riccati.Vxx[1:] @ B,
+            step=step,
+            half=half,
+            effort=float((curvature * np.minimum(np.abs(step.du), 2.0 * half) ** 2).sum()),
+            start_effort=float(np.abs(step.lam[0]) @ start_sizes),
+            start_sizes=start_sizes,
+            coordinates=coordinates,
+        )
+
+    def variances(self, start: Reals, E: float) -> tuple[Reals, Reals]:
+        """H⁻¹ in blocks: of the states (T + 1, ndx, ndx), and of the controls where states stay (T, nu, nu).
+
+        Args:
+            start: That of the start, its diagonal (ndx,).
+            E: Cost by which controls move by no more than half the width of their limits [cost].
+        """
+        e, n = self.e, self.e.state.ndx
+        S = np.linalg.inv(self.Quu + np.diag(E / self.half**2)).astype(np.float64)
+        noise, P = self.B @ S @ self.B.swapaxes(1, 2), np.zeros((e.T + 1, n, n))
+        np.einsum("ii->i", P[0])[:] = start
+        for t in range(e.T):
+            P[t + 1] = self.A[t] @ P[t] @ self.A[t].T + noise[t]
+        return P, S
+
+    def row_variances(self, P: Reals, S: Reals) -> Reals:
+        """G H⁻¹ Gᵀ of each row (T + 1, nc), from `variances`: the mean over all knots with the same model."""
+        e, n = self.e, self.e.state.ndx
+        result = np.zeros(e.c.shape)
+        if not e.nc:
+            return result
+        Cu, end = e.C[:, :, n:], e.terminal_C
+        Cx = e.C[:, :, :n] - Cu @ self.K
+        result[:-1] = ((Cx @ P[:-1]) * Cx).sum(axis=-1) + ((Cu @ S) * Cu).sum(axis=-1)
+        result[-1] = ((end @ P[-1]) * end).sum(axis=-1)
+        for kind in e.running:
+            knots = list(kind.knots)
+            result[knots] = result[knots].mean(axis=0)
+        return result
+
+    def within_reach(self, P: Reals, E: float) -> Reals:
+        """Variances of the states (T + 1, ndx, ndx) where none moves FAR from its coordinates for the cost E."""
+        moves = np.sqrt(E * np.einsum("tii->ti", P))
+        most = FAR * np.abs(self.coordinates).max(axis=0)
+        part = np.where((most > 0.0) & (moves > most), most / np.where(moves > 0.0, moves, 1.0), 1.0)
+        return P * part[:, :, None] * part[:, None, :]
+
+    def joint(self, rows: RowBounds, P: Reals, S: Reals) -> tuple[Reals, tuple[Reals, Reals, Reals]]:
+        """Variances of the rows (T + 1, nc), of an equation at the end while the others there stay; and their parts.
+
+        The parts are the equations' mask (nc,), and the directions (number, n) in which they move independently of one
+        another, with their variances (n,): see `repair`.
+        """
+        result = self.row_variances(P, S)
+        on = (rows.general & (rows.lower == rows.upper) & (result > 0.0))[-1]
+        C, sizes = self.e.terminal_C[on], np.sqrt(result[-1, on])
+        correlations = C @ P[-1] @ C.T / np.outer(sizes, sizes)
+        values, directions = np.linalg.eigh(correlations)
+        kept = values > ROUNDING
+        values, directions = values[kept], directions[:, kept] / sizes[:, None]
+        result[-1, on] = 1.0 / (directions**2 / values).sum(axis=1)
+        return result, (on, directions, values)
+
+    def repair(self, rows: RowBounds, P: Reals, S: Reals) -> float:
+        """Median cost v² / G H⁻¹ Gᵀ of removing a violation v that is left after the step [cost].
+
+        The largest one would be that of a row that can hardly be moved to first order, as a car can't move sideways.
+        Of equations at the end it is that along each of their independent directions.
+        """
+        e, step, c = self.e, self.step, self.e.c.copy()
+        if not e.nc:
+            return 0.0
+        c[:-1] += (e.C @ np.concatenate([step.dx[:-1], step.du], axis=1)[:, :, None])[:, :, 0]
+        c[-1] += e.terminal_C @ step.dx[-1]
+        beyond, variances = rows.beyond(c), self.row_variances(P, S)
+        costs = beyond**2 / np.where(variances > 0.0, variances, np.inf)
+        _, (on, directions, values) = self.joint(rows, P, S)
+        costs[-1, on] = 0.0
+        costs = np.concatenate([costs.ravel(), (directions.T @ beyond[-1, on]) ** 2 / values])
+        costs = costs[costs > SLIGHT * costs.max(initial=0.0)]
+        return float(np.quantile(costs, 0.5, method="lower")) if costs.size else 0.0
+
+
+def _with_curvature(lq: LinearQuadratic, e: Evaluator, half: Reals) -> LinearQuadratic:
+    """The program, with a curvature for controls that cost nothing: their whole range costs as much as a knot does."""
+    n = e.state.ndx
+    free = np.diagonal(lq.H, axis1=1, axis2=2)[:, n:] == 0.0
+    if not free.any():
+        return lq
+    own = np.abs(e.us).max(axis=0, initial=0.0)
+    size = np.where(np.isfinite(half), half, np.where(own > 0.0, own, 1.0))
+    lq = replace(lq, H=lq.H.copy())
+    np.einsum("tii->ti", lq.H)[:, n:] += np.where(free, (abs(e.cost) / max(e.T, 1) or 1.0) / size**2, 0.0)
+    return lq
+
+
+def _start_sizes(rows: RowBounds, n: int, at: Reals) -> Reals:
+    """Sizes of a chosen start (ndx,): half the width of its bounds, at most its coordinates in the guess, else 1."""
+    if not rows.chosen:
+        return np.zeros(n)
+    width = 0.5 * (rows.start_upper - rows.start_lower)
+    sizes = np.where(width > 0.0, np.minimum(width, np.where(at > 0.0, at, np.inf)), 0.0)
+    return np.where(np.isfinite(sizes), sizes, 1.0)

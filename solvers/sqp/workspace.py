@@ -1,4 +1,4 @@
-"""Data that the methods of SolverSQP share: the trajectory with derivatives, its rows, programs and searches."""
+"""What the methods of SolverSQP share: the trajectory with its derivatives, its rows, programs and searches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from trajopt.checks import check_array
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.options import SQPOptions
-from trajopt.solvers.sqp import units
 from trajopt.solvers.sqp.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.sqp.guess import is_noisy
 from trajopt.solvers.sqp.line_search import LineSearch
@@ -19,6 +18,7 @@ from trajopt.solvers.sqp.policy import PolicySearch
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import QuadraticModel
 from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 
@@ -57,10 +57,10 @@ class Workspace:
         return run.x0 if self._problem.start == "fixed" else None
 
     def repair(self, run: SQPProgress) -> bool:
-        """Prepares the guess of a solve, computes its derivatives, and scales the cost.
+        """Prepares the guess of a solve, computes its derivatives, and chooses the units.
 
         It clips controls and start to their limits. States that are noise (see `is_noisy`) rather than a motion are
-        replaced by a rollout of the controls. It sets `rows`, `run.guess`, and what tells the units.
+        replaced by a rollout of the controls. It sets `rows`, `run.guess` and `run.units`.
 
         Returns:
             Whether the trajectory is a rollout.
@@ -81,8 +81,9 @@ class Workspace:
         if expanded is None or not all(map(np.array_equal, expanded, (e.xs, e.us))):
             e.expand(self.x0(run))
         e.check_finite()
-        run.scale = units.cost_scale(e)
-        run.stiffness = units.stiffness(e, run.scale, self.options.path_penalty_ratio)
+        run.units = Units.of(e, rows)
+        rows.relate(run.units)
+        self.model.relate(run.units)
         return rolled
 
     def begin(self, run: SQPProgress, *, rolled: bool) -> None:
@@ -128,7 +129,7 @@ class Workspace:
     def penalty(self, run: SQPProgress, y: Reals, weight: float) -> AugmentedLagrangian:
         """Augmented Lagrangian of general rows with multipliers y (T + 1, nc), and a weight relative to the cost's."""
         rows = self.rows
-        return AugmentedLagrangian(rows.lower, rows.upper, rows.of_general(y), weight * run.stiffness)
+        return AugmentedLagrangian(rows.lower, rows.upper, rows.of_general(y), weight * run.units.stiffness)
 
     def results(self, run: SQPProgress) -> dict[str, Any]:
         """Gains that keep the active rows, and multipliers of the unscaled cost."""

@@ -204,7 +204,6 @@ def test_sqp_takes_a_gauss_newton_step_after_a_short_exact_one() -> None:
     short = [r.accepted and r.blend > 0.0 and r.step_length < CUT for r in solution.history]
     after = [record.blend for was_short, record in zip(short, solution.history[1:]) if was_short]
     assert solution.converged
-    assert len(after) > 2
     assert set(after) == {0.0}
 
 

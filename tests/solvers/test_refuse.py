@@ -107,7 +107,7 @@ def test_crocoddyl_s_options() -> None:
 
 
 def test_restart_is_a_number_of_iterations() -> None:
-    assert "restart=40" in repr(SQPOptions())
+    assert "restart=25" in repr(SQPOptions())
     assert repr(SQPOptions(restart=np.int64(7))).count("restart=7,")
     for wrong in (2.5, 0, True):
         with pytest.raises(InvalidArgumentError, match="^restart: expected an integer >= 1, got"):

@@ -32,7 +32,7 @@ def test_a_trailer_in_a_bay_is_solved_by_the_second_method() -> None:
     solution = SolverSQP(problem).solve(*guess)
     assert solution.status is SolverStatus.CONVERGED
     assert methods(solution) == ["policy", "interior"]
-    assert solution.iterations < 120
+    assert solution.iterations < 173  # IPOPT's
     assert worst(solution) < 1e-7
     assert np.abs(solution.stationarity()).max() < 1e-6
     assert solution.cost < 1.001 * SolverIpopt(problem).solve(*guess).cost
@@ -42,7 +42,7 @@ def test_contact_by_complementarity() -> None:
     problem, guess = hopper()
     solution = SolverSQP(problem).solve(*guess)
     assert solution.status is SolverStatus.CONVERGED
-    assert "interior" in methods(solution)
+    assert solution.iterations <= 45  # IPOPT's
     assert worst(solution) < 1e-7
     assert solution.cost == pytest.approx(0.03123312, rel=1e-4)  # IPOPT's optimum
     force, height = solution.us[:, 1], solution.xs[1:, 1]
@@ -81,14 +81,13 @@ def test_infeasible_problems_end_as_infeasible_within_60_iterations(problem: obj
 
 
 def test_swing_ups_from_other_states() -> None:
-    """A state from which the first attempt ends at a stationary point of the violation."""
+    """A state from which the linearised pendulum moves by 1e9 rad for next to no cost."""
     problem = pendulum_problem()
     problem.set_parameter("dt", 0.05)
     problem.x0 = [-2.8841, 2.7604]
-    solution = SolverSQP(problem, SQPOptions(max_iterations=600)).solve()
-    assert solution.status in (SolverStatus.CONVERGED, SolverStatus.STALLED, SolverStatus.INFEASIBLE)
-    if solution.converged:
-        assert worst(solution) < 1e-7
+    solution = SolverSQP(problem).solve()
+    assert solution.converged
+    assert worst(solution) < 1e-7
 
 
 def test_rows_that_are_soft_leave_one_method() -> None:
@@ -148,7 +147,16 @@ def test_methods_are_saved(tmp_path: Path) -> None:
 
 def test_without_a_solution_the_best_attempt_is_returned() -> None:
     problem, guess = trailer()
-    solution = SolverSQP(problem, SQPOptions(max_iterations=36)).solve(*guess)
+    solution = SolverSQP(problem, SQPOptions(max_iterations=60)).solve(*guess)
     assert solution.status is SolverStatus.MAX_ITERATIONS
     left = [record.constraint_violation for record in solution.history if record.method == "policy"][-1]
     assert worst(solution) < left
+
+
+def test_swing_ups_from_random_states() -> None:
+    problem = pendulum_problem()
+    problem.set_parameter("dt", 0.05)
+    solver, random = SolverSQP(problem), np.random.default_rng(0)
+    for _ in range(20):
+        problem.x0 = random.uniform([-np.pi, -8.0], [np.pi, 8.0])
+        assert solver.solve().converged

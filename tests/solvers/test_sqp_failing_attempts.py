@@ -56,7 +56,7 @@ def left(solution: Solution) -> float:
 def test_a_callback_that_stops_gets_the_best_of_all_attempts() -> None:
     problem = double_integrator(0.0, end=30.0)
     ended = SolverSQP(problem).solve()
-    for most in (20, 30, 45):
+    for most in (ended.iterations // 2, ended.iterations - 3, ended.iterations - 1):
         stopped = SolverSQP(problem, callbacks=[lambda record, most=most: record.iteration >= most]).solve()
         assert stopped.status is SolverStatus.STOPPED_BY_CALLBACK
         assert left(stopped) <= 1.02 * left(ended)
@@ -65,9 +65,10 @@ def test_a_callback_that_stops_gets_the_best_of_all_attempts() -> None:
 def test_multipliers_belong_to_the_trajectory() -> None:
     """From a solution that is not finished a warm start is no worse than from its trajectory alone."""
     problem, guess = trailer()
-    part = SolverSQP(problem, SQPOptions(max_iterations=60)).solve(*guess)
-    assert np.abs(part.multipliers["constraints"]).max() < 1e3
-    assert SolverSQP(problem).solve(part).converged
+    for most in (30, 60, 100):
+        part = SolverSQP(problem, SQPOptions(max_iterations=most)).solve(*guess)
+        assert np.abs(part.multipliers["constraints"]).max() < 1e6
+        assert SolverSQP(problem).solve(part).converged
 
 
 def result(cost: float, infeasibility: float) -> Left:

@@ -64,14 +64,15 @@ def test_explain_names_linear_steps_where_a_rollout_has_lost_the_guess() -> None
     t, ends = np.linspace(0.0, np.pi, case.problem.T + 1)[:, None], np.abs(np.diff(best.xs, axis=0)).max(axis=0)
     heights = 30.0 * ends * np.random.default_rng(2).standard_normal((3, 4))
     xs = best.xs + sum(h * np.sin((i + 1) * t) for i, h in enumerate(heights))
-    lost = SolverSQP(case.problem, SQPOptions(max_iterations=40)).solve(xs, best.us)
+    us = 0.9 * best.us
+    lost = SolverSQP(case.problem, SQPOptions(max_iterations=40)).solve(xs, us)
     assert not lost.converged
     assert LINEAR in lost.explain()
-    kept = SolverSQP(case.problem, SQPOptions(max_iterations=40, steps="linear")).solve(xs, best.us)
+    kept = SolverSQP(case.problem, SQPOptions(max_iterations=40, steps="linear")).solve(xs, us)
     assert kept.converged
     assert kept.cost == pytest.approx(best.cost, rel=1e-6)
     assert LINEAR not in kept.explain()
-    few = SolverSQP(case.problem, SQPOptions(max_iterations=2, steps="linear")).solve(xs, best.us)
+    few = SolverSQP(case.problem, SQPOptions(max_iterations=2, steps="linear")).solve(xs, us)
     assert LINEAR not in few.explain()
 
 

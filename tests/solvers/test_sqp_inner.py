@@ -82,7 +82,7 @@ def test_arm_reach_with_a_limited_tool(qp: str) -> None:
 
 @pytest.mark.parametrize("qp", [qp for qp in INNER if qp != "osqp"])  # it takes long here; the arm above has it too
 def test_standing_on_friction_cones(qp: str) -> None:
-    options = SQPOptions(qp=qp, tolerance=1e-5, feasibility=1e-6, max_iterations=26)
+    options = SQPOptions(qp=qp, tolerance=1e-5, feasibility=1e-7, max_iterations=26)
     solution = SolverSQP(problems.load("com-circle", holding=False).problem, options).solve()
     assert solution.converged
     assert solution.cost == pytest.approx(0.4463326572, rel=1e-5)
@@ -136,7 +136,7 @@ def test_a_solver_solves_twice_alike(qp: str) -> None:
     np.testing.assert_allclose(first.us, second.us, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["parking", "obstacles", "breakwell", "kelly"])
+@pytest.mark.parametrize("name", ["parking", "obstacles", "breakwell", "kelly", "pendulum"])
 def test_linear_steps_from_the_stated_guess(name: str) -> None:
     case = known(name)
     solution = SolverSQP(case.problem, SQPOptions(steps="linear")).solve(*case.guess)
@@ -147,9 +147,8 @@ def test_linear_steps_from_the_stated_guess(name: str) -> None:
     np.testing.assert_allclose(solution.xs[-1], case.goal, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", ["pendulum", "cart_pole"])
-def test_where_linear_steps_get_short_rollouts_go_on(name: str) -> None:
-    case = known(name)
+def test_where_linear_steps_get_short_rollouts_go_on() -> None:
+    case = known("cart_pole")
     solution = SolverSQP(case.problem, SQPOptions(steps="linear")).solve(*case.guess)
     assert solution.converged
     assert solution.cost == pytest.approx(case.cost, rel=1e-6)
@@ -161,7 +160,7 @@ def test_linear_steps_on_a_trot_end_where_fddp_does() -> None:
     problem = legged_problems.problem_of("hyq-trot")
     xs = np.tile(problem.x0, (problem.T + 1, 1))
     us = problem.quasi_static(xs[:-1])
-    ours = SolverSQP(problem, SQPOptions(steps="linear")).solve(xs, us)
+    ours = SolverSQP(problem, SQPOptions(steps="linear", feasibility=1e-8)).solve(xs, us)
     theirs = SolverFDDP(problem).solve(xs, us)
     assert ours.converged
     assert ours.iterations <= theirs.iterations

@@ -15,6 +15,7 @@ from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.interior import InteriorSteps
 from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds, longest
 from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 INF = np.inf
@@ -23,7 +24,7 @@ UPPER = np.array([[1.0, 3.0, 2.0, INF]])
 
 
 def barrier(c: Reals, mu: float = 0.1) -> Barrier:
-    return Barrier.at(Bounds.of(LOWER, UPPER), np.array([c]), mu)
+    return Barrier.at(Bounds.of(LOWER, UPPER, np.ones_like(LOWER)), np.array([c]), mu)
 
 
 def test_slacks_begin_inside() -> None:
@@ -98,7 +99,7 @@ def solved(problem: ShootingProblem, xs: Reals, us: Reals, *, rollouts: bool) ->
     e.xs[0] = problem.x0
     e.expand(problem.x0)
     rows = RowBounds(e, problem)
-    steps = InteriorSteps(e, rows, LagrangianHessian(e), None if rollouts else trial, problem.x0)
+    steps = InteriorSteps(e, rows, LagrangianHessian(e), None if rollouts else trial, problem.x0, Units.of(e, rows))
     for iteration in range(300):
         if steps.solved or not steps.iterate():
             return steps, e, iteration

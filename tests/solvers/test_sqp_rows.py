@@ -85,19 +85,21 @@ def test_sizes_of_rows(shape: tuple[int, int]) -> None:
     distance = np.where(y > 0.0, upper - c, c - lower)
     product = np.abs(y) * np.where(np.isfinite(distance), np.maximum(distance, 0.0), 0.0)
     sizes = RowSizes(lower, upper, soft)
-    total = float(np.add.reduce(beyond, axis=None))
+    size = sizes.size[:] = 0.5 + random.random(shape)
+    relative = beyond / size
+    total = float(np.add.reduce(relative, axis=None))
     assert sizes.sum_of_violations(c) == total
-    assert sizes.all(c, y) == (total, beyond.max(), np.abs(y).max(), product.max())
+    expected = total, relative.max(), beyond.max(), (np.abs(y) * size).max(), product.max()
+    assert sizes.all(c, y) == expected
 
 
 @pytest.mark.parametrize("wrong", ["c", "y"])
 def test_sizes_of_what_is_no_number(wrong: str) -> None:
     arrays = {"c": np.zeros((5, 2)), "y": np.ones((5, 2))}
     arrays[wrong][3, 1] = np.nan
-    total, violation, multiplier, product = RowSizes(-np.ones((5, 2)), np.ones((5, 2)), np.zeros((5, 2), bool)).all(
-        **arrays
-    )
-    assert np.isnan((total, violation) if wrong == "c" else (multiplier, product)).all()
+    sizes = RowSizes(-np.ones((5, 2)), np.ones((5, 2)), np.zeros((5, 2), bool))
+    total, relative, violation, multiplier, product = sizes.all(**arrays)
+    assert np.isnan((total, relative, violation) if wrong == "c" else (multiplier, product)).all()
 
 
 def test_knots_that_are_filled_when_the_pass_comes_to_them() -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from trajopt.types import Reals
 
-PUSH = 1e-2  # first distance of a slack from its bound, relative to the bound, at least 1, or to the range
+PUSH = 1e-2  # first distance of a slack from its bound, relative to the bound, at least the size, or to the range
 EQUATION = 1e-8  # δ of equations, which keeps rows that depend on one another solvable
 SPREAD = 1e10  # largest ratio of a multiplier and what the barrier says, in either direction
 KEPT = 0.99  # part of a distance that a step may take away, at least
@@ -25,19 +25,21 @@ class Bounds:
         target: Right-hand sides of equations (n, nc), 0 of other rows.
         on: Masks of lower and upper bounds of other rows (2, n, nc).
         bound: These bounds (2, n, nc), 0 where there is none.
+        size: Sizes of the rows (n, nc), see `Units`.
     """
 
     equal: npt.NDArray[np.bool_]
     target: Reals
     on: npt.NDArray[np.bool_]
     bound: Reals
+    size: Reals
 
     @staticmethod
-    def of(lower: Reals, upper: Reals) -> Bounds:
+    def of(lower: Reals, upper: Reals, size: Reals) -> Bounds:
         """Builds the bounds from lower <= c <= upper (n, nc), infinite where a row has no bound."""
         sides, equal = np.stack([lower, upper]), lower == upper
         on = np.isfinite(sides) & ~equal
-        return Bounds(equal, np.where(equal, lower, 0.0), on, np.where(on, sides, 0.0))
+        return Bounds(equal, np.where(equal, lower, 0.0), on, np.where(on, sides, 0.0), size)
 
     @property
     def any(self) -> npt.NDArray[np.bool_]:
@@ -55,7 +57,7 @@ class Bounds:
     def inside(self, c: Reals) -> Reals:
         """Initial slacks (n, nc): the rows c (n, nc), moved to a minimum distance inside their bounds."""
         width = np.where(self.on.all(axis=0), self.bound[1] - self.bound[0], np.inf)
-        push = PUSH * np.minimum(np.maximum(1.0, np.abs(self.bound)), width)
+        push = PUSH * np.minimum(np.maximum(self.size, np.abs(self.bound)), width)
         lower, upper = np.where(self.on, self.bound - SIGN * push, SIGN * np.inf)
         return np.where(self.on.any(axis=0), np.clip(c, lower, upper), 0.0)
 
@@ -89,8 +91,8 @@ class Barrier:
 
     @staticmethod
     def at(bounds: Bounds, c: Reals, mu: float) -> Barrier:
-        """Builds the barrier at rows c (n, nc), with slacks near them and multipliers of 1."""
-        z = np.where(bounds.on, 1.0, 0.0)
+        """Builds the barrier at rows c (n, nc), with slacks near them and multipliers of 1 / size."""
+        z = np.where(bounds.on, 1.0 / bounds.size, 0.0)
         return Barrier(bounds, bounds.inside(c), z, (SIGN * z).sum(axis=0), mu)
 
     def lowered(self, mu: float) -> Barrier:
@@ -111,9 +113,9 @@ class Barrier:
         distance = self.bounds.distances(self.slack)
         stiffness = (self.z / distance).sum(axis=0)
         pull = (SIGN * np.where(self.bounds.on, self.mu / distance, 0.0)).sum(axis=0)
-        equal = self.bounds.equal
-        D = np.where(equal, 1.0 / EQUATION, stiffness)
-        return D, np.where(equal, self.y + residual / EQUATION, stiffness * residual + pull)
+        equal, firm = self.bounds.equal, 1.0 / (EQUATION * self.bounds.size**2)
+        D = np.where(equal, firm, stiffness)
+        return D, np.where(equal, self.y + residual * firm, stiffness * residual + pull)
 
     def slope(self, ds: Reals) -> float:
         """Derivative of the barrier along a change of the slacks (n, nc)."""

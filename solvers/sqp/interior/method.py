@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from trajopt.errors import ModelEvaluationError
 from trajopt.solution import IterationRecord
-from trajopt.solvers.norms import largest
 from trajopt.solvers.sqp.interior.steps import InteriorSteps
-from trajopt.solvers.sqp.method import MethodAbstract, Outcome
+from trajopt.solvers.sqp.method import ROUNDED, MethodAbstract, Outcome
 from trajopt.solvers.sqp.progress import SQPProgress
+from trajopt.solvers.sqp.units import Units
 from trajopt.solvers.sqp.workspace import Workspace
-
-ROUNDED = 1e-12  # gap of a rollout
 
 
 class InteriorMethod(MethodAbstract):
@@ -37,8 +35,9 @@ class InteriorMethod(MethodAbstract):
             work.lines.prepare()
         e.expand(work.x0(run))
         e.check_finite()
+        units = Units.of(e, work.rows, max(abs(run.cost), 1e-2 * run.units.cost))
         trial = None if rolls else work.lines.trial
-        self._steps = InteriorSteps(e, work.rows, work.model.exact, trial, work.x0(run))
+        self._steps = InteriorSteps(e, work.rows, work.model.exact, trial, work.x0(run), units)
 
     def iterate(self, run: SQPProgress) -> IterationRecord:
         """Takes an interior-point step."""
@@ -59,7 +58,7 @@ class InteriorMethod(MethodAbstract):
             gap_norm=gap,
             expected_decrease=-steps.promised,
             decrease=before - run.cost,
-            constraint_violation=run.violation,
+            constraint_violation=run.largest_violation,
             complementarity=steps.complementarity,
             blend=steps.blend,
             method=self.name,
@@ -69,6 +68,6 @@ class InteriorMethod(MethodAbstract):
         """Takes the point that the steps have reached."""
         e, rows = self._work.evaluator, self._work.rows
         run.trajectory, run.cost, run.feasible = (e.xs.copy(), e.us.copy()), e.cost, e.largest_gap < ROUNDED
-        run.gap = e.largest_gap
-        run.violation = max(largest(rows.beyond(e.c)), largest(rows.start_beyond()))
+        run.gap = run.units.largest_gap(e)
+        _, run.violation, run.largest_violation, *_ = rows.sizes(e.c, run.y, run.scale)
         run.lam, run.y, run.start_y = (run.scale * each for each in self._steps.multipliers)

@@ -23,18 +23,20 @@ from trajopt.solvers.sqp.interior.point import Direction, Point
 from trajopt.solvers.sqp.interior.trials import InteriorTrials, LineTrials, RolloutTrials
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 FIRST_BARRIER, LOWER, POWER = 0.1, 0.2, 1.2  # μ, and its next value: the smaller of LOWER μ and μ to the POWER
 ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
-GRADIENT = 100.0  # largest gradient of the scaled cost; mean multiplier above which errors are relative
+GRADIENT = 100.0  # mean multiplier above which errors are relative
 RIDGE, RAISE, RELAX, LARGEST_RIDGE = 1e-4, 8.0, 3.0, 1e30  # first δ, factors up and down, last δ
 HALVINGS = 34
 TOLERANCE, ROUNDING = 1e-8, 1e-6  # errors that count as none, and as none where no step gets further
+LEAST_COST = 1e-3
 LONG = 15  # iterations in a row with errors up to ROUNDING that count as getting no further
-JAMMED, MEMORY = 0.02, 20  # mean step length of a solve that bounds have stopped, over about so many iterations
 DECREASE = 1e-4  # part of the promised decrease that must come (Armijo)
 ERROR = 2e-15  # of the Lagrangian by rounding, relative to its size
+JAMMED, MEMORY = 0.02, 10  # mean step length of a solve that bounds have stopped, over about so many iterations
 FAILURES = 8  # searches without a step, one after the other, that end it
 
 
@@ -47,6 +49,7 @@ class InteriorSteps:
         exact: Hessian of the Lagrangian; None for that of Gauss-Newton.
         trial: Trials along a line; None to take rollouts as steps.
         x0: The start (nx,); None where it is chosen.
+        units: What all numbers are relative to.
 
     Attributes:
         error: Largest error of the first-order conditions [-].
@@ -63,8 +66,10 @@ class InteriorSteps:
         exact: LagrangianHessian | None,
         trial: LinearTrial | None,
         x0: Reals | None,
+        units: Units,
     ) -> None:
-        e = self._e = evaluator
+        e, self._units = evaluator, units
+        self._e = e
         self._exact, self._rows, self._x0, self._rolls = exact, rows, x0, trial is None
         program = self._program = StepProgram(e, exact, chosen=rows.chosen, bounded=rows.bounded, shared=False)
         qp = program.qp
@@ -73,23 +78,28 @@ class InteriorSteps:
         self._trials: InteriorTrials = (
             RolloutTrials(e, program, rows) if trial is None else LineTrials(e, program, trial)
         )
-        slope = max(np.abs(e.g).max(initial=0.0), np.abs(e.terminal_g).max(initial=0.0))
-        self.scale = min(1.0, GRADIENT / slope) if slope > 0.0 else 1.0
+        self.scale = 1.0 / units.cost
+        self._diagonal = program.diagonal(units)
         c = program.row_values(e.c, e.xs[0])
-        barrier = Barrier.at(Bounds.of(*program.row_bounds(rows)), c, FIRST_BARRIER)
+        barrier = Barrier.at(Bounds.of(*program.row_bounds(rows), program.row_units(units)), c, FIRST_BARRIER)
         lam = np.zeros((len(c), e.state.ndx))
         self._point = Point(xs=e.xs, us=e.us, cost=self.scale * e.cost, f=e.f, c=c, barrier=barrier, lam=lam)
         self._failures, self._last_ridge, self._forced = 0, 0.0, 0.0
         self.ridge, self.length, self.mean_length, self.promised = 0.0, 1.0, 1.0, 0.0
         self._close = 0
         self._measure()
-        self._filter = Filter(max(1.0, self._point.infeasibility), rounding=ERROR)
+        self._filter = Filter(max(1.0, self._point.infeasibility(units.states)), rounding=ERROR)
 
     @property
     def solved(self) -> bool:
         """Whether the first-order conditions hold up to the tolerance, or as well as rounding errors permit."""
         at_rounding = self._failures > 0 or self._close >= LONG
-        return self.error <= TOLERANCE or (at_rounding and self.error <= ROUNDING)
+        return self.error <= self._tolerance or (at_rounding and self.error <= ROUNDING)
+
+    @property
+    def _tolerance(self) -> float:
+        """Error that counts as none: relative to the cost where that has become less than a typical one."""
+        return TOLERANCE * min(1.0, max(LEAST_COST, abs(self._point.cost)))
 
     @property
     def complementarity(self) -> float:
@@ -127,12 +137,12 @@ class InteriorSteps:
         self._point = point
         self._measure()
         self._close = self._close + 1 if self.error <= ROUNDING else 0
-        return self.mean_length > JAMMED or point.infeasibility < TOLERANCE
+        return self.mean_length > JAMMED or point.infeasibility(self._units.states) < TOLERANCE
 
     def _lower_barrier(self) -> None:
         """Lowers μ as far as the errors of the barrier problems permit; then the filter begins anew."""
-        while (mu := self._point.barrier.mu) > 0.1 * TOLERANCE and self._error(mu) <= ACCURACY * mu:
-            lower = max(0.09 * TOLERANCE, min(LOWER * mu, mu**POWER))
+        while (mu := self._point.barrier.mu) > 0.1 * self._tolerance and self._error(mu) <= ACCURACY * mu:
+            lower = max(0.09 * self._tolerance, min(LOWER * mu, mu**POWER))
             self._point = replace(self._point, barrier=replace(self._point.barrier, mu=lower))
             self._filter.entries = []
 
@@ -174,21 +184,22 @@ class InteriorSteps:
         program.set_hessian(self.blend, 0.0)
         program.hessian.write()
         if ridge > 0.0:
-            np.einsum("tii->ti", program.qp.lq.H)[:] += ridge
-            np.einsum("ii->i", program.qp.lq.terminal_H)[:] += ridge
+            np.einsum("tii->ti", program.qp.lq.H)[:] += ridge * self._diagonal
+            np.einsum("ii->i", program.qp.lq.terminal_H)[:] += ridge / self._units.states**2
         return self._riccati.factor(regularize_value=False).failure is None
 
     def _search(self, step: Direction) -> Point | None:
         """The first point, of step lengths that are halved, that the filter accepts."""
         point, trials = self._point, self._trials
-        at = point.infeasibility, point.lagrangian
-        most = at[1] + ERROR * max(1.0, abs(at[1]))
+        states = self._units.states
+        at = point.infeasibility(states), point.lagrangian
+        allowed = at[1] + ERROR * max(1.0, abs(at[1]))
         length = trials.first_length(point, step)
         for _ in range(HALVINGS):
             trial = trials.at(point, step, length, self.scale)
             if trial is not None:
-                measures = trial.infeasibility, trial.lagrangian
-                if self._filter.accepts(at, measures, step.slope, length, most + DECREASE * length * step.slope):
+                measures = trial.infeasibility(states), trial.lagrangian
+                if self._filter.accepts(at, measures, step.slope, length, allowed + DECREASE * length * step.slope):
                     self.length = length
                     return trial
             length *= 0.5
@@ -207,11 +218,12 @@ class InteriorSteps:
             self._exact.lam[:], self._exact.y[:] = self.multipliers[:2]
             self._exact.expect(None)
             self._exact()
-        gradient = self._gradient(lam, y)
-        sizes = np.abs(y).sum() + np.abs(lam).sum()
+        gradient, self.stationarity = self._gradient(lam, y)
+        states, size = self._units.states, point.barrier.bounds.size
+        sizes = np.abs(y * size).sum() + np.abs(lam * states).sum()
         self._large = max(1.0, sizes / (GRADIENT * (np.count_nonzero(point.barrier.bounds.any) + lam.size)))
-        self.stationarity = gradient / self.scale
-        self._missed = max(gradient / self._large, e.largest_gap, np.abs(self._point.residual).max(initial=0.0))
+        missed = np.abs(self._point.residual / size).max(initial=0.0)
+        self._missed = max(gradient / self._large, self._units.largest_gap(e), missed)
         self.error = self._error(0.0)
 
     def _costates(self, y: Reals) -> Reals:
@@ -221,14 +233,19 @@ class InteriorSteps:
         self._riccati.find_rows()
         return self._riccati.adjoint()[1].copy()
 
-    def _gradient(self, lam: Reals, y: Reals) -> float:
-        """Largest gradient of the Lagrangian along controls, states but the first, and a chosen start."""
+    def _gradient(self, lam: Reals, y: Reals) -> tuple[float, float]:
+        """Largest gradient of the Lagrangian along controls, states but the first, and a chosen start.
+
+        Relative to their sizes, and that along controls and start of the cost as it is.
+        """
         lq, qp, n = self._program.qp.lq, self._program.qp, self._e.state.ndx
         along = lq.g + (y[:-1, None, :] @ qp.C)[:, 0] + (lam[1:, None, :] @ lq.full_F())[:, 0]
         controls, start = self._program.controls(along[:, n:])
         states = along[1:, :n] - lam[1:-1]
         end = lq.terminal_g + y[-1] @ qp.terminal_C - lam[-1]
-        return max(largest(each) for each in (controls, start, states, end))
+        by_state, by_control = self._units.states, self._units.controls
+        relative = controls * by_control, start * by_state if start.size else start, states * by_state, end * by_state
+        return max(map(largest, relative)), max(largest(controls), largest(start)) / self.scale
 
     def _error(self, mu: float) -> float:
         """Largest error of the first-order conditions of the barrier problem with μ; of the problem itself with 0."""

@@ -19,7 +19,7 @@ SHORT = 0.25
 """Largest step length that counts as short [-]."""
 VISIBLE = 0.2
 """Smallest curvature missing in Gauss-Newton's Hessian, relative to that Hessian, whose source is named [-]."""
-LOST = 10.0
+LOST = 0.5
 """A rollout has lost the guess if the merit rises by more than this multiple of the predicted decrease [-]."""
 
 

@@ -1,0 +1,174 @@
+"""SolverSQP takes the same iterations in any units of states, controls, rows and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+import pytest
+from casadi import SX
+
+from trajopt import problems
+from trajopt.actions import ActionModelDiscrete
+from trajopt.constraints import ConstraintStack
+from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import Solution
+from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.states import StateVector
+from trajopt.types import Reals
+
+Rate = Callable[[SX, SX], SX]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scaled:
+    """Units: a quantity is its value in SI units times its scale."""
+
+    states: Reals
+    controls: Reals
+    rows: float = 1.0
+    cost: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formulas:
+    """A problem in SI units, with dimensions of states and controls in (length, mass, time)."""
+
+    rate: Rate
+    cost: Rate
+    dt: float
+    goal: Sequence[float]
+    largest: float
+    control: float
+    states: dict[str, Sequence[int]]
+    controls: dict[str, Sequence[int]]
+    walls: tuple[Callable[[SX], SX], Sequence[float], Sequence[float]] | None = None
+    guess: Sequence[float] = field(default_factory=tuple)
+
+    def solve(self, units: Scaled, T: int = 100) -> Solution:
+        """Solves it in these units."""
+        model, end = _Model(self, units), ConstraintStack(StateVector(len(self.goal)))
+        end.add(
+            "goal",
+            ResidualModelSymbolic(end.state, lambda x: units.rows * x / units.states),
+            equals=units.rows * np.array(self.goal),
+        )
+        last = _Model(self, units, end)
+        xs = np.linspace(np.zeros(len(self.goal)), self.guess or np.zeros(len(self.goal)), T + 1) * units.states
+        us = np.full((T, len(units.controls)), self.control) * units.controls
+        problem = ShootingProblem(0.0 * units.states, [model] * T, last)
+        return SolverSQP(problem, SQPOptions(max_iterations=300)).solve(xs, us)
+
+
+class _Model(ActionModelDiscrete):
+    """One Runge-Kutta step, in units."""
+
+    def __init__(self, formulas: Formulas, units: Scaled, rows: ConstraintStack | None = None) -> None:
+        state, nu = StateVector(len(units.states)), len(units.controls)
+        self.formulas, self.units = formulas, units
+        if rows is None:
+            most = formulas.largest * units.controls
+            rows = ConstraintStack(state).add("limits", ResidualModelControl(state), lower=-most, upper=most)
+            if formulas.walls is not None:
+                place, lower, upper = formulas.walls
+                residual = ResidualModelSymbolic(state, lambda x: units.rows * place(x / units.states))
+                rows.add("walls", residual, lower=units.rows * np.array(lower), upper=units.rows * np.array(upper))
+        super().__init__(rows.state, nu, constraints=rows)
+
+    def next_state(self, x: SX, u: SX) -> SX:
+        f, h, x, u = self.formulas.rate, self.formulas.dt, x / self.units.states, u / self.units.controls
+        a = f(x, u)
+        b = f(x + h / 2 * a, u)
+        c = f(x + h / 2 * b, u)
+        d = f(x + h * c, u)
+        return SX(self.units.states * (x + h / 6 * (a + 2 * b + 2 * c + d)))
+
+    def running_cost(self, x: SX, u: SX) -> SX:
+        return SX(self.units.cost * self.formulas.cost(x / self.units.states, u / self.units.controls))
+
+    def terminal_cost(self, x: SX) -> SX:
+        return SX(0)
+
+
+def _cart_pole(x: SX, u: SX) -> SX:
+    sine, cosine, pole, length = ca.sin(x[1]), ca.cos(x[1]), 0.3, 0.5
+    push = u[0] + pole * sine * (length * x[3] ** 2 + 9.81 * cosine)
+    cart = push / (1.0 + pole * sine**2)
+    return ca.vertcat(x[2], x[3], cart, -(cart * cosine + 9.81 * sine) / length)
+
+
+PROBLEMS = {
+    "cart-pole": Formulas(
+        rate=_cart_pole,
+        cost=lambda x, u: 0.02 * u[0] ** 2,
+        dt=0.02,
+        goal=[1.0, np.pi, 0.0, 0.0],
+        guess=[1.0, np.pi, 0.0, 0.0],
+        largest=20.0,
+        control=0.0,
+        states={"length": [1, 0, 1, 0], "mass": [0, 0, 0, 0], "time": [0, 0, -1, -1]},
+        controls={"length": [1], "mass": [1], "time": [-2]},
+        walls=(lambda x: x[0], [-2.0], [2.0]),
+    ),
+    "parking": Formulas(
+        rate=lambda x, u: ca.vertcat(u[0] * ca.cos(x[2]), u[0] * ca.sin(x[2]), u[1]),
+        cost=lambda x, u: 1.5e-4 * (ca.sumsqr(x - ca.DM([0.0, 1.5, 0.0])) + ca.sumsqr(u)),
+        dt=0.03,
+        goal=[0.0, 1.5, 0.0],
+        largest=2.0,
+        control=0.1,
+        states={"length": [1, 1, 0], "time": [0, 0, 0]},
+        controls={"length": [1, 0], "time": [-1, -1]},
+        walls=(lambda x: x[:2], [-0.25, -1e-3], [0.25, 1.501]),
+    ),
+}
+KINDS = [(name, kind) for name, p in PROBLEMS.items() for kind in (*p.states, "controls", "rows", "cost")]
+
+
+def units(problem: Formulas, kind: str, factor: float) -> Scaled:
+    """Units in which one kind of quantity has another scale."""
+    ones = Scaled(states=np.ones(len(problem.goal)), controls=np.ones(len(next(iter(problem.controls.values())))))
+    if kind in problem.states:
+        return Scaled(states=power(factor, problem.states[kind]), controls=power(factor, problem.controls[kind]))
+    if kind == "controls":
+        return Scaled(states=ones.states, controls=factor * ones.controls)
+    return Scaled(states=ones.states, controls=ones.controls, **{kind: factor})
+
+
+def power(factor: float, exponents: npt.ArrayLike) -> Reals:
+    """Powers of a factor."""
+    return factor ** np.asarray(exponents, dtype=np.float64)
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS)
+def test_iterations_do_not_depend_on_units(name: str, kind: str) -> None:
+    problem = PROBLEMS[name]
+    plain = problem.solve(units(problem, "rows", 1.0))
+    assert plain.converged
+    for factor in (2.0**10, 2.0**-10, 1e3, 1e-3):
+        other = problem.solve(units(problem, kind, factor))
+        assert other.converged
+        exact = np.log2(factor).is_integer()
+        assert abs(other.iterations - plain.iterations) <= (0 if exact else max(2, 0.1 * plain.iterations))
+        assert other.cost / (factor if kind == "cost" else 1.0) == pytest.approx(plain.cost, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["arm-limits", "quadrotor-obstacles"])
+def test_iterations_of_robots_do_not_depend_on_the_unit_of_cost(name: str) -> None:
+    iterations, costs = [], []
+    for factor in (1.0, 2.0**10, 2.0**-10, 1e3, 1e-3):
+        case = problems.load(name)
+        table = case.problem.table
+        for weight in (name for name in case.problem.parameters if name.endswith(".weight")):
+            for ts, columns in table.places(weight, None):
+                table.values[ts, columns] *= factor
+        solution = SolverSQP(case.problem).solve(case.xs, case.us)
+        assert solution.converged
+        iterations.append(solution.iterations)
+        costs.append(solution.cost / factor)
+    assert len(set(iterations)) == 1
+    np.testing.assert_allclose(costs, costs[0], rtol=1e-9)
