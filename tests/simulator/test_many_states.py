@@ -16,8 +16,8 @@ import pytest
 from scipy.optimize import brentq
 
 from tests.simulator.cases import Case, chain, quadruped
-from tests.simulator.twin import Sphere, plane
-from tests.simulator.twin_mechanisms import FreeBox, PlanarChain
+from tests.simulator.twin import Sphere, Twin, plane
+from tests.simulator.twin_mechanisms import FreeBox, PlanarChain, Robot
 from tests.simulator.twin_numbers import doubles, exact
 
 Reals = npt.NDArray[np.float64]
@@ -135,6 +135,7 @@ def test_steps_are_finite_and_keep_the_energy_bound(name: str) -> None:
     model = s.case.mechanism.model()
     data, mass = model.createData(), float(s.case.mechanism.mass)
     terms = sum(sphere.rays + 1 for sphere in s.case.spheres)
+    twin = Twin(Robot(model), [])
     for dt in STEPS:
         chosen = np.flatnonzero(s.dt == dt)
         after, _, _ = simulator(name).simulate_batched(dt, s.x[chosen], s.tau[chosen])
@@ -142,10 +143,11 @@ def test_steps_are_finite_and_keep_the_energy_bound(name: str) -> None:
         assert np.isfinite(after).all()
         for i, result in zip(chosen, after):
             q, v = s.x[i, : model.nq], s.x[i, model.nq :]
-            free = v + dt * pin.aba(model, data, q, v, s.tau[i])
+            free = twin.free_velocity(q, v, s.tau[i], dt)
+            end = twin.turned(result[model.nq :], result[: model.nq], q)
             upper = np.triu(pin.crba(model, data, q))
             H = upper + np.triu(upper, 1).T
-            before, then = free @ H @ free / 2, result[model.nq :] @ H @ result[model.nq :] / 2
+            before, then = free @ H @ free / 2, end @ H @ end / 2
             bound = before + mass * 9.81 * 1e-4 * dt * terms
             assert then <= bound + 1e-12 * before, f"{s.kind[i]}, dt = {dt}: {then - bound:.2e} J too much at {s.x[i]}"
 

@@ -17,8 +17,9 @@ import pytest
 
 from tests.simulator.test_many_states import ROBOTS, STEPS, sample
 from tests.simulator.test_modes_exact import WAYS
-from tests.simulator.twin import REFERENCE_TIME
+from tests.simulator.twin import REFERENCE_TIME, Twin
 from tests.simulator.twin import STEPS as STEPPING
+from tests.simulator.twin_mechanisms import Robot
 
 Reals = npt.NDArray[np.float64]
 COUNT = 300
@@ -60,7 +61,8 @@ def gain(mode: str, model: pin.Model, dt: float, x: Reals, tau: Reals | None, re
         a, torque = (result[model.nv :], tau) if mode == "FORWARD_LF" else (more[0], result)
         push = pin.rnea(model, data, q, v, a) - torque
         return v @ push, np.abs(v) @ np.abs(push), 1.0
-    start = more[0] + dt * pin.aba(model, data, q, v, tau) if "BACKWARD" in mode else v
+    twin = Twin(Robot(model), [])
+    start = twin.free_velocity(q, v, tau, dt, start=twin.earlier(q, v, more[0], dt)) if "BACKWARD" in mode else v
     upper = np.triu(pin.crba(model, data, q))
     H = upper + np.triu(upper, 1).T
     before = start @ H @ start / 2

@@ -35,6 +35,7 @@ from trajopt.simulator.joint_stops import check_joint_stops, stops_of
 from trajopt.simulator.modes import SimulatorMode, Variant
 from trajopt.simulator.torque_limits import check_positive_bounds, check_torque_limits
 from trajopt.states.state_multibody import StateMultibody
+from trajopt.states.world_axes import WorldAxesStep
 from trajopt.types import Reals
 
 _LOG = logging.getLogger(__name__)
@@ -154,6 +155,11 @@ class SimulatorModel(Model):
     def _resting_strength(self, contact: MDPContact) -> float:
         time = REFERENCE_TIME if self.mode.name.endswith("I") else 1.0
         return time * resting_strength(self.state.robot, contact.law.rays, contact.exponent)
+
+    @functools.cached_property
+    def world_axes(self) -> WorldAxesStep:
+        """Euler step of the robot, with free joints stepped in world axes."""
+        return WorldAxesStep(self.state)
 
     @functools.cached_property
     def force_sizes(self) -> dict[str, int]:

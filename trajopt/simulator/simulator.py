@@ -49,7 +49,8 @@ class Simulator(Immutable):
 
     The default mode FORWARD_RK1F computes v₊ = v + dt H⁻¹ (τ - C(q, v) + Jᵀ f) and q₊ = q ⊕ dt v₊. Of all admissible
     contact forces, f minimises the kinetic energy of v₊. Contacts need no schedule. The step is a C² function of (q,
-    v, τ) if exponents are above 2. `SimulatorMode` lists the other modes.
+    v, τ) if exponents are above 2. Linear velocities of free joints are added in world axes, as in MuJoCo's Euler step,
+    so a spinning body keeps its momentum. `SimulatorMode` lists the other modes.
 
     The input qdq is (q, v), in inverse modes (q, v, v̇), in backward modes (q₊, v₊, v). Derivatives are in tangent
     spaces: of a step, Dqdq is (2 nv, 2 nv) and Dtau is (2 nv, nv).
@@ -350,7 +351,7 @@ class Simulator(Immutable):
         return {name: forces[0] for name, forces in self._felt(dt, *self._checked([qdq], tau))[1].items()}
 
     def velocity_after(self, dt: float, qdq: npt.ArrayLike, tau: npt.ArrayLike | None = None) -> Reals:
-        """Velocity v̂ after dissipation (nv,) that a step uses [rad/s, m/s]."""
+        """Velocity v̂ after dissipation (nv,) that a step uses, in the axes of its input's q [rad/s, m/s]."""
         velocity: Reals = self._felt(dt, *self._checked([qdq], tau))[2][0]
         return velocity
 
