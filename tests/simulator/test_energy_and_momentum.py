@@ -67,7 +67,7 @@ def test_momentum_changes_by_the_contact_forces(name: str, rng: np.random.Genera
     """H (v̂ - v_free) = dt Σ Jᵀ f, f in the world's axes, to rounding of H v and of the forces."""
     case = CASES[name]()
     twin = type(case)(mechanism=Robot(case.mechanism.model()), spheres=case.spheres, q=case.q, v=case.v).twin()
-    simulator = case.simulator()
+    simulator = case.simulator(v_tol=1e-2)  # for pushes where contacts separate
     v, tau = rng.normal(size=(2, twin.mechanism.nv))
     x = np.concatenate([case.q, v])
     free, after = velocities(case, simulator, x, tau)

@@ -91,7 +91,8 @@ class Twin:
     Args:
         mechanism: Its kinematics and dynamics.
         spheres: The contacts.
-        barrier_weight: β [W], by default m g v_tol: μ = β dt, 1 ms β at the impulse level, and β for the LP.
+        barrier_weight: β [W]: μ = β dt, 1 ms β at the impulse level, and β for the LP. By default m g v_tol, times
+            min(friction cos(π / rays) / rays) / spheres but at the impulse level.
         v_tol: Of that default [m/s].
     """
 
@@ -151,7 +152,9 @@ class Twin:
 
     def weight(self, level: str, dt: Any, other: Numbers) -> Any:
         """The barrier weight μ of a level: "force" or "impulse" [J], or "limit" [W]."""
-        default = [self.mechanism.mass, GRAVITY, self.v_tol]
+        share = min(s.friction * np.cos(np.pi / s.rays) / s.rays for s in self.spheres) / len(self.spheres)
+        share = 1.0 if level == "impulse" else share
+        default = [self.mechanism.mass * GRAVITY * self.v_tol * share]  # in doubles, as a simulator's parameter
         power = default if self.barrier_weight is None else [self.barrier_weight]
         factors = [*power, {"force": dt, "impulse": REFERENCE_TIME, "limit": 1}[level]]
         return np.prod([scalar(f, other) for f in factors])

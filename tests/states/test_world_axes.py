@@ -134,6 +134,16 @@ def test_derivatives(state: StateMultibody, rng: np.random.Generator) -> None:
         assert np.abs(found - wanted).max() <= 1e-6 * max(1.0, np.abs(wanted).max()), (name, argument)
 
 
+def test_displacements_in_the_axes_before(state: StateMultibody, rng: np.random.Generator) -> None:
+    """The chain rule over `turn` gives the same, to rounding."""
+    world, d = WorldAxesStep(state), SX.sym("d", state.nv)
+    by_d, by_turn = world.turn_derivatives(d, d)
+    wanted = world.move_derivatives(SX(state.nq, 1), world.turn(d, d))[1] @ (by_d + by_turn)
+    values = [rng.normal(size=state.nv)]
+    found = evaluated(world.move_derivative_before(world.turn(d, d)), [d], values)
+    np.testing.assert_allclose(found, evaluated(wanted, [d], values), rtol=0, atol=1e-13)
+
+
 def test_robots_without_free_joints_are_not_free() -> None:
     assert not WorldAxesStep(tree(pin.JointModelRX(), pin.JointModelSpherical())).free
     assert WorldAxesStep(tree(pin.JointModelRX(), pin.JointModelPlanar())).free

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -246,3 +246,29 @@ def weight_of(robot: Robot) -> float:
             f"robot: expected a mass > 0, got {mass}; pass barrier_weight and the strength of each contact"
         )
     return mass * (float(np.linalg.norm(robot.model.gravity.linear)) or _GRAVITY)
+
+
+def default_barrier(robot: Robot, contacts: Sequence[SimulatorContactAbstract], v_tol: float) -> float:
+    """Barrier weight β = m g v_tol min(friction cos(π/n) / n) / contacts [W], for contacts of n rays each.
+
+    On contacts that share the weight m g equally, a tangential load of a fraction ρ of the friction cone creeps at
+
+        v = 2 β n contacts ρ / ((1 - ρ²) friction m g) = 2 v_tol ρ / (1 - ρ²),
+
+    exactly for many rays. A ray b_j has w_j = s / (1 + e cos θ_j) with e = 2 ρ / (1 + ρ²), from the condition
+    k b_jᵀ u = β (1/w_j - 1/s) at the contact's velocity u. The cone inside the rays has the friction cos(π/n) friction.
+    Without contacts, β is m g v_tol.
+
+    Args:
+        robot: The robot.
+        contacts: Its contacts; those without friction count as 1 / n.
+        v_tol: Creep speed [m/s].
+    """
+    shares = [_smallest_friction(contact) / contact.law.rays for contact in contacts]
+    return weight_of(robot) * v_tol * (min(shares) / len(shares) if shares else 1.0)
+
+
+def _smallest_friction(contact: SimulatorContactAbstract) -> float:
+    """First friction coefficient of a contact halfway between two rays; 1 without friction."""
+    friction = float(contact.parameters()["friction"].default) if isinstance(contact, MDPContact) else 0.0
+    return friction * float(np.cos(np.pi / contact.law.rays)) or 1.0

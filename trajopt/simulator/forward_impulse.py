@@ -135,9 +135,8 @@ class ExplicitImpulseStep(StepAbstract):
         by_q, by_v, by_torque, velocity_by_q, velocity_by_v = by
         nv, dt, world = self.model.nv, self.model.dt, self.model.world_axes
         step, drift = dt * velocity, world.drift_derivative(velocity)
-        step_by_step, step_by_d = world.turn_derivatives(step, step)
-        first, second = world.move_derivatives(q, world.turn(step, step))
-        second = dt * ca.mtimes(second, step_by_step + step_by_d)  # by v̂
+        first, _ = world.move_derivatives(q, world.turn(step, step))
+        second = dt * world.move_derivative_before(world.turn(step, step))  # by v̂
         turn, turn_by_d = world.turn_derivatives(v + dt * (a + world.drift(velocity)), step)
         along = dt * (ca.mtimes(turn, drift) + turn_by_d)  # v₊ by v̂, beside a
         after_by_q = dt * ca.mtimes(turn, by_q) + ca.mtimes(along, velocity_by_q)

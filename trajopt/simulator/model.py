@@ -26,8 +26,8 @@ from trajopt.simulator.contact import (
     MDPContact,
     SimulatorContactAbstract,
     Touch,
+    default_barrier,
     resting_strength,
-    weight_of,
 )
 from trajopt.simulator.external_wrench import ExternalWrench
 from trajopt.simulator.interior_point import TOLERANCE
@@ -58,8 +58,8 @@ class SimulatorModel(Model):
         mode: Equation of a step.
         variant: Variant of the modes RK1I to RK4I.
         barrier_weight: β > 0 [W]. The weight μ of the barrier is β dt in force modes, β · 1 ms in impulse modes, and β
-            for limiting forces. The default is m g v_tol.
-        v_tol: Speed at which a resting contact may creep, > 0 [m/s]; it only sets the default β.
+            for limiting forces. The default follows from `v_tol`, see `default_barrier`.
+        v_tol: Creep speed of resting contacts, > 0 [m/s]; it only sets the default β.
         joint_friction: "smooth" for the damping and dry friction in the robot's file, a SmoothFriction, or None for no
             friction.
         masses: Names of frames whose rigid bodies have a variable mass; their inertia is proportional to it.
@@ -124,8 +124,10 @@ class SimulatorModel(Model):
         self._masses = body_masses(robot, masses)
         self.dt = self.parameter("dt", dt, unit="s", convert=_time_step)
         check_positive("v_tol", v_tol, unit="m/s")
-        weight = weight_of(robot) * v_tol if barrier_weight is None else barrier_weight
-        self.barrier_weight = self.parameter("barrier_weight", weight, unit="W", convert=positive)
+        if barrier_weight is None:
+            sticking = () if mode.name.endswith("I") else contacts  # impulses end before forces push
+            barrier_weight = default_barrier(robot, sticking, v_tol)
+        self.barrier_weight = self.parameter("barrier_weight", barrier_weight, unit="W", convert=positive)
         self.tolerance = self.parameter("tolerance", TOLERANCE, convert=positive)
 
     def parameters(self) -> dict[str, Parameter]:

@@ -182,10 +182,13 @@ class SymplecticStep(StepAbstract):
         d = self.new_velocity(program, inputs)
 
         def assembled(x: SX, v: SX, *parts: SX) -> list[SX]:
-            v, by_q, by_v, by_torque = self._into_new_axes(v, *parts) if self._is_turned else (v, *parts)
-            first, second = self.lift(x, v)
-            above = ca.horzcat(first + second @ by_q, second @ by_v)
-            return [ca.vertcat(above, ca.horzcat(by_q, by_v)), ca.vertcat(second @ by_torque, by_torque)]
+            after, *turned = self._into_new_axes(v, *parts) if self._is_turned else [v, *parts]
+            first, second = self.lift(x, after)
+            if self._is_turned:  # shares products with `turned`
+                second = self.model.dt * self.model.world_axes.move_derivative_before(self.model.dt * after)
+            moved = [second @ part for part in parts]
+            Dqdq = ca.vertcat(ca.horzcat(first + moved[0], moved[1]), ca.horzcat(*turned[:2]))
+            return [Dqdq, ca.vertcat(moved[2], turned[2])]
 
         Dqdq, Dtau = self._formula(program, inputs, "assemble", assembled, q, d.velocity, *d.parts)
         return StepDerivatives(values=d.values, Dqdq=Dqdq, Dtau=Dtau)

@@ -36,7 +36,7 @@ class WorldAxesStep:
     """
 
     def __init__(self, state: StateMultibody) -> None:
-        self._nv = state.nv
+        self._nq, self._nv = state.nq, state.nv
         self._free: list[_FreeJointAbstract] = []
         self._others: list[JointSpace] = []
         for joint in joint_spaces(state.model):
@@ -102,6 +102,14 @@ class WorldAxesStep:
             second[free.angular, free.angular] = right
             second[free.linear, free.angular] = free.lever(d) @ right
         return ca.sparsify(first), ca.sparsify(second)
+
+    def move_derivative_before(self, d: SX) -> SX:
+        """Derivative (nv, nv) of `move` by a displacement in the axes of q; d is that in the new axes."""
+        first, second = self.move_derivatives(SX(self._nq, 1), d)
+        for free in self._free:
+            second[free.linear, free.linear] = first[free.linear, free.linear]
+            second[free.linear, free.angular] = SX(*second[free.linear, free.angular].shape)
+        return SX(ca.sparsify(second))
 
 
 class _FreeJointAbstract(ABC):
