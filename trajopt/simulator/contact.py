@@ -44,12 +44,14 @@ class Touch:
         law: Values of its law, before scaling.
         wrenches: Force and torque (6,) of p on each frame, in the frame's axes.
         force: Reported force of p, in the world's axes.
+        within_joints: Whether p acts as the joint forces Jᵀ p, without wrenches.
     """
 
     jacobian: SX
     law: SX
     wrenches: Callable[[SX], dict[str, SX]]
     force: Callable[[SX], SX]
+    within_joints: bool = False
 
 
 class SimulatorContactAbstract(Model):
@@ -81,6 +83,10 @@ class SimulatorContactAbstract(Model):
     @abstractmethod
     def touch(self, robot: RobotExpressions, up: Reals) -> Touch:
         """The contact at a configuration; the unit vector `up` (3,) points against gravity."""
+
+    def resting_strength(self, robot: Robot) -> float | None:
+        """Default strength, with which the contact alone carries the robot 1 mm deep; None if it has one of its own."""
+        return None
 
     def check(self, robot: Robot) -> None:
         """Raises an error unless the robot has the contact's frames."""
@@ -140,7 +146,7 @@ class MDPContact(SimulatorContactAbstract):
             raise InvalidArgumentError(f"exponent: expected a number >= 1, got {exponent!r}; 3 makes steps C²")
         self.law = PyramidLaw(check_count("rays", rays, least=3, most=64))
         self._friction = self.parameter("friction", friction, convert=non_negative)
-        self.rests = strength is None  # the simulator sets it from the robot's weight
+        self.rests = strength is None
         first = 0.0 if strength is None else strength
         self._strength = self.parameter("strength", first, unit="N/m^exponent", convert=non_negative)
 
@@ -157,6 +163,9 @@ class MDPContact(SimulatorContactAbstract):
                 f"{self.name}: expected a frame that moves relative to its surface, got {self.frame!r}, fixed to "
                 f"{other}"
             )
+
+    def resting_strength(self, robot: Robot) -> float | None:
+        return resting_strength(robot, self.law.rays, self.exponent) if self.rests else None
 
     def touch(self, robot: RobotExpressions, up: Reals) -> Touch:
         place = _Place(robot, self, up)

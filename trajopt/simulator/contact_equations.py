@@ -90,6 +90,9 @@ class ContactEquations:
         dq, dv = dq + ca.mtimes(mass, shift_q), dv + ca.mtimes(mass, shift_v)
         for frame, wrench in wrenches.items():
             dq = dq - ca.mtimes(robot.frame_jacobian(frame, pin.ReferenceFrame.LOCAL).T, self.by_q(wrench))
+        for touch, p in zip(self._touches, self._barrier.of_impulses(self.impulse / self._duration)):
+            if touch.within_joints:
+                dq = dq - self.by_q(ca.densify(touch.jacobian.T @ p))
         return dq, dv
 
     def law_results(self, velocity: SX) -> dict[str, SX]:

@@ -23,12 +23,11 @@ from trajopt.robots import Robot
 from trajopt.simulator.black_box import BlackBoxColumns, told_name
 from trajopt.simulator.bodies import body_masses
 from trajopt.simulator.contact import (
-    MDPContact,
     SimulatorContactAbstract,
     Touch,
     default_barrier,
-    resting_strength,
 )
+from trajopt.simulator.distance_limit import distance_limits
 from trajopt.simulator.external_wrench import ExternalWrench
 from trajopt.simulator.interior_point import TOLERANCE
 from trajopt.simulator.joint_stops import check_joint_stops, stops_of
@@ -54,7 +53,7 @@ class SimulatorModel(Model):
 
     Args:
         robot: The robot.
-        contacts: Contacts of the robot.
+        contacts: Contacts of the robot; limits of its distance joints are added.
         mode: Equation of a step.
         variant: Variant of the modes RK1I to RK4I.
         barrier_weight: β > 0 [W]. The weight μ of the barrier is β dt in force modes, β · 1 ms in impulse modes, and β
@@ -92,7 +91,7 @@ class SimulatorModel(Model):
         super().__init__()
         self.state = StateMultibody(robot)
         self.nq, self.nv = self.state.nq, self.state.nv
-        self.contacts = tuple(contacts)
+        self.contacts = (*contacts, *distance_limits(robot))
         self.names = tuple(contact.name for contact in self.contacts)
         for name in self.names:
             if self.names.count(name) > 1:
@@ -134,8 +133,8 @@ class SimulatorModel(Model):
         parameters = super().parameters()
         for contact in self.contacts:
             own = contact.parameters()
-            if isinstance(contact, MDPContact) and contact.rests:
-                own["strength"] = replace(own["strength"], default=np.array(self._resting_strength(contact)))
+            if (strength := contact.resting_strength(self.state.robot)) is not None:
+                own["strength"] = replace(own["strength"], default=np.array(self._level_time * strength))
             parameters |= {f"contacts.{contact.name}.{name}": p for name, p in own.items()}
         return parameters | {f"bodies.{body.frame}.mass": body.mass for body in self._masses}
 
@@ -154,9 +153,10 @@ class SimulatorModel(Model):
             values[told_name(contact.name)] = Parameter("told", symbol, np.zeros(size))
         return ParameterLayout(self.parameters() | values)
 
-    def _resting_strength(self, contact: MDPContact) -> float:
-        time = REFERENCE_TIME if self.mode.name.endswith("I") else 1.0
-        return time * resting_strength(self.state.robot, contact.law.rays, contact.exponent)
+    @property
+    def _level_time(self) -> float:
+        """Time by which strengths of forces are multiplied: 1 ms for impulses [s], 1 for forces."""
+        return REFERENCE_TIME if self.mode.name.endswith("I") else 1.0
 
     @functools.cached_property
     def world_axes(self) -> WorldAxesStep:

@@ -57,7 +57,8 @@ class Simulator(Immutable):
 
     Args:
         robot: A Robot, or a Pinocchio model.
-        contacts: Contacts of the robot; none by default.
+        contacts: Contacts of the robot; none by default. Limits of distance joints act as further contacts, see
+            `trajopt.simulator.distance_limit`.
         mode: A SimulatorMode, or its name.
         variant: "projected", "readme" or "source", for FORWARD_RK1I, FORWARD_RK2I and FORWARD_RK4I.
         barrier_weight: β > 0 [W]; a step of dt has a barrier of weight μ = β dt [J]. The default follows from `v_tol`.
