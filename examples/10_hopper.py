@@ -23,12 +23,12 @@ def main(plot: bool = False) -> Solution:
     """Solves for three barriers, replays the last one, and returns its solution."""
     case = problems.load("hopper")
     weight = 3.6 * 9.81  # of the hopper [N]
-    speeds = (1.0, 0.1, 0.03)  # creep of a resting foot [m/s]
+    speeds = (1.0, 0.1, 0.03)  # barrier weight divided by m g [m/s]
     solver = SolverFDDP(case.problem, FDDPOptions(max_iterations=300))
     solutions = continuation(solver, "barrier_weight", [weight * v for v in speeds], case.xs, case.us)
     for speed, solution in zip(speeds, solutions):
         words = ", ".join(f"{key} {value}" for key, value in case.report(solution).items())
-        print(f"creep up to {speed:g} m/s: cost {solution.cost:.4f} after {solution.iterations} iterations; {words}")
+        print(f"barrier of m g {speed:g} m/s: cost {solution.cost:.4f} after {solution.iterations} iterations; {words}")
     motion = replay(solutions[-1], 10)
     highest, end = motion.xs[:, 0].max(), motion.xs[-1, 0]
     apart = np.abs(motion.xs[-1, :3] - solutions[-1].xs[-1, :3]).max()

@@ -12,6 +12,7 @@ from trajopt.costs import CostStack
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.pushed import GRAVITY, STRENGTH, pushed_case, resting_depth
+from trajopt.problems.smoothing import barrier_weight
 from trajopt.robots import Robot
 from trajopt.robots.bodies import add_body
 from trajopt.simulator import MDPContact, Simulator
@@ -43,7 +44,7 @@ def build(
     angle: float = 0.35,
     distance: float = 0.5,
     friction: float = 0.6,
-    v_tol: float = 1e-4,
+    smoothing: float = 1e-4,
 ) -> ProblemCase:
     """minimise ∫ ½ 1e-3 u² dt + ½ (1e3 |p - p₁|² + 10 |v|²) at the end; the block starts at rest, u pushes along x.
 
@@ -55,7 +56,8 @@ def build(
         angle: Slope of the incline, >= 0 [rad].
         distance: Distance up the incline, > 0 [m].
         friction: Friction coefficient [-]; the block slides down if it is below tan(angle).
-        v_tol: Speed at which a resting contact may creep [m/s]; the barrier weight is m g v_tol.
+        smoothing: Barrier weight of the contacts divided by the weight m g, > 0 [m/s]; more makes contacts creep and
+            solves easier.
     """
     slope, way = check_non_negative("angle", angle, unit="rad"), check_positive("distance", distance, unit="m")
     robot = Robot(block())
@@ -67,7 +69,7 @@ def build(
     x0, x1 = (state.at_rest(place[[0, 2]]) for place in (start, start + way * up))
     return pushed_case(
         FAMILY,
-        Simulator(robot, [contact], v_tol=v_tol),
+        Simulator(robot, [contact], barrier_weight=barrier_weight(robot, smoothing)),
         CostStack(state),
         x0,
         x1,

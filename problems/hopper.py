@@ -13,6 +13,7 @@ from trajopt.checks import check_count, check_flag, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
+from trajopt.problems.smoothing import barrier_weight
 from trajopt.problems.stand_up import posture_cost
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.robots import Robot
@@ -54,7 +55,7 @@ def build(
     T: int = 100,
     dt: float = 0.01,
     height: float = 0.7,
-    v_tol: float = 0.1,
+    smoothing: float = 0.1,
     limits: bool = False,
     torque: float = 20.0,
 ) -> ProblemCase:
@@ -67,7 +68,8 @@ def build(
         T: Number of knots [-].
         dt: Time step [s].
         height: Height of the hip at half-time [m]; at rest it is 0.39 m.
-        v_tol: Speed at which a resting contact may creep [m/s]; the barrier weight is m g v_tol.
+        smoothing: Barrier weight of the contacts divided by the weight m g, > 0 [m/s]; more makes contacts creep and
+            solves easier.
         limits: Whether torques have hard limits, for SolverSQP.
         torque: Torque limit [N m].
     """
@@ -79,7 +81,7 @@ def build(
     actuation = ActuationModelMatrix(state, np.eye(3)[:, 1:])
     rows = ConstraintStack.of_robot(state, actuation, positions=False, velocities=False)
     model = ActionModelSimulator(
-        Simulator(robot, ground_contacts(), v_tol=v_tol),
+        Simulator(robot, ground_contacts(), barrier_weight=barrier_weight(robot, smoothing)),
         posture_cost(state, x0, (0.0, 1.0, 1.0, 1e-2, 1e-2, 1e-2))
         .add("effort", ResidualModelControl(state), weight=1e-3)
         .add("height", ResidualModelState(state, np.r_[goal, x0[1:]], elements=[0]), weight=0.0),

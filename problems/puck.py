@@ -14,6 +14,7 @@ from trajopt.costs import CostStack
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.pushed import GRAVITY, STRENGTH, pushed_case, resting_depth
+from trajopt.problems.smoothing import barrier_weight
 from trajopt.residuals import ResidualModelState
 from trajopt.robots import Robot
 from trajopt.robots.bodies import add_body
@@ -43,7 +44,7 @@ def build(
     dt: float = 0.01,
     target: float = 0.5,
     friction: float = 0.3,
-    v_tol: float = 1e-4,
+    smoothing: float = 1e-4,
 ) -> ProblemCase:
     """minimise ∫ ½ (x² + 0.1 ẋ² + 1e-3 u²) dt + ½ (10 x² + ẋ² + 1e3 (y - target)² + 100 ẏ²) at the end.
 
@@ -55,7 +56,8 @@ def build(
         dt: Time step [s].
         target: Distance that the puck must move, > 0 [m].
         friction: Friction coefficient between puck and table [-].
-        v_tol: Speed at which a resting contact may creep [m/s]; the barrier weight is m g v_tol.
+        smoothing: Barrier weight of the contacts divided by the weight m g, > 0 [m/s]; more makes contacts creep and
+            solves easier.
     """
     way = check_positive("target", target, unit="m")
     robot = Robot(table())
@@ -71,7 +73,7 @@ def build(
     costs = CostStack(state).add("home", ResidualModelState(state, x0), weight=1.0, activation=weights)
     return pushed_case(
         FAMILY,
-        Simulator(robot, contacts, v_tol=v_tol),
+        Simulator(robot, contacts, barrier_weight=barrier_weight(robot, smoothing)),
         costs,
         x0,
         x1,

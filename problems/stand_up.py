@@ -18,6 +18,7 @@ from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
+from trajopt.problems.smoothing import barrier_weight
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.robots import Robot, legged_robot, load_robot
 from trajopt.shooting import ShootingProblem
@@ -108,7 +109,7 @@ def build(
     robot: str = "small-quadruped",
     T: int = 70,
     dt: float = 0.01,
-    v_tol: float = 0.1,
+    smoothing: float = 0.1,
     limits: bool = False,
     torque: float | None = None,
 ) -> ProblemCase:
@@ -126,7 +127,8 @@ def build(
         robot: A quadruped.
         T: Number of knots [-].
         dt: Time step [s].
-        v_tol: Speed at which a resting contact may creep [m/s]; the barrier weight is m g v_tol.
+        smoothing: Barrier weight of the contacts divided by the weight m g, > 0 [m/s]; more makes contacts creep and
+            solves easier.
         limits: Whether torques have hard limits, for SolverSQP.
         torque: Torque limit of all joints, > 0, only with `limits` [N m]; by default 4 N m for the small quadruped,
             and that of the motors for others.
@@ -140,7 +142,8 @@ def build(
         )
     quadruped = with_motors(quadruped, body.rotor, limit if check_flag("limits", limits) else None)
     state = StateMultibody(quadruped)
-    simulator = Simulator(quadruped, spheres(quadruped, body), v_tol=v_tol)
+    barrier = barrier_weight(quadruped, smoothing)
+    simulator = Simulator(quadruped, spheres(quadruped, body), barrier_weight=barrier)
     start, goal = (posture(quadruped, body, angles) for angles in (body.lying, body.standing))
     scale = pin.computeTotalMass(quadruped.model) * goal[2] / MOMENT
     x0 = lying(simulator, start, (scale * GAINS[0], scale * GAINS[1]))

@@ -15,6 +15,7 @@ from trajopt.costs import CostStack
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
+from trajopt.problems.smoothing import barrier_weight
 from trajopt.problems.stand_up import BASE, lying, posture_cost, with_motors
 from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
 from trajopt.robots import legged_robot, load_robot
@@ -35,7 +36,13 @@ KICK, ITERATIONS = 1.0, 800  # change of the random torques between knots [N m],
 
 
 def build(
-    *, T: int = 180, dt: float = 0.01, distance: float = 0.4, slip: float = 1000.0, v_tol: float = 0.1, seed: int = 2
+    *,
+    T: int = 180,
+    dt: float = 0.01,
+    distance: float = 0.4,
+    slip: float = 1000.0,
+    smoothing: float = 0.1,
+    seed: int = 2,
 ) -> ProblemCase:
     """minimise ∫ ½ (|W (x ⊖ x_r)|² + 0.05 |u|² + slip Σ_feet |(v_x, v_y)|² e^(-h/h₀)) dt + ½ |W' (x ⊖ x₁)|² at the end.
 
@@ -55,7 +62,8 @@ def build(
         dt: Time step [s].
         distance: Distance to walk [m].
         slip: Weight of the speed of feet close to the ground [s/m²].
-        v_tol: Speed at which a resting contact may creep [m/s]; the barrier weight is m g v_tol.
+        smoothing: Barrier weight of the contacts divided by the weight m g, > 0 [m/s]; more makes contacts creep and
+            solves easier.
         seed: Seed of the random torques [-].
     """
     count, step = check_count("T", T, least=2), check_positive("dt", dt, unit="s")
@@ -64,7 +72,7 @@ def build(
     state = StateMultibody(robot)
     feet = legged_robot(ROBOT).feet
     contacts = [MDPContact(foot, radius=SOLE, strength=STRENGTH, friction=FRICTION) for foot in feet]
-    simulator = Simulator(robot, contacts, v_tol=v_tol)
+    simulator = Simulator(robot, contacts, barrier_weight=barrier_weight(robot, smoothing))
     q = robot.configuration("standing")
     q[2] += SOLE
     moment = 9.81 * pin.computeTotalMass(robot.model) * 0.3  # [N m]

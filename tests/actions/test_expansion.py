@@ -39,6 +39,7 @@ def lagrangian(model: ActionModelExpression) -> Program:
 EXACT = [
     *("discrete-attitude", "unicycle", "lqr", "euler-pendulum", "rk4-pendulum", "rk4-attitude"),
     *("euler-planar-2r", "euler-cart-pole", "euler-ball", "euler-drone", "euler-talos_arm-friction"),
+    "euler-world-drone",
     *("euler-inverse-planar-3r", "euler-inverse-ball", "euler-inverse-drone"),
 ]
 

@@ -31,6 +31,7 @@ STEP = np.finfo(float).eps ** (1 / 3)
 SAME = (  # code of smaller models in this list, with more of it
     *(
         "euler-solo12",
+        "euler-world-solo12",
         "euler-talos_arm-friction",
         "euler-inverse-talos_arm",
         "euler-planar-3r",

@@ -14,6 +14,7 @@ from casadi import SX
 from scipy.integrate import solve_ivp
 
 import trajopt
+from tests.simulator.free_bodies import body, linear_momentum
 from tests.support.model_list import (
     ACTIONS,
     Attitude,
@@ -28,7 +29,7 @@ from tests.support.model_list import (
 )
 from tests.support.slow_twin import Twin, assert_close
 from trajopt.actions import ActionModelTerminal
-from trajopt.errors import DuplicateNameError, InvalidArgumentError
+from trajopt.errors import DuplicateNameError, InvalidArgumentError, UnknownNameError
 
 Reals = npt.NDArray[np.float64]
 Euler, RK4 = trajopt.IntegratedActionModelEuler, trajopt.IntegratedActionModelRK4
@@ -213,6 +214,28 @@ def test_terminal_refuses_terms_that_need_a_control() -> None:
     model = Euler(free_dynamics("ball"), dt=0.1)
     with pytest.raises(InvalidArgumentError, match="u_reg, power depend on a control.*pass a CostStack"):
         values(model, state.zero(), None)
+
+
+def test_in_world_axes_a_spinning_body_keeps_its_momentum() -> None:
+    """2 m/s at 20 rad/s for 1 s, to 1e-12; in the body's axes, speed grows by e^{ω² dt t / 2} = 1.2214."""
+    model = body(inertia=(0.004, 0.005, 0.007), gravity=False)
+    state = trajopt.StateMultibody(trajopt.Robot(model))
+    actuation = trajopt.ActuationModelFull(state)
+    differential = trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, trajopt.CostStack(state))
+    twist, ends = [2.0, 0.0, 0.0, 0.0, 0.0, 20.0], {}
+    for base in ("world", "body"):
+        running = [Euler(differential, 1e-3, base=base)] * 1000
+        problem = trajopt.ShootingProblem(np.r_[state.zero()[:7], twist], running, trajopt.CostStack(state))
+        ends[base] = linear_momentum(model, problem.rollout(np.zeros((1000, 6)))[-1])
+    np.testing.assert_allclose(ends["world"], [2.0, 0.0, 0.0], rtol=0, atol=1e-12)
+    assert np.linalg.norm(ends["body"]) == pytest.approx(2.0 * np.exp(0.2), rel=1e-3)
+
+
+def test_world_axes_need_a_robot() -> None:
+    with pytest.raises(InvalidArgumentError, match="base: expected 'body' for Pendulum, got 'world', which needs"):
+        Euler(Pendulum(trajopt.CostStack(trajopt.StateVector(2))), 0.1, base="world")
+    with pytest.raises(UnknownNameError, match="base"):
+        Euler(free_dynamics("ball"), 0.1, base="wrold")
 
 
 @pytest.mark.parametrize("integrator", [Euler, RK4])

@@ -19,6 +19,7 @@ from trajopt import CostStack, Robot, ShootingProblem, gaits
 from trajopt.gaits import ContactSchedule
 from trajopt.problems import humanoid, stand_up
 from trajopt.simulator import ActionModelSimulator, Simulator
+from trajopt.simulator.contact import weight_of
 from trajopt.solvers import FDDPOptions, SolverFDDP, SolverSQP, SQPOptions
 
 
@@ -176,7 +177,7 @@ def a1(edit: str) -> tuple[ShootingProblem, Guess]:
     body = stand_up.BODIES["a1"]
     robot = stand_up.with_motors(trajopt.load_robot("a1"), body.rotor)
     mode = "FORWARD_RK1I" if edit == "integrator" else "FORWARD_RK1F"
-    simulator = Simulator(robot, stand_up.spheres(robot, body), mode, v_tol=0.1)
+    simulator = Simulator(robot, stand_up.spheres(robot, body), mode, barrier_weight=0.1 * weight_of(robot))
     state = trajopt.StateMultibody(robot)
     x0 = state.at_rest(stand_up.posture(robot, body, body.standing))
     terminal = CostStack(state).add("posture", trajopt.ResidualModelState(state, x0), weight=10.0)

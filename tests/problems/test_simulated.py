@@ -129,7 +129,8 @@ def test_direct_transcription_of_implicit_steps_finds_the_jump() -> None:
     case = case_of("hopper", limits=True)
     forward = case.problem.running[0]
     assert isinstance(forward, ActionModelSimulator)
-    simulator = Simulator(forward.state.robot, hopper.ground_contacts(), "BACKWARD_RK1F", v_tol=0.1)
+    barrier = float(case.problem.get_parameter("barrier_weight"))
+    simulator = Simulator(forward.state.robot, hopper.ground_contacts(), "BACKWARD_RK1F", barrier_weight=barrier)
     options: dict[str, Any] = {"constraints": forward.constraints, "actuation": forward.actuation}
     model = ActionModelSimulator(simulator, forward.costs, dt=0.01, **options)
     problem = ShootingProblem(case.problem.x0, [model] * 100, case.problem.terminal)

@@ -9,7 +9,8 @@ import pinocchio as pin
 import pytest
 
 from tests.simulator.cases import Case, chain, quadruped
-from tests.simulator.twin import plane
+from tests.simulator.twin import Twin, plane
+from tests.simulator.twin_mechanisms import Robot
 
 DT = 1e-2
 
@@ -54,12 +55,13 @@ def test_instantaneous_modes(name: str) -> None:
 def test_backward_modes(name: str) -> None:
     case, tau = in_the_air(name)
     model = case.mechanism.model()
-    data, before = model.createData(), case.v[::-1].copy()
+    data, before, twin = model.createData(), case.v[::-1].copy(), Twin(Robot(model), [])
     x = np.concatenate([case.x, before])
-    missing = before + DT * pin.aba(model, data, case.q, case.v, tau) - case.v
+    start = twin.earlier(case.q, case.v, before, DT) + DT * twin.mechanism.drift(case.v)
+    missing = start + DT * pin.aba(model, data, case.q, case.v, tau) - case.v
     close(case.simulator("BACKWARD_RK1F").simulate(DT, x, tau)[0], missing)
     close(case.simulator("BACKWARD_RK1I").simulate(DT, x, tau)[0], missing)
-    force = pin.rnea(model, data, case.q, case.v, (case.v - before) / DT) - tau
+    force = pin.rnea(model, data, case.q, case.v, (case.v - start) / DT) - tau
     close(case.simulator("INVERSE_BACKWARD_RK1F").simulate(DT, x, tau)[0], force)
 
 
@@ -68,22 +70,22 @@ def test_backward_modes(name: str) -> None:
 )
 @pytest.mark.parametrize("name", ROBOTS)
 def test_semi_implicit_euler(name: str, mode: str, variant: str | None) -> None:
-    """Of all but the source's variant, which is explicit Euler."""
+    """Of all but the source's variant, which is explicit Euler; free joints in world axes."""
     case, tau = in_the_air(name)
-    model = case.mechanism.model()
-    v = case.v + DT * pin.aba(model, model.createData(), case.q, case.v, tau)
+    twin = Twin(Robot(case.mechanism.model()), [])
+    v = twin.free_velocity(case.q, case.v, tau, DT)
     options = {} if variant is None else {"variant": variant}
     after, _, _ = case.simulator(mode, **options).simulate(DT, case.x, tau)
-    close(after, np.concatenate([pin.integrate(model, case.q, DT * v), v]))
+    close(after, np.concatenate(twin.moved(case.q, v, DT)))
 
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_explicit_euler(name: str) -> None:
     case, tau = in_the_air(name)
-    model = case.mechanism.model()
-    v = case.v + DT * pin.aba(model, model.createData(), case.q, case.v, tau)
+    twin = Twin(Robot(case.mechanism.model()), [])
+    v = twin.free_velocity(case.q, case.v, tau, DT)
     after, _, _ = case.simulator("FORWARD_RK1I", variant="source").simulate(DT, case.x, tau)
-    close(after, np.concatenate([pin.integrate(model, case.q, DT * case.v), v]))
+    close(after, np.concatenate(twin.moved(case.q, case.v, DT, carried=v)))
 
 
 @pytest.mark.parametrize("variant", ["projected", "readme", "source"])

@@ -173,6 +173,8 @@ def test_stops_push() -> None:
 def test_the_switch_is_smooth() -> None:
     """Where a stop is switched on, it changes neither the step nor its derivative at once."""
     sim, free, dt, changes = stopped_chain(), chain().simulator(), 5e-5, []
+    for each in (sim, free):
+        each.set_parameter("barrier_weight", 2e-3)
     for distance in (1.0 + 1e-6, 1.0 - 1e-6, 0.7):
         x = np.array([-0.302 + REACH * dt * distance, -0.62, -0.5, -0.5, 1.0, 0.7])
         pairs = zip(sim.simulate(dt, x, Dqdq=True)[:2], free.simulate(dt, x, Dqdq=True)[:2])

@@ -16,8 +16,8 @@ import pytest
 from scipy.optimize import brentq
 
 from tests.simulator.cases import Case, chain, quadruped
-from tests.simulator.twin import Sphere, plane
-from tests.simulator.twin_mechanisms import FreeBox, PlanarChain
+from tests.simulator.twin import Sphere, Twin, plane
+from tests.simulator.twin_mechanisms import FreeBox, PlanarChain, Robot
 from tests.simulator.twin_numbers import doubles, exact
 
 Reals = npt.NDArray[np.float64]
@@ -130,11 +130,12 @@ def simulator(name: str) -> Any:
 
 @pytest.mark.parametrize("name", list(ROBOTS))
 def test_steps_are_finite_and_keep_the_energy_bound(name: str) -> None:
-    """½ v̂ᵀHv̂ ≤ ½ v_freeᵀHv_free + μ Σ (n_f + 1), μ = m g v_tol dt; 1e-12 of the energy for rounding."""
+    """½ v̂ᵀHv̂ ≤ ½ v_freeᵀHv_free + μ Σ (n_f + 1), μ = β dt; 1e-12 of the energy for rounding."""
     s = sample(name)
     model = s.case.mechanism.model()
-    data, mass = model.createData(), float(s.case.mechanism.mass)
+    data, barrier = model.createData(), float(simulator(name).model.parameters()["barrier_weight"].default)
     terms = sum(sphere.rays + 1 for sphere in s.case.spheres)
+    twin = Twin(Robot(model), [])
     for dt in STEPS:
         chosen = np.flatnonzero(s.dt == dt)
         after, _, _ = simulator(name).simulate_batched(dt, s.x[chosen], s.tau[chosen])
@@ -142,11 +143,12 @@ def test_steps_are_finite_and_keep_the_energy_bound(name: str) -> None:
         assert np.isfinite(after).all()
         for i, result in zip(chosen, after):
             q, v = s.x[i, : model.nq], s.x[i, model.nq :]
-            free = v + dt * pin.aba(model, data, q, v, s.tau[i])
+            free = twin.free_velocity(q, v, s.tau[i], dt)
+            end = twin.turned(result[model.nq :], result[: model.nq], q)
             upper = np.triu(pin.crba(model, data, q))
             H = upper + np.triu(upper, 1).T
-            before, then = free @ H @ free / 2, result[model.nq :] @ H @ result[model.nq :] / 2
-            bound = before + mass * 9.81 * 1e-4 * dt * terms
+            before, then = free @ H @ free / 2, end @ H @ end / 2
+            bound = before + barrier * dt * terms
             assert then <= bound + 1e-12 * before, f"{s.kind[i]}, dt = {dt}: {then - bound:.2e} J too much at {s.x[i]}"
 
 
@@ -224,14 +226,19 @@ def hard_states() -> list[Any]:
 
 @pytest.mark.parametrize(("name", "dt", "x"), hard_states())
 def test_hard_states(name: str, dt: float, x: Reals) -> None:
-    """The step is the twin's, to 1e-9 relative to the velocity; and states 1e-7 away have one too."""
+    """The step is the twin's, to 1e-9 relative to the velocity; and states 1e-7 away have one too.
+
+    The twin solves for a barrier of m g 0.1 mm/s, since it begins in doubles.
+    """
     s, rng = sample(name), np.random.default_rng(8)
-    nq, twin, x = s.case.mechanism.nq, s.case.twin(), x.copy()
+    barrier = float(s.case.mechanism.mass) * 9.81e-4
+    nq, twin, x = s.case.mechanism.nq, s.case.twin(barrier_weight=barrier), x.copy()
     if nq == 7:
         x[3:7] /= np.linalg.norm(x[3:7])
     around = np.repeat(x[None], 50, axis=0)
     around[1:, nq:] += 1e-7 * rng.normal(size=around[1:, nq:].shape)
-    after = np.asarray(simulator(name).simulate_batched(dt, around)[0])
-    assert np.isfinite(after).all()
+    for each in (simulator(name), s.case.simulator(barrier_weight=barrier)):
+        after = np.asarray(each.simulate_batched(dt, around)[0])
+        assert np.isfinite(after).all()
     wanted = doubles(twin.step("FORWARD_RK1F", dt, exact(x)))
     np.testing.assert_allclose(after[0], wanted, rtol=0, atol=1e-9 * np.abs(x).max())

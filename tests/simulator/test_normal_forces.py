@@ -10,6 +10,7 @@ import pytest
 from tests.simulator.cases import box, point
 from tests.simulator.stepping import trajectory
 from tests.simulator.twin_mechanisms import GRAVITY
+from trajopt.simulator import MDPContact, Simulator
 
 MASS, RAYS, DT = 1.0, 6, 1e-3
 WEIGHT = MASS * GRAVITY  # [N]
@@ -20,8 +21,8 @@ WEIGHT = MASS * GRAVITY  # [N]
 def test_rest_depth(exponent: int, start: float) -> None:
     """At rest w = 1/(n+1) for each ray, so k n/(n+1) = m g: d = ((n+1)/n m g/strength)^(1/p), whatever μ is.
 
-    Near it m d²x/dt² + b dx/dt + K x = 0, as w follows a normal velocity with b = m g/(v_tol n (n+1)), and the
-    depth with K = p m g/d. v_tol is such that b = 2.2 √(K m), whose slower rate is r = 0.64 √(K/m); after
+    Near it m d²x/dt² + b dx/dt + K x = 0, as w follows a normal velocity with b = (m g)²/(β n (n+1)), and the
+    depth with K = p m g/d. β is such that b = 2.2 √(K m), whose slower rate is r = 0.64 √(K/m); after
     40/r 1e-17 is left.
     """
     strength = 1e5
@@ -29,8 +30,8 @@ def test_rest_depth(exponent: int, start: float) -> None:
     if exponent == 2:
         assert depth == pytest.approx(0.0106981307, abs=5e-11)  # a golden number of the formulation
     rate = np.sqrt(exponent * GRAVITY / depth)
-    v_tol, time = GRAVITY / (RAYS * (RAYS + 1)) / (2.2 * rate), 40 / (0.64 * rate)
-    simulator = point(strength=strength, exponent=exponent).simulator(v_tol=v_tol)
+    part, time = GRAVITY / (RAYS * (RAYS + 1)) / (2.2 * rate), 40 / (0.64 * rate)
+    simulator = point(strength=strength, exponent=exponent).simulator(barrier_weight=WEIGHT * part)
     xs = trajectory(simulator, DT, np.array([0, 0, -start * depth, 0, 0, 0]), int((0.3 + time) / DT))
     assert xs[-1, 2] == pytest.approx(-depth, rel=1e-9)
     assert np.abs(xs[-1, 3:]).max() < 1e-9
@@ -96,3 +97,25 @@ def test_a_box_falls_flat_as_a_point() -> None:
     x = np.array([0, 0, 0.05 - depth, 0, 0, 0, 1, *np.zeros(6)])
     after, _, _ = level.simulator().simulate(DT, x)
     assert np.abs(after - x).max() < 1e-12  # the corners' centre is the centre of mass: nothing turns
+
+
+def test_normal_forces_of_a_sliding_cube_bob_about_its_weight() -> None:
+    """A sliding contact has no damping along its normal: its force is all of k, a spring. The mean is m g, within 1 %.
+
+    The mean is over whole periods, between upward passages of the vertical velocity through zero. The cube begins at
+    its depth at rest, below that at which k = m g.
+    """
+    case = box()
+    corners = [(x, y, -0.05) for x in (-0.05, 0.05) for y in (-0.05, 0.05)]
+    contacts = [MDPContact("body", c, friction=0.3, name=f"c{i}") for i, c in enumerate(corners)]
+    cube, weight = Simulator(case.mechanism.model(), contacts), case.mechanism.mass * GRAVITY
+    start = np.zeros(13)
+    start[2], start[6], start[7] = 0.05 - 1e-3 / 4 ** (1 / 3), 1.0, 3.0
+    rollout = cube.rollout(start, None, 600, 1e-3)
+    assert rollout.xs[-1, 7] > 1.0  # it still slides
+    normal = np.sum([force[:, 2] for force in rollout.forces.values()], axis=0)
+    rising = rollout.xs[1:, 9] > 0
+    passages = np.flatnonzero(rising[1:] & ~rising[:-1]) + 1
+    assert len(passages) > 10
+    assert normal[passages[0] : passages[-1]].mean() == pytest.approx(weight, rel=0.01)
+    assert np.ptp(normal) > 0.1 * weight

@@ -3,7 +3,8 @@
     H(q) dv/dt + C(q, v) = τ + Σ J_fᵀ k_f B_f w_f          k = strength depthᵖ,  B = (b_1 … b_n),  b_j = n + μ_F t_j
     v̂ = MDP(q, v) = v + H⁻¹ D w,  D = scale Σ J_fᵀ k_f B_f,  w from `twin_barrier`
 
-Each mode is written as the list of modes has it (`MODES`); nothing is shared with the simulator.
+Free joints are stepped in world axes. Each mode is written as the list of modes has it (`MODES`); nothing is shared
+with the simulator.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from tests.simulator.twin_numbers import (
     sqrt,
     turn,
 )
-from tests.simulator.twin_runge_kutta import STAGES, runge_kutta
+from tests.simulator.twin_runge_kutta import IMPULSE_STEPS, runge_kutta
 
 REFERENCE_TIME = 1e-3  # [s] of the impulse level's barrier weight
 
@@ -90,7 +91,8 @@ class Twin:
     Args:
         mechanism: Its kinematics and dynamics.
         spheres: The contacts.
-        barrier_weight: β [W], by default m g v_tol: μ = β dt, 1 ms β at the impulse level, and β for the LP.
+        barrier_weight: β [W]: μ = β dt, 1 ms β at the impulse level, and β for the LP. By default m g v_tol, times
+            min(friction cos(π / rays) / rays) / spheres but at the impulse level.
         v_tol: Of that default [m/s].
     """
 
@@ -150,7 +152,9 @@ class Twin:
 
     def weight(self, level: str, dt: Any, other: Numbers) -> Any:
         """The barrier weight μ of a level: "force" or "impulse" [J], or "limit" [W]."""
-        default = [self.mechanism.mass, GRAVITY, self.v_tol]
+        share = min(s.friction * np.cos(np.pi / s.rays) / s.rays for s in self.spheres) / len(self.spheres)
+        share = 1.0 if level == "impulse" else share
+        default = [self.mechanism.mass * GRAVITY * self.v_tol * share]  # in doubles, as a simulator's parameter
         power = default if self.barrier_weight is None else [self.barrier_weight]
         factors = [*power, {"force": dt, "impulse": REFERENCE_TIME, "limit": 1}[level]]
         return np.prod([scalar(f, other) for f in factors])
@@ -175,8 +179,23 @@ class Twin:
         return solve(self.mechanism.mass_matrix(q), force - self.mechanism.bias(q, v))
 
     def free_velocity(self, q: Numbers, v: Numbers, tau: Numbers, dt: Any, start: Numbers | None = None) -> Numbers:
-        """start + dt H⁻¹(τ - C(q, v)); start is v by default."""
-        return (v if start is None else start) + scalar(dt, q) * self.acceleration(q, v, tau)
+        """start + dt (H⁻¹(τ - C(q, v)) + ω × v), in the axes of q; start is v by default."""
+        a = self.acceleration(q, v, tau) + self.mechanism.drift(v)
+        return (v if start is None else start) + scalar(dt, q) * a
+
+    def moved(self, q: Numbers, v: Numbers, dt: Any, carried: Numbers | None = None) -> tuple[Numbers, Numbers]:
+        """q after a time dt at v, in the axes of q, and the velocity `carried` (v by default) in the new axes."""
+        after = self.mechanism.moved(q, scalar(dt, q) * (self.mechanism.axes(q) @ v))
+        return after, self.turned(v if carried is None else carried, q, after)
+
+    def earlier(self, q: Numbers, v: Numbers, old: Numbers, dt: Any) -> Numbers:
+        """A velocity in the axes of the configuration that reaches q with the velocity v, in the axes of q."""
+        before = self.mechanism.moved(q, -scalar(dt, q) * (self.mechanism.axes(q) @ v))
+        return self.turned(old, before, q)
+
+    def turned(self, v: Numbers, old: Numbers, new: Numbers) -> Numbers:
+        """A velocity in the axes of a configuration, in those of another one."""
+        return self.mechanism.axes(new).T @ self.mechanism.axes(old) @ v
 
     def kinetic_energy(self, q: Numbers, v: Numbers) -> Any:
         """½ vᵀ H v [J]."""
@@ -239,26 +258,27 @@ def _inverse_lf(twin: Twin, dt: float, q: Numbers, v: Numbers, a: Numbers, *, ta
 
 
 def _backward_rk1f(twin: Twin, dt: float, q: Numbers, v: Numbers, old: Numbers, *, tau: Numbers) -> Numbers:
-    free = twin.free_velocity(q, v, tau, dt, start=old)
+    free = twin.free_velocity(q, v, tau, dt, start=twin.earlier(q, v, old, dt))
     return twin.maximal_dissipation(q, free, "force", dt)[0] - v
 
 
 def _backward_rk1i(twin: Twin, dt: float, q: Numbers, v: Numbers, old: Numbers, *, tau: Numbers) -> Numbers:
-    free = twin.free_velocity(q, v, tau, dt, start=old)
+    free = twin.free_velocity(q, v, tau, dt, start=twin.earlier(q, v, old, dt))
     return twin.maximal_dissipation(q, free, "impulse")[0] - v
 
 
 def _inverse_backward(twin: Twin, dt: float, q: Numbers, v: Numbers, old: Numbers, *, tau: Numbers) -> Numbers:
-    """H (v - old)/dt + C(q, v) - τ - D w: as printed, not by way of C_F."""
-    free = twin.free_velocity(q, v, tau, dt, start=old)
+    """H ((v - old)/dt - ω × v) + C(q, v) - τ - D w: as printed but in world axes, not by way of C_F."""
+    free = twin.free_velocity(q, v, tau, dt, start=twin.earlier(q, v, old, dt))
     _, w = twin.maximal_dissipation(q, free, "force", dt)
-    push = twin.mechanism.mass_matrix(q) @ (v - old) / scalar(dt, q)
+    change = (v - twin.earlier(q, v, old, dt)) / scalar(dt, q) - twin.mechanism.drift(v)
+    push = twin.mechanism.mass_matrix(q) @ change
     return push + twin.mechanism.bias(q, v) - tau - twin.basis(q) @ w
 
 
 def _forward_rk1f(twin: Twin, dt: float, q: Numbers, v: Numbers, *, tau: Numbers) -> Numbers:
     after, _ = twin.maximal_dissipation(q, twin.free_velocity(q, v, tau, dt), "force", dt)
-    return np.concatenate([twin.mechanism.integrate(q, scalar(dt, q) * after), after])
+    return np.concatenate(twin.moved(q, after, dt))
 
 
 MODES: dict[str, Callable[..., Numbers]] = {
@@ -270,7 +290,7 @@ MODES: dict[str, Callable[..., Numbers]] = {
     "BACKWARD_RK1I": _backward_rk1i,
     "INVERSE_BACKWARD_RK1F": _inverse_backward,
     "FORWARD_RK1F": _forward_rk1f,
-    **{mode: runge_kutta(mode) for mode in STAGES},
+    **{mode: runge_kutta(mode) for mode in IMPULSE_STEPS},
 }
-STEPS = ("FORWARD_RK1F", *STAGES)
+STEPS = ("FORWARD_RK1F", *IMPULSE_STEPS)
 """Modes that return [q, v] of the next instant."""

@@ -50,8 +50,30 @@ class Mechanism(Protocol):
     def seen_from(self, q: Numbers, y: Numbers, v: Numbers) -> Numbers:
         """A velocity v at y as a rate of y ⊖ q: ∂(y ⊖ q)/∂y v."""
 
+    def axes(self, q: Numbers) -> Numbers:
+        """Matrix (nv, nv) that turns linear velocities of free joints from their own axes into world axes."""
 
-class PointMass:
+    def drift(self, v: Numbers) -> Numbers:
+        """ω × v in the linear rows of free joints (nv,), which is what world axes add to the rate of v."""
+
+    def moved(self, q: Numbers, dw: Numbers) -> Numbers:
+        """q after a displacement of free joints along world axes, beside a local rotation and that of other joints."""
+
+
+class WithoutFreeJoints:
+    """Axes of mechanisms without free joints."""
+
+    def axes(self, q: Numbers) -> Numbers:
+        return like(np.eye(len(q)), q)
+
+    def drift(self, v: Numbers) -> Numbers:
+        return 0 * v
+
+    def moved(self, q: Numbers, dw: Numbers) -> Numbers:
+        return q + dw
+
+
+class PointMass(WithoutFreeJoints):
     """A point mass on three prismatic joints along x, y, z."""
 
     nq = nv = 3
@@ -89,7 +111,7 @@ class PointMass:
         return v
 
 
-class PlanarChain:
+class PlanarChain(WithoutFreeJoints):
     """Uniform rods on revolute joints in the x-z plane, the first at the origin; angles turn from x to z."""
 
     def __init__(self, lengths: tuple[float, ...], masses: tuple[float, ...]) -> None:
@@ -221,6 +243,18 @@ class FreeBox:
         there, back = (self.difference(q, self.integrate(y, v * (side * h))) for side in (1, -1))
         return (there - back) / (2 * h)
 
+    def axes(self, q: Numbers) -> Numbers:
+        result = like(np.eye(6), q)
+        result[:3, :3] = self._rotation(q)
+        return result
+
+    def drift(self, v: Numbers) -> Numbers:
+        return np.concatenate([cross(v[3:], v[:3]), 0 * v[3:]])
+
+    def moved(self, q: Numbers, dw: Numbers) -> Numbers:
+        turned = self.integrate(q, np.concatenate([0 * dw[:3], dw[3:]]))
+        return np.concatenate([turned[:3] + dw[:3], turned[3:]])
+
 
 def _half_angle(angle: Numbers) -> tuple[Any, Any]:
     """cos(|a|/2) and sin(|a|/2)/|a| of a rotation vector."""
@@ -281,6 +315,39 @@ class Robot:
 
     def seen_from(self, q: Numbers, y: Numbers, v: Numbers) -> Numbers:
         return np.array(pin.dDifference(self._model, q, y, pin.ArgumentPosition.ARG1) @ v)
+
+    def _free(self) -> list[tuple[int, int, int]]:
+        """First index in q and in v, and number of linear velocities, of each free joint."""
+        sizes = {"JointModelFreeFlyer": 3, "JointModelPlanar": 2}
+        joints = [joint for joint in self._model.joints if joint.shortname() in sizes]
+        return [(joint.idx_q, joint.idx_v, sizes[joint.shortname()]) for joint in joints]
+
+    def axes(self, q: Numbers) -> Numbers:
+        result = np.eye(self.nv)
+        for at, i, n in self._free():
+            if n == 3:
+                result[i : i + n, i : i + n] = pin.Quaternion(q[at + 3 : at + 7]).matrix()
+            else:
+                result[i : i + n, i : i + n] = [[q[at + 2], -q[at + 3]], [q[at + 3], q[at + 2]]]
+        return result
+
+    def drift(self, v: Numbers) -> Numbers:
+        result = np.zeros(self.nv)
+        for _, i, n in self._free():
+            if n == 3:
+                result[i : i + n] = np.cross(v[i + 3 : i + 6], v[i : i + n])
+            else:
+                result[i : i + n] = v[i + 2] * np.array([-v[i + 1], v[i]])
+        return result
+
+    def moved(self, q: Numbers, dw: Numbers) -> Numbers:
+        turn = np.array(dw)
+        for _, i, n in self._free():
+            turn[i : i + n] = 0.0
+        result = self.integrate(q, turn)
+        for at, i, n in self._free():
+            result[at : at + n] += dw[i : i + n]
+        return result
 
 
 def _named(model: pin.Model, name: str, joint: int) -> pin.Model:

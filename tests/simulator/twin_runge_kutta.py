@@ -1,8 +1,8 @@
 """The twin's steps with impacts at the impulse level: FORWARD_RK1I, RK2I and RK4I in their three variants.
 
-The field is g(q, v) = [v̂, H⁻¹(τ - C(q, v̂))] with v̂ = MDP(q, v) of the source, [v, H⁻¹(τ - C(q, v̂))] of the README, and
-free dynamics from (q, v̂) of "projected". Rates of q are carried to the tangent space at the
-start of the step, κ = ∂(y ⊖ q)/∂y v (Munthe-Kaas), which changes nothing for vectors.
+RK1I is Euler's method in world axes. The field of the others is g(q, v) = [v̂, H⁻¹(τ - C(q, v̂))] with v̂ = MDP(q, v) of
+the source, [v, H⁻¹(τ - C(q, v̂))] of the README, and free dynamics from (q, v̂) of "projected". Rates of q are carried to
+the tangent space at the start of the step, κ = ∂(y ⊖ q)/∂y v (Munthe-Kaas), which changes nothing for vectors.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 Rate = Callable[[Numbers, Numbers], tuple[Numbers, Numbers]]
 
 STAGES: dict[str, tuple[tuple[tuple[float, ...], ...], tuple[float, ...], int]] = {
-    "FORWARD_RK1I": (((),), (1.0,), 1),
     "FORWARD_RK2I": (((), (0.5,)), (0.0, 1.0), 1),  # midpoint
     "FORWARD_RK4I": (((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)), (1.0, 2.0, 2.0, 1.0), 6),
 }
 """Coefficients a of each stage, weights b, and what b is divided by."""
+
+IMPULSE_STEPS = ("FORWARD_RK1I", *STAGES)
+"""Modes of this module."""
 
 
 def runge_kutta(mode: str) -> Callable[..., Numbers]:
@@ -40,9 +42,9 @@ def runge_kutta(mode: str) -> Callable[..., Numbers]:
 
         time = scalar(dt, q)
         stopped, _ = twin.maximal_dissipation(q, v, "impulse")
-        if mode == "FORWARD_RK1I" and variant != "source":
-            after = (stopped if variant == "projected" else v) + time * twin.acceleration(q, stopped, tau)
-            return np.concatenate([twin.mechanism.integrate(q, time * after), after])
+        if mode == "FORWARD_RK1I":  # free joints in world axes
+            after = twin.free_velocity(q, stopped, tau, dt, start=stopped if variant == "projected" else v)
+            return np.concatenate(twin.moved(q, stopped if variant == "source" else after, dt, carried=after))
         if variant == "projected":
             return integrate(twin, mode, free, q, stopped, time)
         return integrate(twin, mode, filtered, q, v, time)

@@ -368,6 +368,10 @@ ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
         for k, make in DIFFERENTIALS.items()
     },
     **{
+        f"euler-world-{k}": lambda k=k: trajopt.IntegratedActionModelEuler(DIFFERENTIALS[k](), dt=0.02, base="world")
+        for k in ("drone", "planar-2r", "solo12", "contact-hopper")
+    },
+    **{
         f"rk4-{k}": lambda make=make: trajopt.IntegratedActionModelRK4(make(), dt=0.05)
         for k, make in DIFFERENTIALS.items()
     },

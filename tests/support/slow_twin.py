@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 import trajopt
+from tests.simulator.twin import Twin as SimulatorTwin
+from tests.simulator.twin_mechanisms import Robot
 from tests.support.contact_twin import contact_dynamics, impulse_dynamics, inverse_dynamics
 from trajopt.actions.differential import DifferentialActionModelInvDynamicsAbstract
 from trajopt.instant import Instant
@@ -137,7 +139,8 @@ class Twin:
     def __init__(self, model: Integrated) -> None:
         self.state, self.nu, self.differential = model.state, model.nu, model.differential
         self.dt = float(model.parameters()["dt"].default)
-        self.tableau = None if isinstance(model, trajopt.IntegratedActionModelEuler) else model.tableau
+        euler = isinstance(model, trajopt.IntegratedActionModelEuler)
+        self.tableau, self.world = None if euler else model.tableau, euler and model.base == "world"
         self.terms = terms_of(model.differential)
         self._data = self.differential.create_data()
 
@@ -170,7 +173,13 @@ class Twin:
         """Next state and cost."""
         ys, weights, step = self.stages(x, u)
         cost = sum(b * self.dt * value for y, b in zip(ys, weights) for _, value, _ in self.at(y, u))
-        return self.state.integrate(x, step), float(cost)
+        return self.world_step(x, u) if self.world else self.state.integrate(x, step), float(cost)
+
+    def world_step(self, x: Reals, u: Reals) -> Reals:
+        """State after a step of free joints in world axes."""
+        robot, q, v = Robot(self.state.model), x[: self.state.nq], x[self.state.nq :]
+        acceleration = self.rate(x, u)[self.state.nv :]
+        return np.concatenate(SimulatorTwin(robot, []).moved(q, v + self.dt * (acceleration + robot.drift(v)), self.dt))
 
     def gauss_newton(self, x: Reals, u: Reals) -> Reals:
         """Σ w b dt Rᵀ Arr R over terms and stages, R by central differences in (x, u)."""

@@ -322,7 +322,7 @@ class ArticulationBuilder(Immutable):
         """Adds a joint that bounds the distance of its two placements, lower <= |x_j| <= upper, and returns its name.
 
         It has the coordinates of a free joint. `ResidualModelJointDistance` computes |x_j|, and
-        `ConstraintStack.of_robot` enforces the bounds; the simulator ignores them.
+        `ConstraintStack.of_robot` enforces the bounds. The simulator keeps them by forces that rest 1 mm beyond them.
 
         Args:
             parent: Name of the parent link, or "world".

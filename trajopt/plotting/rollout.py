@@ -34,6 +34,9 @@ def plot_rollout(rollout: Rollout, *, figure: Figure | SubFigure | None = None) 
     Joints of a limb share a panel. Forces are drawn as in `plot_contact_forces`: the background is grey while a
     contact is in the air, and the tangential force has the limit μ times the normal force.
 
+    Normal forces of a sliding body bob about its weight, as a sliding contact is a spring without damping; their mean
+    over whole periods is right. Forces of a contact that sticks do not bob.
+
     Args:
         rollout: The rollout.
         figure: Figure or subfigure to draw into; by default a new one.

@@ -165,8 +165,9 @@ class ActionModelSimulator(ActionModelCostedAbstract):
     def lift_size(self) -> int | None:
         if not isinstance(self._step, SymplecticStep):
             return None
-        x, step = SX.sym("x", self.state.nx), SX.sym("step", self.state.ndx)
-        return lift_size(*self.state.sx_jintegrate(x, step))
+        q, d, still = SX.sym("q", self.state.nq), SX.sym("d", self.state.nv), SX.eye(self.state.nv)
+        blocks = self.simulator.world_axes.move_derivatives(q, d)
+        return lift_size(*(SX(ca.diagcat(block, still)) for block in blocks))
 
     # Values
 

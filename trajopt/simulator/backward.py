@@ -20,6 +20,8 @@ from trajopt.simulator.steps import Inputs, StepAbstract, StepDerivatives, StepV
 class BackwardStep(StepAbstract):
     """BACKWARD_RK1F: C_F = v + dt H(q₊)⁻¹ (τ - C(q₊, v₊) + Jᵀ f) - v₊, which equals v̂ - v₊.
 
+    The velocity v of free joints is turned into the axes of q₊, see `trajopt.states.world_axes`.
+
     Args:
         model: The simulator's model.
     """
@@ -107,29 +109,35 @@ class BackwardImpulseStep(StepAbstract):
         return self._solve(program, inputs, a)[1]
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
-        q, after, _ = self._parts(program, inputs)
+        q, after, before = self._parts(program, inputs)
         f = self._dynamics.free.derivatives(program, q, after, inputs.torque, inputs.parameters)
         d, values = self._solve(program, inputs, f.value)
         by = self._dynamics.node.derivative(program, d).velocity
-        free = self._formula(
-            program,
-            inputs,
-            "timed",
-            lambda *parts: [self.model.dt * part for part in parts],
-            f.by_q,
-            f.by_v,
-            f.by_input,
-        )
-        program.accumulate(by["by_q"], by["by_before"], free[0])
-        by_after = _minus_identity(program, program.matmul(by["by_before"], free[1]))
-        Dqdq = beside(program, by["by_q"], by_after, by["by_before"])
-        return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=program.matmul(by["by_before"], free[2]))
+        arrays = [after, before, f.by_q, f.by_v, f.by_input]
+        by_q, by_v, by_input, *turned = self._formula(program, inputs, "start", self._start_derivatives, *arrays)
+        program.accumulate(by["by_q"], by["by_before"], by_q)
+        by_after = _minus_identity(program, program.matmul(by["by_before"], by_v))
+        by_before = program.matmul(by["by_before"], turned[0]) if turned else by["by_before"]
+        Dqdq = beside(program, by["by_q"], by_after, by_before)
+        return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=program.matmul(by["by_before"], by_input))
 
     def _solve(self, program: Program, inputs: Inputs, a: Array) -> tuple[Dissipated, StepValues]:
         q, after, before = self._parts(program, inputs)
-        moved = self._accelerated(program, inputs, before, a)
-        d = self._dynamics.impulse(program, q, moved, inputs.parameters)
+        (start,) = self._formula(program, inputs, "v", self._start, before, after, a)
+        d = self._dynamics.impulse(program, q, start, inputs.parameters)
         return d, StepValues(result=difference(program, d.velocity, after), force=d.force, velocity=d.velocity)
+
+    def _start(self, before: SX, after: SX, a: SX) -> list[SX]:
+        """Velocity before the impulse: v in the axes of q₊, plus dt (a + ω₊ × v₊)."""
+        dt, world = self.model.dt, self.model.world_axes
+        return [ca.densify(world.turn(before, dt * after) + dt * (a + world.drift(after)))]
+
+    def _start_derivatives(self, after: SX, before: SX, by_q: SX, by_v: SX, by_input: SX) -> list[SX]:
+        """Derivatives of `_start` by q₊, v₊ and τ from those of a, and by v if free joints turn it."""
+        dt, world = self.model.dt, self.model.world_axes
+        by_before, by_d = world.turn_derivatives(before, dt * after)
+        results = [dt * by_q, dt * (by_v + world.drift_derivative(after) + by_d), dt * by_input]
+        return [*results, by_before] if world.free else results
 
 
 def _minus_identity(program: Program, a: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -44,12 +44,14 @@ class Touch:
         law: Values of its law, before scaling.
         wrenches: Force and torque (6,) of p on each frame, in the frame's axes.
         force: Reported force of p, in the world's axes.
+        within_joints: Whether p acts as the joint forces Jᵀ p, without wrenches.
     """
 
     jacobian: SX
     law: SX
     wrenches: Callable[[SX], dict[str, SX]]
     force: Callable[[SX], SX]
+    within_joints: bool = False
 
 
 class SimulatorContactAbstract(Model):
@@ -81,6 +83,10 @@ class SimulatorContactAbstract(Model):
     @abstractmethod
     def touch(self, robot: RobotExpressions, up: Reals) -> Touch:
         """The contact at a configuration; the unit vector `up` (3,) points against gravity."""
+
+    def resting_strength(self, robot: Robot) -> float | None:
+        """Default strength, with which the contact alone carries the robot 1 mm deep; None if it has one of its own."""
+        return None
 
     def check(self, robot: Robot) -> None:
         """Raises an error unless the robot has the contact's frames."""
@@ -140,7 +146,7 @@ class MDPContact(SimulatorContactAbstract):
             raise InvalidArgumentError(f"exponent: expected a number >= 1, got {exponent!r}; 3 makes steps C²")
         self.law = PyramidLaw(check_count("rays", rays, least=3, most=64))
         self._friction = self.parameter("friction", friction, convert=non_negative)
-        self.rests = strength is None  # the simulator sets it from the robot's weight
+        self.rests = strength is None
         first = 0.0 if strength is None else strength
         self._strength = self.parameter("strength", first, unit="N/m^exponent", convert=non_negative)
 
@@ -157,6 +163,9 @@ class MDPContact(SimulatorContactAbstract):
                 f"{self.name}: expected a frame that moves relative to its surface, got {self.frame!r}, fixed to "
                 f"{other}"
             )
+
+    def resting_strength(self, robot: Robot) -> float | None:
+        return resting_strength(robot, self.law.rays, self.exponent) if self.rests else None
 
     def touch(self, robot: RobotExpressions, up: Reals) -> Touch:
         place = _Place(robot, self, up)
@@ -246,3 +255,29 @@ def weight_of(robot: Robot) -> float:
             f"robot: expected a mass > 0, got {mass}; pass barrier_weight and the strength of each contact"
         )
     return mass * (float(np.linalg.norm(robot.model.gravity.linear)) or _GRAVITY)
+
+
+def default_barrier(robot: Robot, contacts: Sequence[SimulatorContactAbstract], v_tol: float) -> float:
+    """Barrier weight β = m g v_tol min(friction cos(π/n) / n) / contacts [W], for contacts of n rays each.
+
+    On contacts that share the weight m g equally, a tangential load of a fraction ρ of the friction cone creeps at
+
+        v = 2 β n contacts ρ / ((1 - ρ²) friction m g) = 2 v_tol ρ / (1 - ρ²),
+
+    exactly for many rays. A ray b_j has w_j = s / (1 + e cos θ_j) with e = 2 ρ / (1 + ρ²), from the condition
+    k b_jᵀ u = β (1/w_j - 1/s) at the contact's velocity u. The cone inside the rays has the friction cos(π/n) friction.
+    Without contacts, β is m g v_tol.
+
+    Args:
+        robot: The robot.
+        contacts: Its contacts; those without friction count as 1 / n.
+        v_tol: Creep speed [m/s].
+    """
+    shares = [_smallest_friction(contact) / contact.law.rays for contact in contacts]
+    return weight_of(robot) * v_tol * (min(shares) / len(shares) if shares else 1.0)
+
+
+def _smallest_friction(contact: SimulatorContactAbstract) -> float:
+    """First friction coefficient of a contact halfway between two rays; 1 without friction."""
+    friction = float(contact.parameters()["friction"].default) if isinstance(contact, MDPContact) else 0.0
+    return friction * float(np.cos(np.pi / contact.law.rays)) or 1.0

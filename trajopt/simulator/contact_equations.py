@@ -74,14 +74,25 @@ class ContactEquations:
                 wrenches[frame] = wrenches[frame] + wrench if frame in wrenches else wrench
         return wrenches
 
-    def balance_derivatives(self, a: SX) -> tuple[SX, SX]:
-        """∂/∂q and ∂/∂c of H a + C(q, c) - Jᵀ p / duration at fixed a (nv,) and p, (nv, nv) each."""
+    def balance_derivatives(self, a: SX, drift: tuple[SX, SX] | None = None) -> tuple[SX, SX]:
+        """∂/∂q and ∂/∂c of H (a - x) + C(q, c) - Jᵀ p / duration at fixed a (nv,) and p, (nv, nv) each.
+
+        Args:
+            a: Acceleration (nv,).
+            drift: x (nv,) and its derivative by c (nv, nv), see `WorldAxesStep.drift`; None for 0.
+        """
         robot, wrenches = self._robot, self.wrenches()
-        dq, dv = falling_derivatives(robot, a + robot.shift(), wrenches)
-        mass, (shift_q, shift_v) = robot.crba(), robot.shift_derivatives()
+        shift, (shift_q, shift_v) = robot.shift(), robot.shift_derivatives()
+        if drift is not None:
+            shift, shift_v = shift - drift[0], ca.sparsify(shift_v - drift[1])
+        dq, dv = falling_derivatives(robot, a + shift, wrenches)
+        mass = robot.crba()
         dq, dv = dq + ca.mtimes(mass, shift_q), dv + ca.mtimes(mass, shift_v)
         for frame, wrench in wrenches.items():
             dq = dq - ca.mtimes(robot.frame_jacobian(frame, pin.ReferenceFrame.LOCAL).T, self.by_q(wrench))
+        for touch, p in zip(self._touches, self._barrier.of_impulses(self.impulse / self._duration)):
+            if touch.within_joints:
+                dq = dq - self.by_q(ca.densify(touch.jacobian.T @ p))
         return dq, dv
 
     def law_results(self, velocity: SX) -> dict[str, SX]:

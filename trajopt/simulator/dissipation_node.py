@@ -2,6 +2,9 @@
 
     H (v̂ - v₀) + dt (C(q, c) - τ) = Σ Jᵀ p,     p = √μ C w the impulses of `trajopt.simulator.interior_point` at J v̂.
 
+Over a time step, free joints move in world axes (`trajopt.states.world_axes`): v₀ is turned into the axes of q if c is
+the velocity after the step, and dt C becomes dt (C - H x) with the drift x = ω × v of c.
+
 With R the derivative of this equation at fixed v̂ and w, F and L of `trajopt.simulator.laws`, Z = H⁻¹ Jᵀ F,
 A = 1 + Fᵀ Λ F, K = H⁻¹ - Z A⁻¹ Zᵀ and N = Fᵀ ∂(J v̂) + L ∂(Cᵀ u)  at fixed v̂:
 
@@ -120,6 +123,7 @@ class DissipationNode:
         self._duration = SX(1) if impulses else model.dt
         weight = model.barrier_weight * (REFERENCE_TIME if impulses else model.dt)
         c = SX(np.zeros(nv)) if impulses else self._velocity
+        self._turns = model.world_axes.free and not impulses
         self._robot = model.robot(self._q, c, weightless=impulses)
         self._contacts = ContactEquations(model, self._robot, self._q, self._duration, weight)
         self._stops = None
@@ -140,10 +144,13 @@ class DissipationNode:
         }
         if not self._impulses:
             results["momentum"] = self._duration * (self._torque - self._robot.nonlinear_effects())
+        if self._turns:
+            drift = self._model.world_axes.drift(self._velocity)
+            results["start"] = ca.densify(self._turned_before() + self._duration * drift)
         r = self._call(program, question, "dynamics", results, [])
-        free = question.before
+        free = r.get("start", question.before)
         if not self._impulses:
-            free = program.matmul(r["mass_inverse"], r["momentum"], initial=question.before)
+            free = program.matmul(r["mass_inverse"], r["momentum"], initial=free)
         spread = program.matmul(r["jacobian"], r["mass_inverse"])
         inertia = program.matmul(spread, r["spread_out"])
         approach = program.matmul(r["jacobian"], free)
@@ -250,13 +257,24 @@ class DissipationNode:
 
     def _residual_derivatives(self) -> dict[str, SX]:
         """-R by q, c and v₀, and the quantities from which the laws' derivatives follow."""
-        dt, mass = self._duration, self._robot.crba()
-        dq, dv = self._contacts.balance_derivatives((self._after - self._before) / dt)
+        dt, mass, world = self._duration, self._robot.crba(), self._model.world_axes
+        drift = (world.drift(self._velocity), world.drift_derivative(self._velocity)) if self._turns else None
+        dq, dv = self._contacts.balance_derivatives((self._after - self._turned_before()) / dt, drift)
         laws = self._contacts.law_results(self._after)
         results = {"by_q": -dt * dq + ca.mtimes(self._contacts.jacobian.T, laws["push_by_q"]), **laws}
         if self._explicit:
             return results | {"by_both": mass - dt * dv}
-        return results | {"by_before": mass} | ({} if self._impulses else {"by_velocity": -dt * dv})
+        if self._impulses:
+            return results | {"by_before": mass}
+        by_before, by_d = world.turn_derivatives(self._before, dt * self._velocity)
+        by_velocity = ca.mtimes(mass, dt * by_d) - dt * dv
+        return results | {"by_before": ca.mtimes(mass, by_before), "by_velocity": by_velocity}
+
+    def _turned_before(self) -> SX:
+        """v₀ in the axes of q (nv,)."""
+        if self._explicit or not self._turns:
+            return self._before
+        return self._model.world_axes.turn(self._before, self._duration * self._velocity)
 
 
 def impulse_steps(

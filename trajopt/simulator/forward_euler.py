@@ -9,7 +9,7 @@ from trajopt.simulator.steps import Inputs, StepValues, SymplecticStep, Velocity
 
 
 class ForwardEulerStep(SymplecticStep):
-    """FORWARD_RK1F: v₊ = v + dt H⁻¹ (τ - C(q, v) + Jᵀ f), q₊ = q ⊕ dt v₊.
+    """FORWARD_RK1F: v₊ = v + dt H⁻¹ (τ - C(q, v) + Jᵀ f), q₊ = q ⊕ dt v₊, free joints in world axes.
 
     Args:
         model: The simulator's model.
@@ -24,7 +24,7 @@ class ForwardEulerStep(SymplecticStep):
     def values(self, program: Program, inputs: Inputs) -> StepValues:
         return self._solve(program, inputs)[1]
 
-    def velocity_derivatives(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
+    def new_velocity(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
         d, values = self._solve(program, inputs)
         by, names = self._node.derivative(program, d), ["by_q", "by_both", "by_torque"]
         return VelocityDerivatives(

@@ -28,7 +28,6 @@ from trajopt.simulator.steps import (
 )
 
 _TABLEAUS = {
-    SimulatorMode.FORWARD_RK1I: Tableau.EULER,
     SimulatorMode.FORWARD_RK2I: Tableau.MIDPOINT,
     SimulatorMode.FORWARD_RK4I: Tableau.CLASSICAL,
 }
@@ -36,13 +35,13 @@ _TABLEAUS = {
 
 def forward_impulse_step(model: SimulatorModel) -> StepAbstract:
     """Returns the step of a model whose mode is FORWARD_RK1I, FORWARD_RK2I or FORWARD_RK4I, in its variant."""
-    if model.mode is SimulatorMode.FORWARD_RK1I and model.variant is not Variant.SOURCE:
-        return SymplecticImpulseStep(model)
-    return RungeKuttaImpulseStep(model)
+    if model.mode is not SimulatorMode.FORWARD_RK1I:
+        return RungeKuttaImpulseStep(model)
+    return ExplicitImpulseStep(model) if model.variant is Variant.SOURCE else SymplecticImpulseStep(model)
 
 
 class SymplecticImpulseStep(SymplecticStep):
-    """FORWARD_RK1I: v₊ = v₀ + dt H⁻¹ (τ - C(q, v̂)), v̂ = MDP(q, v), q₊ = q ⊕ dt v₊.
+    """FORWARD_RK1I: v₊ = v₀ + dt H⁻¹ (τ - C(q, v̂)), v̂ = MDP(q, v), q₊ = q ⊕ dt v₊, free joints in world axes.
 
     v₀ is v̂ for the variant "projected", and v for "readme".
 
@@ -61,16 +60,18 @@ class SymplecticImpulseStep(SymplecticStep):
         d, a = self._dynamics.value(program, q, v, inputs.torque, inputs.parameters)
         return self._values(program, inputs, q, v, d, a)[0]
 
-    def velocity_derivatives(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
+    def new_velocity(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
         q, v = self._parts(program, inputs)
         d, by, f = self._dynamics.derivatives(program, q, v, inputs.torque, inputs.parameters)
         values, after = self._values(program, inputs, q, v, d, f.value)
 
-        def parts(by_q: SX, by_v: SX, by_torque: SX, start_by_q: SX, start_by_v: SX) -> list[SX]:
+        def parts(v: SX, by_q: SX, by_v: SX, by_torque: SX, start_by_q: SX, start_by_v: SX) -> list[SX]:
             first, second = (start_by_q, start_by_v) if self._projected else (0, SX.eye(self.model.nv))
-            return [self.model.dt * by_q + first, self.model.dt * by_v + second, self.model.dt * by_torque]
+            dt, drift = self.model.dt, self.model.world_axes.drift_derivative(v)
+            by_q, by_v = by_q + ca.mtimes(drift, start_by_q), by_v + ca.mtimes(drift, start_by_v)
+            return [dt * by_q + first, dt * by_v + second, dt * by_torque]
 
-        arrays = [f.by_q, f.by_v, f.by_input, by.velocity["by_q"], by.velocity["by_before"]]
+        arrays = [d.velocity, f.by_q, f.by_v, f.by_input, by.velocity["by_q"], by.velocity["by_before"]]
         return VelocityDerivatives(
             values=values,
             velocity=after,
@@ -81,13 +82,72 @@ class SymplecticImpulseStep(SymplecticStep):
     def _values(
         self, program: Program, inputs: Inputs, q: Array, v: Array, d: Dissipated, a: Array
     ) -> tuple[StepValues, Array]:
-        """Adds the calls that compute the results and v₊."""
-        after = self._accelerated(program, inputs, d.velocity if self._projected else v, a)
+        """Adds the calls that compute the results, and the new velocity in the axes of q."""
+
+        def moved(start: SX, velocity: SX, a: SX) -> list[SX]:
+            return [start + self.model.dt * (a + self.model.world_axes.drift(velocity))]
+
+        start = d.velocity if self._projected else v
+        (after,) = self._formula(program, inputs, "v", moved, start, d.velocity, a)
         return StepValues(result=self._moved(program, inputs, q, after), force=d.force, velocity=d.velocity), after
 
 
+class ExplicitImpulseStep(StepAbstract):
+    """FORWARD_RK1I of the variant "source": v₊ = v + dt H⁻¹ (τ - C(q, v̂)), q₊ = q ⊕ dt v̂, v̂ = MDP(q, v).
+
+    Free joints are stepped in world axes, as `SymplecticImpulseStep` does.
+
+    Args:
+        model: The simulator's model.
+    """
+
+    def __init__(self, model: SimulatorModel) -> None:
+        super().__init__(model)
+        self._dynamics = ImpulseDynamics(model)
+
+    def values(self, program: Program, inputs: Inputs) -> StepValues:
+        q, v = self._parts(program, inputs)
+        d, a = self._dynamics.value(program, q, v, inputs.torque, inputs.parameters)
+        return self._values(program, inputs, d, a)
+
+    def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
+        q, v = self._parts(program, inputs)
+        d, by, f = self._dynamics.derivatives(program, q, v, inputs.torque, inputs.parameters)
+        arrays = [q, v, d.velocity, f.value, f.by_q, f.by_v, f.by_input]
+        arrays += [by.velocity["by_q"], by.velocity["by_before"]]
+        Dqdq, Dtau = self._formula(program, inputs, "explicit", self._rows, *arrays)
+        return StepDerivatives(values=self._values(program, inputs, d, f.value), Dqdq=Dqdq, Dtau=Dtau)
+
+    def _values(self, program: Program, inputs: Inputs, d: Dissipated, a: Array) -> StepValues:
+        """Adds the call that computes the results."""
+        q, v = self._parts(program, inputs)
+
+        def moved(q: SX, v: SX, velocity: SX, a: SX) -> list[SX]:
+            world, step = self.model.world_axes, self.model.dt * velocity
+            after = world.turn(v + self.model.dt * (a + world.drift(velocity)), step)
+            return [ca.densify(ca.vertcat(world.move(q, world.turn(step, step)), after))]
+
+        (result,) = self._formula(program, inputs, "move", moved, q, v, d.velocity, a)
+        return StepValues(result=result, force=d.force, velocity=d.velocity)
+
+    def _rows(self, q: SX, v: SX, velocity: SX, a: SX, *by: SX) -> list[SX]:
+        """Derivatives of (q₊, v₊) by (q, v) and by τ, from those of a and of v̂."""
+        by_q, by_v, by_torque, velocity_by_q, velocity_by_v = by
+        nv, dt, world = self.model.nv, self.model.dt, self.model.world_axes
+        step, drift = dt * velocity, world.drift_derivative(velocity)
+        first, _ = world.move_derivatives(q, world.turn(step, step))
+        second = dt * world.move_derivative_before(world.turn(step, step))  # by v̂
+        turn, turn_by_d = world.turn_derivatives(v + dt * (a + world.drift(velocity)), step)
+        along = dt * (ca.mtimes(turn, drift) + turn_by_d)  # v₊ by v̂, beside a
+        after_by_q = dt * ca.mtimes(turn, by_q) + ca.mtimes(along, velocity_by_q)
+        after_by_v = turn + dt * ca.mtimes(turn, by_v) + ca.mtimes(along, velocity_by_v)
+        above = ca.horzcat(first + ca.mtimes(second, velocity_by_q), ca.mtimes(second, velocity_by_v))
+        below = ca.horzcat(after_by_q, after_by_v)
+        return [ca.vertcat(above, below), ca.vertcat(SX(nv, nv), dt * ca.mtimes(turn, by_torque))]
+
+
 class RungeKuttaImpulseStep(StepAbstract):
-    """Runge-Kutta step of a mode's order: Euler's, the midpoint rule, or the classical one.
+    """Runge-Kutta step of a mode's order: the midpoint rule, or the classical one.
 
     It integrates, for each variant:
         "projected": (v, H⁻¹ (τ - C(q, v))) from (q, v̂), v̂ = MDP(q, v): an impulse, then free motion.

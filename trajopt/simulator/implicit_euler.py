@@ -41,6 +41,8 @@ class ImplicitEulerStep(SymplecticStep):
         equation: Step of a backward mode, which computes r.
     """
 
+    turns = False
+
     def __init__(self, equation: StepAbstract) -> None:
         super().__init__(equation.model)
         self._equation, self.tells_forces = equation, equation.tells_forces
@@ -53,7 +55,7 @@ class ImplicitEulerStep(SymplecticStep):
         v, d, M, rest = self._linearised(program, inputs, derivatives=False)
         return self._after(program, inputs, v, d, _quotient(program, M, rest))
 
-    def velocity_derivatives(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
+    def new_velocity(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
         v, d, M, rest = self._linearised(program, inputs, derivatives=True)
         change, *parts = _columns(program, _quotient(program, M, rest), self.model.nv)
         values = self._after(program, inputs, v, d, change)

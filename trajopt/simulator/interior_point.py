@@ -6,8 +6,10 @@ of a law:
     minimise   ½ (C w)ᵀ Λ (C w) + uᵀ C w - Σ log w_i - Σ_f log s_f,   s_f = 1 - Σ w_f.
 
 A primal-dual interior point method applies Newton's method to Cᵀ(u + Λ C w) - z + y 1 = 0, w z = t, s y = t. A
-predictor chooses t, which falls to 1 and not below. Then plain Newton steps follow, until the square of the last one
-is negligible. Each step solves a system of 3 unknowns for each contact, A = 1 + Fᵀ Λ F, see `trajopt.simulator.laws`.
+predictor chooses t, which falls to 1 and not below. Then Newton steps with Mehrotra's second-order term follow, which
+converge cubically, until the cube of the last one is negligible. If rays can cancel each other, steps lack digits that
+further steps restore: then plain Newton steps follow, until the square of the last one is negligible. Each step solves
+a system of 3 unknowns for each contact, A = 1 + Fᵀ Λ F, see `trajopt.simulator.laws`.
 
 The iteration starts from Λ and u alone. Iterations to 1e-7, medians of 1,500 random states of a quadruped each, with
 dt from 1e-4 to 1e-2 s and strengths from 1e4 to 1e8 N/m³: in the air 1, touching 4 (at most 9), 1 m deep in the ground
@@ -32,8 +34,8 @@ from trajopt.simulator.laws import Follower, LawAbstract, Weights, reciprocal
 LIMIT = 60
 TOLERANCE = 1e-7
 
-_FULL = 0.25  # square of the relative step below which Newton steps are full steps
-_CENTRED = 10.0  # products above which Mehrotra's second-order term helps; below, it made iterations cycle
+_FULL = 1.0  # square of the relative step below which steps aim at products of 1
+_CENTRED = 3.0  # products above which Mehrotra's second-order term helps before; below, it made iterations cycle
 _FRACTION = 0.99  # of the distance to the boundary
 _TINY = 1e-300
 _RESIDUAL = -5  # position of r in the arrays that functions of an iteration share, before totals, shares, F and L
@@ -150,10 +152,10 @@ def iteration(laws: Sequence[LawAbstract]) -> Program:
     functions = _PassFunctions(laws, [symbol_of(program, array) for array in prepared])
     arrays = [*point, inertia, law, *prepared]
     solution = program.solve(factors, follow)
-    follow, residual, target, rest, whole, left = program.call(functions.predict, *arrays, solution, tolerance)
+    follow, residual, target, rest, left = program.call(functions.predict, *arrays, solution, tolerance)
     solution = program.solve(factors, follow)
     arrays[_RESIDUAL] = residual
-    program.output(*program.call(functions.correct, *arrays, solution, target, rest, whole), left)
+    program.output(*program.call(functions.correct, *arrays, solution, target, rest), left)
     return program
 
 
@@ -192,6 +194,7 @@ class _PassFunctions:
         rows = zip(b.of_rays(b.w * self._inverses[2]), ca.vertsplit(total), ca.vertsplit(share))
         self._weights = [Weights(*row) for row in rows]
         self._solution = SX.sym("solution", sum(law.rank for law in laws))
+        self._cubic = all(law.one_sided for law in laws)
         self._inputs = [*b.point, b.inertia, b.law, *prepared, self._solution]
         self.predict, self.correct = self._predict(), self._correct()
 
@@ -210,7 +213,7 @@ class _PassFunctions:
         return [d * inverse for d, inverse in zip(directions, self._inverses)]
 
     def _predict(self) -> ca.Function:
-        """Returns L r and r of the step, targets of w z and s y, whether it is a full step, and the error left."""
+        """Returns L r and r of the step, targets of w z and s y, and the error left."""
         b, tolerance = self._b, SX.sym("tolerance")
         w, s, z, y = b.point
         newton = 1 - w * z, 1 - s * y
@@ -223,26 +226,27 @@ class _PassFunctions:
         mean = (ca.dot(w, z) + ca.dot(s, y)) / count
         after = ca.dot(w + primal * dw, z + dual * dz) + ca.dot(s + primal * ds, y + dual * dy)
         aim = ca.fmax(1, (after / count / mean) ** 3 * mean)
-        extra, second = ca.if_else(whole, 0, aim - 1), ca.if_else(whole, 0, ca.if_else(mean > _CENTRED, 1, 0))
+        extra = ca.if_else(whole, 0, aim - 1)
+        second = ca.if_else(whole, 1 if self._cubic else 0, ca.if_else(mean > _CENTRED, 1, 0))
         # within ± mean: larger terms drive w and z of a pair to zero together, and no step recovers from that
         terms = [ca.fmax(-mean, ca.fmin(term, mean)) for term in (dw * dz, ds * dy)]
         more = [extra - second * term for term in terms]
         target, rest = (first + change for first, change in zip(newton, more))
         residual = self._residual + more[0] * self._inverses[0] - b.spread(more[1] * self._inverses[1])
         left = ca.sqrt(square)
-        left = ca.if_else(left <= tolerance, 0, left)
-        results = [self._left @ residual, residual, target, rest, whole, left]
+        left = ca.if_else((square * left <= tolerance**2) if self._cubic else (left <= tolerance), 0, left)
+        results = [self._left @ residual, residual, target, rest, left]
         return ca.Function("predict", [*self._inputs, tolerance], results)
 
     def _correct(self) -> ca.Function:
         """Returns the new iterate."""
         b = self._b
-        target, rest, whole = SX.sym("target", b.w.numel()), SX.sym("rest", b.s.numel()), SX.sym("whole")
+        target, rest = SX.sym("target", b.w.numel()), SX.sym("rest", b.s.numel())
         directions = self._directions(target, rest)
         fastest = [ca.fmax(rate, _TINY) for rate in _fastest(self._rates(directions))]
-        primal, dual = (ca.if_else(whole, 1, ca.fmin(1, _FRACTION / rate)) for rate in fastest)
+        primal, dual = (ca.fmin(1, _FRACTION / rate) for rate in fastest)
         new = [p + length * d for p, length, d in zip(b.point, (primal, primal, dual, dual), directions)]
-        return ca.Function("correct", [*self._inputs, target, rest, whole], new)
+        return ca.Function("correct", [*self._inputs, target, rest], new)
 
 
 def _fastest(rates: Sequence[SX]) -> tuple[SX, SX]:

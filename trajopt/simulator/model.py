@@ -23,18 +23,18 @@ from trajopt.robots import Robot
 from trajopt.simulator.black_box import BlackBoxColumns, told_name
 from trajopt.simulator.bodies import body_masses
 from trajopt.simulator.contact import (
-    MDPContact,
     SimulatorContactAbstract,
     Touch,
-    resting_strength,
-    weight_of,
+    default_barrier,
 )
+from trajopt.simulator.distance_limit import distance_limits
 from trajopt.simulator.external_wrench import ExternalWrench
 from trajopt.simulator.interior_point import TOLERANCE
 from trajopt.simulator.joint_stops import check_joint_stops, stops_of
 from trajopt.simulator.modes import SimulatorMode, Variant
 from trajopt.simulator.torque_limits import check_positive_bounds, check_torque_limits
 from trajopt.states.state_multibody import StateMultibody
+from trajopt.states.world_axes import WorldAxesStep
 from trajopt.types import Reals
 
 _LOG = logging.getLogger(__name__)
@@ -53,12 +53,12 @@ class SimulatorModel(Model):
 
     Args:
         robot: The robot.
-        contacts: Contacts of the robot.
+        contacts: Contacts of the robot; limits of its distance joints are added.
         mode: Equation of a step.
         variant: Variant of the modes RK1I to RK4I.
         barrier_weight: β > 0 [W]. The weight μ of the barrier is β dt in force modes, β · 1 ms in impulse modes, and β
-            for limiting forces. The default is m g v_tol.
-        v_tol: Speed at which a resting contact may creep, > 0 [m/s]; it only sets the default β.
+            for limiting forces. The default follows from `v_tol`, see `default_barrier`.
+        v_tol: Creep speed of resting contacts, > 0 [m/s]; it only sets the default β.
         joint_friction: "smooth" for the damping and dry friction in the robot's file, a SmoothFriction, or None for no
             friction.
         masses: Names of frames whose rigid bodies have a variable mass; their inertia is proportional to it.
@@ -91,7 +91,7 @@ class SimulatorModel(Model):
         super().__init__()
         self.state = StateMultibody(robot)
         self.nq, self.nv = self.state.nq, self.state.nv
-        self.contacts = tuple(contacts)
+        self.contacts = (*contacts, *distance_limits(robot))
         self.names = tuple(contact.name for contact in self.contacts)
         for name in self.names:
             if self.names.count(name) > 1:
@@ -123,16 +123,18 @@ class SimulatorModel(Model):
         self._masses = body_masses(robot, masses)
         self.dt = self.parameter("dt", dt, unit="s", convert=_time_step)
         check_positive("v_tol", v_tol, unit="m/s")
-        weight = weight_of(robot) * v_tol if barrier_weight is None else barrier_weight
-        self.barrier_weight = self.parameter("barrier_weight", weight, unit="W", convert=positive)
+        if barrier_weight is None:
+            sticking = () if mode.name.endswith("I") else contacts  # impulses end before forces push
+            barrier_weight = default_barrier(robot, sticking, v_tol)
+        self.barrier_weight = self.parameter("barrier_weight", barrier_weight, unit="W", convert=positive)
         self.tolerance = self.parameter("tolerance", TOLERANCE, convert=positive)
 
     def parameters(self) -> dict[str, Parameter]:
         parameters = super().parameters()
         for contact in self.contacts:
             own = contact.parameters()
-            if isinstance(contact, MDPContact) and contact.rests:
-                own["strength"] = replace(own["strength"], default=np.array(self._resting_strength(contact)))
+            if (strength := contact.resting_strength(self.state.robot)) is not None:
+                own["strength"] = replace(own["strength"], default=np.array(self._level_time * strength))
             parameters |= {f"contacts.{contact.name}.{name}": p for name, p in own.items()}
         return parameters | {f"bodies.{body.frame}.mass": body.mass for body in self._masses}
 
@@ -151,9 +153,15 @@ class SimulatorModel(Model):
             values[told_name(contact.name)] = Parameter("told", symbol, np.zeros(size))
         return ParameterLayout(self.parameters() | values)
 
-    def _resting_strength(self, contact: MDPContact) -> float:
-        time = REFERENCE_TIME if self.mode.name.endswith("I") else 1.0
-        return time * resting_strength(self.state.robot, contact.law.rays, contact.exponent)
+    @property
+    def _level_time(self) -> float:
+        """Time by which strengths of forces are multiplied: 1 ms for impulses [s], 1 for forces."""
+        return REFERENCE_TIME if self.mode.name.endswith("I") else 1.0
+
+    @functools.cached_property
+    def world_axes(self) -> WorldAxesStep:
+        """Euler step of the robot, with free joints stepped in world axes."""
+        return WorldAxesStep(self.state)
 
     @functools.cached_property
     def force_sizes(self) -> dict[str, int]:

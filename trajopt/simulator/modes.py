@@ -14,7 +14,8 @@ class SimulatorMode(Enum):
     """Equation of a step; the value of a member is its formula.
 
     C(q, v) are Coriolis, centrifugal and gravity forces. v̂ is the velocity after maximal dissipation: MDP(q, v) by
-    impulses, MDP(q, v, τ) by the forces of one time step.
+    impulses, MDP(q, v, τ) by the forces of one time step. All steps but those of RK2I and RK4I add velocities of free
+    joints in world axes, and ⊕ moves along them, see `trajopt.states.world_axes`.
     """
 
     INVERSE_I = "τ = H v̇ + C(q, v̂), v̂ = MDP(q, v), of (q, v, v̇)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 from casadi import SX
@@ -72,7 +72,7 @@ class VelocityDerivatives:
 
     Attributes:
         values: Values of the step.
-        velocity: v₊ (nv,).
+        velocity: v₊ (nv,), in the axes of q or of q₊, see `SymplecticStep.turns`.
         parts: Derivatives of v₊ with respect to q, v and τ, (nv, nv) each.
         force_parts: Function that adds the steps for the derivatives of the reported forces.
     """
@@ -113,11 +113,9 @@ class StepAbstract(ABC):
         """Adds the steps that compute the results of one step of the simulator, and their derivatives."""
 
     def lift(self, q: SX, v: SX) -> tuple[SX, SX]:
-        """Derivatives of q ⊕ dt v by q and by v, (nv, nv) each."""
-        m = self.model
-        rest = SX.zeros(m.nv)
-        first, second = m.state.sx_jintegrate(ca.vertcat(q, rest), ca.vertcat(m.dt * v, rest))
-        return first[: m.nv, : m.nv], m.dt * second[: m.nv, : m.nv]
+        """Derivatives of q₊ = q ⊕ dt v by q and by v, (nv, nv) each; v is in the axes of q₊."""
+        first, second = self.model.world_axes.move_derivatives(q, self.model.dt * v)
+        return first, self.model.dt * second
 
     @property
     def input_size(self) -> int:
@@ -141,10 +139,6 @@ class StepAbstract(ABC):
         """Adds the call of a formula that may read the model's parameters."""
         return call_formula(program, name, formula, *arrays, reads=[(self.model.layout.symbols, inputs.parameters)])
 
-    def _accelerated(self, program: Program, inputs: Inputs, velocity: Array, acceleration: Array) -> Array:
-        """Adds the call that computes v + dt a."""
-        return self._formula(program, inputs, "v", lambda v, a: [v + self.model.dt * a], velocity, acceleration)[0]
-
 
 def velocity_rows(program: Program, d: StepDerivatives) -> VelocityDerivatives:
     """Adds the call that extracts v₊ and its derivatives from those of the whole state."""
@@ -160,32 +154,61 @@ def velocity_rows(program: Program, d: StepDerivatives) -> VelocityDerivatives:
 class SymplecticStep(StepAbstract):
     """Step that moves positions with the new velocity: q₊ = q ⊕ dt v₊.
 
+    It steps the velocity of free joints in world axes, see `trajopt.states.world_axes`; ⊕ is `WorldAxesStep.move`.
+
     Args:
         model: The simulator's model.
+
+    Attributes:
+        turns: Whether the new velocity comes in the axes of q and must be turned into those of q₊.
     """
 
+    turns = True
+
     @abstractmethod
+    def new_velocity(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
+        """Adds the steps that compute the results, and the new velocity with its derivatives; see `turns`."""
+
     def velocity_derivatives(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
-        """Adds the steps that compute the results, and the derivatives of the new velocity v₊."""
+        """Adds the steps that compute the results, and the derivatives of the new velocity v₊ in the axes of q₊."""
+        d = self.new_velocity(program, inputs)
+        if not self._is_turned:
+            return d
+        velocity, *parts = self._formula(program, inputs, "turned", self._into_new_axes, d.velocity, *d.parts)
+        return replace(d, velocity=velocity, parts=parts)
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
         q, _ = self._parts(program, inputs)
-        d = self.velocity_derivatives(program, inputs)
+        d = self.new_velocity(program, inputs)
 
-        def assembled(x: SX, v: SX, by_q: SX, by_v: SX, by_torque: SX) -> list[SX]:
-            first, second = self.lift(x, v)
-            above = ca.horzcat(first + second @ by_q, second @ by_v)
-            return [ca.vertcat(above, ca.horzcat(by_q, by_v)), ca.vertcat(second @ by_torque, by_torque)]
+        def assembled(x: SX, v: SX, *parts: SX) -> list[SX]:
+            after, *turned = self._into_new_axes(v, *parts) if self._is_turned else [v, *parts]
+            first, second = self.lift(x, after)
+            if self._is_turned:  # shares products with `turned`
+                second = self.model.dt * self.model.world_axes.move_derivative_before(self.model.dt * after)
+            moved = [second @ part for part in parts]
+            Dqdq = ca.vertcat(ca.horzcat(first + moved[0], moved[1]), ca.horzcat(*turned[:2]))
+            return [Dqdq, ca.vertcat(moved[2], turned[2])]
 
         Dqdq, Dtau = self._formula(program, inputs, "assemble", assembled, q, d.velocity, *d.parts)
         return StepDerivatives(values=d.values, Dqdq=Dqdq, Dtau=Dtau)
 
     def _moved(self, program: Program, inputs: Inputs, q: Array, velocity: Array) -> Array:
-        """Adds the call that computes (q ⊕ dt v, v)."""
-        m = self.model
+        """Adds the call that computes (q ⊕ dt v₊, v₊) from the new velocity; see `turns`."""
+        world, dt = self.model.world_axes, self.model.dt
 
         def moved(x: SX, v: SX) -> list[SX]:
-            start, change = (ca.densify(ca.vertcat(part, SX(m.nv, 1))) for part in (x, m.dt * v))
-            return [ca.vertcat(m.state.sx_integrate(start, change)[: m.nq], v)]
+            v = world.turn(v, dt * v) if self._is_turned else v
+            return [ca.densify(ca.vertcat(world.move(x, dt * v), v))]
 
         return self._formula(program, inputs, "move", moved, q, velocity)[0]
+
+    @property
+    def _is_turned(self) -> bool:
+        return self.turns and self.model.world_axes.free
+
+    def _into_new_axes(self, w: SX, *parts: SX) -> list[SX]:
+        """v₊ in the axes of q₊, and its derivatives, from w in the axes of q and the derivatives of w."""
+        world, dt = self.model.world_axes, self.model.dt
+        by_w, by_d = world.turn_derivatives(w, dt * w)
+        return [world.turn(w, dt * w), *(ca.mtimes(by_w + dt * by_d, part) for part in parts)]
