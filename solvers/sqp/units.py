@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.norms import largest, total
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 LEAST_COST = 0.01  # of the cost of the trajectory: a typical one even where the first step is next to nothing
 SLIGHT = 1e-6  # of the largest cost of removing a violation, below which it says nothing
 ROUNDING = 1e-12  # eigenvalue of correlations below which equations say the same
+SAMPLES = 8  # states whose coordinates say how large these are, about
 FAR = 100.0  # times its largest coordinate: where a program says that a state moves further, it says nothing
 
 
@@ -84,7 +86,7 @@ class Units:
         fixed, free = first.variances(np.zeros(e.state.ndx), 0.0)
         own = LEAST_COST * abs(e.cost)
         E = cost or max(first.effort, first.start_effort, first.repair(rows, fixed, free), own) or 1.0
-        along, _ = first.joint(rows, first.within_reach(fixed, E), free)
+        along = first.joint(rows, first.within_reach(fixed, E), free).variances
         P, S = first.variances(first.start_sizes**2 / E, E)
         return Units(
             cost=E,
@@ -124,7 +126,7 @@ class _FirstProgram:
         effort: Σ duᵀ diag(Luu) du of the step, with du within the width of the limits [cost].
         start_effort: Predicted decrease by moving a chosen start by its size [cost].
         start_sizes: Sizes of a chosen start (ndx,), 0 of a fixed one.
-        coordinates: Coordinates of the states (T + 1, ndx).
+        coordinates: Coordinates of some of the states, the first and the last one among them (number, ndx).
     """
 
     e: Evaluator
@@ -152,7 +154,8 @@ class _FirstProgram:
         step, F, K = riccati.forward(), lq.full_F(), riccati.K
         B, lower = F[:, :, n:], np.tril(lq.H[:, n:, n:])
         curvature = np.einsum("tii->ti", lower)
-        coordinates = np.array([e.state.difference(zero, x) for x in e.xs])
+        some = e.xs[:: max(1, e.T // SAMPLES)]
+        coordinates = np.array([e.state.difference_unchecked(zero, x) for x in (*some, e.xs[-1])])
         start_sizes = _start_sizes(rows, n, np.abs(coordinates[0]))
         return _FirstProgram(
             e=e,
@@ -179,8 +182,9 @@ class _FirstProgram:
         S = np.linalg.inv(self.Quu + np.diag(E / self.half**2)).astype(np.float64)
         noise, P = self.B @ S @ self.B.swapaxes(1, 2), np.zeros((e.T + 1, n, n))
         np.einsum("ii->i", P[0])[:] = start
-        for t in range(e.T):
-            P[t + 1] = self.A[t] @ P[t] @ self.A[t].T + noise[t]
+        for A, at, to, added in zip(self.A, P, P[1:], noise):
+            np.matmul(A @ at, A.T, out=to)
+            to += added
         return P, S
 
     def row_variances(self, P: Reals, S: Reals) -> Reals:
@@ -205,21 +209,17 @@ class _FirstProgram:
         part = np.where((most > 0.0) & (moves > most), most / np.where(moves > 0.0, moves, 1.0), 1.0)
         return P * part[:, :, None] * part[:, None, :]
 
-    def joint(self, rows: RowBounds, P: Reals, S: Reals) -> tuple[Reals, tuple[Reals, Reals, Reals]]:
-        """Variances of the rows (T + 1, nc), of an equation at the end while the others there stay; and their parts.
-
-        The parts are the equations' mask (nc,), and the directions (number, n) in which they move independently of one
-        another, with their variances (n,): see `repair`.
-        """
-        result = self.row_variances(P, S)
-        on = (rows.general & (rows.lower == rows.upper) & (result > 0.0))[-1]
-        C, sizes = self.e.terminal_C[on], np.sqrt(result[-1, on])
-        correlations = C @ P[-1] @ C.T / np.outer(sizes, sizes)
-        values, directions = np.linalg.eigh(correlations)
+    def joint(self, rows: RowBounds, P: Reals, S: Reals) -> _Joint:
+        """Variances of the rows where equations at the end are taken together, from `variances`."""
+        marginal = self.row_variances(P, S)
+        on = (rows.general & (rows.lower == rows.upper) & (marginal > 0.0))[-1]
+        C, sizes = self.e.terminal_C[on], np.sqrt(marginal[-1, on])
+        values, directions = np.linalg.eigh(C @ P[-1] @ C.T / np.outer(sizes, sizes))
         kept = values > ROUNDING
         values, directions = values[kept], directions[:, kept] / sizes[:, None]
+        result = marginal.copy()
         result[-1, on] = 1.0 / (directions**2 / values).sum(axis=1)
-        return result, (on, directions, values)
+        return _Joint(marginal, result, on, directions, values)
 
     def repair(self, rows: RowBounds, P: Reals, S: Reals) -> float:
         """Median cost v² / G H⁻¹ Gᵀ of removing a violation v that is left after the step [cost].
@@ -232,13 +232,32 @@ class _FirstProgram:
             return 0.0
         c[:-1] += (e.C @ np.concatenate([step.dx[:-1], step.du], axis=1)[:, :, None])[:, :, 0]
         c[-1] += e.terminal_C @ step.dx[-1]
-        beyond, variances = rows.beyond(c), self.row_variances(P, S)
-        costs = beyond**2 / np.where(variances > 0.0, variances, np.inf)
-        _, (on, directions, values) = self.joint(rows, P, S)
-        costs[-1, on] = 0.0
-        costs = np.concatenate([costs.ravel(), (directions.T @ beyond[-1, on]) ** 2 / values])
+        beyond, joint = rows.beyond(c), self.joint(rows, P, S)
+        costs = beyond**2 / np.where(joint.marginal > 0.0, joint.marginal, np.inf)
+        costs[-1, joint.on] = 0.0
+        along = (joint.directions.T @ beyond[-1, joint.on]) ** 2 / joint.values
+        costs = np.concatenate([costs.ravel(), along])
         costs = costs[costs > SLIGHT * costs.max(initial=0.0)]
         return float(np.quantile(costs, 0.5, method="lower")) if costs.size else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Joint:
+    """Variances of rows, of equations at the end together.
+
+    Attributes:
+        marginal: Variances of the rows (T + 1, nc), each of it alone.
+        variances: The same, of an equation at the end while the others there stay.
+        on: Mask of the equations at the end (nc,).
+        directions: Directions in which they move independently of one another (number, n).
+        values: Their variances (n,).
+    """
+
+    marginal: Reals
+    variances: Reals
+    on: npt.NDArray[np.bool_]
+    directions: Reals
+    values: Reals
 
 
 def _with_curvature(lq: LinearQuadratic, e: Evaluator, half: Reals) -> LinearQuadratic:

@@ -11,6 +11,9 @@ from trajopt.solvers.sqp.units import Units
 from trajopt.solvers.sqp.workspace import Workspace
 
 
+LEAST = 0.1  # typical cost, relative to that of the guess: a trajectory that is left behind may have a far smaller one
+
+
 class InteriorMethod(MethodAbstract):
     """Interior-point steps from the guess of a solve, along lines or as rollouts.
 
@@ -35,7 +38,7 @@ class InteriorMethod(MethodAbstract):
             work.lines.prepare()
         e.expand(work.x0(run))
         e.check_finite()
-        units = Units.of(e, work.rows, max(abs(run.cost), 1e-2 * run.units.cost))
+        units = Units.of(e, work.rows, max(abs(run.cost), LEAST * run.units.cost))
         trial = None if rolls else work.lines.trial
         self._steps = InteriorSteps(e, work.rows, work.model.exact, trial, work.x0(run), units)
 
