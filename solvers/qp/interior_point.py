@@ -17,7 +17,9 @@ import numpy as np
 
 from trajopt.checks import check_count, check_instance, check_positive
 from trajopt.errors import InvalidArgumentError
+from trajopt.kernels import CallSequence, Reduction
 from trajopt.solvers.qp.certificate import Certificate
+from trajopt.solvers.qp.interior_point_kernel import PUSH
 from trajopt.solvers.qp.interior_rows import InteriorRows
 from trajopt.solvers.qp.newton import Newton
 from trajopt.solvers.qp.stage_qp import QPSolution, QPSolverAbstract, QPStatus, StageQP
@@ -27,6 +29,7 @@ SUSPICIOUS = 1e4  # multiplier from which a program may be infeasible
 NEAR = 1e-7  # largest product, relative to multipliers above 1, and
 HEAVY = 1e14  # weight of a row, beyond which a pivot that is not positive is rounding
 BLOCKED = 0.5  # length of a step that slacks near 0 block
+SLOPE = 3.0  # typical cost that is assumed if it is unknown, relative to the gradient
 STATIONARY = 1e-10  # gradient of the Lagrangian that counts as none, relative to the multipliers
 
 
@@ -39,15 +42,17 @@ class InteriorPointOptions:
         row_tolerance: Largest gap, and largest violation of an equation, at the end [-].
         max_iterations: Largest number of iterations [-].
         proximal: δ of hard equations [-].
+        slack: Least first slack, relative to the size of its row [-].
     """
 
     tolerance: float = 1e-11
     row_tolerance: float = 1e-9
     max_iterations: int = 60
     proximal: float = 1e-7
+    slack: float = 0.03
 
     def __post_init__(self) -> None:
-        for name in ("tolerance", "row_tolerance", "proximal"):
+        for name in ("tolerance", "row_tolerance", "proximal", "slack"):
             object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         check_count("max_iterations", self.max_iterations, least=1)
 
@@ -66,6 +71,13 @@ class InteriorPoint(QPSolverAbstract):
         self.options = check_instance("options", given, InteriorPointOptions)
         self._proof: Certificate | None = None
         self._of: dict[bool, tuple[InteriorRows, Newton]] = {}  # for programs without and with soft rows
+        self._sizes = [Reduction(g.reshape(1, -1), "largest size") for g in (qp.lq.g, qp.lq.terminal_g)]
+        self._slopes = CallSequence(self._sizes)
+
+    def _slope(self) -> float:
+        """Largest entry of the cost's gradient, in place of a typical cost that is unknown."""
+        self._slopes()
+        return SLOPE * min(max(*(each.latest()[0] for each in self._sizes), 0.01), 100.0)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return InteriorPoint, (self.qp, self.options)  # machine code points into its arrays: a copy has its own
@@ -165,7 +177,8 @@ class InteriorPoint(QPSolverAbstract):
         rows, newton = self._of[soft]
         newton.riccati.find_rows()
         newton.at.flat[:] = 0.0
-        rows.start(qp, options.proximal, 0.01 * options.tolerance)
+        push = PUSH * (float(qp.typical_cost[0]) or self._slope())
+        rows.start(qp, (0.01 * options.tolerance, push, options.slack, options.proximal))
         rows.measure(newton.native)
         return rows, newton
 

@@ -43,14 +43,14 @@ SOFT_ARRAYS = (
 )
 """Name and first value of each array, without and with soft rows; see `InteriorRows`."""
 
-GIVEN_NUMBERS = ("floor", "push", "proximal")
+GIVEN_NUMBERS = ("floor", "push", "slack", "proximal")
 NUMBERS = (*GIVEN_NUMBERS, "count", "gap", "missed", "target", "mean", "length", "product", "largest", "heaviest")
 PASSES = ("table", "factor", "solve", "forward", "residuals", "measure", "at", "step", "size")
 """Of `Newton`: table and passes of the recursion, table and pass of the residuals, iterate, step, and their size."""
 BEGIN, MEASURE, ITERATE = "trajopt_ipm_begin", "trajopt_ipm_measure", "trajopt_ipm_iterate"
 PREPARE, CENTER, ADVANCE = "trajopt_ipm_prepare", "trajopt_ipm_center", "trajopt_ipm_advance"
 SHRINK = 0.995  # part of the way to the boundary, at least
-FIRST = 0.03  # first product of slack and multiplier, and least first slack, relative to the size of the row
+PUSH = 0.03  # first product of slack and multiplier, relative to a typical cost
 LEAST = 1e-3  # least first multiplier, times the size of the row
 
 
@@ -135,7 +135,7 @@ def _begin(soft: bool) -> str:
     """Slacks and multipliers well inside, of an iterate at zero, for what the `GIVEN` arrays hold."""
     f = _function(BEGIN, soft)
     nothing = Value(f.b, "zeroinitializer")
-    push, proximal = f.number("push"), f.number("proximal")
+    push, least, proximal = f.number("push"), f.number("slack"), f.number("proximal")
     with f.cells(count="sum") as row:
         delta, slack = row["given_delta"], nothing
         row["shift"] = delta * row["y_ref"]
@@ -154,7 +154,7 @@ def _begin(soft: bool) -> str:
             row[name] = nothing
         for side in _sides(row, soft):
             side["on"] = on = _finite(row[side.name]) * (1.0 - equal)
-            y = y + side.sign * (on * _begin_side(side, push))
+            y = y + side.sign * (on * _begin_side(side, push, least))
             row.add("count", on + on * slack)
         row["y"] = y
     f.set("count", row.results["count"])
@@ -176,11 +176,11 @@ def _begin_soft(row: Cell) -> tuple[Value, Value]:
     return slack, where_equal(plain, 1.0, 1.0 / quadratic, 0.0)
 
 
-def _begin_side(side: _Side, push: Value) -> Value:
+def _begin_side(side: _Side, push: Value, least: Value) -> Value:
     """The multiplier."""
     row, on = side.row, side["on"]
     side["bound"] = bound = where_equal(on, 1.0, side.sign * row[side.name], 0.0)
-    side["t"] = t = where_equal(on, 1.0, maximum(bound, FIRST * row["row_size"]), 1.0)
+    side["t"] = t = where_equal(on, 1.0, maximum(bound, least * row["row_size"]), 1.0)
     y = maximum(push / t, LEAST / row["row_size"])
     y = where_negative(-row["delta"], maximum(y, side.sign * row["y_ref"]), y)
     zeros = ["residual", "dt", "dy", "second"]

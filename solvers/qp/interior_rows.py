@@ -6,7 +6,7 @@ import numpy as np
 
 from trajopt.solvers.qp import native
 from trajopt.solvers.qp.block import Block
-from trajopt.solvers.qp.interior_point_kernel import ARRAYS, FIRST, GIVEN_NUMBERS, NUMBERS, SOFT_ARRAYS
+from trajopt.solvers.qp.interior_point_kernel import ARRAYS, GIVEN_NUMBERS, NUMBERS, SOFT_ARRAYS
 from trajopt.solvers.qp.stage_qp import StageQP
 from trajopt.solvers.riccati.weighted_rows import WeightedRows
 
@@ -40,13 +40,13 @@ class InteriorRows:
             qp.lq, qp.C, qp.terminal_C, qp.lower, qp.upper, weights=weights, h=h, values=values
         )
 
-    def start(self, qp: StageQP, proximal: float, floor: float) -> None:
+    def start(self, qp: StageQP, given: tuple[float, ...]) -> None:
         """Reads the current bounds, and sets slacks and multipliers far from their bounds, for a zero iterate.
 
         Args:
             qp: The program.
-            proximal: δ of hard equations.
-            floor: Least product that a step aims for.
+            given: Least product that a step aims for, first product of slacks and multipliers, least first slack
+                relative to the size of its row, and δ of hard equations.
         """
         block, numbers = self._block, self._numbers
         block["lower"][:], block["upper"][:] = qp.lower, qp.upper
@@ -54,7 +54,7 @@ class InteriorRows:
         if self.soft:
             block["soft_linear"][:], block["soft_quadratic"][:] = qp.soft_linear, qp.soft_quadratic
         numbers[:] = 0.0
-        numbers[: len(GIVEN_NUMBERS)] = floor, FIRST, proximal
+        numbers[: len(GIVEN_NUMBERS)] = given
         self.restart()
 
     def restart(self) -> None:

@@ -38,6 +38,7 @@ class StageQP:
         soft_linear: Linear weights of slacks (T + 1, nc), >= 0; inf, the default, for rows without slack.
         soft_quadratic: Quadratic weights of slacks (T + 1, nc), >= 0.
         row_size: Typical sizes of the rows (T + 1, nc), > 0: tolerances and first slacks are relative to them.
+        typical_cost: Typical cost (1,), which says how large multipliers may become; 0, the default, if it is unknown.
     """
 
     lq: LinearQuadratic
@@ -50,6 +51,7 @@ class StageQP:
     soft_linear: Reals
     soft_quadratic: Reals
     row_size: Reals
+    typical_cost: Reals
 
     @staticmethod
     def zeros(lq: LinearQuadratic, nc: int) -> StageQP:
@@ -69,6 +71,7 @@ class StageQP:
             soft_linear=np.full(rows, np.inf),
             soft_quadratic=np.zeros(rows),
             row_size=np.ones(rows),
+            typical_cost=np.zeros(1),
         )
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What a guess is: noise, a motion with small gaps, or something between."""
+"""Kinds of guesses: noise, motions with small gaps, and others."""
 
 from __future__ import annotations
 

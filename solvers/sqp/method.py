@@ -1,4 +1,4 @@
-"""What the supervisor of SolverSQP asks of a method."""
+"""Interface between the supervisor of SolverSQP and its methods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROUNDED = 1e-12  # largest gap of a rollout
 
 
 class Outcome(enum.Enum):
-    """What an iteration of a method has come to, where it can't simply go on."""
+    """Results of an iteration after which a method can't simply go on."""
 
     SOLVED = "the trajectory is optimal, and keeps all rows"
     STUCK = "rows are violated, and no step promises to reduce the violation"

@@ -69,7 +69,7 @@ class QuadraticModel:
     def relate(self, units: Units) -> None:
         """Makes the tolerances of programs relative to units."""
         for program, _ in self._kept.values():
-            program.qp.row_size[:] = program.row_units(units)
+            program.qp.row_size[:], program.qp.typical_cost[:] = program.row_units(units), 1.0
 
     def take(self, run: SQPProgress, rows: RowBounds) -> None:
         """Copies derivatives, rows and gaps at the evaluator's trajectory to the program, for the scaled cost."""

@@ -1,4 +1,4 @@
-"""What the methods of SolverSQP share: the trajectory with its derivatives, its rows, programs and searches."""
+"""Data that the methods of SolverSQP share: the trajectory with derivatives, its rows, programs and searches."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from trajopt.kernels import Array, Program, Step, kernel
 from trajopt.kernels.entry import EntryWriter
 from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.precision import HighPrecision
-from trajopt.kernels.steps import Iteration, Known
+from trajopt.kernels.steps import Iteration, ValuesByNumber
 
 T = 13  # whole blocks of knots, and one that is not full
 WIDTHS = ALL_WIDTHS
@@ -132,7 +132,7 @@ class Passes(Step):
     content = property(lambda self: (self.count.number, self.result.number))
     work = property(lambda self: 1)
 
-    def evaluate(self, known: Known, numbers: Numbers) -> None:
+    def evaluate(self, values: ValuesByNumber, numbers: Numbers) -> None:
         raise NotImplementedError
 
     def write(self, writer: EntryWriter) -> None:

@@ -17,7 +17,7 @@ from trajopt.kernels.builder import Builder
 from trajopt.kernels.entry import EntryWriter
 from trajopt.kernels.instructions import read_instructions
 from trajopt.kernels.numbers import Numbers
-from trajopt.kernels.steps import Known
+from trajopt.kernels.steps import ValuesByNumber
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class Cubic(Step):
     content = property(lambda self: (*(x.number for x in (*self.reads, *self.writes)), self.limit))
     work = property(lambda self: 12 * self.limit)
 
-    def evaluate(self, known: Known, numbers: Numbers) -> None:
-        a, b, z = (known[x.number][0, 0] for x in self.reads)
+    def evaluate(self, values: ValuesByNumber, numbers: Numbers) -> None:
+        a, b, z = (values[x.number][0, 0] for x in self.reads)
         with np.errstate(all="ignore"):
             for _ in range(self.limit):
                 if not abs(residual := z * z * z + a * z - b) <= 1e-12:
                     z = z - residual / (3.0 * z * z + a)
             residual = abs(z * z * z + a * z - b)
-        known[self.z.number] = np.array([[z]])
-        known[self.failed.number] = np.array([[0.0 if residual <= 1e-12 else residual]])
+        values[self.z.number] = np.array([[z]])
+        values[self.failed.number] = np.array([[0.0 if residual <= 1e-12 else residual]])
 
     def write(self, writer: EntryWriter) -> None:
         symbol, real, mask = f"cubic_{self.limit}_{writer.width}", writer.lanes.real, writer.lanes.mask
@@ -182,8 +182,8 @@ class Given(Step):
     content = property(lambda self: (self.value.number, self.result.number))  # it does not tell the sign
     work = property(lambda self: 1)
 
-    def evaluate(self, known: Known, numbers: Numbers) -> None:
-        known[self.result.number] = known[self.value.number].copy()
+    def evaluate(self, values: ValuesByNumber, numbers: Numbers) -> None:
+        values[self.result.number] = values[self.value.number].copy()
 
     def write(self, writer: EntryWriter) -> None:
         real, align, name = writer.lanes.real, writer.lanes.align, writer.name("%given")
@@ -230,8 +230,8 @@ class Reversed(Step):
     functions = property(lambda self: self.call.functions)
     scratch = property(lambda self: self.vector.size)
 
-    def evaluate(self, known: Known, numbers: Numbers) -> None:
-        known[self.result.number] = np.array(self.functions[0].function(known[self.vector.number][::-1]))
+    def evaluate(self, values: ValuesByNumber, numbers: Numbers) -> None:
+        values[self.result.number] = np.array(self.functions[0].function(values[self.vector.number][::-1]))
 
     def write(self, writer: EntryWriter) -> None:
         symbol, real, align = f"reversed_{self.vector.size}_{writer.width}", writer.lanes.real, writer.lanes.align

@@ -27,7 +27,7 @@ from trajopt.solvers.sqp.inner import Recursion
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.types import Reals
 
-FINE = InteriorPointOptions(tolerance=1e-7, row_tolerance=1e-7, max_iterations=100)
+FINE = InteriorPointOptions(tolerance=1e-7, row_tolerance=1e-7, max_iterations=100, slack=0.1)
 ROUGH = replace(FINE, tolerance=1e-4)  # before the measurement
 NEAR = replace(FINE, max_iterations=3)  # after it, from the prepared iterate
 JUMP = 2.0  # ratio of the plan's cost to that of the last step above which references have jumped [-]

@@ -10,7 +10,6 @@ from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.units import Units
 from trajopt.solvers.sqp.workspace import Workspace
 
-
 LEAST = 0.1  # typical cost, relative to that of the guess: a trajectory that is left behind may have a far smaller one
 
 
