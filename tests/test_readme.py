@@ -267,15 +267,16 @@ def test_what_cannot_hold_says_what_to_relax() -> None:
     problem.set_parameter("motor.upper", 1.3)
     infeasible = names["SolverSQP"](problem).solve()
     assert infeasible.status is SolverStatus.INFEASIBLE
-    assert "relax 'upright[q]' by" in infeasible.explain()
+    assert "relax 'upright[v]' by" in infeasible.explain()
+    assert "upright[q] by" in infeasible.explain()
     problem.set_parameter("motor.lower", -1.5)
     problem.set_parameter("motor.upper", 1.4)
 
 
-def test_the_pendulum_that_is_measured_takes_fourteen_iterations() -> None:
+def test_the_pendulum_that_is_measured_takes_eleven_iterations() -> None:
     problem = pendulum_problem()
     solution = SolverSQP(problem).solve()
-    assert solution.iterations == 14
+    assert solution.iterations == 11
     problem.set_parameter("motor.upper", 1.4)
     weaker = SolverSQP(problem).solve(solution.xs, solution.us)
     for found, limit in ((solution, 1.5), (weaker, 1.4)):
