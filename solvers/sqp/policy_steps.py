@@ -43,7 +43,7 @@ class PolicySteps(MethodAbstract):
         work: Where the trajectory is.
         run: State of the solve.
         rolled: Whether the trajectory is a rollout; from any other one the first step may end anywhere.
-        raised: How often the first penalty has been raised [-].
+        raised: How often the first penalty has been raised, where multipliers are known [-].
         may_lose: Whether to give up where no rollout is close to what the guess promises.
 
     Attributes:
@@ -60,7 +60,7 @@ class PolicySteps(MethodAbstract):
         options = work.options
         weight = options.initial_penalty * options.penalty_increase**raised
         self._penalty = work.penalty(run, run.y, min(weight, options.max_penalty))
-        self._warm, self._plain, self._trusted = bool(run.multipliers), False, False
+        self._warm, self._plain, self._trusted = raised > 0, False, False
         self._ridge, self._leaps = 0.0, LEAPS
         self.mean_length, self.is_far = 1.0, True
 

@@ -38,8 +38,8 @@ class Units:
     """Sizes that all tolerances, penalties and regularisations of a solve are relative to.
 
     With the Hessian H of the first Gauss-Newton program without rows, a change of the controls that costs ½ E moves a
-    row with the gradient G by at most sqrt(E G H⁻¹ Gᵀ). That is the size of the row, and likewise of each control; for
-    states see `state_sizes`. So a change of units of states, controls, rows, time or cost changes all sizes with it.
+    row with the gradient G by at most sqrt(E G H⁻¹ Gᵀ). That is the size of the row, and likewise of each control and
+    each state. So a change of units of states, controls, rows, time or cost changes all sizes along with it.
 
     Equations at the end are taken together: of an unstable system all of them move along one direction next to freely,
     so that the curvature of each is what it costs to move it while the others stay, 1 / (G H⁻¹ Gᵀ)⁻¹ᵢᵢ.
@@ -91,7 +91,7 @@ class Units:
         return Units(
             cost=E,
             controls=np.sqrt(E * np.einsum("tii->ti", S).mean(axis=0)),
-            states=first.state_sizes(P, E),
+            states=_roots(E * np.einsum("tii->ti", P).mean(axis=0), first.coordinates),
             rows=_roots(E * first.row_variances(first.within_reach(P, E), S), e.c),
             stiffness=_roots(E * along, e.c) ** -2.0,
         )
@@ -201,15 +201,6 @@ class _FirstProgram:
             knots = list(kind.knots)
             result[knots] = result[knots].mean(axis=0)
         return result
-
-    def state_sizes(self, P: Reals, E: float) -> Reals:
-        """Sizes of the states (ndx,): how far the cost E moves them, and, in equal parts, which distance costs E.
-
-        The latter is E / |λ|, with the costates λ of the step: gaps of equal costs weigh the same.
-        """
-        moves = _roots(E * np.einsum("tii->ti", P).mean(axis=0), self.coordinates)
-        costates = np.abs(self.step.lam).mean(axis=0)
-        return np.where(costates > 0.0, np.sqrt(moves * E / np.where(costates > 0.0, costates, 1.0)), moves)
 
     def within_reach(self, P: Reals, E: float) -> Reals:
         """Variances of the states (T + 1, ndx, ndx) where none moves FAR from its coordinates for the cost E."""
