@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LEAST_COST = 0.01  # of the cost of the trajectory: a typical one even where the first step is next to nothing
 SLIGHT = 1e-6  # of the largest cost of removing a violation, below which it says nothing
-ROUNDING = 1e-12  # eigenvalue of correlations below which equations say the same
+ROUNDING = 1e-12  # part of a size that may be rounding; eigenvalue of correlations of equations that say the same
 SAMPLES = 8  # states whose coordinates say how large these are, about
 FAR = 100.0  # times its largest coordinate: where a program says that a state moves further, it says nothing
 
@@ -206,7 +206,7 @@ class _FirstProgram:
         """Variances of the states (T + 1, ndx, ndx) where none moves FAR from its coordinates for the cost E."""
         moves = np.sqrt(E * np.einsum("tii->ti", P))
         most = FAR * np.abs(self.coordinates).max(axis=0)
-        part = np.where((most > 0.0) & (moves > most), most / np.where(moves > 0.0, moves, 1.0), 1.0)
+        part = np.where((most > ROUNDING * moves) & (moves > most), most / np.where(moves > 0.0, moves, 1.0), 1.0)
         return P * part[:, :, None] * part[:, None, :]
 
     def joint(self, rows: RowBounds, P: Reals, S: Reals) -> _Joint:

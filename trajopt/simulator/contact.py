@@ -165,6 +165,7 @@ class MDPContact(SimulatorContactAbstract):
             )
 
     def resting_strength(self, robot: Robot) -> float | None:
+        check_instance("robot", robot, Robot, "use load_robot")
         return resting_strength(robot, self.law.rays, self.exponent) if self.rests else None
 
     def touch(self, robot: RobotExpressions, up: Reals) -> Touch:
