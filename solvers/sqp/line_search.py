@@ -73,10 +73,11 @@ class LineSearch:
             return filter_.accepts(at, trial, descent.slope, taken.length, descent.enough(taken.length))
 
         if full and self._retraction is not None:
+            before = self._e.xs.copy(), self._e.us.copy()
             new_theta, taken = self._expanded(descent, rows, units, x0)
             if accepts(new_theta, taken):
                 return taken
-            self._e.xs[:], self._e.us[:] = self._before
+            self._e.xs[:], self._e.us[:] = before
             self._e.expand(x0)
         for length in self._lengths:
             new_theta, taken = self._tried(descent, descent.step, rows, units, length)
@@ -92,10 +93,9 @@ class LineSearch:
         return None
 
     def _expanded(self, descent: Descent, rows: RowBounds, units: Units, x0: Reals | None) -> tuple[float, Taken]:
-        """The full step, expanded, and its infeasibility; `_before` is where it began."""
+        """The full step, expanded, and its infeasibility."""
         e, step = self._e, descent.step
         assert self._retraction is not None
-        self._before = e.xs.copy(), e.us.copy()
         self._retraction.move(step.dx, rows.within_limits(step.du, e.us))
         e.expand(x0)
         theta = infeasibility(units.sum_of_gaps(e.f), rows.sum_of_violations(e.c))

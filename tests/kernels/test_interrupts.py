@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
 import signal
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 import weakref
@@ -19,6 +15,7 @@ import pytest
 
 from tests.kernels.test_tiers import points, tangle
 from tests.support.kernel_runner import assert_same_bits, evaluate, program_of, run_kernel
+from tests.support.scripts import run_to_the_end
 from trajopt.kernels import Kernel, compiler, functions
 from trajopt.kernels.interrupts import Heard, Held, Postponed
 
@@ -88,9 +85,7 @@ def test_interrupted_at_random_times() -> None:
         prepare()
         print("done")
     """
-    command, environment = [sys.executable, "-c", textwrap.dedent(script)], {**os.environ, "TRAJOPT_CACHE_DIR": "off"}
-    run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
-    assert (run.returncode, run.stdout) == (0, "done\n"), run.stderr
+    run_to_the_end(script)
 
 
 @pytest.mark.parametrize("work", [press, swallow, disguise])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import re
 import socket
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +18,15 @@ from tests.mpc.hammer import hammer
 from tests.mpc.served import Between, answered, wait_for
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc import server as room
-from trajopt.mpc.server import MPCClient, MPCServer, NoAnswerError, RequestRefusedError, connection, zmtp
+from trajopt.mpc.server import (
+    MPCClient,
+    MPCServer,
+    NoAnswerError,
+    RequestRefusedError,
+    connection,
+    listeners,
+    zmtp,
+)
 from trajopt.mpc.server.desk import CLIENTS, Desk
 from trajopt.mpc.server.fields import REFUSAL, SENDER, fields_of, part, read
 from trajopt.mpc.server.ledger import Ledger
@@ -312,3 +322,19 @@ def test_a_client_that_answers_no_heartbeat_is_disconnected(monkeypatch):
             assert b"PING" in silent.recv(1000)
         assert client.step(X).t == 0.05  # libzmq answers them
         assert client.counts["asked again"] == 0
+
+
+@pytest.mark.parametrize(("place", "name"), [("{}/data.npz", "data.npz"), ("@data", "@data")])
+def test_files_at_an_address_stay(place: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a socket at which nobody listens is replaced; an abstract name is no file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text("mine")
+    with contextlib.suppress(InvalidArgumentError):
+        listener, _ = listeners.listen("address", "ipc://" + place.format(tmp_path))
+        listeners.close(listener)
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_names_of_hosts_that_cannot_be_are_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="address: expected a free address"):
+        listeners.listen("address", f"tcp://{'a' * 64}.org:*")

@@ -122,3 +122,11 @@ def test_a_rope_between_links_pulls_both() -> None:
     momenta = [pin.computeCentroidalMomentum(model, data, q, v).linear.copy() for v in (before, after)]
     np.testing.assert_allclose(momenta[1] - momenta[0], [0, 0, -2.0 * GRAVITY * DT], rtol=0, atol=1e-12)
     assert before[6] - after[6] > 0.9  # both move on together
+
+
+def test_a_new_floor_keeps_ropes_and_their_parameters() -> None:
+    simulator = Simulator(ball())
+    (rope,) = simulator.model.contacts
+    simulator.set_parameter(f"contacts.{rope.name}.strength", 5.0)
+    simulator.set_floor([0.0, 0.0, 1.0, 2.0], ["ball"])
+    assert simulator.parameter_values() == {f"contacts.{rope.name}.strength": 5.0}

@@ -230,6 +230,7 @@ def test_v_tol_is_the_creep_speed(rays: int, contacts: int, dt: float) -> None:
         x = np.r_[-np.cbrt(load / 1e9) * normal, np.zeros(3)]
         xs = trajectory(case.simulator(v_tol=v_tol), dt, x, 400)
         speeds = np.linalg.norm(xs[1:, 3:] - np.outer(xs[1:, 3:] @ normal, normal), axis=1)
+        assert 0.8 * v_tol < speeds[-1]
         assert speeds.max() < 2 * v_tol
         if rays >= 16:
             assert speeds[-1] == pytest.approx(1.504 * v_tol, rel=0.05)

@@ -152,11 +152,11 @@ class Twin:
 
     def weight(self, level: str, dt: Any, other: Numbers) -> Any:
         """The barrier weight μ of a level: "force" or "impulse" [J], or "limit" [W]."""
-        share = min(s.friction * np.cos(np.pi / s.rays) / s.rays for s in self.spheres) / len(self.spheres)
-        share = 1.0 if level == "impulse" else share
-        default = [self.mechanism.mass * GRAVITY * self.v_tol * share]  # in doubles, as a simulator's parameter
-        power = default if self.barrier_weight is None else [self.barrier_weight]
-        factors = [*power, {"force": dt, "impulse": REFERENCE_TIME, "limit": 1}[level]]
+        power = self.barrier_weight
+        if power is None:  # in doubles, as a simulator's parameter
+            shares = [s.friction * np.cos(np.pi / s.rays) / s.rays / len(self.spheres) for s in self.spheres]
+            power = self.mechanism.mass * GRAVITY * self.v_tol * (1.0 if level == "impulse" else min(shares))
+        factors = [power, {"force": dt, "impulse": REFERENCE_TIME, "limit": 1}[level]]
         return np.prod([scalar(f, other) for f in factors])
 
     def maximal_dissipation(self, q: Numbers, v: Numbers, level: str, dt: Any = None) -> tuple[Numbers, Numbers]:

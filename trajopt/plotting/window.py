@@ -42,8 +42,10 @@ def write(figure: Figure, path: Path) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         canvas = figure.canvas
-        FigureCanvasAgg(figure).print_png(file)
-        figure.set_canvas(canvas)
+        try:
+            FigureCanvasAgg(figure).print_png(file)
+        finally:
+            figure.set_canvas(canvas)
 
 
 def _has_window() -> bool:

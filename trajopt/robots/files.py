@@ -45,7 +45,10 @@ def load_file(path: Path, floating_base: bool | None) -> pin.Model:
     suffix = path.suffix.lower()
     if suffix not in FILE_SUFFIXES:
         raise InvalidArgumentError(f"source: expected a file {', '.join(FILE_SUFFIXES)}, got {str(path)!r}")
-    check_file(path)
+    try:
+        check_file(path)
+    except OSError as error:
+        raise InvalidArgumentError(f"source: expected a file that can be read, got {str(path)!r}: {error}") from error
     try:
         if suffix == ".urdf":
             root = (pin.JointModelFreeFlyer(),) if floating_base else ()

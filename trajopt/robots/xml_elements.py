@@ -93,6 +93,6 @@ def read_xml(path: Path) -> XmlElement | None:
     parser.EndElementHandler = lambda tag: open_elements.pop()
     try:
         parser.Parse(path.read_bytes(), True)
-    except expat.ExpatError:
+    except (expat.ExpatError, LookupError, ValueError):  # the latter two: encodings
         return None
     return roots[0]

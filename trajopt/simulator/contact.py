@@ -146,7 +146,7 @@ class MDPContact(SimulatorContactAbstract):
             raise InvalidArgumentError(f"exponent: expected a number >= 1, got {exponent!r}; 3 makes steps C²")
         self.law = PyramidLaw(check_count("rays", rays, least=3, most=64))
         self._friction = self.parameter("friction", friction, convert=non_negative)
-        self.rests = strength is None
+        self._rests = strength is None
         first = 0.0 if strength is None else strength
         self._strength = self.parameter("strength", first, unit="N/m^exponent", convert=non_negative)
 
@@ -166,7 +166,7 @@ class MDPContact(SimulatorContactAbstract):
 
     def resting_strength(self, robot: Robot) -> float | None:
         check_instance("robot", robot, Robot, "use load_robot")
-        return resting_strength(robot, self.law.rays, self.exponent) if self.rests else None
+        return resting_strength(robot, self.law.rays, self.exponent) if self._rests else None
 
     def touch(self, robot: RobotExpressions, up: Reals) -> Touch:
         place = _Place(robot, self, up)

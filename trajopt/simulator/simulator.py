@@ -29,6 +29,7 @@ from trajopt.simulator.arguments import Arguments
 from trajopt.simulator.batch import BatchAbstract, PreciseBatch, StateBatch, check_status
 from trajopt.simulator.black_box import BlackBoxes
 from trajopt.simulator.contact import MDPContact, SimulatorContactAbstract
+from trajopt.simulator.distance_limit import DistanceLimit
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.modes import SimulatorMode, Variant
 from trajopt.simulator.pd_controller import PDController, torque_at
@@ -225,7 +226,7 @@ class Simulator(Immutable):
         return values
 
     def set_floor(self, plane: npt.ArrayLike, end_effectors: Sequence[Any], **options: Any) -> None:
-        """Replaces all contacts by spheres against the plane a x + b y + c z + d >= 0.
+        """Replaces contacts by spheres against the plane a x + b y + c z + d >= 0; limits of distance joints stay.
 
         Args:
             plane: Coefficients (a, b, c, d).
@@ -243,7 +244,9 @@ class Simulator(Immutable):
                 raise InvalidArgumentError(
                     f"end_effectors: expected names of frames, or objects with frame, offset and radius, got {item!r}"
                 )
-        self._parameters = {name: v for name, v in self._parameters.items() if not name.startswith("contacts.")}
+        kept = tuple(f"contacts.{c.name}." for c in self.model.contacts if isinstance(c, DistanceLimit))
+        values = self._parameters.items()
+        self._parameters = {n: v for n, v in values if n.startswith(kept) or not n.startswith("contacts.")}
         self._set_model(SimulatorModel(self.robot, contacts, self.mode, **self._options))
 
     # Steps

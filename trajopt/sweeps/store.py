@@ -30,7 +30,6 @@ from trajopt.sweeps.recipe import Recipe
 from trajopt.sweeps.work import Arrays, Chunk, built, solve_row
 
 FORMAT = 1
-"""Errors that reading a damaged file may raise."""
 
 ABANDONED = 3600.0
 """Age of an unfinished file from which its process counts as killed; a younger one may still be written [s]."""

@@ -9,9 +9,9 @@ from collections.abc import Collection
 from trajopt.mpc.server import zmtp
 
 QUEUE = 100  # answers and plans that wait for a client to read them [-]
-CHUNK = 65_536  # bytes that are read at once; the requests in them are answered before more is read
+CHUNK = 16_384  # bytes that are read at once; the requests in them are answered before more is read
 HANDSHAKE, BEAT, DEAD = 2.0, 1.0, 5.0  # times after which silent connections are closed [s]
-SUBSCRIPTIONS = 16  # of one client [-]
+SUBSCRIPTIONS, TOPIC = 16, 256  # of one client [-], and the longest of them [bytes]
 
 
 class ConnectionEndedError(Exception):
@@ -84,14 +84,16 @@ class Connection:
             self.open = True
         elif name == b"PING":
             self.send_bytes(zmtp.pong(content))
+        elif is_command:
+            pass
         elif self._publishes:
             self._subscribe(frames[0])
-        elif not is_command:
+        else:
             self.requests.append(frames)
 
     def _subscribe(self, data: bytes) -> None:
         """Adds or removes a topic: byte 1 or 0, then the beginning of the messages that the client wants."""
-        if data[:1] == b"\1" and len(self._topics) < SUBSCRIPTIONS:
+        if data[:1] == b"\1" and len(self._topics) < SUBSCRIPTIONS and len(data) <= TOPIC:
             self._topics.append(data[1:])
         elif data[:1] == b"\0" and data[1:] in self._topics:
             self._topics.remove(data[1:])

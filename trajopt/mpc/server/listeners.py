@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import socket
+import stat
 
 from trajopt.errors import InvalidArgumentError
 
@@ -27,7 +28,7 @@ def listen(argument: str, address: str) -> tuple[socket.socket, str]:
             listener, address = _listen_at_port(place)
         listener.listen(BACKLOG)
         listener.setblocking(False)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # names of hosts have their own rules
         if listener is not None:
             listener.close()
         raise InvalidArgumentError(
@@ -74,7 +75,7 @@ def _listen_at_path(path: str) -> socket.socket:
     name = "\0" + path[1:] if path.startswith("@") else path
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        if os.path.exists(path) and not _answers(name):
+        if name == path and _is_left_over(path):
             os.unlink(path)
         listener.bind(name)
     except OSError:
@@ -83,7 +84,9 @@ def _listen_at_path(path: str) -> socket.socket:
     return listener
 
 
-def _answers(name: str) -> bool:
-    """Whether a server listens at a path; also True if the file is no socket."""
+def _is_left_over(path: str) -> bool:
+    """Whether a path is a socket at which nobody listens."""
+    if not os.path.exists(path) or not stat.S_ISSOCK(os.stat(path).st_mode):
+        return False
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-        return client.connect_ex(name) != errno.ECONNREFUSED
+        return client.connect_ex(path) == errno.ECONNREFUSED

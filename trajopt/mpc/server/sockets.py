@@ -13,7 +13,7 @@ from trajopt.mpc.server.connection import Connection, ConnectionEndedError
 from trajopt.mpc.server.ledger import Ledger
 
 PATIENCE = 0.05  # time after which the server checks whether to end [s]
-ROUNDS = 100  # requests of each client after which the server checks whether to end [-]
+REQUESTS = 100  # after which the server checks whether to end [-]
 MOST = 512  # connections at a time; further ones are closed at once [-]
 CHECKS = 0.25  # time between two checks of which clients are alive [s]
 PARTNERS = {b"ROUTER": (b"DEALER", b"REQ", b"ROUTER"), b"PUB": (b"SUB", b"XSUB")}
@@ -62,7 +62,8 @@ class Sockets:
 
     def waiting(self) -> Iterator[tuple[Connection, list[bytes]]]:
         """Waits for requests for a short time and yields them with their clients, in turn among clients."""
-        for _ in range(ROUNDS):
+        number = 0
+        while number < REQUESTS:
             waiting = [each for each in self._connections if each.requests]
             self._serve(0.0 if waiting else PATIENCE)
             waiting = [each for each in self._connections if each.requests]
@@ -70,6 +71,7 @@ class Sockets:
                 return
             for connection in waiting:
                 if connection.requests:
+                    number += 1
                     yield connection, connection.requests.popleft()
 
     def _serve(self, patience: float) -> None:
@@ -81,10 +83,9 @@ class Sockets:
                 with self._ending(key.data) as connection:
                     if mask & selectors.EVENT_WRITE:
                         connection.flush()
-                        self._watch(connection)
                     if mask & selectors.EVENT_READ:
                         connection.receive(now)
-                        self._watch(connection)
+                    self._watch(connection)
             elif isinstance(key.fileobj, socket.socket):
                 self._accept(key.fileobj, key.data, now)
         if now - self._checked > CHECKS:
