@@ -53,13 +53,19 @@ class FirstProgram:
     coordinates: Reals
 
     @staticmethod
-    def at(e: Evaluator, rows: RowBounds) -> FirstProgram | None:
-        """The program at the evaluator's trajectory; None if it has no solution."""
+    def at(e: Evaluator, rows: RowBounds, riccati: Riccati) -> FirstProgram | None:
+        """The program at the evaluator's trajectory; None if it has no solution.
+
+        Args:
+            e: The evaluator, with derivatives.
+            rows: Bounds of its rows.
+            riccati: Recursion on the evaluator's arrays.
+        """
         n, zero = e.state.ndx, e.state.zero()
         width = (rows.u_upper - rows.u_lower).max(axis=0, initial=0.0)
         half = np.where(width > 0.0, 0.5 * width, np.inf)
-        lq = _with_curvature(LinearQuadratic.of(e), e, half)
-        riccati = Riccati(lq)
+        lq = _with_curvature(riccati.lq, e, half)
+        riccati = riccati if lq is riccati.lq else Riccati(lq)
         if not e.nu or riccati.factor().failure is not None:
             return None
         step, F, K = riccati.forward(), lq.full_F(), riccati.K
@@ -93,8 +99,10 @@ class FirstProgram:
         S = np.linalg.inv(self.Quu + np.diag(E / self.half**2)).astype(np.float64)
         noise, P = self.B @ S @ self.B.swapaxes(1, 2), np.zeros((e.T + 1, n, n))
         np.einsum("ii->i", P[0])[:] = start
-        for A, at, to, added in zip(self.A, P, P[1:], noise):
-            np.matmul(A @ at, A.T, out=to)
+        half = np.empty((n, n))
+        for A, transposed, at, to, added in zip(self.A, self.A.swapaxes(1, 2), P, P[1:], noise):
+            np.dot(A, at, half)
+            np.dot(half, transposed, to)
             to += added
         return P, S
 
@@ -118,7 +126,7 @@ class FirstProgram:
         moves = np.sqrt(E * np.einsum("tii->ti", P))
         most = FAR * np.abs(self.coordinates).max(axis=0)
         part = np.where((most > ROUNDING * moves) & (moves > most), most / np.where(moves > 0.0, moves, 1.0), 1.0)
-        return P * part[:, :, None] * part[:, None, :]
+        return P if (part == 1.0).all() else P * part[:, :, None] * part[:, None, :]
 
     def joint(self, rows: RowBounds, P: Reals, S: Reals) -> Joint:
         """Variances of the rows where equations at the end are taken together, from `variances`."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.norms import largest, total
+from trajopt.solvers.riccati import Riccati
 from trajopt.solvers.sqp.first_program import FirstProgram
 from trajopt.types import Reals
 
@@ -64,24 +65,27 @@ class Units:
         return Units(1.0 / cost_scale(e), np.ones(e.nu), np.ones(e.state.ndx), rows, rows)
 
     @staticmethod
-    def of(e: Evaluator, rows: RowBounds, cost: float | None = None) -> Units:
+    def of(e: Evaluator, rows: RowBounds, riccati: Riccati, cost: float | None = None) -> Units:
         """Units at the evaluator's trajectory.
 
         Args:
             e: The evaluator, with derivatives.
             rows: Bounds of its rows.
+            riccati: Recursion on the evaluator's arrays.
             cost: Typical cost, if it is known [cost]; else the largest of the effort of the first step, of moving a
                 chosen start by its size, of removing a violation that is left after the step, and a hundredth
                 of the cost of the trajectory.
         """
-        first = FirstProgram.at(e, rows)
+        first = FirstProgram.at(e, rows, riccati)
         if first is None:
             return Units.plain(e)
         fixed, free = first.variances(np.zeros(e.state.ndx), 0.0)
         own = LEAST_COST * abs(e.cost)
         E = cost or max(first.effort, first.start_effort, first.repair(rows, fixed, free), own) or 1.0
         along = first.joint(rows, first.within_reach(fixed, E), free).variances
-        P, S = first.variances(first.start_sizes**2 / E, E)
+        P, S = fixed, free
+        if np.isfinite(first.half).any() or first.start_sizes.any():
+            P, S = first.variances(first.start_sizes**2 / E, E)
         return Units(
             cost=E,
             controls=np.sqrt(E * np.einsum("tii->ti", S).mean(axis=0)),

@@ -10,6 +10,7 @@ from trajopt.checks import check_array
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.options import SQPOptions
+from trajopt.solvers.riccati import LinearQuadratic, Riccati
 from trajopt.solvers.sqp.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.sqp.guess import is_noisy
 from trajopt.solvers.sqp.line_search import LineSearch
@@ -46,11 +47,16 @@ class Workspace:
         self.model = QuadraticModel(e, problem, options)
         self.rollouts = PolicySearch(e, options.step_lengths)
         self.lines = LineSearch(e, options.step_lengths, rough=options.qp_iterations is not None)
+        self._first = Riccati(LinearQuadratic.of(e))
         e.prepare()
         self.model.prepare()
         self.rollouts.prepare()
         if options.steps == "linear":
             self.lines.prepare()
+
+    def units(self, cost: float | None = None) -> Units:
+        """Units at the evaluator's trajectory, of a typical cost if that is known [cost]."""
+        return Units.of(self.evaluator, self.rows, self._first, cost)
 
     def x0(self, run: SQPProgress) -> Reals | None:
         """Returns the initial state (nx,) of the solve if the start is fixed, else None."""
@@ -81,7 +87,7 @@ class Workspace:
         if expanded is None or not all(map(np.array_equal, expanded, (e.xs, e.us))):
             e.expand(self.x0(run))
         e.check_finite()
-        run.units = Units.of(e, rows)
+        run.units = self.units()
         rows.relate(run.units)
         self.model.relate(run.units)
         return rolled

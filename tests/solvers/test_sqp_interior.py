@@ -11,6 +11,7 @@ from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.shooting.linear_trial import LinearTrial
 from trajopt.solvers import SolverSQP
+from trajopt.solvers.riccati import LinearQuadratic, Riccati
 from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.interior import InteriorSteps
 from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds, longest
@@ -99,7 +100,8 @@ def solved(problem: ShootingProblem, xs: Reals, us: Reals, *, rollouts: bool) ->
     e.xs[0] = problem.x0
     e.expand(problem.x0)
     rows = RowBounds(e, problem)
-    steps = InteriorSteps(e, rows, LagrangianHessian(e), None if rollouts else trial, problem.x0, Units.of(e, rows))
+    units = Units.of(e, rows, Riccati(LinearQuadratic.of(e)))
+    steps = InteriorSteps(e, rows, LagrangianHessian(e), None if rollouts else trial, problem.x0, units)
     for iteration in range(300):
         if steps.solved or not steps.iterate():
             return steps, e, iteration

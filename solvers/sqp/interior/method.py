@@ -7,7 +7,6 @@ from trajopt.solution import IterationRecord
 from trajopt.solvers.sqp.interior.steps import InteriorSteps
 from trajopt.solvers.sqp.method import ROUNDED, MethodAbstract, Outcome
 from trajopt.solvers.sqp.progress import SQPProgress
-from trajopt.solvers.sqp.units import Units
 from trajopt.solvers.sqp.workspace import Workspace
 
 LEAST = 0.1  # typical cost, relative to that of the guess: a trajectory that is left behind may have a far smaller one
@@ -37,7 +36,7 @@ class InteriorMethod(MethodAbstract):
             work.lines.prepare()
         e.expand(work.x0(run))
         e.check_finite()
-        units = Units.of(e, work.rows, max(abs(run.cost), LEAST * run.units.cost))
+        units = work.units(max(abs(run.cost), LEAST * run.units.cost))
         trial = None if rolls else work.lines.trial
         self._steps = InteriorSteps(e, work.rows, work.model.exact, trial, work.x0(run), units)
 
