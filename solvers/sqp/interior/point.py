@@ -39,13 +39,17 @@ class Point:
         """Residuals (n, nc) of the rows: c - s for a row with slack s, c - target for an equation."""
         return self.barrier.bounds.residuals(self.c, self.barrier.slack)
 
+    def gaps(self, states: Reals) -> float:
+        """Σ |f| of the gaps f, relative to the sizes (ndx,) of the states."""
+        return float(np.abs(self.f / states).sum())
+
     def infeasibility(self, states: Reals) -> float:
         """Infeasibility θ = Σ |f| + Σ |c - s| of gaps f and of rows c with slacks s, relative to their sizes.
 
         Args:
             states: Sizes of the states (ndx,).
         """
-        return float(np.abs(self.f / states).sum() + np.abs(self.residual / self.barrier.bounds.size).sum())
+        return self.gaps(states) + float(np.abs(self.residual / self.barrier.bounds.size).sum())
 
     @property
     def lagrangian(self) -> float:
