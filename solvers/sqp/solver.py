@@ -123,8 +123,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 work.judge(run)
                 work.take_gains(run, hard=True)
         elif isinstance(method, InteriorMethod):
-            long = run.iterations - attempts.mark[0] > self.options.max_iterations // 2
-            if outcome is Outcome.FAILED or (long and attempts.pending):
+            if outcome is Outcome.FAILED:
                 self._resume(run, work)
         elif outcome is Outcome.STUCK:
             run.status = attempts.end(Left.by(run))

@@ -158,4 +158,5 @@ class Barrier:
 def longest(value: Reals, change: Reals, part: float) -> float:
     """Largest step length, at most 1, after which positive values keep 1 - `part` of themselves."""
     falling = change < 0.0
-    return min(1.0, float((-part * value[falling] / change[falling]).min(initial=np.inf)))
+    with np.errstate(over="ignore"):
+        return min(1.0, float((-part * value[falling] / change[falling]).min(initial=np.inf)))

@@ -26,14 +26,14 @@ from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
-FIRST_BARRIER, LOWER, POWER = 0.1, 0.2, 1.2  # μ, and its next value: the smaller of LOWER μ and μ to the POWER
+FIRST_BARRIER, LOWER, POWER = 0.01, 0.2, 1.2  # μ, and its next value: the smaller of LOWER μ and μ to the POWER
 ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
 GRADIENT = 100.0  # mean multiplier above which errors are relative
 RIDGE, RAISE, RELAX, LARGEST_RIDGE = 1e-4, 8.0, 3.0, 1e30  # first δ, factors up and down, last δ
 HALVINGS = 34
 TOLERANCE, ROUNDING = 1e-8, 1e-6  # errors that count as none, and as none where no step gets further
 LEAST_COST = 1e-3  # of a typical cost: what TOLERANCE is relative to at least; rounding hides what is less
-LONG = 15  # iterations in a row with errors up to ROUNDING that count as getting no further
+LONG = 8  # iterations in a row with errors up to ROUNDING that count as getting no further
 DECREASE = 1e-4  # part of the promised decrease that must come (Armijo)
 ERROR = 2e-15  # of the Lagrangian by rounding, relative to its size
 JAMMED, MEMORY = 0.02, 10  # mean step length of a solve that bounds have stopped, over about so many iterations
@@ -95,7 +95,17 @@ class InteriorSteps:
     def solved(self) -> bool:
         """Whether the first-order conditions hold up to the tolerance, or as well as rounding errors permit."""
         at_rounding = self._failures > 0 or self._close >= LONG
-        return self.error <= self._tolerance or (at_rounding and self.error <= ROUNDING)
+        last = self._point.barrier.mu <= 0.1 * self._tolerance
+        if at_rounding and self.error <= ROUNDING:
+            return True
+        return last and (self.error <= self._tolerance or self._is_exhausted)
+
+    @property
+    def _is_exhausted(self) -> bool:
+        """Whether Newton's step promised less than the rounding of the Lagrangian, where gaps and residuals are 0."""
+        point, promised = self._point, abs(self.promised * self.scale)
+        small = self.length > 0.0 and self.ridge == 0.0 and promised < ERROR * max(1.0, abs(point.lagrangian))
+        return small and point.infeasibility(self._units.states) < TOLERANCE
 
     @property
     def _tolerance(self) -> float:
@@ -142,10 +152,11 @@ class InteriorSteps:
 
     def _lower_barrier(self) -> None:
         """Lowers μ as far as the errors of the barrier problems permit; then the filter begins anew."""
-        while (mu := self._point.barrier.mu) > 0.1 * self._tolerance and self._error(mu) <= ACCURACY * mu:
+        exhausted = self._is_exhausted
+        while (mu := self._point.barrier.mu) > 0.1 * self._tolerance and (self._error(mu) <= ACCURACY * mu or exhausted):
             lower = max(0.09 * self._tolerance, min(LOWER * mu, mu**POWER))
             self._point = replace(self._point, barrier=replace(self._point.barrier, mu=lower))
-            self._filter.entries = []
+            self._filter.entries, exhausted = [], False
 
     def _direction(self) -> Direction | None:
         """Newton's step, with the least δ I in the Hessian that makes it convex; None if none does."""
