@@ -68,6 +68,7 @@ class Attempts:
         dead_ends: Results of attempts that have ended at stationary points of the violation.
         mark: Iteration at which the largest error was last halved, and its value then.
         lined: Whether linear steps have been tried.
+        number: Number of the present attempt, from 1 [-].
     """
 
     pending: list[str]
@@ -77,6 +78,7 @@ class Attempts:
     dead_ends: list[Left] = field(default_factory=list)
     mark: tuple[int, float] = (0, math.inf)
     lined: bool = False
+    number: int = 1
 
     @staticmethod
     def after(*, rolled: bool, interior: bool, feasibility: float) -> Attempts:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.solution import IterationRecord
 from trajopt.solvers.progress import Progress
 from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
@@ -52,6 +53,10 @@ class SQPProgress(Progress):
     complementarity: float = math.nan
     attempts: Attempts = field(init=False)
     method: MethodAbstract = field(init=False)
+
+    def record(self, **columns: Any) -> IterationRecord:
+        """Returns the record of the current iteration, with the number of the attempt and the solver's `columns`."""
+        return super().record(attempt=self.attempts.number, **columns)
 
     @property
     def scale(self) -> float:

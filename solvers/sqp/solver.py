@@ -178,7 +178,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         attempts = run.attempts
         while attempts.pending and self._may_go_on(run):
             kind = attempts.pending.pop(0)
-            attempts.mark = run.iterations, math.inf
+            attempts.mark, attempts.number = (run.iterations, math.inf), attempts.number + 1
             try:
                 if self._begins(run, work, kind):
                     return True
@@ -212,7 +212,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         (left, run.method), attempts.paused = attempts.paused, None
         left.restore(run)
         work.move(run, *run.trajectory)
-        attempts.mark = run.iterations, math.inf
+        attempts.mark, attempts.number = (run.iterations, math.inf), attempts.number + 1
         if attempts.dead_ends and self._may_go_on(run) and not self._next(run, work):
             run.status = attempts.verdict()
 

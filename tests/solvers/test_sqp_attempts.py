@@ -32,6 +32,7 @@ def test_a_trailer_in_a_bay_is_solved_by_the_second_method() -> None:
     solution = SolverSQP(problem).solve(*guess)
     assert solution.status is SolverStatus.CONVERGED
     assert methods(solution) == ["policy", "interior"]
+    assert {(record.attempt, record.method) for record in solution.history} == {(1, "policy"), (2, "interior")}
     assert solution.iterations < 173  # IPOPT's
     assert worst(solution) < 1e-7
     assert np.abs(solution.stationarity()).max() < 1e-6

@@ -62,6 +62,7 @@ class IterationRecord(ExplainsAttributes):
         blend: Fraction θ of the exact Hessian in the Hessian of the step: 0 is Gauss-Newton, 1 is exact [-].
         bent: Whether the step followed a parabola (geodesic acceleration); no solver of the package takes such steps.
         method: Method of SolverSQP that took the step: "policy", "linear" or "interior"; empty for other solvers.
+        attempt: Number of the attempt of SolverSQP, which begins from another guess or by another method, from 1.
         nonfinite_trial: Knot, state (nx,) and control (nu,) at which the first trial with infinite or NaN numbers left
             the domain of a cost or of the dynamics; None if every trial was finite. It is not saved.
     """
@@ -84,6 +85,7 @@ class IterationRecord(ExplainsAttributes):
     blend: float = math.nan
     bent: bool = False
     method: str = ""
+    attempt: int = 1
     nonfinite_trial: tuple[int, Reals, Reals] | None = field(default=None, repr=False, compare=False)
     kept: tuple[weakref.ref[Reals], weakref.ref[Reals]] | None = field(default=None, repr=False, compare=False)
 
