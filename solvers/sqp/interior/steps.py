@@ -95,10 +95,14 @@ class InteriorSteps:
     def solved(self) -> bool:
         """Whether the first-order conditions hold up to the tolerance, or as well as rounding errors permit."""
         at_rounding = self._failures > 0 or self._close >= LONG
-        last = self._point.barrier.mu <= 0.1 * self._tolerance
         if at_rounding and self.error <= ROUNDING:
             return True
-        return last and (self.error <= self._tolerance or self._is_exhausted)
+        return self._is_last and (self.error <= self._tolerance or self._is_exhausted)
+
+    @property
+    def _is_last(self) -> bool:
+        """Whether the barrier parameter is as small as it gets."""
+        return self._point.barrier.mu <= 0.1 * self._tolerance
 
     @property
     def _is_exhausted(self) -> bool:
@@ -152,11 +156,11 @@ class InteriorSteps:
 
     def _lower_barrier(self) -> None:
         """Lowers μ as far as the errors of the barrier problems permit; then the filter begins anew."""
-        exhausted = self._is_exhausted
-        while (mu := self._point.barrier.mu) > 0.1 * self._tolerance and (self._error(mu) <= ACCURACY * mu or exhausted):
+        exhausted, mu = self._is_exhausted, self._point.barrier.mu
+        while not self._is_last and (exhausted or self._error(mu) <= ACCURACY * mu):
             lower = max(0.09 * self._tolerance, min(LOWER * mu, mu**POWER))
             self._point = replace(self._point, barrier=replace(self._point.barrier, mu=lower))
-            self._filter.entries, exhausted = [], False
+            self._filter.entries, exhausted, mu = [], False, lower
 
     def _direction(self) -> Direction | None:
         """Newton's step, with the least δ I in the Hessian that makes it convex; None if none does."""
