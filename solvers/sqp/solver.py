@@ -123,7 +123,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 work.judge(run)
                 work.take_gains(run, hard=True)
         elif isinstance(method, InteriorMethod):
-            if outcome is Outcome.FAILED:
+            if outcome is Outcome.FAILED or self._is_late(run):
                 self._resume(run, work)
         elif outcome is Outcome.STUCK:
             run.status = attempts.end(Left.by(run))
@@ -136,6 +136,12 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 run.status = SolverStatus.INDEFINITE_QUU
             elif method.failures >= MANY:
                 run.status = SolverStatus.LINE_SEARCH_FAILED
+
+    def _is_late(self, run: SQPProgress) -> bool:
+        """Whether interior points have no solution yet in half of all iterations, where the paused attempt keeps rows."""
+        assert run.attempts.paused is not None
+        long = run.iterations - run.attempts.mark[0] > self.options.max_iterations // 2
+        return long and run.attempts.paused[0].infeasibility <= self.options.feasibility
 
     def _may_go_on(self, run: SQPProgress) -> bool:
         """Whether there are iterations left."""

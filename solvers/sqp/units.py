@@ -106,4 +106,4 @@ class Units:
 def _roots(squares: Reals, values: Reals) -> Reals:
     """Square roots; where a square is 0, the largest of the values (T + 1, n) of all knots, or 1 if that is 0."""
     own = np.abs(values).max(axis=0, initial=0.0)
-    return np.where(squares > 0.0, np.sqrt(squares), np.where(own > 0.0, own, 1.0))
+    return np.where(squares > 0.0, np.sqrt(np.maximum(squares, 0.0)), np.where(own > 0.0, own, 1.0))
