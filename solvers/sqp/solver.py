@@ -138,7 +138,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 run.status = SolverStatus.LINE_SEARCH_FAILED
 
     def _is_late(self, run: SQPProgress) -> bool:
-        """Whether interior points have no solution yet in half of all iterations, where the paused attempt keeps rows."""
+        """Whether half of all iterations brought no solution, while the paused attempt keeps all rows."""
         assert run.attempts.paused is not None
         long = run.iterations - run.attempts.mark[0] > self.options.max_iterations // 2
         return long and run.attempts.paused[0].infeasibility <= self.options.feasibility
