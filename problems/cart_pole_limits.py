@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.checks import check_array, check_count, check_positive
+from trajopt.checks import check_array, check_count, check_non_negative, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.problems.cart_pole import GRAVITY
 from trajopt.problems.case import ProblemCase
@@ -30,14 +30,16 @@ class ActionModelCartPole(ActionModelRungeKutta):
     """Cart on a rail with a point mass m_p on a massless pole; x = (y, θ, dy/dt, dθ/dt), θ = 0 hanging, u = (f,).
 
     μ = m_c + m_p sin²θ
-    μ d²y/dt² = f + m_p sin θ (l (dθ/dt)² + g cos θ)
-    d²θ/dt² = -(d²y/dt² cos θ + g sin θ) / l
+    μ d²y/dt² = f - c dy/dt + m_p sin θ (l (dθ/dt)² + g cos θ) + b dθ/dt cos θ / l
+    d²θ/dt² = -(d²y/dt² cos θ + g sin θ) / l - b dθ/dt / (m_p l²)
 
     Args:
         constraints: Constraints of the knot.
         cart_mass: Mass m_c of the cart, > 0 [kg]. Run-time parameter `cart_mass`.
         pole_mass: Point mass m_p of the pole, > 0 [kg]. Run-time parameter `pole_mass`.
         length: Length l of the pole, > 0 [m]. Run-time parameter `length`.
+        cart_damping: Damping c of the cart, >= 0 [N s/m]. Run-time parameter `cart_damping`.
+        pole_damping: Damping b of the pole's joint, >= 0 [N m s/rad]. Run-time parameter `pole_damping`.
         **others: As in ActionModelRungeKutta.
     """
 
@@ -48,18 +50,27 @@ class ActionModelCartPole(ActionModelRungeKutta):
         cart_mass: float = 1.0,
         pole_mass: float = 0.2,
         length: float = 0.5,
+        cart_damping: float = 0.0,
+        pole_damping: float = 0.0,
         **others: Any,
     ) -> None:
         super().__init__(1, constraints, control_names=["f"], control_units=["N"], **others)
         self.cart_mass = self.parameter("cart_mass", check_positive("cart_mass", cart_mass), unit="kg")
         self.pole_mass = self.parameter("pole_mass", check_positive("pole_mass", pole_mass), unit="kg")
         self.length = self.parameter("length", check_positive("length", length), unit="m")
+        damping = {"cart_damping": (cart_damping, "N s/m"), "pole_damping": (pole_damping, "N m s/rad")}
+        self.cart_damping, self.pole_damping = (
+            self.parameter(name, check_non_negative(name, value), unit=unit) for name, (value, unit) in damping.items()
+        )
 
     def rate(self, x: SX, u: SX) -> SX:
         sine, cosine = ca.sin(x[1]), ca.cos(x[1])
         inertia = self.cart_mass + self.pole_mass * sine**2  # [kg]
-        cart = (u + self.pole_mass * sine * (self.length * x[3] ** 2 + GRAVITY * cosine)) / inertia
-        return SX(ca.vertcat(x[2], x[3], cart, -(cart * cosine + GRAVITY * sine) / self.length))
+        friction = self.pole_damping * x[3] / self.length  # [N]
+        force = u - self.cart_damping * x[2] + friction * cosine
+        cart = (force + self.pole_mass * sine * (self.length * x[3] ** 2 + GRAVITY * cosine)) / inertia
+        pole = -(cart * cosine + GRAVITY * sine) / self.length - friction / (self.pole_mass * self.length)
+        return SX(ca.vertcat(x[2], x[3], cart, pole))
 
     def skeleton(self, xs: Reals, parameters: Mapping[str, Reals]) -> Skeleton:
         """Cart and point mass in the x-z plane, for animations."""

@@ -46,7 +46,8 @@ LOWER = (
     *("trajopt.objects", "trajopt.model", "trajopt.robots", "trajopt.dynamics", "trajopt.states", "trajopt.instant"),
     *("trajopt.contacts", "trajopt.activations", "trajopt.actuation", "trajopt.residuals", "trajopt.costs"),
     *("trajopt.constraints",),
-    *("trajopt.actions", "trajopt.shooting", "trajopt.simulator", "trajopt.analysis", "trajopt.callbacks"),
+    *("trajopt.actions", "trajopt.shooting", "trajopt.simulator", "trajopt.plants"),
+    *("trajopt.analysis", "trajopt.callbacks"),
     *("trajopt.solution", "trajopt.analysis.advice", "trajopt.gaits", "trajopt.planar"),
     *("trajopt.inverse_dynamics", "trajopt.ik", "trajopt.mpc", "trajopt.sweeps", "trajopt.plotting", "trajopt.display"),
 )

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
+from trajopt import mpc
 from trajopt.actions import ActionModelTerminal
 from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFull
-from trajopt.checks import check_count, check_non_negative, check_positive
+from trajopt.checks import check_count, check_known, check_non_negative, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.problems.family import Family
@@ -31,6 +32,7 @@ FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 START = (0.0, -0.8, 0.0, -2.4, 0.0, 1.6, 0.8)  # [rad]
 RATES, SWINGS = np.array([2.0, 2.0, 4.0]), np.array([0.05, 0.15, 0.1])  # of the target [rad/s], [m]
 PHASES, MIDDLE = np.array([-0.5 * np.pi, 0.0, 0.0]), np.array([0.05, 0.0, 0.0])  # put the target at its start at t = 0
+PLANTS = ("model", "mujoco")
 JUMP, HASTE = np.array([0.1, 0.35, 0.0]), 0.1  # displacement of the target [m] and its duration [s]
 
 
@@ -83,7 +85,15 @@ def horizon(robot: Robot, *, N: int = 30, dt: float = 0.02) -> ShootingProblem:
     return ShootingProblem(start, [IntegratedActionModelEuler(dynamics, dt)] * N, end)
 
 
-def build(*, N: int = 30, dt: float = 0.02, period: float = 1e-3, payload: float = 0.0, jump: float = 5.0) -> MPCCase:
+def build(
+    *,
+    N: int = 30,
+    dt: float = 0.02,
+    period: float = 1e-3,
+    payload: float = 0.0,
+    jump: float = 5.0,
+    plant: str = "model",
+) -> MPCCase:
     """minimise ∫ ½ (1e3 |hand - target|² + 0.1 |q - q₀|² + 0.05 |v|² + 1e-4 |u - g(q)|²) dt, within the limits.
 
     The target moves along a loop of 0.3 m x 0.2 m x 0.1 m in 3.1 s. Once it moves away by 0.36 m in 0.1 s, faster than
@@ -96,20 +106,27 @@ def build(*, N: int = 30, dt: float = 0.02, period: float = 1e-3, payload: float
         period: Time between measurements [s].
         payload: Mass in the hand of the plant, >= 0 [kg]; the controller does not know it.
         jump: Time at which the target moves away [s].
+        plant: "model", the dynamics of the arm; or "mujoco".
     """
     robot = arm()
     problem = horizon(robot, N=check_count("N", N, least=1), dt=check_positive("dt", dt, unit="s"))
     place = functools.partial(target, robot.placement(problem.x0[: robot.nq], FRAME)[:3, 3], float(jump))
-    plant, step = None, min(check_positive("period", period, unit="s"), 1e-3)
-    if check_non_negative("payload", payload, unit="kg"):
-        plant = horizon(arm(payload), N=1, dt=step).running[0]
+    step, mass = (
+        min(check_positive("period", period, unit="s"), 1e-3),
+        check_non_negative("payload", payload, unit="kg"),
+    )
+    moved: Any = None
+    if check_known("plant", plant, PLANTS) == "mujoco":
+        moved = mpc.MuJoCoPlant(arm(mass), dt=step)
+    elif mass:
+        moved = horizon(arm(mass), N=1, dt=step).running[0]
     return MPCCase.of(
         FAMILY,
         problem,
         period,
         schedule=functools.partial(references, place),
         options={"hessian": "gauss-newton"},  # "exact" takes 0.1 ms more
-        plant=plant,
+        plant=moved,
         duration=10.0,
         dt_plant=step,
         follows=place,

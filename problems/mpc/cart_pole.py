@@ -6,11 +6,13 @@ import functools
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt import mpc
 from trajopt.actions import ActionModelTerminal
 from trajopt.activations import ActivationModelWeightedQuad
-from trajopt.checks import check_count, check_positive
+from trajopt.actuation import ActuationModelMatrix
+from trajopt.checks import check_array, check_count, check_known, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.problems.cart_pole_limits import UPRIGHT, ActionModelCartPole, state_of_cart_pole
@@ -18,7 +20,10 @@ from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
 from trajopt.problems.mpc.checks import check_rows
 from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.robots import Robot
+from trajopt.robots.builtin import cart_pole
 from trajopt.shooting import ShootingProblem
+from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
 END = (20.0, 100.0, 10.0, 10.0)  # weights of the final state
@@ -26,6 +31,8 @@ POLE_MASS, LENGTH = 0.2, 0.5  # [kg], [m]
 PUSHES = ((4.0, 0.1), (6.0, -0.15), (8.0, 0.15))  # time [s] and impulse on the pole's mass [N s]
 STOP = 0.04  # half the height of the stops at the ends of the rail, in pictures [m]
 SLACK = (30.0, 3e3)  # weights of the cart's distance beyond the rail [cost/m, cost/m²]
+PLANTS = ("model", "mujoco")
+ERRORS = ("pole_mass", "cart_mass", "cart_damping", "pole_damping")
 NEAR = np.radians(10.0)
 
 
@@ -51,6 +58,9 @@ def build(
     force: float = 8.0,
     rail: float = 0.6,
     pole_mass: float = 0.22,
+    cart_mass: float = 1.0,
+    damping: npt.ArrayLike = (0.0, 0.0),
+    plant: str = "model",
     pushes: Any = PUSHES,
 ) -> MPCCase:
     """minimise ∫ ½ (|x - goal|² + 1e-2 f²) dt + an end, |f| <= `force` hard, |y| <= `rail` soft, goal = (0, π, 0, 0).
@@ -68,11 +78,17 @@ def build(
         force: Largest force, > 0 [N].
         rail: Largest distance of the cart from the origin, > 0 [m].
         pole_mass: Mass of the plant's pole, > 0 [kg].
+        cart_mass: Mass of the plant's cart, > 0 [kg].
+        damping: Damping of the plant's cart [N s/m] and of its pole's joint [N m s/rad].
+        plant: "model", the controller's own with these masses and damping; or "mujoco".
         pushes: Rows (time [s], impulse on the pole's mass [N s]).
     """
     most, end = check_positive("force", force, unit="N"), check_positive("rail", rail, unit="m")
     problem = horizon(N=check_count("N", N, least=1), dt=check_positive("dt", dt, unit="s"), force=most, rail=end)
     mass = check_positive("pole_mass", pole_mass, unit="kg")
+    cart = check_positive("cart_mass", cart_mass, unit="kg")
+    losses = check_array("damping", damping, (2,), cure="pass that of the cart and that of the pole")
+    own = check_known("plant", plant, PLANTS) == "model"
     rows = check_rows("pushes", pushes, ("time", "impulse"))
     return MPCCase.of(
         FAMILY,
@@ -81,13 +97,21 @@ def build(
         options={"iterations": 3, "soft": SLACK, "on_failure": "solve"},
         duration=12.0,
         dt_plant=2e-3,
+        plant=None if own else in_mujoco(cart, mass, losses),
         disturbance=[mpc.Push(time=time, value=[0, 0, 0, -impulse / (mass * LENGTH)]) for time, impulse in rows],
-        model_error={"pole_mass": mass},
+        model_error=dict(zip(ERRORS, (mass, cart, *losses.tolist()))) if own else None,
         report=functools.partial(report, rows, end),
         lines=(
             np.array([[-end, 0, -STOP], [-end, 0, STOP], [-end, 0, 0], [end, 0, 0], [end, 0, STOP], [end, 0, -STOP]]),
         ),
     )
+
+
+def in_mujoco(cart_mass: float, pole_mass: float, damping: Reals) -> mpc.MuJoCoPlant:
+    """The cart and pole in MuJoCo, with a motor at the cart."""
+    robot = Robot(cart_pole(cart_mass=cart_mass, pole_mass=pole_mass, pole_length=LENGTH))
+    motor = ActuationModelMatrix(StateMultibody(robot), [[1.0], [0.0]])
+    return mpc.MuJoCoPlant(robot, actuation=motor, damping=damping)
 
 
 def report(pushes: Reals, rail: float, log: Any) -> dict[str, str]:

@@ -10,8 +10,8 @@ import numpy as np
 from trajopt.actions.integrated import IntegratedActionModelRK4
 from trajopt.checks import check_count, check_non_negative, check_positive
 from trajopt.costs import CostStack
-from trajopt.mpc.one_knot import OneKnot
 from trajopt.planar import DifferentialActionModelDiffDrive, Lidar, OccupancyGrid, Scan, state_of_wheels
+from trajopt.plants.one_knot import OneKnot
 from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
 from trajopt.problems.mpc.drive import BODY_RADIUS, RADIUS, horizon, outline

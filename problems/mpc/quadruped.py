@@ -55,7 +55,7 @@ COMMANDS = (
 )
 PUSHES = ((3.0, 0.0, 10.0), (6.1, 0.0, -10.0))
 LASTS = 0.05  # [s]
-PLANTS = ("simulator", "contacts")
+PLANTS = ("simulator", "mujoco", "contacts")
 
 
 def standing(robot: Robot) -> Reals:
@@ -115,9 +115,9 @@ def build(
         dt: Time between knots [s].
         period: Time between measurements [s]; torques are constant during it.
         mu: Friction coefficient in the controller, > 0 [-].
-        plant: "simulator", which detects contacts from the feet's positions; or "contacts", the controller's own
-            contact dynamics with its schedule. Both take steps of 1 ms.
-        plant_mu: Friction coefficient of the simulator's ground, > 0 [-].
+        plant: "simulator" or "mujoco", which detect contacts from the feet's positions; or "contacts", the controller's
+            own contact dynamics with its schedule. All take steps of 1 ms.
+        plant_mu: Friction coefficient of the ground of simulator and MuJoCo, > 0 [-].
         commands: Rows (time, forward, left, turn), interpolated linearly [s, m/s, m/s, rad/s].
         pushes: Rows (time, impulse along x, impulse along y) on the trunk, in the world, with a duration of 50 ms [s,
             N s].
@@ -149,7 +149,7 @@ def build(
         problem,
         period,
         schedule=trot,
-        plant=ground(robot, check_positive("plant_mu", plant_mu)) if plant == "simulator" else None,
+        plant=None if plant == "contacts" else ground(robot, check_positive("plant_mu", plant_mu), plant),
         duration=10.0,
         dt_plant=1e-3,
         disturbance=[
@@ -159,11 +159,11 @@ def build(
     )
 
 
-def ground(robot: Robot, mu: float) -> Simulator:
-    """Simulator of the robot with four feet on flat ground."""
+def ground(robot: Robot, mu: float, plant: str = "simulator") -> Simulator | mpc.MuJoCoPlant:
+    """The robot with four feet on flat ground, in the simulator or in MuJoCo."""
     plane = Plane((0.0, 0.0, 1.0, 0.0))
     contacts = [MDPContact(foot, (0.0, 0.0, 0.0), RADIUS, plane, friction=mu, rays=8) for foot in FEET]
-    return Simulator(robot, contacts)
+    return Simulator(robot, contacts) if plant == "simulator" else mpc.MuJoCoPlant(robot, contacts)
 
 
 FAMILY = Family(

@@ -12,7 +12,7 @@ from trajopt.actuation import ActuationModelFull
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.mpc.disturbance import Disturbance, Noise
-from trajopt.mpc.plant import SimulatorPlant
+from trajopt.plants.simulator import SimulatorPlant
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem

@@ -60,8 +60,8 @@ def test_unknown_names_list_the_known_ones() -> None:
         loops.load("arm-trackin")
     with pytest.raises(UnknownNameError, match="cart-pole-balance: option 'strength' not found"):
         loops.load("cart-pole-balance", strength=3.0)
-    with pytest.raises(UnknownNameError, match="plant 'mujoco' not found"):
-        loops.load("quadruped-trot-mpc", plant="mujoco")
+    with pytest.raises(UnknownNameError, match="plant 'mujco' not found; did you mean 'mujoco'"):
+        loops.load("quadruped-trot-mpc", plant="mujco")
 
 
 def test_wrong_options_are_refused() -> None:

@@ -25,6 +25,7 @@ def control(
     name: Annotated[str | None, typer.Argument(help="Controller; leave it out to list all.")] = None,
     duration: Annotated[float | None, typer.Option(help="Duration \\[s].")] = None,
     assigned: ControllerOptions = None,
+    plant: Annotated[str | None, typer.Option(help="Plant, such as mujoco; by default that of the case.")] = None,
     delay: Annotated[float | None, typer.Option(help="Time from a measurement to its control \\[s].")] = None,
     noise: Annotated[float | None, typer.Option(help="Standard deviation of measurements.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 0,
@@ -45,7 +46,8 @@ def control(
             _list()
             return
         with screen.status(f"building {name} ..."):
-            case = mpc.load(name, **assignments("--set", assigned))
+            chosen = {} if plant is None else {"plant": plant}
+            case = mpc.load(name, **assignments("--set", assigned) | chosen)
         options = {"duration": duration, "delay": delay, "noise": noise}
         changed: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
         if not disturbed:

@@ -6,11 +6,11 @@ from trajopt.mpc.disturbance import Push
 from trajopt.mpc.errors import ClosedLoopError
 from trajopt.mpc.log import ClosedLoop
 from trajopt.mpc.options import MPCOptions
-from trajopt.mpc.plant import Factor
 from trajopt.mpc.references import ParameterSchedule
 from trajopt.mpc.step import MPCStatus, MPCStep
 from trajopt.mpc.tracking import Tracked
 from trajopt.objects.calls import explain_calls
+from trajopt.plants import Factor, MuJoCoPlant, PlantAbstract
 
 __all__ = [
     "ClosedLoop",
@@ -20,7 +20,9 @@ __all__ = [
     "MPCOptions",
     "MPCStatus",
     "MPCStep",
+    "MuJoCoPlant",
     "ParameterSchedule",
+    "PlantAbstract",
     "Push",
     "Tracked",
     "simulate",

@@ -15,15 +15,16 @@ import numpy.typing as npt
 
 from trajopt.callbacks.bar import progress_bar, time_left
 from trajopt.checks import check_flag, check_non_negative, check_positive
-from trajopt.errors import InvalidArgumentError, TrajoptError, shown
+from trajopt.errors import InvalidArgumentError, TrajoptError, function_raised, shown
 from trajopt.mpc.controller import MPCController
 from trajopt.mpc.disturbance import Disturbance, Noise, Push, Rate
 from trajopt.mpc.errors import ClosedLoopError
 from trajopt.mpc.log import ClosedLoop
-from trajopt.mpc.plant import PlantAbstract, check_next, fixed_step, plant_of
 from trajopt.mpc.recorder import Recorder
 from trajopt.mpc.step import MPCStep
 from trajopt.objects.calls import wrong_call
+from trajopt.plants.argument import fixed_step, plant_of
+from trajopt.plants.base import PlantAbstract, check_next
 from trajopt.states.sampling import random_generator
 from trajopt.types import Reals
 
@@ -48,6 +49,7 @@ def simulate(
     seed: int | np.random.Generator = 0,
     progress: bool = False,
     on_step: Callable[[MPCStep], Any] | None = None,
+    until: Callable[[float, Reals], Any] | None = None,
 ) -> ClosedLoop:
     """Simulates a controller in closed loop with a plant.
 
@@ -58,8 +60,8 @@ def simulate(
     Args:
         controller: The controller; it is reset to x0.
         plant: None for the controller's own model, whose parameters move along with its references; an action model; a
-            ShootingProblem, whose first knot is used; a Simulator, which takes the controls as torques; or a function
-            (x, u, dt) -> x_next.
+            ShootingProblem, whose first knot is used; a Simulator, which takes the controls as torques; a MuJoCoPlant;
+            or a function (x, u, dt) -> x_next.
         x0: State at the start (nx,).
         duration: Duration > 0, rounded up to whole control periods [s].
         delay: Time >= 0 from a measurement until its control acts [s].
@@ -76,6 +78,8 @@ def simulate(
         progress: True to show a progress bar.
         on_step: Function that is called with each MPCStep, such as `CallbackDisplay.show_plan`. An exception that it
             raises ends the loop.
+        until: Condition that ends the loop early, a function of time [s] and state (nx,), such as
+            `lambda t, x: x[2] < 0.2` for a fall. It is tested at the end of each control period.
 
     Returns:
         The log of the closed loop.
@@ -98,6 +102,7 @@ def simulate(
         predicts=check_flag("compensate_delay", compensate_delay),
         feedback=check_flag("feedback", feedback),
         on_step=on_step,
+        until=until,
     ).run(check_positive("duration", duration, unit="s"), check_flag("progress", progress))
 
 
@@ -119,6 +124,7 @@ class _Loop:
         predicts: bool,
         feedback: bool,
         on_step: Callable[[MPCStep], Any] | None,
+        until: Callable[[float, Reals], Any] | None,
     ) -> None:
         if not all(hasattr(controller, name) for name in ("problem", "feedback", "prepare", "reset")):
             raise InvalidArgumentError(f"controller: expected an MPCController(problem), got {shown(controller)}")
@@ -133,11 +139,9 @@ class _Loop:
         self._disturbance = Disturbance(disturbance, self._state)
         self._predicts, self._feedback = predicts and self._delay > 0.0, feedback
         self._model_step = self._prediction_step() if self._predicts else self._dt
-        usable = callable(on_step) and not isinstance(on_step, type)
-        fault = wrong_call(on_step, (None,), {}) if on_step is not None and usable else None
-        if on_step is not None and (fault is not None or not usable):
-            got = f"got {shown(on_step)}" if fault is None else fault
-            raise InvalidArgumentError(f"on_step: expected a function of one argument, an MPCStep; {got}")
+        _check_function("on_step", on_step, (None,), "one argument, an MPCStep")
+        _check_function("until", until, (0.0, None), "time [s] and state (nx,)")
+        self._until = until
         self._on_step = on_step
         self._coming: deque[tuple[float, MPCStep]] = deque()
         self._facts = {
@@ -202,9 +206,22 @@ class _Loop:
                         x = self._period(k - 1, x)
                     left = time_left(k, periods, time.perf_counter() - begun)
                     show(k, f"{k * self._dt:.2f} of {periods * self._dt:g} s, {left}")
+                    if self._ended(k, x):
+                        stopped = f"the condition `until` held at {recorder.time:.4g} s"
+                        break
         except KeyboardInterrupt:
             stopped = f"interrupted at {recorder.time:.4g} s"
         return recorder.log(stopped)
+
+    def _ended(self, k: int, x: Reals) -> bool:
+        """Whether the condition `until` holds at the end of period k - 1."""
+        if self._until is None:
+            return False
+        with self._reporting(k):
+            try:
+                return bool(self._until(k * self._dt, x.copy()))
+            except Exception as error:
+                raise function_raised("until", error) from error
 
     @contextlib.contextmanager
     def _reporting(self, k: int) -> Iterator[None]:
@@ -309,6 +326,17 @@ class _Loop:
                 step = [each for since, each in self._coming if since <= at + _SAME * self._dt][-1]
                 x = knot.next_state(x, self._policy(step, at, x)[: knot.model.nu])
         return check_next(x, self._state)
+
+
+def _check_function(argument: str, function: Any, arguments: tuple[Any, ...], takes: str) -> None:
+    """Checks an optional function of the caller's."""
+    if function is None:
+        return
+    usable = callable(function) and not isinstance(function, type)
+    fault = wrong_call(function, arguments, {}) if usable else None
+    if fault is not None or not usable:
+        got = f"got {shown(function)}" if fault is None else fault
+        raise InvalidArgumentError(f"{argument}: expected a function of {takes}; {got}")
 
 
 def _generator(seed: Any) -> np.random.Generator:

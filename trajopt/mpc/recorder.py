@@ -11,8 +11,8 @@ from trajopt.mpc.controller import MPCController
 from trajopt.mpc.disturbance import Push
 from trajopt.mpc.log import ClosedLoop
 from trajopt.mpc.motion import motion_of
-from trajopt.mpc.one_knot import OneKnot
 from trajopt.mpc.step import MPCStatus, MPCStep
+from trajopt.plants.one_knot import OneKnot
 from trajopt.shooting import controls
 from trajopt.solution import Solution
 from trajopt.types import Ints, Reals

@@ -1,0 +1,48 @@
+"""Interface of plants: controlled systems that a closed loop or a replay moves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.errors import ModelEvaluationError
+from trajopt.states import StateAbstract
+from trajopt.types import Reals
+
+
+class PlantAbstract(ABC):
+    """Interface of a controlled system: next state after holding a control for some time.
+
+    Attributes:
+        fixed_step: Time step if it cannot be changed [s]; otherwise None.
+        usual_step: Default time step [s]; None for the control period.
+        takes_torques: Whether `step` accepts generalized forces.
+    """
+
+    fixed_step: float | None = None
+    usual_step: float | None = None
+    takes_torques = False
+
+    def begin(self) -> None:  # noqa: B027
+        """Forgets earlier motions."""
+
+    def follow(self, model: ActionModelAbstract, row: Reals) -> None:  # noqa: B027  # most plants need nothing
+        """Sets the controller's model of the knot that begins, and the values of its parameters."""
+
+    @abstractmethod
+    def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None) -> Reals:
+        """State (nx,) after a time dt [s] with control u (nu,), and generalized forces (nv,) or None."""
+
+
+def check_next(x: Any, state: StateAbstract) -> Reals:
+    """Returns the next state of a plant; raises ModelEvaluationError if it is not finite."""
+    checked = np.asarray(x, dtype=np.float64)
+    if not np.all(np.isfinite(checked)):
+        bad = state.coordinate_names[int(np.flatnonzero(~np.isfinite(checked))[0])]
+        raise ModelEvaluationError(
+            f"plant: expected a finite next state, got {checked[~np.isfinite(checked)][0]} for {bad}"
+        )
+    return checked

@@ -1,0 +1,146 @@
+"""A robot and its contacts as a file of MuJoCo (MJCF)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.errors import UnsupportedOperationError
+from trajopt.plants.mujoco.joints import WXYZ, JointPlan, plan_of
+from trajopt.plants.mujoco.states import joint_names
+from trajopt.robots import Robot
+from trajopt.robots.shapes import Shape
+from trajopt.simulator import MDPContact, Plane
+from trajopt.types import Reals
+
+LEAST = "1e-14"  # mass and moments of bodies without any, of which MuJoCo refuses moving ones [kg, kg m²]
+POINT = 1e-4  # radius of contact points [m]
+SIZE = {"box": 0.5, "sphere": 1.0}  # MuJoCo takes half sides
+_PART, _GROUND = {"contype": "1", "conaffinity": "2"}, {"contype": "2", "conaffinity": "1"}
+
+
+def mjcf_of(
+    robot: Robot,
+    contacts: Sequence[MDPContact | Shape],
+    *,
+    armature: Reals,
+    damping: Reals,
+    limits: bool,
+    friction: float,
+    dt: float,
+) -> str:
+    """Text of an MJCF file: bodies, joints with their limits, contact geometry and the ground; no motors, no meshes.
+
+    Args:
+        robot: The robot.
+        contacts: Spheres with their planes, or solids on links, which touch the floor z = 0.
+        armature: Inertia of each motor at its joint (nv,) [kg m², kg].
+        damping: Damping of each joint (nv,) [N m s/rad, N s/m].
+        limits: Whether joints stop at their limits.
+        friction: Friction coefficient of the solids [-].
+        dt: Time step [s].
+
+    Raises:
+        UnsupportedOperationError: MuJoCo has no such joint, or a surface is not a plane that is fixed to the world.
+    """
+    model = robot.model
+    root = ET.Element("mujoco", model=robot.name)
+    _add(root, "compiler", angle="radian", autolimits="true", boundmass=LEAST, boundinertia=LEAST)
+    how = {"cone": "elliptic", "integrator": "implicitfast"}
+    _add(root, "option", timestep=_text(dt), gravity=_text(model.gravity.linear), **how)
+    world = _add(root, "worldbody")
+    bodies = {0: world}
+    for i in range(1, model.njoints):
+        plan = plan_of(model, i)
+        place = {"pos": _text(plan.placement.translation), "quat": _quaternion(plan.placement.rotation)}
+        bodies[i] = _add(bodies[model.parents[i]], "body", name=model.names[i], **place)
+        _add_joints(bodies[i], model, i, plan, armature, damping, limits)
+        _add_inertia(bodies[i], model.inertias[i])
+    for contact in contacts:
+        _add_geometry(bodies, robot, contact, friction)
+    for numbers in dict.fromkeys(map(_plane, contacts)):
+        _add_ground(world, np.array(numbers))
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _add_joints(
+    body: ET.Element, model: pin.Model, i: int, plan: JointPlan, armature: Reals, damping: Reals, limits: bool
+) -> None:
+    name, first = model.names[i], model.idx_vs[i]
+    if plan.kind == "free":
+        _add(body, "freejoint", name=name)
+        return
+    if plan.kind == "ball":
+        own = {"armature": _text(armature[first]), "damping": _text(damping[first])}
+        _add(body, "joint", name=name, type="ball", **own)
+        return
+    for k, (screw, own_name) in enumerate(zip(plan.screws, joint_names(name, len(plan.screws)))):
+        own = {"armature": _text(armature[first + k]), "damping": _text(damping[first + k])}
+        if limits and model.nqs[i] == len(plan.screws):
+            ends = [bound[model.idx_qs[i] + k] for bound in (model.lowerPositionLimit, model.upperPositionLimit)]
+            if np.all(np.abs(ends) < 1e10) and ends[0] < ends[1]:
+                own["range"] = _text(np.array(ends))
+        _add(body, "joint", name=own_name, type=screw.kind, axis=_text(screw.axis), pos=_text(screw.at), **own)
+
+
+def _add_inertia(body: ET.Element, inertia: pin.Inertia) -> None:
+    moments, axes = np.linalg.eigh(inertia.inertia)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] *= -1.0
+    moments = np.maximum(moments, 0.0)
+    place = {"pos": _text(inertia.lever), "quat": _quaternion(axes)}
+    _add(body, "inertial", mass=_text(inertia.mass), diaginertia=_text(moments), **place)
+
+
+def _add_geometry(bodies: dict[int, ET.Element], robot: Robot, contact: MDPContact | Shape, friction: float) -> None:
+    """Adds a sphere or a solid that touches the ground, but not the robot."""
+    frame = robot.model.frames[robot.frame_id(contact.link if isinstance(contact, Shape) else contact.frame)]
+    if isinstance(contact, Shape):
+        place = frame.placement * pin.SE3(np.asarray(contact.placement))
+        size = np.asarray(contact.size) * SIZE.get(contact.kind, 1.0)
+        if contact.kind in ("capsule", "cylinder"):
+            size = size * [1.0, 0.5]
+        own = {"type": contact.kind, "size": _text(size), "friction": _text(friction)}
+    else:
+        place = frame.placement * pin.SE3(np.eye(3), contact.offset)
+        mu = float(contact.parameters()["friction"].default)
+        own = {"type": "sphere", "size": _text(max(contact.radius, POINT)), "friction": _text(mu)}
+    at = {"pos": _text(place.translation), "quat": _quaternion(place.rotation)}
+    _add(bodies[frame.parentJoint], "geom", **own, **at, **_PART)
+
+
+def _plane(contact: MDPContact | Shape) -> tuple[float, ...]:
+    """Coefficients of the plane that a sphere or solid may touch."""
+    if isinstance(contact, Shape):
+        return (0.0, 0.0, 1.0, 0.0)
+    surface = contact.surface
+    if not isinstance(surface, Plane) or surface.body is not None:
+        raise UnsupportedOperationError(
+            f"contacts: expected planes fixed to the world, got a {type(surface).__name__} for {contact.name!r}; pass "
+            "an MJCF file with this ground: MuJoCoPlant('model.xml')"
+        )
+    return tuple(surface.coefficients.tolist())
+
+
+def _add_ground(world: ET.Element, plane: Reals) -> None:
+    """Adds a plane a x + b y + c z + d >= 0 without friction of its own: MuJoCo takes the larger one of a pair."""
+    turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), plane[:3]).matrix()
+    at = {"pos": _text(-plane[3] * plane[:3]), "quat": _quaternion(turn)}
+    _add(world, "geom", type="plane", size="50 50 1", friction="0", **at, **_GROUND)
+
+
+def _add(parent: ET.Element, tag: str, **attributes: str) -> ET.Element:
+    return ET.SubElement(parent, tag, attributes)
+
+
+def _quaternion(R: Reals) -> str:
+    return _text(pin.Quaternion(R).coeffs()[WXYZ])
+
+
+def _text(numbers: Reals | float) -> str:
+    """Numbers in 17 digits, so that none changes."""
+    return " ".join(f"{number:.17g}" for number in np.atleast_1d(numbers))

@@ -1,0 +1,219 @@
+"""MuJoCoPlant: a robot in MuJoCo as the plant of a closed loop, or of a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.checks import check_flag, check_instance, check_items, check_non_negative, check_path, check_positive
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown
+from trajopt.files import output_file
+from trajopt.objects.extras import Extra
+from trajopt.plants.base import PlantAbstract
+from trajopt.plants.mujoco.mjcf import mjcf_of
+from trajopt.plants.mujoco.states import StateMap
+from trajopt.robots import Robot, load_robot
+from trajopt.robots.shapes import Shape
+from trajopt.simulator import MDPContact
+from trajopt.simulator.action import default_actuation
+from trajopt.simulator.end_spheres import ends_of
+from trajopt.states import StateMultibody
+from trajopt.types import Reals
+
+MUJOCO = Extra("MuJoCoPlant", "mujoco")
+
+
+class MuJoCoPlant(PlantAbstract):
+    """A robot in MuJoCo, with its states, controls and forces in the coordinates of this package.
+
+    A robot is converted from its Pinocchio model: bodies, joints, limits, and spheres, capsules or boxes that touch the
+    ground. An MJCF file is taken as it is, and Pinocchio reads the same file for the coordinates; each of its bodies
+    needs one joint with a name. `left_out` lists what MuJoCo does not have.
+
+    Args:
+        robot: The robot, or an MJCF file (.xml).
+        contacts: Spheres (MDPContact, as for a Simulator) and solids (Shape, on the floor z = 0) that touch the ground.
+            By default, the ends of the legs of a robot with a floating base, on z = 0; none for a fixed base.
+        dt: Time step [s].
+        actuation: Motors that the controls drive; by default one at each joint except the base.
+        armature: Inertia of each motor at its joint, a number or (nv,) [kg m², kg]; by default that of the model.
+        damping: Damping of each joint, a number or (nv,) [N m s/rad, N s/m]. The damping in a robot's file is not used,
+            since Pinocchio does not use it either.
+        friction: Friction coefficient of the default contacts and of solids, >= 0 [-].
+        torque_limits: Whether torques are clipped to the limits of the motors.
+        joint_limits: Whether joints stop at their limits.
+
+    Attributes:
+        robot: The robot.
+        state: Its state.
+        nu: Number of controls [-].
+        model: MuJoCo's MjModel. Change its options here, such as `plant.model.opt.impratio = 10`.
+        data: MuJoCo's MjData.
+        xml: The MJCF text; empty for a file.
+        left_out: What could not be converted, one sentence each.
+
+    Raises:
+        MissingDependencyError: The package mujoco is not installed.
+        UnsupportedOperationError: MuJoCo has no such joint, or a surface is not a plane that is fixed to the world.
+        InvalidArgumentError: An argument has the wrong type or size, or MuJoCo refuses the file.
+    """
+
+    takes_torques = True
+
+    def __init__(
+        self,
+        robot: Robot | str | PathLike[str],
+        contacts: Sequence[MDPContact | Shape] | None = None,
+        dt: float = 1e-3,
+        *,
+        actuation: Any = None,
+        armature: npt.ArrayLike | None = None,
+        damping: npt.ArrayLike = 0.0,
+        friction: float = 0.7,
+        torque_limits: bool = True,
+        joint_limits: bool = True,
+    ) -> None:
+        self._mujoco = MUJOCO.load("mujoco")
+        self.usual_step = check_positive("dt", dt, unit="s")
+        path = None if isinstance(robot, Robot) else Path(robot)
+        self.robot = check_instance("robot", robot if path is None else load_robot(path), Robot)
+        self.state = StateMultibody(self.robot)
+        self._limited = check_flag("torque_limits", torque_limits)
+        model, stops = self.robot.model, check_flag("joint_limits", joint_limits)
+        if path is None:
+            motors = model.armature if armature is None else self._at_joints("armature", armature)
+            losses, mu = self._at_joints("damping", damping), check_non_negative("friction", friction)
+            touching = _contacts(self.robot, contacts, mu)
+            self.xml = mjcf_of(
+                self.robot, touching, armature=motors, damping=losses, limits=stops, friction=mu, dt=self.usual_step
+            )
+        elif contacts is not None or armature is not None or np.any(np.asarray(damping)):
+            raise InvalidArgumentError("contacts, armature, damping: expected none with a file, which has its own")
+        else:
+            self.xml, touching = "", ()
+        self.left_out = tuple(_left_out(self.robot, touching, stops))
+        self.model = self._compiled(path)
+        self.data, self._map = self._mujoco.MjData(self.model), StateMap(model, self.model)
+        own = default_actuation(self.state) if actuation is None else actuation
+        self._matrix: Reals = np.asarray(own.matrix, dtype=np.float64)
+        self.nu = own.nu
+        self._most: Reals = np.where(model.effortLimit > 0.0, model.effortLimit, np.inf)
+        self._last: Reals | None = None
+
+    def __repr__(self) -> str:
+        return f"MuJoCoPlant({self.robot.name!r}, {self.model.ngeom} geoms, dt={self.usual_step:g} s)"
+
+    def begin(self) -> None:
+        self._last = None
+
+    def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None) -> Reals:
+        """State (nx,) after a time dt [s] in one step of MuJoCo, with control u (nu,) and further forces (nv,) or None.
+
+        Raises:
+            ModelEvaluationError: MuJoCo warned that its state diverged.
+        """
+        data = self.data
+        if self._last is None or not np.array_equal(x, self._last):  # its own state has more digits
+            self._mujoco.mj_resetData(self.model, data)
+            data.qpos[:], data.qvel[:] = self._map.to_peer(x)
+        tau = self._matrix @ u
+        if self._limited:
+            tau = np.clip(tau, -self._most, self._most)
+        data.qfrc_applied[:] = self._map.force_to_peer(x, tau if torque is None else tau + torque)
+        self.model.opt.timestep = dt
+        self._mujoco.mj_step(self.model, data)
+        bad = [w for w in ("mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC") if self._warned(w)]
+        if bad:
+            self._last = None
+            raise ModelEvaluationError(
+                f"plant: MuJoCo's state diverged ({bad[0]}); use a smaller dt_plant, or softer contacts"
+            )
+        self._last = self._map.from_peer(data.qpos, data.qvel)
+        return self._last.copy()
+
+    def contact_forces(self) -> Reals:
+        """Force and position of each contact in the last step, in the world (n, 6) [N, m]; it acts on the robot."""
+        data, wrench, rows = self.data, np.zeros(6), []
+        for i in range(data.ncon):
+            contact = data.contact[i]
+            self._mujoco.mj_contactForce(self.model, data, i, wrench)
+            sign = -1.0 if self.model.geom_bodyid[contact.geom[0]] else 1.0  # it acts from the first on the second
+            rows.append(np.concatenate([sign * contact.frame.reshape(3, 3).T @ wrench[:3], contact.pos]))
+        return np.array(rows).reshape(-1, 6)
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Writes the MJCF file, for MuJoCo's own viewer, and returns its path.
+
+        Raises:
+            InvalidArgumentError: The plant was made from a file, or the folder does not exist.
+        """
+        if not self.xml:
+            raise InvalidArgumentError("save: expected a plant from a Robot; this one was made from a file")
+        target = check_path("path", path)
+        with output_file(target) as file:
+            file.write(self.xml.encode())
+        return target
+
+    def _warned(self, warning: str) -> bool:
+        return bool(self.data.warning[int(getattr(self._mujoco.mjtWarning, warning))].number)
+
+    def _at_joints(self, argument: str, values: npt.ArrayLike) -> Reals:
+        """One number >= 0 for each velocity (nv,)."""
+        nv = self.robot.nv
+        try:
+            rows = np.broadcast_to(np.asarray(values, dtype=np.float64), (nv,))
+        except (TypeError, ValueError):
+            raise InvalidArgumentError(f"{argument}: expected a number or shape ({nv},), got {shown(values)}") from None
+        if not np.all(np.isfinite(rows)) or np.any(rows < 0.0):
+            raise InvalidArgumentError(f"{argument}: expected finite numbers >= 0, got {shown(values)}")
+        joints = [i for i, name in enumerate(self.robot.model.joints) if name.shortname() == _FREE]
+        own = rows.copy()
+        for i in joints:
+            own[self.robot.model.idx_vs[i] : self.robot.model.idx_vs[i] + 6] = 0.0
+        return own
+
+    def _compiled(self, path: Path | None) -> Any:
+        try:
+            if path is None:
+                return self._mujoco.MjModel.from_xml_string(self.xml)
+            model = self._mujoco.MjModel.from_xml_path(str(path))
+        except ValueError as error:
+            raise InvalidArgumentError(f"robot: MuJoCo refuses {self.robot.name}: {error}") from error
+        model.opt.disableflags |= int(self._mujoco.mjtDisableBit.mjDSBL_ACTUATION)
+        return model
+
+
+_FREE = "JointModelFreeFlyer"
+
+
+def _contacts(robot: Robot, contacts: Any, friction: float) -> tuple[MDPContact | Shape, ...]:
+    if contacts is None:
+        if not robot.floating_base or robot.source is None:
+            return ()
+        ends = ends_of(robot, robot.source)
+        return tuple(MDPContact(end.frame, end.offset, end.radius, friction=friction) for end in ends)
+    own = check_items("contacts", contacts, "contacts", cure='pass [MDPContact("foot", radius=0.02)]')
+    for each in own:
+        if not isinstance(each, (MDPContact, Shape)):
+            raise InvalidArgumentError(f"contacts: expected MDPContact or Shape, got {shown(each)}")
+    return tuple(own)
+
+
+def _left_out(robot: Robot, contacts: Sequence[MDPContact | Shape], stops: bool) -> list[str]:
+    """Parts of a robot that MuJoCo does not have, in sentences."""
+    model, sentences = robot.model, []
+    if robot.distances:
+        sentences.append(f"bounds of distances of {', '.join(robot.distances)}")
+    if any(isinstance(each, MDPContact) for each in contacts):
+        sentences.append("strength, exponent and rays of contacts: MuJoCo's contacts have its own softness and cones")
+    if np.any(model.upperDryFrictionLimit > 0.0) or np.any(model.damping > 0.0):
+        sentences.append("friction and damping of joints in the robot's file: pass damping=...")
+    angles = [model.names[i] for i in range(1, model.njoints) if model.nqs[i] != model.nvs[i] and model.nvs[i] != 6]
+    if stops and angles:
+        sentences.append(f"limits of {', '.join(angles)}, whose coordinates are not angles")
+    return sentences
