@@ -12,7 +12,7 @@ from trajopt import mpc
 from trajopt.actions import ActionModelTerminal
 from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelMatrix
-from trajopt.checks import check_array, check_count, check_known, check_positive
+from trajopt.checks import check_array, check_count, check_flag, check_known, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.problems.cart_pole_limits import UPRIGHT, ActionModelCartPole, state_of_cart_pole
@@ -33,10 +33,11 @@ STOP = 0.04  # half the height of the stops at the ends of the rail, in pictures
 SLACK = (30.0, 3e3)  # weights of the cart's distance beyond the rail [cost/m, cost/m²]
 PLANTS = ("model", "mujoco")
 ERRORS = ("pole_mass", "cart_mass", "cart_damping", "pole_damping")
+DEVIATIONS = dict(zip(ERRORS, (0.1, 0.5, 0.5, 0.005)))  # [kg], [kg], [N s/m], [N m s/rad]
 NEAR = np.radians(10.0)
 
 
-def horizon(*, N: int = 50, dt: float = 0.04, force: float = 8.0, rail: float = 0.6) -> ShootingProblem:
+def horizon(*, N: int = 75, dt: float = 0.04, force: float = 8.0, rail: float = 0.6) -> ShootingProblem:
     """Swing-up as in `cart-pole-limits`, with a terminal cost instead of a constraint, and a rail."""
     state = state_of_cart_pole()
 
@@ -52,7 +53,7 @@ def horizon(*, N: int = 50, dt: float = 0.04, force: float = 8.0, rail: float = 
 
 def build(
     *,
-    N: int = 50,
+    N: int = 75,
     dt: float = 0.04,
     period: float = 0.02,
     force: float = 8.0,
@@ -61,6 +62,7 @@ def build(
     cart_mass: float = 1.0,
     damping: npt.ArrayLike = (0.0, 0.0),
     plant: str = "model",
+    estimate: bool = True,
     pushes: Any = PUSHES,
 ) -> MPCCase:
     """minimise ∫ ½ (|x - goal|² + 1e-2 f²) dt + an end, |f| <= `force` hard, |y| <= `rail` soft, goal = (0, π, 0, 0).
@@ -81,6 +83,7 @@ def build(
         cart_mass: Mass of the plant's cart, > 0 [kg].
         damping: Damping of the plant's cart [N s/m] and of its pole's joint [N m s/rad].
         plant: "model", the controller's own with these masses and damping; or "mujoco".
+        estimate: Whether the controller estimates masses and damping from its measurements.
         pushes: Rows (time [s], impulse on the pole's mass [N s]).
     """
     most, end = check_positive("force", force, unit="N"), check_positive("rail", rail, unit="m")
@@ -94,7 +97,10 @@ def build(
         FAMILY,
         problem,
         period,
-        options={"iterations": 3, "soft": SLACK, "on_failure": "solve"},
+        options={
+            **{"iterations": 3, "soft": SLACK, "on_failure": "solve"},
+            "estimate": DEVIATIONS if check_flag("estimate", estimate) else {},
+        },
         duration=12.0,
         dt_plant=2e-3,
         plant=None if own else in_mujoco(cart, mass, losses),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import time
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from trajopt.checks import check_finite, check_instance, check_known
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnsupportedOperationError, shown
 from trajopt.kernels import wait_until_optimised
 from trajopt.mpc.converged import Converged, PlanOutcome
+from trajopt.mpc.estimator import Estimator
 from trajopt.mpc.judge import PlanEvaluator
 from trajopt.mpc.limits import Limits
 from trajopt.mpc.options import MPCOptions
@@ -95,6 +97,11 @@ class MPCController(Immutable):
             exact = self.options.hessian == "exact"
             self._engine = RealTimeIteration(e, judge, limits, self.options.iterations, exact, budget)
         self._derivatives = PlanDerivatives(self.problem, kind.__name__)
+        self._estimator: Estimator | None = None
+        self._measured: deque[tuple[float, Reals, Reals]] = deque(maxlen=2)  # times, states and controls
+        if self.options.estimate or self.options.offset_free:
+            kind, o = self.problem.running[0], self.options
+            self._estimator = Estimator(self.problem, o.estimate, o.offset_free, kind.lower, kind.upper)
         self._plan, self._shift = Plan.zeros(self.problem), Shift(self.problem, self._window.offsets)
         self._t: float | None = None  # of the last step
         self._next = 0.0  # when the next measurement is expected
@@ -122,6 +129,9 @@ class MPCController(Immutable):
         x = self._x0.copy() if x0 is None else self.problem.state.check(x0, "x0")
         now = check_finite("t", t)
         started = time.perf_counter()
+        if self._estimator is not None:
+            self._estimator.begin()
+        self._measured.clear()
         self._window.move(now)
         self._compile()
         plan, self._t, self._begun = self._plan, None, False
@@ -219,7 +229,9 @@ class MPCController(Immutable):
             self._prepare(now)
         outcome = self._planned(measured)
         self._t, self._next, self._prepared = now, now + self.dt, False
-        return self._step(now, outcome, started)
+        step = self._step(now, outcome, started)
+        self._measured.append((now, measured, step.u))
+        return step
 
     def _planned(self, x: Reals) -> PlanOutcome:
         """Computes the plan from a measured state; if that fails, continues the policy of the last plan."""
@@ -247,11 +259,20 @@ class MPCController(Immutable):
 
     def _prepare(self, t: float) -> None:
         started = time.perf_counter()
+        self._estimate()
         self._window.move(t)
         self._shift(self._plan, t)
         self._engine.prepare(self._plan)
         self._next, self._prepared = t, True
         self._preparation_time = time.perf_counter() - started
+
+    def _estimate(self) -> None:
+        """Takes the last two measurements, each once."""
+        if self._estimator is not None and len(self._measured) == 2:
+            (begin, x, u), (end, xnext, _) = self._measured
+            self._measured.popleft()
+            if end > begin:
+                self._estimator.update(x, u, xnext, end - begin)
 
     def _check_reset(self) -> None:
         if not self._begun:
@@ -273,14 +294,14 @@ class MPCController(Immutable):
     def _step(self, t: float, outcome: PlanOutcome, started: float) -> MPCStep:
         plan, judge, limits = self._plan, self._judge, self._limits
         self._derivatives.remember(plan, failed=outcome.status is MPCStatus.FAILED)
-        violated = judge.violated
+        violated, d = judge.violated, self._disturbance()
         reasons = [outcome.reason, f"{violated}: violated by {judge.violation:.3g}" if violated else ""]
         return MPCStep(
             t=t,
-            u=np.minimum(np.maximum(plan.us[0], limits.lower[0]), limits.upper[0]),  # np.clip takes 5 us more
+            u=np.minimum(np.maximum(plan.us[0] - d, limits.lower[0]), limits.upper[0]),  # np.clip takes 5 us more
             K=plan.K[0].copy(),
             xs=plan.xs.copy(),
-            us=plan.us.copy(),
+            us=plan.us - d,
             times=t + self._window.offsets,
             status=outcome.status,
             reason="; ".join(reason for reason in reasons if reason),
@@ -291,6 +312,9 @@ class MPCController(Immutable):
             preparation_time=self._preparation_time,
             feedback_time=time.perf_counter() - started,
         )
+
+    def _disturbance(self) -> Reals | float:
+        return 0.0 if self._estimator is None else self._estimator.disturbance
 
     # Along time
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from trajopt.checks import check_count, check_instance, check_non_negative, check_positive
+from trajopt.checks import (
+    check_count,
+    check_flag,
+    check_instance,
+    check_mapping,
+    check_non_negative,
+    check_positive,
+)
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.solvers import SolverOptions
 
@@ -32,6 +40,11 @@ class MPCOptions:
         soft: Penalties (linear, quadratic) on the violation of hard constraints that do not depend on the control,
             since a measured state may violate them [cost per unit of the row]. By default they are so high that these
             constraints are violated only if they cannot be satisfied. Soft constraints of the model keep their own.
+        estimate: Parameters of the model that are estimated from the measurements, by name, each with the standard
+            deviation of the problem's value [its unit], such as {"cart_mass": 0.5}. Estimates stay within three
+            deviations and keep their sign. The control of a step is taken to act until the next measurement, without a delay.
+        offset_free: True to estimate a constant disturbance of the controls, such as the torques of a payload, and to
+            subtract it. Plans hold the limits of controls without it; the applied control always does.
         on_failure: Behaviour after a failed step. With "feedback" further steps start from the last plan until one
             succeeds; with "solve" the next step is a full solve from the last plan.
     """
@@ -43,6 +56,8 @@ class MPCOptions:
     time_budget: float | None = None
     solver_options: SolverOptions | None = None
     soft: tuple[float, float] | None = None
+    estimate: Mapping[str, float] = field(default_factory=dict)
+    offset_free: bool = False
     on_failure: str = "feedback"
 
     def __post_init__(self) -> None:
@@ -56,6 +71,11 @@ class MPCOptions:
         check_count("iterations", self.iterations, least=1)
         if self.solver_options is not None:
             check_instance("solver_options", self.solver_options, SolverOptions, "such as SQPOptions(steps='linear')")
+        check_flag("offset_free", self.offset_free)
+        own = check_mapping("estimate", self.estimate, "write {'mass': 0.5}")
+        object.__setattr__(
+            self, "estimate", {name: check_positive(f"estimate[{name!r}]", value) for name, value in own.items()}
+        )
         if self.soft is not None:
             self._check_soft()
 
