@@ -68,10 +68,12 @@ def build(
     """minimise ∫ ½ (|x - goal|² + 1e-2 f²) dt + an end, |f| <= `force` hard, |y| <= `rail` soft, goal = (0, π, 0, 0).
 
     The pole hangs at first. A push p on the mass at the end of the upright pole changes its rate by -p / (m l). The
-    plant takes steps of 2 ms, and its pole has 0.2 kg, more than the controller's model.
+    plant takes steps of 2 ms, and its pole has 0.22 kg instead of 0.2 kg. Without estimates of masses
+    and damping, plans that saturate force and rail fall short again and again: of 18 carts of 0.5 to 1.5 kg with poles
+    of 0.1 to 0.3 kg, with and without damping, 7 come up within 8 s; with estimates, all do, within 6 s.
 
-    With the default pushes, the cart stays on the rail, except for 0.3 mm in the swing-up. After 0.2 N s the cart goes
-    0.18 m beyond the rail. 0.3 N s topple the pole: a solve fails, and another swing-up follows.
+    With the default pushes, the cart stays on the rail. After 0.2 N s it goes 0.28 m beyond. 0.3 N s topple the pole: a
+    solve fails, and another swing-up follows.
 
     Args:
         N: Number of knots [-].
@@ -91,16 +93,14 @@ def build(
     mass = check_positive("pole_mass", pole_mass, unit="kg")
     cart = check_positive("cart_mass", cart_mass, unit="kg")
     losses = check_array("damping", damping, (2,), cure="pass that of the cart and that of the pole")
+    estimated = DEVIATIONS if check_flag("estimate", estimate) else {}
     own = check_known("plant", plant, PLANTS) == "model"
     rows = check_rows("pushes", pushes, ("time", "impulse"))
     return MPCCase.of(
         FAMILY,
         problem,
         period,
-        options={
-            **{"iterations": 3, "soft": SLACK, "on_failure": "solve"},
-            "estimate": DEVIATIONS if check_flag("estimate", estimate) else {},
-        },
+        options={"iterations": 3, "soft": SLACK, "on_failure": "solve", "estimate": estimated},
         duration=12.0,
         dt_plant=2e-3,
         plant=None if own else in_mujoco(cart, mass, losses),

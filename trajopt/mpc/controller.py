@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import logging
 import time
-from collections import deque
 from typing import Any
 
 import numpy as np
@@ -98,10 +97,8 @@ class MPCController(Immutable):
             self._engine = RealTimeIteration(e, judge, limits, self.options.iterations, exact, budget)
         self._derivatives = PlanDerivatives(self.problem, kind.__name__)
         self._estimator: Estimator | None = None
-        self._measured: deque[tuple[float, Reals, Reals]] = deque(maxlen=2)  # times, states and controls
         if self.options.estimate or self.options.offset_free:
-            kind, o = self.problem.running[0], self.options
-            self._estimator = Estimator(self.problem, o.estimate, o.offset_free, kind.lower, kind.upper)
+            self._estimator = Estimator(self.problem, self.options.estimate, self.options.offset_free)
         self._plan, self._shift = Plan.zeros(self.problem), Shift(self.problem, self._window.offsets)
         self._t: float | None = None  # of the last step
         self._next = 0.0  # when the next measurement is expected
@@ -130,8 +127,7 @@ class MPCController(Immutable):
         now = check_finite("t", t)
         started = time.perf_counter()
         if self._estimator is not None:
-            self._estimator.begin()
-        self._measured.clear()
+            self._estimator.begin(np.ones(self.problem.nu))
         self._window.move(now)
         self._compile()
         plan, self._t, self._begun = self._plan, None, False
@@ -140,6 +136,9 @@ class MPCController(Immutable):
             array.fill(0.0)
         plan.t = now
         outcome = self._first(plan, x, guess)
+        if self._estimator is not None:
+            span = self._limits.upper[0] - self._limits.lower[0]
+            self._estimator.begin(np.where(np.isfinite(span), span, np.abs(plan.us).max(axis=0, initial=1e-6)))
         if isinstance(self._engine, RealTimeIteration):
             self._engine.begin()
         if not self._plans_within and (names := self._limits.unknown_to_rows()):
@@ -230,7 +229,8 @@ class MPCController(Immutable):
         outcome = self._planned(measured)
         self._t, self._next, self._prepared = now, now + self.dt, False
         step = self._step(now, outcome, started)
-        self._measured.append((now, measured, step.u))
+        if self._estimator is not None:
+            self._estimator.see(now, measured, step.u)
         return step
 
     def _planned(self, x: Reals) -> PlanOutcome:
@@ -259,20 +259,13 @@ class MPCController(Immutable):
 
     def _prepare(self, t: float) -> None:
         started = time.perf_counter()
-        self._estimate()
+        if self._estimator is not None:
+            self._estimator.update()
         self._window.move(t)
         self._shift(self._plan, t)
         self._engine.prepare(self._plan)
         self._next, self._prepared = t, True
         self._preparation_time = time.perf_counter() - started
-
-    def _estimate(self) -> None:
-        """Takes the last two measurements, each once."""
-        if self._estimator is not None and len(self._measured) == 2:
-            (begin, x, u), (end, xnext, _) = self._measured
-            self._measured.popleft()
-            if end > begin:
-                self._estimator.update(x, u, xnext, end - begin)
 
     def _check_reset(self) -> None:
         if not self._begun:
@@ -294,7 +287,7 @@ class MPCController(Immutable):
     def _step(self, t: float, outcome: PlanOutcome, started: float) -> MPCStep:
         plan, judge, limits = self._plan, self._judge, self._limits
         self._derivatives.remember(plan, failed=outcome.status is MPCStatus.FAILED)
-        violated, d = judge.violated, self._disturbance()
+        violated, d = judge.violated, 0.0 if self._estimator is None else self._estimator.disturbance
         reasons = [outcome.reason, f"{violated}: violated by {judge.violation:.3g}" if violated else ""]
         return MPCStep(
             t=t,
@@ -312,9 +305,6 @@ class MPCController(Immutable):
             preparation_time=self._preparation_time,
             feedback_time=time.perf_counter() - started,
         )
-
-    def _disturbance(self) -> Reals | float:
-        return 0.0 if self._estimator is None else self._estimator.disturbance
 
     # Along time
 

@@ -17,21 +17,19 @@ WALK = 0.7  # deviation by which a parameter moves in 1 s, as a multiple of its 
 FARTHEST = 3.0  # first deviations by which an estimate may differ from the first value [-]
 LEAST = 0.1  # smallest estimate, as a part of a first value that is not 0 [-]
 SLIGHT = 1e-3  # change for a derivative, as a multiple of the first deviation [-]
-SHARE = 0.1  # first deviation of a disturbance, as a part of the control's range [-]
+SHARE = 0.1  # first deviation of a disturbance, as a part of the control's range, which it never exceeds [-]
 
 
 class Estimator:
     """Estimates θ = (parameters, disturbance d) of x⁺ = f(x, u + d; p) from successive measurements.
 
-    An extended Kalman filter: θ is a random walk, and each measured change x⁺ ⊖ f(x, u) is one observation. Estimates
+    An extended Kalman filter: θ is a random walk, and each measured change x⁺ ⊖ f(x, u) is one observation. Parameters
     stay within three first deviations of the problem's values, and keep their sign: a mass stays positive.
 
     Args:
         problem: The controller's problem, whose parameters are set.
         deviations: First deviation of each estimated parameter by name [its unit].
         offset: Whether to estimate a disturbance of the controls.
-        lower: Lower limits of the controls (nu,).
-        upper: Upper limits of the controls (nu,).
 
     Attributes:
         disturbance: d (nu,).
@@ -42,9 +40,7 @@ class Estimator:
     Source: Simon, Optimal State Estimation (2006), chapter 13.4.
     """
 
-    def __init__(
-        self, problem: ShootingProblem, deviations: Mapping[str, float], offset: bool, lower: Reals, upper: Reals
-    ) -> None:
+    def __init__(self, problem: ShootingProblem, deviations: Mapping[str, float], offset: bool) -> None:
         self._problem, self._names = problem, list(deviations)
         self._knot = OneKnot(problem.running[0])
         sizes = {name: place.stop - place.start for name, place in self._knot.layout.slices.items()}
@@ -54,24 +50,38 @@ class Estimator:
                 raise InvalidArgumentError(
                     f"estimate: expected names of parameters with one element, got {name!r}; known: {known}"
                 )
-        span = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
-        own = SHARE * span if offset else np.zeros(0)
-        self._first = np.concatenate([[problem.table.at(0)[name] for name in self._names], np.zeros(len(own))])
-        self._deviations: Reals = np.concatenate([list(deviations.values()), own])
-        far, kept = FARTHEST * self._deviations, LEAST * self._first
-        self._least = np.where(self._first > 0.0, np.maximum(self._first - far, kept), self._first - far)
-        self._most = np.where(self._first < 0.0, np.minimum(self._first + far, kept), self._first + far)
-        self.disturbance = np.zeros(problem.nu)
-        self.begin()
+        self._own = problem.nu if offset else 0
+        self._first = np.array([*(problem.table.at(0)[name] for name in self._names), *np.zeros(self._own)])
+        self._of_names = np.array(list(deviations.values()))
+        self.begin(np.ones(problem.nu))
 
-    def begin(self) -> None:
-        """Returns to the problem's first values."""
-        self._theta, self._covariance = self._first.copy(), np.diag(self._deviations**2)
+    def begin(self, ranges: Reals) -> None:
+        """Returns to the problem's first values; controls have these ranges (nu,), of their limits or of a plan."""
+        first, own = self._first, SHARE * ranges[: self._own]
+        self._deviations: Reals = np.concatenate([self._of_names, own])
+        far, kept = FARTHEST * self._deviations, LEAST * first
+        far[len(self._names) :] = ranges[: self._own]
+        self._least = np.where(first > 0.0, np.maximum(first - far, kept), first - far)
+        self._most = np.where(first < 0.0, np.minimum(first + far, kept), first + far)
+        self._theta, self._covariance = first.copy(), np.diag(self._deviations**2)
         self._largest = np.zeros(self._problem.state.ndx)
+        self._seen: list[tuple[float, Reals, Reals]] = []
+        self.disturbance = np.zeros(self._problem.nu)
         self._tell()
 
-    def update(self, x: Reals, u: Reals, xnext: Reals, dt: float) -> None:
-        """Takes the measurement `xnext` (nx,) a time dt [s] after x, in which control u (nu,) acted."""
+    def see(self, t: float, x: Reals, u: Reals) -> None:
+        """Keeps a measurement (nx,) at a time t [s], and the control (nu,) that acts from then on, for `update`."""
+        self._seen = [*self._seen[-1:], (t, x, u)]
+
+    def update(self) -> None:
+        """Takes the last measurement into account, once."""
+        if len(self._seen) == 2:
+            (begin, x, u), (end, xnext, _) = self._seen
+            del self._seen[0]
+            if end > begin:
+                self._take(x, u, xnext, end - begin)
+
+    def _take(self, x: Reals, u: Reals, xnext: Reals, dt: float) -> None:
         knot, state, P = self._knot, self._problem.state, self._covariance
         knot.parameters[:] = self._problem.table.values[0, : len(knot.parameters)]
         knot.set_time_step(dt)
@@ -96,7 +106,7 @@ class Estimator:
         knot, count = self._knot, len(self._names)
         for name, value in zip(self._names, theta):
             knot.parameters[knot.layout.slices[name]] = value
-        d = theta[count:] if len(theta) > count else 0.0
+        d = theta[count:] if self._own else 0.0
         return knot.next_state(x, (u + d)[: knot.model.nu])
 
     def _tell(self) -> None:
@@ -106,5 +116,5 @@ class Estimator:
                 self._problem.set_parameter(name, self._theta[i])
             except InvalidArgumentError:
                 self._theta[i] = float(self._problem.table.at(0)[name])
-        if len(self._theta) > len(self._names):
+        if self._own:
             self.disturbance = self._theta[len(self._names) :].copy()

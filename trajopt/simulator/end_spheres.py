@@ -16,6 +16,7 @@ from trajopt.robots.geometry import load_geometry
 from trajopt.types import Reals
 
 _AROUND = 32  # points on the rim of a cylinder or a cone [-]
+SOLE = 0.005  # thickness of the lowest part of a foot that counts as its sole [m]
 _SLAB = 0.02  # thickness of the end of a link to which a sphere is fitted [m]
 
 
@@ -58,6 +59,25 @@ def ends_of(robot: Robot, source: str) -> list[EndEffector]:
         x, y, z = centre.tolist()
         ends.append(EndEffector(frame=name, offset=(x, y, z), radius=radius))
     return ends
+
+
+def corners_of_sole(robot: Robot, source: str, frame: str) -> Reals:
+    """Corners (4, 3) of the sole at a frame, in its axes [m]: the rectangle around the lowest points of its shapes.
+
+    Args:
+        robot: The robot.
+        source: Name or file of the robot, from which its shapes are read.
+        frame: Frame on the sole, z up.
+    """
+    placed = robot.model.frames[robot.frame_id(frame)]
+    shapes = shapes_on(placed.parentJoint, load_geometry(source, robot.model, "collision"))
+    if not shapes:
+        return np.zeros((1, 3))
+    points = np.concatenate([_vertices(shape, frame) for shape in shapes])
+    own = (points - placed.placement.translation) @ placed.placement.rotation
+    low = own[own[:, 2] < own[:, 2].min() + SOLE]
+    (x0, y0), (x1, y1) = low[:, :2].min(axis=0), low[:, :2].max(axis=0)
+    return np.array([[x, y, 0.0] for x in (x0, x1) for y in (y0, y1)])
 
 
 def shapes_on(joint: int, geometry: pin.GeometryModel) -> list[pin.GeometryObject]:

@@ -28,7 +28,7 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from trajopt.analysis import MonteCarlo, StateCovariance
+    from trajopt.analysis import Feedback, MonteCarlo, StateCovariance
     from trajopt.display import View
     from trajopt.shooting import ShootingProblem
 
@@ -202,6 +202,16 @@ class Solution(DescribedMotion):
         from trajopt.analysis import monte_carlo
 
         return monte_carlo(self, noise, n, seed, initial=initial, feedback=feedback, clip=clip)
+
+    def feedback(self, kind: str = "gains", **options: Any) -> Feedback:
+        """Returns the policy u(t, x) around the solution; see `trajopt.analysis.Feedback`.
+
+        Args:
+            kind: "gains" of the solver, "springs" at the motors, or "open".
+            **options: Further arguments of `Feedback`.
+        """
+        policy: Feedback = above("analysis.feedback.Feedback")(self, kind, **options)
+        return policy
 
     def explain(self) -> str:
         """Explains why the solver stopped, which terms and knots dominate the cost, and which setting to change."""

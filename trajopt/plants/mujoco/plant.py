@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.actuation.base import effort_limits
 from trajopt.checks import check_flag, check_instance, check_items, check_non_negative, check_path, check_positive
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown
 from trajopt.files import output_file
@@ -102,7 +103,7 @@ class MuJoCoPlant(PlantAbstract):
         own = default_actuation(self.state) if actuation is None else actuation
         self._matrix: Reals = np.asarray(own.matrix, dtype=np.float64)
         self.nu = own.nu
-        self._most: Reals = np.where(model.effortLimit > 0.0, model.effortLimit, np.inf)
+        self._most = effort_limits(model)
         self._last: Reals | None = None
 
     def __repr__(self) -> str:

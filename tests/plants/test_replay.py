@@ -1,0 +1,97 @@
+"""Gaits tracked in MuJoCo: they stay up with feedback, and fall without; docs/simulator-and-mujoco.md has figures."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+from trajopt import problems
+from trajopt.analysis import Feedback, replay
+from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt.mpc import MuJoCoPlant
+from trajopt.solution import Solution
+from trajopt.types import Reals
+
+pytest.importorskip("mujoco")
+pytest.importorskip("example_robot_data")
+
+GAITS = ["quadruped-trot", "quadruped-walk", "biped-walk"]
+
+
+@functools.cache
+def planned(name: str) -> Solution:
+    return problems.load(name, limits=True).solve()
+
+
+def heights(solution: Solution) -> Reals:
+    return np.asarray(solution.xs[:, 2])
+
+
+@pytest.mark.parametrize("kind", ["gains", "springs"])
+@pytest.mark.parametrize("name", GAITS)
+def test_gaits_within_limits_stay_up_in_mujoco(name: str, kind: str) -> None:
+    """To the end, where the base is within 3 cm, with torques within the motors' limits."""
+    plan = planned(name)
+    motion = replay(plan, plant="mujoco", feedback=kind, clip=True)
+    assert heights(motion).min() > 0.98 * heights(plan).min()
+    assert np.linalg.norm(motion.xs[-1, :3] - plan.xs[-1, :3]) < 0.03
+    motors = plan.problem.running[0].model_parts.actuation
+    assert np.all(np.abs(motion.us) <= motors.upper + 1e-9)
+
+
+@pytest.mark.parametrize("name", GAITS[1:])
+def test_walks_fall_without_feedback(name: str) -> None:
+    plan = planned(name)
+    assert heights(replay(plan, plant="mujoco", feedback="open")).min() < 0.8 * heights(plan).min()
+
+
+def test_springs_pull_each_joint_to_its_reference() -> None:
+    """Half a radian off, a motor gives its limit, and damping acts against the error of the velocity."""
+    plan = planned("quadruped-trot")
+    policy = plan.feedback("springs", clip=False)
+    motors, state = plan.problem.running[0].model_parts.actuation, plan.problem.state
+    dx = np.zeros(state.ndx)
+    dx[6 + 2], dx[state.nv + 6 + 4] = 0.5, -1.0
+    moved = policy(0.0, state.integrate(plan.xs[0], dx)) - plan.us[0]
+    expected = np.zeros(motors.nu)
+    expected[2], expected[4] = -motors.upper[2], 0.03 * motors.upper[4] / 0.5
+    np.testing.assert_allclose(moved, expected, atol=1e-9)
+    np.testing.assert_allclose(policy.K[0], policy.K[-1])
+
+
+def test_a_policy_takes_the_knot_and_the_state_between_knots() -> None:
+    plan = planned("quadruped-trot")
+    policy, times = plan.feedback(clip=False), plan.times
+    assert times is not None
+    state = plan.problem.state
+    for knot in (0, 5, 20):
+        part = times[knot] + 0.3 * (times[knot + 1] - times[knot])
+        between = state.integrate(plan.xs[knot], 0.3 * state.difference(plan.xs[knot], plan.xs[knot + 1]))
+        np.testing.assert_allclose(policy(part, between), plan.us[knot], atol=1e-9)
+    impulses = np.flatnonzero(np.diff(times) == 0.0)
+    assert len(impulses)
+    assert policy.knot(times[impulses[0]]) == impulses[0] + 1
+    assert "Feedback('gains'" in repr(policy)
+
+
+def test_a_replay_is_a_motion_of_the_same_problem() -> None:
+    plan = planned("quadruped-trot")
+    motion = replay(plan, plant=MuJoCoPlant(plan.robot, []), feedback="open")
+    assert motion.xs.shape == plan.xs.shape
+    fallen = 0.5 * 9.81 * motion.times[-1] ** 2  # nothing holds it
+    assert plan.xs[0, 2] - motion.xs[-1, 2] == pytest.approx(fallen, rel=0.2)
+    assert motion.solver == "replay"
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    plan = planned("quadruped-trot")
+    with pytest.raises(UnknownNameError, match="plant 'mujco' not found; did you mean 'mujoco'"):
+        replay(plan, plant="mujco")
+    with pytest.raises(UnknownNameError, match="kind 'spring' not found; did you mean 'springs'"):
+        plan.feedback("spring")
+    with pytest.raises(InvalidArgumentError, match="stiffness: expected a number > 0"):
+        Feedback(plan, "springs", stiffness=-1.0)
+    with pytest.raises(InvalidArgumentError, match=r"solution: expected one of a robot \(StateMultibody\)"):
+        replay(problems.load("unicycle").solve(), plant="mujoco")

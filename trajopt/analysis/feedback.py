@@ -1,0 +1,129 @@
+"""Feedback around a solution: the solver's gains, or joint springs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.analysis.basics import check_solution, robot_of
+from trajopt.checks import check_finite, check_flag, check_known, check_positive
+from trajopt.errors import InvalidArgumentError
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+KINDS = ("gains", "springs", "open")
+BEND = 0.5  # error at which a spring alone asks for the limit of its motor [rad, m]
+LAG = 0.03  # ratio of damping to stiffness of the springs [s]
+
+
+class Feedback:
+    """Policy u(t, x) around a solution; between knots its state moves along the step from one to the next.
+
+    | kind      | u(t, x)                                                                                            |
+    |-----------|----------------------------------------------------------------------------------------------------|
+    | "gains"   | us - K (x ⊖ x_ref) with the solver's gains; those of DDP and FDDP do not know limits of torque     |
+    | "springs" | us + B⁺ (k (q_ref - q) + d (v_ref - v)): a spring and a damper at each motor                       |
+    | "open"    | us                                                                                                 |
+
+    Args:
+        solution: The solution, with its problem and with times.
+        kind: The kind.
+        clip: Whether to clip controls to the limits of models and motors.
+        stiffness: k of all springs [N m/rad, N/m]; by default half a radian asks for the limit of the motor.
+        damping: d of all dampers [N m s/rad, N s/m]; by default 0.03 s times k.
+
+    Raises:
+        InvalidArgumentError: The solution has no times, no gains, or no robot with limits of torque.
+    """
+
+    def __init__(
+        self,
+        solution: Solution,
+        kind: str = "gains",
+        *,
+        clip: bool = True,
+        stiffness: float | None = None,
+        damping: float | None = None,
+    ) -> None:
+        check_known("kind", kind, KINDS)
+        check_solution(solution)
+        if solution.problem is None or solution.times is None:
+            raise InvalidArgumentError("solution: expected one with its problem, whose knots have time steps")
+        self._solution, self.kind, self._state = solution, kind, solution.problem.state
+        self.times = solution.times
+        self._limits = _limits(solution) if check_flag("clip", clip) else None
+        T, nu, n = len(solution.us), solution.problem.nu, self._state.ndx
+        if kind == "springs":
+            self._K = np.tile(_springs(solution, stiffness, damping), (T, 1, 1))
+        elif kind == "open":
+            self._K = np.zeros((T, nu, n))
+        elif solution.K is None:
+            raise InvalidArgumentError(
+                f"solution: expected one with gains K, got none from {solution.solver}; use SolverFDDP, or 'springs'"
+            )
+        else:
+            self._K = solution.K
+
+    @property
+    def K(self) -> Reals:
+        """Gains (T, nu, ndx)."""
+        return self._K.copy()
+
+    def __call__(self, t: float, x: Reals) -> Reals:
+        """Control (nu,) at a time [s] and a state (nx,); after the end, that of the last knot."""
+        solution, state = self._solution, self._state
+        knot = self.knot(check_finite("t", t))
+        begin, end = self.times[knot], self.times[knot + 1]
+        part = min(max((t - begin) / (end - begin), 0.0), 1.0)
+        step = state.difference(solution.xs[knot], solution.xs[knot + 1])
+        reference = state.integrate(solution.xs[knot], part * step)
+        u = solution.us[knot] - self._K[knot] @ state.difference(reference, x)
+        return u if self._limits is None else np.clip(u, self._limits[0][knot], self._limits[1][knot])
+
+    def knot(self, t: float) -> int:
+        """Knot that acts at a time [s]; knots without a duration, such as impulses, never do."""
+        durations = np.diff(self.times)
+        acting = np.flatnonzero(durations > 0.0)
+        return int(acting[max(int(np.searchsorted(self.times[acting], t + 1e-9 * durations.max(), "right")) - 1, 0)])
+
+    def __repr__(self) -> str:
+        return f"Feedback({self.kind!r}, {len(self._K)} knots over {self.times[-1]:g} s)"
+
+
+def _limits(solution: Solution) -> tuple[Reals, Reals]:
+    """Lower and upper limits of the controls (T, nu): those of the models, and of the motors."""
+    problem = solution.problem
+    assert problem is not None
+    lower, upper = np.full(solution.us.shape, -np.inf), np.full(solution.us.shape, np.inf)
+    for kind in problem.kinds[:-1]:
+        model, knots = kind.model, np.array(kind.knots)
+        least, most = model.lower.copy(), model.upper.copy()
+        motors = model.model_parts.actuation
+        if motors is not None:
+            least, most = np.maximum(least, -motors.upper[: model.nu]), np.minimum(most, motors.upper[: model.nu])
+        lower[knots, : model.nu], upper[knots, : model.nu] = least, most
+    return lower, upper
+
+
+def _springs(solution: Solution, stiffness: float | None, damping: float | None) -> Reals:
+    """Gains (nu, ndx) of springs and dampers at the motors."""
+    motors, nv = _motors(solution), robot_of(solution).nv
+    limits = motors.upper
+    if stiffness is None and not np.all(np.isfinite(limits)):
+        raise InvalidArgumentError("stiffness: expected a number, as the robot's motors have no limits of torque")
+    k = limits / BEND if stiffness is None else np.full(motors.nu, check_positive("stiffness", stiffness))
+    d = LAG * k if damping is None else np.full(motors.nu, check_positive("damping", damping))
+    B = np.linalg.pinv(motors.matrix)
+    return np.concatenate([k[:, None] * B, d[:, None] * B], axis=1)[:, : 2 * nv]
+
+
+def _motors(solution: Solution) -> Any:
+    problem = solution.problem
+    assert problem is not None
+    for kind in problem.kinds[:-1]:
+        if kind.model.model_parts.actuation is not None and kind.model.nu:
+            return kind.model.model_parts.actuation
+    raise InvalidArgumentError("solution: expected models of a robot with motors")

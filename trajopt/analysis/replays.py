@@ -1,0 +1,175 @@
+"""Replay of a solution with feedback and a smaller time step, in the simulator or in any plant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from trajopt.analysis.basics import check_solution
+from trajopt.analysis.feedback import Feedback
+from trajopt.analysis.legs import legged_motion
+from trajopt.analysis.references import knot_values
+from trajopt.checks import check_count, check_flag, check_known
+from trajopt.errors import InvalidArgumentError
+from trajopt.objects.lazy import above
+from trajopt.plants import MuJoCoPlant
+from trajopt.plants.argument import plant_of
+from trajopt.plants.base import check_next
+from trajopt.simulator import MDPContact, Plane
+from trajopt.simulator.end_spheres import corners_of_sole
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.simulator import ActionModelSimulator, Rollout
+    from trajopt.solution import Solution
+
+
+@overload
+def replay(
+    solution: Solution,
+    substeps: int = ...,
+    *,
+    plant: None = None,
+    feedback: str | Feedback = ...,
+    x0: Reals | None = ...,
+    clip: bool = ...,
+) -> Rollout: ...
+
+
+@overload
+def replay(
+    solution: Solution,
+    substeps: int = ...,
+    *,
+    plant: Any,
+    feedback: str | Feedback = ...,
+    x0: Reals | None = ...,
+    clip: bool = ...,
+) -> Solution: ...
+
+
+def replay(
+    solution: Solution,
+    substeps: int = 10,
+    *,
+    plant: Any = None,
+    feedback: str | Feedback = "gains",
+    x0: Reals | None = None,
+    clip: bool = False,
+) -> Rollout | Solution:
+    """Moves a plant along a solution, with feedback u(t, x) around it.
+
+    Without a plant, it is the simulator of the problem's ActionModelSimulator, with the parameters of the solve. Its
+    barrier weight is per time, so that the barriers of smaller steps shrink with the step.
+
+    Args:
+        solution: The solution.
+        substeps: Number of steps per knot, >= 1 [-]; a plant with a usual step takes at least as small steps.
+        plant: "mujoco" for the robot in MuJoCo, with the contacts of the solution; a MuJoCoPlant, a Simulator, another
+            action model, or a function (x, u, dt) -> x_next.
+        feedback: Kind of feedback: "gains" of the solver, "springs" or "open"; or a Feedback.
+        x0: Initial state (nx,); by default the first state of the solution.
+        clip: Whether to clip controls to the limits of models and motors.
+
+    Returns:
+        With a plant, its motion at the knots as a Solution, which pictures, views and reports take; it has gaps, as the
+        plant is another one. Without, a Rollout.
+
+    Raises:
+        InvalidArgumentError: The problem has other models, or the solver has no gains.
+        ModelEvaluationError: The plant's state diverged.
+    """
+    count, clip = check_count("substeps", substeps, least=1), check_flag("clip", clip)
+    if plant is None:
+        model = _model_of(solution)
+        return _in_simulator(solution, model, _policy(solution, feedback, clip), count, x0)
+    check_solution(solution)
+    if isinstance(plant, str):
+        plant = {"mujoco": in_mujoco}[check_known("plant", plant, ["mujoco"])](solution)
+    return _in_plant(solution, plant, _policy(solution, feedback, clip), count, x0)
+
+
+def in_mujoco(solution: Solution) -> MuJoCoPlant:
+    """Returns the robot of a solution in MuJoCo; its feet, or the contacts of its simulator, touch the ground.
+
+    Feet are points at their frames, or the corners of their soles, on a floor at the height of the lowest one. Soles
+    have the size of the robot's collision shapes; without any, that of the cones in costs and constraints.
+    """
+    robot, problem = solution.robot, solution.problem
+    if robot is None or problem is None:
+        raise InvalidArgumentError("solution: expected one of a robot (StateMultibody), with its problem")
+    model = problem.running[0]
+    contacts = getattr(getattr(model, "simulator", None), "contacts", None)
+    if contacts is None:
+        contacts = _feet(solution) if solution.description.touches else ()
+    return MuJoCoPlant(robot, contacts, actuation=model.model_parts.actuation)
+
+
+def _feet(solution: Solution) -> list[MDPContact]:
+    feet, robot = legged_motion(solution).feet, solution.robot
+    assert robot is not None
+    q = solution.xs[0, : robot.nq]
+    floor = Plane((0.0, 0.0, 1.0, -min(foot.positions[0, 2] for foot in feet)))
+    contacts = []
+    for foot in feet:
+        offsets = foot.outline[0] @ robot.placement(q, foot.frame)[:3, :3]
+        if len(offsets) > 1 and robot.source is not None:
+            offsets = corners_of_sole(robot, robot.source, foot.frame)
+        contacts += [MDPContact(foot.frame, o, surface=floor, name=f"{foot.frame}_{i}") for i, o in enumerate(offsets)]
+    return contacts
+
+
+def _policy(solution: Solution, feedback: str | Feedback, clip: bool) -> Feedback:
+    if isinstance(feedback, Feedback):
+        return feedback
+    return Feedback(solution, feedback, clip=clip)
+
+
+def _in_simulator(
+    solution: Solution, model: ActionModelSimulator, policy: Feedback, count: int, x0: Reals | None
+) -> Rollout:
+    values, simulator = knot_values(solution), model.make_simulator()
+    for name in simulator.model.parameters():
+        if name != "dt":
+            simulator.set_parameter(name, values[name][0])
+    dt = float(values["dt"][0])
+
+    def torque(time: float, x: Reals) -> Reals:
+        return np.asarray(model.actuation.matrix @ policy(time, x))
+
+    start = solution.xs[0] if x0 is None else x0
+    return simulator.rollout(start, torque, count * len(solution.us), dt / count)
+
+
+def _in_plant(solution: Solution, plant: Any, policy: Feedback, count: int, x0: Reals | None) -> Solution:
+    problem, times = solution.problem, policy.times
+    assert problem is not None
+    moved = plant_of(plant, problem, None, float(np.diff(times).max()))
+    x = problem.state.check(solution.xs[0] if x0 is None else x0, "x0")
+    xs, us = [x], np.zeros_like(solution.us)
+    for t, (begin, duration) in enumerate(zip(times, np.diff(times))):
+        if duration > 0.0:
+            us[t] = policy(begin, x)
+            steps = max(count, int(np.ceil(duration / (moved.usual_step or duration) - 1e-6)))
+            for i in range(steps):
+                now = begin + duration * i / steps
+                x = check_next(moved.step(x, policy(now, x), duration / steps, None), problem.state)
+        xs.append(x)
+    with solution.as_solved() as solved:
+        moved_along: Solution = above("solution.solution.motion_solution")(solved, np.array(xs), us, solver="replay")
+        return moved_along
+
+
+def _model_of(solution: Solution) -> ActionModelSimulator:
+    """Returns the model that all knots share."""
+    from trajopt.simulator import ActionModelSimulator
+
+    running = check_solution(solution).description.models[:-1]
+    if not running or any(model is not running[0] for model in running):
+        raise InvalidArgumentError("solution: expected a problem with one model at all knots, such as [model] * T")
+    if not isinstance(running[0], ActionModelSimulator):
+        raise InvalidArgumentError(
+            f"solution: expected a problem with an ActionModelSimulator, got {type(running[0]).__name__}"
+        )
+    return running[0]
