@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -120,3 +121,19 @@ def test_conditions_that_do_not_fit_are_refused() -> None:
         mpc.simulate(slider.controller(), None, [0.0, 0.0], 1.0, until=lambda x: True)
     with pytest.raises(mpc.ClosedLoopError, match="at 0.1 s: until: the function raised KeyError"):
         mpc.simulate(slider.controller(), None, [0.0, 0.0], 1.0, until=lambda t, x: {}["fallen"])
+
+
+# Goals that are not reached
+
+
+def test_explain_tells_that_a_pole_never_comes_up_although_steps_are_solved(tmp_path: Path) -> None:
+    log = loops.load("cart-pole-balance", pole_mass=0.3, estimate=False, pushes=()).simulate(9.0)
+    assert log.counts["solved"] > 0.95 * len(log)
+    words = "-> the plant does not come where plans end, it misses theta by"
+    assert words in log.explain()
+    assert words in mpc.ClosedLoop.load(log.save(tmp_path / "log.npz")).explain()
+
+
+@pytest.mark.parametrize("name", ["cart-pole-balance", "drive-obstacles", "quadrotor-gates"])
+def test_explain_is_silent_about_goals_that_are_reached(name: str) -> None:
+    assert "does not come" not in loops.load(name).simulate().explain()

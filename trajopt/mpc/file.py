@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from trajopt.mpc.log import ClosedLoop
 
 FORMAT = 1
+_LATER = {"missed": ""}  # fields that files of earlier versions lack
 _FACTS = (
     "dt",
     "first_solve",
@@ -40,9 +41,9 @@ _OTHERS = ("violations", "reasons", "pushes", "motion", "kept")
 def write(path: str | Path, log: ClosedLoop) -> Path:
     """Writes a closed loop; see `ClosedLoop.save`."""
     path = check_npz(path)
-    arrays = {f.name: getattr(log, f.name) for f in fields(log) if f.name not in (*_FACTS, *_OTHERS)}
+    arrays = {f.name: getattr(log, f.name) for f in fields(log) if f.name not in (*_FACTS, *_OTHERS, *_LATER)}
     arrays |= {f"violation/{name}": values for name, values in log.violations.items()}
-    facts: dict[str, Any] = {"format": FORMAT, **{name: getattr(log, name) for name in _FACTS}}
+    facts: dict[str, Any] = {"format": FORMAT, **{name: getattr(log, name) for name in (*_FACTS, *_LATER)}}
     facts["violations"], facts["reasons"] = list(log.violations), {str(k): text for k, text in log.reasons.items()}
     facts["pushes"] = [_plain_push(push) for push in log.pushes]
     facts["tracked"] = []
@@ -71,7 +72,7 @@ def read(path: str | Path) -> dict[str, Any]:
             raise ValueError("it is a saved Solution; read it with trajopt.Solution.load(path)")
         if facts["format"] > FORMAT:
             raise ValueError(f"it has format {facts['format']}, this version reads up to {FORMAT}; upgrade trajopt")
-        attributes = {name: facts[name] for name in _FACTS}
+        attributes = {name: facts[name] for name in _FACTS} | {n: facts.get(n, old) for n, old in _LATER.items()}
         attributes |= {name: tuple(attributes[name]) for name in ("coordinate_names", "control_names", "soft")}
         attributes["violations"] = {name: arrays.pop(f"violation/{name}") for name in facts["violations"]}
         attributes["reasons"] = {int(k): text for k, text in facts["reasons"].items()}

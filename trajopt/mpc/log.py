@@ -60,6 +60,7 @@ class ClosedLoop(ExplainsAttributes):
         motion: The plant's motion as a Solution of at most 4,000 knots, for plots of trajectories; its parameters are
             those of the controller's first knot at each time.
         kept: Value of `tracked` in a log from a file.
+        missed: Coordinates whose planned ends do not come, and by how much; empty if plans come true.
     """
 
     dt: float
@@ -92,6 +93,7 @@ class ClosedLoop(ExplainsAttributes):
     every: int
     motion: Solution | None = field(repr=False)
     kept: tuple[Tracked, ...] | None = field(default=None, repr=False)
+    missed: str = ""
 
     def __repr__(self) -> str:
         steps = f"{len(self)} steps of {self.dt:g} s"

@@ -11,6 +11,7 @@ from trajopt.mpc.controller import MPCController
 from trajopt.mpc.disturbance import Push
 from trajopt.mpc.log import ClosedLoop
 from trajopt.mpc.motion import motion_of
+from trajopt.mpc.promises import missed_goals
 from trajopt.mpc.step import MPCStatus, MPCStep
 from trajopt.plants.one_knot import OneKnot
 from trajopt.shooting import controls
@@ -42,7 +43,8 @@ class Recorder:
         self._facts, self._pushes, self._n = facts, pushes, 0
         self._first_solve = 0.0
         state, nu = problem.state, problem.nu
-        self._xs = np.empty((periods + 1, state.nx))
+        self._xs, self._ends = np.empty((periods + 1, state.nx)), np.empty((periods, state.nx))
+        self._horizon = round(float(controller.offsets[-1]) / dt)
         rows = {"measured": state.nx, "us": nu, "lower": nu, "upper": nu}
         self._columns: dict[str, Any] = {name: np.zeros((periods, size)) for name, size in rows.items()}
         self._columns |= {name: np.zeros(periods) for name in _NUMBERS}
@@ -77,7 +79,7 @@ class Recorder:
         u = np.asarray(step.u, dtype=np.float64)
         values = knot.values(x, u[: model.nu])
         column = self._columns
-        column["measured"][k], column["us"][k] = measured, u
+        column["measured"][k], column["us"][k], self._ends[k] = measured, u, step.xs[-1]
         column["lower"][k, : model.nu], column["upper"][k, : model.nu] = values.lower, values.upper
         first = 0
         for name, size in knot.sizes.items():
@@ -137,6 +139,7 @@ class Recorder:
             control_names=control_rows.names,
             coordinate_names=tuple(problem.state.coordinate_names),
             every=self._every,
+            missed=missed_goals(problem.state, self._xs[: n + 1], self._ends[:n], self._horizon),
             motion=self._motion(samples) if n else None,
             **self._facts,
         )

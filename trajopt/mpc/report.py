@@ -158,4 +158,10 @@ def _cures(log: ClosedLoop) -> list[str]:
             "the delay is a large part of the control period: in Python, simulate(..., compensate_delay=True) starts "
             "each plan from the predicted state after the delay"
         )
+    if log.missed:
+        cures.append(
+            f"the plant does not come where plans end, it misses {log.missed} (median of the last half). So the goal is"
+            " not reached although steps are solved: the model's parameters may be wrong (MPCOptions(estimate=..., "
+            "offset_free=True)), the horizon too short, or the limits too tight"
+        )
     return cures

@@ -1,0 +1,37 @@
+"""Comparison of the ends of plans with the states that came: a goal that all plans reach, and the plant never does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.states import StateAbstract
+from trajopt.types import Reals
+
+OF_WAY = 0.5  # part of a plan's way by which its end is missed, that counts [-]
+OF_SPREAD = 1.5  # standard deviations of the motion, likewise: healthy loops have at most 1.0, a hanging pole 2.5 [-]
+SLIGHT = 1e-2  # misses below this are not told [rad, m, ...]
+
+
+def missed_goals(state: StateAbstract, xs: Reals, ends: Reals, periods: int) -> str:
+    """Coordinates whose planned ends do not come, as text; empty if plans come true, or none has ended.
+
+    Of each plan in the last half, its end is compared with the state at that time. The median of the misses counts if
+    it is more than half the way that plans go from start to end, and more than the motion itself spreads.
+
+    Args:
+        state: The state.
+        xs: States at the periods (n + 1, nx).
+        ends: Last state of each plan (n, nx).
+        periods: Duration of a plan, in control periods [-].
+    """
+    count = len(ends) - periods
+    first = count // 2
+    if count < 2:
+        return ""
+    pairs = [(xs[k], ends[k], xs[k + periods]) for k in range(first, count)]
+    ways = np.median([np.abs(state.difference(start, end)) for start, end, _ in pairs], axis=0)
+    misses = np.median([np.abs(state.difference(end, came)) for _, end, came in pairs], axis=0)
+    spread = np.std([state.difference(xs[first], x) for x in xs[first:]], axis=0)
+    bad = np.flatnonzero((misses > OF_WAY * ways) & (misses > OF_SPREAD * spread) & (misses > SLIGHT))
+    worst = sorted(bad, key=lambda i: -misses[i])[:3]
+    return ", ".join(f"{state.tangent_names[i]} by {misses[i]:.3g} {state.tangent_units[i]}" for i in worst)
