@@ -11,6 +11,7 @@ import trajopt
 from tests.articulations.built import crane
 from trajopt.articulations import ArticulationBuilder, Axis
 from trajopt.errors import InvalidArgumentError, TrajoptError
+from trajopt.simulator import Simulator
 
 
 def two() -> ArticulationBuilder:
@@ -240,3 +241,31 @@ def test_a_robot_refuses_shapes_and_distances_that_do_not_fit() -> None:
         trajopt.Robot(arm.model, distances={"joint_1": (0, 1)})
     with pytest.raises(InvalidArgumentError, match="shapes: expected a Shape"):
         trajopt.Robot(arm.model, shapes=[3])  # type: ignore[list-item]
+
+
+def test_targets_and_poses_are_configurations() -> None:
+    """Newton's joint_target, and the pose of a free body: "target" has both, "initial" the pose alone."""
+    builder = ArticulationBuilder()
+    for link in ("box", "arm", "slide"):
+        builder.add_link(link, mass=1.0)
+        builder.add_sphere(link, 0.1)
+    builder.add_free("world", "box", pose=(0.1, 0.2, 0.3))
+    builder.add_revolute("box", "arm", axis="y", target=0.4)
+    builder.add_prismatic("arm", "slide", target=-0.05)
+    robot = builder.build("free-arm")
+    np.testing.assert_allclose(robot.configuration("target"), [0.1, 0.2, 0.3, 0, 0, 0, 1, 0.4, -0.05])
+    np.testing.assert_allclose(robot.configuration("initial"), [0.1, 0.2, 0.3, 0, 0, 0, 1, 0, 0])
+    simulator = Simulator(robot)
+    x = np.concatenate([robot.configuration("initial"), np.zeros(robot.nv)])
+    simulator.set_PD_controller(10.0, 1.0, robot.configuration("target"))
+    np.testing.assert_allclose(simulator.controller_torque(x)[6:], [4.0, -0.5])
+    with pytest.raises(InvalidArgumentError, match="target: expected"):
+        builder.add_revolute("box", "arm", target=np.nan)
+
+
+def test_a_robot_without_targets_has_no_such_configuration() -> None:
+    builder = ArticulationBuilder()
+    builder.add_link("arm", mass=1.0)
+    builder.add_sphere("arm", 0.1)
+    builder.add_revolute("world", "arm")
+    assert builder.build("arm").configurations == {}

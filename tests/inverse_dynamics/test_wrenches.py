@@ -182,3 +182,29 @@ def test_wrong_options_are_refused_with_the_expected_value() -> None:
     for options, words in wrong:
         with pytest.raises(InvalidArgumentError, match=words):
             multiple_contact_inverse_dynamics_over_time(m, FEET, **options)
+
+
+def test_next_velocities_stand_for_accelerations() -> None:
+    """As in Nimble, a = (next_velocity - v) / dt."""
+    m, dt = random_motion(3), 0.01
+    q, v, a = m.positions, m.velocities, m.accelerations
+    later = {"next_velocity": v + dt * a, "dt": dt}
+    np.testing.assert_allclose(inverse_dynamics(m.robot, q, v, **later), inverse_dynamics(m.robot, q, v, a), rtol=1e-9)
+    pairs = [
+        (contact_inverse_dynamics(m.robot, q, v, **later, contact="left_sole"),
+         contact_inverse_dynamics(m.robot, q, v, a, "left_sole")),
+        (multiple_contact_inverse_dynamics(m.robot, q, v, contacts=FEET, **later), single(m)),
+    ]  # fmt: skip
+    for found, expected in pairs:
+        np.testing.assert_allclose(found.wrenches, expected.wrenches, rtol=1e-6, atol=1e-6)
+    for wrong in ({"a": a, **later}, {}, {"next_velocity": v}, {"a": a, "dt": dt}):
+        with pytest.raises(
+            InvalidArgumentError, match=r"a, next_velocity: expected accelerations a, or next_velocity="
+        ):
+            inverse_dynamics(m.robot, q, v, **wrong)
+    with pytest.raises(InvalidArgumentError, match="dt: expected a number > 0"):
+        inverse_dynamics(m.robot, q, v, next_velocity=v, dt=0.0)
+    with pytest.raises(InvalidArgumentError, match="next_velocity: expected the shape of v"):
+        inverse_dynamics(m.robot, q, v, next_velocity=v[0], dt=0.1)
+    with pytest.raises(InvalidArgumentError, match="contact: expected the name of a frame"):
+        contact_inverse_dynamics(m.robot, q, v, a)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import check_array, check_items, check_non_negative, check_number
+from trajopt.checks import check_array, check_finite, check_items, check_non_negative, check_number
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.types import Reals
 
@@ -29,6 +29,7 @@ class Axis:
         effort: Largest force or torque, > 0 [N, N m].
         armature: Inertia of the motor at the joint, >= 0 [kg, kg m²].
         damping: Force or torque per speed, >= 0 [N s/m, N m s/rad].
+        target: Coordinate that a controller aims for; it is in the configuration "target" of the robot [m, rad].
     """
 
     direction: str | npt.ArrayLike
@@ -39,6 +40,7 @@ class Axis:
     effort: float = np.inf
     armature: float = 0.0
     damping: float = 0.0
+    target: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "direction", _direction("direction", self.direction))
@@ -50,6 +52,7 @@ class Axis:
             object.__setattr__(self, name, check_limit(name, getattr(self, name)))
         for name in ("armature", "damping"):
             object.__setattr__(self, name, check_non_negative(name, getattr(self, name)))
+        object.__setattr__(self, "target", check_finite("target", self.target))
 
     @property
     def vector(self) -> Reals:

@@ -201,7 +201,7 @@ class ArticulationBuilder(Immutable):
     def add_revolute(
         self, parent: str, child: str, *, axis: str | npt.ArrayLike = "z", X_p: Any = None, X_c: Any = None,
         lower: float = -np.inf, upper: float = np.inf, velocity: float = np.inf, effort: float = np.inf,
-        armature: float = 0.0, damping: float = 0.0, name: str | None = None,
+        armature: float = 0.0, damping: float = 0.0, target: float = 0.0, name: str | None = None,
     ) -> str:  # fmt: skip
         """Adds a revolute joint about an axis and returns its name.
 
@@ -217,6 +217,7 @@ class ArticulationBuilder(Immutable):
             effort: Largest torque, > 0 [N m].
             armature: Inertia of the motor at the joint [kg m²].
             damping: Torque per speed [N m s/rad].
+            target: Angle that a controller aims for [rad]; the robot's configuration "target" has it.
             name: Name of the joint; by default "child_joint".
 
         Raises:
@@ -225,20 +226,20 @@ class ArticulationBuilder(Immutable):
             InvalidArgumentError: A value is invalid, or the child already has a joint.
         """
         limits = {"lower": lower, "upper": upper, "velocity": velocity, "effort": effort}
-        only = Axis(axis, **limits, armature=armature, damping=damping)
+        only = Axis(axis, **limits, armature=armature, damping=damping, target=target)
         return self._add_joint(name, "axes", parent, child, X_p, X_c, angular=(only,))
 
     def add_prismatic(
         self, parent: str, child: str, *, axis: str | npt.ArrayLike = "z", X_p: Any = None, X_c: Any = None,
         lower: float = -np.inf, upper: float = np.inf, velocity: float = np.inf, effort: float = np.inf,
-        armature: float = 0.0, damping: float = 0.0, name: str | None = None,
+        armature: float = 0.0, damping: float = 0.0, target: float = 0.0, name: str | None = None,
     ) -> str:  # fmt: skip
         """Adds a prismatic joint along an axis and returns its name.
 
         Arguments and errors are those of `add_revolute`, with limits [m, m/s, N], armature [kg] and damping [N s/m].
         """
         limits = {"lower": lower, "upper": upper, "velocity": velocity, "effort": effort}
-        only = Axis(axis, **limits, armature=armature, damping=damping)
+        only = Axis(axis, **limits, armature=armature, damping=damping, target=target)
         return self._add_joint(name, "axes", parent, child, X_p, X_c, linear=(only,))
 
     def add_d6(
@@ -306,14 +307,17 @@ class ArticulationBuilder(Immutable):
         return self._add_joint(name, "ball", parent, child, X_p, X_c, **limits)
 
     def add_free(
-        self, parent: str, child: str, *, X_p: Any = None, X_c: Any = None, name: str | None = None
+        self, parent: str, child: str, *, X_p: Any = None, X_c: Any = None, pose: Any = None, name: str | None = None
     ) -> str:  # fmt: skip
         """Adds a free joint, which allows all motions, and returns its name.
 
-        q is position and quaternion xyzw, v the twist of the joint's frame on the child in its own axes. Arguments and
-        errors are those of `add_revolute`.
+        q is position and quaternion xyzw, v the twist of the joint's frame on the child in its own axes. `pose` is its
+        placement at first, which is in the robot's configurations "initial" and "target". Other arguments and errors
+        are those of `add_revolute`.
         """
-        return self._add_joint(name, "free", parent, child, X_p, X_c)
+        return self._add_joint(
+            name, "free", parent, child, X_p, X_c, pose=_placement("pose", pose) if pose is not None else None
+        )
 
     def add_distance(
         self, parent: str, child: str, *, lower: float = 0.0, upper: float = np.inf, X_p: Any = None, X_c: Any = None,
@@ -363,6 +367,8 @@ class ArticulationBuilder(Immutable):
             InvalidArgumentError: A link has no joint or is not connected to the world, no joint moves, a joint moves
                 no mass, or a configuration does not fit.
             UnknownNameError: A configuration names a joint that does not exist.
+
+        Poses of free joints are in the configuration "initial", targets of axes in "target".
         """
         frames = [(frame, link, placement) for frame, (link, placement) in self._frames.items()]
         model = assembled(check_text("name", name), self._links, self._joints.values(), frames)
@@ -370,10 +376,25 @@ class ArticulationBuilder(Immutable):
         return Robot(
             model,
             name=name,
-            configurations={key: _configuration(model, f"configurations[{key!r}]", q) for key, q in named.items()},
+            configurations=self._declared(model)
+            | {key: _configuration(model, f"configurations[{key!r}]", q) for key, q in named.items()},
             shapes=[shape for link in self._links.values() for shape, _ in link.shapes],
             distances={joint.name: joint.distance for joint in self._joints.values() if joint.distance is not None},
         )
+
+    def _declared(self, model: pin.Model) -> dict[str, Reals]:
+        """Configurations "initial" with the poses of free joints, and "target" with the targets too, if declared."""
+        found = {}
+        for key, targets in (("initial", False), ("target", True)):
+            q, any_declared = np.asarray(pin.neutral(model)), False
+            for joint in self._joints.values():
+                own = joint.coordinates(targets)
+                if own is not None:
+                    place = model.idx_qs[model.getJointId(joint.name)]
+                    q[place : place + len(own)], any_declared = own, True
+            if any_declared:
+                found[key] = q
+        return found
 
     def __repr__(self) -> str:
         joints = ", ".join(f"{joint.name} ({joint.kind})" for joint in self._joints.values())

@@ -67,6 +67,7 @@ class DeclaredJoint:
         velocity: Largest speeds of a joint without axes, inf for no limit [m/s, rad/s].
         effort: Largest forces and torques of a joint without axes, inf for no limit [N, N m].
         distance: Bounds of the distance of a distance joint [m].
+        pose: Placement of the joint's frame on the child in that on the parent, at first, of a free joint.
     """
 
     name: str
@@ -80,6 +81,14 @@ class DeclaredJoint:
     velocity: float = np.inf
     effort: float = np.inf
     distance: tuple[float, float] | None = None
+    pose: pin.SE3 | None = None
+
+    def coordinates(self, targets: bool) -> Reals | None:
+        """Coordinates (nq,) at first, or those that a controller aims for; None where none are declared."""
+        if self.pose is not None:
+            return np.asarray(pin.SE3ToXYZQUAT(self.pose))
+        axes = (*self.linear, *self.angular)
+        return np.array([axis.target for axis in axes]) if targets and any(axis.target for axis in axes) else None
 
     def model(self) -> pin.JointModel:
         """The Pinocchio joint; several axes give a composite of prismatic joints followed by revolute ones."""

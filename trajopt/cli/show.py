@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def show_motion(
-    name: Annotated[str, typer.Argument(help="Problem, as in `trajopt list`, or the file of a solution: .npz.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Problem, as in `trajopt list`; file of a solution: .npz; or robot: a name, .urdf or .xml."
+        ),
+    ],
     robot: ProblemRobot = None,
     assigned: ProblemOptions = None,
     html: Annotated[
@@ -25,7 +30,7 @@ def show_motion(
     port: Annotated[int, typer.Option(help="Port of the page on this machine; 0 selects a free port.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
 ) -> None:
-    """Solve a ready problem and show its motion in the browser, until Ctrl-C."""
+    """Show a ready problem's motion, or a robot with a slider for each joint, in the browser, until Ctrl-C."""
     from trajopt.files import check_output_path
 
     with clean_errors():
@@ -38,6 +43,9 @@ def show_motion(
         else:
             check_address("127.0.0.1", port)
         screen = Screen()
+        if _is_robot(name) and html is None and robot is None and not assigned:
+            _show_robot(screen, name, port, browser)
+            return
         label = Path(name).stem if name.endswith(".npz") else name
         solve = _prepared(screen, name, robot, assigned)
         if html is None:
@@ -49,6 +57,28 @@ def show_motion(
         _say_status(screen, solution)
         show(solution, html, labels=[label])
         screen.row("page", f"{html} ({html.stat().st_size / 1e6:.1f} MB)")
+
+
+def _is_robot(name: str) -> bool:
+    """Whether a name is a robot's, and no problem's."""
+    from trajopt import problems
+    from trajopt.robots.example import robot_names
+
+    if name in problems.names() or name in problems.mpc.names():
+        return False
+    return name.lower().endswith((".urdf", ".xml", ".mjcf")) or name in robot_names()
+
+
+def _show_robot(screen: Screen, name: str, port: int, browser: bool) -> None:
+    """Serves a page with a robot and its sliders, until Ctrl-C."""
+    from trajopt.display import RobotPage
+    from trajopt.robots import load_robot
+
+    with RobotPage(load_robot(name), port=port) as page:
+        screen.row("page", f"{page.url} (Ctrl-C ends it)")
+        if browser:
+            page.open()
+        page.wait()
 
 
 def show_until_closed(

@@ -6,17 +6,19 @@
     SolverFDDP(problem, callbacks=[trajopt.display.CallbackDisplay()])    # a live view of the solve
     page = trajopt.display.Page()                 # a page that a browser loads while a problem is solved
     View(solver.solve(), page=page)
+    trajopt.display.RobotPage(robot)              # a slider for each joint
 
 It needs viser and trimesh, the extra `display`.
 """
 
 from trajopt.display.callback import CallbackDisplay
 from trajopt.display.page import Page
+from trajopt.display.robot_page import RobotPage
 from trajopt.display.show import show
 from trajopt.display.timeline import Timeline
 from trajopt.display.view import View
 from trajopt.objects.calls import explain_calls
 
-__all__ = ["CallbackDisplay", "Page", "Timeline", "View", "show"]
+__all__ = ["CallbackDisplay", "Page", "RobotPage", "Timeline", "View", "show"]
 
 explain_calls(__name__)

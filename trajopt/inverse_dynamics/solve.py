@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import as_numbers, check_array, check_flag, check_known, check_non_negative
+from trajopt.checks import as_numbers, check_array, check_flag, check_known, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.inverse_dynamics.cones import ConeRows, bounded_wrenches, cone_rows
 from trajopt.inverse_dynamics.contact import ContactFrame, checked_contacts, columns_of
@@ -26,7 +26,15 @@ from trajopt.types import Reals
 Contacts = str | ContactFrame | Sequence[str | ContactFrame]
 
 
-def inverse_dynamics(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Reals:
+def inverse_dynamics(
+    robot: Robot,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    a: npt.ArrayLike | None = None,
+    *,
+    next_velocity: npt.ArrayLike | None = None,
+    dt: float | None = None,
+) -> Reals:
     """Generalized forces M a + C v + g of given accelerations (nv,) or (N, nv) [N m, N], including a floating base.
 
     Args:
@@ -34,11 +42,14 @@ def inverse_dynamics(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.Ar
         q: Configuration (nq,), or configurations (N, nq).
         v: Velocities (nv,) or (N, nv).
         a: Accelerations (nv,) or (N, nv).
+        next_velocity: Velocities after a step (nv,) or (N, nv), in place of accelerations a = (next_velocity - v) / dt,
+            as in Nimble.
+        dt: Time step of `next_velocity` [s].
 
     Raises:
         InvalidArgumentError: Sizes do not fit, numbers are not finite, or a rotation is not normalized.
     """
-    forces = kinetics(_motion(robot, q, v, a), (), "local").h
+    forces = kinetics(_motion(robot, q, v, _accelerations(v, a, next_velocity, dt)), (), "local").h
     return forces if np.ndim(q) == 2 else forces[0]
 
 
@@ -46,9 +57,11 @@ def contact_inverse_dynamics(
     robot: Robot,
     q: npt.ArrayLike,
     v: npt.ArrayLike,
-    a: npt.ArrayLike,
-    contact: str | ContactFrame,
+    a: npt.ArrayLike | None = None,
+    contact: str | ContactFrame | None = None,
     *,
+    next_velocity: npt.ArrayLike | None = None,
+    dt: float | None = None,
     axes: str = "local",
 ) -> ContactInverseDynamics:
     """Torques, and the single contact wrench that supports the base: w = (J_baseᵀ)⁺ h_base, τ = h - Jᵀ w.
@@ -59,22 +72,30 @@ def contact_inverse_dynamics(
         v: Velocities (nv,) or (N, nv).
         a: Accelerations (nv,) or (N, nv).
         contact: Frame that touches the world; a name is a sole.
+        next_velocity: Velocities after a step (nv,) or (N, nv), in place of accelerations a = (next_velocity - v) / dt,
+            as in Nimble.
+        dt: Time step of `next_velocity` [s].
         axes: Axes of the wrench, "local" or "world".
 
     Raises:
         InvalidArgumentError: As in `inverse_dynamics`, or the robot's base is fixed.
         UnknownNameError: The robot has no frame of this name.
     """
-    return multiple_contact_inverse_dynamics(robot, q, v, a, [contact], axes=axes)
+    if contact is None:
+        raise InvalidArgumentError("contact: expected the name of a frame or a ContactFrame, got none")
+    later = {"next_velocity": next_velocity, "dt": dt}
+    return multiple_contact_inverse_dynamics(robot, q, v, a, [contact], **later, axes=axes)
 
 
 def multiple_contact_inverse_dynamics(
     robot: Robot,
     q: npt.ArrayLike,
     v: npt.ArrayLike,
-    a: npt.ArrayLike,
-    contacts: Contacts,
+    a: npt.ArrayLike | None = None,
+    contacts: Contacts = (),
     *,
+    next_velocity: npt.ArrayLike | None = None,
+    dt: float | None = None,
     stands: npt.ArrayLike | None = None,
     guesses: npt.ArrayLike | None = None,
     torque_weight: float = 1.0,
@@ -94,6 +115,9 @@ def multiple_contact_inverse_dynamics(
         v: Velocities (nv,) or (N, nv).
         a: Accelerations (nv,) or (N, nv).
         contacts: k ContactFrames, or names of frames, which are soles without cones.
+        next_velocity: Velocities after a step (nv,) or (N, nv), in place of accelerations a = (next_velocity - v) / dt,
+            as in Nimble.
+        dt: Time step of `next_velocity` [s].
         stands: Which contacts touch the world (N, k) or (k,); by default all at all times.
         guesses: Target wrenches (N, k, 6) or (k, 6), force before torque in `axes` [N, N m].
         torque_weight: Weight of moments [1/(N m)²].
@@ -105,7 +129,7 @@ def multiple_contact_inverse_dynamics(
         InvalidArgumentError: Sizes do not fit, numbers are not finite, or the robot's base is fixed.
         UnknownNameError: The robot has no frame of this name.
     """
-    motion = _motion(robot, q, v, a)
+    motion = _motion(robot, q, v, _accelerations(v, a, next_velocity, dt))
     frames = checked_contacts(robot, contacts)
     targets = None if guesses is None else _each_time("guesses", guesses, len(motion), (len(frames), 6))
     W = _weights(frames, torque_weight, force_weight)
@@ -200,6 +224,19 @@ def multiple_contact_inverse_dynamics_over_time(
     cost = WrenchCost(P, p, check_non_negative("smoothness", smoothness))
     on = _stands(stands, motion, frames)
     return _solved(motion, frames, k, axes, on, cost, torque_limits, guesses=targets, previous_wrenches=before)
+
+
+def _accelerations(v: Any, a: Any, next_velocity: Any, dt: float | None) -> npt.ArrayLike:
+    """Accelerations that were passed, or those that lead to the next velocities."""
+    if (a is None) == (next_velocity is None) or (next_velocity is None) != (dt is None):
+        raise InvalidArgumentError("a, next_velocity: expected accelerations a, or next_velocity= with dt=")
+    if a is not None:
+        given: npt.ArrayLike = a
+        return given
+    before, after = as_numbers("v", v), as_numbers("next_velocity", next_velocity)
+    if before.shape != after.shape:
+        raise InvalidArgumentError(f"next_velocity: expected the shape of v, {before.shape}, got {after.shape}")
+    return np.asarray((after - before) / check_positive("dt", dt, unit="s"))
 
 
 def _motion(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Motion:

@@ -79,6 +79,14 @@ def example_robot_files(name: str) -> tuple[Path, Path]:
     return folder / loader.urdf_subpath / loader.urdf_filename, folder.parent.parent.parent
 
 
+def robot_names() -> tuple[str, ...]:
+    """Names that `load_robot` knows: of robots in code, and of example-robot-data if it is installed."""
+    try:
+        return (*BUILTIN_ROBOTS, *sorted(_import_loaders("").ROBOTS))
+    except MissingDependencyError:
+        return tuple(BUILTIN_ROBOTS)
+
+
 def _loader(name: str) -> tuple[Any, Any]:
     """The package's module of loaders, and the loader of a robot."""
     loaders = _import_loaders(name)

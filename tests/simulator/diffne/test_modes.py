@@ -11,6 +11,7 @@ import pytest
 
 import trajopt.simulator.diffne as DNE
 from trajopt.errors import InvalidArgumentError
+from trajopt.kernels.precision import HighPrecision
 from trajopt.robots import load_robot
 from trajopt.simulator import Simulator, SimulatorMode
 from trajopt.simulator.diffne import DiffNERobotModel
@@ -138,3 +139,12 @@ def test_in_the_air_modes_agree_to_first_order(first: str, second: str) -> None:
         qdq[2] += 1.0
         steps.append(m.simulate(DT, qdq)[0])
     np.testing.assert_allclose(steps[0], steps[1], atol=2e-4)
+
+
+def test_numbers_inside_are_those_of_mpfr() -> None:
+    """DiffNE's float128 and mpreal: types of the numbers inside at 128 bits and more."""
+    precise = HighPrecision(128)
+    assert isinstance(DNE.float128(1), type(DNE.mpreal(2)))
+    (inside,) = precise.array(np.array([1.0]), (1,))
+    assert isinstance(inside, DNE.mpreal)
+    assert inside.precision == 128

@@ -80,6 +80,8 @@ class MuJoCoPlant(PlantAbstract):
         joint_limits: bool = True,
     ) -> None:
         self._mujoco = MUJOCO.load("mujoco")
+        if self._mujoco.get_mju_user_warning() is None:  # it writes a file into the working folder otherwise
+            self._mujoco.set_mju_user_warning(lambda _: None)
         self.usual_step = check_positive("dt", dt, unit="s")
         path = None if isinstance(robot, Robot) else Path(robot)
         self.robot = check_instance("robot", robot if path is None else load_robot(path), Robot)

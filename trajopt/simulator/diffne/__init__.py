@@ -8,6 +8,7 @@
 Every `SimulatorMode` is available here by name, and also FORWARD, INVERSE and FORWARD_IF of DiffNE's README.
 """
 
+import gmpy2
 import numpy as np
 
 from trajopt.checks import check_finite
@@ -30,6 +31,10 @@ FORWARD_RK1I = SimulatorMode.FORWARD_RK1I
 FORWARD_RK2I = SimulatorMode.FORWARD_RK2I
 FORWARD_RK4I = SimulatorMode.FORWARD_RK4I
 BACKWARD_RK1I = SimulatorMode.BACKWARD_RK1I
+
+
+float128 = mpreal = gmpy2.mpfr
+"""Numbers inside a simulator of more than 64 bits: MPFR's, with the bits of `accuracy`. Results are np.float64."""
 
 
 def Vec3d(x: float, y: float, z: float) -> Reals:
@@ -58,6 +63,8 @@ __all__ = [
     "EndEffector",
     "EndEffectorBounds",
     "Vec3d",
+    "float128",
+    "mpreal",
 ]
 
 explain_calls(__name__)

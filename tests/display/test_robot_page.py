@@ -1,0 +1,57 @@
+"""A page with a slider for each joint of a robot, and the command that serves it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from typer.testing import CliRunner
+
+from trajopt import load_robot
+from trajopt.cli import app
+from trajopt.display import RobotPage
+
+pytest.importorskip("viser")
+pytest.importorskip("example_robot_data")
+
+
+def test_sliders_move_the_joints() -> None:
+    """Meshes are where Pinocchio says; sliders have the limits of the joints."""
+    robot = load_robot("panda")
+    with RobotPage(robot) as page:
+        assert list(page.sliders) == list(robot.joint_names)
+        slider = page.sliders["panda_joint2"]
+        assert slider.min == pytest.approx(robot.model.lowerPositionLimit[1])
+        assert slider.max == pytest.approx(robot.model.upperPositionLimit[1])
+        slider.value = -0.7
+        page._moved()
+        q = page.q
+        assert q[1] == pytest.approx(-0.7)
+        data = robot.model.createData()
+        pin.forwardKinematics(robot.model, data, q)
+        node = page.page.server.scene.get_handle_by_name("/panda/panda_joint4")
+        np.testing.assert_allclose(node.position, data.oMi[4].translation, atol=1e-9)
+
+
+def test_floating_and_continuous_joints_have_sliders_of_their_velocities() -> None:
+    robot = load_robot("go2")
+    with RobotPage(robot) as page:
+        assert len(page.sliders) == robot.nv
+        np.testing.assert_allclose(page.q, robot.configuration("standing"), atol=1e-12)
+        moved = robot.configuration("standing").copy()
+        moved[:3] += [0.1, -0.2, 0.3]
+        page.show(moved)
+        np.testing.assert_allclose(page.q, moved, atol=0.02)  # sliders have 400 steps
+        page.show("standing")
+        np.testing.assert_allclose(page.q[:3], robot.configuration("standing")[:3], atol=0.02)
+    with RobotPage(load_robot("kinova")) as page:
+        assert len(page.sliders) == 6
+
+
+def test_the_command_shows_a_robot(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(RobotPage, "wait", lambda page: shown.append(page.robot.name))
+    done = CliRunner().invoke(app, ["show", "panda", "--no-browser"])
+    assert done.exit_code == 0, done.output
+    assert "(Ctrl-C ends it)" in done.output
+    assert shown == ["panda"]
