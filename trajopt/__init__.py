@@ -34,10 +34,18 @@ from trajopt.actions.integrated import (
     Tableau,
 )
 from trajopt.activations import (
+    ActivationModel2NormBarrier,
     ActivationModelAbstract,
+    ActivationModelHuber,
     ActivationModelQuad,
+    ActivationModelQuadFlatExp,
+    ActivationModelQuadFlatLog,
     ActivationModelQuadraticBarrier,
+    ActivationModelSmooth1Norm,
+    ActivationModelSmooth2Norm,
+    ActivationModelSymbolic,
     ActivationModelWeightedQuad,
+    ActivationModelWeightedQuadraticBarrier,
 )
 from trajopt.actuation import ActuationModelFloatingBase, ActuationModelFull, ActuationModelMatrix
 from trajopt.callbacks import CallbackLogger, CallbackVerbose
@@ -136,10 +144,18 @@ __all__ = [
     "ActionModelNumDiff",
     "ActionModelTerminal",
     "ActionModelUnicycle",
+    "ActivationModel2NormBarrier",
     "ActivationModelAbstract",
+    "ActivationModelHuber",
     "ActivationModelQuad",
+    "ActivationModelQuadFlatExp",
+    "ActivationModelQuadFlatLog",
     "ActivationModelQuadraticBarrier",
+    "ActivationModelSmooth1Norm",
+    "ActivationModelSmooth2Norm",
+    "ActivationModelSymbolic",
     "ActivationModelWeightedQuad",
+    "ActivationModelWeightedQuadraticBarrier",
     "ActuationModelFloatingBase",
     "ActuationModelFull",
     "ActuationModelMatrix",

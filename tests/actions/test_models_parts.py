@@ -1,4 +1,4 @@
-"""Residuals, activations and actuations: one battery over all of them, then closed forms and Pinocchio as oracles."""
+"""Residuals and actuations: one battery over all of them, then closed forms and Pinocchio as oracles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from casadi import SX
 
 import trajopt
 from tests.support import model_list as models
-from tests.support.model_list import ACTIVATIONS, ACTUATIONS, RESIDUALS, TIP, points, reference_of, state_of
+from tests.support.model_list import ACTUATIONS, RESIDUALS, TIP, points, reference_of, state_of
 from tests.support.slow_twin import assert_close, central_differences
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.instant import Instant
@@ -263,81 +263,6 @@ def test_a_model_keeps_its_arguments_when_the_user_changes_them() -> None:
     place.translation, twist[:] = np.ones(3), 7.0
     np.testing.assert_array_equal(placement.clone().parameters()["reference"].default[:, 3], np.zeros(3))
     np.testing.assert_array_equal(velocity.clone().parameters()["reference"].default, np.zeros(6))
-
-
-# Activations
-
-
-def activation_numbers(activation: trajopt.ActivationModelAbstract) -> Callable[[Reals], tuple[float, Reals, Reals]]:
-    r, layout = SX.sym("r", 4), activation.layout
-    results = [activation.value(r), activation.gradient(r), activation.hessian(r)]
-    function = ca.Function("activation", [r, layout.symbols], results)
-
-    def evaluate(at: Reals) -> tuple[float, Reals, Reals]:
-        value, gradient, hessian = function(at, layout.column())
-        return float(value), gradient.full().ravel(), hessian.full().ravel()
-
-    return evaluate
-
-
-class Huber(trajopt.ActivationModelAbstract):
-    """What a user writes: a value; its derivatives follow."""
-
-    def value(self, r: SX) -> SX:
-        return ca.sum1(ca.sqrt(1 + r * r) - 1)
-
-
-@every({**ACTIVATIONS, "user": Huber})
-def test_activation(make: Callable[[], trajopt.ActivationModelAbstract]) -> None:
-    """Derivatives by central differences, away from the corners of barriers."""
-    activation = make()
-    evaluate, rng = activation_numbers(activation), np.random.default_rng(4)
-    for r in [np.zeros(4), *rng.normal(size=(5, 4))]:
-        _, gradient, hessian = evaluate(r)
-        assert gradient.shape == hessian.shape == (4,)
-        assert_close(gradient[None], central_differences(lambda d, r=r: [evaluate(r + d)[0]], 4))
-        assert_close(np.diag(hessian), central_differences(lambda d, r=r: evaluate(r + d)[1], 4))
-    again = pickle.loads(pickle.dumps(activation))
-    assert activation_numbers(again)(np.ones(4))[0] == evaluate(np.ones(4))[0]
-    assert repr(again) == repr(activation)
-    assert_own_symbols(activation.clone().parameters(), activation.parameters())
-
-
-def test_activations_have_their_closed_forms() -> None:
-    r = np.array([1.0, -2.0, 3.0, -0.5])
-    assert activation_numbers(ACTIVATIONS["quad"]())(r)[0] == pytest.approx(0.5 * (1 + 4 + 9 + 0.25))
-    assert activation_numbers(ACTIVATIONS["weighted"]())(r)[0] == pytest.approx(0.5 * (0.5 * 4 + 2 * 9 + 30 * 0.25))
-    value, gradient, hessian = activation_numbers(ACTIVATIONS["barrier"]())(np.array([-1.0, -9.0, 0.1, 1e9]))
-    assert value == pytest.approx(0.5 * (0.25 + 0.01))
-    np.testing.assert_allclose(gradient, [-0.5, 0, -0.1, 0])
-    np.testing.assert_array_equal(hessian, [1, 0, 1, 0])
-    value, gradient, hessian = activation_numbers(ACTIVATIONS["barrier"]())(np.array([0.5, 0.1, 0.2, 0.0]))
-    assert value == 0.0
-    np.testing.assert_array_equal(gradient, 0.0)
-    np.testing.assert_array_equal(hessian, [1, 1, 1, 0])  # on a bound: as outside
-
-
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: trajopt.ActivationModelWeightedQuad([1, -2]), "weights: expected weights >= 0, got -2.0 at index 1"),
-        (lambda: trajopt.ActivationModelWeightedQuad([np.nan]), "weights: expected finite numbers"),
-        (lambda: trajopt.ActivationModelWeightedQuad([[1.0]]), r"weights: expected a vector .* got shape \(1, 1\)"),
-        (
-            lambda: trajopt.ActivationModelQuadraticBarrier([0, 2], [1, 1]),
-            "expected lower <= upper, got 2.0 > 1.0 at index 1",
-        ),
-        (
-            lambda: trajopt.ActivationModelQuadraticBarrier([0], [1, 1]),
-            r"upper: expected 1 bound, .* got shape \(2,\)",
-        ),
-        (lambda: trajopt.ActivationModelQuadraticBarrier([np.nan], [1]), "lower: expected 1 bound,"),
-        (lambda: trajopt.ActivationModelQuadraticBarrier(-1, 1), r"lower: expected a vector .* got shape \(\)"),
-    ],
-)
-def test_activations_refuse(build: Callable[[], Any], message: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=message):
-        build()
 
 
 # Actuations

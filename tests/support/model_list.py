@@ -263,12 +263,27 @@ RESIDUALS: dict[str, Callable[[], ResidualModelAbstract]] = {
     **force_residuals(),
 }
 
+
+def log_cosh(r: SX, width: SX) -> SX:
+    """An activation of the user's, with products of different elements."""
+    return ca.sum1(ca.log(ca.cosh(r / width))) + 0.1 * r[0] * r[1]
+
+
 ACTIVATIONS: dict[str, Callable[[], trajopt.ActivationModelAbstract]] = {  # of residuals of size 4
     "quad": trajopt.ActivationModelQuad,
     "weighted": lambda: trajopt.ActivationModelWeightedQuad([0.0, 0.5, 2.0, 30.0]),
     "barrier": lambda: trajopt.ActivationModelQuadraticBarrier(
         [-0.5, -np.inf, 0.2, -np.inf], [0.5, 0.1, np.inf, np.inf]
     ),
+    "weighted-barrier": lambda: trajopt.ActivationModelWeightedQuadraticBarrier(
+        [-0.5, -np.inf, 0.2, -np.inf], [0.5, 0.1, np.inf, np.inf], [1.0, 0.0, 3.0, 2.0]
+    ),
+    "smooth-1": lambda: trajopt.ActivationModelSmooth1Norm(0.3),
+    "smooth-2": lambda: trajopt.ActivationModelSmooth2Norm(0.3),
+    "flat-exp": lambda: trajopt.ActivationModelQuadFlatExp(2.0),
+    "flat-log": lambda: trajopt.ActivationModelQuadFlatLog(2.0),
+    "norm-barrier": lambda: trajopt.ActivationModel2NormBarrier(1.7, exact=True),
+    "symbolic": lambda: trajopt.ActivationModelSymbolic(log_cosh, parameters={"width": 0.4}),
 }
 
 ACTUATIONS: dict[str, Callable[[], trajopt.ActuationModelFull]] = {

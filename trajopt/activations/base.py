@@ -15,7 +15,7 @@ from trajopt.model.base import Model
 
 
 class ActivationModelAbstract(Model):
-    """Activation a(r): a sum of functions of one element of r each, so its Hessian is diagonal.
+    """Activation a(r). The Hessian of a sum of functions of one element of r each is diagonal.
 
     A subclass implements `value`. Gradient and Hessian come from automatic differentiation unless they are overridden.
     """
@@ -32,12 +32,18 @@ class ActivationModelAbstract(Model):
         return ca.substitute(ca.densify(jacobian(self.value(symbol), symbol)).T, symbol, r)
 
     def hessian(self, r: SX) -> SX:
-        """Diagonal of the Hessian d²a/dr² (nr,), of a residual r (nr,)."""
+        """Hessian d²a/dr² of a residual r (nr,): its diagonal (nr,) if it is diagonal, else (nr, nr)."""
         symbol = SX.sym("r", r.shape[0])
-        return ca.substitute(ca.diag(jacobian(self.gradient(symbol), symbol)), symbol, r)
+        matrix = jacobian(self.gradient(symbol), symbol)
+        return ca.substitute(ca.diag(matrix) if matrix.sparsity().is_diag() else matrix, symbol, r)
 
     def check_size(self, nr: int) -> None:
         """Raises InvalidArgumentError if the activation is for residuals of a size other than `nr`."""
+
+
+def as_matrix(hessian: SX) -> SX:
+    """Hessian of an activation as a matrix (nr, nr)."""
+    return ca.diag(hessian) if hessian.shape[1] == 1 else hessian
 
 
 def vector_size(argument: str, value: npt.ArrayLike) -> int:

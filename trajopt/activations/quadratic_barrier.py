@@ -1,4 +1,4 @@
-"""Quadratic barrier: a penalty on violated bounds."""
+"""Quadratic barriers: penalties on violated bounds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.activations.base import ActivationModelAbstract, vector_size
+from trajopt.activations.weighted_quadratic import check_weights
 from trajopt.checks import check_bounds
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
@@ -76,6 +77,39 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
     def hessian(self, r: SX) -> SX:
         below, above = _only(r <= self.lower, self._has_lower), _only(r >= self.upper, self._has_upper)
         return ca.logic_or(below, above)
+
+
+class ActivationModelWeightedQuadraticBarrier(ActivationModelQuadraticBarrier):
+    """Weighted quadratic barrier a(r) = ½ Σ wᵢ eᵢ² with the excess e = min(r - lower, 0) + max(r - upper, 0) [cost].
+
+    Args:
+        lower: As in ActivationModelQuadraticBarrier.
+        upper: As in ActivationModelQuadraticBarrier.
+        weights: Weights w, >= 0, shape (nr,) [-]. Run-time parameter `weights`.
+
+    Raises:
+        InvalidArgumentError: As in ActivationModelQuadraticBarrier, or a weight is negative or not finite.
+
+    Source: Crocoddyl's ActivationModelWeightedQuadraticBarrier, whose weights are the roots of these, and whose Hessian
+        is not that of its value.
+    """
+
+    def __init__(self, lower: npt.ArrayLike, upper: npt.ArrayLike, weights: npt.ArrayLike) -> None:
+        super().__init__(lower, upper)
+        self.weights = self.parameter("weights", weights, convert=self._check_weights)
+
+    def _check_weights(self, argument: str, value: npt.ArrayLike) -> Reals:
+        return check_weights(argument, value, self.size)
+
+    def value(self, r: SX) -> SX:
+        excess = self._excess(r)
+        return 0.5 * ca.dot(self.weights, excess * excess)
+
+    def gradient(self, r: SX) -> SX:
+        return self.weights * self._excess(r)
+
+    def hessian(self, r: SX) -> SX:
+        return self.weights * super().hessian(r)
 
 
 def _only(values: SX, chosen: npt.NDArray[np.bool_]) -> SX:

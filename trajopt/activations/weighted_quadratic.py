@@ -10,6 +10,7 @@ from casadi import SX
 from trajopt.activations.base import ActivationModelAbstract, vector_size
 from trajopt.checks import check_array
 from trajopt.errors import InvalidArgumentError
+from trajopt.types import Reals
 
 
 class ActivationModelWeightedQuad(ActivationModelAbstract):
@@ -26,13 +27,8 @@ class ActivationModelWeightedQuad(ActivationModelAbstract):
         self.size = vector_size("weights", weights)
         self.weights = self.parameter("weights", weights, convert=self._checked)
 
-    def _checked(self, argument: str, value: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        array = check_array(argument, value, (self.size,), cure="pass one weight for each element of the residual")
-        if np.any(array < 0):
-            raise InvalidArgumentError(
-                f"{argument}: expected weights >= 0, got {array.min()} at index {int(array.argmin())}"
-            )
-        return array
+    def _checked(self, argument: str, value: npt.ArrayLike) -> Reals:
+        return check_weights(argument, value, self.size)
 
     def check_size(self, nr: int) -> None:
         if nr != self.size:
@@ -48,3 +44,13 @@ class ActivationModelWeightedQuad(ActivationModelAbstract):
 
     def hessian(self, r: SX) -> SX:
         return self.weights
+
+
+def check_weights(argument: str, value: npt.ArrayLike, size: int) -> Reals:
+    """Weights >= 0 of the elements of a residual (size,)."""
+    array = check_array(argument, value, (size,), cure="pass one weight for each element of the residual")
+    if np.any(array < 0):
+        raise InvalidArgumentError(
+            f"{argument}: expected weights >= 0, got {array.min()} at index {int(array.argmin())}"
+        )
+    return array

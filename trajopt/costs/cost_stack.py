@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.activations.base import ActivationModelAbstract
+from trajopt.activations.base import ActivationModelAbstract, as_matrix
 from trajopt.activations.quadratic import ActivationModelQuad
 from trajopt.checks import check_non_negative, shape_of
 from trajopt.errors import InvalidArgumentError
@@ -158,7 +158,8 @@ class CostStack(ResidualStackAbstract[CostTerm]):
         for term in self.terms:
             r, along = term.residual.evaluate(instant), term.residual.whole_derivative(instant) @ dx
             gradients.append(term.weight.symbol * term.activation.gradient(r))
-            changes.append(term.weight.symbol * (term.activation.hessian(r) * along))
+            bend = term.activation.hessian(r)
+            changes.append(term.weight.symbol * (bend * along if bend.shape[1] == 1 else bend @ along))
         return ca.vertcat(*gradients), ca.vertcat(*changes)
 
     def quadratic(self, instant: Instant) -> QuadraticCost:
@@ -171,7 +172,7 @@ class CostStack(ResidualStackAbstract[CostTerm]):
             weight, activation = term.weight.symbol, term.activation
             cost += weight * activation.value(r)
             gradient += jacobian.T @ (weight * activation.gradient(r))
-            hessian += ca.triu(jacobian.T @ (ca.diag(weight * activation.hessian(r)) @ jacobian))
+            hessian += ca.triu(jacobian.T @ (as_matrix(weight * activation.hessian(r)) @ jacobian))
         hessian = ca.triu2symm(ca.triu(hessian))
         return QuadraticCost(
             cost=cost,
@@ -198,7 +199,8 @@ class CostStack(ResidualStackAbstract[CostTerm]):
             r, weight, activation = term.residual.evaluate(instant), term.weight.symbol, term.activation
             more = SX.zeros(r.shape) if delta is None else delta[first : first + r.shape[0]]
             slope = weight * activation.gradient(r) + more
-            own = term.residual.curvature(instant, slope, weight * activation.hessian(r))
+            bend = weight * activation.hessian(r)
+            own = term.residual.curvature(instant, slope, bend) if bend.shape[1] == 1 else None
             first += r.shape[0]
             if own is None:
                 rest += weight * activation.value(r) + ca.dot(more, r)

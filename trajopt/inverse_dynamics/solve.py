@@ -83,8 +83,7 @@ def contact_inverse_dynamics(
     """
     if contact is None:
         raise InvalidArgumentError("contact: expected the name of a frame or a ContactFrame, got none")
-    later = {"next_velocity": next_velocity, "dt": dt}
-    return multiple_contact_inverse_dynamics(robot, q, v, a, [contact], **later, axes=axes)
+    return multiple_contact_inverse_dynamics(robot, q, v, a, [contact], next_velocity=next_velocity, dt=dt, axes=axes)
 
 
 def multiple_contact_inverse_dynamics(

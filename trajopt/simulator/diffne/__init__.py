@@ -63,8 +63,6 @@ __all__ = [
     "EndEffector",
     "EndEffectorBounds",
     "Vec3d",
-    "float128",
-    "mpreal",
 ]
 
 explain_calls(__name__)
