@@ -335,11 +335,15 @@ def test_interrupting_before_a_solve_ends_quietly(case, monkeypatch):
 def test_list_has_a_line_for_each_problem():
     result = run("list")
     assert result.exit_code == 0
-    header, first, second, *loops = (re.split(r" {2,}", line.strip()) for line in result.stdout.splitlines())
-    assert header == ["name", "robots", "description", "reference cost"]
-    assert first == ["lq", "planar-2r, cart-pole", "about lq", "8.38357"]
-    assert second == ["other", "planar-2r, cart-pole, or any arm, by name or file", "about other"]
+    header, first, second, title, *loops, last = (
+        re.split(r" {2,}", line.strip()) for line in result.stdout.splitlines()
+    )
+    assert header == ["others"]
+    assert first == ["lq", "about lq"]
+    assert second == ["other", "about other"]
+    assert title == ["closed loops, run by trajopt mpc NAME"]
     assert [row[0] for row in loops] == problems.mpc.names()
+    assert last == ["trajopt list NAME tells robots and options of one."]
 
 
 def test_version():
@@ -423,17 +427,18 @@ def test_closed_loops_are_run_by_another_command():
     result = run("solve", "arm-tracking")
     assert result.exit_code == 1
     assert "arm-tracking is a closed loop: run trajopt mpc arm-tracking" in result.output
-    assert "Closed loop: trajopt mpc arm-tracking." in run("list").output
+    assert "Closed loop: trajopt mpc arm-tracking." in run("list", "arm-tracking").output.replace("\n", " ")
 
 
 def test_every_ready_problem_is_listed():
     assert problems.names(), "there are ready problems"
-    listed = [line.split()[0] for line in run("list").stdout.splitlines()[1:]]
-    assert listed == [*problems.names(), *problems.mpc.names()]
+    listed = [line.split()[0] for line in run("list").stdout.splitlines() if line.startswith("  ")]
+    assert sorted(listed) == sorted([*problems.names(), *problems.mpc.names()])
+    assert "others" not in run("list").stdout.splitlines(), "each problem has a group"
 
 
 def test_a_gait_is_listed_solved_and_drawn(tmp_path):
-    row = next(line for line in run("list").stdout.splitlines() if line.startswith("quadruped-trot"))
+    row = run("list", "quadruped-trot").stdout.splitlines()[2]
     assert "hyq" in row
     assert "small-quadruped" in row
     picture = tmp_path / "trot.png"

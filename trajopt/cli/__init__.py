@@ -22,23 +22,34 @@ from trajopt.cli.solve import solve_problem
 from trajopt.cli.sweep import sweep
 from trajopt.cli.warm import warm_up
 
+EXAMPLES = """Examples:
+
+trajopt solve quadruped-trot --plot trot.png
+
+trajopt show panda
+
+trajopt mpc arm-tracking --plant mujoco
+
+trajopt solve arm-reach --robot ur10 --json"""
+"""Last lines of the help."""
+
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Trajectory optimization for robots.",
+    epilog=EXAMPLES,
 )
 app.command("solve")(solve_problem)
-app.command("simulate")(simulate_fall)
 app.command("list")(list_problems)
-app.add_typer(cache_app, name="cache")
-app.command("mpc")(control)
-app.command("serve")(serve)
 app.command("show")(show_motion)
+app.command("mpc")(control)
+app.command("simulate")(simulate_fall)
 app.command("inverse-dynamics")(forces_of_motion)
 app.command("ik")(inverse_kinematics)
 app.command("sweep")(sweep)
+app.command("serve")(serve)
 app.command("warm")(warm_up)
+app.add_typer(cache_app, name="cache")
 
 
 def main() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,6 +31,7 @@ ProblemOptions = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Option of the problem, as in `trajopt list NAME`."),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
 PlotFile = Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")]
 AnimationFile = Annotated[Path | None, typer.Option(help="File for an animation: .gif, or .mp4 with ffmpeg.")]
 ControllerOptions = Annotated[
@@ -93,19 +96,22 @@ def _number(text: str) -> int | float | None:
 
 
 class Screen:
-    """Terminal, or a pipe, on which a command prints.
+    """Terminal, or a pipe, on which a command prints; for JSON it keeps all rows until `finish`.
 
     Args:
         wide: Whether lines in a pipe may be long.
+        as_json: Whether to print JSON.
 
     Attributes:
         console: rich's console.
+        as_json: Whether to print JSON.
     """
 
-    def __init__(self, wide: bool = False) -> None:
+    def __init__(self, wide: bool = False, as_json: bool = False) -> None:
         from rich.console import Console
 
-        self.console = Console()
+        self.as_json, self._rows = as_json, dict[str, str]()
+        self.console = Console(quiet=as_json)
         if wide and not self.console.is_terminal:
             self.console.width = max(self.console.width, 1000)
 
@@ -115,6 +121,7 @@ class Screen:
 
     def row(self, key: str, value: str, style: str | None = None, width: int = 11) -> None:
         """Prints a keyword, padded to a width, and its text on one line."""
+        self._rows[key] = f"{self._rows[key]}; {value}" if key in self._rows else value
         self.text(f"{key:<{width}} {value}", style)
 
     def write(self, key: str, path: Path | None, write: Callable[[Path], Any], width: int = 11) -> None:
@@ -130,9 +137,27 @@ class Screen:
             write(path)
             self.row(key, str(path), width=width)
 
+    def finish(self, **facts: Any) -> None:
+        """Prints numbers, and all rows as "report", if JSON is wanted."""
+        if self.as_json:
+            typer.echo(json.dumps(plain(facts | ({"report": self._rows} if self._rows else {})), indent=2))
+
     def status(self, words: str) -> AbstractContextManager[Any]:
         """Shows a text while something takes time."""
         return self.console.status(words)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: arrays as lists, numbers that are not finite as null, other objects as text."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
 def check_outputs(

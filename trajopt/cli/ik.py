@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trajopt.cli.common import Screen, check_outputs, clean_errors
+from trajopt.cli.common import AsJson, Screen, check_outputs, clean_errors
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.lazy import above
 
@@ -34,6 +34,7 @@ def inverse_kinematics(
     dt: Annotated[float | None, typer.Option(help="Time step of the path's motion \\[s].")] = None,
     save: Annotated[Path | None, typer.Option(help="File for the motion along the path: .csv or .npz.")] = None,
     plot: Annotated[Path | None, typer.Option(help="File for a plot of the robot: .png, .pdf or .svg.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Find joint angles for a pose. Exit code: 0 solved, 2 out of reach (the nearest pose is shown), 1 error."""
     from trajopt import ik
@@ -45,18 +46,20 @@ def inverse_kinematics(
         if path is not None:
             if quaternion is not None:
                 raise InvalidArgumentError("--quaternion: expected with --position only; a path has no orientations")
-            raise typer.Exit(_follow_path(robot, frame, path, dt, limits, plot, save))
+            raise typer.Exit(_follow_path(Screen(as_json=as_json), robot, frame, path, dt, limits, plot, save))
         assert position is not None
         for option, value in (("--dt", dt), ("--save", save)):
             if value is not None:
                 raise InvalidArgumentError(f"{option}: expected with --path only; leave it out, or set --path")
-        screen, (arm, tasks) = Screen(), _tasks(robot, frame, position, quaternion)
+        screen, (arm, tasks) = Screen(as_json=as_json), _tasks(robot, frame, position, quaternion)
         with screen.status("solving ..."):
             result = ik.solve(arm, tasks, limits=limits, starts=starts)
         screen.text(str(result))
         target = {"points": [position]} if quaternion is None else {"placements": [[*position, *quaternion]]}
         draw, write = above("plotting.plot_configurations"), above("plotting.window.write")
         screen.write("picture", plot, lambda file: write(draw(arm, result.q, **target), file))
+        facts = ("q", "configurations", "status", "solved", "cost", "distance", "iterations", "starts", "active_limits")
+        screen.finish(robot=arm.name, frame=frame, **{fact: getattr(result, fact) for fact in facts})
     raise typer.Exit(0 if result.solved else 2)
 
 
@@ -75,7 +78,14 @@ def _tasks(robot: str, frame: str, position: Any, quaternion: Any = None) -> tup
 
 
 def _follow_path(
-    robot: str, frame: str, path: Path, dt: float | None, limits: bool, plot: Path | None, save: Path | None
+    screen: Screen,
+    robot: str,
+    frame: str,
+    path: Path,
+    dt: float | None,
+    limits: bool,
+    plot: Path | None,
+    save: Path | None,
 ) -> int:
     """Solves for a frame that follows the positions of a file; returns the exit code."""
     from trajopt import ik
@@ -83,11 +93,12 @@ def _follow_path(
 
     check_outputs(save=(save, (".csv", ".npz")))
     positions, step = read_path(path, dt)
-    screen, (arm, tasks) = Screen(), _tasks(robot, frame, positions[0])
+    arm, tasks = _tasks(robot, frame, positions[0])
     with screen.status("solving ..."):
         track = ik.track(arm, tasks, positions, step, limits=limits)
     screen.text(str(track))
     screen.write("picture", plot, track.plot)
     names = tuple(tasks.state.coordinate_names[: arm.nq])
     screen.write("saved", save, lambda file: write_path(file, track, names))
+    screen.finish(robot=arm.name, frame=frame, followed=track.followed, times=track.times, qs=track.qs)
     return 0 if track.followed else 2

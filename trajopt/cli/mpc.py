@@ -9,6 +9,7 @@ import typer
 
 from trajopt.cli.common import (
     AnimationFile,
+    AsJson,
     ControllerOptions,
     PlotFile,
     Screen,
@@ -35,15 +36,18 @@ def control(
     save: Annotated[Path | None, typer.Option(help="File for the log: .npz.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain what went wrong and what to try.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the progress bar.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run a model-predictive controller with its plant. Exit code: 0 done, 2 a step failed, 1 error."""
+    import numpy as np
+
     from trajopt.problems import mpc
 
     with clean_errors():
         check_outputs(plot, animate, save=(save, (".npz",)))
-        screen = Screen()
+        screen = Screen(as_json=as_json)
         if name is None:
-            _list()
+            _list(as_json)
             return
         with screen.status(f"building {name} ..."):
             chosen = {} if plant is None else {"plant": plant}
@@ -61,6 +65,9 @@ def control(
         screen.write("picture", plot, draw, width)
         screen.write("animation", animate, lambda path: log.animate(path, obstacles=case.obstacles), width)
         screen.write("saved", save, log.save, width)
+        facts = ("cost", "counts", "stopped", "missed", "violated", "first_solve")
+        times = {"feedback_99": np.percentile(log.feedback_times, 99.0), "step_99": np.percentile(log.step_times, 99.0)}
+        screen.finish(loop=case.name, duration=log.times[-1], **{f: getattr(log, f) for f in facts}, seconds=times)
     raise typer.Exit(2 if log.counts["failed"] or log.stopped else 0)
 
 
@@ -80,11 +87,17 @@ def _show(screen: Screen, case: Any, log: ClosedLoop, explain: bool) -> int:
     return width
 
 
-def _list() -> None:
+def _list(as_json: bool) -> None:
     """Prints a table of the ready controllers."""
     from rich.table import Table
 
     from trajopt.problems import mpc
+
+    if as_json:
+        Screen(as_json=True).finish(
+            loops=[{"name": name, "about": mpc.describe(name).description} for name in mpc.names()]
+        )
+        return
 
     table = Table("name", "description", box=None, pad_edge=False, header_style="bold")
     for about in map(mpc.describe, mpc.names()):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trajopt.cli.common import AnimationFile, PlotFile, Screen, check_outputs, clean_errors
+from trajopt.cli.common import AnimationFile, AsJson, PlotFile, Screen, check_outputs, clean_errors
 
 
 def simulate_fall(
@@ -28,6 +28,7 @@ def simulate_fall(
     ] = None,
     plot: PlotFile = None,
     animate: AnimationFile = None,
+    as_json: AsJson = False,
 ) -> None:
     """Drop a robot on a floor while its joints hold a posture."""
     from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
@@ -39,7 +40,7 @@ def simulate_fall(
 
     with clean_errors():
         check_outputs(plot, animate=(animate, (".gif", ".mp4")))
-        screen, begin = Screen(), time.perf_counter()
+        screen, begin = Screen(as_json=as_json), time.perf_counter()
         drop = Drop(configuration=configuration, height=height, duration=duration, dt=dt, kp=kp, kd=kd)
         simulator = Simulator(load_on_base(robot, base), mode=stepping_mode(mode))
         with screen.status(f"simulating {robot} ..."):
@@ -49,3 +50,4 @@ def simulate_fall(
         screen.row("time", f"{time.perf_counter() - begin:.2f} s")
         screen.write("picture", plot, lambda path: write(plot_rollout(rollout), path))
         screen.write("animation", animate, lambda path: animate_rollout(rollout, path))
+        screen.finish(robot=rollout.robot.name, duration=rollout.times[-1], x=rollout.xs[-1], limited=rollout.limited)

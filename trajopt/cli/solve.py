@@ -12,6 +12,7 @@ import typer
 from trajopt.cli.common import (
     SOLVERS,
     AnimationFile,
+    AsJson,
     ProblemOptions,
     ProblemRobot,
     Screen,
@@ -47,6 +48,7 @@ def solve_problem(
     explain: Annotated[bool, typer.Option("--explain", help="Explain the cost and suggest what to try.")] = False,
     show: Annotated[bool, typer.Option("--show", help="Show the motion in the browser, until Ctrl-C.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the table of iterations.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Solve a ready problem. Exit code: 0 converged, 2 not converged, 1 error."""
     from trajopt.callbacks import CallbackVerbose
@@ -57,13 +59,13 @@ def solve_problem(
             from trajopt.display.extra import DISPLAY
 
             DISPLAY.check("viser", "trimesh")
-        screen, begin = Screen(), time.perf_counter()
+        screen, begin = Screen(as_json=as_json), time.perf_counter()
         values = assignments("--set", assigned) | ({"limits": True} if limits else {})
         case = _load(screen, name, robot, values)
         if animate is not None:
             _check_animated(case)
         solver_class, options = _solver_and_options(case, solver, assignments("--option", solver_options))
-        callbacks = () if quiet else (CallbackVerbose(console=screen.console, closing=False),)
+        callbacks = () if quiet or as_json else (CallbackVerbose(console=screen.console, closing=False),)
         solution = solver_class(case.problem, options, callbacks=callbacks).solve(case.xs, case.us)
         _report(screen, case, solution, time.perf_counter() - begin - solution.seconds - solution.compile_seconds)
         if plot is not None:
@@ -76,6 +78,8 @@ def solve_problem(
         if explain:
             screen.text(solution.explain())
         screen.write("saved", save, solution.save)
+        facts = ("status", "converged", "cost", "iterations", "seconds", "compile_seconds")
+        screen.finish(problem=case.name, **{fact: getattr(solution, fact) for fact in facts})
         if show:
             show_until_closed(screen, lambda: solution, case.name)
     raise typer.Exit(0 if solution.converged else 2)
