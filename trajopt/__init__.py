@@ -129,6 +129,7 @@ if TYPE_CHECKING:
     import trajopt.simulator as simulator
     import trajopt.solvers as solvers
     import trajopt.sweeps as sweeps
+    from trajopt.analysis.comparison import compare as compare
     from trajopt.sweeps import sweep as sweep
 else:
     __getattr__, __dir__ = lazy(__name__)
@@ -234,6 +235,7 @@ __all__ = [
     "WrenchCone",
     "analysis",
     "articulations",
+    "compare",
     "display",
     "gaits",
     "get_num_threads",

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from trajopt.analysis.clearance import clearance
+from trajopt.analysis.comparison import compare
 from trajopt.analysis.constraints import ConstraintRows, constraint_rows, constraints_report
 from trajopt.analysis.covariance import Ellipses, StateCovariance, state_covariance
 from trajopt.analysis.feedback import Feedback
@@ -31,6 +32,7 @@ __all__ = [
     "StateCovariance",
     "SupportPhase",
     "clearance",
+    "compare",
     "constraint_rows",
     "constraints_report",
     "friction_use",

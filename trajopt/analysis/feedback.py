@@ -9,6 +9,7 @@ import numpy as np
 from trajopt.analysis.basics import check_solution, robot_of
 from trajopt.checks import check_finite, check_flag, check_known, check_positive
 from trajopt.errors import InvalidArgumentError
+from trajopt.objects.immutable import Immutable
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ BEND = 0.5  # error at which a spring alone asks for the limit of its motor [rad
 LAG = 0.03  # ratio of damping to stiffness of the springs [s]
 
 
-class Feedback:
+class Feedback(Immutable):
     """Policy u(t, x) around a solution; between knots its state moves along the step from one to the next.
 
     | kind      | u(t, x)                                                                                            |
@@ -52,6 +53,8 @@ class Feedback:
         check_solution(solution)
         if solution.problem is None or solution.times is None:
             raise InvalidArgumentError("solution: expected one with its problem, whose knots have time steps")
+        if kind != "springs" and (stiffness is not None or damping is not None):
+            raise InvalidArgumentError("stiffness, damping: expected with kind='springs' only; leave them out")
         self._solution, self.kind, self._state = solution, kind, solution.problem.state
         self.times = solution.times
         self._limits = _limits(solution) if check_flag("clip", clip) else None
@@ -75,7 +78,7 @@ class Feedback:
     def __call__(self, t: float, x: Reals) -> Reals:
         """Control (nu,) at a time [s] and a state (nx,); after the end, that of the last knot."""
         solution, state = self._solution, self._state
-        knot = self.knot(check_finite("t", t))
+        knot = self.knot(t)
         begin, end = self.times[knot], self.times[knot + 1]
         part = min(max((t - begin) / (end - begin), 0.0), 1.0)
         step = state.difference(solution.xs[knot], solution.xs[knot + 1])
@@ -85,9 +88,9 @@ class Feedback:
 
     def knot(self, t: float) -> int:
         """Knot that acts at a time [s]; knots without a duration, such as impulses, never do."""
-        durations = np.diff(self.times)
+        now, durations = check_finite("t", t), np.diff(self.times)
         acting = np.flatnonzero(durations > 0.0)
-        return int(acting[max(int(np.searchsorted(self.times[acting], t + 1e-9 * durations.max(), "right")) - 1, 0)])
+        return int(acting[max(int(np.searchsorted(self.times[acting], now + 1e-9 * durations.max(), "right")) - 1, 0)])
 
     def __repr__(self) -> str:
         return f"Feedback({self.kind!r}, {len(self._K)} knots over {self.times[-1]:g} s)"

@@ -249,3 +249,15 @@ def _velocity_lines(state: StateMultibody, xs: Reals) -> Iterator[Line]:
 def _angle(circle: Reals) -> Reals:
     """Continuous angle, shape (T + 1, 1) [rad], of points (cos, sin), shape (T + 1, 2)."""
     return np.unwrap(np.arctan2(circle[:, 1:], circle[:, :1]), axis=0)
+
+
+def shown_panels(solution: Solution) -> list[list[Line]]:
+    """Panels of a solution that have something to draw."""
+    return [panel for panel in all_panels(solution) if any(np.isfinite(line.values).any() for line in panel)]
+
+
+def all_panels(solution: Solution) -> list[list[Line]]:
+    """Panels of a solution, with motor torques instead of the controls that determine them."""
+    panels = panels_of(solution)
+    torques = any(panel[0].group == "torque" for panel in panels)
+    return [panel for panel in panels if not (torques and panel[0].group == "control")]

@@ -9,7 +9,7 @@ import numpy as np
 
 from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.constraints import TOUCH, ConstraintRows, constraint_rows
-from trajopt.analysis.lines import Line, panels_of
+from trajopt.analysis.lines import Line, all_panels, shown_panels
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
 from trajopt.plotting.limits import beyond_entry, draw_excess, draw_limit, limit_entry
 from trajopt.plotting.ranges import clear_range, single_knots
@@ -38,7 +38,7 @@ _FEW = 4  # largest number of lines in a panel whose limits are drawn separately
 _MOST = 12  # largest number of legend entries [-]
 
 
-def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
+def plot_solution(solution: Solution | Sequence[Solution], *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws configuration, velocity and control over time, one panel for each quantity and unit.
 
     If controls are accelerations and contact forces, motor torques are drawn instead. A robot with many joints has a
@@ -52,14 +52,17 @@ def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = Non
     active.
 
     Args:
-        solution: Solution to draw.
+        solution: Solution to draw; several are drawn over each other, as by `trajopt.compare(a, b).plot()`.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
         The figure; `figure.savefig("solution.png")` writes it.
     """
-    panels = _to_draw(solution)
-    panels = [panel for panel in panels if any(np.isfinite(line.values).any() for line in panel)]
+    if isinstance(solution, Sequence):
+        from trajopt.plotting.comparison import plot_comparison
+
+        return plot_comparison(solution, [chr(ord("a") + i % 26) for i in range(len(solution))], figure=figure)
+    panels = shown_panels(check_solution(solution))
     constraints = () if _columns(panels)[1] else constraint_rows(solution)
     with drawing(figure, *panels_size(panels, constraints)) as target:
         draw_panels(target, panels, constraints, *time_axis(solution))
@@ -117,14 +120,7 @@ def _columns(panels: list[list[Line]]) -> tuple[list[list[list[Line]]], bool]:
 
 def has_limbs(solution: Solution) -> bool:
     """Whether the robot of a solution has so many joints that each limb has a column."""
-    return _columns(_to_draw(solution))[1]
-
-
-def _to_draw(solution: Solution) -> list[list[Line]]:
-    """Panels of a solution, with motor torques instead of the controls that determine them."""
-    panels = panels_of(check_solution(solution))
-    torques = any(panel[0].group == "torque" for panel in panels)
-    return [panel for panel in panels if not (torques and panel[0].group == "control")]
+    return _columns(all_panels(check_solution(solution)))[1]
 
 
 _Drawn = list[tuple["Axes", list[Line], bool]]

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.actuation.base import effort_limits
-from trajopt.checks import check_flag, check_instance, check_items, check_non_negative, check_path, check_positive
+from trajopt.actuation.base import check_actuation, effort_limits
+from trajopt.checks import check_flag, check_items, check_non_negative, check_path, check_positive
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown
 from trajopt.files import output_file
 from trajopt.objects.extras import Extra
+from trajopt.objects.immutable import Immutable
 from trajopt.plants.base import PlantAbstract
 from trajopt.plants.mujoco.mjcf import mjcf_of
 from trajopt.plants.mujoco.states import StateMap
@@ -29,7 +30,7 @@ from trajopt.types import Reals
 MUJOCO = Extra("MuJoCoPlant", "mujoco")
 
 
-class MuJoCoPlant(PlantAbstract):
+class MuJoCoPlant(Immutable, PlantAbstract):
     """A robot in MuJoCo, with its states, controls and forces in the coordinates of this package.
 
     A robot is converted from its Pinocchio model: bodies, joints, limits, and spheres, capsules or boxes that touch the
@@ -79,12 +80,14 @@ class MuJoCoPlant(PlantAbstract):
         torque_limits: bool = True,
         joint_limits: bool = True,
     ) -> None:
+        options = {"actuation": actuation, "armature": armature, "damping": damping, "friction": friction}
+        self._given = (robot, contacts, dt, options | {"torque_limits": torque_limits, "joint_limits": joint_limits})
         self._mujoco = MUJOCO.load("mujoco")
         if self._mujoco.get_mju_user_warning() is None:  # it writes a file into the working folder otherwise
             self._mujoco.set_mju_user_warning(lambda _: None)
         self.usual_step = check_positive("dt", dt, unit="s")
-        path = None if isinstance(robot, Robot) else Path(robot)
-        self.robot = check_instance("robot", robot if path is None else load_robot(path), Robot)
+        path = None if isinstance(robot, Robot) else check_path("robot", robot)
+        self.robot = robot if isinstance(robot, Robot) else load_robot(check_path("robot", robot))
         self.state = StateMultibody(self.robot)
         self._limited = check_flag("torque_limits", torque_limits)
         model, stops = self.robot.model, check_flag("joint_limits", joint_limits)
@@ -102,7 +105,7 @@ class MuJoCoPlant(PlantAbstract):
         self.left_out = tuple(_left_out(self.robot, touching, stops))
         self.model = self._compiled(path)
         self.data, self._map = self._mujoco.MjData(self.model), StateMap(model, self.model)
-        own = default_actuation(self.state) if actuation is None else actuation
+        own = default_actuation(self.state) if actuation is None else check_actuation(actuation, self.state)
         self._matrix: Reals = np.asarray(own.matrix, dtype=np.float64)
         self.nu = own.nu
         self._most = effort_limits(model)
@@ -110,6 +113,9 @@ class MuJoCoPlant(PlantAbstract):
 
     def __repr__(self) -> str:
         return f"MuJoCoPlant({self.robot.name!r}, {self.model.ngeom} geoms, dt={self.usual_step:g} s)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, self._given  # MuJoCo's own options, changed since, are not kept
 
     def begin(self) -> None:
         self._last = None
@@ -192,6 +198,10 @@ class MuJoCoPlant(PlantAbstract):
 
 
 _FREE = "JointModelFreeFlyer"
+
+
+def _made(robot: Any, contacts: Any, dt: float, options: dict[str, Any]) -> MuJoCoPlant:
+    return MuJoCoPlant(robot, contacts, dt, **options)
 
 
 def _contacts(robot: Robot, contacts: Any, friction: float) -> tuple[MDPContact | Shape, ...]:

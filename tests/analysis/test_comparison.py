@@ -1,0 +1,60 @@
+"""Solutions side by side: a table of what differs, and a picture of both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trajopt
+from trajopt import problems
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting import plot_solution
+from trajopt.solution import Solution
+from trajopt.solvers import SolverDDP, SolverFDDP
+
+
+def pendulum(solver: type) -> Solution:
+    case = problems.load("pendulum")
+    return solver(case.problem).solve(case.xs, case.us)
+
+
+def test_a_table_has_costs_limits_and_times() -> None:
+    a, b = pendulum(SolverDDP), pendulum(SolverFDDP)
+    found = trajopt.compare(a, b, labels=["ddp", "fddp"])
+    assert found.rows["solver"] == ("SolverDDP", "SolverFDDP")
+    assert found.rows["iterations"] == (str(a.iterations), str(b.iterations))
+    terms = {name: float(np.nansum(values)) for name, values in a.cost_terms().items()}
+    for name, value in terms.items():
+        assert float(found.rows[f"cost of {name}"][0]) == pytest.approx(value, rel=1e-3)
+    first, *rest = str(found).splitlines()
+    assert first.split() == ["ddp", "fddp"]
+    assert len(rest) == len(found.rows)
+
+
+def test_rows_that_one_solution_lacks_are_empty() -> None:
+    arm = problems.load("arm-reach", "planar-3r").solve()
+    found = trajopt.compare(pendulum(SolverDDP), arm)
+    assert found.labels == ("a", "b")
+    assert any(entries[0] == "" for entries in found.rows.values())
+
+
+def test_a_picture_draws_both(tmp_path: Path) -> None:
+    a, b = pendulum(SolverDDP), pendulum(SolverFDDP)
+    figure = trajopt.compare(a, b, labels=["before", "after"]).plot(tmp_path / "both.png")
+    assert (tmp_path / "both.png").stat().st_size > 5000
+    axes = figure.axes[0]
+    assert [line.get_linestyle() for line in axes.lines] == ["-", "--"]
+    assert "before" in figure.get_suptitle()
+    assert len(plot_solution([a, b]).axes) == len(figure.axes)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    a = pendulum(SolverDDP)
+    with pytest.raises(InvalidArgumentError, match="solutions: expected two or more, got 1"):
+        trajopt.compare(a)
+    with pytest.raises(InvalidArgumentError, match="labels: expected 2 names, got 1"):
+        trajopt.compare(a, a, labels=["x"])
+    with pytest.raises(InvalidArgumentError, match="solutions: expected some of the same system"):
+        trajopt.compare(a, problems.load("unicycle").solve()).plot()

@@ -1,0 +1,85 @@
+"""Plot of several solutions over each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.analysis.basics import check_solution, time_axis
+from trajopt.analysis.lines import Line, shown_panels
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.style import drawing, line_look, set_time_axis, whole_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.solution import Solution
+
+STYLES = ("-", "--", ":", "-.")
+"""Line styles of the solutions, in turn; a colour is a coordinate."""
+_PANEL, _WIDTH = 1.9, 5.5  # height and width of a panel [inch]
+
+
+def plot_comparison(
+    solutions: Sequence[Solution], labels: Sequence[str], *, figure: Figure | SubFigure | None = None
+) -> Figure:
+    """Draws states and controls of solutions over each other: a colour is a coordinate, a line style a solution.
+
+    Args:
+        solutions: Solutions of robots or systems with the same coordinates.
+        labels: Name of each.
+        figure: Figure or subfigure to draw into; by default a new one.
+
+    Raises:
+        InvalidArgumentError: The solutions have no coordinate in common.
+    """
+    several = [{_key(panel): panel for panel in shown_panels(check_solution(each))} for each in solutions]
+    keys = [key for key in several[0] if all(key in panels for panels in several)]
+    if not keys:
+        raise InvalidArgumentError("solutions: expected some of the same system, got none with the same coordinates")
+    columns = 1 if len(keys) <= 4 else 2
+    rows = -(-len(keys) // columns)
+    with drawing(figure, columns * _WIDTH, rows * _PANEL + 0.8) as target:
+        axes = target.subplots(rows, columns, squeeze=False, sharex=True)
+        for i, key in enumerate(keys):
+            own = axes.T.ravel()[i]
+            for solution, panels, style in zip(solutions, several, _styles(len(several))):
+                _draw(own, panels[key], time_axis(solution)[0], style)
+            line = several[0][key][0]
+            own.set_ylabel(f"{line.quantity} [{line.unit}]" if line.unit else line.quantity)
+            if line.owner:
+                own.set_title(line.owner, fontweight="normal", pad=3)
+            if 1 < len(several[0][key]) <= 8:
+                own.legend([each.name for each in several[0][key]], fontsize="x-small", ncols=2)
+        for empty in axes.T.ravel()[len(keys) :]:
+            empty.set_axis_off()
+        longest = max((time_axis(solution) for solution in solutions), key=lambda pair: float(pair[0][-1]))
+        for last in axes[-1]:
+            set_time_axis(last, *longest)
+        target.suptitle("     ".join(f"{style} {label}" for style, label in zip(_WORDS, labels)))
+        return whole_figure(target)
+
+
+_WORDS = ("──", "- -", "· ·", "-·-")
+
+
+def _styles(count: int) -> list[str]:
+    return [STYLES[i % len(STYLES)] for i in range(count)]
+
+
+def _key(panel: list[Line]) -> tuple[str, ...]:
+    first = panel[0]
+    return (first.group, first.limb, first.owner, first.quantity, first.unit, *(line.name for line in panel))
+
+
+def _draw(axes: Axes, panel: list[Line], abscissa: np.ndarray, style: str) -> None:
+    """Draws the lines of one solution."""
+    for i, line in enumerate(panel):
+        look = {**line_look(i), "linestyle": style}
+        if len(line.values) == len(abscissa):
+            axes.plot(abscissa, line.values, **look)
+        else:
+            axes.plot(abscissa, np.append(line.values, line.values[-1:]), drawstyle="steps-post", **look)
