@@ -47,7 +47,13 @@ from trajopt.activations import (
     ActivationModelWeightedQuad,
     ActivationModelWeightedQuadraticBarrier,
 )
-from trajopt.actuation import ActuationModelFloatingBase, ActuationModelFull, ActuationModelMatrix
+from trajopt.actuation import (
+    ActuationModelFloatingBase,
+    ActuationModelFloatingBaseThrusters,
+    ActuationModelFull,
+    ActuationModelMatrix,
+    Thruster,
+)
 from trajopt.callbacks import CallbackLogger, CallbackVerbose
 from trajopt.constraints import ConstraintStack
 from trajopt.contacts import (
@@ -130,6 +136,7 @@ if TYPE_CHECKING:
     import trajopt.solvers as solvers
     import trajopt.sweeps as sweeps
     from trajopt.analysis.comparison import compare as compare
+    from trajopt.analysis.derivative_check import check_derivatives as check_derivatives
     from trajopt.sweeps import sweep as sweep
 else:
     __getattr__, __dir__ = lazy(__name__)
@@ -158,6 +165,7 @@ __all__ = [
     "ActivationModelWeightedQuad",
     "ActivationModelWeightedQuadraticBarrier",
     "ActuationModelFloatingBase",
+    "ActuationModelFloatingBaseThrusters",
     "ActuationModelFull",
     "ActuationModelMatrix",
     "CallbackLogger",
@@ -229,12 +237,14 @@ __all__ = [
     "StateSO3",
     "StateVector",
     "Tableau",
+    "Thruster",
     "TrajoptError",
     "UnknownNameError",
     "UnsupportedOperationError",
     "WrenchCone",
     "analysis",
     "articulations",
+    "check_derivatives",
     "compare",
     "display",
     "gaits",

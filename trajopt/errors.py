@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 import reprlib
 import signal
 import traceback
@@ -116,9 +117,9 @@ def close_names(name: str, choices: Iterable[str]) -> list[str]:
 
 
 def shown(value: Any) -> str:
-    """The repr of a value on one line, for messages; a long one is cut in its middle."""
+    """The repr of a value on one line, for messages, without its address; a long one is cut in its middle."""
     try:
-        return " ".join(_SHOWN.repr(value).split())
+        return re.sub(r" at 0x[0-9a-f]+", "", " ".join(_SHOWN.repr(value).split()))
     except Exception:  # from a user's own __repr__
         return f"an object of type {type(value).__name__}"
 

@@ -291,6 +291,9 @@ ACTUATIONS: dict[str, Callable[[], trajopt.ActuationModelFull]] = {
     "full-ball": lambda: trajopt.ActuationModelFull(state_of("ball")),
     "floating-solo12": lambda: trajopt.ActuationModelFloatingBase(state_of("solo12")),
     "floating-drone": lambda: trajopt.ActuationModelFloatingBase(state_of("drone")),
+    "thrusters-drone": lambda: trajopt.ActuationModelFloatingBaseThrusters(
+        state_of("drone"), [trajopt.Thruster((0.1, 0.2, 0.0), 0.01), trajopt.Thruster((-0.1, 0.0, 0.1), 0.02, "cw")]
+    ),
     "matrix-cart-pole": lambda: trajopt.ActuationModelMatrix(state_of("cart-pole"), [[1.0], [0.0]]),
     "matrix-drone": lambda: trajopt.ActuationModelMatrix(
         state_of("drone"), np.random.default_rng(1).normal(size=(7, 4))

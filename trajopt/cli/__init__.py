@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from trajopt.cli.cache import cache_app
+from trajopt.cli.check import check_model
 from trajopt.cli.ik import inverse_kinematics
 from trajopt.cli.inverse_dynamics import forces_of_motion
 from trajopt.cli.list import list_problems
@@ -47,6 +48,7 @@ app.command("simulate")(simulate_fall)
 app.command("inverse-dynamics")(forces_of_motion)
 app.command("ik")(inverse_kinematics)
 app.command("sweep")(sweep)
+app.command("check")(check_model)
 app.command("serve")(serve)
 app.command("warm")(warm_up)
 app.add_typer(cache_app, name="cache")
