@@ -10,7 +10,7 @@ import numpy as np
 from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.lines import Line, shown_panels
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.style import drawing, line_look, set_time_axis, whole_figure
+from trajopt.plotting.style import drawing, legend_beside, line_look, set_time_axis, whole_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def plot_comparison(
     if not keys:
         raise InvalidArgumentError("solutions: expected some of the same system, got none with the same coordinates")
     columns = 1 if len(keys) <= 4 else 2
-    rows = -(-len(keys) // columns)
+    rows, told = -(-len(keys) // columns), set[tuple[str, ...]]()
     with drawing(figure, columns * _WIDTH, rows * _PANEL + 0.8) as target:
         axes = target.subplots(rows, columns, squeeze=False, sharex=True)
         for i, key in enumerate(keys):
@@ -52,8 +52,12 @@ def plot_comparison(
             own.set_ylabel(f"{line.quantity} [{line.unit}]" if line.unit else line.quantity)
             if line.owner:
                 own.set_title(line.owner, fontweight="normal", pad=3)
-            if 1 < len(several[0][key]) <= 8:
-                own.legend([each.name for each in several[0][key]], fontsize="x-small", ncols=2)
+            names = tuple(each.name for each in several[0][key])
+            if len(names) > 1 and names not in told:  # velocities have the names of angles
+                told.add(names)
+                for handle, name in zip(own.lines, names):
+                    handle.set_label(name)
+                legend_beside(own, len(names))
         for empty in axes.T.ravel()[len(keys) :]:
             empty.set_axis_off()
         longest = max((time_axis(solution) for solution in solutions), key=lambda pair: float(pair[0][-1]))
