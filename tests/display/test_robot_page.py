@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -9,7 +13,7 @@ from typer.testing import CliRunner
 
 from trajopt import load_robot
 from trajopt.cli import app
-from trajopt.display import RobotPage
+from trajopt.display import Page, RobotPage
 
 pytest.importorskip("viser")
 pytest.importorskip("example_robot_data")
@@ -55,3 +59,28 @@ def test_the_command_shows_a_robot(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.exit_code == 0, done.output
     assert "(Ctrl-C ends it)" in done.output
     assert shown == ["panda"]
+
+
+def test_the_sketch_has_widgets_that_draw() -> None:
+    """The example's slider of the frequency solves again, its pen draws, and its button clears the page."""
+    path = Path(__file__).parents[2] / "examples" / "35_sketch.py"
+    spec = importlib.util.spec_from_file_location("sketch", path)
+    assert spec is not None
+    assert spec.loader is not None
+    sketch: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sketch)
+    with Page() as page:
+        gui, made = page.server.gui, {}
+        for kind in ("slider", "button"):
+            add = getattr(gui, f"add_{kind}")
+            setattr(gui, f"add_{kind}", lambda name, add=add, **options: made.setdefault(name, add(name, **options)))
+        sketch.add_widgets(page.server, sketch.draughtsman())
+        scene = page.server.scene
+        for name, value in (("frequency [1/m]", 5.0), ("x [m]", 0.1), ("z [m]", -0.2)):
+            made[name].value = value
+        drawn = scene.get_handle_by_name("/tool").points
+        np.testing.assert_allclose(drawn[30, 0], sketch.sine(5.0)[30], atol=1e-3)
+        np.testing.assert_allclose(
+            scene.get_handle_by_name("/pen").points[-1, 1], sketch.MIDDLE + np.array([0.1, 0.0, -0.2])
+        )
+        assert set(made) == {"frequency [1/m]", "x [m]", "z [m]", "Clear"}
