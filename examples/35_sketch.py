@@ -25,8 +25,7 @@ MIDDLE = np.array([0.7, 0.0, 0.0])  # of the sheet [m]
 def sine(frequency: float = 3.0) -> Reals:
     """Points (T + 1, 3) of a sine of this frequency [1/m], 0.6 m long [m]."""
     along = np.linspace(0.3, -0.3, T + 1)
-    across = 0.1 * np.sin(2 * np.pi * frequency * along)
-    return MIDDLE + np.stack([across, 0.0 * along, along], axis=1)
+    return MIDDLE + np.stack([0.1 * np.sin(2 * np.pi * frequency * along), 0.0 * along, along], axis=1)
 
 
 def draughtsman() -> SolverDDP:
@@ -50,7 +49,8 @@ def main(plot: bool = False) -> trajopt.Solution:
     if plot:
         page = trajopt.display.Page()
         add_widgets(page.server, solver)
-        page.open(), page.wait()
+        if page.open():  # there is a browser
+            page.wait()
     return solution
 
 
