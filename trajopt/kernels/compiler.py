@@ -219,7 +219,7 @@ class _Engine:
         from llvmlite import binding
 
         codegen.target_machine(QUICK)
-        self._engine = binding.create_lljit_compiler()
+        self._engine = binding.create_lljit_compiler(use_jit_link=True)  # the other linker aborts, see decisions
         self._left = LINKS_PER_ENGINE
         self.living = 0  # number of libraries in use
 
