@@ -17,7 +17,7 @@ case = problems.load("quadruped-walk", "small-quadruped")
 hold = [(libc.mmap(None, 1 << 30, 0, 0x4022, -1, 0), 1 << 30) for _ in range(8)]  # no access, not reserved
 first = hold[0][0]
 for bits in (26, 22, 18, 16, 14):  # all gaps above are filled, so that what is large lies 8 GB below them
-    while hold[-1][0] > first or hold[-1][1] >> bits != 1:
+    while True:
         hold.append((libc.mmap(None, 1 << bits, 0, 0x4022, -1, 0), 1 << bits))
         if hold[-1][0] < first:
             break

@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 from tests.plants.scenes import DT, Scene, placed, scenes
-from trajopt import mpc
+from trajopt import ActuationModelFloatingBaseThrusters, Thruster, mpc
 from trajopt.articulations import ArticulationBuilder
 from trajopt.errors import (
     InvalidArgumentError,
@@ -21,7 +21,8 @@ from trajopt.errors import (
 from trajopt.mpc import MuJoCoPlant
 from trajopt.problems import mpc as loops
 from trajopt.robots import Robot, load_robot
-from trajopt.simulator import HeightField, MDPContact
+from trajopt.simulator import HeightField, MDPContact, Plane
+from trajopt.states import StateMultibody
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -39,6 +40,32 @@ def test_bodies_move_as_in_mujoco_and_in_closed_form(scene: Scene) -> None:
         assert max(ours, theirs) < (2.0 if "creep" in scene.quantity else 0.5)
     else:
         assert [ours, theirs] == pytest.approx([scene.exact] * 2, rel=3e-3)
+
+
+def test_each_sphere_touches_its_own_plane_alone() -> None:
+    """Two contacts of a body, of which one may touch a plane 0.5 m up, above both: the body rests on the floor."""
+    floor, shelf = (Plane((0.0, 0.0, 1.0, -height)) for height in (0.0, 0.5))
+    contacts = (
+        MDPContact("body", radius=0.1, surface=floor, name="low"),
+        MDPContact("body", (0.0, 0.0, 1.0), 0.1, shelf, name="high"),
+    )
+    plant, x = MuJoCoPlant(scenes()[0].robot, contacts), placed(0.15)
+    for _ in range(1000):
+        x = plant.step(x, NOTHING, DT, None)
+    assert x[2] == pytest.approx(0.1, abs=2e-3)
+    many = [MDPContact("body", surface=Plane((0.0, 0.0, 1.0, -h)), name=f"c{h}") for h in range(32)]
+    with pytest.raises(UnsupportedOperationError, match="contacts: expected at most 31 planes, got 32"):
+        MuJoCoPlant(scenes()[0].robot, many)
+
+
+def test_thrusts_are_clipped_at_their_own_limits() -> None:
+    """A thruster that pushes only up: a negative control gives none."""
+    robot = scenes()[0].robot
+    thruster = ActuationModelFloatingBaseThrusters(StateMultibody(robot), [Thruster((0, 0, 0), upper=20.0)])
+    falls = [
+        MuJoCoPlant(robot, (), actuation=thruster).step(placed(1.0), np.array([u]), DT, None)[9] for u in (-5.0, 0.0)
+    ]
+    assert falls[0] == falls[1]
 
 
 def test_a_step_goes_on_from_where_mujoco_is() -> None:

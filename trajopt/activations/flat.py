@@ -12,7 +12,15 @@ from trajopt.model.parameters import positive
 LEAST = 1e-12  # squared distance below which a barrier has no direction [unit of r²]
 
 
-class ActivationModelQuadFlatExp(ActivationModelAbstract):
+class _Flat(ActivationModelAbstract):
+    """Activation with a run-time parameter `alpha` in the unit of r²."""
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        unit = "unit of the residual, squared"
+        self.alpha = self.parameter("alpha", check_positive("alpha", alpha), unit=unit, convert=positive)
+
+
+class ActivationModelQuadFlatExp(_Flat):
     """Flat activation a(r) = 1 - exp(-|r|² / α) [cost]: like |r|² / α near 0, and at most 1.
 
     Its Hessian has negative eigenvalues where |r|² > α / 2, so solvers take less of it there.
@@ -22,10 +30,6 @@ class ActivationModelQuadFlatExp(ActivationModelAbstract):
 
     Source: Crocoddyl's ActivationModelQuadFlatExp, which has the diagonal of this Hessian.
     """
-
-    def __init__(self, alpha: float = 1.0) -> None:
-        unit = "unit of the residual, squared"
-        self.alpha = self.parameter("alpha", check_positive("alpha", alpha), unit=unit, convert=positive)
 
     def _left(self, r: SX) -> SX:
         return ca.exp(-ca.dot(r, r) / self.alpha)
@@ -41,7 +45,7 @@ class ActivationModelQuadFlatExp(ActivationModelAbstract):
         return scale * self._left(r) * (SX.eye(r.shape[0]) - scale * (r @ r.T))
 
 
-class ActivationModelQuadFlatLog(ActivationModelAbstract):
+class ActivationModelQuadFlatLog(_Flat):
     """Flat activation a(r) = log(1 + |r|² / α) [cost]: like |r|² / α near 0, and it grows slowly far away.
 
     Its Hessian has a negative eigenvalue where |r|² > α, so solvers take less of it there.
@@ -51,10 +55,6 @@ class ActivationModelQuadFlatLog(ActivationModelAbstract):
 
     Source: Crocoddyl's ActivationModelQuadFlatLog, which has the diagonal of this Hessian.
     """
-
-    def __init__(self, alpha: float = 1.0) -> None:
-        unit = "unit of the residual, squared"
-        self.alpha = self.parameter("alpha", check_positive("alpha", alpha), unit=unit, convert=positive)
 
     def value(self, r: SX) -> SX:
         return ca.log(1.0 + ca.dot(r, r) / self.alpha)

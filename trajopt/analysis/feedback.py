@@ -36,6 +36,10 @@ class Feedback(Immutable):
         stiffness: k of all springs [N m/rad, N/m]; by default half a radian asks for the limit of the motor.
         damping: d of all dampers [N m s/rad, N s/m]; by default 0.03 s times k.
 
+    Attributes:
+        kind: The kind.
+        times: Time of each knot (T + 1,) [s].
+
     Raises:
         InvalidArgumentError: The solution has no times, no gains, or no robot with limits of torque.
     """
@@ -57,6 +61,8 @@ class Feedback(Immutable):
             raise InvalidArgumentError("stiffness, damping: expected with kind='springs' only; leave them out")
         self._solution, self.kind, self._state = solution, kind, solution.problem.state
         self.times = solution.times
+        self._acting = np.flatnonzero(np.diff(self.times) > 0.0)
+        self._begins, self._same = self.times[self._acting], 1e-9 * float(np.diff(self.times).max())
         self._limits = _limits(solution) if check_flag("clip", clip) else None
         T, nu, n = len(solution.us), solution.problem.nu, self._state.ndx
         if kind == "springs":
@@ -88,9 +94,8 @@ class Feedback(Immutable):
 
     def knot(self, t: float) -> int:
         """Knot that acts at a time [s]; knots without a duration, such as impulses, never do."""
-        now, durations = check_finite("t", t), np.diff(self.times)
-        acting = np.flatnonzero(durations > 0.0)
-        return int(acting[max(int(np.searchsorted(self.times[acting], now + 1e-9 * durations.max(), "right")) - 1, 0)])
+        last = int(np.searchsorted(self._begins, check_finite("t", t) + self._same, "right")) - 1
+        return int(self._acting[max(last, 0)])
 
     def __repr__(self) -> str:
         return f"Feedback({self.kind!r}, {len(self._K)} knots over {self.times[-1]:g} s)"
@@ -106,7 +111,7 @@ def _limits(solution: Solution) -> tuple[Reals, Reals]:
         least, most = model.lower.copy(), model.upper.copy()
         motors = model.model_parts.actuation
         if motors is not None:
-            least, most = np.maximum(least, -motors.upper[: model.nu]), np.minimum(most, motors.upper[: model.nu])
+            least, most = np.maximum(least, motors.lower[: model.nu]), np.minimum(most, motors.upper[: model.nu])
         lower[knots, : model.nu], upper[knots, : model.nu] = least, most
     return lower, upper
 

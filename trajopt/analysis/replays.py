@@ -95,6 +95,7 @@ def in_mujoco(solution: Solution) -> MuJoCoPlant:
 
     Feet are points at their frames, or the corners of their soles, on a floor at the height of the lowest one. Soles
     have the size of the robot's collision shapes; without any, that of the cones in costs and constraints.
+    Friction is that with which contacts were constructed, 0.7 for feet.
     """
     robot, problem = solution.robot, solution.problem
     if robot is None or problem is None:
@@ -115,7 +116,8 @@ def _feet(solution: Solution) -> list[MDPContact]:
     for foot in feet:
         offsets = foot.outline[0] @ robot.placement(q, foot.frame)[:3, :3]
         if len(offsets) > 1 and robot.source is not None:
-            offsets = corners_of_sole(robot, robot.source, foot.frame)
+            sole = corners_of_sole(robot, robot.source, foot.frame)
+            offsets = sole if len(sole) else offsets
         contacts += [MDPContact(foot.frame, o, surface=floor, name=f"{foot.frame}_{i}") for i, o in enumerate(offsets)]
     return contacts
 

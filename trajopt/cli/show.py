@@ -43,7 +43,11 @@ def show_motion(
         else:
             check_address("127.0.0.1", port)
         screen = Screen()
-        if _is_robot(name) and html is None and robot is None and not assigned:
+        if _is_robot(name):
+            if html is not None or robot is not None or assigned:
+                raise InvalidArgumentError(
+                    "--html, --robot, --set: expected none for a robot, whose page needs a server"
+                )
             _show_robot(screen, name, port, browser)
             return
         label = Path(name).stem if name.endswith(".npz") else name

@@ -35,7 +35,7 @@ class Estimator:
         disturbance: d (nu,).
 
     Raises:
-        InvalidArgumentError: A parameter has several elements or none in the first knot.
+        InvalidArgumentError: A parameter has several elements, none in the first knot, or other values at the end.
 
     Source: Simon, Optimal State Estimation (2006), chapter 13.4.
     """
@@ -50,6 +50,7 @@ class Estimator:
                 raise InvalidArgumentError(
                     f"estimate: expected names of parameters with one element, got {name!r}; known: {known}"
                 )
+            problem.set_parameter(name, problem.table.at(0)[name])  # raises if knots have different values
         self._own = problem.nu if offset else 0
         self._first = np.array([*(problem.table.at(0)[name] for name in self._names), *np.zeros(self._own)])
         self._of_names = np.array(list(deviations.values()))

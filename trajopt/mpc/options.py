@@ -42,7 +42,8 @@ class MPCOptions:
             constraints are violated only if they cannot be satisfied. Soft constraints of the model keep their own.
         estimate: Parameters of the model that are estimated from the measurements, by name, each with the standard
             deviation of the problem's value [its unit], such as {"cart_mass": 0.5}. Estimates stay within three
-            deviations and keep their sign. The control of a step is taken to act at once, until the next one.
+            deviations and keep their sign; `reset` returns to the values at construction. The control of a step is
+            taken to act at once, until the next one.
         offset_free: True to estimate a constant disturbance of the controls, such as the torques of a payload, and to
             subtract it. Plans hold the limits of controls without it; the applied control always does.
         on_failure: Behaviour after a failed step. With "feedback" further steps start from the last plan until one

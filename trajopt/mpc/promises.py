@@ -8,7 +8,7 @@ from trajopt.states import StateAbstract
 from trajopt.types import Reals
 
 OF_WAY = 0.5  # part of a plan's way by which its end is missed, that counts [-]
-OF_SPREAD = 1.5  # standard deviations of the motion, likewise: healthy loops have at most 1.0, a hanging pole 2.5 [-]
+OF_SPREAD = 1.5  # standard deviations of the motion, likewise: healthy loops have at most 1.04, a hanging pole 2.5 [-]
 SLIGHT = 1e-2  # misses below this are not told [rad, m, ...]
 
 

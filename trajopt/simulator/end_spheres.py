@@ -64,6 +64,8 @@ def ends_of(robot: Robot, source: str) -> list[EndEffector]:
 def corners_of_sole(robot: Robot, source: str, frame: str) -> Reals:
     """Corners (4, 3) of the sole at a frame, in its axes [m]: the rectangle around the lowest points of its shapes.
 
+    Without shapes there are none, (0, 3).
+
     Args:
         robot: The robot.
         source: Name or file of the robot, from which its shapes are read.
@@ -72,7 +74,7 @@ def corners_of_sole(robot: Robot, source: str, frame: str) -> Reals:
     placed = robot.model.frames[robot.frame_id(frame)]
     shapes = shapes_on(placed.parentJoint, load_geometry(source, robot.model, "collision"))
     if not shapes:
-        return np.zeros((1, 3))
+        return np.zeros((0, 3))
     points = np.concatenate([_vertices(shape, frame) for shape in shapes])
     own = (points - placed.placement.translation) @ placed.placement.rotation
     low = own[own[:, 2] < own[:, 2].min() + SOLE]

@@ -18,8 +18,7 @@ from trajopt.types import Reals
 
 LEAST = "1e-14"  # mass and moments of bodies without any, of which MuJoCo refuses moving ones [kg, kg m²]
 POINT = 1e-4  # radius of contact points [m]
-SIZE = {"box": 0.5, "sphere": 1.0}  # MuJoCo takes half sides
-_PART, _GROUND = {"contype": "1", "conaffinity": "2"}, {"contype": "2", "conaffinity": "1"}
+PLANES = 31  # largest number of planes: MuJoCo has that many groups of what may touch
 
 
 def mjcf_of(
@@ -44,7 +43,8 @@ def mjcf_of(
         dt: Time step [s].
 
     Raises:
-        UnsupportedOperationError: MuJoCo has no such joint, or a surface is not a plane that is fixed to the world.
+        UnsupportedOperationError: MuJoCo has no such joint, a surface is not a plane that is fixed to the world, or
+            there are more than 31 planes.
     """
     model = robot.model
     root = ET.Element("mujoco", model=robot.name)
@@ -59,10 +59,13 @@ def mjcf_of(
         bodies[i] = _add(bodies[model.parents[i]], "body", name=model.names[i], **place)
         _add_joints(bodies[i], model, i, plan, armature, damping, limits)
         _add_inertia(bodies[i], model.inertias[i])
+    planes = {numbers: str(1 << i) for i, numbers in enumerate(dict.fromkeys(map(_plane, contacts)))}
+    if len(planes) > PLANES:
+        raise UnsupportedOperationError(f"contacts: expected at most {PLANES} planes, got {len(planes)}")
     for contact in contacts:
-        _add_geometry(bodies, robot, contact, friction)
-    for numbers in dict.fromkeys(map(_plane, contacts)):
-        _add_ground(world, np.array(numbers))
+        _add_geometry(bodies, robot, contact, friction, planes[_plane(contact)])
+    for numbers, group in planes.items():
+        _add_ground(world, np.array(numbers), group)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode")
 
@@ -96,21 +99,24 @@ def _add_inertia(body: ET.Element, inertia: pin.Inertia) -> None:
     _add(body, "inertial", mass=_text(inertia.mass), diaginertia=_text(moments), **place)
 
 
-def _add_geometry(bodies: dict[int, ET.Element], robot: Robot, contact: MDPContact | Shape, friction: float) -> None:
-    """Adds a sphere or a solid that touches the ground, but not the robot."""
+def _add_geometry(
+    bodies: dict[int, ET.Element], robot: Robot, contact: MDPContact | Shape, friction: float, group: str
+) -> None:
+    """Adds a sphere or a solid that touches its own plane, of this group, and nothing else."""
     frame = robot.model.frames[robot.frame_id(contact.link if isinstance(contact, Shape) else contact.frame)]
     if isinstance(contact, Shape):
         place = frame.placement * pin.SE3(np.asarray(contact.placement))
-        size = np.asarray(contact.size) * SIZE.get(contact.kind, 1.0)
-        if contact.kind in ("capsule", "cylinder"):
-            size = size * [1.0, 0.5]
+        halves = {"box": [0.5] * 3, "sphere": [1.0]}.get(
+            contact.kind, [1.0, 0.5]
+        )  # MuJoCo takes half sides and lengths
+        size = np.asarray(contact.size) * halves
         own = {"type": contact.kind, "size": _text(size), "friction": _text(friction)}
     else:
         place = frame.placement * pin.SE3(np.eye(3), contact.offset)
         mu = float(contact.parameters()["friction"].default)
         own = {"type": "sphere", "size": _text(max(contact.radius, POINT)), "friction": _text(mu)}
     at = {"pos": _text(place.translation), "quat": _quaternion(place.rotation)}
-    _add(bodies[frame.parentJoint], "geom", **own, **at, **_PART)
+    _add(bodies[frame.parentJoint], "geom", **own, **at, contype=group, conaffinity="0")
 
 
 def _plane(contact: MDPContact | Shape) -> tuple[float, ...]:
@@ -126,11 +132,11 @@ def _plane(contact: MDPContact | Shape) -> tuple[float, ...]:
     return tuple(surface.coefficients.tolist())
 
 
-def _add_ground(world: ET.Element, plane: Reals) -> None:
+def _add_ground(world: ET.Element, plane: Reals, group: str) -> None:
     """Adds a plane a x + b y + c z + d >= 0 without friction of its own: MuJoCo takes the larger one of a pair."""
     turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), plane[:3]).matrix()
     at = {"pos": _text(-plane[3] * plane[:3]), "quat": _quaternion(turn)}
-    _add(world, "geom", type="plane", size="50 50 1", friction="0", **at, **_GROUND)
+    _add(world, "geom", type="plane", size="50 50 1", friction="0", **at, contype="0", conaffinity=group)
 
 
 def _add(parent: ET.Element, tag: str, **attributes: str) -> ET.Element:

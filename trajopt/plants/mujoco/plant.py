@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,7 @@ class MuJoCoPlant(Immutable, PlantAbstract):
         damping: Damping of each joint, a number or (nv,) [N m s/rad, N s/m]. The damping in a robot's file is not used,
             since Pinocchio does not use it either.
         friction: Friction coefficient of the default contacts and of solids, >= 0 [-].
-        torque_limits: Whether torques are clipped to the limits of the motors.
+        torque_limits: Whether controls and torques are clipped to the limits of the motors.
         joint_limits: Whether joints stop at their limits.
 
     Attributes:
@@ -87,7 +87,7 @@ class MuJoCoPlant(Immutable, PlantAbstract):
             self._mujoco.set_mju_user_warning(lambda _: None)
         self.usual_step = check_positive("dt", dt, unit="s")
         path = None if isinstance(robot, Robot) else check_path("robot", robot)
-        self.robot = robot if isinstance(robot, Robot) else load_robot(check_path("robot", robot))
+        self.robot = robot if isinstance(robot, Robot) else load_robot(cast(Path, path))
         self.state = StateMultibody(self.robot)
         self._limited = check_flag("torque_limits", torque_limits)
         model, stops = self.robot.model, check_flag("joint_limits", joint_limits)
@@ -107,7 +107,7 @@ class MuJoCoPlant(Immutable, PlantAbstract):
         self.data, self._map = self._mujoco.MjData(self.model), StateMap(model, self.model)
         own = default_actuation(self.state) if actuation is None else check_actuation(actuation, self.state)
         self._matrix: Reals = np.asarray(own.matrix, dtype=np.float64)
-        self.nu = own.nu
+        self.nu, self._lower, self._upper = own.nu, own.lower, own.upper
         self._most = effort_limits(model)
         self._last: Reals | None = None
 
@@ -130,8 +130,8 @@ class MuJoCoPlant(Immutable, PlantAbstract):
         if self._last is None or not np.array_equal(x, self._last):  # its own state has more digits
             self._mujoco.mj_resetData(self.model, data)
             data.qpos[:], data.qvel[:] = self._map.to_peer(x)
-        tau = self._matrix @ u
-        if self._limited:
+        tau = self._matrix @ (np.clip(u, self._lower, self._upper) if self._limited else u)
+        if self._limited:  # of joints that several controls drive
             tau = np.clip(tau, -self._most, self._most)
         data.qfrc_applied[:] = self._map.force_to_peer(x, tau if torque is None else tau + torque)
         self.model.opt.timestep = dt
