@@ -10,6 +10,7 @@ import trajopt
 from tests.support.model_list import state_of
 from trajopt import ActuationModelFloatingBaseThrusters, Thruster
 from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt.solution.solution import motion_solution
 from trajopt.solvers import FDDPOptions, SolverFDDP
 
 ARM, DRAG = 0.15, 0.01  # [m]
@@ -95,3 +96,14 @@ def test_what_does_not_fit_is_refused() -> None:
         Thruster((0, 0, 0), spin="left")
     with pytest.raises(InvalidArgumentError, match="lower: expected lower <= upper, got 2 and 1 N"):
         Thruster((0, 0, 0), lower=2.0, upper=1.0)
+
+
+def test_a_policy_keeps_the_limits_of_thrusters() -> None:
+    """Thrusts that a plan has below zero, or above the largest one, are clipped."""
+    state = hector()
+    motors = ActuationModelFloatingBaseThrusters(state, rotors(lower=0.5, upper=5.0))
+    model = trajopt.DifferentialActionModelFreeFwdDynamics(state, motors, trajopt.CostStack(state))
+    knots = [trajopt.IntegratedActionModelEuler(model, 0.01)]
+    problem = trajopt.ShootingProblem(state.zero(), knots, trajopt.CostStack(state))
+    plan = motion_solution(problem, np.tile(state.zero(), (2, 1)), np.array([[-3.0, 9.0, 2.0, 0.0]]), solver="")
+    np.testing.assert_array_equal(plan.feedback("open")(0.0, state.zero()), [0.5, 5.0, 2.0, 0.5])
