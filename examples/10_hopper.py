@@ -21,7 +21,7 @@ from trajopt.solvers import FDDPOptions, SolverFDDP, continuation
 
 def main(plot: bool = False) -> Solution:
     """Solves for three barriers, replays the last one, and returns its solution."""
-    case = problems.load("hopper")
+    case = problems.load("hopper", limits=False)
     weight = 3.6 * 9.81  # of the hopper [N]
     speeds = (1.0, 0.1, 0.03)  # barrier weight divided by m g [m/s]
     solver = SolverFDDP(case.problem, FDDPOptions(max_iterations=300))

@@ -186,8 +186,15 @@ class QuadraticModel:
         return self._program.controls(along)
 
     def active_gains(self, run: SQPProgress) -> Reals | None:
-        """Gains (T, nu, ndx) that keep the rows active at the last step; None if there are none."""
-        return self._program.gains(self._inner.K).copy() if self._inner.keep(self._padded(run)) else None
+        """Gains (T, nu, ndx) that keep the active rows of the trajectory; None if there are none.
+
+        A row is active if its multiplier is larger than its distance from the bound, each relative to its size: of all
+        others interior points leave multipliers above 0.
+        """
+        program, y = self._program, self._padded(run)
+        distance = np.where(y > 0.0, program.qp.upper, -program.qp.lower)
+        active = np.abs(y) * program.row_units(run.units) ** 2 > run.units.cost * program.scale * distance
+        return program.gains(self._inner.K).copy() if self._inner.keep(np.where(active, y, 0.0)) else None
 
     def _padded(self, run: SQPProgress) -> Reals:
         """The last multipliers of all rows of the program."""

@@ -173,7 +173,7 @@ def test_contacts_are_as_with_gauss_newton(solver: Solver) -> None:
 
 
 def test_exact_is_refused_for_models_that_have_none(solver: Solver) -> None:
-    problem = load("hopper").problem
+    problem = load("hopper", limits=False).problem
     with pytest.raises(
         UnsupportedOperationError, match="such as .* contacts, has no Hessian of the Lagrangian; use hessian="
     ):

@@ -32,7 +32,7 @@ class Feedback(Immutable):
     Args:
         solution: The solution, with its problem and with times.
         kind: The kind.
-        clip: Whether to clip controls to the limits of models and motors.
+        clip: Whether to clip controls to the limits of models, which have those of their motors.
         stiffness: k of all springs [N m/rad, N/m]; by default half a radian asks for the limit of the motor.
         damping: d of all dampers [N m s/rad, N s/m]; by default 0.03 s times k.
 
@@ -102,17 +102,13 @@ class Feedback(Immutable):
 
 
 def _limits(solution: Solution) -> tuple[Reals, Reals]:
-    """Lower and upper limits of the controls (T, nu): those of the models, and of the motors."""
+    """Lower and upper limits of the controls (T, nu): those of the models, which have those of their motors."""
     problem = solution.problem
     assert problem is not None
     lower, upper = np.full(solution.us.shape, -np.inf), np.full(solution.us.shape, np.inf)
     for kind in problem.kinds[:-1]:
         model, knots = kind.model, np.array(kind.knots)
-        least, most = model.lower.copy(), model.upper.copy()
-        motors = model.model_parts.actuation
-        if motors is not None:
-            least, most = np.maximum(least, motors.lower[: model.nu]), np.minimum(most, motors.upper[: model.nu])
-        lower[knots, : model.nu], upper[knots, : model.nu] = least, most
+        lower[knots, : model.nu], upper[knots, : model.nu] = model.lower, model.upper
     return lower, upper
 
 

@@ -45,7 +45,6 @@ def solve(
         start: Configuration (nq,) of the first start; one beyond limits is moved inside. Without costs, the result
             need not be the configuration nearest to it; for that, add a cost of ResidualModelState.
         tolerance: Largest violation of a row of the constraints [unit of the row].
-        tolerance: Largest violation of a row of the constraints [unit of the row].
 
     Raises:
         UnknownNameError: There is no parameter of this name.
