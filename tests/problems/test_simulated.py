@@ -188,6 +188,14 @@ def test_the_quadruped_stands_up_from_its_belly_without_a_schedule(limits: bool)
     assert words is None or float(words[2]) <= max(rises) + 1.0
 
 
+def test_gains_within_limits_that_nothing_reaches_are_those_without_limits() -> None:
+    """Interior points leave multipliers above 0 at all limits, none of which is active."""
+    within, free = (solution_of("stand-up", robot="a1", limits=limits) for limits in (True, False))
+    assert within.K is not None
+    assert free.K is not None
+    assert np.abs(within.K - free.K).max() < 1e-3 * np.abs(free.K).max()
+
+
 @pytest.mark.parametrize(("robot", "height", "torque"), [("go2", 0.32, 20.0), ("a1", 0.3, 20.0), ("solo12", 0.24, 2.0)])
 def test_robots_stand_up_from_their_belly(robot: str, height: float, torque: float) -> None:
     """Within the torques that their motors give, on their feet alone, and in steps ten times smaller too."""
@@ -297,7 +305,11 @@ def test_replaying_with_smaller_steps_ends_at_the_same_state(name: str) -> None:
     [
         ("hopper", {"height": -1.0}, r"height: expected a number > 0"),
         ("stand-up", {"torque": 0.0}, r"torque: expected a number > 0"),
-        ("stand-up", {"limits": False, "torque": 4.0}, r"torque: expected None without limits, got 4.0; also pass limits=True"),
+        (
+            "stand-up",
+            {"limits": False, "torque": 4.0},
+            r"torque: expected None without limits, got 4.0; also pass limits=True",
+        ),
         (
             "walk-freely",
             {"robot": "go2"},
