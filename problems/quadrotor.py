@@ -15,6 +15,7 @@ from trajopt.states import StateProduct, StateSE3, StateVector
 
 GRAVITY = 9.81  # [m/s²]
 BODY = StateSE3()
+INERTIA, ARM, DRAG = (0.01, 0.01, 0.02), 0.2, 0.02  # [kg m²], [m], [N m / N]
 
 
 class DifferentialActionModelQuadrotor(DifferentialActionModelSymbolic):
@@ -40,9 +41,9 @@ class DifferentialActionModelQuadrotor(DifferentialActionModelSymbolic):
         *,
         constraints: ConstraintStack | None = None,
         mass: float = 1.0,
-        inertia: npt.ArrayLike = (0.01, 0.01, 0.02),
-        arm: float = 0.2,
-        drag: float = 0.02,
+        inertia: npt.ArrayLike = INERTIA,
+        arm: float = ARM,
+        drag: float = DRAG,
     ) -> None:
         names = {"control_names": ["front", "left", "rear", "right"], "control_units": ["N"] * 4}
         super().__init__(costs.state, 4, costs, constraints=constraints, **names)

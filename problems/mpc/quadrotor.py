@@ -17,16 +17,27 @@ from trajopt import mpc
 from trajopt.actions import ActionModelTerminal
 from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
 from trajopt.activations import ActivationModelWeightedQuad
-from trajopt.checks import check_count, check_positive
+from trajopt.actuation import ActuationModelFloatingBaseThrusters, Thruster
+from trajopt.checks import check_count, check_known, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
 from trajopt.problems.mpc.checks import check_rows
-from trajopt.problems.quadrotor import GRAVITY, DifferentialActionModelQuadrotor, hovering, state_of_quadrotor
+from trajopt.problems.quadrotor import (
+    ARM,
+    DRAG,
+    GRAVITY,
+    INERTIA,
+    DifferentialActionModelQuadrotor,
+    hovering,
+    state_of_quadrotor,
+)
 from trajopt.problems.quadrotor_obstacles import BODY_RADIUS
 from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
+from trajopt.robots import Robot
 from trajopt.shooting import ShootingProblem
+from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
 START = (0.0, 0.0, 1.0)  # [m]
@@ -36,6 +47,7 @@ GATES = np.column_stack(
 )
 WEIGHTS = np.repeat([20.0, 1.0, 1.0, 0.1], 3)  # of place, turn, velocity and rates
 NEAR, OPENS = 0.1, 5.0  # time for which a gate has its true size [s], speed at which it then widens [m/s]
+PLANTS = ("model", "mujoco")
 GUSTS = ((2.2, 0.5, 0.0, 2.0), (5.0, 0.5, -2.0, 0.0))  # time [s], duration [s], force along x and y [N]
 
 
@@ -108,6 +120,7 @@ def build(
     thrust: float = 5.0,
     opening: float = 1.0,
     mass: float = 1.05,
+    plant: str = "model",
     gates: npt.ArrayLike = GATES,
     gusts: npt.ArrayLike = GUSTS,
 ) -> MPCCase:
@@ -126,6 +139,7 @@ def build(
         thrust: Largest thrust of a rotor, > 0 [N].
         opening: Width and height of the gates, > 0.6 [m].
         mass: Mass of the plant, > 0 [kg].
+        plant: "model", steps of Runge-Kutta; or "mujoco".
         gates: Rows (x, y, z, heading, time) [m, rad, s].
         gusts: Rows (time, duration, force along x, force along y) [s, N].
     """
@@ -135,21 +149,35 @@ def build(
     count = check_count("N", N, least=1)
     problem, course = horizon(N=count, dt=check_positive("dt", dt, unit="s"), thrust=most), Course(rows, free)
     body = DifferentialActionModelQuadrotor(CostStack(problem.state), mass=heavy)
+    own = check_known("plant", plant, PLANTS) == "model"
     winds = check_rows("gusts", gusts, ("time", "duration", "force along x", "force along y"))
     return MPCCase.of(
         FAMILY,
         problem,
         period,
         schedule=course,
-        plant=IntegratedActionModelRK4(body, 5e-3),
+        plant=IntegratedActionModelRK4(body, 5e-3) if own else in_mujoco(heavy),
         duration=10.0,
-        dt_plant=5e-3,
+        dt_plant=5e-3 if own else 1e-3,
         disturbance=[
             mpc.Push(time=time, duration=lasts, value=functools.partial(gust, np.array([fx, fy, 0.0]), heavy))
             for time, lasts, fx, fy in winds
         ],
         report=functools.partial(report, course),
         lines=tuple(outline(gate, opening / 2) for gate in rows),
+    )
+
+
+def in_mujoco(mass: float) -> mpc.MuJoCoPlant:
+    """The quadrotor in MuJoCo, with four thrusters."""
+    model = pin.Model()
+    model.name = "quadrotor"
+    base = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")
+    model.appendBodyToJoint(base, pin.Inertia(mass, np.zeros(3), np.diag(INERTIA)), pin.SE3.Identity())
+    robot, places = Robot(model), ARM * np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
+    rotors = [Thruster(place, DRAG, spin) for place, spin in zip(places, ("cw", "ccw", "cw", "ccw"))]
+    return mpc.MuJoCoPlant(
+        robot, contacts=(), actuation=ActuationModelFloatingBaseThrusters(StateMultibody(robot), rotors)
     )
 
 

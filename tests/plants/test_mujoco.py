@@ -220,13 +220,28 @@ def test_a_cart_and_pole_is_that_of_the_controller() -> None:
     np.testing.assert_allclose(x, y, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["cart-pole-balance", "arm-tracking", "quadruped-trot-mpc"])
+def test_a_quadrotor_is_that_of_the_controller() -> None:
+    """The same thrusts turn and move it as in the model: with steps of 0.1 ms, they agree to 1e-3 after 1 s."""
+    case, peer = (loops.load("quadrotor-gates", plant=plant, mass=1.2) for plant in ("model", "mujoco"))
+    x = y = np.r_[case.controller.problem.x0[:7], 0.3, -0.2, 0.1, 0.5, -0.4, 1.0]
+    u, data = np.array([2.92, 2.89, 2.91, 2.93]), case.plant.create_data()
+    for _ in range(200):
+        case.plant.calc(data, x, u)
+        x = data.xnext.copy()
+    for _ in range(10_000):
+        y = peer.plant.step(y, u, 1e-4, None)
+    np.testing.assert_allclose(x, y, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["cart-pole-balance", "arm-tracking", "quadruped-trot-mpc", "quadrotor-gates"])
 def test_ready_controllers_run_in_mujoco(name: str) -> None:
     log = loops.load(name, plant="mujoco").simulate(1.0)
     assert log.counts["failed"] == 0
     assert log.plant == "MuJoCoPlant"
     if name == "quadruped-trot-mpc":
         assert log.xs[:, 2].min() > 0.3
+    if name == "quadrotor-gates":
+        assert np.abs(log.xs[-1, :3] - [0.9, 0.326, 0.986]).max() < 0.01  # as by the model
     if name == "arm-tracking":
         assert np.abs(log.xs[-1, :7]).max() < 3.0
         assert log.costs[-100:].mean() < 1e-4
