@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy.typing as npt
@@ -22,6 +23,7 @@ def solve(
     seed: int = 0,
     start: npt.ArrayLike | None = None,
     tolerance: float = 1e-6,
+    fixed: Mapping[str, Any] | None = None,
 ) -> IKResult:
     """Computes a configuration at rest that satisfies constraints and minimises costs.
 
@@ -45,14 +47,16 @@ def solve(
         start: Configuration (nq,) of the first start; one beyond limits is moved inside. Without costs, the result
             need not be the configuration nearest to it; for that, add a cost of ResidualModelState.
         tolerance: Largest violation of a row of the constraints [unit of the row].
+        fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad];
+            a start that has others is moved there.
 
     Raises:
-        UnknownNameError: There is no parameter of this name.
+        UnknownNameError: There is no parameter, or no joint, of this name.
         InvalidArgumentError: There is no task; or a task needs a control, is soft, or has another robot; or a target
             does not fit its parameter.
     """
     replaced = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')
-    solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance)
+    solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance, fixed=fixed)
     return solver.solve({**values, **replaced}, starts=starts, seed=seed, start=start)
 
 
@@ -65,6 +69,7 @@ def solve_batch(
     starts: int = 32,
     seed: int = 0,
     tolerance: float = 1e-6,
+    fixed: Mapping[str, Any] | None = None,
 ) -> IKBatch:
     """Computes configurations for many targets.
 
@@ -76,10 +81,12 @@ def solve_batch(
         starts: Largest number of starts for each target [-].
         seed: Seed of the random starts, which follow those near the targets.
         tolerance: Largest violation of a row of the constraints [unit of the row].
+        fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad];
+            a start that has others is moved there.
 
     Raises:
-        UnknownNameError: There is no parameter of this name.
+        UnknownNameError: There is no parameter, or no joint, of this name.
         InvalidArgumentError: The tasks are invalid as in `solve`, or targets do not fit their parameters.
     """
-    solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance)
+    solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance, fixed=fixed)
     return solver.solve_batch(targets, first=values, starts=starts, seed=seed)

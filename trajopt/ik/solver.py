@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import check_count, check_flag, check_mapping, check_positive
+from trajopt.ik.fixed import fixed_joints, hold
 from trajopt.ik.residuals import Judge
 from trajopt.ik.result import IKBatch, IKResult, IKStatus
 from trajopt.ik.search import DescentEnds, Search
@@ -41,18 +42,31 @@ class IKSolver(Immutable):
         tasks: A ConstraintStack, a CostStack, or a tuple of both; their values are the defaults of later solves.
         limits: Whether to respect the robot's joint limits.
         tolerance: Largest violation of a row of the constraints [unit of the row].
+        fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad];
+            a start that has others is moved there.
 
     Raises:
-        InvalidArgumentError: There is no task; or a task needs a control, is soft, or has another robot.
+        UnknownNameError: `fixed` names no joint.
+        InvalidArgumentError: There is no task; or a task needs a control, is soft, or has another robot; or a fixed
+            joint is beyond its limits, or nothing is left to move.
 
     Source: Bertsekas, Projected Newton methods (1982), for limits; Nocedal and Wright, Numerical Optimization (2006),
     algorithm 17.4, for costs under constraints.
     """
 
-    def __init__(self, robot: Robot, tasks: Any, *, limits: bool = True, tolerance: float = 1e-6) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        tasks: Any,
+        *,
+        limits: bool = True,
+        tolerance: float = 1e-6,
+        fixed: Mapping[str, Any] | None = None,
+    ) -> None:
         self.robot = robot
-        self._model = TaskModel.of(robot, tasks)
         self.limits = check_flag("limits", limits)
+        self._fixed = fixed_joints(TaskModel.of(robot, tasks).state, fixed, limits=self.limits)
+        self._model = TaskModel.of(robot, tasks, tuple(self._fixed))
         self.tolerance = check_positive("tolerance", tolerance)
         lower, upper = self._model.bounds
         if not self.limits:
@@ -61,7 +75,7 @@ class IKSolver(Immutable):
         moving = self._model.moving
         self._bounded = moving[self._model.places[moving] >= 0]
         self._first = self._model.layout.column()
-        self._starts = Starts(self._model, *self._model.bounds)
+        self._starts = Starts(self._model, *self._model.bounds, self._fixed)
         self._search = Search(self._model, lower, upper, self.tolerance)
         self._values = self._model.residuals()
 
@@ -71,7 +85,7 @@ class IKSolver(Immutable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         stacks = tuple(stack for stack in (self._model.constraints, self._model.costs) if stack.names)
-        return _rebuilt, (self.robot, stacks, self.limits, self.tolerance)
+        return _rebuilt, (self.robot, stacks, self.limits, self.tolerance, self._fixed)
 
     def solve(
         self, targets: Any = None, *, starts: int = 32, seed: int = 0, start: npt.ArrayLike | None = None
@@ -94,9 +108,10 @@ class IKSolver(Immutable):
 
     def _solve(self, p: Reals, starts: int, seed: int, start: npt.ArrayLike | None) -> IKResult:
         begun = self._search.passes
-        ends, tried = self._ends(
-            p[None], starts, seed, None if start is None else self._model.configuration("start", start), AT_ONCE
-        )
+        first = None if start is None else self._model.configuration("start", start)
+        if first is not None:
+            first = hold(self._model.state, self._fixed, first)
+        ends, tried = self._ends(p[None], starts, seed, first, AT_ONCE)
         best = self._ranked(ends)
         q = best.q[0]
         distance = float(np.sqrt(2.0 * best.merit[0])) if best.violation[0] > self.tolerance else 0.0
@@ -227,5 +242,5 @@ class IKSolver(Immutable):
         return IKStatus.SOLVED
 
 
-def _rebuilt(robot: Robot, tasks: Any, limits: bool, tolerance: float) -> IKSolver:
-    return IKSolver(robot, tasks, limits=limits, tolerance=tolerance)
+def _rebuilt(robot: Robot, tasks: Any, limits: bool, tolerance: float, fixed: Mapping[str, Any]) -> IKSolver:
+    return IKSolver(robot, tasks, limits=limits, tolerance=tolerance, fixed=fixed)

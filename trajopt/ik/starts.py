@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from trajopt.constraints import Constraint
 from trajopt.costs import CostTerm
+from trajopt.ik.fixed import hold
 from trajopt.ik.seeds import ENTRIES, PLACEMENT, ROTATION, TRANSLATION, SeedTable, seed_table
 from trajopt.ik.tasks import TaskModel
 from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameRotation, ResidualModelFrameTranslation
@@ -33,9 +36,10 @@ class Starts:
         model: The tasks.
         lower: Lower limits of q ⊖ neutral (nv,); -inf for no limit.
         upper: Upper limits of q ⊖ neutral (nv,); inf for no limit.
+        fixed: Coordinates of joints that do not move.
     """
 
-    def __init__(self, model: TaskModel, lower: Reals, upper: Reals) -> None:
+    def __init__(self, model: TaskModel, lower: Reals, upper: Reals, fixed: Mapping[str, tuple[float, ...]]) -> None:
         self._model = model
         self._where: slice | None = None  # position of the target in a row of parameters
         self._kind, frame = "", None
@@ -46,7 +50,7 @@ class Starts:
                 self._kind, frame = kind, residual.frame
                 self._where = model.layout.slices[f"{item.name}.reference"]
         self._table: SeedTable = seed_table(model.state, frame, lower, upper)
-        self._q = self._at_rest(lower, upper)
+        self._q = hold(model.state, fixed, self._at_rest(lower, upper))
 
     def _at_rest(self, lower: Reals, upper: Reals) -> Reals:
         """Configurations of the table, with the joints at rest that no task moves."""

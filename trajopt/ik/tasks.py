@@ -60,12 +60,16 @@ class TaskModel(Model):
     Args:
         constraints: The constraints; None for none.
         costs: The costs; None for none.
+        fixed: Names of joints that do not move.
 
     Raises:
-        InvalidArgumentError: There is no task, a task needs a control, or rows are soft.
+        InvalidArgumentError: There is no task, a task needs a control, rows are soft, or nothing moves.
     """
 
-    def __init__(self, constraints: ConstraintStack | None, costs: CostStack | None) -> None:
+    def __init__(
+        self, constraints: ConstraintStack | None, costs: CostStack | None, fixed: tuple[str, ...] = ()
+    ) -> None:
+        self.fixed = fixed
         stacks = [stack for stack in (constraints, costs) if stack is not None]
         if not any(stack.names for stack in stacks):
             raise InvalidArgumentError(
@@ -116,10 +120,17 @@ class TaskModel(Model):
 
     @functools.cached_property
     def moving(self) -> npt.NDArray[np.intp]:
-        """Indices of the tangent coordinates on which a task depends; the others keep their values."""
+        """Indices of the tangent coordinates on which a task depends; fixed and all others keep their values."""
         expressions = self.expressions()
         parts = [ca.sum1(abs(expressions.jacobian)), ca.sum1(abs(expressions.hessian)), expressions.gradient.T]
-        return np.array(sorted({int(j) for part in parts for j in ca.sparsify(part).sparsity().get_triplet()[1]}), int)
+        reached = {int(j) for part in parts for j in ca.sparsify(part).sparsity().get_triplet()[1]}
+        fixed = [range(j.v.start, j.v.stop) for j in joint_spaces(self.state.model) if j.label in self.fixed]
+        moving = reached.difference(*fixed)
+        if reached and not moving:
+            raise InvalidArgumentError(
+                f"fixed: expected a joint that moves, got all that a task depends on: {', '.join(self.fixed)}"
+            )
+        return np.array(sorted(moving), int)
 
     @functools.cached_property
     def places(self) -> npt.NDArray[np.intp]:
@@ -164,12 +175,13 @@ class TaskModel(Model):
         return TaskExpressions(instant.x[:nq], rows, jacobian, lower, upper, cost, gradient, hessian)
 
     @classmethod
-    def of(cls, robot: Robot, tasks: Any) -> TaskModel:
+    def of(cls, robot: Robot, tasks: Any, fixed: tuple[str, ...] = ()) -> TaskModel:
         """Builds the model of a user's tasks.
 
         Args:
             robot: The robot.
             tasks: A ConstraintStack, a CostStack, or a tuple of both.
+            fixed: Names of joints that do not move.
 
         Raises:
             InvalidArgumentError: `tasks` has another type, or another robot.
@@ -194,7 +206,7 @@ class TaskModel(Model):
                     f"tasks: expected tasks of {robot.name!r}, got some of {state.robot.name!r}; create the state "
                     "with StateMultibody(robot)"
                 )
-        return cls(by_kind.get(ConstraintStack), by_kind.get(CostStack))
+        return cls(by_kind.get(ConstraintStack), by_kind.get(CostStack), fixed)
 
 
 def _check_limits(state: StateMultibody) -> None:
