@@ -52,7 +52,8 @@ def test_a_start_and_a_copy_are_held_too(arm: trajopt.Robot) -> None:
     solver = ik.IKSolver(arm, tool(arm), fixed=FIXED)
     result = solver.solve(start=start)
     assert result.status is ik.IKStatus.SOLVED
-    assert result.q[list(PLACES)].tolist() == [0.1, -2.0]
+    assert solver.solve(start=start, starts=1).q[list(PLACES)].tolist() == [0.1, -2.0]
+    np.testing.assert_array_equal(np.unique(result.configurations[:, PLACES], axis=0), [[0.1, -2.0]])
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(solver)).solve(start=start).q, result.q)
     np.testing.assert_array_equal(ik.solve(arm, tool(arm), fixed=FIXED, start=start).q, result.q)
     assert ik.solve(arm, tool(arm), start=start).q[3] != -2.0

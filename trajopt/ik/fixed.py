@@ -29,7 +29,9 @@ def fixed_joints(
         UnknownNameError: The robot has no joint of this name.
         InvalidArgumentError: Coordinates have the wrong size, are not finite, are no configuration, or beyond limits.
     """
-    given = {} if fixed is None else check_mapping("fixed", fixed, 'pass {"panda_joint4": -2.0}')
+    if fixed is None:
+        return {}
+    given = check_mapping("fixed", fixed, 'pass {"panda_joint4": -2.0}')
     joints = {joint.label: joint for joint in joint_spaces(state.model)}
     for name in given:
         if name not in joints:
@@ -61,7 +63,7 @@ def fixed_joints(
 def hold(state: StateMultibody, fixed: Mapping[str, tuple[float, ...]], q: Reals) -> Reals:
     """Configurations (..., nq) with these joints where they are held."""
     held = q.copy()
-    for joint in joint_spaces(state.model):
+    for joint in joint_spaces(state.model) if fixed else ():
         if joint.label in fixed:
             held[..., joint.q] = fixed[joint.label]
     return held

@@ -81,8 +81,7 @@ def solve_batch(
         starts: Largest number of starts for each target [-].
         seed: Seed of the random starts, which follow those near the targets.
         tolerance: Largest violation of a row of the constraints [unit of the row].
-        fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad];
-            a start that has others is moved there.
+        fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad].
 
     Raises:
         UnknownNameError: There is no parameter, or no joint, of this name.

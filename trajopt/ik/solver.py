@@ -65,8 +65,9 @@ class IKSolver(Immutable):
     ) -> None:
         self.robot = robot
         self.limits = check_flag("limits", limits)
-        self._fixed = fixed_joints(TaskModel.of(robot, tasks).state, fixed, limits=self.limits)
-        self._model = TaskModel.of(robot, tasks, tuple(self._fixed))
+        model = TaskModel.of(robot, tasks)
+        self._fixed = fixed_joints(model.state, fixed, limits=self.limits)
+        self._model = TaskModel(model.constraints, model.costs, tuple(self._fixed)) if self._fixed else model
         self.tolerance = check_positive("tolerance", tolerance)
         lower, upper = self._model.bounds
         if not self.limits:

@@ -175,13 +175,12 @@ class TaskModel(Model):
         return TaskExpressions(instant.x[:nq], rows, jacobian, lower, upper, cost, gradient, hessian)
 
     @classmethod
-    def of(cls, robot: Robot, tasks: Any, fixed: tuple[str, ...] = ()) -> TaskModel:
+    def of(cls, robot: Robot, tasks: Any) -> TaskModel:
         """Builds the model of a user's tasks.
 
         Args:
             robot: The robot.
             tasks: A ConstraintStack, a CostStack, or a tuple of both.
-            fixed: Names of joints that do not move.
 
         Raises:
             InvalidArgumentError: `tasks` has another type, or another robot.
@@ -206,7 +205,7 @@ class TaskModel(Model):
                     f"tasks: expected tasks of {robot.name!r}, got some of {state.robot.name!r}; create the state "
                     "with StateMultibody(robot)"
                 )
-        return cls(by_kind.get(ConstraintStack), by_kind.get(CostStack), fixed)
+        return cls(by_kind.get(ConstraintStack), by_kind.get(CostStack))
 
 
 def _check_limits(state: StateMultibody) -> None:

@@ -106,10 +106,8 @@ def _add_geometry(
     frame = robot.model.frames[robot.frame_id(contact.link if isinstance(contact, Shape) else contact.frame)]
     if isinstance(contact, Shape):
         place = frame.placement * pin.SE3(np.asarray(contact.placement))
-        halves = {"box": [0.5] * 3, "sphere": [1.0]}.get(
-            contact.kind, [1.0, 0.5]
-        )  # MuJoCo takes half sides and lengths
-        size = np.asarray(contact.size) * halves
+        # MuJoCo takes half sides and lengths
+        size = np.asarray(contact.size) * {"box": [0.5] * 3, "sphere": [1.0]}.get(contact.kind, [1.0, 0.5])
         own = {"type": contact.kind, "size": _text(size), "friction": _text(friction)}
     else:
         place = frame.placement * pin.SE3(np.eye(3), contact.offset)
