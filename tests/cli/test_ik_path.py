@@ -1,5 +1,7 @@
 """The command `trajopt ik --path`: positions over time in, joint angles over time out."""
 
+import json
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -38,6 +40,17 @@ def test_a_path_is_followed_and_written(path, tmp_path, suffix):
         asked = [np.interp(t, TIMES, column) for column in table[:, 1:].T]
         assert np.allclose(robot.placement(q, "tool")[:3, 3], asked, atol=2e-4)
     assert suffix == "npz" or plot.stat().st_size > 10_000
+
+
+def test_a_fixed_joint_stays_or_the_path_is_out_of_reach(path, tmp_path):
+    saved, robot = tmp_path / "motion.csv", load_robot("planar-2r")
+    result = run("--path", path, "--dt", 0.05, "--fixed", "joint_2=-1", "--save", saved)
+    assert result.exit_code == 2
+    assert np.allclose(read_positions(robot, saved)[0][:, 1], -1.0)
+    place = robot.placement(np.array([0.7, -1.0]), "tool")[:3, 3]
+    result = run("--position", *place, "--fixed", "joint_2=-1", "--json")
+    assert json.loads(result.output)["q"] == pytest.approx([0.7, -1.0], abs=1e-5)
+    assert "fixed: joint 'elbow' not found" in run("--position", *place, "--fixed", "elbow=1").output
 
 
 def test_a_path_beyond_reach_is_reported_with_exit_code_2(path):

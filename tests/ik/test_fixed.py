@@ -59,6 +59,42 @@ def test_a_start_and_a_copy_are_held_too(arm: trajopt.Robot) -> None:
     assert ik.solve(arm, tool(arm), start=start).q[3] != -2.0
 
 
+def line(arm: trajopt.Robot) -> np.ndarray:
+    """Places from where the tool is, with the joints fixed, to 12 cm aside."""
+    q = ik.solve(arm, tool(arm), fixed=FIXED).q
+    return arm.placement(q, "panda_hand")[:3, 3] + np.linspace(0, 1, 101)[:, None] * [0.0, 0.12, 0.0]
+
+
+@pytest.mark.parametrize("method", ["differential", "optimal"])
+def test_a_path_is_followed_by_the_other_joints(arm: trajopt.Robot, method: str) -> None:
+    """Within the velocity's limits; a start elsewhere is moved to the fixed joints, and others do not move so far."""
+    path = line(arm)
+    track = ik.track(arm, tool(arm), path, 0.02, method=method, acceleration=20.0, fixed=FIXED)
+    np.testing.assert_allclose(track.qs[:, PLACES], np.tile([0.1, -2.0], (101, 1)), atol=1e-9)
+    assert track.followed
+    np.testing.assert_allclose(arm.placement(track.qs, "panda_hand")[:, :3, 3], path, atol=1.5e-4)
+    free = ik.track(arm, tool(arm), path, 0.02, method=method, acceleration=20.0, q0=track.qs[0])
+    assert np.ptp(free.qs[:, PLACES], axis=0).max() > 1e-2
+    start = track.qs[0].copy()
+    start[3] -= 0.3
+    moved = ik.track(arm, tool(arm), path, 0.02, method=method, acceleration=20.0, q0=start, fixed=FIXED)
+    np.testing.assert_allclose(moved.qs[:, 3], -2.0, atol=1e-9)
+
+
+def test_a_tracker_leaves_fixed_joints_where_they_are_or_where_they_are_measured(arm: trajopt.Robot) -> None:
+    path, q = line(arm), ik.solve(arm, tool(arm), fixed=FIXED).q
+    tracker = ik.IKTracker(arm, tool(arm), q + 0.01 * (np.arange(9) == 3), 0.02, fixed=FIXED)
+    twin = pickle.loads(pickle.dumps(tracker))
+    for place in path:
+        step = tracker.step({"tool.reference": place})
+        np.testing.assert_array_equal(step.q[list(PLACES)], [0.1, -2.0])
+    assert step.distance < 1e-4
+    measured = step.q + 0.02 * (np.arange(9) == 3)
+    assert tracker.step(q=measured).q[3] == measured[3]
+    twin.reset(measured)
+    assert twin.step({"tool.reference": place}).q[3] == -2.0
+
+
 def test_a_continuous_joint_takes_an_angle() -> None:
     arm = trajopt.load_robot("kinova")
     state, name = StateMultibody(arm), "j2s6s200_joint_1"

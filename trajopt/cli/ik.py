@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trajopt.cli.common import AsJson, Screen, check_outputs, clean_errors
+from trajopt.cli.common import AsJson, Screen, assignments, check_outputs, clean_errors
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.lazy import above
 
@@ -26,6 +26,9 @@ def inverse_kinematics(
         tuple[float, float, float, float] | None,
         typer.Option(metavar="X Y Z W", help="Target orientation; free if left out."),
     ] = None,
+    fixed: Annotated[
+        list[str] | None, typer.Option(metavar="JOINT=VALUE", help="Joint that does not move \\[m, rad].")
+    ] = None,
     limits: Annotated[bool, typer.Option("--limits/--no-limits", help="Keep the robot's joint limits.")] = True,
     starts: Annotated[int, typer.Option(help="Largest number of start configurations.")] = 32,
     path: Annotated[
@@ -41,19 +44,20 @@ def inverse_kinematics(
 
     with clean_errors():
         check_outputs(plot)
+        held = assignments("--fixed", fixed)
         if (position is None) == (path is None):
             raise InvalidArgumentError("--position: expected either --position or --path; set one of both")
         if path is not None:
             if quaternion is not None:
                 raise InvalidArgumentError("--quaternion: expected with --position only; a path has no orientations")
-            raise typer.Exit(_follow_path(Screen(as_json=as_json), robot, frame, path, dt, limits, plot, save))
+            raise typer.Exit(_follow_path(Screen(as_json=as_json), robot, frame, path, dt, limits, plot, save, held))
         assert position is not None
         for option, value in (("--dt", dt), ("--save", save)):
             if value is not None:
                 raise InvalidArgumentError(f"{option}: expected with --path only; leave it out, or set --path")
         screen, (arm, tasks) = Screen(as_json=as_json), _tasks(robot, frame, position, quaternion)
         with screen.status("solving ..."):
-            result = ik.solve(arm, tasks, limits=limits, starts=starts)
+            result = ik.solve(arm, tasks, limits=limits, starts=starts, fixed=held)
         screen.text(str(result))
         target = {"points": [position]} if quaternion is None else {"placements": [[*position, *quaternion]]}
         draw, write = above("plotting.plot_configurations"), above("plotting.window.write")
@@ -86,6 +90,7 @@ def _follow_path(
     limits: bool,
     plot: Path | None,
     save: Path | None,
+    fixed: dict[str, Any],
 ) -> int:
     """Solves for a frame that follows the positions of a file; returns the exit code."""
     from trajopt import ik
@@ -95,7 +100,7 @@ def _follow_path(
     positions, step = read_path(path, dt)
     arm, tasks = _tasks(robot, frame, positions[0])
     with screen.status("solving ..."):
-        track = ik.track(arm, tasks, positions, step, limits=limits)
+        track = ik.track(arm, tasks, positions, step, limits=limits, fixed=fixed)
     screen.text(str(track))
     screen.write("picture", plot, track.plot)
     names = tuple(tasks.state.coordinate_names[: arm.nq])

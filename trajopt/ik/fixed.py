@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,12 @@ def fixed_joints(
                 "or pass limits=False"
             )
     return {name: tuple(q[joint.q].tolist()) for name, joint in joints.items() if name in given}
+
+
+def columns(state: StateMultibody, fixed: Iterable[str]) -> list[int]:
+    """Indices of the tangent coordinates of these joints."""
+    names = set(fixed)
+    return [i for j in joint_spaces(state.model) if j.label in names for i in range(j.v.start, j.v.stop)]
 
 
 def hold(state: StateMultibody, fixed: Mapping[str, tuple[float, ...]], q: Reals) -> Reals:

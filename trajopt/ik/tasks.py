@@ -15,6 +15,7 @@ from trajopt.checks import check_array
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+from trajopt.ik.fixed import columns
 from trajopt.instant import Instant
 from trajopt.model import Model, Parameter
 from trajopt.robots import Robot
@@ -124,8 +125,7 @@ class TaskModel(Model):
         expressions = self.expressions()
         parts = [ca.sum1(abs(expressions.jacobian)), ca.sum1(abs(expressions.hessian)), expressions.gradient.T]
         reached = {int(j) for part in parts for j in ca.sparsify(part).sparsity().get_triplet()[1]}
-        fixed = [range(j.v.start, j.v.stop) for j in joint_spaces(self.state.model) if j.label in self.fixed]
-        moving = reached.difference(*fixed)
+        moving = reached.difference(columns(self.state, self.fixed))
         if reached and not moving:
             raise InvalidArgumentError(
                 f"fixed: expected a joint that moves, got all that a task depends on: {', '.join(self.fixed)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ def track(
     settling: float = 0.1,
     tolerance: float = 1e-4,
     max_iterations: int = 100,
+    fixed: Mapping[str, Any] | None = None,
 ) -> IKPath:
     """Computes a motion that follows a path of targets, within limits of position, velocity and acceleration.
 
@@ -63,18 +65,27 @@ def track(
         settling: Time constant with which costs are minimised [s].
         tolerance: Violation of a row that counts as zero [unit of the row].
         max_iterations: Largest number of iterations of the optimal method [-].
+        fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad];
+            `q0` is moved there.
 
     Raises:
-        UnknownNameError: There is no parameter or method of this name.
+        UnknownNameError: There is no parameter, method or joint of this name.
         InvalidArgumentError: Tasks, path or numbers are invalid.
     """
     check_known("method", method, METHODS)
     check_count("max_iterations", max_iterations, least=1)
     following = Following(
-        robot, tasks, dt, limits=limits, acceleration=acceleration, settling=settling, tolerance=tolerance
+        robot,
+        tasks,
+        dt,
+        limits=limits,
+        acceleration=acceleration,
+        settling=settling,
+        tolerance=tolerance,
+        fixed=fixed,
     )
     p = course(following.model, path, following.dt, duration)
-    start = _start(following, tasks, p[0], limits) if q0 is None else following.model.configuration("q0", q0)
+    start = _start(following, tasks, p[0], limits) if q0 is None else following.start("q0", q0)
     stepper = following.stepper(len(p) - 1)
     stepper.q[0], stepper.p[:] = start, p
     stepper.run()
@@ -88,6 +99,7 @@ def track(
 def _start(following: Following, tasks: Any, p: Reals, limits: bool) -> Reals:
     """Configuration (nq,) for the first targets."""
     layout = following.model.layout
-    solver, _ = kept_solver(following.robot, tasks, limits=limits, tolerance=1e-2 * following.tolerance)
+    tolerance, fixed = 1e-2 * following.tolerance, following.fixed
+    solver, _ = kept_solver(following.robot, tasks, limits=limits, tolerance=tolerance, fixed=fixed)
     values = {name: each.shaped(p[layout.slices[name]]) for name, each in layout.parameters.items()}
     return np.array(solver.solve(values).q)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_array, check_flag, check_mapping, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.ik.fixed import columns, fixed_joints, hold
 from trajopt.ik.stepper import Stepper
 from trajopt.ik.tasks import TaskModel
 from trajopt.ik.velocity import DIAGNOSTICS
@@ -18,6 +20,7 @@ from trajopt.robots import Robot
 from trajopt.types import Reals
 
 MEMORY = ("q", "v", "diagnostics", "p")  # attributes of a Stepper
+SPEEDS = slice(2, 4)  # rows of bounds
 FIRST_CURVATURE = 1e-2  # initial μ
 
 
@@ -47,6 +50,7 @@ class Following:
         acceleration: Largest acceleration [rad/s², m/s²]; None for no limit.
         settling: Time constant with which costs are minimised [s].
         tolerance: Violation of a row that counts as zero [unit of the row].
+        fixed: Coordinates of joints that do not move, by joint.
 
     Attributes:
         model: The tasks.
@@ -63,12 +67,19 @@ class Following:
         acceleration: npt.ArrayLike | None,
         settling: float,
         tolerance: float,
+        fixed: Mapping[str, Any] | None,
     ) -> None:
         self.robot, self.model = robot, TaskModel.of(robot, tasks)
         self.dt = check_positive("dt", dt, unit="s")
         self.bounds = _bounds(self.model, check_flag("limits", limits), acceleration)
+        self.fixed = fixed_joints(self.model.state, fixed, limits=limits)
+        self.bounds[SPEEDS, columns(self.model.state, self.fixed)] = 0.0
         self.settling = check_non_negative("settling", settling, unit="s")
         self.tolerance = check_positive("tolerance", tolerance)
+
+    def start(self, argument: str, q: npt.ArrayLike) -> Reals:
+        """Checked configuration to start from (nq,), with fixed joints in their places."""
+        return hold(self.model.state, self.fixed, self.model.configuration(argument, q))
 
     def stepper(self, T: int) -> Stepper:
         """Arrays of T steps, with limits and settings."""
@@ -101,8 +112,11 @@ class IKTracker(Immutable):
         acceleration: Largest acceleration of all joints, or of each (nv,) [rad/s², m/s²]; no limit by default.
         settling: Time constant with which costs are minimised [s].
         tolerance: Violation of a row that counts as zero [unit of the row].
+        fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad];
+            starts are moved there, measurements are not.
 
     Raises:
+        UnknownNameError: `fixed` names no joint.
         InvalidArgumentError: An argument has a wrong value.
 
     Source: Kanoun, Lamiraux, Wieber, Kinematic control of redundant manipulators (2011).
@@ -119,9 +133,17 @@ class IKTracker(Immutable):
         acceleration: npt.ArrayLike | None = None,
         settling: float = 0.1,
         tolerance: float = 1e-4,
+        fixed: Mapping[str, Any] | None = None,
     ) -> None:
         self._following = Following(
-            robot, tasks, dt, limits=limits, acceleration=acceleration, settling=settling, tolerance=tolerance
+            robot,
+            tasks,
+            dt,
+            limits=limits,
+            acceleration=acceleration,
+            settling=settling,
+            tolerance=tolerance,
+            fixed=fixed,
         )
         self._stepper = self._following.stepper(1)
         self._start("q0", q0, None)
@@ -155,7 +177,7 @@ class IKTracker(Immutable):
 
     def _start(self, argument: str, q: npt.ArrayLike, v: npt.ArrayLike | None) -> None:
         model, stepper = self._following.model, self._stepper
-        q = self._following.model.configuration(argument, q)
+        q = self._following.start(argument, q)
         cure = f"pass a velocity of {self._following.robot.name!r}"
         speed = np.zeros(model.state.nv) if v is None else check_array("v", v, (model.state.nv,), cure=cure)
         stepper.q[0], stepper.v[0], stepper.p[0], stepper.diagnostics[0] = q, speed, model.layout.column(), 0.0
