@@ -81,6 +81,15 @@ def test_a_path_is_followed_by_the_other_joints(arm: trajopt.Robot, method: str)
     np.testing.assert_allclose(moved.qs[:, 3], -2.0, atol=1e-9)
 
 
+def test_a_path_that_fixed_joints_keep_out_of_reach_is_told_so(arm: trajopt.Robot) -> None:
+    """A folded elbow does not reach as far: the joint that stays is not at its limit, nor does it make way for less."""
+    path = line(arm)[0] + np.linspace(0, 1, 201)[:, None] * [0.3, 0.0, 0.0]
+    track = ik.track(arm, tool(arm), path, 0.02, fixed=FIXED)
+    assert track.status is ik.IKPathStatus.UNREACHABLE
+    assert not any("joint4" in limit or "joint1" in limit for d in track.departures for limit in d.limits)
+    assert ik.track(arm, tool(arm), path, 0.02, q0=track.qs[0]).followed
+
+
 def test_a_tracker_leaves_fixed_joints_where_they_are_or_where_they_are_measured(arm: trajopt.Robot) -> None:
     path, q = line(arm), ik.solve(arm, tool(arm), fixed=FIXED).q
     tracker = ik.IKTracker(arm, tool(arm), q + 0.01 * (np.arange(9) == 3), 0.02, fixed=FIXED)

@@ -66,7 +66,9 @@ def _evaluated(following: Following, p: Reals, qs: Reals) -> tuple[Reals, Reals,
     places, bounds = model.places, following.bounds
     slope = t.jacobian.T @ off
     for j in range(model.state.nv):
-        if places[j] >= 0:  # a position at its limit has no slope
+        if j not in following.moving:
+            slope[j] = 0.0
+        elif places[j] >= 0:  # a position at its limit has no slope
             at = t.q[int(places[j])]
             down = ca.logic_and(at <= bounds[0, j] + AT_LIMIT, slope[j] > 0)
             up = ca.logic_and(at >= bounds[1, j] - AT_LIMIT, slope[j] < 0)
@@ -95,12 +97,12 @@ def _pressed(following: Following, qs: Reals, vs: Reals) -> dict[str, Truth]:
     """Whether each limit is reached at each time (T + 1, nv), by "q", "v" and "a"."""
     low, high, slowest, fastest, most = following.bounds
     places = following.model.places
-    limited = places >= 0
+    limited, moving = places >= 0, np.isin(np.arange(len(places)), list(following.moving))
     q = np.where(limited, qs[:, np.where(limited, places, 0)], 0.0)
     a = np.vstack([np.zeros((1, vs.shape[1])), np.diff(vs, axis=0) / following.dt])
     return {
         "q": limited & (_at(q, low, -1.0) | _at(q, high, 1.0)),
-        "v": _at(vs, slowest, -1.0) | _at(vs, fastest, 1.0),
+        "v": moving & (_at(vs, slowest, -1.0) | _at(vs, fastest, 1.0)),
         "a": _at(a, -most, -1.0) | _at(a, most, 1.0),
     }
 
@@ -117,7 +119,6 @@ def _departures(
     off = np.concatenate([[False], violation > following.tolerance, [False]])
     edges = np.flatnonzero(np.diff(off.astype(int)))
     nv, names = following.model.state.nv, following.model.state.tangent_names
-    moving = set(following.model.moving.tolist())
     near: Truth = (slopes <= NEAREST) & ~np.any(pressed["v"] | pressed["a"], axis=1)
     departures = []
     for first, end in zip(edges[::2], edges[1::2], strict=True):
@@ -127,7 +128,7 @@ def _departures(
             f"{kind}{names[j][1:]}"
             for kind in "qva"
             for j in range(nv)
-            if j in moving and pressed[kind][knots, j].any()
+            if j in following.moving and pressed[kind][knots, j].any()
         ]
         worst = int(first + np.argmax(distance[knots]))
         reachable = not nearest.any()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -76,6 +77,11 @@ class Following:
         self.bounds[SPEEDS, columns(self.model.state, self.fixed)] = 0.0
         self.settling = check_non_negative("settling", settling, unit="s")
         self.tolerance = check_positive("tolerance", tolerance)
+
+    @functools.cached_property
+    def moving(self) -> frozenset[int]:
+        """Indices of the tangent coordinates that move for the tasks."""
+        return frozenset(self.model.moving.tolist()).difference(columns(self.model.state, self.fixed))
 
     def start(self, argument: str, q: npt.ArrayLike) -> Reals:
         """Checked configuration to start from (nq,), with fixed joints in their places."""
