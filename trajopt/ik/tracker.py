@@ -51,7 +51,7 @@ class Following:
         acceleration: Largest acceleration [rad/s², m/s²]; None for no limit.
         settling: Time constant with which costs are minimised [s].
         tolerance: Violation of a row that counts as zero [unit of the row].
-        fixed: Coordinates of joints that do not move, by joint.
+        fixed: Coordinates of joints that do not move, by joint; None for none.
 
     Attributes:
         model: The tasks.
@@ -68,7 +68,7 @@ class Following:
         acceleration: npt.ArrayLike | None,
         settling: float,
         tolerance: float,
-        fixed: Mapping[str, Any] | None,
+        fixed: Mapping[str, Any] | None = None,
     ) -> None:
         self.robot, self.model = robot, TaskModel.of(robot, tasks)
         self.dt = check_positive("dt", dt, unit="s")
