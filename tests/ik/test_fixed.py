@@ -67,7 +67,7 @@ def line(arm: trajopt.Robot) -> np.ndarray:
 
 @pytest.mark.parametrize("method", ["differential", "optimal"])
 def test_a_path_is_followed_by_the_other_joints(arm: trajopt.Robot, method: str) -> None:
-    """Within the velocity's limits; a start elsewhere is moved to the fixed joints, and others do not move so far."""
+    """Without them these joints would move; a start that has others is moved there."""
     path = line(arm)
     track = ik.track(arm, tool(arm), path, 0.02, method=method, acceleration=20.0, fixed=FIXED)
     np.testing.assert_allclose(track.qs[:, PLACES], np.tile([0.1, -2.0], (101, 1)), atol=1e-9)
@@ -102,6 +102,9 @@ def test_a_tracker_leaves_fixed_joints_where_they_are_or_where_they_are_measured
     assert tracker.step(q=measured).q[3] == measured[3]
     twin.reset(measured)
     assert twin.step({"tool.reference": place}).q[3] == -2.0
+    moving = ik.IKTracker(arm, tool(arm), q, 0.02, acceleration=1.0, fixed=FIXED)
+    moving.reset(q, 0.5 * (np.arange(9) == 3))
+    assert moving.step({"tool.reference": path[0]}).q[3] == -2.0
 
 
 def test_a_continuous_joint_takes_an_angle() -> None:

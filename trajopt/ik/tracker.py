@@ -119,7 +119,7 @@ class IKTracker(Immutable):
         settling: Time constant with which costs are minimised [s].
         tolerance: Violation of a row that counts as zero [unit of the row].
         fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad];
-            starts are moved there, measurements are not.
+            starts are moved there, at rest; measurements are not.
 
     Raises:
         UnknownNameError: `fixed` names no joint.
@@ -185,7 +185,8 @@ class IKTracker(Immutable):
         model, stepper = self._following.model, self._stepper
         q = self._following.start(argument, q)
         cure = f"pass a velocity of {self._following.robot.name!r}"
-        speed = np.zeros(model.state.nv) if v is None else check_array("v", v, (model.state.nv,), cure=cure)
+        speed = np.zeros(model.state.nv) if v is None else check_array("v", v, (model.state.nv,), cure=cure).copy()
+        speed[columns(model.state, self._following.fixed)] = 0.0
         stepper.q[0], stepper.v[0], stepper.p[0], stepper.diagnostics[0] = q, speed, model.layout.column(), 0.0
         stepper.diagnostics[0, DIAGNOSTICS.index("curvature")] = FIRST_CURVATURE
         self._begins = True
