@@ -94,6 +94,10 @@ class Attempts:
             pending = [*(["rollouts", "line"] if rolled else ["line", "anew", "rollouts"]), *["random"] * len(SIZES)]
         return Attempts(pending, feasibility)
 
+    def put_first(self, attempt: str) -> None:
+        """Moves an attempt before the others that are still to be made."""
+        self.pending.sort(key=lambda each: each != attempt)
+
     def stalls(self, iteration: int, error: float, patience: int) -> bool:
         """Whether the largest error has not been halved for `patience` iterations."""
         if error < LESS * self.mark[1]:

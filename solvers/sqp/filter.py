@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-MARGIN = 1e-5  # γ: part of the infeasibility by which a step must improve on an entry, in either measure
+MARGIN, DECREASE = 1e-5, 1e-8  # parts of the infeasibility θ by which a step must improve θ, or else φ
 POWER_SLOPE, POWER_INFEASIBILITY = 2.3, 1.1  # of the switching rule
 LARGEST, SMALL = 1e4, 1e-4  # infeasibilities that no step exceeds, and above which the rule is off, of the first one
 
@@ -52,7 +52,7 @@ class Filter:
         switches = slope < 0.0 and length * (-slope) ** POWER_SLOPE > theta**POWER_INFEASIBILITY
         if switches and theta <= SMALL * self.first:
             return new_phi <= enough
-        least, most = (1.0 - MARGIN) * theta, phi - MARGIN * theta
+        least, most = (1.0 - MARGIN) * theta, phi - DECREASE * theta
         if new_theta > least and new_phi > most + error:
             return False
         self.entries.append((least, most))

@@ -16,7 +16,7 @@ from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
 from trajopt.solvers.sqp.guess import is_nearly_a_motion
-from trajopt.solvers.sqp.interior import InteriorMethod
+from trajopt.solvers.sqp.interior import InteriorMethod, are_curved
 from trajopt.solvers.sqp.linear_steps import LinearSteps
 from trajopt.solvers.sqp.method import ROUNDED, Outcome
 from trajopt.solvers.sqp.policy_steps import PolicySteps
@@ -83,6 +83,10 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             self._take_lines(run, work)
         else:
             self._take_rollouts(run, work, rolled=rolled)
+            if interior and are_curved(work.model.exact, work.rows):
+                run.attempts.put_first("rollouts")
+                self._next(run, work)
+                run.attempts.number = 1
         if self.problem.nu == 0 and self.problem.start == "fixed":  # there is nothing to choose
             feasible = run.violation < options.feasibility
             run.status = SolverStatus.CONVERGED if feasible else SolverStatus.INFEASIBLE

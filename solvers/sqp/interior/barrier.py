@@ -10,7 +10,6 @@ import numpy.typing as npt
 from trajopt.types import Reals
 
 PUSH = 1e-2  # first distance of a slack from its bound, relative to the bound, at least the size, or to the range
-EQUATION = 1e-8  # δ of equations, which keeps rows that depend on one another solvable
 SPREAD = 1e10  # largest ratio of a multiplier and what the barrier says, in either direction
 KEPT = 0.99  # part of a distance that a step may take away, at least
 SIGN = np.array([-1.0, 1.0])[:, None, None]  # of the lower and the upper side
@@ -113,9 +112,7 @@ class Barrier:
         distance = self.bounds.distances(self.slack)
         stiffness = (self.z / distance).sum(axis=0)
         pull = (SIGN * np.where(self.bounds.on, self.mu / distance, 0.0)).sum(axis=0)
-        equal, firm = self.bounds.equal, 1.0 / (EQUATION * self.bounds.size**2)
-        D = np.where(equal, firm, stiffness)
-        return D, np.where(equal, self.y + residual * firm, stiffness * residual + pull)
+        return stiffness, stiffness * residual + pull
 
     def slope(self, ds: Reals) -> float:
         """Derivative of the barrier along a change of the slacks (n, nc)."""
@@ -131,17 +128,11 @@ class Barrier:
         """Change of these multipliers (2, n, nc) by a further change of the slacks (n, nc)."""
         return np.where(self.bounds.on, SIGN * self.z * ds / self.bounds.distances(self.slack), 0.0)
 
-    def keeps_off(self, slack: Reals, z: Reals, part: float) -> bool:
-        """Whether a step takes at most the fraction `part` of the slacks' distances from their bounds, and of `z`.
-
-        Args:
-            slack: Slacks after the step (n, nc).
-            z: Multipliers of the lower and upper bounds after the step (2, n, nc).
-            part: The fraction, from 0 to 1 [-].
-        """
+    def keeps_off(self, slack: Reals, part: float) -> bool:
+        """Whether the slacks (n, nc) keep 1 - `part` [-] of their distances from their bounds."""
         bounds = self.bounds
         near = bounds.distances(slack) < (1.0 - part) * bounds.distances(self.slack)
-        return not ((near | (z < (1.0 - part) * self.z)) & bounds.on).any()
+        return not (near & bounds.on).any()
 
     def moved(self, slack: Reals, z: Reals, y: Reals) -> Barrier:
         """Returns the barrier at other slacks and multipliers, with z clipped to a range about the central μ/d."""

@@ -19,6 +19,7 @@ from trajopt.solvers.riccati.riccati import Riccati
 from trajopt.solvers.riccati.weighted_rows import WeightedRows
 from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds
+from trajopt.solvers.sqp.interior.equations import Equations
 from trajopt.solvers.sqp.interior.point import Direction, Point
 from trajopt.solvers.sqp.interior.trials import InteriorTrials, LineTrials, RolloutTrials
 from trajopt.solvers.sqp.program import StepProgram
@@ -26,12 +27,12 @@ from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
-FIRST_BARRIER, LOWER, POWER = 0.01, 0.2, 1.2  # μ, and its next value: the smaller of LOWER μ and μ to the POWER
+FIRST_BARRIER, LOWER, POWER = 0.005, 0.2, 1.2  # μ, and its next value: the smaller of LOWER μ and μ to the POWER
 ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
 GRADIENT = 100.0  # mean multiplier above which errors are relative
-RIDGE, RAISE, RELAX, LARGEST_RIDGE = 1e-4, 8.0, 3.0, 1e30  # first δ, factors up and down, last δ
+RIDGE, RAISE, RELAX, LARGEST_RIDGE = 1e-4, 4.0, 16.0, 1e30  # first δ, factors up and down, last δ
 HALVINGS = 34
-TOLERANCE, ROUNDING = 1e-8, 1e-6  # errors that count as none, and as none where no step gets further
+TOLERANCE, ROUNDING = 1e-7, 1e-6  # errors that count as none, and as none where no step gets further
 LEAST_COST = 1e-3  # of a typical cost: what TOLERANCE is relative to at least; rounding hides what is less
 LONG = 8  # iterations in a row with errors up to ROUNDING that count as getting no further
 DECREASE = 1e-4  # part of the promised decrease that must come (Armijo)
@@ -75,14 +76,17 @@ class InteriorSteps:
         program = self._program = StepProgram(e, exact, chosen=rows.chosen, bounded=rows.bounded, shared=False)
         qp = program.qp
         self._weights = WeightedRows.zeros(qp.lq, qp.C, qp.terminal_C, qp.lower, qp.upper)
-        self._riccati = Riccati(qp.lq, rows=self._weights)
         self._trials: InteriorTrials = (
             RolloutTrials(e, program, rows) if trial is None else LineTrials(e, program, trial)
         )
         self.scale = 1.0 / units.cost
         self._diagonal = program.diagonal(units)
         c = program.row_values(e.c, e.xs[0])
-        barrier = Barrier.at(Bounds.of(*program.row_bounds(rows), program.row_units(units)), c, FIRST_BARRIER)
+        bounds = Bounds.of(*program.row_bounds(rows), program.row_units(units))
+        program.take(self.scale, rows)
+        self._equations = Equations(qp, bounds)
+        self._riccati = Riccati(self._equations.lq, rows=self._weights)
+        barrier = Barrier.at(bounds, c, FIRST_BARRIER)
         lam = np.zeros((len(c), e.state.ndx))
         self._point = Point(xs=e.xs, us=e.us, cost=self.scale * e.cost, f=e.f, c=c, barrier=barrier, lam=lam)
         self._failures, self._last_ridge, self._forced = 0, 0.0, 0.0
@@ -166,7 +170,9 @@ class InteriorSteps:
         """Newton's step, with the least δ I in the Hessian that makes it convex; None if none does."""
         point, weights = self._point, self._weights
         residual, bounds = point.residual, point.barrier.bounds
-        weights.weights[:], weights.h[:] = D, h = point.barrier.weights(residual)
+        D, h = point.barrier.weights(residual)
+        firm = self._equations.take(residual, point.barrier.y)
+        weights.weights[:], weights.h[:] = D + self._equations.weights, h + firm
         self._riccati.find_rows()
         if not self._factors():
             return None
@@ -174,9 +180,10 @@ class InteriorSteps:
         found, rows = self._riccati.step, weights.values.copy()
         ds = np.where(bounds.on.any(axis=0), rows + residual, 0.0)
         y, lam = np.where(bounds.any, D * rows + h, 0.0), found.lam.copy()
+        y += self._equations.multipliers(found.y, self._equations.weights * rows + firm)
         lq, z = self._program.qp.lq, np.concatenate([found.dx[:-1], found.du], axis=1)
         slope = (lq.g * z).sum() + lq.terminal_g @ found.dx[-1] + point.barrier.slope(ds)
-        slope += ((y - 2.0 * point.barrier.y) * residual).sum()
+        slope += ((y - point.barrier.y) * residual + point.barrier.y * (rows - ds)).sum()
         slope += ((lam - 2.0 * point.lam)[-len(point.f) :] * point.f).sum()
         du, dx0 = self._program.controls(found.du)
         dx, K = found.dx[-len(point.f) :].copy(), self._program.gains(self._riccati.K)
@@ -245,7 +252,7 @@ class InteriorSteps:
 
     def _costates(self, y: Reals) -> Reals:
         """Gradients of the rest of the Lagrangian by the states (T + 1, ndx), where controls stay."""
-        self._riccati.K[:] = 0.0
+        self._riccati.K[:] = self._riccati.Ky[:] = 0.0
         self._weights.h[:] = y
         self._riccati.find_rows()
         return self._riccati.adjoint()[1].copy()

@@ -117,8 +117,9 @@ class RolloutTrials(InteriorTrials):
         further = linear - length * step.rows
         slack = np.where(barrier.bounds.on.any(axis=0), barrier.slack + linear + length * point.residual, 0.0)
         z = barrier.z + length * barrier.dz(step.ds) + barrier.dz_by_slack(further)
-        if not barrier.keeps_off(slack, z, barrier.part):
+        if not barrier.keeps_off(slack, barrier.part):
             return None
+        z = np.maximum(z, (1.0 - barrier.part) * barrier.z)
         y = barrier.y + length * (step.y - barrier.y) + np.where(barrier.bounds.equal, 0.0, step.D * further)
         xs, us = trials.trajectory(0)
         return Point(
