@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.analysis.basics import check_solution
 from trajopt.callbacks.bar import progress_bar, time_left
 from trajopt.checks import check_count, check_finite, check_flag, check_items, check_positive
 from trajopt.display.camera import check_camera
@@ -85,7 +86,7 @@ def film(
     """
     path = check_film_path(path, suffixes=(*SUFFIXES, _STILL))
     still = path.suffix.lower() == _STILL
-    check_body(solution)
+    check_body(check_solution(solution))
     duration = Timeline(solution).duration
     rate = frame_rate(path, check_positive("fps", fps, unit="1/s"))
     pace = _pace(duration, speed, seconds)
@@ -128,7 +129,7 @@ def _moment(duration: float, time: Any, still: bool) -> float:
 def _pixels(size: Any) -> tuple[int, int]:
     pair = check_items("size", size, "pixels (width, height)")
     if len(pair) != 2:
-        raise InvalidArgumentError(f"size: expected (width, height) in pixels, got {shown(size)}")
+        raise InvalidArgumentError(f"size: expected two numbers (width, height) [pixel], got {shown(size)}")
     width, height = (check_count(f"size[{i}]", n, least=_LEAST, most=_LARGEST) for i, n in enumerate(pair))
     return width, height
 

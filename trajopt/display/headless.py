@@ -86,39 +86,46 @@ class Studio(Closing):
         why = f"within {PATIENCE:.0f} s" if status is None else f"and ended with status {status}"
         raise BrowserError(f"browser: it did not open the page {why}")
 
-    def picture(self, camera: Camera, size: tuple[int, int]) -> npt.NDArray[np.uint8]:
-        """Returns the picture of the scene as it is now, (height, width, 3), on white ground.
+    def aim(self, camera: Camera, size: tuple[int, int]) -> None:
+        """Sets the camera, and waits until all parts of the scene have come: until two pictures in a row are the same.
 
         Args:
             camera: Place and direction of the camera.
-            size: Width and height [pixel].
+            size: Width and height of the pictures [pixel].
 
         Raises:
             BrowserError: The browser has ended, or draws nothing.
         """
+        self._check_running()
+        self._camera, self._size = camera, size
+        page = self._client.camera  # the ground fades away from this one, which is not that of the pictures
+        page.up_direction, page.position, page.look_at = (0.0, 0.0, 1.0), camera.position, camera.target
+        last = self.picture()
+        for _ in range(_LOOKS):
+            last, before = self.picture(), last
+            if np.array_equal(last, before) and np.any(last != last[0, 0]):
+                return
+        raise BrowserError(f"browser: the scene did not come to rest within {_LOOKS} pictures")
+
+    def picture(self) -> npt.NDArray[np.uint8]:
+        """Returns the picture of the scene as it is now, (height, width, 3), on white ground.
+
+        Raises:
+            BrowserError: The browser has ended, or draws nothing.
+        """
+        self._check_running()
+        look = {"wxyz": self._camera.wxyz, "position": self._camera.position, "fov": self._camera.fov}
+        width, height = self._size
         try:
-            image = self._client.get_render(
-                size[1],
-                size[0],
-                wxyz=camera.wxyz,
-                position=camera.position,
-                fov=camera.fov,
-                transport_format="png",
-                timeout=PATIENCE,
-            )
+            image = self._client.get_render(height, width, **look, transport_format="png", timeout=PATIENCE)
         except (RuntimeError, TimeoutError) as error:
             raise BrowserError(f"browser: it took no picture: {error}") from error
         alpha = image[:, :, 3:].astype(np.uint16)
         return ((image[:, :, :3] * alpha + 255 * (255 - alpha) + 127) // 255).astype(np.uint8)
 
-    def settle(self, camera: Camera, size: tuple[int, int]) -> None:
-        """Waits until all parts of a new scene have come: until two pictures in a row are the same."""
-        last = self.picture(camera, size)
-        for _ in range(_LOOKS):
-            last, before = self.picture(camera, size), last
-            if np.array_equal(last, before) and np.any(last != last[0, 0]):
-                return
-        raise BrowserError(f"browser: the scene did not come to rest within {_LOOKS} pictures")
+    def _check_running(self) -> None:
+        if self._process.poll() is not None:
+            raise BrowserError(f"browser: it took no picture: it ended with status {self._process.returncode}")
 
     def close(self) -> None:
         """Ends the browser and the page."""

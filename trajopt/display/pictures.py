@@ -75,9 +75,8 @@ def _pictures(studio: Studio, shot: Shot, times: Reals) -> Iterator[Frame]:
     """Pictures of the meshes at some times."""
     actor = Actor(studio.scene, shot.solution, "/motion", layers=shot.layers)
     add_ground(studio.scene, actor.points())
-    camera = camera_of(shot.camera, actor.points(), shot.size[0] / shot.size[1])
     actor.at(float(times[0]))
-    studio.settle(camera, shot.size)
+    studio.aim(camera_of(shot.camera, actor.points(), shot.size[0] / shot.size[1]), shot.size)
     for time in times:
         actor.at(float(time))
-        yield studio.picture(camera, shot.size)
+        yield studio.picture()

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ FILM = Extra("a .mp4", "imageio-ffmpeg", "or write a .gif")
 """Package of the extra `film`: ffmpeg, for machines without this program."""
 SUFFIXES = (".gif", ".mp4")
 _MOST = 1800  # frames; a minute at 30 frames per second
+_WHITE = 248  # least value of a colour that becomes white: Pillow takes 250 for 255 where the palette has both [-]
 _SAMPLES = 8  # frames from which the colours of a GIF are chosen
 
 
@@ -109,14 +110,26 @@ def _write_gif(path: Path, frames: Iterable[Frame], rate: float, hold: float, pa
         return Image.fromarray(np.frombuffer(zlib.decompress(packed[k]), np.uint8).reshape(shape))
 
     if palette is None:
-        some = [np.asarray(image(k)) for k in np.unique(np.linspace(0, len(packed) - 1, _SAMPLES).astype(int))]
-        palette = Image.fromarray(np.concatenate(some)).quantize(255, dither=Image.Dither.NONE)
-        palette.putpalette([*palette.getpalette()[: 3 * 255], 255, 255, 255])  # the ground stays white
+        palette = _colors(
+            [np.asarray(image(k)) for k in np.unique(np.linspace(0, len(packed) - 1, _SAMPLES, dtype=int))]
+        )
     images = [image(k).quantize(palette=palette, dither=Image.Dither.NONE) for k in range(len(packed))]
     delay = round(1000.0 / rate)
     delays = [delay] * (len(images) - 1) + [max(delay, round(1000.0 * hold))]
     with output_file(path) as file:
         images[0].save(file, format="GIF", save_all=True, append_images=images[1:], duration=delays, loop=0)
+
+
+def _colors(frames: Sequence[Frame]) -> Any:
+    """Image with white and the 255 colours that are nearest to all other pixels of some frames."""
+    from PIL import Image
+
+    pixels = np.concatenate([frame.reshape(-1, 3) for frame in frames])
+    others = pixels[pixels.min(axis=1) < _WHITE]
+    nearest = Image.fromarray((others if len(others) else pixels)[None]).quantize(255, dither=Image.Dither.NONE)
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([255, 255, 255, *(nearest.getpalette() or ())[: 3 * 255]])
+    return palette
 
 
 def _write_mp4(path: Path, frames: Iterable[Frame], rate: float, hold: float) -> None:
