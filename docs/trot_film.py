@@ -14,7 +14,7 @@ def main() -> None:
     motion = replay(plan, plant="mujoco", feedback="springs", clip=True)
     file = Path(__file__).parent / "trot-in-mujoco.gif"
     motion.film(file, fps=20.0, speed=0.5, size=(480, 300))
-    print(f"{motion.times[-1]:.2f} s, {file.stat().st_size / 1e6:.2f} MB, ends {motion.xs[-1, :3] - plan.xs[-1, :3]} off")
+    print(f"{file.stat().st_size / 1e6:.2f} MB; the trunk ends {motion.xs[-1, :3] - plan.xs[-1, :3]} m off the plan")
 
 
 if __name__ == "__main__":

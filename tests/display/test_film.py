@@ -101,7 +101,6 @@ def test_each_frame_is_the_view_at_its_time(
     assert f"film: meshes, drawn by {chromium}" in caplog.text
     assert shown.shape == (4, SIZE[1], SIZE[0], 3)
     seen = of_view(browser, reach, shown)
-    )
     apart = np.array([[far(frame, view) for view in seen] for frame in shown])
     assert np.diag(apart).max() < 0.002, apart
     assert (apart + np.eye(4)).min() > 0.01, apart  # other times look different
@@ -189,7 +188,8 @@ def test_a_named_camera_sees_all_points_from_as_near_as_it_can(name: str, aspect
     edges = np.abs(seen[:, :2] / seen[:, 2:]) / [reach * aspect, reach]
     assert np.all(seen[:, 2] > 0.0)
     assert 0.9 < edges.max() < 1.0
-    np.testing.assert_allclose(rotation[:, 2], (camera.target - camera.position) / np.linalg.norm(camera.target - camera.position), atol=1e-12)  # fmt: skip
+    ahead = camera.target - camera.position
+    np.testing.assert_allclose(rotation[:, 2], ahead / np.linalg.norm(ahead), atol=1e-12)
     assert rotation[2, 1] < 0.0  # down
 
 
@@ -197,15 +197,15 @@ def test_a_named_camera_sees_all_points_from_as_near_as_it_can(name: str, aspect
     ("options", "error", "message"),
     [
         ({"fps": 0.0}, InvalidArgumentError, r"fps: expected a number > 0 \[1/s\], got 0\.0"),
-        ({"speed": 0.01}, InvalidArgumentError, r"speed, fps: expected at most 1800 frames, got 6667 of 2 s; raise speed"),
+        ({"speed": 0.01}, InvalidArgumentError, r"speed, fps: expected at most 1800 frames, got 6667 of 2 s"),
         ({"speed": -1.0}, InvalidArgumentError, r"speed: expected a number > 0, got -1\.0"),
         ({"speed": 1.0, "seconds": 2.0}, InvalidArgumentError, "speed, seconds: expected one of them, got both"),
         ({"time": 0.5}, InvalidArgumentError, r"time: expected none for a film, got 0\.5; write a \.png"),
         ({"size": 3}, InvalidArgumentError, r"size: expected a list of pixels \(width, height\), got 3"),
-        ({"size": (640,)}, InvalidArgumentError, r"size: expected two numbers \(width, height\) \[pixel\], got \(640,\)"),
+        ({"size": (640,)}, InvalidArgumentError, r"size: expected two numbers \(width, height\) \[pixel\]"),
         ({"size": (640, 0)}, InvalidArgumentError, r"size\[1\]: expected"),
         ({"camera": "left"}, UnknownNameError, "camera.*left.*corner"),
-        ({"camera": [1.0, 2.0]}, InvalidArgumentError, r"camera: expected shape \(2, 3\), got \(2,\); or use one of corner"),
+        ({"camera": [1.0, 2.0]}, InvalidArgumentError, r"camera: expected shape \(2, 3\), got \(2,\); or use one"),
         ({"camera": np.ones((2, 3))}, InvalidArgumentError, "camera: expected a position and another point to look at"),
         ({"obstacles": [[1.0]]}, InvalidArgumentError, "obstacles: expected rows"),
         ({"progress": 2}, InvalidArgumentError, "progress: expected"),
