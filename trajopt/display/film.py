@@ -25,7 +25,7 @@ from trajopt.plotting.frames import SUFFIXES, Frame, check_film_path, frame_rate
 from trajopt.solution import Solution
 
 SIZE = (800, 450)  # width and height [pixel]
-_LEAST, _LARGEST = 16, 4096  # width and height [pixel]
+_LEAST, _LARGEST = 64, 4096  # width and height [pixel]
 _STILL = ".png"
 
 
@@ -68,7 +68,7 @@ def film(
         speed: Playback speed relative to real time, > 0 [-]; by default 1.
         seconds: Duration of the film, instead of a speed [s].
         time: Time that a .png shows, from 0 to the end of the motion [s]; by default 0.
-        size: Width and height [pixel].
+        size: Width and height, 64 to 4096 [pixel].
         camera: "corner", "side", "front" or "top", each from as near as the whole motion is in the picture, or a
             position and a point to look at, shape (2, 3) [m]. Line drawings have their own.
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m],
