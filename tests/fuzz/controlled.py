@@ -165,6 +165,8 @@ CONTROLLED: dict[str, Callable[[World, Random], Any]] = {
     "ClosedLoop.save.path": lambda w, rng: folder() / "loop.npz",
     "ClosedLoop.animate.path": lambda w, rng: folder() / "loop.gif",
     **{f"ClosedLoop.{method}.obstacles": lambda w, rng: [[1.0, 2.0, 0.5]] for method in ("plot", "animate")},
+    "ClosedLoop.film.path": lambda w, rng: folder() / "loop.gif",
+    "ClosedLoop.film.options": lambda w, rng: {"size": (80, 64), "fps": 10.0},
     "ClosedLoop.animate.speed": lambda w, rng: rng.uniform(0.5, 2.0),
 }
 """By door and argument, or by argument."""

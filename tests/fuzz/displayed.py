@@ -10,8 +10,10 @@ import numpy as np
 
 from tests.fuzz.controlled import plan
 from tests.fuzz.worlds import World, folder, world
-from trajopt.display import CallbackDisplay, Page, Timeline, View
+from trajopt.display import CallbackDisplay, Page, Timeline, View, pictures
 from trajopt.display.layers import LAYERS, PANELS
+
+pictures.find_browser = lambda: None  # a film by a browser takes a minute
 
 
 def _solution(w: World, rng: Random) -> Any:
@@ -57,6 +59,15 @@ DISPLAYED: dict[str, Callable[[World, Random], Any]] = {
     "show.covariance": lambda w, rng: None,
     "show.grid": lambda w, rng: None,
     "show.scans": lambda w, rng: (),
+    "film.solution": _solution,
+    "film.path": lambda w, rng: folder() / rng.choice(["film.gif", "still.png"]),
+    "film.fps": lambda w, rng: rng.uniform(5.0, 30.0),
+    "film.speed": lambda w, rng: rng.uniform(0.5, 2.0),
+    "film.seconds": lambda w, rng: None,
+    "film.time": lambda w, rng: rng.choice([None, 0.0]),
+    "film.size": lambda w, rng: (rng.randint(64, 99), rng.randint(64, 99)),
+    "film.camera": lambda w, rng: rng.choice(["corner", "top", [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]]),
+    "film.obstacles": lambda w, rng: [[1.0, 2.0, 0.5]],
     "Timeline.knots.times": lambda w, rng: [0.0, 0.1],
     "CallbackDisplay.problem": lambda w, rng: rng.choice([None, w.problem(rng)]),
     "CallbackDisplay.rate": lambda w, rng: rng.uniform(1.0, 30.0),

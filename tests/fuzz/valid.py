@@ -202,6 +202,8 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "ShootingProblem.circular_append.model": lambda w, rng: None,
     "Solution.frame_path.frame": lambda w, rng: rng.choice((w if not w.legged else world("arm")).frames),
     "Solution.animate.path": lambda w, rng: folder() / "film.gif",
+    "Solution.film.path": lambda w, rng: folder() / rng.choice(["film.gif", "still.png"]),
+    "Solution.film.options": lambda w, rng: {"size": (80, 64), "fps": 10.0},
     "Solution.to_csv.path": lambda w, rng: folder() / "table.csv",
     "Solution.load.path": lambda w, rng: w.solution.save(folder() / "saved.npz"),
     "Stance.com": _numbers(3),

@@ -249,9 +249,11 @@ def test_animating_a_system_without_a_body_is_refused(log, tmp_path):
         InvalidArgumentError, match="expected a robot, a state with coordinates x and y, or a model with"
     ):
         log.animate(tmp_path / "loop.gif")
+    with pytest.raises(InvalidArgumentError, match="expected a robot, a state with coordinates x and y"):
+        log.film(tmp_path / "loop.gif")
 
 
-def test_an_arm_can_be_animated(tmp_path):
+def test_an_arm_can_be_animated(tmp_path, monkeypatch):
     from tests.mpc import support
 
     own = mpc.MPCController(support.arm(N=4, dt=0.05), "SolverSQP")
@@ -259,6 +261,8 @@ def test_an_arm_can_be_animated(tmp_path):
     log = mpc.simulate(own, None, own.problem.x0, 0.2)
     path = log.animate(tmp_path / "arm.gif")
     assert path.stat().st_size > 1000
+    monkeypatch.setattr("trajopt.display.pictures.find_browser", lambda: None)
+    assert log.film(tmp_path / "arm.png", time=0.2, obstacles=[[1.0, 0.0, 0.1]]).stat().st_size > 1000
     hand, *others = log.tracked
     assert all(each.name.startswith("posture") for each in others)
     assert (hand.name, hand.labels, hand.unit) == ("hand", ("x", "y", "z"), "m")

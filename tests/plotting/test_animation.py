@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import casadi as ca
-import matplotlib
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -20,8 +21,8 @@ from trajopt import cli, problems
 from trajopt.analysis import legged_motion
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, MissingDependencyError, ModelEvaluationError
-from trajopt.plotting.animation import frame_times
 from trajopt.plotting.film import film_of
+from trajopt.plotting.frames import frame_times
 from trajopt.plotting.stage import FilmStage
 from trajopt.problems.cart_pole import DifferentialActionModelCartPole
 from trajopt.solution import Solution
@@ -62,7 +63,7 @@ def test_an_animation_plays_at_the_requested_speed(
 
 
 def test_frames_are_the_motion_from_start_to_end() -> None:
-    times = frame_times(film_of(pendulum()), 3.0, 25.0)
+    times = frame_times(0.0, 2.0, 3.0, 25.0)
     np.testing.assert_allclose(times[:3], [0.0, 0.12, 0.24])
     np.testing.assert_allclose(times[-2:], [1.92, 2.0])
 
@@ -260,33 +261,42 @@ def test_a_file_gives_the_same_animation(tmp_path: Path) -> None:
         assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
+def program(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Puts a program in the place of ffmpeg."""
+    (folder / "ffmpeg").write_text(f"#!/bin/sh\nfor last; do :; done\n{script}\n")
+    (folder / "ffmpeg").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+
+
 def test_a_video_is_written_by_ffmpeg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here by a program that counts the bytes of the frames."""
-    program = tmp_path / "ffmpeg"
-    program.write_text(f'#!/bin/sh\nfor last; do :; done\necho "$@" > "{tmp_path}/arguments"\nwc -c > "$last"\n')
-    program.chmod(0o755)
-    monkeypatch.setitem(matplotlib.rcParams, "animation.ffmpeg_path", str(program))
+    program(tmp_path, f'echo "$@" > "{tmp_path}/arguments"\nwc -c > "$last"', monkeypatch)
     path = pendulum().animate(tmp_path / "one.mp4", speed=4.0, frames_per_second=10.0)
     asked = (tmp_path / "arguments").read_text().split()
     width, height = (int(side) for side in asked[asked.index("-s") + 1].split("x"))
     assert width % 2 == height % 2 == 0
-    assert asked[asked.index("-framerate") + 1] == "10.0"
-    assert int(path.read_text()) == (6 + 10) * width * height * 4  # half a second, and a second of the last frame
+    assert asked[asked.index("-framerate") + 1] == "10"
+    assert int(path.read_text()) == (6 + 10) * width * height * 3  # half a second, and a second of the last frame
 
 
-def test_a_video_that_ffmpeg_cannot_write_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = tmp_path / "ffmpeg"
-    program.write_text("#!/bin/sh\ncat > /dev/null\nexit 1\n")
-    program.chmod(0o755)
-    monkeypatch.setitem(matplotlib.rcParams, "animation.ffmpeg_path", str(program))
-    with pytest.raises(InvalidArgumentError, match=r"path: .*one\.mp4' cannot be written: ffmpeg ended with status 1"):
+@pytest.mark.parametrize("reads", ["cat > /dev/null", "exec <&-"])  # all frames, or none
+def test_a_video_that_ffmpeg_cannot_write_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: str
+) -> None:
+    program(tmp_path, f"{reads}\necho disk full >&2\nexit 1", monkeypatch)
+    with pytest.raises(
+        InvalidArgumentError, match=r"path: .*one\.mp4' cannot be written: ffmpeg ended with status 1: disk full"
+    ):
         pendulum().animate(tmp_path / "one.mp4", speed=4.0, frames_per_second=10.0)
-    assert list(tmp_path.iterdir()) == [program]
+    assert [file.name for file in tmp_path.iterdir()] == ["ffmpeg"]
 
 
 def test_without_ffmpeg_the_cure_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(matplotlib.rcParams, "animation.ffmpeg_path", str(tmp_path / "none"))
-    with pytest.raises(MissingDependencyError, match=r"path: a \.mp4 needs the program ffmpeg.* or write a \.gif"):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    with pytest.raises(
+        MissingDependencyError, match=r"a \.mp4 needs imageio_ffmpeg: pip install imageio-ffmpeg; or write a \.gif"
+    ):
         pendulum().animate(tmp_path / "one.mp4")
 
 
@@ -295,7 +305,7 @@ def test_wrong_arguments_name_themselves(tmp_path: Path) -> None:
         pendulum().animate(tmp_path / "one.avi")
     with pytest.raises(InvalidArgumentError, match=r"speed: expected a number > 0, got 0\.0"):
         pendulum().animate(tmp_path / "one.gif", speed=0.0)
-    with pytest.raises(InvalidArgumentError, match=r"frames_per_second: expected at most 1500 frames, got 5000 of 2 s"):
+    with pytest.raises(InvalidArgumentError, match=r"frames_per_second: expected at most 1800 frames, got 5000 of 2 s"):
         pendulum().animate(tmp_path / "one.gif", speed=0.01)
     with pytest.raises(InvalidArgumentError, match=r"a model with a method skeleton\(xs, parameters\)"):
         solved("lqr").animate(tmp_path / "one.gif")
@@ -326,18 +336,19 @@ def test_a_wrong_skeleton_names_the_model(
 
 def test_the_command_line_draws_the_obstacles_of_a_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(Solution, "animate", lambda self, path, **options: seen.append(options))
+    monkeypatch.setattr(Solution, "film", lambda self, path, **options: seen.append(options))
     case = ["solve", "parking-circles", "-q", "--option", "max_iterations=1"]
     CliRunner().invoke(cli.app, [*case, "--animate", str(tmp_path / "one.gif")])
     np.testing.assert_array_equal(seen[0]["obstacles"], problems.load("parking-circles").obstacles)
     assert len(seen[0]["obstacles"])
 
 
-def test_the_command_line_writes_one(tmp_path: Path) -> None:
+def test_the_command_line_writes_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trajopt.display.pictures.find_browser", lambda: None)
     done = CliRunner().invoke(cli.app, ["solve", "pendulum", "-q", "--animate", str(tmp_path / "one.gif")])
     assert done.exit_code == 0, done.output
     assert f"animation   {tmp_path / 'one.gif'}" in done.output
-    assert len(delays(tmp_path / "one.gif")) == 51
+    assert delays(tmp_path / "one.gif") == [30] * 68
     refused = CliRunner().invoke(cli.app, ["solve", "pendulum", "-q", "--animate", str(tmp_path / "one.png")])
     assert refused.exit_code == 1
     assert "--animate: expected a file ending in .gif or .mp4" in refused.output

@@ -33,7 +33,7 @@ ProblemOptions = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
 PlotFile = Annotated[Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg.")]
-AnimationFile = Annotated[Path | None, typer.Option(help="File for an animation: .gif, or .mp4 with ffmpeg.")]
+AnimationFile = Annotated[Path | None, typer.Option(help="File for a film: .mp4 or .gif.")]
 ControllerOptions = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Option of the controller's problem.")
 ]
@@ -172,9 +172,9 @@ def check_outputs(
         if path is not None:
             check_output_path(path, f"--{option}", suffixes)
     if animate is not None:
-        from trajopt.plotting.animation import check_animation_path
+        from trajopt.plotting.frames import check_film_path
 
-        check_animation_path(animate, "--animate")
+        check_film_path(animate, "--animate")
 
 
 @contextmanager

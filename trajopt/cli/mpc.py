@@ -63,7 +63,7 @@ def control(
             log.plot(path, title=case.name, obstacles=case.obstacles, lines=case.lines)
 
         screen.write("picture", plot, draw, width)
-        screen.write("animation", animate, lambda path: log.animate(path, obstacles=case.obstacles), width)
+        screen.write("animation", animate, lambda path: log.film(path, obstacles=case.obstacles), width)
         screen.write("saved", save, log.save, width)
         facts = ("cost", "counts", "stopped", "missed", "violated", "first_solve")
         times = {"feedback_99": np.percentile(log.feedback_times, 99.0), "step_99": np.percentile(log.step_times, 99.0)}

@@ -74,7 +74,7 @@ def solve_problem(
             pages = plot_pages(solution, plot, title=case.name, obstacles=case.obstacles)
             files = [plot if page == "summary" else plot.with_stem(f"{plot.stem}-{page}") for page in pages]
             screen.row("picture", ", ".join(map(str, files)))
-        screen.write("animation", animate, lambda path: solution.animate(path, obstacles=case.obstacles))
+        screen.write("animation", animate, lambda path: solution.film(path, obstacles=case.obstacles))
         if explain:
             screen.text(solution.explain())
         screen.write("saved", save, solution.save)

@@ -12,6 +12,7 @@ It needs viser and trimesh, the extra `display`.
 """
 
 from trajopt.display.callback import CallbackDisplay
+from trajopt.display.film import film
 from trajopt.display.page import Page
 from trajopt.display.robot_page import RobotPage
 from trajopt.display.show import show
@@ -19,6 +20,6 @@ from trajopt.display.timeline import Timeline
 from trajopt.display.view import View
 from trajopt.objects.calls import explain_calls
 
-__all__ = ["CallbackDisplay", "Page", "RobotPage", "Timeline", "View", "show"]
+__all__ = ["CallbackDisplay", "Page", "RobotPage", "Timeline", "View", "film", "show"]
 
 explain_calls(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import socket
 import threading
 from collections.abc import Iterator
@@ -50,6 +51,7 @@ class Page(Closing):
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0, *, words: str = "") -> None:
         viser = DISPLAY.load("viser")
+        logging.getLogger("websockets.server").addFilter(_is_news)
         self.host = check_address(host, port)
         check_text("words", words)
         with _silence(), own_origins_only(local=self.host == "localhost" or is_loopback(self.host)):
@@ -121,6 +123,11 @@ def check_address(host: Any, port: Any) -> str:
             f"({getattr(error, 'strerror', error)}); port 0 selects a free port"
         ) from error
     return str(host)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """False for connections that a browser opens in reserve and closes unused; viser filters them a moment later."""
+    return record.getMessage() != "opening handshake failed"
 
 
 @contextmanager

@@ -9,23 +9,32 @@ import numpy as np
 
 from trajopt.types import Reals
 
-_DIRECTION = np.array([0.6, -1.0, 0.38])  # direction from the target to the camera [-]
+VIEW = np.array([0.6, -1.0, 0.38])  # direction from the target to the camera [-]
 _LAMP = "/sky"  # name of the light from above
 _NONE = 0.0  # intensity that marks our own empty environment map [-]
 _SKY = 2.5  # intensity of the light from above [-]
-_FOV = 45.0  # field of view [deg]
+FOV = 45.0  # field of view [deg]
 _BELOW = 0.05  # depth of a motion below z = 0 at which the ground is lowered, relative to the motion's size [-]
 
 
 def set_stage(server: Any, points: Reals) -> None:
     """Sets the ground, the light and the initial camera for points (n, 3) [m]."""
+    add_ground(server.scene, points)
     low, high = points.min(axis=0), points.max(axis=0)
-    size = max(float(np.linalg.norm(high - low)), 0.2)
-    floor = min(0.0, float(low[2])) if low[2] < -_BELOW * size else 0.0
+    center, distance = (low + high) / 2.0, 0.55 * _size(points) / np.sin(np.radians(FOV / 2))
+    camera = server.initial_camera
+    camera.up, camera.fov = (0.0, 0.0, 1.0), float(np.radians(FOV))
+    camera.look_at = tuple(float(c) for c in center)
+    camera.position = tuple(float(c) for c in center + distance * VIEW / np.linalg.norm(VIEW))
+
+
+def add_ground(scene: Any, points: Reals) -> None:
+    """Adds the ground below points (n, 3) [m]."""
+    size, lowest = _size(points), float(points[:, 2].min())
     cell = 10.0 ** np.floor(np.log10(size / 2.0))
-    server.scene.add_grid(
+    scene.add_grid(
         "/ground",
-        position=(0.0, 0.0, floor),
+        position=(0.0, 0.0, min(0.0, lowest) if lowest < -_BELOW * size else 0.0),
         infinite_grid=True,
         cell_size=float(cell),
         section_size=float(5 * cell),
@@ -34,12 +43,11 @@ def set_stage(server: Any, points: Reals) -> None:
         fade_distance=float(12 * size + 3),
         shadow_opacity=0.2,
     )
-    center = (low + high) / 2.0
-    distance = 0.55 * size / np.sin(np.radians(_FOV / 2))
-    camera = server.initial_camera
-    camera.up, camera.fov = (0.0, 0.0, 1.0), float(np.radians(_FOV))
-    camera.look_at = tuple(float(c) for c in center)
-    camera.position = tuple(float(c) for c in center + distance * _DIRECTION / np.linalg.norm(_DIRECTION))
+
+
+def _size(points: Reals) -> float:
+    """Diagonal of the box around points, at least 0.2 [m]."""
+    return max(float(np.linalg.norm(np.ptp(points, axis=0))), 0.2)
 
 
 def light_simply(server: Any) -> None:

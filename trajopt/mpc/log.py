@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from trajopt.types import Ints, Reals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.display.film import FilmOptions
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -192,14 +194,23 @@ class ClosedLoop(ExplainsAttributes):
         return above("plotting.closed_loops.plot_timing")(self, figure=figure)
 
     def animate(self, path: str | Path, *, speed: float = 1.0, obstacles: npt.ArrayLike = ()) -> Path:
-        """Writes the motion as an animation (.gif, .mp4); see `trajopt.plotting.animate`.
+        """Writes the motion as a line drawing that moves (.gif, .mp4); see `trajopt.plotting.animate`.
 
         Args:
-            path: File to write; .mp4 needs the program ffmpeg.
+            path: File to write; .mp4 needs the extra `film` or the program ffmpeg.
             speed: Playback speed relative to real time [-].
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
         """
         return above("plotting.closed_loops.animate_closed_loop")(self, path, speed=speed, obstacles=obstacles)
+
+    def film(self, path: str | Path, **options: Unpack[FilmOptions]) -> Path:
+        """Writes the motion as a film with the robot's meshes (.mp4, .gif, .png); see `trajopt.display.film`.
+
+        Args:
+            path: File to write.
+            **options: `fps`, `speed`, `seconds`, `time`, `size`, `camera`, `obstacles` and `progress`.
+        """
+        return above("display.film")(above("plotting.closed_loops.motion_of")(self), path, **options)
 
     def save(self, path: str | Path) -> Path:
         """Writes a .npz file and returns its path; `load` reads it. Plots and reports of the file need no problem.

@@ -1,11 +1,9 @@
-"""Animations of a motion: GIF with Pillow, MP4 with ffmpeg."""
+"""Animations of a motion as line drawings."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import check_positive
-from trajopt.errors import InvalidArgumentError, MissingDependencyError
-from trajopt.files import check_output_path, output_file
 from trajopt.plotting.film import KNOT, Film, film_of
+from trajopt.plotting.frames import Frame, check_film_path, frame_rate, frame_times, write_frames
 from trajopt.plotting.ground import EARTH, GROUND
 from trajopt.plotting.stage import FilmStage
 from trajopt.plotting.style import GREY, PALETTE, RAMP, house_style
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
-SUFFIXES = (".gif", ".mp4")
-_MOST = 1500  # frames; a minute at 25 frames per second
 _HOLD = 1.0  # duration of the last frame [s]
-_DPI = 100
 _SHADES = np.linspace(0.0, 0.85, 16)  # shades of each colour of a GIF towards white, for smooth edges of lines
 
 
@@ -45,7 +39,7 @@ def animate(
     Args:
         solution: Solution with a robot, with states that are poses of a body, or with a model that has a method
             `skeleton`, see `trajopt.robots.Skeleton`.
-        path: File to write: .gif, or .mp4, which needs the program ffmpeg.
+        path: File to write: .gif, or .mp4, which needs the extra `film` or the program ffmpeg.
         speed: Playback speed relative to real time [-].
         frames_per_second: Frame rate, > 0 [1/s]; in a GIF rounded to a delay of whole 10 ms, at least 20 ms.
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
@@ -54,11 +48,11 @@ def animate(
         The path.
 
     Raises:
-        InvalidArgumentError: The path cannot be written, there is no body to draw, there would be over 1,500 frames,
+        InvalidArgumentError: The path cannot be written, there is no body to draw, there would be over 1,800 frames,
             or the obstacles have another shape.
-        MissingDependencyError: The path ends with .mp4, and ffmpeg is not installed.
+        MissingDependencyError: The path ends with .mp4, and there is no ffmpeg.
     """
-    path = check_animation_path(path)
+    path = check_film_path(path)
     film = film_of(solution, obstacles)
     write_film(film, path, speed, frames_per_second)
     return path
@@ -66,95 +60,48 @@ def animate(
 
 def write_film(film: Film, path: Path, speed: float, frames_per_second: float) -> None:
     """Writes a film as an animation, see `animate`."""
-    speed, rate = check_positive("speed", speed), check_positive("frames_per_second", frames_per_second)
-    if path.suffix.lower() == ".gif":
-        rate = 100.0 / max(2, round(100.0 / rate))
-    times = frame_times(film, speed, rate)
-    with house_style():
-        stage = FilmStage(film)
-        note = "" if speed == 1.0 else f"   {speed:g} × real time"
-        with _writer(path, stage, rate) as take:
-            for time in times:
-                unit = f"{time:.2f} s" if film.label.startswith("time") else f"knot {round(time / KNOT)}"
-                stage.show(time, unit + note)
-                take()
-            for _ in range(round(_HOLD * rate) if path.suffix.lower() == ".mp4" else 0):
-                take()
+    speed = check_positive("speed", speed)
+    rate = frame_rate(path, check_positive("frames_per_second", frames_per_second))
+    times = frame_times(float(film.times[0]), float(film.times[-1]), speed, rate, argument="frames_per_second")
+    write_frames(path, drawn_frames(film, times, speed), rate, hold=_HOLD, palette=palette())
 
 
-def check_animation_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
-    """Checks that an animation can be written to a path, and returns the path.
-
-    Raises:
-        InvalidArgumentError: The suffix is not .gif or .mp4, or the folder does not exist or cannot be written.
-        MissingDependencyError: The path ends with .mp4, and ffmpeg is not installed.
-    """
-    path = check_output_path(path, argument, SUFFIXES)
-    if path.suffix.lower() == ".mp4":
-        from matplotlib.animation import FFMpegWriter
-
-        if not FFMpegWriter.isAvailable():
-            raise MissingDependencyError(
-                f"{argument}: a .mp4 needs the program ffmpeg, which is not on the PATH; install it (apt install "
-                "ffmpeg, brew install ffmpeg), or write a .gif"
-            )
-    return path
-
-
-def frame_times(film: Film, speed: float, rate: float) -> Reals:
-    """Returns the time of each frame (n,) [s], including the end.
+def drawn_frames(
+    film: Film, times: Reals, speed: float = 1.0, *, size: tuple[int, int] | None = None
+) -> Iterator[Frame]:
+    """Draws a film at some times.
 
     Args:
         film: The film.
-        speed: Playback speed relative to real time [-].
-        rate: Frame rate [1/s].
-
-    Raises:
-        InvalidArgumentError: There would be too many frames.
+        times: Time of each frame (n,) [s].
+        speed: Playback speed, which the frames tell if it is not 1 [-].
+        size: Width and height [pixel]; by default that of the figure.
     """
-    start, end = float(film.times[0]), float(film.times[-1])
-    count = (end - start) / speed * rate
-    if count > _MOST:
-        raise InvalidArgumentError(
-            f"speed, frames_per_second: expected at most {_MOST} frames, got {count:.0f} of {end - start:.4g} s; raise "
-            "speed, or lower frames_per_second"
-        )
-    return np.minimum(start + np.arange(int(np.ceil(count - 1e-9)) + 1) * speed / rate, end)
+    note = "" if speed == 1.0 else f"   {speed:g} × real time"
+    with house_style():
+        stage = FilmStage(film)
+        if size is not None:
+            stage.figure.set_dpi(float(np.min(np.array(size) / stage.figure.get_size_inches())))
+        for time in times:
+            unit = f"{time:.2f} s" if film.label.startswith("time") else f"knot {round(time / KNOT)}"
+            stage.show(time, unit + note)
+            stage.canvas.draw()
+            yield _on_ground(np.array(stage.canvas.buffer_rgba())[:, :, :3], size)
 
 
-@contextmanager
-def _writer(path: Path, stage: FilmStage, rate: float) -> Iterator[Any]:
-    """Context manager that yields a function to add the current stage as a frame; writes the file at the end."""
-    if path.suffix.lower() == ".mp4":
-        from matplotlib.animation import FFMpegWriter
-
-        writer = FFMpegWriter(fps=rate, extra_args=["-pix_fmt", "yuv420p", "-f", "mp4"])  # type: ignore[arg-type]
-        try:
-            with output_file(path) as file, writer.saving(stage.figure, file.name, _DPI):
-                yield writer.grab_frame
-        except subprocess.CalledProcessError as error:
-            raise InvalidArgumentError(
-                f"path: {str(path)!r} cannot be written: ffmpeg ended with status {error.returncode}; is the disk full?"
-            ) from error
-        return
-    from PIL import Image
-
-    images: list[Any] = []
-    palette = _palette()
-
-    def take() -> None:
-        stage.canvas.draw()
-        pixels = np.asarray(stage.canvas.buffer_rgba())[:, :, :3]
-        images.append(Image.fromarray(pixels).quantize(palette=palette, dither=Image.Dither.NONE))
-
-    yield take
-    delays = [round(1000.0 / rate)] * (len(images) - 1) + [round(1000.0 * _HOLD)]
-    with output_file(path) as file:
-        images[0].save(file, format="GIF", save_all=True, append_images=images[1:], duration=delays, loop=0)
+def _on_ground(picture: Frame, size: tuple[int, int] | None) -> Frame:
+    """Puts a picture in the middle of a white one of a size."""
+    if size is None:
+        return picture
+    frame = np.full((size[1], size[0], 3), 255, dtype=np.uint8)
+    height, width = min(picture.shape[0], size[1]), min(picture.shape[1], size[0])
+    top, left = (size[1] - height) // 2, (size[0] - width) // 2
+    frame[top : top + height, left : left + width] = picture[:height, :width]
+    return frame
 
 
-def _palette() -> Any:
-    """Palette image with the colours of all frames, so that colours do not change between frames."""
+def palette() -> Any:
+    """Returns a palette image with the colours of all frames, so that colours do not change between frames."""
     from matplotlib.colors import to_rgb
     from PIL import Image
 

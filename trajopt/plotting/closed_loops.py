@@ -17,8 +17,9 @@ from trajopt.analysis.quantities import STATE_QUANTITIES
 from trajopt.checks import check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc.report import PERCENTILE
-from trajopt.plotting.animation import check_animation_path, write_film
+from trajopt.plotting.animation import write_film
 from trajopt.plotting.film import film_of
+from trajopt.plotting.frames import check_film_path
 from trajopt.plotting.limits import draw_limit
 from trajopt.plotting.motion import has_motion, plot_motion
 from trajopt.plotting.obstacles import check_obstacles
@@ -69,7 +70,7 @@ def plot_tracking(log: ClosedLoop, *, figure: Figure | SubFigure | None = None, 
         figure: Figure or subfigure to draw into; by default a new one.
         most: Largest number of panels.
     """
-    motion, times = _motion(log), log.sample_times
+    motion, times = motion_of(log), log.sample_times
     tracked = log.tracked
     with house_style():
         if not tracked:
@@ -128,7 +129,7 @@ def plot_closed_loop_controls(log: ClosedLoop, *, figure: Figure | SubFigure | N
         log: The closed loop.
         figure: Figure or subfigure to draw into; by default a new one.
     """
-    motion = _motion(log)
+    motion = motion_of(log)
     panels = _control_panels(motion)
     constraints = constraint_rows(motion)
     with drawing(figure, *panels_size(panels, constraints)) as target:
@@ -265,7 +266,7 @@ def plot_closed_loop(
     path = None if path is None else check_picture_path(path)
     title = "" if title is None else f"{check_text('title', title)}, "
     check_obstacles(obstacles)  # here too, as some motions are drawn without a scene
-    motion, lines = _motion(log), SceneLines(lines, ()).lines
+    motion, lines = motion_of(log), SceneLines(lines, ()).lines
     with house_style():
         figure = whole_figure(canvas(None, *SCREEN, apart=path is not None))
         heading = f"{title}{log.times[-1]:g} s of closed loop in {len(log)} steps of {1e3 * log.dt:g} ms: {log.outcome}"
@@ -286,7 +287,7 @@ def plot_closed_loop(
 
 
 def _draw_motion(log: ClosedLoop, figure: SubFigure, obstacles: npt.ArrayLike, lines: Sequence[npt.ArrayLike]) -> None:
-    motion, reference = _motion(log), _asked_path(log)
+    motion, reference = motion_of(log), _asked_path(log)
     if has_motion(motion):
         plot_motion(motion, 8, obstacles=obstacles, lines=lines, reference=reference, figure=figure)
     else:
@@ -334,13 +335,14 @@ def animate_closed_loop(
     log: ClosedLoop, path: str | Path, *, speed: float = 1.0, obstacles: npt.ArrayLike = ()
 ) -> Path:
     """Writes the motion as an animation; see `ClosedLoop.animate`."""
-    checked = check_animation_path(path)
-    film = film_of(_motion(log), obstacles)
+    checked = check_film_path(path)
+    film = film_of(motion_of(log), obstacles)
     write_film(film, checked, speed, 25.0)
     return checked
 
 
-def _motion(log: ClosedLoop) -> Solution:
+def motion_of(log: ClosedLoop) -> Solution:
+    """Returns the motion of a closed loop; raises InvalidArgumentError if it ended in its first period."""
     if log.motion is None:
         raise InvalidArgumentError(
             "log: expected a closed loop with at least one step, got one that ended in its first period"

@@ -10,8 +10,9 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt.analysis.skeleton import skeleton_of
-from trajopt.plotting.animation import check_animation_path, write_film
+from trajopt.plotting.animation import write_film
 from trajopt.plotting.film import filmed
+from trajopt.plotting.frames import check_film_path
 from trajopt.plotting.limits import draw_limit
 from trajopt.plotting.motion import draw_base, draw_figures
 from trajopt.plotting.scene import draw_color_bar, scene_of
@@ -156,7 +157,7 @@ def animate_ik_path(
     track: IKPath, path: str | os.PathLike[str], *, speed: float = 1.0, frames_per_second: float = 25.0
 ) -> Path:
     """Writes the motion as an animation; see `IKPath.animate`."""
-    file = check_animation_path(path)
+    file = check_film_path(path)
     every = max(1, round(_STEP / (track.times[1] - track.times[0])))
     knots = np.unique(np.r_[np.arange(0, len(track), every), len(track) - 1])
     skeleton, paths = _skeleton(track, track.qs[knots])

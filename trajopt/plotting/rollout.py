@@ -12,9 +12,10 @@ import numpy as np
 from trajopt.analysis.limbs import limbs_of
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.checks import check_instance
-from trajopt.plotting.animation import check_animation_path, write_film
+from trajopt.plotting.animation import write_film
 from trajopt.plotting.film import facing_of, filmed
 from trajopt.plotting.forces import draw_forces
+from trajopt.plotting.frames import check_film_path
 from trajopt.plotting.rollout_motion import base_heights, rollout_motion, thinned
 from trajopt.plotting.style import drawing, legend_beside, line_look, set_time_axis, split, whole_figure
 from trajopt.robots.bases import base_joints
@@ -106,7 +107,7 @@ def animate_rollout(
 
     Args:
         rollout: The rollout.
-        path: File to write: .gif, or .mp4, which needs the program ffmpeg.
+        path: File to write: .gif, or .mp4, which needs the extra `film` or the program ffmpeg.
         speed: Playback speed relative to real time [-].
         frames_per_second: Frame rate, > 0 [1/s].
 
@@ -114,10 +115,10 @@ def animate_rollout(
         The path.
 
     Raises:
-        InvalidArgumentError: The path cannot be written, or there would be over 1,500 frames.
-        MissingDependencyError: The path ends with .mp4, and ffmpeg is not installed.
+        InvalidArgumentError: The path cannot be written, or there would be over 1,800 frames.
+        MissingDependencyError: The path ends with .mp4, and there is no ffmpeg.
     """
-    path = check_animation_path(path)
+    path = check_film_path(path)
     robot = check_instance("rollout", rollout, Rollout, "such as from Simulator.rollout").robot
     base = base_joints(robot.model)
     rollout = thinned(rollout, _STEP)

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from trajopt.analysis import Feedback, MonteCarlo, StateCovariance
     from trajopt.display import View
+    from trajopt.display.film import FilmOptions
     from trajopt.shooting import ShootingProblem
 
 
@@ -225,10 +226,10 @@ class Solution(DescribedMotion):
     def animate(
         self, path: str | Path, *, speed: float = 1.0, frames_per_second: float = 25.0, obstacles: npt.ArrayLike = ()
     ) -> Path:
-        """Writes the motion as an animation (.gif, .mp4); see `trajopt.plotting.animate`.
+        """Writes the motion as a line drawing that moves (.gif, .mp4); see `trajopt.plotting.animate`.
 
         Args:
-            path: File to write; .mp4 needs the program ffmpeg.
+            path: File to write; .mp4 needs the extra `film` or the program ffmpeg.
             speed: Playback speed relative to real time [-].
             frames_per_second: Frame rate [1/s].
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius), to draw [m].
@@ -236,6 +237,17 @@ class Solution(DescribedMotion):
         return above("plotting.animate")(
             self, path, speed=speed, frames_per_second=frames_per_second, obstacles=obstacles
         )
+
+    def film(self, path: str | Path, **options: Unpack[FilmOptions]) -> Path:
+        """Writes the motion as a film with the robot's meshes (.mp4, .gif), or one picture of it (.png).
+
+        A browser without a window draws it; without a browser it is a line drawing. See `trajopt.display.film`.
+
+        Args:
+            path: File to write.
+            **options: `fps`, `speed`, `seconds`, `time`, `size`, `camera`, `obstacles` and `progress`.
+        """
+        return above("display.film")(self, path, **options)
 
     @overload
     def show(self, path: None = None, *, host: str = ..., port: int = ..., browser: bool = ...) -> View: ...

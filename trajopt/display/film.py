@@ -1,0 +1,142 @@
+"""Films of a motion with the robot's meshes, which a browser draws; without a browser as line drawings."""
+
+from __future__ import annotations
+
+import os
+import time as clock
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.analysis.basics import check_solution
+from trajopt.callbacks.bar import progress_bar, time_left
+from trajopt.checks import check_count, check_finite, check_flag, check_items, check_positive
+from trajopt.display.camera import check_camera
+from trajopt.display.layers import LAYERS
+from trajopt.display.layers.around import around
+from trajopt.display.pictures import Shot, frames_of
+from trajopt.display.timeline import Timeline
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.plotting.film import check_body
+from trajopt.plotting.frames import SUFFIXES, Frame, check_film_path, frame_rate, frame_times, write_frames
+from trajopt.solution import Solution
+
+SIZE = (800, 450)  # width and height [pixel]
+_LEAST, _LARGEST = 64, 4096  # width and height [pixel]
+_STILL = ".png"
+
+
+class FilmOptions(TypedDict, total=False):
+    """Options of `film`; see there for their meaning."""
+
+    fps: float
+    speed: float | None
+    seconds: float | None
+    time: float | None
+    size: tuple[int, int]
+    camera: str | npt.ArrayLike
+    obstacles: npt.ArrayLike
+    progress: bool
+
+
+def film(
+    solution: Solution,
+    path: str | os.PathLike[str],
+    *,
+    fps: float = 30.0,
+    speed: float | None = None,
+    seconds: float | None = None,
+    time: float | None = None,
+    size: tuple[int, int] = SIZE,
+    camera: str | npt.ArrayLike = "corner",
+    obstacles: npt.ArrayLike = (),
+    progress: bool = True,
+) -> Path:
+    """Writes the motion as a film with the robot's meshes, contact forces, paths, goals, obstacles and the ground.
+
+    Frame k shows time k speed / fps of the motion, and the last frame its end. A browser without a window draws the
+    frames, as `show` does: Chromium, Chrome or Edge, if it is installed with the extra `display`. Otherwise they are
+    line drawings, as of `trajopt.plotting.animate`, and a warning in the log says why.
+
+    Args:
+        solution: The solution.
+        path: File to write: .mp4, .gif, or .png for one picture.
+        fps: Frames per second, > 0 [1/s]; in a GIF rounded to a delay of whole 10 ms, at least 20 ms.
+        speed: Playback speed relative to real time, > 0 [-]; by default 1.
+        seconds: Duration of the film, instead of a speed [s].
+        time: Time that a .png shows, from 0 to the end of the motion [s]; by default 0.
+        size: Width and height, 64 to 4096 [pixel].
+        camera: "corner", "side", "front" or "top", each from as near as the whole motion is in the picture, or a
+            position and a point to look at, shape (2, 3) [m]. Line drawings have their own.
+        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m],
+            besides those in costs and constraints.
+        progress: Whether to show a progress bar on a terminal.
+
+    Returns:
+        The path.
+
+    Raises:
+        InvalidArgumentError: The path cannot be written, there is no body to draw, there would be over 1,800 frames,
+            or an argument does not fit.
+        UnknownNameError: There is no camera of this name.
+        MissingDependencyError: The path ends with .mp4, and there is no ffmpeg.
+    """
+    path = check_film_path(path, suffixes=(*SUFFIXES, _STILL))
+    still = path.suffix.lower() == _STILL
+    check_body(check_solution(solution))
+    duration = Timeline(solution).duration
+    rate = frame_rate(path, check_positive("fps", fps, unit="1/s"))
+    pace = _pace(duration, speed, seconds)
+    moment = _moment(duration, time, still)
+    times = np.array([moment]) if still else frame_times(0.0, duration, pace, rate)
+    shot = Shot(
+        solution=solution,
+        layers=(*LAYERS, *around(obstacles)),
+        obstacles=obstacles,
+        camera=check_camera(camera),
+        size=_pixels(size),
+    )
+    check_flag("progress", progress)
+    with frames_of(shot, times, pace) as (frames, colors), progress_bar("filming", len(times), wanted=progress) as show:
+        write_frames(path, _counted(frames, len(times), show), rate, palette=colors)
+    return path
+
+
+def _pace(duration: float, speed: Any, seconds: Any) -> float:
+    """Playback speed [-]."""
+    if speed is not None and seconds is not None:
+        raise InvalidArgumentError("speed, seconds: expected one of them, got both; leave one out")
+    if seconds is not None:
+        return duration / check_positive("seconds", seconds, unit="s") if duration > 0.0 else 1.0
+    return 1.0 if speed is None else check_positive("speed", speed)
+
+
+def _moment(duration: float, time: Any, still: bool) -> float:
+    """Time that a picture shows [s]."""
+    if time is None:
+        return 0.0
+    if not still:
+        raise InvalidArgumentError(f"time: expected none for a film, got {shown(time)}; write a .png for one picture")
+    moment = check_finite("time", time)
+    if not 0.0 <= moment <= duration:
+        raise InvalidArgumentError(f"time: expected 0 to {duration:.6g} s, the end of the motion, got {moment:.6g} s")
+    return moment
+
+
+def _pixels(size: Any) -> tuple[int, int]:
+    pair = check_items("size", size, "pixels (width, height)")
+    if len(pair) != 2:
+        raise InvalidArgumentError(f"size: expected two numbers (width, height) [pixel], got {shown(size)}")
+    width, height = (check_count(f"size[{i}]", n, least=_LEAST, most=_LARGEST) for i, n in enumerate(pair))
+    return width, height
+
+
+def _counted(frames: Iterable[Frame], total: int, show: Callable[[int, str], None]) -> Iterator[Frame]:
+    """Passes frames on, and shows how many there were and the remaining time."""
+    begin = clock.monotonic()
+    for done, frame in enumerate(frames, 1):
+        yield frame
+        show(done, time_left(done, total, clock.monotonic() - begin))
