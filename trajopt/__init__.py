@@ -80,6 +80,7 @@ from trajopt.errors import (
     UnsupportedOperationError,
 )
 from trajopt.kernels import get_num_threads, set_num_threads
+from trajopt.networks import Network
 from trajopt.objects import renamed
 from trajopt.objects.lazy import lazy
 from trajopt.residuals import (
@@ -199,6 +200,7 @@ __all__ = [
     "IterationRecord",
     "MissingDependencyError",
     "ModelEvaluationError",
+    "Network",
     "ResidualModelAbstract",
     "ResidualModelCentroidalMomentum",
     "ResidualModelCoMPosition",
