@@ -43,7 +43,7 @@ LOWER = (
         "trajopt.cache",
     ),
     "trajopt.kernels",
-    *("trajopt.objects", "trajopt.model", "trajopt.robots", "trajopt.dynamics", "trajopt.states", "trajopt.instant"),
+    *("trajopt.objects", "trajopt.networks", "trajopt.model", "trajopt.robots", "trajopt.dynamics", "trajopt.states", "trajopt.instant"),
     *("trajopt.contacts", "trajopt.activations", "trajopt.actuation", "trajopt.residuals", "trajopt.costs"),
     *("trajopt.constraints",),
     *("trajopt.actions", "trajopt.shooting", "trajopt.simulator", "trajopt.plants"),

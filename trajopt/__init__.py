@@ -25,6 +25,7 @@ from trajopt.actions.differential import (
     DifferentialActionModelContactInvDynamics,
     DifferentialActionModelFreeFwdDynamics,
     DifferentialActionModelFreeInvDynamics,
+    DifferentialActionModelNetwork,
     DifferentialActionModelSymbolic,
 )
 from trajopt.actions.integrated import (
@@ -186,6 +187,7 @@ __all__ = [
     "DifferentialActionModelContactInvDynamics",
     "DifferentialActionModelFreeFwdDynamics",
     "DifferentialActionModelFreeInvDynamics",
+    "DifferentialActionModelNetwork",
     "DifferentialActionModelSymbolic",
     "DuplicateNameError",
     "FrictionCone",

@@ -25,7 +25,8 @@ def main() -> None:
     q, v, u = rng.uniform([-np.pi, -12.0, -6.0], [np.pi, 12.0, 6.0], (6_000, 3)).T  # [rad, rad/s, N m]
     inputs = np.stack([np.sin(q), np.cos(q), v, u], axis=1)
     measured = 4.0 * u - 9.81 / 0.5 * np.sin(q) + rng.normal(0.0, 0.02, len(q))  # [rad/s²]
-    perceptron = MLPRegressor(hidden_layer_sizes=(64, 64, 64), activation="tanh", solver="lbfgs", max_iter=1500, random_state=0)
+    options = {"activation": "tanh", "solver": "lbfgs", "alpha": 1e-7, "tol": 1e-9, "max_iter": 1500, "random_state": 0}
+    perceptron = MLPRegressor(hidden_layer_sizes=(64, 64, 64), **options)
     regressor = TransformedTargetRegressor(make_pipeline(StandardScaler(), perceptron), transformer=StandardScaler())
     regressor.fit(inputs, measured)
     network = trajopt.Network.from_sklearn(regressor)

@@ -68,6 +68,14 @@ def test_activations_and_their_slopes_are_finite_everywhere(name: str, at: float
     assert slope == pytest.approx(expected, rel=1e-8, abs=1e-9)
 
 
+@pytest.mark.parametrize("name", NUMPY)
+def test_nan_stays_nan_and_infinity_is_finite_where_it_can_be(name: str) -> None:
+    network = trajopt.Network([[[1.0]], [[1.0]]], activation=name)
+    assert np.isnan(network([np.nan]))
+    if name in ("tanh", "sigmoid", "logistic"):
+        assert network([np.inf]) == 1.0
+
+
 def test_softplus_has_its_slope_at_zero() -> None:
     x = ca.SX.sym("x")
     y = trajopt.Network([[[1.0]], [[1.0]]], activation="softplus")(x)

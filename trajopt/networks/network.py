@@ -173,7 +173,7 @@ class Network(Immutable):
         """Output of columns of inputs."""
         for layer in self.layers:
             product = ca.mtimes(ca.DM(layer.weights), h)
-            h = ACTIVATIONS[layer.activation](product + ca.repmat(ca.DM(layer.bias), 1, h.shape[1]))
+            h = ACTIVATIONS[layer.activation].value(product + ca.repmat(ca.DM(layer.bias), 1, h.shape[1]), ca.tanh)
         return h
 
     def __repr__(self) -> str:
