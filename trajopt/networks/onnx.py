@@ -38,6 +38,8 @@ def chain_of(model: Any) -> Chain:
             f"model: expected one input and one output, got {len(inputs)} and {len(graph.output)}"
         )
     chain, here = Chain(), inputs[0]
+    if size := _size(next(each for each in graph.input if each.name == here)):
+        chain.scale("input", np.ones(size), np.zeros(size))
     waiting = [node for node in graph.node if node.op_type != "Constant"]
     while waiting:
         node = waiting.pop(0)
@@ -52,6 +54,12 @@ def chain_of(model: Any) -> Chain:
     if here != graph.output[0].name:
         raise UnsupportedOperationError(f"model: its output is not {here!r}, the last result; supported is a chain")
     return chain
+
+
+def _size(value: Any) -> int:
+    """Length of the last axis of an input; 0 if it is not known."""
+    axes = value.type.tensor_type.shape.dim
+    return int(axes[-1].dim_value) if axes else 0
 
 
 def _loaded(model: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Trains the network of 36_learned_pendulum.py on random samples of a pendulum: python make_pendulum_network.py.
+"""Trains the network of examples/36_learned_pendulum.py: `python make_pendulum_network.py`; it needs scikit-learn.
 
 The network maps (sin q, cos q, v, u) to the acceleration dv/dt = 4 u - 19.62 sin(q), measured with noise of 0.02
-rad/s². It needs scikit-learn and takes two minutes.
+rad/s². Training takes a minute. The weights are stored in single precision.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import trajopt
 
-FILE = Path(__file__).with_name("pendulum_network.npz")
+FILE = Path(__file__).parents[2] / "examples" / "36_learned_pendulum.npz"
 
 
 def main() -> None:
