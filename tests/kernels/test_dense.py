@@ -1,4 +1,4 @@
-"""Products with constant matrices, and functions of each element: the bits of any number of lanes, and numpy's values."""
+"""Products with constant matrices, functions of each element: the bits of any number of lanes, numpy's values."""
 
 from __future__ import annotations
 

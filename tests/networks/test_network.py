@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -33,7 +34,7 @@ NUMPY: dict[str, Any] = {
 def arrays(*sizes: int, seed: int = 0) -> tuple[list[Reals], list[Reals]]:
     """Random weights and biases."""
     rng = np.random.default_rng(seed)
-    pairs = list(zip(sizes, sizes[1:]))
+    pairs = list(pairwise(sizes))
     return [rng.normal(size=(m, n)) for n, m in pairs], [rng.normal(size=m) for _, m in pairs]
 
 
@@ -158,11 +159,18 @@ def test_wrong_networks_are_refused() -> None:
         (InvalidArgumentError, r"weights: expected one matrix for each layer, got none", [], {}),
         (InvalidArgumentError, r"weights\[1\]: expected finite numbers, got nan", [W1, W2 * np.nan], {}),
         (InvalidArgumentError, r"biases: expected 2 vectors", [W1, W2], {"biases": [np.zeros(4)]}),
-        (InvalidArgumentError, r"biases\[1\]: expected shape \(1,\), got \(4,\)", [W1, W2], {"biases": [np.zeros(4)] * 2}),
+        (
+            InvalidArgumentError,
+            r"biases\[1\]: expected shape \(1,\), got \(4,\)",
+            [W1, W2],
+            {"biases": [np.zeros(4)] * 2},
+        ),
         (UnknownNameError, "activation 'tan' not found; did you mean 'tanh'", [W1, W2], {"activation": "tan"}),
         (UnknownNameError, "activation 'Relu6' not found; did you mean 'relu'", [W1, W2], {"output": "Relu6"}),
         (InvalidArgumentError, "activation: expected a name, or 1 for", [W1, W2], {"activation": ["tanh", "tanh"]}),
         (InvalidArgumentError, "input_scale: expected numbers other than 0", [W1, W2], {"input_scale": [1.0, 0.0]}),
+        (InvalidArgumentError, "input_scale: expected finite", [W1, W2], {"input_scale": [1.0, 1e-309]}),
+        (InvalidArgumentError, r"weights\[0\]: expected finite", [1e300 * W1, W2], {"input_scale": [1.0, 1e-300]}),
         (InvalidArgumentError, r"output_mean: expected shape \(1,\)", [W1, W2], {"output_mean": [1.0, 0.0]}),
     ]
     for kind, message, weights, options in cases:

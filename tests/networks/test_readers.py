@@ -74,14 +74,16 @@ def test_other_parts_of_scikit_learn_are_named() -> None:
 def test_regressors_of_other_packages_are_refused() -> None:
     with pytest.raises(UnsupportedOperationError, match="regressor: SimpleNamespace is not supported"):
         trajopt.Network.from_sklearn(SimpleNamespace(coefs_=[], intercepts_=[]))
+    with pytest.raises(InvalidArgumentError, match="expected at least one layer with weights"):
+        trajopt.Network.from_sklearn("passthrough")
+    with pytest.raises(UnsupportedOperationError, match="regressor: ndarray is not supported"):
+        trajopt.Network.from_sklearn(np.ones(2))
 
 
 # PyTorch
 
 
-@pytest.mark.parametrize(
-    "name", ["Tanh", "ReLU", "Sigmoid", "Softplus", "ELU", "GELU", "SiLU", "Identity"]
-)
+@pytest.mark.parametrize("name", ["Tanh", "ReLU", "Sigmoid", "Softplus", "ELU", "GELU", "SiLU", "Identity"])
 def test_modules_of_torch(name: str) -> None:
     nn, torch = pytest.importorskip("torch.nn"), pytest.importorskip("torch")
     torch.manual_seed(0)
@@ -128,8 +130,12 @@ def model_of(nodes: list[Any], constants: dict[str, Any], *, inputs: int | str =
     """A checked model from x to y."""
     onnx = pytest.importorskip("onnx")
     helper, kind = onnx.helper, onnx.TensorProto.DOUBLE
-    tensors = [onnx.numpy_helper.from_array(np.asarray(value, dtype=np.float64), name) for name, value in constants.items()]
-    ends = [helper.make_tensor_value_info(name, kind, shape) for name, shape in (("x", ["n", inputs]), ("y", ["n", "m"]))]
+    tensors = [
+        onnx.numpy_helper.from_array(np.asarray(value, dtype=np.float64), name) for name, value in constants.items()
+    ]
+    ends = [
+        helper.make_tensor_value_info(name, kind, shape) for name, shape in (("x", ["n", inputs]), ("y", ["n", "m"]))
+    ]
     graph = helper.make_graph(nodes, "graph", [ends[0]], [ends[1]], tensors)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
     onnx.checker.check_model(model)

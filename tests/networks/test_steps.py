@@ -24,7 +24,9 @@ def tanh_of(x: Reals) -> Reals:
 
 def test_tanh_by_doubling() -> None:
     rng = np.random.default_rng(0)
-    x = np.concatenate([3.0 * rng.normal(size=4000), 1e-4 * rng.normal(size=500), [0.0, 1e-300, 19.9, 20.1, 1e300, np.inf]])
+    x = np.concatenate(
+        [3.0 * rng.normal(size=4000), 1e-4 * rng.normal(size=500), [0.0, 1e-300, 19.9, 20.1, 1e300, np.inf]]
+    )
     np.testing.assert_allclose(tanh_of(x), np.tanh(x), rtol=3e-15, atol=0)
     assert np.abs(tanh_of(x) - np.tanh(x)).max() < 5e-16
     np.testing.assert_array_equal(tanh_of(-x), -tanh_of(x))

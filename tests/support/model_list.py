@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -259,9 +260,14 @@ RESIDUALS: dict[str, Callable[[], ResidualModelAbstract]] = {
         state_of("drone"), tip_height, parameters={"floor": 0.1}, unit="m"
     ),
     "symbolic-robot-xu": lambda: trajopt.ResidualModelSymbolic(state_of("planar-2r"), torque_above_gravity),
+    "symbolic-network": lambda: trajopt.ResidualModelSymbolic(state_of("vector"), seen_by_network),
     **limited_residuals(state_of),
     **force_residuals(),
 }
+
+
+def seen_by_network(x: SX, u: SX) -> SX:
+    return network(int(x.numel() + u.numel()), 3)(ca.vertcat(x, u))
 
 
 def log_cosh(r: SX, width: SX) -> SX:
@@ -349,7 +355,7 @@ def diff_drive(state: StateVector) -> planar.DifferentialActionModelDiffDrive:
 def network(inputs: int, outputs: int, *, hidden: tuple[int, ...] = (9, 6)) -> trajopt.Network:
     """A network of random weights, with an activation of its own in each hidden layer and in the last."""
     rng, sizes = np.random.default_rng(7), [inputs, *hidden, outputs]
-    weights = [rng.normal(size=(m, n)) / np.sqrt(n) for n, m in zip(sizes, sizes[1:])]
+    weights = [rng.normal(size=(m, n)) / np.sqrt(n) for n, m in pairwise(sizes)]
     activations = [("tanh", "silu", "gelu")[i % 3] for i in range(len(hidden))]
     biases = [rng.normal(size=m) for m in sizes[1:]]
     return trajopt.Network(weights, biases, activation=activations, output="softplus", output_scale=[2.0] * outputs)

@@ -35,8 +35,8 @@ class EmittedFunction:
     """LLVM text of one function, split into parts that are compiled separately.
 
     The function's C signature is `void name(double *in0, ..., double *out0, ..., double *scratch)`; element e of lane l
-    of an array is at e * width + l, arrays are aligned to `align` bytes, by default 8 * width. No output may overlap another array.
-    Structural zeros of outputs are not written.
+    of an array is at e * width + l, arrays are aligned to `align` bytes, by default 8 * width. No output may overlap
+    another array. Structural zeros of outputs are not written.
 
     Attributes:
         name: Symbol of the function.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trajopt.checks import all_finite
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
 
@@ -58,8 +59,12 @@ class Chain:
                 f"{argument}: expected shape (n, {self.size}), as {self.size} numbers come before it, got "
                 f"{weights.shape}; weights are (outputs, inputs), so transpose those of the form x W"
             )
-        before = self._map
-        self._map = (weights, bias) if before is None else (weights @ before[0], weights @ before[1] + bias)
+        if self._map is not None:
+            with np.errstate(all="ignore"):
+                weights, bias = weights @ self._map[0], weights @ self._map[1] + bias
+        if not (all_finite(weights) and all_finite(bias)):
+            raise InvalidArgumentError(f"{argument}: expected finite numbers, also times those before, got {bias}")
+        self._map = (weights, bias)
 
     def scale(self, argument: str, factor: Reals, shift: Reals) -> None:
         """Appends the map factor · x + shift, element by element, of vectors (n,)."""
@@ -77,10 +82,16 @@ class Chain:
         self._map = None
 
     def layers(self) -> tuple[Layer, ...]:
-        """All layers; their arrays are read-only."""
+        """All layers; their arrays are read-only.
+
+        Raises:
+            InvalidArgumentError: There is none.
+        """
         if self._map is not None:
             self._layers.append(Layer(*self._map, "identity"))
             self._map = None
+        if not self._layers:
+            raise InvalidArgumentError("weights: expected at least one layer with weights, got none")
         for layer in self._layers:
             layer.weights.flags.writeable = layer.bias.flags.writeable = False
         return tuple(self._layers)

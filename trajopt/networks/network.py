@@ -79,7 +79,8 @@ class Network(Immutable):
             )
         chain = Chain()
         if input_mean is not None or input_scale is not None:
-            chain.scale("input_scale", 1 / scale, -mean / scale)
+            with np.errstate(all="ignore"):
+                chain.scale("input_scale", 1 / scale, -mean / scale)
         for i, (W, b, name) in enumerate(zip(matrices, offsets, names)):
             chain.affine(f"weights[{i}]", W, b)
             chain.activate(name)
@@ -211,7 +212,9 @@ def _biases(biases: Any, weights: Sequence[Reals]) -> list[Reals]:
 
 def _activations(activation: Any, count: int) -> list[str]:
     """Name for each of `count` hidden layers."""
-    names = [activation] * count if isinstance(activation, str) else list(check_items("activation", activation, "names"))
+    names = (
+        [activation] * count if isinstance(activation, str) else list(check_items("activation", activation, "names"))
+    )
     if len(names) != count:
         raise InvalidArgumentError(f"activation: expected a name, or {count} for the hidden layers, got {len(names)}")
     if isinstance(activation, str):

@@ -45,7 +45,7 @@ def _add(chain: Chain, part: Any) -> None:
             chain.affine(f"coefs_[{i}]", np.asarray(W, dtype=np.float64).T, np.asarray(b, dtype=np.float64))
             last = i == len(weights) - 1
             chain.activate(part.out_activation_ if last else part.activation)
-    elif part != "passthrough":
+    elif not (isinstance(part, str) and part == "passthrough"):
         raise _unsupported(kind)
 
 
@@ -58,7 +58,9 @@ def _kind(part: Any) -> str:
 def _fitted(part: Any, name: str) -> Any:
     """Attribute that `fit` sets."""
     if not hasattr(part, name):
-        raise InvalidArgumentError(f"regressor: expected a fitted {_kind(part)}, got one without {name}; call fit first")
+        raise InvalidArgumentError(
+            f"regressor: expected a fitted {_kind(part)}, got one without {name}; call fit first"
+        )
     return getattr(part, name)
 
 
