@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,8 @@ def _network() -> trajopt.Network:
 
 @functools.cache
 def _perceptron() -> Any:
+    if importlib.util.find_spec("sklearn") is None:
+        return object()
     from sklearn.neural_network import MLPRegressor
 
     points = np.random.default_rng(0).normal(size=(20, 3))
@@ -35,6 +38,8 @@ def _perceptron() -> Any:
 
 @functools.cache
 def _file() -> str:
+    if importlib.util.find_spec("onnx") is None:
+        return "network.onnx"
     import onnx
     from onnx import helper, numpy_helper
 

@@ -72,7 +72,8 @@ class Dense(Step):
         values[self.result.number] = matrix @ values[self.x.number] + offset[:, None]
 
     def write(self, writer: EntryWriter) -> None:
-        name = f"trajopt_dense_{self._digest[:16]}_{writer.width}"
+        about = f"{self._digest} {writer.width}".encode()
+        name = f"trajopt_dense_{hashlib.sha256(about).hexdigest()[:16]}"
         writer.routine(name, ["ptr", "ptr"], lambda: self._text(name, writer.lanes))
         writer.call(name, self.x, self.result)
 

@@ -70,8 +70,8 @@ class Elementwise(Step):
             values[array.number] = np.array([r[0, 0] for r in results], dtype=x.dtype).reshape(array.shape)
 
     def write(self, writer: EntryWriter) -> None:
-        about = repr((self.expression.digest, self.x.size)).encode()
-        name = f"trajopt_elementwise_{hashlib.sha256(about).hexdigest()[:16]}_{writer.width}"
+        about = repr((self.expression.digest, self.x.size, writer.width)).encode()
+        name = f"trajopt_elementwise_{hashlib.sha256(about).hexdigest()[:16]}"
         arrays = (self.x, *self.results)
         writer.routine(name, ["ptr"] * len(arrays), lambda: self._text(name, writer.lanes))
         writer.call(name, *arrays)
