@@ -45,7 +45,7 @@ LOWER = (
     "trajopt.kernels",
     *("trajopt.objects", "trajopt.model", "trajopt.robots", "trajopt.dynamics", "trajopt.states", "trajopt.instant"),
     *("trajopt.contacts", "trajopt.activations", "trajopt.actuation", "trajopt.residuals", "trajopt.costs"),
-    *("trajopt.constraints",),
+    *("trajopt.constraints", "trajopt.networks"),
     *("trajopt.actions", "trajopt.shooting", "trajopt.simulator", "trajopt.plants"),
     *("trajopt.analysis", "trajopt.callbacks"),
     *("trajopt.solution", "trajopt.analysis.advice", "trajopt.gaits", "trajopt.planar"),

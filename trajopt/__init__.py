@@ -25,6 +25,7 @@ from trajopt.actions.differential import (
     DifferentialActionModelContactInvDynamics,
     DifferentialActionModelFreeFwdDynamics,
     DifferentialActionModelFreeInvDynamics,
+    DifferentialActionModelNetwork,
     DifferentialActionModelSymbolic,
 )
 from trajopt.actions.integrated import (
@@ -80,6 +81,7 @@ from trajopt.errors import (
     UnsupportedOperationError,
 )
 from trajopt.kernels import get_num_threads, set_num_threads
+from trajopt.networks import Network
 from trajopt.objects import renamed
 from trajopt.objects.lazy import lazy
 from trajopt.residuals import (
@@ -185,6 +187,7 @@ __all__ = [
     "DifferentialActionModelContactInvDynamics",
     "DifferentialActionModelFreeFwdDynamics",
     "DifferentialActionModelFreeInvDynamics",
+    "DifferentialActionModelNetwork",
     "DifferentialActionModelSymbolic",
     "DuplicateNameError",
     "FrictionCone",
@@ -199,6 +202,7 @@ __all__ = [
     "IterationRecord",
     "MissingDependencyError",
     "ModelEvaluationError",
+    "Network",
     "ResidualModelAbstract",
     "ResidualModelCentroidalMomentum",
     "ResidualModelCoMPosition",

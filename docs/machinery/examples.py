@@ -23,7 +23,7 @@ SOURCES = DOCS.parent / "examples"
 COPIES = DOCS / "_build" / "examples"
 
 SUBJECTS = {
-    "First steps": (1, 2, 3, 4, 19),
+    "First steps": (1, 2, 3, 4, 19, 36),
     "Arms": (12, 20, 21, 22, 23, 24, 34, 35),
     "Legs": (6, 7, 18),
     "Flight and contact": (8, 9, 10, 11),
@@ -77,6 +77,9 @@ def stage() -> None:
         kept |= {header, *(folder / file.name for file in here)}
         for file in here:
             update(folder / file.name, file.read_text(encoding="utf-8"))
+            for data in SOURCES.glob(f"{file.stem}.npz"):
+                shutil.copy(data, folder)
+                kept.add(folder / data.name)
     for old in set(COPIES.rglob("*.*")) - kept:
         if old.is_file():
             old.unlink()

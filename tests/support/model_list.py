@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -259,9 +260,14 @@ RESIDUALS: dict[str, Callable[[], ResidualModelAbstract]] = {
         state_of("drone"), tip_height, parameters={"floor": 0.1}, unit="m"
     ),
     "symbolic-robot-xu": lambda: trajopt.ResidualModelSymbolic(state_of("planar-2r"), torque_above_gravity),
+    "symbolic-network": lambda: trajopt.ResidualModelSymbolic(state_of("vector"), seen_by_network),
     **limited_residuals(state_of),
     **force_residuals(),
 }
+
+
+def seen_by_network(x: SX, u: SX) -> SX:
+    return network(int(x.numel() + u.numel()), 3)(ca.vertcat(x, u))
 
 
 def log_cosh(r: SX, width: SX) -> SX:
@@ -346,6 +352,27 @@ def diff_drive(state: StateVector) -> planar.DifferentialActionModelDiffDrive:
     return planar.DifferentialActionModelDiffDrive(small_costs(state), radius=0.4, half_track=0.7)
 
 
+def network(inputs: int, outputs: int, *, hidden: tuple[int, ...] = (9, 6)) -> trajopt.Network:
+    """A network of random weights, with an activation of its own in each hidden layer and in the last."""
+    rng, sizes = np.random.default_rng(7), [inputs, *hidden, outputs]
+    weights = [rng.normal(size=(m, n)) / np.sqrt(n) for n, m in pairwise(sizes)]
+    activations = [("tanh", "silu", "gelu")[i % 3] for i in range(len(hidden))]
+    biases = [rng.normal(size=m) for m in sizes[1:]]
+    return trajopt.Network(weights, biases, activation=activations, output="softplus", output_scale=[2.0] * outputs)
+
+
+def angle_features(x: SX, u: SX) -> list[SX]:
+    return [ca.sin(x[0]), ca.cos(x[0]), x[1], u[0]]
+
+
+def push(x: SX, u: SX) -> SX:
+    return 4.0 * u - 0.3 * x[1]
+
+
+def learned(state: StateAbstract, network: trajopt.Network, nu: int, **options: Any) -> Any:
+    return trajopt.DifferentialActionModelNetwork(state, nu, small_costs(state), network, **options)
+
+
 INVERSE = ("planar-3r", "cart-pole", "ball", "drone", "talos_arm")
 DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] = {
     **{
@@ -356,6 +383,9 @@ DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] 
     "pendulum": lambda: Pendulum(small_costs(StateVector(2))),
     "van-der-pol": lambda: VanDerPol(small_costs(StateVector(2))),
     "attitude": lambda: Attitude(small_costs(state_of("ball"))),
+    "network": lambda: learned(StateVector(2), network(4, 1), 1, features=angle_features, nominal=push),
+    "network-rate": lambda: learned(StateVector(2), network(3, 2), 1),
+    "network-ball": lambda: learned(state_of("ball"), network(10, 3), 3),
     "diff-drive": lambda: diff_drive(planar.state_of_pose()),
     "diff-drive-rates": lambda: diff_drive(planar.state_of_wheels()),
     "unicycle-drive": lambda: planar.DifferentialActionModelUnicycle(small_costs(planar.state_of_pose())),

@@ -35,8 +35,8 @@ class EmittedFunction:
     """LLVM text of one function, split into parts that are compiled separately.
 
     The function's C signature is `void name(double *in0, ..., double *out0, ..., double *scratch)`; element e of lane l
-    of an array is at e * width + l, arrays are aligned to 8 * width bytes. No output may overlap another array.
-    Structural zeros of outputs are not written.
+    of an array is at e * width + l, arrays are aligned to `align` bytes, by default 8 * width. No output may overlap
+    another array. Structural zeros of outputs are not written.
 
     Attributes:
         name: Symbol of the function.
@@ -44,11 +44,11 @@ class EmittedFunction:
         scratch: Number of scalars (of W lanes each) that the function keeps in the scratch array.
     """
 
-    def __init__(self, name: str, code: InstructionList, width: int) -> None:
+    def __init__(self, name: str, code: InstructionList, width: int, *, align: int | None = None) -> None:
         self.name = name
         self.width = width
         self._code = code
-        self._lanes = LaneType(width)
+        self._lanes = LaneType(width, align)
         parts = 1 if len(code) <= 1.25 * CUT else -(-len(code) // CUT)
         self._bounds = [len(code) * i // parts for i in range(parts + 1)]
         self._slots, self.scratch = self._waiting_values()

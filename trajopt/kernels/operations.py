@@ -27,6 +27,9 @@ INSTRUCTIONS = {ca.OP_ADD: "fadd", ca.OP_SUB: "fsub", ca.OP_MUL: "fmul", ca.OP_D
 COMPARISONS = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
 INTRINSICS = {ca.OP_SQRT: "sqrt", ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceil", ca.OP_FABS: "fabs"}
 
+SIDE_BY_SIDE = 8
+"""Elements of an array that code of one lane computes at once, where elements do not depend on each other [-]."""
+
 
 def hexadecimal(number: float) -> str:
     """Text of a double that LLVM reads exactly."""
@@ -34,14 +37,14 @@ def hexadecimal(number: float) -> str:
 
 
 class LaneType:
-    """LLVM type of one scalar for W lanes: `double` or `<W x double>`."""
+    """LLVM type of one scalar for W lanes: `double` or `<W x double>`, aligned to 8 W bytes unless `align` differs."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, align: int | None = None) -> None:
         self.width = width
         self.real = "double" if width == 1 else f"<{width} x double>"
         self.mask = "i1" if width == 1 else f"<{width} x i1>"
         self.suffix = "f64" if width == 1 else f"v{width}f64"
-        self.align = 8 * width
+        self.align = 8 * width if align is None else align
 
     def constant(self, number: float) -> str:
         """Constant in all lanes."""

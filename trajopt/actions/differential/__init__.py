@@ -6,6 +6,7 @@ from trajopt.actions.differential.contact_inv_dynamics import DifferentialAction
 from trajopt.actions.differential.free_fwd_dynamics import DifferentialActionModelFreeFwdDynamics
 from trajopt.actions.differential.free_inv_dynamics import DifferentialActionModelFreeInvDynamics
 from trajopt.actions.differential.inv_dynamics import DifferentialActionModelInvDynamicsAbstract
+from trajopt.actions.differential.network import DifferentialActionModelNetwork
 from trajopt.actions.differential.symbolic import DifferentialActionModelSymbolic
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "DifferentialActionModelFreeFwdDynamics",
     "DifferentialActionModelFreeInvDynamics",
     "DifferentialActionModelInvDynamicsAbstract",
+    "DifferentialActionModelNetwork",
     "DifferentialActionModelSymbolic",
 ]

@@ -155,13 +155,13 @@ class DifferentialActionModelAbstract(Model):
 
     def values(self, program: Program, stage: Stage) -> StageValues:
         """Adds the steps that compute the values at a stage."""
-        seen = stage.arrays | self._dynamics_part(derivatives=False).call(program, stage.arrays, stage.parameters)
+        seen = stage.arrays | self._dynamics_arrays(program, stage, derivatives=False)
         costs, rows = self._term_parts.call(program, seen, stage.parameters, derivatives=False, rows=stage.at_knot)
         return StageValues(f=seen["f"], cost=costs["cost"], rows=rows.get("rows"))
 
     def expansion(self, program: Program, stage: Stage) -> StageExpansion:
         """Adds the steps that compute values and derivatives at a stage."""
-        dynamics = self._dynamics_part(derivatives=True).call(program, stage.arrays, stage.parameters)
+        dynamics = self._dynamics_arrays(program, stage, derivatives=True)
         seen = stage.arrays | dynamics
         costs, rows = self._term_parts.call(program, seen, stage.parameters, derivatives=True, rows=stage.at_knot)
         return self._led_on(program, stage, dynamics, costs, rows)
@@ -184,6 +184,10 @@ class DifferentialActionModelAbstract(Model):
             rows: Results of the constraint rows; empty without rows.
         """
         return StageExpansion.of({**dynamics, **costs, **rows})
+
+    def _dynamics_arrays(self, program: Program, stage: Stage, *, derivatives: bool) -> dict[str, Array]:
+        """Adds the steps of the dynamics; results as in `_dynamics_part`."""
+        return self._dynamics_part(derivatives=derivatives).call(program, stage.arrays, stage.parameters)
 
     def _dynamics_part(self, *, derivatives: bool) -> Part:
         """Program part of the dynamics: "f", "Df" with derivatives, and the quantities that costs and rows read."""

@@ -2,6 +2,8 @@
 
 from trajopt.kernels.steps.base import Array, PatternOf, Step, ValuesByNumber
 from trajopt.kernels.steps.call import Call
+from trajopt.kernels.steps.dense import Dense
+from trajopt.kernels.steps.elementwise import Elementwise
 from trajopt.kernels.steps.factorisation import Factorisation, TriangularSolve
 from trajopt.kernels.steps.groups import Groups
 from trajopt.kernels.steps.iteration import Iteration
@@ -12,6 +14,8 @@ from trajopt.kernels.steps.sum import Sum
 __all__ = [
     "Array",
     "Call",
+    "Dense",
+    "Elementwise",
     "Factorisation",
     "Groups",
     "Iteration",
