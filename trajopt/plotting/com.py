@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 _AROUND = np.array([0.09, 0.16])  # margin of the top view, with room for names above and below [-]
+_SPAN = 0.01  # smallest range of heights, which keeps a body at rest from being magnified [m]
 _NARROW = 0.25  # the shorter side of the top view is at least twice this fraction of the longer side [-]
 
 
@@ -165,6 +166,9 @@ def _draw_height(axes: Axes, motion: LeggedMotion) -> None:
             axes.axvspan(*span, color=AIR, linewidth=0, zorder=0, label="_air")
     axes.plot(motion.abscissa, motion.com_references[:, 2], label="_reference", **REFERENCE)
     axes.plot(motion.abscissa, motion.com[:, 2], color=BLUE, label="centre of mass")
+    low, high = axes.get_ylim()
+    room = max(0.0, (_SPAN - (high - low)) / 2.0)
+    axes.set_ylim(low - room, high + room)
     axes.set_ylabel("CoM height [m]", fontsize=8.0)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PUSH: dict[str, Any] = {"color": BLUE, "marker": "^"}
 _PULL: dict[str, Any] = {"color": RED, "marker": "v", "markerfacecolor": "white"}
+_COLUMN = 6  # largest number of panels in a column [-]
 _LETTER = 0.008  # width of a letter, relative to the panel [-]
 _SLIGHT = 1e-3  # velocity change of the robot below which a touch-down is soft [m/s]
 _GRAVITY = 9.81  # [m/s²]
@@ -69,13 +70,20 @@ def plot_contact_forces(
 
 def draw_forces(target: Figure | SubFigure, motion: LeggedMotion) -> list[Axes]:
     """Draws the forces of each foot as in `plot_contact_forces`, and returns the panels."""
-    panels = list(target.subplots(len(motion.feet), sharex=True, sharey=True, squeeze=False)[:, 0])
+    across = 1 if len(motion.feet) <= _COLUMN else 2
+    down = -(-len(motion.feet) // across)
+    cells = target.subplots(down, across, sharex=True, sharey=True, squeeze=False).T.ravel()
+    panels = list(cells[: len(motion.feet)])
+    for cell in cells[len(motion.feet) :]:
+        cell.remove()
     for axes, foot in zip(panels, motion.feet):
         shade_air(axes, motion, foot)
         _draw_foot(axes, motion, foot)
     low, high = panels[0].get_ylim()  # all panels share it
     panels[0].set_ylim(low, high + _ROOM * (high - low))
-    set_time_axis(panels[-1], motion.abscissa, motion.label)
+    for axes in {panels[min(down, len(panels)) - 1], panels[-1]}:
+        set_time_axis(axes, motion.abscissa, motion.label)
+        axes.tick_params(labelbottom=True)
     _draw_legend(target, motion)
     return panels
 

@@ -40,14 +40,13 @@ def gap_to_ground(motion: LeggedMotion, foot: Foot, knot: int) -> float:
     return 0.0 if level is None or not foot.on_floor else float(foot.positions[knot, 2]) - level
 
 
-def draw_ground(axes: Axes, motion: LeggedMotion, footholds: Reals, width: float) -> None:
-    """Draws level ground as a line through the panel, otherwise a short line below each foothold.
+def draw_ground(axes: Axes, motion: LeggedMotion, footholds: Reals) -> None:
+    """Draws level ground, or steps that are as high as the footholds, with edges halfway between them.
 
     Args:
         axes: Axes to draw into, with limits set.
         motion: The motion.
         footholds: Horizontal and vertical positions of the footholds (n, 2) [m].
-        width: Width of the ground below a foothold [m].
     """
     bottom = axes.get_ylim()[0]
     level = ground_level(motion)
@@ -55,7 +54,10 @@ def draw_ground(axes: Axes, motion: LeggedMotion, footholds: Reals, width: float
         axes.axhline(level, color=GROUND, linewidth=1.2, zorder=1, label="_ground")
         axes.axhspan(bottom, level, color=EARTH, linewidth=0, zorder=0, label="_earth")
         return
-    for place, height in footholds:
-        ends = [place - width / 2, place + width / 2]
-        axes.plot(ends, [height, height], color=GROUND, linewidth=1.2, zorder=1, label="_ground")
-        axes.fill_between(ends, bottom, height, color=EARTH, linewidth=0, zorder=0, label="_earth")
+    if not len(footholds):
+        return
+    places, heights = footholds[np.argsort(footholds[:, 0])].T
+    edges = np.concatenate([axes.get_xlim()[:1], (places[1:] + places[:-1]) / 2.0, axes.get_xlim()[1:]])
+    corners = np.repeat(edges, 2)[1:-1], np.repeat(heights, 2)
+    axes.plot(*corners, color=GROUND, linewidth=1.2, zorder=1, label="_ground")
+    axes.fill_between(*corners, bottom, color=EARTH, linewidth=0, zorder=0, label="_earth")

@@ -63,6 +63,7 @@ class FilmStage:
         self._com = self._curve(
             color="#333333", marker="o", markersize=6, markerfacecolor="white", linestyle="", zorder=6
         )
+        self._balls = self._curve(color="#333333", linewidth=1.0, zorder=4.5)
         self._soles = self._curve(color=RED, marker="o", markersize=5, linewidth=3.2, zorder=7)
         self._arrows = self._curve(color=RED, linewidth=1.8, zorder=8, solid_joinstyle="miter")
         self._clock = self._axes.set_title(" ", loc="left", fontweight="normal", fontsize=10, color="#222222")
@@ -87,6 +88,7 @@ class FilmStage:
             self._move(curve, np.vstack([trail[: knot + 1], film.between(trail, time)]))
         if film.motion is not None:
             self._move(self._com, film.between(film.motion.com @ film.turn.T, time)[None])
+            self._move(self._balls, _broken([self._ring(*ball) for ball in film.balls(time)]))
             self._move(self._soles, _broken([self._outline(sole) for sole in film.soles(time)]))
             self._move(self._arrows, _broken([self._arrow(*pair) for pair in zip(*film.forces(time))]))
         self._clock.set_text(clock)
@@ -108,7 +110,7 @@ class FilmStage:
         axes.grid(False)
         axes.set(xlabel="forward [m]", ylabel="z [m]")
         places = np.concatenate([film.motion.footholds(foot) for foot in film.motion.feet]) @ film.turn.T
-        draw_ground(axes, film.motion, places[:, [0, 2]], 0.15 * tall)
+        draw_ground(axes, film.motion, places[:, [0, 2]])
         return axes, (0, 2)
 
     def _anywhere(self) -> tuple[Any, tuple[int, ...]]:
@@ -118,6 +120,9 @@ class FilmStage:
         more = np.concatenate([film.trails.reshape(-1, 3), film.axes.reshape(-1, 3), film.goals, around])
         more = np.concatenate([more, around_solids(film.skeleton)])
         scene = scene_of(self.figure, film.skeleton.points, more, None)
+        if len(scene.shown) == 2:
+            scene.axes.set(xlim=scene.axes.get_xlim(), ylim=scene.axes.get_ylim())
+            scene.axes.set_aspect("equal", adjustable="box")  # the figure gets the shape of the axes
         return scene.axes, scene.shown
 
     def _fit(self) -> None:
@@ -160,7 +165,12 @@ class FilmStage:
         if film.motion is None or len(self._shown) == 3 or not film.scale > 0.0:
             return
         (left, right), (low, high) = self._axes.get_xlim(), self._axes.get_ylim()
-        force = round_down(_KEY * (right - left) / film.scale)
+        largest = max(
+            float(np.linalg.norm(film.forces(float(time))[1], axis=1).max(initial=0.0)) for time in film.times
+        )
+        if not largest > 0.0:
+            return
+        force = round_down(min(_KEY * (right - left), largest) / film.scale)
         tip, level = right - 0.01 * (right - left), high + 0.045 * (high - low)
         line = np.array([tip, 0.0, level])
         key = self._curve(color=RED, linewidth=1.8, solid_joinstyle="miter", clip_on=False)
@@ -216,6 +226,13 @@ class FilmStage:
             depth = float(points[list(bone), 1].mean() - points[1, 1]) / (_MIDDLE * self._size)
             groups[1 if abs(depth) < 1 else 0 if depth > 0 else 2].append(bone)
         return groups
+
+    def _ring(self, centre: Reals, radius: float) -> Reals:
+        """Circle (n, 3) around a ball as seen by the camera."""
+        angles = np.linspace(0.0, 2.0 * np.pi, 25)[:, None]
+        up = np.eye(3)[2] - self._eye[2] * self._eye
+        up = np.eye(3)[1] if np.linalg.norm(up) < 1e-6 else up / np.linalg.norm(up)
+        return np.asarray(centre + radius * (np.cos(angles) * up + np.sin(angles) * np.cross(self._eye, up)))
 
     def _outline(self, sole: Reals) -> Reals:
         """Corners of a sole in drawing order."""
