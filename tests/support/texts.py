@@ -34,12 +34,17 @@ def recorded() -> Iterator[list[tuple[str, Bbox]]]:
 
 
 def text_faults(figure: Figure) -> list[str]:
-    """Describes each text that leaves the figure, each pair that overlaps, and each legend that covers a panel."""
-    with recorded() as first:
-        figure.draw_without_rendering()  # computes the layout
-    first.clear()
+    """Describes each text that leaves the figure, each pair that overlaps, and each legend that covers a panel.
+
+    The figure is drawn once, as for a file.
+    """
     with recorded() as drawn:
         figure.draw_without_rendering()
+    return faults_of(figure, drawn)
+
+
+def faults_of(figure: Figure, drawn: list[tuple[str, Bbox]]) -> list[str]:
+    """Faults of a drawn figure with these texts."""
     faults = []
     width, height = figure.bbox.width, figure.bbox.height
     for text, box in drawn:

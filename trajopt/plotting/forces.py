@@ -78,7 +78,7 @@ def draw_forces(target: Figure | SubFigure, motion: LeggedMotion) -> list[Axes]:
         cell.remove()
     for axes, foot in zip(panels, motion.feet):
         shade_air(axes, motion, foot)
-        _draw_foot(axes, motion, foot)
+        _draw_foot(axes, motion, foot, down)
     low, high = panels[0].get_ylim()  # all panels share it
     panels[0].set_ylim(low, high + _ROOM * (high - low))
     for axes in {panels[min(down, len(panels)) - 1], panels[-1]}:
@@ -88,8 +88,8 @@ def draw_forces(target: Figure | SubFigure, motion: LeggedMotion) -> list[Axes]:
     return panels
 
 
-def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
-    label_row(axes, foot.name, "force [N]", len(motion.feet))
+def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot, rows: int) -> None:
+    label_row(axes, foot.name, "force [N]", rows)
     axes.axhline(0.0, color="#555555", linewidth=0.6, zorder=1)
     times, normal, along = held(motion, foot.normal_forces, foot.tangential_forces)
     _, limit = held(motion, np.maximum(foot.mu * foot.normal_forces, 0.0))

@@ -197,19 +197,21 @@ def _goals(solution: Solution) -> list[str]:
 
 
 def _draw(figure: Figure, solution: Solution, picture: Callable[..., Any] | None) -> None:
-    """Draws the motion beside states and controls, or above them if it is wide; forces of contacts below."""
+    """Draws the motion beside states and controls, or above them if it is wide, and forces of contacts after them."""
     states: Figure | SubFigure = figure
-    if picture is not None and (wide := _width(solution)) > _WIDE:
-        tall = float(np.clip(SCREEN[0] / wide + 1.2, *_ABOVE))
+    wide = 0.0 if picture is None else _width(solution)
+    touches = legged_motion(solution) if solution.description.spheres else None
+    if picture is not None and wide > _WIDE:
+        tall = float(np.clip(SCREEN[0] / wide + 1.2, *_ABOVE)) - 0.8 * bool(touches)
         above, states = split(figure, 2, 1, height_ratios=[tall, SCREEN[1] - tall])
         picture(figure=above)
     elif picture is not None:
         left, states = split(figure, 1, 2, wspace=0.02)
         picture(figure=left)
-    if solution.description.spheres:
-        motion, rows = legged_motion(solution), min(len(shown_panels(solution)), 6)
-        states, forces = split(states, 2, 1, height_ratios=[rows, 0.8 + len(motion.feet)])
-        draw_forces(forces, motion)
+    if touches is not None:
+        rows = min(len(shown_panels(solution)), 6), 0.8 + len(touches.feet)
+        states, forces = split(states, 1, 2) if wide > _WIDE else split(states, 2, 1, height_ratios=rows)
+        draw_forces(forces, touches)
     plot_solution(solution, figure=states)
 
 

@@ -36,7 +36,7 @@ _UNLIMITED = 1e20  # files write "no limit" as inf or as a very large number
 _REACH = 0.3  # distance up to which a limit is drawn, relative to the range of the data and of the limits [-]
 _FEW = 4  # largest number of lines in a panel whose limits are drawn separately [-]
 _MOST = 12  # largest number of legend entries [-]
-_ROWS, _LOW = 6, 1.0  # largest number of panels in a column [-], and their smallest height [inch]
+_ROWS, _LOW = 6, 0.8  # largest number of panels in a column [-], and their smallest height [inch]
 
 
 def plot_solution(solution: Solution | Sequence[Solution], *, figure: Figure | SubFigure | None = None) -> Figure:
