@@ -525,7 +525,8 @@ def test_motion_of_a_cart_shows_carts_on_a_rail():
     axes = plot_motion(solution, 3).axes[0]
     (rail,) = hidden(axes, "_rail")
     cart = solution.xs[:, 0]
-    np.testing.assert_allclose(rail.get_xydata(), [[cart.min(), 0], [cart.max(), 0]], atol=1e-12)
+    beyond = 0.1 * np.ptp(cart)
+    np.testing.assert_allclose(rail.get_xydata(), [[cart.min() - beyond, 0], [cart.max() + beyond, 0]], atol=1e-12)
     carts = [line.get_xydata()[0, 0] for line in hidden(axes, "_slider")]
     np.testing.assert_allclose(carts, cart[[0, 6, 12]])
 
@@ -633,7 +634,7 @@ def test_summary_of_a_solved_problem(reach, tmp_path):
     figure = plot_summary(reach, tmp_path / "reach.png")
     torque = next(axes for axes in figure.axes if axes.get_ylabel() == "torque [N m]")
     np.testing.assert_array_equal(visible(torque)["joint_2"].get_ydata()[:-1], reach.us[:, 1])
-    with pytest.raises(UnknownNameError, match="page 'jonts' not found.*: summary, solver"):
+    with pytest.raises(UnknownNameError, match="page 'jonts' not found. Known: solver, summary"):
         plot_summary(reach, page="jonts")
 
 

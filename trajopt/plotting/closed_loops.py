@@ -256,9 +256,9 @@ def plot_closed_loop(
             _draw_motion(log, above, obstacles, lines)
         plot_tracking(log, figure=left, most=_ON_PAGE)
         plot_closed_loop_controls(log, figure=upper)
-        first, second = lower.subplots(2, 1)
-        _draw_violations(first, log)
-        _draw_timing(second, log)
+        first, second = split(lower, 2, 1)
+        _draw_violations(first.subplots(), log)
+        _draw_timing(second.subplots(), log)
         if path is not None:
             write(figure, path)
     return figure

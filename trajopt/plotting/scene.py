@@ -24,7 +24,7 @@ _STILL, _FLAT = 1e-4, 0.5
 DARK = PALETTE[6]
 _AXES = "xyz"
 _LABEL = (36.0, 20.0)  # width and height of a tick label, at 100 pixels per inch [pixel]
-_SHRINKS = 0.75  # part of its size that a plot keeps when legends and colour bars are added [-]
+_SHRINKS = 0.55  # part of its size that a plot keeps when legends and colour bars are added [-]
 _AROUND = 58.0  # room for labels around a box in space, at 100 pixels per inch [pixel]
 
 

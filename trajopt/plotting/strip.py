@@ -29,7 +29,7 @@ Knots = npt.NDArray[np.int64]
 
 _GAP = 0.12  # gap between two pictures, relative to the width of a picture [-]
 _MIDDLE = 0.02  # distance from the middle below which bones belong to no side, relative to a picture's width [-]
-_AROUND = 1.0  # height of legend and labels [inch]
+_AROUND = 1.15  # height of legend and labels [inch]
 _SLIM = 0.5  # smallest width of a picture, relative to the robot's height [-]
 _POINT = 1e-3  # size at which a point is drawn [m]
 _WEIGHT, _LONGEST = 0.3, 0.5  # length of the weight's and of the longest arrow, relative to the robot's height [-]
