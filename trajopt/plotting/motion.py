@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,12 @@ from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import legged_motion
 from trajopt.analysis.obstacles import planes_of
 from trajopt.analysis.skeleton import Skeleton, skeleton_of
+from trajopt.analysis.thick_links import thick_links
 from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.plotting.ground import draw_balls, draw_planes
-from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
+from trajopt.plotting.obstacles import corners, draw_obstacle, obstacles_around
 from trajopt.plotting.scene import Scene, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.solids import around_solids, draw_solids
 from trajopt.plotting.style import GREY, RED, drawing, time_ramp, whole_figure
@@ -60,7 +62,8 @@ def plot_motion(
             skeleton has its own list of paths.
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default goals of frames other than feet, in
             terminal costs and constraints; an empty sequence marks none.
-        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
+        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m]. By
+            default those of distance costs and constraints that do not move.
         lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
         reference: Points (n, 2) or (n, 3) of the reference path, drawn dashed, with gaps at NaN [m].
         view: Elevation and azimuth of the camera [deg]; by default it looks across the main direction of the motion.
@@ -77,21 +80,15 @@ def plot_motion(
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     skeleton, paths, names, marks = _parts(solution, frame, targets)
-    bodies, points = check_obstacles(obstacles), skeleton.points.reshape(-1, 3)
+    bodies, points = obstacles_around(solution, obstacles), skeleton.points.reshape(-1, 3)
+    thick = dataclasses.replace(skeleton, solids=thick_links(solution))
     around = SceneLines(lines, reference)
     walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
     with drawing(figure, 7.2, 6.0) as target:
-        scene = scene_of(
-            target,
-            skeleton.points,
-            np.concatenate(
-                [
-                    *(paths.reshape(-1, 3), marks, corners(bodies, points), around_solids(skeleton), around.points),
-                    wall_points(walls, points),
-                ]
-            ),
-            view,
-        )
+        solids = [around_solids(each) for each in (skeleton, thick)]
+        more = [paths.reshape(-1, 3), marks, corners(bodies, points), *solids, around.points]
+        more.append(wall_points(walls, points))
+        scene = scene_of(target, skeleton.points, np.concatenate(more), view)
         knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
         for body in bodies:
             draw_obstacle(scene, body, points)
@@ -100,6 +97,8 @@ def plot_motion(
         around.draw(scene)
         draw_planes(scene, planes_of(solution))
         draw_figures(scene, skeleton, knots, len(solution.xs) - 1)
+        for t in (0, len(solution.xs) - 1):  # more would hide each other
+            draw_solids(scene, thick, t, time_ramp()(float(t > 0)), 1.8)
         draw_balls(scene, legged_motion(solution).feet if solution.description.spheres else (), knots)
         for i, path in enumerate(paths):
             label = "_path" if i else _paths_label(solution, names)  # one entry for all paths

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.analysis.obstacles import obstacles_of
 from trajopt.plotting.scene import Scene
 from trajopt.plotting.style import GREY
 from trajopt.robots.round_bodies import check_round
 from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
 
 _ABOVE = 0.1  # height of a cylinder above the motion, relative to the motion's size [-]
 
@@ -19,6 +23,17 @@ def check_obstacles(obstacles: npt.ArrayLike) -> Reals:
     """Checks obstacles and returns them as rows (x, y, z, radius) [m]; z is NaN for a cylinder."""
     rows = check_round("obstacles", obstacles)
     return rows if rows.shape[1] == 4 else np.insert(rows, 2, np.nan, axis=1)
+
+
+def obstacles_around(solution: Solution, obstacles: npt.ArrayLike) -> Reals:
+    """Returns obstacles as from `check_obstacles`; without any, those of the solution that do not move."""
+    rows = check_obstacles(obstacles)
+    if len(rows):
+        return rows
+    known = [each for each in obstacles_of(solution) if each.points.shape[1] == 1]
+    moments = [np.column_stack([each.points[:, 0], each.radii])[np.isfinite(each.radii)] for each in known]
+    still = [rows[0] for rows in moments if len(rows) and np.ptp(np.nan_to_num(rows), axis=0).max() == 0.0]
+    return np.reshape(still, (-1, 4))
 
 
 def corners(bodies: Reals, points: Reals) -> Reals:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.plotting.film import Film
-from trajopt.plotting.ground import draw_ground
+from trajopt.plotting.ground import draw_ground, draw_planes
 from trajopt.plotting.obstacles import corners, draw_obstacle
 from trajopt.plotting.path import BODY_AXES
 from trajopt.plotting.scene import Scene, scene_of
@@ -19,6 +19,7 @@ from trajopt.types import Reals
 
 _WIDE, _TALL = 7.2, 5.4  # largest width and height of the figure [inch]
 _LOW, _SLIM = 2.6, 3.6  # smallest height and width [inch]
+_NARROW = 4.5  # width below which clock and force scale do not fit beside each other [inch]
 _ROOM, _MARGIN = 1.35, 0.75  # room for labels and legend above and below, and for labels at the sides [inch]
 _KEY = 0.2  # largest length of the force scale's arrow, relative to the width of the axes [-]
 _MIDDLE = 0.02  # distance from the middle below which bones belong to no side, relative to the robot's size [-]
@@ -56,8 +57,8 @@ class FilmStage:
         path = _path_look(film)
         self._trails = [self._curve(zorder=1.5 if film.side else 4, **path) for _ in film.trails]
         self._body = self._curve(color=RAMP[2], marker="o", markersize=8, linestyle="", zorder=6)
-        look: dict[str, Any] = {"marker": "o", "solid_capstyle": "round", "linewidth": 3.2, "markersize": 4.5}
-        self._bones = [self._curve(color=color, zorder=2 + i, **look) for i, color in enumerate(_SIDES)]
+        bone: dict[str, Any] = {"marker": "o", "solid_capstyle": "round", "linewidth": 3.2, "markersize": 4.5}
+        self._bones = [self._curve(color=color, zorder=2 + i, **bone) for i, color in enumerate(_SIDES)]
         self._axes_of_body = [self._curve(color=color, linewidth=2.4, zorder=5) for color, _ in BODY_AXES]
         self._sliders = self._curve(color=RAMP[2], marker="s", markersize=14, linestyle="", zorder=3)
         self._com = self._curve(
@@ -66,7 +67,10 @@ class FilmStage:
         self._balls = self._curve(color="#333333", linewidth=1.0, zorder=4.5)
         self._soles = self._curve(color=RED, marker="o", markersize=5, linewidth=3.2, zorder=7)
         self._arrows = self._curve(color=RED, linewidth=1.8, zorder=8, solid_joinstyle="miter")
-        self._clock = self._axes.set_title(" ", loc="left", fontweight="normal", fontsize=10, color="#222222")
+        above = 18.0 if self.figure.get_figwidth() < _NARROW else None  # the force scale is below the clock
+        self._clock = self._axes.set_title(
+            " ", loc="left", pad=above, fontweight="normal", fontsize=10, color="#222222"
+        )
         self._draw_key()
         self._draw_legend()
         self.canvas.draw()  # computes the layout once
@@ -123,6 +127,8 @@ class FilmStage:
         if len(scene.shown) == 2:
             scene.axes.set(xlim=scene.axes.get_xlim(), ylim=scene.axes.get_ylim())
             scene.axes.set_aspect("equal", adjustable="box")  # the figure gets the shape of the axes
+        level = None if film.motion is None else film.motion.ground
+        draw_planes(scene, [] if level is None else [(0.0, 0.0, 1.0, -level)])
         return scene.axes, scene.shown
 
     def _fit(self) -> None:
