@@ -9,6 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from tests.plotting.test_plotting_legged import jump, trot, uphill, walk  # noqa: F401  (fixtures)
+from tests.support.few_iterations import few_iterations
 from tests.support.texts import check_texts, text_faults
 from trajopt import gaits, ik, problems
 from trajopt.constraints import ConstraintStack
@@ -26,15 +27,12 @@ from trajopt.residuals import ResidualModelFrameTranslation
 from trajopt.robots import load_robot
 from trajopt.states import StateMultibody
 
-FEW = {"max_iterations": 1}  # enough for a layout
-
 
 @pytest.mark.parametrize(
-    "name", ["arm-limits", "arm-spheres", "cart-push", "parking-wheels", "quadrotor-obstacles", "biped-walk"]
+    "name", ["arm-spheres", "cart-push", "parking", "quadrotor-obstacles", "biped-walk", "stand-up"]
 )
 def test_pictures_of_ready_problems(name: str) -> None:
-    case = problems.load(name)
-    solution = case.solve(**FEW)
+    case, solution = few_iterations(name)
     check_texts(plot_summary(solution, title=name, obstacles=case.obstacles))
     if name == "arm-spheres":
         check_texts(plot_summary(solution, title=name, page="constraints"))
@@ -77,8 +75,7 @@ def test_pictures_of_drives() -> None:
 
 def test_time_axes_line_up() -> None:
     """Curves above each other, and forces below them, begin and end at the same pixels."""
-    case = problems.load("hopper")
-    figure = plot_summary(case.solve(**FEW))
+    figure = plot_summary(few_iterations("hopper")[1])
     figure.draw_without_rendering()
     panels = [axes for axes in figure.axes if axes.get_ylabel().endswith(("[m/s]", "[rad/s]", "[N m]", "force [N]"))]
     assert len(panels) == 4

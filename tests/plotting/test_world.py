@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.few_iterations import few_iterations
 from trajopt import problems
 from trajopt.analysis.legs import legged_motion
 from trajopt.analysis.thick_links import thick_links
@@ -17,22 +18,20 @@ from trajopt.plotting.walls import near_walls, wall_points
 from trajopt.problems.arm_spheres import LINKS, SPHERES
 from trajopt.solution import Solution
 
-FEW = {"max_iterations": 1}
-
 
 @pytest.fixture(scope="module")
 def parking() -> Solution:
-    return problems.load("parking").solve(**FEW)
+    return few_iterations("parking")[1]
 
 
 @pytest.fixture(scope="module")
 def spheres() -> Solution:
-    return problems.load("arm-spheres").solve(**FEW)
+    return few_iterations("arm-spheres")[1]
 
 
 @pytest.fixture(scope="module")
 def hopper() -> Solution:
-    return problems.load("hopper").solve(**FEW)
+    return few_iterations("hopper")[1]
 
 
 def labelled(axes: Any, label: str) -> list[Any]:
@@ -54,7 +53,7 @@ def test_a_lane_has_four_walls_in_its_picture(parking: Solution) -> None:
 
 def test_the_box_of_a_tool_is_that_of_its_constraint() -> None:
     case = problems.load("arm-limits", lower=(-np.inf, 0.1, -np.inf), upper=(1.0, 0.4, np.inf))
-    (box,) = walls_of(case.solve(**FEW))
+    (box,) = walls_of(case.solve(max_iterations=1))
     np.testing.assert_allclose(box, [[-np.inf, 0.1, -np.inf], [1.0, 0.4, np.inf]], atol=1e-12)
 
 
@@ -99,7 +98,7 @@ def test_the_floor_is_below_the_spheres_of_feet(hopper: Solution) -> None:
 
 
 def test_a_strip_has_the_spheres_of_all_feet() -> None:
-    solution = problems.load("stand-up").solve(**FEW)
+    solution = few_iterations("stand-up")[1]
     axes = plot_strip(solution, 3).axes[0]
     motion = legged_motion(solution)
     balls = labelled(axes, "_ball")
@@ -109,8 +108,7 @@ def test_a_strip_has_the_spheres_of_all_feet() -> None:
 
 
 def test_a_pillar_begins_at_the_floor_and_ends_above_the_path() -> None:
-    case = problems.load("quadrotor-obstacles")
-    solution = case.solve(**FEW)
+    solution = few_iterations("quadrotor-obstacles")[1]
     axes = plot_path(solution, obstacles=[[2.0, 0.0, 0.3]]).axes[0]
     poses = solution.description.poses
     assert poses is not None
