@@ -14,6 +14,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.phases import AIR, mark_phases, phases_of
 from trajopt.plotting.style import (
     BLUE,
+    PATCH,
     RAMP,
     RED,
     REFERENCE,
@@ -141,13 +142,10 @@ def _draw_footprints(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
 
 def _write_name(axes: Axes, motion: LeggedMotion, foot: Foot, corners: Reals) -> None:
     """Writes the name of a foot beside its first footprint, away from the other feet."""
-    from matplotlib.patheffects import withStroke
-
     left = foot.positions[0, 1] >= motion.com[0, 1]
     place = (float(corners[:, 0].mean()), corners[:, 1].max() if left else corners[:, 1].min())
-    text = axes.annotate(short_names(motion)[foot.name], place, (0, 4 if left else -4), textcoords="offset points",
-                         ha="center", va="bottom" if left else "top", fontsize=8, zorder=7)  # fmt: skip
-    text.set_path_effects([withStroke(linewidth=2.0, foreground="white")])
+    axes.annotate(short_names(motion)[foot.name], place, (0, 4 if left else -4), textcoords="offset points",
+                         ha="center", va="bottom" if left else "top", fontsize=8, zorder=7, bbox=PATCH)  # fmt: skip
 
 
 def short_names(motion: LeggedMotion) -> dict[str, str]:

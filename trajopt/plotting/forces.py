@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
 from trajopt.plotting.limits import band_entry, draw_band
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
-from trajopt.plotting.style import BLUE, RED, drawing, label_row, legend_below, set_time_axis, whole_figure
+from trajopt.plotting.style import BLUE, PATCH, RED, drawing, label_row, legend_below, set_time_axis, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -112,8 +112,6 @@ def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot, rows: int) -> None:
 
 def _draw_use(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
     """Writes the largest use of friction limit and sole of a foot, and marks full use of the friction limit."""
-    from matplotlib.patheffects import withStroke
-
     words, full = [], np.zeros(0, dtype=np.int64)
     limit = foot.mu * foot.normal_forces
     loaded = foot.stands & np.isfinite(limit) & (limit > 1e-3 * motion.weight)
@@ -126,9 +124,8 @@ def _draw_use(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
         words.append(f"sole used {100 * tipped:.0f} %" + (": tips" if tipped > _TIPS else ""))
     if not words:
         return
-    text = axes.annotate(", ".join(words), (1.0, 1.0), (-2, 0), xycoords="axes fraction", textcoords="offset points",
-                         ha="right", va="top", fontsize=7.0, color=RED, zorder=6)  # fmt: skip
-    text.set_path_effects([withStroke(linewidth=2.0, foreground="white")])
+    axes.annotate(", ".join(words), (1.0, 1.0), (-2, 0), xycoords="axes fraction", textcoords="offset points",
+                         ha="right", va="top", fontsize=7.0, color=RED, zorder=6, bbox=PATCH)  # fmt: skip
     axes.plot(motion.abscissa[full], foot.tangential_forces[full], ".", color=RED, markersize=5, label="_full")
 
 
