@@ -208,11 +208,22 @@ def test_plot_and_save_write_files(tmp_path):
     result = run("solve", "lq", "--plot", picture, "--save", archive)
     assert result.exit_code == 0, result.output
     assert rows(result.stdout)["picture"] == str(picture)
+    assert not (tmp_path / "lq-solver.png").exists()
     assert rows(result.stdout)["saved"] == str(archive)
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     loaded = Solution.load(archive)
     assert loaded.cost == pytest.approx(COST, rel=1e-9)
     assert loaded.xs.shape == (21, 2)
+
+
+@pytest.mark.usefixtures("case")
+def test_further_pages_are_files_of_their_own(tmp_path):
+    picture, further = tmp_path / "lq.png", tmp_path / "lq-solver.png"
+    result = run("solve", "lq", "--plot", picture, "--pages")
+    assert result.exit_code == 0, result.output
+    assert rows(result.stdout)["picture"] == f"{picture}, {further}"
+    assert further.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert "--pages: expected with --plot only" in one_error_line(run("solve", "lq", "--pages"))
 
 
 @pytest.mark.usefixtures("case")

@@ -294,6 +294,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "plot_summary.obstacles": _obstacles,
     "plot_summary.frame": lambda w, rng: None,
     "plot_summary.targets": _targets,
+    "plot_summary.page": lambda w, rng: "summary",
     "quadruped_jump.flight": _one_of("ballistic", "crocoddyl"),
     "reached.motion": _motion,
     "reached.solution": _any_solution,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 from matplotlib import image
 
+from tests.support.texts import check_texts
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.planar import Lidar, OccupancyGrid, Scan, echo_distance, wall_tangent
 from trajopt.plotting import plot_grid
@@ -241,6 +242,7 @@ def test_pictures_show_grid_scan_route_and_obstacles(tmp_path: Path) -> None:
         obstacles=scan.obstacles(12, radius=0.1), title="A disc",
     )  # fmt: skip
     (axes,) = figure.axes
+    check_texts(figure)
     assert (tmp_path / "grid.png").exists()
     assert axes.get_title(loc="left") == "A disc"
     assert {text.get_text() for text in axes.get_legend().get_texts()} == {"readings", "LIDAR", "route"}

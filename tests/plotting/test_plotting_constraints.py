@@ -58,7 +58,7 @@ def bands(solution: Solution) -> Any:
 @pytest.mark.parametrize("make", ALL)
 def test_pages_of_problems_with_constraints_fit_on_a_screen(make: Callable[[], Solution]) -> None:
     pages = plot_pages(make())
-    assert list(pages) == ["summary", "constraints"]
+    assert list(pages) == ["summary", "constraints", "solver"]
     for page in pages.values():
         check_screen(page, unitless=("control", "value"))
 

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
+from tests.support.texts import check_texts
 from trajopt import cli
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
@@ -78,6 +79,7 @@ def test_thinned_keeps_the_first_time_and_the_step() -> None:
 def test_the_picture_shows_base_joints_and_forces(base: str | None) -> None:
     rollout = fall(base=base)
     figure = plot_rollout(rollout)
+    check_texts(figure)
     panels = {axes.get_ylabel(): axes for axes in figure.axes}
     (line,) = panels["base z [m]"].lines
     heights = rollout.robot.placement(rollout.xs[:, : rollout.robot.nq], "base_link")[:, 2, 3]

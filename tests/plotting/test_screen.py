@@ -37,9 +37,11 @@ from trajopt.states import StateVector
 def test_pages_of_ready_cases_fit_on_a_screen(name, robot, unitless):
     case = problems.load(name, robot)
     solution = case.solve()
-    (summary,) = plot_pages(solution, title=case.name).values()
-    check_screen(summary, unitless=unitless)
-    assert summary.get_suptitle().startswith(f"{name}, SolverFDDP: converged, cost ")
+    pages = plot_pages(solution, title=case.name)
+    assert list(pages) == ["summary", "solver"]
+    for page in pages.values():
+        check_screen(page, unitless=unitless)
+        assert page.get_suptitle().startswith(f"{name}, SolverFDDP: converged, cost ")
 
 
 @pytest.mark.parametrize("gait", ["trot", "walk"])

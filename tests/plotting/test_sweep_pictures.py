@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PathCollection, QuadMesh
 
+from tests.support.texts import check_texts
 from tests.sweeps import stores
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.plotting import plot_cost_histogram, plot_parallel_coordinates, plot_success_map, plot_sweep
@@ -80,6 +81,7 @@ def test_several_rows_in_a_cell_are_a_share(tmp_path: Path) -> None:
 
 def test_the_histogram_counts_rows(cells: Sweep) -> None:
     figure = plot_cost_histogram(cells)
+    check_texts(figure)
     heights = [patch.get_height() for patch in figure.axes[0].patches if hasattr(patch, "get_height")]
     assert sum(heights) == 23
     assert "23 converged" in texts(figure)
@@ -115,6 +117,7 @@ def test_every_kind_is_written(cells: Sweep, tmp_path: Path, kind: str) -> None:
 
 
 def test_the_summary_adapts_to_the_available_rows(cells: Sweep) -> None:
+    check_texts(cells.plot())
     assert "23 of 25 (92 %) converged, 2 MAX_ITERATIONS" in texts(cells.plot())
     row = cells[:5]  # one component varies
     assert "goal.reference[0]" in texts(row.plot())

@@ -1,6 +1,6 @@
-"""What every picture has to be: no larger than a screen, no empty panel, readable legends, units in labels."""
+"""What every picture has to be: no larger than a screen, no empty panel, readable texts, units in labels."""
 
-import itertools
+from tests.support.texts import check_texts
 
 MOST_ENTRIES = 14
 WITHOUT_UNIT = {
@@ -16,7 +16,7 @@ def check_screen(figure, *, unitless=()):
         figure: The figure.
         unitless: Labels that have no unit, as it is not known.
     """
-    figure.draw_without_rendering()
+    check_texts(figure)
     width, height = figure.get_size_inches() * figure.dpi
     assert width <= 1400
     assert height <= 900
@@ -44,13 +44,3 @@ def check_panel(axes, unitless):
     assert any("[" in text or text in unitless for text in words) or any(map(str.isalpha, rows)), words
     if axes.get_ylabel() and axes.name != "3d":
         assert "[" in axes.get_ylabel() or axes.get_ylabel() in unitless, axes.get_ylabel()
-    if axes.name == "3d":
-        return
-    low, high = sorted(axes.get_xlim())
-    boxes = [
-        label.get_window_extent()
-        for place, label in zip(axes.get_xticks(), axes.get_xticklabels())
-        if label.get_text() and label.get_visible() and low <= place <= high
-    ]
-    for left, right in itertools.pairwise(boxes):
-        assert left.x1 <= right.x0 + 1, f"ticks of {axes.get_xlabel()!r} overlap"

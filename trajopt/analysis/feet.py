@@ -30,6 +30,7 @@ class Foot:
         outline: Corners of the sole relative to the frame's origin in world axes, shape (T + 1, 4, 3) [m]; zeros of
             shape (T + 1, 1, 3) for a point foot or a sole of unknown size.
         lands: Whether the foot touches down at the end of the horizon, where it has no stance phase.
+        radius: Radius of a sphere that touches the ground at `positions`; 0 for points and soles [m].
     """
 
     name: str
@@ -44,6 +45,7 @@ class Foot:
     mu: Reals
     outline: Reals
     lands: bool = False
+    radius: float = 0.0
 
     @classmethod
     def at_points(cls, name: str, frame: str, positions: Reals, **measured: Any) -> Foot:
@@ -53,7 +55,7 @@ class Foot:
             name: Name of the foot.
             frame: Its frame.
             positions: Its positions.
-            **measured: The attributes stands, forces, torques, normals and mu.
+            **measured: The attributes stands, forces, torques, normals and mu, and radius for a sphere.
         """
         nowhere, outline = np.full(positions.shape, np.nan), np.zeros((len(positions), 1, 3))
         return cls(
@@ -65,6 +67,11 @@ class Foot:
     def on_floor(self) -> bool:
         """Whether the foot touches a floor, with a normal within 60 degrees of the vertical, and not a wall."""
         return bool(np.median(self.normals[:, 2]) > 0.5)
+
+    @property
+    def centres(self) -> Reals:
+        """Centre of the foot's sphere, shape (T + 1, 3) [m]; the position of a point or a sole."""
+        return np.asarray(self.positions + self.radius * np.vstack([self.normals, self.normals[-1:]]))
 
     @property
     def normal_forces(self) -> Reals:

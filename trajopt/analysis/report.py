@@ -47,7 +47,7 @@ def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]
 
 def moved_words(solution: Solution) -> str:
     """Returns the displacement of the base from the first to the last knot as text."""
-    step = solution.xs[-1, :3] - solution.xs[0, :3]
+    step = np.round(solution.xs[-1, :3] - solution.xs[0, :3], 3) + 0.0  # no -0.000
     return f"{step[0]:+.3f} m forward, {step[1]:+.3f} m to the left{time_words(solution, -1, ' in {:.2f} s')}"
 
 

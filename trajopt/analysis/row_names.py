@@ -1,4 +1,4 @@
-"""Names and units of the rows of residuals: axes of points, faces of friction and wrench cones."""
+"""Names and units of the rows of residuals: axes of points, obstacles, faces of friction and wrench cones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from trajopt.residuals import (
     ResidualModelContactFrictionCone,
     ResidualModelContactWrenchCone,
     ResidualModelFrameTranslation,
+    ResidualModelObstacleDistance,
 )
 
 Names = list[tuple[str, str]]
@@ -37,6 +38,11 @@ def _axes(residual: Any) -> Names:
     return [(axis, residual.unit) for axis in "xyz"]
 
 
+def _obstacles(residual: Any) -> Names:
+    kind = "circle" if residual.dim == 2 else "sphere"
+    return [(f"{kind} {i}", residual.unit) for i in range(residual.nr)]
+
+
 def _friction(facets: int) -> Names:
     """Faces of a friction pyramid by their directions, then the normal force."""
     angles = [(360 * (i // 2) / facets + 180 * (i % 2)) % 360 for i in range(facets)]
@@ -55,4 +61,5 @@ _NAMES: dict[type, Callable[[Any], Names]] = {
     ResidualModelContactFrictionCone: lambda residual: _friction(residual.cone.facets),
     ResidualModelContactWrenchCone: _wrench,
     ResidualModelContactCoPPosition: lambda _: _TIPPING,
+    ResidualModelObstacleDistance: _obstacles,
 }

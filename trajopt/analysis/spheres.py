@@ -73,7 +73,7 @@ def sphere_motion(
         force = np.where(touches[:, None], forces[c.name][:, :3], np.nan)
         torque = np.where(touches[:, None], np.zeros(3), np.nan)
         measured = {"stands": touches, "forces": force, "torques": torque, "normals": normals[:-1], "mu": mu}
-        feet.append(Foot.at_points(c.name, c.frame, place, **measured))
+        feet.append(Foot.at_points(c.name, c.frame, place, radius=c.radius, **measured))
     return LeggedMotion(
         abscissa=times,
         label=label,

@@ -61,7 +61,9 @@ def inverse_kinematics(
         screen.text(str(result))
         target = {"points": [position]} if quaternion is None else {"placements": [[*position, *quaternion]]}
         draw, write = above("plotting.plot_configurations"), above("plotting.window.write")
-        screen.write("picture", plot, lambda file: write(draw(arm, result.q, **target), file))
+        unit = "mm" if quaternion is None else "mm, mrad"
+        title = f"{arm.name}: {frame} is {1e3 * result.distance:.2g} {unit} from its target"
+        screen.write("picture", plot, lambda file: write(draw(arm, result.q, title=title, **target), file))
         facts = ("q", "configurations", "status", "solved", "cost", "distance", "iterations", "starts", "active_limits")
         screen.finish(robot=arm.name, frame=frame, **{fact: getattr(result, fact) for fact in facts})
     raise typer.Exit(0 if result.solved else 2)

@@ -13,6 +13,7 @@ from trajopt.cli.common import (
     SOLVERS,
     AnimationFile,
     AsJson,
+    PlotFile,
     ProblemOptions,
     ProblemRobot,
     Screen,
@@ -40,9 +41,11 @@ def solve_problem(
     limits: Annotated[
         bool, typer.Option("--limits", help="Make the limits of a gait or an arm hard constraints.")
     ] = False,
-    plot: Annotated[
-        Path | None, typer.Option(help="File for a plot: .png, .pdf or .svg; gaits get more pages.")
-    ] = None,
+    plot: PlotFile = None,
+    pages: Annotated[
+        bool,
+        typer.Option("--pages", help="With --plot, also write FILE-solver (convergence, costs) and other pages."),
+    ] = False,
     animate: AnimationFile = None,
     save: Annotated[Path | None, typer.Option(help="File for the solution: .npz.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the cost and suggest what to try.")] = False,
@@ -55,6 +58,8 @@ def solve_problem(
 
     with clean_errors():
         check_outputs(plot, animate, save=(save, (".npz",)))
+        if pages and plot is None:
+            raise InvalidArgumentError("--pages: expected with --plot only; set --plot FILE, or leave it out")
         if show:
             from trajopt.display.extra import DISPLAY
 
@@ -69,11 +74,12 @@ def solve_problem(
         solution = solver_class(case.problem, options, callbacks=callbacks).solve(case.xs, case.us)
         _report(screen, case, solution, time.perf_counter() - begin - solution.seconds - solution.compile_seconds)
         if plot is not None:
-            from trajopt.plotting import plot_pages
+            from trajopt.plotting import plot_pages, plot_summary
 
-            pages = plot_pages(solution, plot, title=case.name, obstacles=case.obstacles)
-            files = [plot if page == "summary" else plot.with_stem(f"{plot.stem}-{page}") for page in pages]
-            screen.row("picture", ", ".join(map(str, files)))
+            draw = plot_pages if pages else plot_summary
+            drawn: Any = draw(solution, plot, title=case.name, obstacles=case.obstacles)
+            further = [page for page in drawn if page != "summary"] if pages else []
+            screen.row("picture", ", ".join(map(str, [plot, *(plot.with_stem(f"{plot.stem}-{p}") for p in further)])))
         screen.write("animation", animate, lambda path: solution.film(path, obstacles=case.obstacles))
         if explain:
             screen.text(solution.explain())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.constraints import HELD, constraint_rows
-from trajopt.analysis.lines import Line, panels_of
+from trajopt.analysis.lines import panels_of
 from trajopt.analysis.quantities import STATE_QUANTITIES
 from trajopt.checks import check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc.report import PERCENTILE
 from trajopt.plotting.animation import write_film
+from trajopt.plotting.controls import control_panels
 from trajopt.plotting.film import film_of
 from trajopt.plotting.frames import check_film_path
 from trajopt.plotting.limits import draw_limit
@@ -130,33 +130,12 @@ def plot_closed_loop_controls(log: ClosedLoop, *, figure: Figure | SubFigure | N
         figure: Figure or subfigure to draw into; by default a new one.
     """
     motion = motion_of(log)
-    panels = _control_panels(motion)
+    panels = control_panels(motion)
     constraints = constraint_rows(motion)
     with drawing(figure, *panels_size(panels, constraints)) as target:
         axes = draw_panels(target, panels, constraints, log.sample_times, _TIME, _push_entries(log))
         _mark_pushes(log, axes)
         return whole_figure(target)
-
-
-def _control_panels(motion: Solution) -> list[list[Line]]:
-    """Panels of controls, or of motor torques derived from them; controls with equal limits share a panel."""
-    panels = panels_of(motion)
-    torques = [panel for panel in panels if panel[0].group == "torque"]
-    panels_drawn = torques or [panel for panel in panels if panel[0].group == "control"]
-    if any(line.limb for panel in panels_drawn for line in panel):
-        return [[_short(line) for line in panel] for panel in panels_drawn]
-    alike: dict[tuple[Any, ...], list[Line]] = {}
-    for panel in panels_drawn:
-        for line in panel:
-            bounds = (b"" if each is None else each.tobytes() for each in (line.least, line.most))
-            alike.setdefault((*line.panel, line.lower, line.upper, *bounds), []).append(line)
-    return list(alike.values()) if len(alike) <= _PANEL else panels_drawn
-
-
-def _short(line: Line) -> Line:
-    """Moves the limb of a line from its name to its owner, which becomes the title of its panel."""
-    name = line.name.removeprefix(line.limb).removesuffix("_joint").strip("_")
-    return dataclasses.replace(line, limb="", owner=line.limb, name=name or line.name)
 
 
 def plot_timing(log: ClosedLoop, *, figure: Figure | SubFigure | None = None) -> Figure:
@@ -278,9 +257,9 @@ def plot_closed_loop(
             _draw_motion(log, above, obstacles, lines)
         plot_tracking(log, figure=left, most=_ON_PAGE)
         plot_closed_loop_controls(log, figure=upper)
-        first, second = lower.subplots(2, 1)
-        _draw_violations(first, log)
-        _draw_timing(second, log)
+        first, second = split(lower, 2, 1)
+        _draw_violations(first.subplots(), log)
+        _draw_timing(second.subplots(), log)
         if path is not None:
             write(figure, path)
     return figure

@@ -14,6 +14,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.phases import AIR, mark_phases, phases_of
 from trajopt.plotting.style import (
     BLUE,
+    PATCH,
     RAMP,
     RED,
     REFERENCE,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 
 _AROUND = np.array([0.09, 0.16])  # margin of the top view, with room for names above and below [-]
+_SPAN = 0.01  # smallest range of heights, which keeps a body at rest from being magnified [m]
 _NARROW = 0.25  # the shorter side of the top view is at least twice this fraction of the longer side [-]
 
 
@@ -140,13 +142,10 @@ def _draw_footprints(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
 
 def _write_name(axes: Axes, motion: LeggedMotion, foot: Foot, corners: Reals) -> None:
     """Writes the name of a foot beside its first footprint, away from the other feet."""
-    from matplotlib.patheffects import withStroke
-
     left = foot.positions[0, 1] >= motion.com[0, 1]
     place = (float(corners[:, 0].mean()), corners[:, 1].max() if left else corners[:, 1].min())
-    text = axes.annotate(short_names(motion)[foot.name], place, (0, 4 if left else -4), textcoords="offset points",
-                         ha="center", va="bottom" if left else "top", fontsize=8, zorder=7)  # fmt: skip
-    text.set_path_effects([withStroke(linewidth=2.0, foreground="white")])
+    axes.annotate(short_names(motion)[foot.name], place, (0, 4 if left else -4), textcoords="offset points",
+                         ha="center", va="bottom" if left else "top", fontsize=8, zorder=7, bbox=PATCH)  # fmt: skip
 
 
 def short_names(motion: LeggedMotion) -> dict[str, str]:
@@ -165,6 +164,9 @@ def _draw_height(axes: Axes, motion: LeggedMotion) -> None:
             axes.axvspan(*span, color=AIR, linewidth=0, zorder=0, label="_air")
     axes.plot(motion.abscissa, motion.com_references[:, 2], label="_reference", **REFERENCE)
     axes.plot(motion.abscissa, motion.com[:, 2], color=BLUE, label="centre of mass")
+    low, high = axes.get_ylim()
+    room = max(0.0, (_SPAN - (high - low)) / 2.0)
+    axes.set_ylim(low - room, high + room)
     axes.set_ylabel("CoM height [m]", fontsize=8.0)
 
 

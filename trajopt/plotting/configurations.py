@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.skeleton import skeleton_of
-from trajopt.checks import as_numbers, check_array, check_instance
+from trajopt.checks import as_numbers, check_array, check_instance, check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.motion import draw_base, draw_figures
 from trajopt.plotting.path import BODY_AXES
@@ -34,6 +34,7 @@ def plot_configurations(
     points: npt.ArrayLike = (),
     placements: Any = (),
     view: tuple[float, float] | None = None,
+    title: str = "",
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
     """Draws configurations of a robot, the first one dark, for example those from inverse kinematics.
@@ -45,6 +46,7 @@ def plot_configurations(
         placements: Placements to mark by their axes (x red, y green, z blue): one, or a sequence. Each is a
             pinocchio.SE3, a matrix (4, 4), or position and quaternion xyzw (7,).
         view: Elevation and azimuth of the camera [deg]; by default a planar robot is drawn in its plane.
+        title: Text above the picture.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
@@ -61,6 +63,7 @@ def plot_configurations(
         )
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
+    check_text("title", title)
     marks, targets = check_points("points", points), _placements(placements)
     q = q.reshape(-1, robot.nq)[::-1]  # draw the first configuration on top
     skeleton, _ = skeleton_of(robot.model, q, shapes=robot.shapes)
@@ -73,6 +76,7 @@ def plot_configurations(
         flat = view is None and depth < _FLAT * size
         around = np.concatenate([around, around_solids(skeleton)])
         scene = scene_of(target, skeleton.points, around, None if flat else view or _VIEW)
+        scene.axes.set_title(title)
         draw_base(scene, skeleton)
         draw_figures(scene, skeleton, np.arange(len(q)), len(q) - 1)
         for triad in axes:

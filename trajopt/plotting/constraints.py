@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _MOST = 5  # largest number of constraints with panels [-]
 _FEW = 4  # largest number of rows with their own bounds; more rows are drawn as distances from the bounds [-]
 _ROWS = 6  # largest number of legend entries [-]
-_SHORT = 6  # longest name, in characters, for a legend on one line [-]
 
 
 def plot_constraints(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
@@ -67,10 +66,13 @@ def plot_constraints(solution: Solution, *, figure: Figure | SubFigure | None = 
             first = first or axes
             _draw_rows(axes, rows, abscissa)
             axes.tick_params(labelbottom=False)
-            if size:
+            if not size:
+                _legend_beside(axes, rows)
+            else:
                 last = i == n - 1
                 beside = target.add_subplot(grid[i:, 1] if last else grid[i, 1], sharex=first)
                 _draw_multipliers(beside, rows, abscissa, size)
+                _legend_beside(beside, rows)
                 beside.tick_params(labelbottom=last)
                 beside.set_xlabel(label if last else "")
         axes = target.add_subplot(grid[n, 0], sharex=first)
@@ -140,8 +142,6 @@ def _draw_rows(axes: Axes, rows: ConstraintRows, abscissa: Reals) -> None:
     axes.set_ylabel(("distance" if distances else "value") + (unit or mixed))
     title = _bounds_words(rows, which[0], unit) if shared else ""
     axes.set_title(rows.name + (": distance from the nearest bound" if distances else title))
-    if len(which) > 1:
-        _legend_inside(axes, [rows.rows[i] for i in which])
 
 
 def _bounds_words(rows: ConstraintRows, row: int, unit: str) -> str:
@@ -197,15 +197,17 @@ def _draw_multipliers(axes: Axes, rows: ConstraintRows, abscissa: Reals, size: f
     axes.set_title(f"{rows.name}: > 0 at an upper bound", fontweight="normal")
 
 
-def _legend_inside(axes: Axes, names: Sequence[str]) -> None:
-    """Draws a legend of the first rows where the panel is emptiest."""
+def _legend_beside(axes: Axes, rows: ConstraintRows) -> None:
+    """Draws a legend of the first rows with bounds to the right of the panel."""
+    names = [rows.rows[i] for i in _bounded(rows)]
+    if len(names) < 2:
+        return
     handles = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")][:_ROWS]
-    labels = list(names[:_ROWS])
+    labels = names[:_ROWS]
     if len(names) > _ROWS:
         labels[-1] += f" and {len(names) - _ROWS} more"
-    axes.legend(handles, labels, loc="best", fontsize=7, ncols=2 if max(map(len, labels)) > _SHORT else len(labels),
-                columnspacing=0.8, handlelength=1.0, handletextpad=0.4, labelspacing=0.2, borderaxespad=0.2,
-                frameon=True, framealpha=0.7, edgecolor="none")  # fmt: skip
+    axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.0, 1.05), fontsize=7, labelspacing=0.2,
+                handlelength=1.0, handletextpad=0.4, borderaxespad=0.3)  # fmt: skip
 
 
 def _entries(target: Figure | SubFigure) -> list[Any]:

@@ -35,7 +35,6 @@ _WIDE: dict[str, Any] = {"linewidth": 3.4, "alpha": 0.5}
 _NARROW: dict[str, Any] = {"linewidth": 1.4}
 """Alternating line widths, which keep left and right feet with equal paths visible."""
 
-_TREAD = 0.03  # width of the ground below a foothold, relative to the panel [-]
 _SPAN = 0.04  # smallest range of a panel, which keeps a foot at rest from being magnified [m]
 
 
@@ -110,8 +109,7 @@ def _draw_side(axes: Axes, motion: LeggedMotion) -> None:
     ]
     references = [np.column_stack([foot.references[:, :2] @ direction, foot.references[:, 2]]) for foot in motion.feet]
     _set_range(axes, np.concatenate([*paths, *references]))
-    width = _TREAD * float(np.ptp(axes.get_xlim()))
-    draw_ground(axes, motion, np.concatenate(holds), width)
+    draw_ground(axes, motion, np.concatenate(holds))
     for i, foot in enumerate(motion.feet):
         look = line_look(i)
         axes.plot(*references[i].T, label="_reference", **REFERENCE)

@@ -81,6 +81,11 @@ class Film:
         arrows = [self.scale * f.forces[t] for f in feet]
         return np.reshape(tips, (-1, 3)) @ self.turn.T, np.reshape(arrows, (-1, 3)) @ self.facing.T
 
+    def balls(self, time: float) -> list[tuple[Reals, float]]:
+        """Returns centre (3,) and radius of each sphere that may touch the ground, at a time [m]."""
+        feet = [] if self.motion is None else [foot for foot in self.motion.feet if foot.radius]
+        return [(self.turn @ self.between(foot.centres, time), foot.radius) for foot in feet]
+
     def soles(self, time: float) -> list[Reals]:
         """Returns the corners (n, 3) [m] of each foot in contact at a time."""
         t = self.knot(time)[0]

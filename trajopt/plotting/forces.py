@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
 from trajopt.plotting.limits import band_entry, draw_band
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
-from trajopt.plotting.style import BLUE, RED, drawing, label_row, legend_below, set_time_axis, whole_figure
+from trajopt.plotting.style import BLUE, PATCH, RED, drawing, label_row, legend_below, set_time_axis, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PUSH: dict[str, Any] = {"color": BLUE, "marker": "^"}
 _PULL: dict[str, Any] = {"color": RED, "marker": "v", "markerfacecolor": "white"}
+_COLUMN = 6  # largest number of panels in a column [-]
 _LETTER = 0.008  # width of a letter, relative to the panel [-]
 _SLIGHT = 1e-3  # velocity change of the robot below which a touch-down is soft [m/s]
 _GRAVITY = 9.81  # [m/s²]
@@ -69,19 +70,26 @@ def plot_contact_forces(
 
 def draw_forces(target: Figure | SubFigure, motion: LeggedMotion) -> list[Axes]:
     """Draws the forces of each foot as in `plot_contact_forces`, and returns the panels."""
-    panels = list(target.subplots(len(motion.feet), sharex=True, sharey=True, squeeze=False)[:, 0])
+    across = 1 if len(motion.feet) <= _COLUMN else 2
+    down = -(-len(motion.feet) // across)
+    cells = target.subplots(down, across, sharex=True, sharey=True, squeeze=False).T.ravel()
+    panels = list(cells[: len(motion.feet)])
+    for cell in cells[len(motion.feet) :]:
+        cell.remove()
     for axes, foot in zip(panels, motion.feet):
         shade_air(axes, motion, foot)
-        _draw_foot(axes, motion, foot)
+        _draw_foot(axes, motion, foot, down)
     low, high = panels[0].get_ylim()  # all panels share it
     panels[0].set_ylim(low, high + _ROOM * (high - low))
-    set_time_axis(panels[-1], motion.abscissa, motion.label)
+    for axes in {panels[min(down, len(panels)) - 1], panels[-1]}:
+        set_time_axis(axes, motion.abscissa, motion.label)
+        axes.tick_params(labelbottom=True)
     _draw_legend(target, motion)
     return panels
 
 
-def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
-    label_row(axes, foot.name, "force [N]", len(motion.feet))
+def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot, rows: int) -> None:
+    label_row(axes, foot.name, "force [N]", rows)
     axes.axhline(0.0, color="#555555", linewidth=0.6, zorder=1)
     times, normal, along = held(motion, foot.normal_forces, foot.tangential_forces)
     _, limit = held(motion, np.maximum(foot.mu * foot.normal_forces, 0.0))
@@ -104,8 +112,6 @@ def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
 
 def _draw_use(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
     """Writes the largest use of friction limit and sole of a foot, and marks full use of the friction limit."""
-    from matplotlib.patheffects import withStroke
-
     words, full = [], np.zeros(0, dtype=np.int64)
     limit = foot.mu * foot.normal_forces
     loaded = foot.stands & np.isfinite(limit) & (limit > 1e-3 * motion.weight)
@@ -118,9 +124,8 @@ def _draw_use(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
         words.append(f"sole used {100 * tipped:.0f} %" + (": tips" if tipped > _TIPS else ""))
     if not words:
         return
-    text = axes.annotate(", ".join(words), (1.0, 1.0), (-2, 0), xycoords="axes fraction", textcoords="offset points",
-                         ha="right", va="top", fontsize=7.0, color=RED, zorder=6)  # fmt: skip
-    text.set_path_effects([withStroke(linewidth=2.0, foreground="white")])
+    axes.annotate(", ".join(words), (1.0, 1.0), (-2, 0), xycoords="axes fraction", textcoords="offset points",
+                         ha="right", va="top", fontsize=7.0, color=RED, zorder=6, bbox=PATCH)  # fmt: skip
     axes.plot(motion.abscissa[full], foot.tangential_forces[full], ".", color=RED, markersize=5, label="_full")
 
 

@@ -13,20 +13,19 @@ from trajopt.analysis.basics import time_axis
 from trajopt.analysis.constraints import constraint_rows
 from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import LeggedMotion, legged_motion
+from trajopt.analysis.lines import shown_panels
 from trajopt.analysis.reached import Reached, reached
 from trajopt.analysis.report import moved_words
-from trajopt.callbacks.logger import CallbackLogger
-from trajopt.plotting.bands import band_entries, draw_bands
 from trajopt.plotting.com import plot_com
-from trajopt.plotting.convergence import draw_convergence, main_quantities
-from trajopt.plotting.cost_terms import plot_cost_terms
+from trajopt.plotting.controls import control_panels
 from trajopt.plotting.feet import plot_feet
 from trajopt.plotting.forces import plot_contact_forces
 from trajopt.plotting.ground import gap_to_ground
 from trajopt.plotting.motion import plot_motion
 from trajopt.plotting.phases import plot_phases
 from trajopt.plotting.strip import plot_strip, strip_height
-from trajopt.plotting.style import SCREEN, legend_below, set_time_axis, split
+from trajopt.plotting.style import SCREEN, split
+from trajopt.plotting.trajectory import draw_panels
 from trajopt.robots.legged import LEGGED_ROBOTS
 from trajopt.types import Reals
 
@@ -36,8 +35,9 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_STRIP = (2.0, 2.6)  # smallest and largest height of the strip [inch]
-_MOST = 13  # largest number of pictures in a strip [-]
+_STRIP = 2.9  # height of the strip [inch]
+_FORCE = 0.7  # height of the forces of a foot below a motion in space [inch]
+_FEWEST, _MOST = 3, 13  # smallest and largest number of pictures in a strip [-]
 
 
 def draw_legged(
@@ -47,41 +47,30 @@ def draw_legged(
     frame: str | Sequence[str] | None,
     targets: npt.ArrayLike | None,
 ) -> None:
-    """Draws a strip; below it forces, heights of the feet and balance; then cost terms and convergence.
+    """Draws the motion, the controls of each limb with bands of constraints, and the forces on each foot.
 
-    The motion in space replaces the balance if other frames than feet have goals, or if frames or targets are passed.
+    The motion is a strip above, or drawn in space on the left if other frames than feet have goals, or if frames or
+    targets are passed.
     """
-    count = _fitting(solution) if frames is None else frames
-    tall = float(np.clip(strip_height(solution, count, SCREEN[0]), *_STRIP))
-    rest = SCREEN[1] - 0.6 - tall
-    strip, middle, below = split(figure, 3, 1, height_ratios=[tall, 0.66 * rest, 0.34 * rest])
-    plot_strip(solution, count, figure=strip)
-    forces, heights, third = split(middle, 1, 3, width_ratios=[1.0, 1.0, 0.9])
-    plot_contact_forces(solution, figure=forces)
-    plot_feet(solution, side=False, figure=heights)
     if frame is not None or targets is not None or shown_goals(solution)[1]:
-        plot_motion(solution, frame=frame, targets=targets, figure=third)
+        left, controls = split(figure, 1, 2)
+        low = 0.9 + _FORCE * len(legged_motion(solution).feet)
+        motion, forces = split(left, 2, 1, height_ratios=[SCREEN[1] - low, low])
+        plot_motion(solution, frames or 8, frame=frame, targets=targets, figure=motion)
     else:
-        plot_com(solution, figure=third)
-    constraints = constraint_rows(solution)
-    costs, *bands, progress = (
-        split(below, 1, 3, width_ratios=[1.2, 1.0, 0.8]) if constraints else split(below, 1, 2, width_ratios=[1.3, 1.0])
-    )
-    plot_cost_terms(solution, figure=costs)
-    if bands:
-        axes, (abscissa, label) = bands[0].subplots(), time_axis(solution)
-        draw_bands(axes, constraints, abscissa)
-        set_time_axis(axes, abscissa, label)
-        legend_below(bands[0], band_entries(constraints))
-    if solution.history:
-        log = CallbackLogger(solution.history)
-        names = main_quantities(log)[:3]
-        draw_convergence(progress, log, names, len(names))
+        count = _fitting(solution) if frames is None else frames
+        tall = min(strip_height(solution, count, SCREEN[0]), _STRIP)
+        motion, below = split(figure, 2, 1, height_ratios=[tall, SCREEN[1] - 0.6 - tall])
+        plot_strip(solution, count, figure=motion)
+        controls, forces = split(below, 1, 2)
+    panels = control_panels(solution) or shown_panels(solution)
+    draw_panels(controls, panels, constraint_rows(solution), *time_axis(solution))
+    plot_contact_forces(solution, figure=forces)
 
 
 def _fitting(solution: Solution) -> int:
-    """Smallest number of pictures in a strip of screen width that keeps its height within the limit [-]."""
-    fits = (n for n in range(4, _MOST) if strip_height(solution, n, SCREEN[0]) <= _STRIP[1])
+    """Number of pictures that fills a strip of screen width [-]."""
+    fits = (n for n in range(_FEWEST, _MOST) if strip_height(solution, n, SCREEN[0]) <= _STRIP)
     return next(fits, _MOST)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,21 +11,28 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, robot_of, time_axis
 from trajopt.analysis.goals import shown_goals
+from trajopt.analysis.legs import legged_motion
 from trajopt.analysis.obstacles import planes_of
 from trajopt.analysis.skeleton import Skeleton, skeleton_of
+from trajopt.analysis.thick_links import thick_links
+from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
-from trajopt.plotting.ground import GROUND
-from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
+from trajopt.plotting.ground import draw_balls, draw_planes
+from trajopt.plotting.obstacles import corners, draw_obstacle, obstacles_around
 from trajopt.plotting.scene import Scene, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.solids import around_solids, draw_solids
 from trajopt.plotting.style import GREY, RED, drawing, time_ramp, whole_figure
+from trajopt.plotting.walls import draw_walls, near_walls, wall_points
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from trajopt.solution import Solution
+
+
+_RAIL = 0.1  # length of a rail beyond the way of its slider, relative to the way [-]
 
 
 def plot_motion(
@@ -54,7 +62,8 @@ def plot_motion(
             skeleton has its own list of paths.
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default goals of frames other than feet, in
             terminal costs and constraints; an empty sequence marks none.
-        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
+        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m]. By
+            default those of distance costs and constraints that do not move.
         lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
         reference: Points (n, 2) or (n, 3) of the reference path, drawn dashed, with gaps at NaN [m].
         view: Elevation and azimuth of the camera [deg]; by default it looks across the main direction of the motion.
@@ -71,24 +80,26 @@ def plot_motion(
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     skeleton, paths, names, marks = _parts(solution, frame, targets)
-    bodies, points = check_obstacles(obstacles), skeleton.points.reshape(-1, 3)
+    bodies, points = obstacles_around(solution, obstacles), skeleton.points.reshape(-1, 3)
+    thick = dataclasses.replace(skeleton, solids=thick_links(solution))
     around = SceneLines(lines, reference)
+    walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
     with drawing(figure, 7.2, 6.0) as target:
-        scene = scene_of(
-            target,
-            skeleton.points,
-            np.concatenate(
-                [paths.reshape(-1, 3), marks, corners(bodies, points), around_solids(skeleton), around.points]
-            ),
-            view,
-        )
+        solids = [around_solids(each) for each in (skeleton, thick)]
+        more = [paths.reshape(-1, 3), marks, corners(bodies, points), *solids, around.points]
+        more.append(wall_points(walls, points))
+        scene = scene_of(target, skeleton.points, np.concatenate(more), view)
         knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
         for body in bodies:
             draw_obstacle(scene, body, points)
+        draw_walls(scene, walls)
         draw_base(scene, skeleton, rails=not len(around.lines))
         around.draw(scene)
-        _draw_planes(scene, solution, points)
+        draw_planes(scene, planes_of(solution))
         draw_figures(scene, skeleton, knots, len(solution.xs) - 1)
+        for t in (0, len(solution.xs) - 1):  # more would hide each other
+            draw_solids(scene, thick, t, time_ramp()(float(t > 0)), 1.8)
+        draw_balls(scene, legged_motion(solution).feet if solution.description.spheres else (), knots)
         for i, path in enumerate(paths):
             label = "_path" if i else _paths_label(solution, names)  # one entry for all paths
             scene.draw(path, color=RED, linewidth=1.3, label=label, zorder=4)
@@ -141,22 +152,15 @@ def _parts(
 
 
 def draw_base(scene: Scene, skeleton: Skeleton, *, rails: bool = True) -> None:
-    """Draws the fixed base, and with `rails` the travelled part of each slider's rail."""
+    """Draws the fixed base, and with `rails` a rail below each slider, a little longer than its way."""
     for slider in skeleton.sliders if rails else ():
         track = skeleton.points[:, slider]
-        rail = np.stack([track.min(axis=0), track.max(axis=0)])
-        scene.draw(rail, color=GREY, linewidth=1.5, zorder=1, label="_rail")
+        low, high = track.min(axis=0), track.max(axis=0)
+        margin = _RAIL * (high - low)
+        scene.draw(np.stack([low - margin, high + margin]), color=GREY, linewidth=2.5, zorder=1, label="_rail")
     for bone in skeleton.fixed:
         base = skeleton.points[0, list(bone)]
         scene.draw(base, color=GREY, linewidth=3.0, marker="s", markersize=5, zorder=1, label="_base")
-
-
-def _draw_planes(scene: Scene, solution: Solution, points: Reals) -> None:
-    """Draws planes of the world that a simulator's contacts may touch, as lines below the motion."""
-    for a, _, c, d in (row for row in planes_of(solution) if row[2] > 0 and row[1] == 0):
-        ends = np.array([points[:, 0].min(), points[:, 0].max()])
-        line = np.c_[ends, 0.0 * ends, -(a * ends + d) / c]
-        scene.draw(line, color=GROUND, linewidth=1.2, zorder=1, label="_ground")
 
 
 def draw_figures(scene: Scene, skeleton: Skeleton, knots: npt.NDArray[np.int_], last: int) -> None:

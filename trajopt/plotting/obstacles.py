@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.analysis.obstacles import obstacles_of
 from trajopt.plotting.scene import Scene
 from trajopt.plotting.style import GREY
 from trajopt.robots.round_bodies import check_round
 from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+_ABOVE = 0.1  # height of a cylinder above the motion, relative to the motion's size [-]
 
 
 def check_obstacles(obstacles: npt.ArrayLike) -> Reals:
@@ -19,16 +25,38 @@ def check_obstacles(obstacles: npt.ArrayLike) -> Reals:
     return rows if rows.shape[1] == 4 else np.insert(rows, 2, np.nan, axis=1)
 
 
+def obstacles_around(solution: Solution, obstacles: npt.ArrayLike) -> Reals:
+    """Returns obstacles as from `check_obstacles`; without any, those of the solution that do not move."""
+    rows = check_obstacles(obstacles)
+    if len(rows):
+        return rows
+    known = [each for each in obstacles_of(solution) if each.points.shape[1] == 1]
+    moments = [np.column_stack([each.points[:, 0], each.radii])[np.isfinite(each.radii)] for each in known]
+    still = [rows[0] for rows in moments if len(rows) and np.ptp(np.nan_to_num(rows), axis=0).max() == 0.0]
+    return np.reshape(still, (-1, 4))
+
+
 def corners(bodies: Reals, points: Reals) -> Reals:
-    """Returns two opposite corners of a box around each obstacle, (m, 3) [m]; a cylinder is as high as the path."""
-    ends = [body[:3] + sign * body[3] * np.array([1.0, 1.0, 1.0]) for body in bodies for sign in (-1.0, 1.0)]
-    corners = np.array(ends).reshape(-1, 3)
-    corners[:, 2] = np.where(np.isnan(corners[:, 2]), points[0, 2], corners[:, 2])
-    return corners
+    """Returns two opposite corners of a box around each obstacle, (m, 3) [m]."""
+    ends = np.array([body[:3] + sign * body[3] for body in bodies for sign in (-1.0, 1.0)]).reshape(-1, 3)
+    upright = np.isnan(ends[:, 2])
+    ends[upright, 2] = np.resize(_span(points), int(upright.sum()))
+    return ends
+
+
+def _span(points: Reals) -> tuple[float, float]:
+    """Heights of the ends of cylinders beside points (n, 3): from the floor, or below it, to above the points [m].
+
+    Points in a horizontal plane have no floor.
+    """
+    low, high = float(points[:, 2].min()), float(points[:, 2].max())
+    if high - low < 1e-9:
+        return low, high
+    return min(low, 0.0), high + _ABOVE * float(np.ptp(points, axis=0).max())
 
 
 def draw_obstacle(scene: Scene, body: Reals, points: Reals) -> None:
-    """Draws a ball, or a cylinder as high as the path; in a plane its outline."""
+    """Draws a ball, or a cylinder that begins at the floor; in a plane its outline."""
     look: dict[str, Any] = {"color": GREY, "linewidth": 0, "alpha": 0.35}
     angle = np.linspace(0, 2 * np.pi, 49)
     center, radius = body[:3], body[3]
@@ -42,7 +70,7 @@ def draw_obstacle(scene: Scene, body: Reals, points: Reals) -> None:
     turn = np.linspace(-1, 1, 25)[:, None]
     cylinder = bool(np.isnan(center[2]))
     wide = np.ones_like(turn) if cylinder else np.sqrt(1 - turn**2)
-    low, high = points[:, 2].min(), points[:, 2].max()
+    low, high = _span(points)
     z = (low + high) / 2 + turn * (high - low) / 2 if cylinder else center[2] + radius * turn
     x, y = center[0] + radius * wide * np.cos(angle), center[1] + radius * wide * np.sin(angle)
     scene.axes.plot_surface(x, y, z + 0 * x, shade=True, label="_obstacle", **look)

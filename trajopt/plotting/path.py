@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, time_axis
+from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
+from trajopt.plotting.obstacles import corners, draw_obstacle, obstacles_around
 from trajopt.plotting.scene import Scene, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.style import GREY, PALETTE, RED, drawing, time_ramp, whole_figure
+from trajopt.plotting.walls import draw_walls, near_walls, wall_points
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -51,7 +53,8 @@ def plot_path(
         frames: Number of knots with axes, >= 1 [-].
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default the goals of terminal costs and
             constraints, and waypoints, which are goals at a few knots; an empty sequence marks none.
-        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
+        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m]. By
+            default those of distance costs and constraints that do not move.
         lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
         reference: Points (n, 2) or (n, 3) of the reference path, drawn dashed, with gaps at NaN [m].
         view: Elevation and azimuth of the camera [deg]; by default it looks across the main direction of the path.
@@ -73,14 +76,16 @@ def plot_path(
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     marks = check_points("targets", solution.description.pose_goals if targets is None else targets)
-    bodies, around = check_obstacles(obstacles), SceneLines(lines, reference)
+    bodies, around = obstacles_around(solution, obstacles), SceneLines(lines, reference)
     points = poses[:, :3, 3]
     with drawing(figure, 7.2, 6.0) as target:
-        everything = np.concatenate([points, marks, corners(bodies, points), around.points])
+        walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
+        everything = np.concatenate([points, marks, corners(bodies, points), around.points, wall_points(walls, points)])
         axes = axes_at(poses[spread(points, frames)], AXIS * float(np.ptp(everything, axis=0).max()))
         scene = scene_of(target, points[:, None], np.concatenate([everything, axes.reshape(-1, 3)]), view)
         for body in bodies:
             draw_obstacle(scene, body, points)
+        draw_walls(scene, walls)
         around.draw(scene)
         scene.draw(points, color=GREY, linewidth=1.2, zorder=2, label="path")
         shade = time_ramp()(np.linspace(0.0, 1.0, len(points)) if len(points) > 1 else np.ones(1))

@@ -25,7 +25,7 @@ DARK = PALETTE[6]
 _AXES = "xyz"
 _LABEL = (36.0, 20.0)  # width and height of a tick label, at 100 pixels per inch [pixel]
 _SHRINKS = 0.75  # part of its size that a plot keeps when legends and colour bars are added [-]
-_FILL = 0.76  # part of the axes that a box in space fills; the rest is for labels [-]
+_AROUND = 58.0  # room for labels around a box in space, at 100 pixels per inch [pixel]
 
 
 @dataclass(frozen=True)
@@ -107,39 +107,54 @@ class SceneLines:
             scene.draw(np.asarray(self.reference), label="reference", **look)
 
 
+def hidden_axis(points: Reals, more: Reals) -> int | None:
+    """Returns the index of the world axis along which a plane motion is seen; None for a motion in space.
+
+    Args:
+        points: Points of the body (T + 1, n, 3) [m].
+        more: Other points (m, 3) [m].
+    """
+    extent = np.ptp(np.concatenate([points.reshape(-1, 3), more]), axis=0)
+    size = max(float(extent.max()), 1e-3)
+    still = np.ptp(points, axis=0).max(axis=0) < _STILL * size
+    flat = [i for i in (1, 0, 2) if still[i] and extent[i] < _FLAT * size]  # prefer the side view
+    return flat[0] if flat else None
+
+
 def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple[float, float] | None) -> Scene:
     """Returns axes with equal scales that contain the robot's points (T + 1, n, 3) and other points (m, 3) [m]."""
     everything = np.concatenate([points.reshape(-1, 3), more])
     low, high = everything.min(axis=0), everything.max(axis=0)
     size = max(float((high - low).max()), 1e-3)
-    still = np.ptp(points, axis=0).max(axis=0) < _STILL * size
-    flat = [i for i in (1, 0, 2) if still[i] and high[i] - low[i] < _FLAT * size]  # prefer the side view
-    hidden = flat[0] if flat and view is None else None
+    hidden = hidden_axis(points, more) if view is None else None
     margin = 0.06 * size
     if hidden is not None:
         shown = tuple(i for i in range(3) if i != hidden)
-        axes: Any = target.add_subplot(aspect="equal")
+        axes: Any = target.add_subplot()
+        axes.set_aspect("equal", adjustable="datalim")  # fills the area
         axes.set(xlabel=f"{_AXES[shown[0]]} [m]", ylabel=f"{_AXES[shown[1]]} [m]")
-        axes.set_xlim(low[shown[0]] - margin, high[shown[0]] + margin)
-        axes.set_ylim(low[shown[1]] - margin, high[shown[1]] + margin)
+        axes.margins(0.0)
+        axes.update_datalim(np.stack([low - margin, high + margin])[:, shown])
         return Scene(axes, shown)
     axes = target.add_subplot(projection="3d", proj_type="ortho")
     center, half = (low + high) / 2, np.maximum((high - low) / 2 + margin, 0.15 * size)
     axes.set(xlim=(center[0] - half[0], center[0] + half[0]), ylim=(center[1] - half[1], center[1] + half[1]))
     axes.set(zlim=(center[2] - half[2], center[2] + half[2]), xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
     axes.view_init(*((18.0, _azimuth(everything)) if view is None else view))
-    axes.set_box_aspect(half, zoom=_zoom(axes, half))
-    axes.zaxis.set_rotate_label(False)
-    axes.zaxis.label.set_rotation(90)
+    scale = axes.figure.get_figure(root=True).dpi / 100.0
+    least = min(target.bbox.width, target.bbox.height) / scale  # [pixel]
+    axes.set_box_aspect(half, zoom=_zoom(axes, half, max(1.0 - 2.0 * _AROUND / least, 0.5)))
     for i, axis in enumerate((axes.xaxis, axes.yaxis, axes.zaxis)):
+        axis.set_rotate_label(False)
+        axis.label.set_rotation(90 if axis is axes.zaxis else 0)
         axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
         axis.set_major_locator(_ticks(axes, center, half[i] * np.eye(3)[i]))
-        axis.labelpad = 9 if axis is axes.zaxis else 6
+        axis.labelpad = 9 if axis is axes.zaxis else 10
     return Scene(axes, (0, 1, 2))
 
 
-def _zoom(axes: Any, half: Reals) -> float:
-    """Zoom at which a box of these half sides fills the axes, with room for labels [-]."""
+def _zoom(axes: Any, half: Reals, fill: float) -> float:
+    """Zoom at which a box of these half sides fills a part of the axes [-]."""
     from mpl_toolkits.mplot3d import proj3d
 
     axes.set_box_aspect(half, zoom=1.0)
@@ -147,7 +162,7 @@ def _zoom(axes: Any, half: Reals) -> float:
     corners = np.array(np.meshgrid(*np.transpose(list(ends)))).reshape(3, -1)
     x, y, _ = proj3d.proj_transform(*corners, axes.get_proj())
     seen = axes.transAxes.inverted().transform(axes.transData.transform(np.column_stack([x, y])))
-    return _FILL / float(np.ptp(seen, axis=0).max())
+    return fill / float(np.ptp(seen, axis=0).max())
 
 
 def _ticks(axes: Any, center: Reals, half: Reals) -> Any:
@@ -158,6 +173,8 @@ def _ticks(axes: Any, center: Reals, half: Reals) -> Any:
     x, y, _ = proj3d.proj_transform(*np.stack([center - half, center + half], axis=1), axes.get_proj())
     across, up = np.abs(np.diff(axes.transData.transform(np.column_stack([x, y])), axis=0))[0]  # [pixel]
     scale = axes.figure.dpi / 100.0
+    box = axes.get_window_extent()
+    across, up = across * min(1.0, box.height / box.width), up * min(1.0, box.width / box.height)  # it will be a square
     room = _SHRINKS * max(across / (_LABEL[0] * scale), up / (_LABEL[1] * scale))
     return MaxNLocator(nbins=int(np.clip(room, 1, 6)), steps=[1, 2, 5, 10], min_n_ticks=1)
 
@@ -177,5 +194,7 @@ def draw_color_bar(target: Figure | SubFigure, axes: Any, abscissa: Reals, label
     from matplotlib.colors import Normalize
 
     scale = ScalarMappable(Normalize(abscissa[0], max(abscissa[-1], abscissa[0] + 1e-9)), time_ramp())
-    bar = target.colorbar(scale, ax=axes, shrink=0.5, aspect=25, pad=0.04, panchor=(0.5, 0.5), label=label)
+    tall = target.bbox.height > target.bbox.width
+    look: dict[str, Any] = {"location": "bottom", "pad": 0.02} if tall else {"pad": 0.04, "panchor": (0.5, 0.5)}
+    bar = target.colorbar(scale, ax=axes, shrink=0.5, aspect=25, label=label, **look)
     bar.outline.set_visible(False)  # type: ignore[operator]

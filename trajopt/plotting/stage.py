@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.plotting.film import Film
-from trajopt.plotting.ground import draw_ground
+from trajopt.plotting.ground import draw_ground, draw_planes
 from trajopt.plotting.obstacles import corners, draw_obstacle
 from trajopt.plotting.path import BODY_AXES
 from trajopt.plotting.scene import Scene, scene_of
@@ -19,6 +19,7 @@ from trajopt.types import Reals
 
 _WIDE, _TALL = 7.2, 5.4  # largest width and height of the figure [inch]
 _LOW, _SLIM = 2.6, 3.6  # smallest height and width [inch]
+_NARROW = 4.5  # width below which clock and force scale do not fit beside each other [inch]
 _ROOM, _MARGIN = 1.35, 0.75  # room for labels and legend above and below, and for labels at the sides [inch]
 _KEY = 0.2  # largest length of the force scale's arrow, relative to the width of the axes [-]
 _MIDDLE = 0.02  # distance from the middle below which bones belong to no side, relative to the robot's size [-]
@@ -56,16 +57,20 @@ class FilmStage:
         path = _path_look(film)
         self._trails = [self._curve(zorder=1.5 if film.side else 4, **path) for _ in film.trails]
         self._body = self._curve(color=RAMP[2], marker="o", markersize=8, linestyle="", zorder=6)
-        look: dict[str, Any] = {"marker": "o", "solid_capstyle": "round", "linewidth": 3.2, "markersize": 4.5}
-        self._bones = [self._curve(color=color, zorder=2 + i, **look) for i, color in enumerate(_SIDES)]
+        bone: dict[str, Any] = {"marker": "o", "solid_capstyle": "round", "linewidth": 3.2, "markersize": 4.5}
+        self._bones = [self._curve(color=color, zorder=2 + i, **bone) for i, color in enumerate(_SIDES)]
         self._axes_of_body = [self._curve(color=color, linewidth=2.4, zorder=5) for color, _ in BODY_AXES]
         self._sliders = self._curve(color=RAMP[2], marker="s", markersize=14, linestyle="", zorder=3)
         self._com = self._curve(
             color="#333333", marker="o", markersize=6, markerfacecolor="white", linestyle="", zorder=6
         )
+        self._balls = self._curve(color="#333333", linewidth=1.0, zorder=4.5)
         self._soles = self._curve(color=RED, marker="o", markersize=5, linewidth=3.2, zorder=7)
         self._arrows = self._curve(color=RED, linewidth=1.8, zorder=8, solid_joinstyle="miter")
-        self._clock = self._axes.set_title(" ", loc="left", fontweight="normal", fontsize=10, color="#222222")
+        above = 18.0 if self.figure.get_figwidth() < _NARROW else None  # the force scale is below the clock
+        self._clock = self._axes.set_title(
+            " ", loc="left", pad=above, fontweight="normal", fontsize=10, color="#222222"
+        )
         self._draw_key()
         self._draw_legend()
         self.canvas.draw()  # computes the layout once
@@ -87,6 +92,7 @@ class FilmStage:
             self._move(curve, np.vstack([trail[: knot + 1], film.between(trail, time)]))
         if film.motion is not None:
             self._move(self._com, film.between(film.motion.com @ film.turn.T, time)[None])
+            self._move(self._balls, _broken([self._ring(*ball) for ball in film.balls(time)]))
             self._move(self._soles, _broken([self._outline(sole) for sole in film.soles(time)]))
             self._move(self._arrows, _broken([self._arrow(*pair) for pair in zip(*film.forces(time))]))
         self._clock.set_text(clock)
@@ -108,7 +114,7 @@ class FilmStage:
         axes.grid(False)
         axes.set(xlabel="forward [m]", ylabel="z [m]")
         places = np.concatenate([film.motion.footholds(foot) for foot in film.motion.feet]) @ film.turn.T
-        draw_ground(axes, film.motion, places[:, [0, 2]], 0.15 * tall)
+        draw_ground(axes, film.motion, places[:, [0, 2]])
         return axes, (0, 2)
 
     def _anywhere(self) -> tuple[Any, tuple[int, ...]]:
@@ -118,6 +124,11 @@ class FilmStage:
         more = np.concatenate([film.trails.reshape(-1, 3), film.axes.reshape(-1, 3), film.goals, around])
         more = np.concatenate([more, around_solids(film.skeleton)])
         scene = scene_of(self.figure, film.skeleton.points, more, None)
+        if len(scene.shown) == 2:
+            scene.axes.set(xlim=scene.axes.get_xlim(), ylim=scene.axes.get_ylim())
+            scene.axes.set_aspect("equal", adjustable="box")  # the figure gets the shape of the axes
+        level = None if film.motion is None else film.motion.ground
+        draw_planes(scene, [] if level is None else [(0.0, 0.0, 1.0, -level)])
         return scene.axes, scene.shown
 
     def _fit(self) -> None:
@@ -160,7 +171,12 @@ class FilmStage:
         if film.motion is None or len(self._shown) == 3 or not film.scale > 0.0:
             return
         (left, right), (low, high) = self._axes.get_xlim(), self._axes.get_ylim()
-        force = round_down(_KEY * (right - left) / film.scale)
+        largest = max(
+            float(np.linalg.norm(film.forces(float(time))[1], axis=1).max(initial=0.0)) for time in film.times
+        )
+        if not largest > 0.0:
+            return
+        force = round_down(min(_KEY * (right - left), largest) / film.scale)
         tip, level = right - 0.01 * (right - left), high + 0.045 * (high - low)
         line = np.array([tip, 0.0, level])
         key = self._curve(color=RED, linewidth=1.8, solid_joinstyle="miter", clip_on=False)
@@ -216,6 +232,13 @@ class FilmStage:
             depth = float(points[list(bone), 1].mean() - points[1, 1]) / (_MIDDLE * self._size)
             groups[1 if abs(depth) < 1 else 0 if depth > 0 else 2].append(bone)
         return groups
+
+    def _ring(self, centre: Reals, radius: float) -> Reals:
+        """Circle (n, 3) around a ball as seen by the camera."""
+        angles = np.linspace(0.0, 2.0 * np.pi, 25)[:, None]
+        up = np.eye(3)[2] - self._eye[2] * self._eye
+        up = np.eye(3)[1] if np.linalg.norm(up) < 1e-6 else up / np.linalg.norm(up)
+        return np.asarray(centre + radius * (np.cos(angles) * up + np.sin(angles) * np.cross(self._eye, up)))
 
     def _outline(self, sole: Reals) -> Reals:
         """Corners of a sole in drawing order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ Knots = npt.NDArray[np.int64]
 
 _GAP = 0.12  # gap between two pictures, relative to the width of a picture [-]
 _MIDDLE = 0.02  # distance from the middle below which bones belong to no side, relative to a picture's width [-]
-_AROUND = 1.0  # height of legend and labels [inch]
+_AROUND = 1.15  # height of legend and labels [inch]
 _SLIM = 0.5  # smallest width of a picture, relative to the robot's height [-]
 _POINT = 1e-3  # size at which a point is drawn [m]
 _WEIGHT, _LONGEST = 0.3, 0.5  # length of the weight's and of the longest arrow, relative to the robot's height [-]
@@ -72,12 +73,14 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
     motion = strip.motion
     low, high = strip.heights()
     with drawing(figure, 10.0, strip.height(10.0)) as target:
+        inches = np.array([target.bbox.width, target.bbox.height]) / whole_figure(target).dpi - (0.6, _AROUND)
+        strip = strip.filling(*inches)
         axes = target.subplots()
         axes.set(aspect="equal", xlim=(-0.5 * strip.width, (len(strip.knots) - 0.5) * strip.width), ylim=(low, high))
         _draw_ground(axes, strip)
         for number, knot in enumerate(strip.knots):
             _draw_robot(axes, strip, number, knot)
-        _draw_forces(axes, strip)
+        _draw_forces(axes, strip, float(inches[1]))
         _write_gaps(axes, strip)
         digits = ".2f" if motion.label.startswith("time") else "g"
         times = [f"{motion.abscissa[k]:{digits}}" + "\nlargest force" * (k == strip.peak) for k in strip.knots]
@@ -129,6 +132,11 @@ class _Strip:
         low, high = float(heights.min()), float(heights.max())
         span = max(high - low, _POINT)
         return low - 0.08 * span, high + 0.04 * span
+
+    def filling(self, wide: float, tall: float) -> _Strip:
+        """Returns the strip with the pictures so far apart that it fills a panel of this size [inch]."""
+        low, high = self.heights()
+        return dataclasses.replace(self, width=max(self.width, (high - low) * wide / tall / len(self.knots)))
 
     def height(self, width: float) -> float:
         """Returns the height of a figure that fits the strip, from the figure's width [inch]."""
@@ -195,7 +203,7 @@ def _draw_ground(axes: Axes, strip: _Strip) -> None:
     places = np.concatenate([strip.motion.footholds(foot) for foot in strip.motion.feet])
     shown = [strip.seen(number, places) for number in range(len(strip.knots))]
     near = [p[np.abs(p[:, 0] - number * strip.width) < strip.width / 2] for number, p in enumerate(shown)]
-    draw_ground(axes, strip.motion, np.concatenate(near), 0.15 * strip.width)
+    draw_ground(axes, strip.motion, np.concatenate(near))
 
 
 def _draw_robot(axes: Axes, strip: _Strip, number: int, knot: int) -> None:
@@ -214,12 +222,15 @@ def _draw_robot(axes: Axes, strip: _Strip, number: int, knot: int) -> None:
         if bones:
             axes.plot(*np.array(bones[:-1]).T, color=_SIDES[side][0], linewidth=2.2, marker="o", markersize=3.0,
                       solid_capstyle="round", zorder=2 + 0.1 * order, label="_bones")  # fmt: skip
+    for foot in strip.motion.feet:
+        if foot.radius:
+            draw_ball(axes, strip.seen(number, foot.centres[knot : knot + 1])[0], foot.radius)
     com = strip.seen(number, strip.motion.com[knot : knot + 1])
     axes.plot(*com.T, label="_com", zorder=3, **_COM)
 
 
-def _draw_forces(axes: Axes, strip: _Strip) -> None:
-    """Draws the feet in contact, and the forces of the ground on them."""
+def _draw_forces(axes: Axes, strip: _Strip, tall: float) -> None:
+    """Draws the feet in contact, and the forces of the ground on them, in a panel that is `tall` [inch]."""
     tails, arrows = [], []
     for number, knot in enumerate(strip.knots):
         for foot in strip.motion.feet:
@@ -234,9 +245,9 @@ def _draw_forces(axes: Axes, strip: _Strip) -> None:
     if not arrows:
         return
     quiver = axes.quiver(*np.array(tails).T, *np.array(arrows).T, color=RED, zorder=5, **_ARROW)
-    force = round_down(0.3 * float(np.ptp(strip.heights())) / strip.scale)
+    force = round_down(float(np.linalg.norm(arrows, axis=1).max()) / strip.scale)
     length = strip.scale * force / float(np.ptp(axes.get_xlim()))  # of the panel
-    above = 1 + 0.16 / (strip.height(10.0) - _AROUND)  # between the panel and the legend
+    above = 1 + 0.16 / tall  # between the panel and the legend
     axes.quiverkey(
         quiver, 0.99 - length, above, strip.scale * force, f"contact force: {force:g} N", labelpos="W", labelsep=0.05
     )
@@ -255,6 +266,14 @@ def _write_gaps(axes: Axes, strip: _Strip) -> None:
                 places.append(place)
                 axes.annotate(f"{1e3 * gap:+.0f} mm", (place, float(sole[:, 1].mean())), (3, -5), color=RED,
                               textcoords="offset points", fontsize=7, va="top")  # fmt: skip
+
+
+def draw_ball(axes: Axes, centre: Reals, radius: float) -> None:
+    """Draws the outline of a foot's sphere."""
+    from matplotlib.patches import Circle
+
+    look: dict[str, Any] = {"facecolor": "white", "edgecolor": "#333333", "linewidth": 1.0}
+    axes.add_patch(Circle((float(centre[0]), float(centre[1])), radius, label="_ball", zorder=2.5, **look))
 
 
 def round_down(value: float) -> float:

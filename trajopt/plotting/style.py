@@ -39,6 +39,8 @@ PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
 
 REFERENCE: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": 1.1}
 """Look of a reference."""
+PATCH: dict[str, Any] = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.6}
+"""Background of a text over curves; outlines of letters would cover the letters beside them."""
 SCREEN, DPI = (14.0, 9.0), 100
 """Largest width and height of a figure [inch], and its pixels per inch: 1,400 x 900 pixels fit on a laptop."""
 

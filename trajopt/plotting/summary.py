@@ -16,29 +16,33 @@ from trajopt.analysis.basics import check_solution, robot_of
 from trajopt.analysis.constraints import constraint_rows, constraints_report
 from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import is_legged, legged_motion
+from trajopt.analysis.lines import shown_panels
 from trajopt.analysis.skeleton import skeleton_of
-from trajopt.callbacks.logger import CallbackLogger
 from trajopt.checks import check_count, check_text
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.plotting.constraints import plot_constraints
-from trajopt.plotting.convergence import draw_convergence, main_quantities, plot_convergence
+from trajopt.plotting.convergence import plot_convergence
 from trajopt.plotting.cost_terms import plot_cost_terms
+from trajopt.plotting.film import body_of
 from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.legged_summary import draw_contacts, draw_legged, draw_space, heading
 from trajopt.plotting.motion import has_motion, plot_motion
 from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.path import has_path, plot_path
+from trajopt.plotting.scene import hidden_axis
 from trajopt.plotting.style import SCREEN, canvas, check_picture_path, house_style, split, whole_figure
 from trajopt.plotting.trajectory import has_limbs, plot_solution
 from trajopt.plotting.window import write
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
     from trajopt.solution import Solution
 
 
 _LETTERS = 145  # characters on a line of the heading [-]
+_WIDE = 2.2  # ratio of width and height above which a motion is drawn above its curves [-]
+_ABOVE = (2.4, 4.2)  # smallest and largest height of such a motion [inch]
 
 
 def plot_summary(
@@ -50,13 +54,16 @@ def plot_summary(
     frame: str | Sequence[str] | None = None,
     targets: npt.ArrayLike | None = None,
     obstacles: npt.ArrayLike = (),
+    page: str = "summary",
 ) -> Figure:
-    """Draws motion, trajectory, convergence and cost terms on one screen; `path` writes it to a file.
+    """Draws motion, states and controls with limits, and violations on one screen; `path` writes it to a file.
 
     A robot, or a model with a method `skeleton`, is drawn as stick figures; a state that is the pose of a body is
-    drawn as its path; other states have no motion. Cost terms need the problem, and convergence needs an iteration. For
-    a legged robot it draws pictures over time (`plot_strip`), forces, heights of the feet and balance instead;
-    `plot_pages` draws its joints and more.
+    drawn as its path; other states have no motion. For a legged robot it draws pictures over time (`plot_strip`), the
+    controls of each limb, and the forces on each foot.
+
+    Further pages are "solver" with convergence and cost terms, "joints" for a robot with many joints, "constraints"
+    for a problem with constraints, and "contacts" and "space" for a legged robot; `plot_pages` draws all of them.
 
     Args:
         solution: Solution to draw.
@@ -66,13 +73,14 @@ def plot_summary(
         frame: Frame of the robot, or several, whose path is drawn; by default as in `plot_motion`.
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]; by default as in `plot_motion` or `plot_path`.
         obstacles: Obstacles to draw with the motion, as in `plot_path`; not drawn for a legged robot.
+        page: Page to draw.
 
     Returns:
         The figure, at most 1,400 x 900 pixels.
 
     Raises:
         InvalidArgumentError: `path` cannot be written, or an argument of the motion has a wrong value.
-        UnknownNameError: The robot has no frame of this name.
+        UnknownNameError: The robot has no frame of this name, or the solution has no such page.
     """
     if path is not None:
         path = check_picture_path(path)
@@ -81,6 +89,9 @@ def plot_summary(
         check_text("title", title)
     if frames is not None:
         check_count("frames", frames, least=1, most=1000)
+    drawings = _drawings(solution)
+    if page not in drawings:
+        raise unknown_name("page", page, list(drawings))
     moves = has_motion(solution) or has_path(solution)
     if frame is not None and solution.robot is None:
         raise InvalidArgumentError("frame: expected None for a solution without a robot; leave it out")
@@ -95,7 +106,9 @@ def plot_summary(
         picture = partial(plot_path, solution, frames or 12, targets=targets, obstacles=obstacles)
     with house_style():
         figure = _screen(solution, title, apart=path is not None)
-        if is_legged(solution):
+        if page != "summary":
+            drawings[page](figure)
+        elif is_legged(solution):
             draw_legged(figure, solution, frames, frame, targets)
         else:
             _draw(figure, solution, picture)
@@ -111,10 +124,7 @@ def plot_pages(
     title: str | None = None,
     obstacles: npt.ArrayLike = (),
 ) -> dict[str, Figure]:
-    """Draws the summary, and further pages with what does not fit on its screen.
-
-    These are "joints" for a robot with many joints, "constraints" for a problem with constraints, "contacts" and
-    "space" for a legged robot, and "solver" for a legged robot or other contacts of a simulator.
+    """Draws the summary and all further pages, see `plot_summary`.
 
     Args:
         solution: Solution to draw.
@@ -128,25 +138,33 @@ def plot_pages(
     Raises:
         InvalidArgumentError: `path` cannot be written.
     """
-    pages = {"summary": plot_summary(solution, path, title=title, obstacles=obstacles)}
+    summary = plot_summary(solution, path, title=title, obstacles=obstacles)
     file = None if path is None else Path(path)
-    drawings: dict[str, Callable[[Figure], Any]] = {}
-    if has_limbs(solution):
-        drawings["joints"] = lambda figure: plot_solution(solution, figure=figure)
-    if constraint_rows(solution):
-        drawings["constraints"] = lambda figure: plot_constraints(solution, figure=figure)
-    if is_legged(solution):
-        drawings["contacts"] = lambda figure: draw_contacts(figure, solution)
-        drawings["space"] = lambda figure: draw_space(figure, solution)
-    if is_legged(solution) or solution.description.spheres:
-        drawings["solver"] = lambda figure: _draw_solver(figure, solution)
-    with house_style():
-        for name, draw in drawings.items():
-            pages[name] = _screen(solution, title, apart=path is not None)
-            draw(pages[name])
-            if file is not None:
-                write(pages[name], file.with_stem(f"{file.stem}-{name}"))
-    return pages
+    return {"summary": summary} | {
+        page: plot_summary(
+            solution, None if file is None else file.with_stem(f"{file.stem}-{page}"), title=title, page=page
+        )
+        for page in _drawings(solution)
+        if page != "summary"
+    }
+
+
+def _drawings(solution: Solution) -> dict[str, Callable[[Figure], Any]]:
+    """Functions that draw the pages of a solution, by name; that of the summary draws nothing."""
+    legged = is_legged(solution)
+    every: dict[str, tuple[bool, Callable[[Figure], Any]]] = {
+        "summary": (True, lambda figure: None),
+        "joints": (has_limbs(solution), lambda figure: plot_solution(solution, figure=figure)),
+        "constraints": (bool(constraint_rows(solution)), lambda figure: plot_constraints(solution, figure=figure)),
+        "contacts": (legged, lambda figure: draw_contacts(figure, solution)),
+        "space": (legged, lambda figure: draw_space(figure, solution)),
+        "solver": (_has_solver(solution), lambda figure: _draw_solver(figure, solution)),
+    }
+    return {name: draw for name, (applies, draw) in every.items() if applies}
+
+
+def _has_solver(solution: Solution) -> bool:
+    return bool(solution.history) or solution.description.cost_terms is not None
 
 
 def _screen(solution: Solution, title: str | None, *, apart: bool) -> Figure:
@@ -179,35 +197,38 @@ def _goals(solution: Solution) -> list[str]:
 
 
 def _draw(figure: Figure, solution: Solution, picture: Callable[..., Any] | None) -> None:
-    """Draws motion and convergence on the left, states and cost terms on the right.
-
-    Without a motion the states are on the left. Forces of a simulator's contacts replace the convergence.
-    """
-    left, right = split(figure, 1, 2, wspace=0.02)
-    touches = len(legged_motion(solution).feet) if solution.description.spheres else 0
-    tall = 1.3 - 0.15 * min(touches, 4) if touches else 2.3
-    upper, lower = (left, right) if picture is None else split(left, 2, 1, height_ratios=[tall, 1.0])
-    states, costs = (left, right) if picture is None else split(right, 2, 1, height_ratios=[2.0, 1.0])
-    if picture is not None:
-        picture(figure=upper)
-    elif solution.description.cost_terms is not None and solution.history:
-        costs, lower = split(right, 2, 1)
+    """Draws the motion beside states and controls, or above them if it is wide, and forces of contacts after them."""
+    states: Figure | SubFigure = figure
+    wide = 0.0 if picture is None else _width(solution)
+    touches = legged_motion(solution) if solution.description.spheres else None
+    if picture is not None and wide > _WIDE:
+        tall = float(np.clip(SCREEN[0] / wide + 1.2, *_ABOVE)) - 0.8 * bool(touches)
+        above, states = split(figure, 2, 1, height_ratios=[tall, SCREEN[1] - tall])
+        picture(figure=above)
+    elif picture is not None:
+        left, states = split(figure, 1, 2, wspace=0.02)
+        picture(figure=left)
+    if touches is not None:
+        rows = min(len(shown_panels(solution)), 6), 0.8 + len(touches.feet)
+        states, forces = split(states, 1, 2) if wide > _WIDE else split(states, 2, 1, height_ratios=rows)
+        draw_forces(forces, touches)
     plot_solution(solution, figure=states)
-    if solution.description.cost_terms is not None:
-        plot_cost_terms(solution, figure=costs)
-    if touches:
-        draw_forces(lower, legged_motion(solution))
-    elif solution.history:
-        log = CallbackLogger(solution.history)
-        names = main_quantities(log)
-        names = names if len(names) > 2 else main_quantities(log, decrease=True)
-        draw_convergence(lower, log, names, len(names))
+
+
+def _width(solution: Solution) -> float:
+    """Width of a motion in a plane, relative to its height; 1 for a motion in space [-]."""
+    skeleton, paths, goals = body_of(solution)
+    more = np.concatenate([np.reshape(paths, (-1, 3)), np.reshape(goals, (-1, 3))])
+    hidden = hidden_axis(skeleton.points, more)
+    width, height = np.delete(np.ptp(np.concatenate([skeleton.points.reshape(-1, 3), more]), axis=0), hidden or 0)[:2]
+    return 1.0 if hidden is None else float(width / max(height, 1e-9))
 
 
 def _draw_solver(figure: Figure, solution: Solution) -> None:
     """Draws the convergence above the cost terms."""
-    upper, lower = split(figure, 2, 1, height_ratios=[1.3, 1.0])
+    terms = solution.description.cost_terms is not None
+    upper, lower = split(figure, 2, 1, height_ratios=[1.3, 1.0]) if solution.history and terms else (figure, figure)
     if solution.history:
         plot_convergence(solution, figure=upper)
-    if solution.description.cost_terms is not None:
+    if terms:
         plot_cost_terms(solution, figure=lower)

@@ -201,7 +201,7 @@ def _draw_points(axes: Axes, sweep: Sweep, xs: Reals, ys: Reals) -> None:
 def _finish(axes: Axes, sweep: Sweep, drawn: Any, marker: str) -> None:
     """Adds a colour bar of the costs, and a legend entry for failed rows."""
     if np.any(sweep.converged):
-        _draw_bar(axes, drawn, "cost [cost]", extend="both" if len(sweep) > 1 else "neither")
+        _draw_bar(axes, drawn, "cost", extend="both" if len(sweep) > 1 else "neither")
     failed = int(np.count_nonzero(~sweep.converged))
     axes.set_title(f"{len(sweep) - failed} of {len(sweep)} converged", fontweight="normal")
     if failed:
@@ -231,7 +231,7 @@ def _draw_line(target: Figure | SubFigure, sweep: Sweep, name: str, values: Real
     axes.plot(values[good], sweep.cost[good], ".", color=BLUE, label="converged")
     for value in values[~good]:
         axes.axvline(value, color=RED, linewidth=0.6, alpha=0.5)
-    axes.set(xlabel=name, ylabel="cost [cost]")
+    axes.set(xlabel=name, ylabel="cost")
     if np.any(~good):
         axes.plot([], [], color=RED, linewidth=0.6, label="did not converge")
         axes.legend()
@@ -271,7 +271,7 @@ def _draw_costs(axes: Axes, sweep: Sweep) -> None:
         if wide:
             axes.set_xscale("log")
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2)
-    axes.set(xlabel="cost [cost]", ylabel="rows")
+    axes.set(xlabel="cost", ylabel="rows")
     axes.grid(visible=False, axis="x")
 
 

@@ -36,6 +36,7 @@ _UNLIMITED = 1e20  # files write "no limit" as inf or as a very large number
 _REACH = 0.3  # distance up to which a limit is drawn, relative to the range of the data and of the limits [-]
 _FEW = 4  # largest number of lines in a panel whose limits are drawn separately [-]
 _MOST = 12  # largest number of legend entries [-]
+_ROWS, _LOW = 6, 0.8  # largest number of panels in a column [-], and their smallest height [inch]
 
 
 def plot_solution(solution: Solution | Sequence[Solution], *, figure: Figure | SubFigure | None = None) -> Figure:
@@ -95,7 +96,8 @@ def draw_panels(
         label: Label of the horizontal axis.
         more: Further legend entries.
     """
-    columns, by_limb = _columns(panels)
+    tall = target.bbox.height / whole_figure(target).dpi - 1.0 - bands_height(constraints)  # [inch]
+    columns, by_limb = _columns(panels, int(tall / _LOW))
     drawn = _draw_columns(target, columns, constraints, abscissa, label)
     if by_limb:
         _name_limbs(drawn)
@@ -104,15 +106,15 @@ def draw_panels(
     return [axes for axes, *_ in drawn]
 
 
-def _columns(panels: list[list[Line]]) -> tuple[list[list[list[Line]]], bool]:
+def _columns(panels: list[list[Line]], rows: int = _ROWS) -> tuple[list[list[list[Line]]], bool]:
     """Columns of panels, and whether each column is a limb.
 
-    Without limbs up to four panels form one column; more form two, with configurations on the left.
+    Without limbs up to six panels form one column if they fit; more form two, with configurations on the left.
     """
     limbs = list(dict.fromkeys(line.limb for panel in panels for line in panel))
     if len(limbs) > 1:
         return [[panel for panel in panels if panel[0].limb == limb] for limb in sorted(limbs, key=bool)], True
-    if len(panels) <= 4:
+    if len(panels) <= max(min(rows, _ROWS), 2):
         return [panels], False
     split = sum(panel[0].group == "configuration" for panel in panels) or -(-len(panels) // 2)
     return [panels[:split], panels[split:]], False
@@ -345,6 +347,8 @@ def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more:
     names = [tuple(line.name for line in panel) for _, panel, _ in drawn]
     shared = max(names, key=lambda lines: (names.count(lines), len(lines)))
     shared = shared if names.count(shared) > 1 and len(shared) > 1 else ()
+    beside = [lines for (_, panel, _), lines in zip(drawn, names) if panel[0].owner and len(lines) > 1]
+    shared = () if len(set(beside)) > 1 else shared  # limbs with different joints have their own legends
     handles: list[Any] = []
     if shared:
         axes = drawn[names.index(shared)][0]
@@ -365,7 +369,9 @@ def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more:
         legend_below(target, handles)
     for (axes, panel, _), own in zip(drawn, names):
         if len(panel) > 1 and own != shared:
-            _legend_above(axes, len(panel)) if sum(map(len, own)) < 60 else legend_beside(axes, len(panel))
+            wide = target.bbox.width / whole_figure(target).dpi / columns - 1.2  # [inch]
+            above = 0.5 * len(own) + 0.07 * sum(map(len, (panel[0].owner, *own))) < wide
+            _legend_above(axes, len(panel)) if above else legend_beside(axes, len(panel))
 
 
 def _legend_above(axes: Axes, entries: int) -> None:

@@ -20,11 +20,13 @@ def new_figure(width: float, height: float, *, dpi: float = 100.0, apart: bool =
     """
     from matplotlib.figure import Figure
 
+    from trajopt.plotting.layout import LinedUpLayout
+
     if apart or not _has_window():
-        return Figure(figsize=(width, height), dpi=dpi, layout="constrained")
+        return Figure(figsize=(width, height), dpi=dpi, layout=LinedUpLayout())
     from matplotlib import pyplot as plt
 
-    return plt.figure(figsize=(width, height), dpi=dpi, layout="constrained", FigureClass=_window_class())
+    return plt.figure(figsize=(width, height), dpi=dpi, layout=LinedUpLayout(), FigureClass=_window_class())
 
 
 def write(figure: Figure, path: Path) -> None:
