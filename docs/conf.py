@@ -27,6 +27,8 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "myst_nb",
 ]
@@ -42,10 +44,12 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"trajopt {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_logo = html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_context = {"default_mode": "auto"}
 html_theme_options = {
+    "logo": {"text": "trajopt"},
     "navbar_end": ["theme-switcher"],
     "show_nav_level": 1,
     "navigation_depth": 2,

@@ -1,4 +1,4 @@
-"""Draws pictures of gaits: `python docs/gait_picture.py` writes quadruped-walk.png and quadruped-trot.gif to docs/."""
+"""Draws the picture of a walk: `python docs/gait_picture.py` writes quadruped-walk.png to docs/."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FEET = ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]
 
 
 def main() -> None:
-    """Solves a walk and a trot of Go2 and draws them."""
+    """Solves a walk of Go2 and draws it."""
     robot = trajopt.load_robot("go2")
     stance = gaits.Stance.of(robot, FEET)
     models = gaits.GaitModels(robot, stance)
@@ -29,11 +29,6 @@ def main() -> None:
     plot_strip(solution, 7, figure=strip)
     plot_contact_forces(solution, walk, figure=forces)
     figure.savefig(HERE / "quadruped-walk.png", dpi=100)
-
-    trot = gaits.quadruped_trot(stance, step_length=0.2, step_height=0.08, cycles=3)  # [m]
-    problem = models.problem(trot)
-    solution = SolverFDDP(problem).solve(*gaits.gait_guess(problem, trot))
-    solution.animate(HERE / "quadruped-trot.gif", speed=0.5, frames_per_second=20.0)
 
 
 if __name__ == "__main__":
