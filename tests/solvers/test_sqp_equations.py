@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -13,6 +14,7 @@ from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.shooting.linear_trial import LinearTrial
+from trajopt.solution import IterationRecord
 from trajopt.solvers import SolverSQP, SQPOptions
 from trajopt.solvers.qp import StageQP
 from trajopt.solvers.riccati import LinearQuadratic, Riccati
@@ -131,8 +133,8 @@ class Slider(ActionModelDiscrete):
         return 50.0 * (x[1] - 1.2) ** 2 + 50.0 * (x[1] - x[0]) ** 2
 
 
-def slider(*, complementary: bool = True) -> ShootingProblem:
-    """A block is pushed from 0 towards 1.2, behind a wall at 1."""
+def slider(*, complementary: bool = True, **options: Any) -> ShootingProblem:
+    """A block is pushed from 0 towards 1.2, behind a wall at 1; at the end it rests."""
     state, dt = StateVector(2), 0.1
 
     def physics(x: ca.SX, u: ca.SX) -> ca.SX:
@@ -144,35 +146,36 @@ def slider(*, complementary: bool = True) -> ShootingProblem:
     rows.add("gap", ResidualModelSymbolic(state, lambda x, u: 1.0 - u[1]), lower=0.0)
     rows.add("positive", ResidualModelSymbolic(state, lambda x, u: u[2:4]), lower=0.0)
     running = Slider(state, 4, constraints=rows)
-    return ShootingProblem(np.zeros(2), [running] * 20, Slider(state, 4))
+    rest = ConstraintStack(state).add("rest", ResidualModelSymbolic(state, lambda x: x[1] - x[0]), equals=0.0)
+    return ShootingProblem(np.zeros(2), [running] * 20, Slider(state, 4, constraints=rest), **options)
 
 
-def begun(problem: ShootingProblem, *, rollouts: bool) -> tuple[InteriorSteps, Evaluator, LagrangianHessian, RowBounds]:
+def begun(problem: ShootingProblem, *, rollouts: bool) -> tuple[InteriorSteps, LagrangianHessian, RowBounds]:
     e = Evaluator(problem)
     e.prepare(clipped=True)
     trial = LinearTrial(e)
     trial.prepare()
     e.xs[:], e.us[:] = 0.0, [0.1, 0.01, 0.01, 0.01]
-    if rollouts:
-        e.trials(1, clipped=True)
-        e.xs[1:, 1] = 0.01
-        e.xs[2:, 0] = 0.01
-    e.expand(problem.x0)
+    if rollouts:  # their states
+        e.xs[1:, 1] = e.xs[2:, 0] = 0.01
+    x0 = problem.x0 if problem.start == "fixed" else None
+    e.expand(x0)
     rows = RowBounds(e, problem)
     units = Units.of(e, rows, Riccati(LinearQuadratic.of(e)))
     exact = LagrangianHessian(e)
-    return InteriorSteps(e, rows, exact, None if rollouts else trial, problem.x0, units), e, exact, rows
+    return InteriorSteps(e, rows, exact, None if rollouts else trial, x0, units), exact, rows
 
 
 @pytest.mark.parametrize("rollouts", [False, True])
-def test_the_slope_of_the_lagrangian_is_its_derivative(rollouts: bool) -> None:
-    """Along a step, with equations whose residual is not 0 and whose multipliers change."""
+def test_the_slope_of_the_lagrangian_is_its_derivative(rollouts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Along a step that leaves a part of an equation, and changes its multiplier."""
+    monkeypatch.setattr("trajopt.solvers.sqp.interior.equations.FIRM", 0.01)
     steps, *_ = begun(slider(), rollouts=rollouts)
     for _ in range(3):
         assert steps.iterate()
     step, point, trials = steps._direction(), steps._point, steps._trials
     assert step is not None
-    assert np.abs(point.residual).max() > 1e-6
+    assert np.abs(step.rows + point.residual)[-1, 0] > 1e-3
     trials.first_length(point, step)
     length = 1e-6
     near = trials.at(point, step, length, steps.scale)
@@ -180,9 +183,30 @@ def test_the_slope_of_the_lagrangian_is_its_derivative(rollouts: bool) -> None:
     assert (near.lagrangian - point.lagrangian) / length == pytest.approx(step.slope, rel=1e-3, abs=1e-6)
 
 
+def test_rollouts_have_the_costates_of_their_trajectory() -> None:
+    """λ_t = g_x + C_xᵀ y + F_xᵀ λ_{t+1}, from the end; multipliers of bounds lose at most what a step may take."""
+    steps, *_ = begun(slider(), rollouts=True)
+    for _ in range(6):
+        before = steps._point.barrier
+        assert steps.iterate()
+        after, qp = steps._point.barrier, steps._program.qp
+        assert np.all(after.z >= 0.99 * (1.0 - before.part) * before.z)
+        lq, F, lam = qp.lq, qp.lq.full_F(), steps._point.lam
+        expected = lq.terminal_g + after.y[-1] @ qp.terminal_C
+        assert lam[-1] == pytest.approx(expected)
+        for t in reversed(range(lq.T)):
+            expected = lq.g[t, : lq.n] + after.y[t] @ qp.C[t, :, : lq.n] + F[t, :, : lq.n].T @ expected
+            assert lam[t] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_equations_of_a_chosen_start_are_eliminated() -> None:
+    steps, *_ = begun(slider(start=([-0.1, -0.1], [0.1, 0.1])), rollouts=False)
+    assert steps._equations.lq.nc == 2
+
+
 def test_rows_with_products_of_controls_are_curved() -> None:
     for complementary in (True, False):
-        _, _, exact, rows = begun(slider(complementary=complementary), rollouts=False)
+        _, exact, rows = begun(slider(complementary=complementary), rollouts=False)
         assert are_curved(exact, rows) is complementary
         assert not are_curved(None, rows)
 
@@ -190,11 +214,13 @@ def test_rows_with_products_of_controls_are_curved() -> None:
 def test_complementarity_begins_with_interior_points() -> None:
     """The force acts in the last step alone, and pushes the block against the wall without a slack."""
     problem = slider()
-    seen: list[str] = []
-    solver = SolverSQP(problem, SQPOptions(max_iterations=300), callbacks=[lambda record: seen.append(record.method)])
-    solution = solver.solve(None, np.tile([0.1, 0.01, 0.01, 0.01], (20, 1)))
+    seen: list[IterationRecord] = []
+    solver = SolverSQP(problem, SQPOptions(max_iterations=300), callbacks=[seen.append])
+    ramp = np.linspace(0.0, 1.0, 21)  # states that are no rollout of the controls
+    solution = solver.solve(np.stack([ramp, ramp], axis=1), np.tile([0.1, 0.01, 0.01, 0.01], (20, 1)))
     assert solution.converged
-    assert set(seen) == {"interior"}
+    assert {record.method for record in seen} == {"interior"}
+    assert max(record.gap_norm for record in seen) < 1e-12  # by rollouts
     assert solution.us[:, 2] * (1.0 - solution.us[:, 1]) == pytest.approx(0.0, abs=1e-6)
     assert solution.xs[-1] == pytest.approx([1.0, 1.0], abs=2e-2)
     other = SolverSQP(slider(complementary=False)).solve(None, np.tile([0.1, 0.01, 0.01, 0.01], (20, 1)))
