@@ -36,7 +36,8 @@ class InteriorMethod(MethodAbstract):
             work.lines.prepare()
         e.expand(work.x0(run))
         e.check_finite()
-        units = work.units(min(max(abs(run.cost), LEAST * run.units.cost), run.units.cost))
+        left = max(abs(run.cost), LEAST * run.units.cost)  # typical where a trajectory is left behind
+        units = work.units(left if run.iterations else run.units.cost)
         trial = None if rolls else work.lines.trial
         self._steps = InteriorSteps(e, work.rows, work.model.exact, trial, work.x0(run), units)
 

@@ -27,13 +27,13 @@ from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
-FIRST_BARRIER, LOWER, POWER = 0.005, 0.2, 1.2  # μ, and its next value: the smaller of LOWER μ and μ to the POWER
+LOWER, POWER = 0.2, 1.2  # the next barrier parameter is the smaller of LOWER μ and μ to the POWER
 ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
 GRADIENT = 100.0  # mean multiplier above which errors are relative
-RIDGE, RAISE, RELAX, LARGEST_RIDGE = 1e-4, 4.0, 16.0, 1e30  # first δ, factors up and down, last δ
+RIDGE, LARGEST_RIDGE = 1e-4, 1e30  # first and last δ
 HALVINGS = 34
-TOLERANCE, ROUNDING = 1e-7, 1e-6  # errors that count as none, and as none where no step gets further
-LEAST_COST = 1e-3  # of a typical cost: what TOLERANCE is relative to at least; rounding hides what is less
+ROUNDING = 1e-6  # error that counts as none where no step gets further
+LEAST_COST = 1e-3  # of a typical cost: what the tolerance is relative to at least; rounding hides what is less
 LONG = 8  # iterations in a row with errors up to ROUNDING that count as getting no further
 DECREASE = 1e-4  # part of the promised decrease that must come (Armijo)
 ERROR = 2e-15  # of the Lagrangian by rounding, relative to its size
@@ -86,7 +86,7 @@ class InteriorSteps:
         program.take(self.scale, rows)
         self._equations = Equations(qp, bounds)
         self._riccati = Riccati(self._equations.lq, rows=self._weights)
-        barrier = Barrier.at(bounds, c, FIRST_BARRIER)
+        barrier = Barrier.at(bounds, c, self._trials.first_barrier)
         lam = np.zeros((len(c), e.state.ndx))
         self._point = Point(xs=e.xs, us=e.us, cost=self.scale * e.cost, f=e.f, c=c, barrier=barrier, lam=lam)
         self._failures, self._last_ridge, self._forced = 0, 0.0, 0.0
@@ -113,12 +113,12 @@ class InteriorSteps:
         """Whether Newton's step promised less than the rounding of the Lagrangian, where gaps and residuals are 0."""
         point, promised = self._point, abs(self.promised * self.scale)
         small = self.length > 0.0 and self.ridge == 0.0 and promised < ERROR * max(1.0, abs(point.lagrangian))
-        return small and point.infeasibility(self._units.states) < TOLERANCE
+        return small and point.infeasibility(self._units.states) < self._trials.tolerance
 
     @property
     def _tolerance(self) -> float:
         """Error that counts as none: relative to the cost where that has become less than a typical one."""
-        return TOLERANCE * min(1.0, max(LEAST_COST, abs(self._point.cost)))
+        return self._trials.tolerance * min(1.0, max(LEAST_COST, abs(self._point.cost)))
 
     @property
     def complementarity(self) -> float:
@@ -148,7 +148,7 @@ class InteriorSteps:
         self.mean_length += (self.length - self.mean_length) / MEMORY
         if step is None or point is None:
             self._failures, self._filter.entries, self.promised = self._failures + 1, [], 0.0
-            self._forced = RAISE * max(self.ridge, RIDGE)
+            self._forced = self._trials.factors[0] * max(self.ridge, RIDGE)
             return step is not None and self._failures < FAILURES
         self._failures, self._forced, self.promised = 0, 0.0, step.slope / self.scale
         self._e.xs[:], self._e.us[:] = point.xs, point.us
@@ -156,7 +156,7 @@ class InteriorSteps:
         self._point = point
         self._measure()
         self._close = self._close + 1 if self.error <= ROUNDING else 0
-        return self.mean_length > JAMMED or point.infeasibility(self._units.states) < TOLERANCE
+        return self.mean_length > JAMMED or point.infeasibility(self._units.states) < self._trials.tolerance
 
     def _lower_barrier(self) -> None:
         """Lowers μ as far as the errors of the barrier problems permit; then the filter begins anew."""
@@ -193,11 +193,11 @@ class InteriorSteps:
 
     def _factors(self) -> bool:
         """Factors the Hessian with the first δ of a growing sequence that makes it convex along the dynamics."""
-        ridge = self._forced
+        ridge, (up, down) = self._forced, self._trials.factors
         while not self._is_convex(ridge):
             if ridge > LARGEST_RIDGE:
                 return False
-            ridge = RAISE * ridge if ridge > 0.0 else max(RIDGE, self._last_ridge) / RELAX
+            ridge = up * ridge if ridge > 0.0 else max(RIDGE, self._last_ridge) / down
         self.ridge, self._last_ridge = ridge, ridge or self._last_ridge
         return True
 
