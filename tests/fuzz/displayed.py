@@ -10,10 +10,8 @@ import numpy as np
 
 from tests.fuzz.controlled import plan
 from tests.fuzz.worlds import World, folder, world
-from trajopt.display import CallbackDisplay, Page, Timeline, View, pictures
+from trajopt.display import CallbackDisplay, Page, Timeline, View
 from trajopt.display.layers import LAYERS, PANELS
-
-pictures.find_browser = lambda: None  # a film by a browser takes a minute
 
 
 def _solution(w: World, rng: Random) -> Any:

@@ -6,7 +6,7 @@ import os
 import time as clock
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,19 +27,6 @@ from trajopt.solution import Solution
 SIZE = (800, 450)  # width and height [pixel]
 _LEAST, _LARGEST = 64, 4096  # width and height [pixel]
 _STILL = ".png"
-
-
-class FilmOptions(TypedDict, total=False):
-    """Options of `film`; see there for their meaning."""
-
-    fps: float
-    speed: float | None
-    seconds: float | None
-    time: float | None
-    size: tuple[int, int]
-    camera: str | npt.ArrayLike
-    obstacles: npt.ArrayLike
-    progress: bool
 
 
 def film(

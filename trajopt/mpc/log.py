@@ -17,12 +17,11 @@ from trajopt.mpc.tracking import Tracked, tracked_quantities
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
 from trajopt.solution import Solution
+from trajopt.solution.film_options import FilmOptions
 from trajopt.types import Ints, Reals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
-
-    from trajopt.display.film import FilmOptions
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

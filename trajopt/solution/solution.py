@@ -21,6 +21,7 @@ from trajopt.objects.lazy import above
 from trajopt.shooting import inspection
 from trajopt.solution import file
 from trajopt.solution.described import DescribedMotion
+from trajopt.solution.film_options import FilmOptions
 from trajopt.solution.record import IterationRecord, SolverStatus
 from trajopt.solution.seconds import time_words
 from trajopt.types import Reals
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from trajopt.analysis import Feedback, MonteCarlo, StateCovariance
     from trajopt.display import View
-    from trajopt.display.film import FilmOptions
     from trajopt.shooting import ShootingProblem
 
 

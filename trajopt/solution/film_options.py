@@ -1,0 +1,20 @@
+"""Options of films, which solutions and logs pass on."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+import numpy.typing as npt
+
+
+class FilmOptions(TypedDict, total=False):
+    """Options of `trajopt.display.film`; see there for their meaning."""
+
+    fps: float
+    speed: float | None
+    seconds: float | None
+    time: float | None
+    size: tuple[int, int]
+    camera: str | npt.ArrayLike
+    obstacles: npt.ArrayLike
+    progress: bool
