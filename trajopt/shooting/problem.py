@@ -29,6 +29,7 @@ from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.kinds import Kind
 from trajopt.shooting.knots import Knots, kinds_of
 from trajopt.shooting.parameters import ParameterInfo, ParameterTable
+from trajopt.shooting.unknowns import FreedProblem, Unknown, check_unknown, guess_of
 from trajopt.shooting.values import ProblemDerivatives, ProblemValues
 from trajopt.types import Reals
 
@@ -87,11 +88,13 @@ class ShootingProblem(Immutable):
         self._nu = max((kind.model.nu for kind in self._kinds[:-1]), default=0)
         self._table = ParameterTable(self._kinds, self.T)
         self._evaluator: Evaluator | None = None
+        self._unknowns: dict[str, Unknown] = {}
+        self._freed: FreedProblem | None = None
         self.schedule: ContactSchedule | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = (self._x0, self._running, self._terminal, self._start, self._table.values)
-        return (_rebuild, arguments, {"schedule": self.schedule})
+        return (_rebuild, arguments, {"schedule": self.schedule, "_unknowns": self._unknowns})
 
     @property
     def T(self) -> int:
@@ -186,13 +189,18 @@ class ShootingProblem(Immutable):
         self.replace_x0(value)
         warn_of_degrees(self._x0, self.state)
 
-    def replace_x0(self, value: npt.ArrayLike) -> None:
+    def replace_x0(self, value: npt.ArrayLike, start: StartLike | None = None) -> None:
         """Sets x0 to a state (nx,) that was measured or checked before, without the warning about degrees.
+
+        Args:
+            value: The state (nx,).
+            start: New start of the same kind; None leaves it as it is.
 
         Raises:
             InvalidArgumentError: It is not a state.
         """
         self._x0 = check_x0(value, self.state)
+        self._start = self._start if start is None else check_start(start, self.state)
 
     @property
     def start(self) -> Start:
@@ -248,6 +256,39 @@ class ShootingProblem(Immutable):
     def parameter_values(self) -> Mapping[str, Reals]:
         """Current values of all parameters by name, one row for each knot that has the parameter."""
         return self._table.snapshot()
+
+    def free(self, name: str, lower: Any, upper: Any, guess: Any = None) -> None:
+        """Makes a run-time parameter unknown: SolverSQP and SolverIpopt choose its value, the same for all knots.
+
+        For example, `problem.free("dt", 0.005, 0.05)` frees the duration T dt of a motion. The value of the parameter
+        becomes the guess. A solution has the values as `solution.unknowns`; the problem keeps the guess.
+
+        Args:
+            name: Name of the parameter; weights and bounds of constraints can't be free.
+            lower: Lower bound, one or of the parameter's shape, in its unit; > 0 for dt. -inf for no bound.
+            upper: Upper bound in the same form; inf for no bound.
+            guess: First value, of a type that `set_parameter` accepts; by default the present value.
+
+        Raises:
+            UnknownNameError: No knot has such a parameter.
+            InvalidArgumentError: Nothing reads the parameter, it is a weight or a bound, bounds are crossed or admit
+                dt <= 0, the guess is outside of them, or a model is a black box.
+            UnsupportedOperationError: A knot is not a single expression, as with contacts.
+        """
+        unknown = check_unknown(self._table, self.kinds, name, lower, upper)
+        guess_of(self._table, unknown, self.kinds, guess)
+        self._unknowns[name], self._freed = unknown, None
+
+    @property
+    def unknowns(self) -> dict[str, Unknown]:
+        """Parameters that a solver chooses, by name; see `free`."""
+        return dict(self._unknowns)
+
+    def freed(self) -> FreedProblem | None:
+        """The problem with its unknowns as constant states, which solvers see; None without unknowns."""
+        if self._unknowns and (self._freed is None or not self._freed.fits()):
+            self._freed = FreedProblem(self, self._unknowns)
+        return self._freed
 
     # Evaluation
 
@@ -375,7 +416,8 @@ class ShootingProblem(Immutable):
         sizes = f"T={self.T}, nx={self.state.nx}, ndx={self.state.ndx}, nu={self.nu}"
         start = self._start if isinstance(self._start, str) else "within bounds"
         shown = f"running: {kinds or 'none'}, terminal: {self._terminal!r}, start: {start}"
-        return f"ShootingProblem({sizes}, {shown.removesuffix(', start: fixed')})"
+        free = f", free: {', '.join(map(repr, self._unknowns.values()))}" if self._unknowns else ""
+        return f"ShootingProblem({sizes}, {shown.removesuffix(', start: fixed')}{free})"
 
     def _repr_html_(self) -> str:
         from trajopt.shooting.notebook import html_of

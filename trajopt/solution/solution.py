@@ -54,7 +54,9 @@ class Solution(DescribedMotion):
         Vx: Gradient of the value function, shape (T + 1, ndx) [cost]; None if the solver has none.
         Vxx: Hessian of the value function, shape (T + 1, ndx, ndx) [cost]; None if the solver has none.
         multipliers: Lagrange multipliers by kind, if the solver has them: "constraints" (T + 1, nc), which `prices`
-            splits by constraint, and "dynamics" (T + 1, ndx) of SolverSQP.
+            splits by constraint, and "dynamics" (T + 1, ndx) of SolverSQP; with k scalars of unknowns also "unknowns"
+            (T + 1, k), the derivative of the cost from each knot on by them [cost / unit].
+        unknowns: Values of the parameters that the solver chose, by name; see `ShootingProblem.free`.
         problem: The problem; None after `load` without a problem.
         parameters: Values of the problem's parameters in the solve, by name: one row for each knot with the parameter.
         described: Attributes of `description` from a file, used if there is no problem.
@@ -76,6 +78,7 @@ class Solution(DescribedMotion):
     Vx: Reals | None = None
     Vxx: Reals | None = None
     multipliers: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
+    unknowns: Mapping[str, Reals] = field(default_factory=dict)
     problem: ShootingProblem | None = field(default=None, repr=False, compare=False)
     parameters: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)

@@ -1,0 +1,209 @@
+"""Action model with some of its run-time parameters as constant states, so that a solver can choose them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.lagrangian import lagrangian
+from trajopt.instant import Instant
+from trajopt.kernels.derivatives import jacobian
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.parameters import Parameter
+from trajopt.model.parts import Bindings, call_formula, computed, named_call
+from trajopt.states.state_product import StateProduct
+from trajopt.states.state_vector import StateVector
+
+
+class ActionModelFreed(ActionModelExpression):
+    """Model with unknown parameters θ behind its state: (x, θ)⁺ = (f(x, u; θ), θ), with cost l(x, u; θ).
+
+    Derivatives by x and u are those of the model. Columns of θ are derivatives of the knot's single expression; in the
+    Gauss-Newton Hessian they are 0, in the Hessian of the Lagrangian exact.
+
+    Args:
+        model: The model; it must be a single expression, see `ActionModelExpression.knot_expressions`.
+        unknowns: Labels of the elements of each unknown parameter, by its name. The model may lack some of them.
+    """
+
+    def __init__(self, model: ActionModelExpression, unknowns: Mapping[str, Sequence[str]]) -> None:
+        self.model, self.sizes = model, {name: len(labels) for name, labels in unknowns.items()}
+        labels = [label for each in unknowns.values() for label in each]
+        state = StateProduct(model.state, StateVector(len(labels), names=labels), labels=("x", "unknown"))
+        limits = {"lower": model.lower, "upper": model.upper}
+        super().__init__(
+            state, model.nu, control_names=model.control_names, control_units=model.control_units, **limits
+        )
+        self.constraints = model.constraints
+        self.instantaneous = model.instantaneous
+
+    @property
+    def stage_nu(self) -> int:
+        return self.model.stage_nu
+
+    def parameters(self) -> dict[str, Parameter]:
+        return self.model.parameters()
+
+    def row_derivative(self) -> SX:
+        return self.model.row_derivative()
+
+    # A row that reads an unknown is no limit of a control, and x0 does not determine it.
+
+    @property
+    def rows_free_of_control(self) -> npt.NDArray[np.bool_]:
+        return self.model.rows_free_of_control & ~self._rows_that_read
+
+    @property
+    def rows_on_one_control(self) -> npt.NDArray[np.int64]:
+        return np.where(self._rows_that_read, -1, self.model.rows_on_one_control)
+
+    @functools.cached_property
+    def _rows_that_read(self) -> npt.NDArray[np.bool_]:
+        """Mask (nc,) of the constraint rows that read an unknown."""
+        if not self.model.nc:
+            return np.zeros(0, dtype=np.bool_)
+        _, values = self.model.knot_expressions(terminal=not self.model.nu)
+        return np.array(ca.which_depends(values["rows"], self._symbols, 1, True), dtype=np.bool_)
+
+    @functools.cached_property
+    def _symbols(self) -> SX:
+        """The symbols of the unknowns (k,) in the model's expressions; new ones where the model lacks a parameter."""
+        columns = self.layout.columns
+        return SX(ca.vertcat(*(columns.get(name, SX.sym(name, size)) for name, size in self.sizes.items())))
+
+    def _parted(self, program: Program, point: Point) -> tuple[Point, Array]:
+        """The point of the model, with the unknowns among its parameters, and the unknowns (k,)."""
+        nx, k = self.model.state.nx, self._symbols.numel()
+        theta = program.slice(point.x, nx, k)
+        following = None if point.following is None else program.slice(point.following, 0, nx)
+        x, p = program.slice(point.x, 0, nx), point.parameters
+        if not self.layout.slices.keys().isdisjoint(self.sizes):
+            p = computed(program, "with_unknowns", self._with_unknowns, p, theta)
+        return Point(x=x, u=point.u, parameters=p, following=following), theta
+
+    def _with_unknowns(self, parameters: SX, theta: SX) -> SX:
+        """All parameters of the model, with the unknowns in their places."""
+        whole, end = SX(parameters), 0
+        for name, size in self.sizes.items():
+            if name in self.layout.slices:
+                whole[self.layout.slices[name]] = theta[end : end + size]
+            end += size
+        return whole
+
+    def values(self, program: Program, point: Point) -> Values:
+        inner, theta = self._parted(program, point)
+        v = self.model.values(program, inner)
+        return v if v.xnext is None else replace(v, xnext=_stacked(program, v.xnext, theta))
+
+    def expansion(
+        self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
+    ) -> Expansion:
+        self.check_multipliers(multipliers)
+        self.check_lift(lift)
+        inner, theta = self._parted(program, point)
+        e, by = self.model.expansion(program, inner), self._by_unknowns(program, inner)
+        n, k = self.model.state.ndx, self._symbols.numel()
+
+        def wide(block: SX, column: SX) -> SX:
+            return SX(ca.horzcat(block[:, :n], column, block[:, n:]))
+
+        (g,) = call_formula(program, "gradient", lambda g, own: [wide(g.T, own.T).T], e.g, by["g"])
+        H = self._bordered(program, e.H, None)
+        F = C = xnext = None
+        if e.F is not None and e.xnext is not None:
+            (F,) = call_formula(
+                program, "F", lambda F, own: [ca.vertcat(wide(F, own), wide(SX(k, F.shape[1]), SX.eye(k)))], e.F, by["F"]
+            )
+            xnext = _stacked(program, e.xnext, theta)
+        if e.C is not None:
+            (C,) = call_formula(program, "C", lambda C, own: [wide(C, own)], e.C, by["C"])
+        whole = Expansion(xnext=xnext, F=F, cost=e.cost, g=g, H=H, rows=e.rows, C=C, kept=e.kept)
+        if multipliers is None:
+            return whole
+        return replace(whole, H=self.lagrangian_hessian(program, point, multipliers, e.kept))
+
+    def _by_unknowns(self, program: Program, point: Point) -> dict[str, Array]:
+        """Derivatives of the next state, the cost and the rows by θ: "F" (ndx, k), "g" (k,) and "C" (nc, k)."""
+        i, values = self.model.knot_expressions(terminal=point.u is None)
+        results = {"g": jacobian(values["cost"], self._symbols).T}
+        if "xnext" in values:
+            onto = self.model.state.sx_tangent_projection(values["xnext"])
+            results["F"] = SX(onto @ jacobian(values["xnext"], self._symbols))
+        if "rows" in values:
+            results["C"] = jacobian(values["rows"], self._symbols)
+        return named_call(program, "derivatives by unknowns", self._bindings(i, point), results)
+
+    def _bindings(self, i: Instant, point: Point) -> Bindings:
+        """Arrays of the symbols of an instant and of the parameters."""
+        return [(i.x, point.x), *([] if point.u is None else [(i.u, point.u)]), (self.layout, point.parameters)]
+
+    def _bordered(self, program: Program, H: Array, own: Array | None) -> Array:
+        """The Hessian (n + k + nu, n + k + nu) with the rows of θ (k, n + nu + k) between x and u; 0 by default."""
+        n, k = self.model.state.ndx, self._symbols.numel()
+
+        def border(H: SX, *own: SX) -> list[SX]:
+            s = H.shape[0]
+            rows = own[0] if own else SX(k, s + k)
+            order = [*range(n), *range(s, s + k), *range(n, s)]
+            whole = ca.vertcat(ca.horzcat(H, rows[:, :s].T), rows)
+            return [SX(whole[order, order])]
+
+        return call_formula(program, "bordered", border, H, *([] if own is None else [own]))[0]
+
+    @property
+    def kept_shapes(self) -> tuple[tuple[int, int], ...]:
+        return self.model.kept_shapes
+
+    @property
+    def has_lagrangian_hessian(self) -> bool:
+        return self.model.has_lagrangian_hessian
+
+    @property
+    def hessian_on_request(self) -> bool:
+        return self.model.hessian_on_request
+
+    def lagrangian_hessian(
+        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array] = ()
+    ) -> Array:
+        self.check_multipliers(multipliers)
+        inner, _ = self._parted(program, point)
+        lam = multipliers.dynamics
+        lam = None if lam is None else program.slice(lam, 0, self.model.state.ndx)
+        own = Multipliers(dynamics=lam, rows=multipliers.rows)
+        H = self.model.lagrangian_hessian(program, inner, own, kept)
+        i, values = self.model.knot_expressions(terminal=point.u is None)
+        total, reached, bindings = lagrangian(self.model.state, values, own)
+        slope = jacobian(total, self._symbols).T
+        rows = SX(ca.horzcat(*i.derivative(slope), jacobian(slope, self._symbols)))
+        rows = SX(ca.substitute(rows, reached, values.get("xnext", reached)))
+        inputs = [*self._bindings(i, inner), *bindings]
+        border = named_call(program, "Hessian by unknowns", inputs, {"rows": rows})["rows"]
+        return self._bordered(program, H, border)
+
+    def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
+        i, values = self.model.knot_expressions(terminal=terminal)
+        own, nx = Instant(self.state, 0 if terminal else self.nu), self.model.state.nx
+        before, after = ca.vertcat(i.x, i.u, self._symbols), ca.vertcat(own.x[:nx], own.u, own.x[nx:])
+        replaced = dict(zip(values, ca.substitute(list(values.values()), [before], [after])))
+        if "xnext" in replaced:
+            replaced["xnext"] = ca.vertcat(replaced["xnext"], own.x[nx:])
+        return own, replaced
+
+    def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
+        i, values = self.knot_expressions(terminal=terminal)
+        before, after = ca.vertcat(i.x, i.u), ca.vertcat(instant.x, instant.u)
+        return {"cost": SX(ca.substitute(values["cost"], before, after))}
+
+
+def _stacked(program: Program, x: Array, theta: Array) -> Array:
+    """Adds the call that appends the unknowns to a state."""
+    return computed(program, "with_constant_states", lambda x, theta: SX(ca.vertcat(x, theta)), x, theta)
