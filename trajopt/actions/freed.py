@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import casadi as ca
 import numpy as np
@@ -14,6 +15,8 @@ from casadi import SX
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.lagrangian import lagrangian
+from trajopt.actions.terminal import ActionModelTerminal
+from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
@@ -23,15 +26,18 @@ from trajopt.model.parts import Bindings, call_formula, computed, named_call
 from trajopt.states.state_product import StateProduct
 from trajopt.states.state_vector import StateVector
 
+STEP, LEAST = np.finfo(float).eps ** (1 / 3), 1e-2  # relative step of a central difference; least size of an unknown
+
 
 class ActionModelFreed(ActionModelExpression):
     """Model with unknown parameters θ behind its state: (x, θ)⁺ = (f(x, u; θ), θ), with cost l(x, u; θ).
 
-    Derivatives by x and u are those of the model. Columns of θ are derivatives of the knot's single expression; in the
-    Gauss-Newton Hessian they are 0, in the Hessian of the Lagrangian exact.
+    Derivatives by x and u are those of the model. Derivatives by θ are those of the knot's single expression. A knot
+    that is none, as with contacts, has central differences instead, with a relative error of about 1e-9, and no Hessian
+    of the Lagrangian. In the Gauss-Newton Hessian the rows of θ are 0, which leaves it semidefinite.
 
     Args:
-        model: The model; it must be a single expression, see `ActionModelExpression.knot_expressions`.
+        model: The model.
         unknowns: Labels of the elements of each unknown parameter, by its name. The model may lack some of them.
     """
 
@@ -71,8 +77,18 @@ class ActionModelFreed(ActionModelExpression):
         """Mask (nc,) of the constraint rows that read an unknown."""
         if not self.model.nc:
             return np.zeros(0, dtype=np.bool_)
-        _, values = self.model.knot_expressions(terminal=not self.model.nu)
-        return np.array(ca.which_depends(values["rows"], self._symbols, 1, True), dtype=np.bool_)
+        single = self._single(terminal=False)
+        if single is not None:
+            return np.array(ca.which_depends(single[1]["rows"], self._symbols, 1, True), dtype=np.bool_)
+        sizes, owners = self.constraints.sizes(self.stage_nu), {name.rpartition(".")[0] for name in self.sizes}
+        return np.repeat([name in owners for name in sizes], list(sizes.values()))
+
+    def _single(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]] | None:
+        """Symbols and expressions of a knot of the model; None if it is not a single expression."""
+        try:
+            return self.model.knot_expressions(terminal=terminal)
+        except UnsupportedOperationError:
+            return None
 
     @functools.cached_property
     def _symbols(self) -> SX:
@@ -82,13 +98,18 @@ class ActionModelFreed(ActionModelExpression):
 
     def _parted(self, program: Program, point: Point) -> tuple[Point, Array]:
         """The point of the model, with the unknowns among its parameters, and the unknowns (k,)."""
-        nx, k = self.model.state.nx, self._symbols.numel()
-        theta = program.slice(point.x, nx, k)
+        nx = self.model.state.nx
+        theta = program.slice(point.x, nx, self._symbols.numel())
         following = None if point.following is None else program.slice(point.following, 0, nx)
-        x, p = program.slice(point.x, 0, nx), point.parameters
-        if not self.layout.slices.keys().isdisjoint(self.sizes):
-            p = computed(program, "with_unknowns", self._with_unknowns, p, theta)
-        return Point(x=x, u=point.u, parameters=p, following=following), theta
+        x = program.slice(point.x, 0, nx)
+        return self._with(program, Point(x=x, u=point.u, parameters=point.parameters, following=following), theta), theta
+
+    def _with(self, program: Program, point: Point, theta: Array) -> Point:
+        """The point of the model with other unknowns (k,) among its parameters."""
+        if self.layout.slices.keys().isdisjoint(self.sizes):
+            return point
+        p = computed(program, "with_unknowns", self._with_unknowns, point.parameters, theta)
+        return replace(point, parameters=p)
 
     def _with_unknowns(self, parameters: SX, theta: SX) -> SX:
         """All parameters of the model, with the unknowns in their places."""
@@ -110,7 +131,8 @@ class ActionModelFreed(ActionModelExpression):
         self.check_multipliers(multipliers)
         self.check_lift(lift)
         inner, theta = self._parted(program, point)
-        e, by = self.model.expansion(program, inner), self._by_unknowns(program, inner)
+        e, single = self.model.expansion(program, inner), self._single(terminal=point.u is None)
+        by = self._differences(program, inner, theta) if single is None else self._by_unknowns(program, inner, *single)
         n, k = self.model.state.ndx, self._symbols.numel()
 
         def wide(block: SX, column: SX) -> SX:
@@ -131,9 +153,8 @@ class ActionModelFreed(ActionModelExpression):
             return whole
         return replace(whole, H=self.lagrangian_hessian(program, point, multipliers, e.kept))
 
-    def _by_unknowns(self, program: Program, point: Point) -> dict[str, Array]:
+    def _by_unknowns(self, program: Program, point: Point, i: Instant, values: dict[str, SX]) -> dict[str, Array]:
         """Derivatives of the next state, the cost and the rows by θ: "F" (ndx, k), "g" (k,) and "C" (nc, k)."""
-        i, values = self.model.knot_expressions(terminal=point.u is None)
         results = {"g": jacobian(values["cost"], self._symbols).T}
         if "xnext" in values:
             onto = self.model.state.sx_tangent_projection(values["xnext"])
@@ -141,6 +162,26 @@ class ActionModelFreed(ActionModelExpression):
         if "rows" in values:
             results["C"] = jacobian(values["rows"], self._symbols)
         return named_call(program, "derivatives by unknowns", self._bindings(i, point), results)
+
+    def _differences(self, program: Program, point: Point, theta: Array) -> dict[str, Array]:
+        """The same by central differences of the model's values, element by element."""
+        columns = list[dict[str, Array]]()
+        for j in range(self._symbols.numel()):
+            places = [computed(program, "moved", partial(_moved, j=j, sign=sign), theta) for sign in (1.0, -1.0)]
+            after, before = (self.model.values(program, self._with(program, point, place)) for place in places)
+            pairs = {"g": (after.cost, before.cost), "C": (after.rows, before.rows), "F": (after.xnext, before.xnext)}
+            columns.append({})
+            for name, (a, b) in pairs.items():
+                if a is not None and b is not None:
+                    differ = self.model.state.sx_difference if name == "F" else _minus
+                    columns[j][name] = computed(program, "slope", partial(_slope, differ, j), b, a, theta)
+        names = columns[0]
+        return {
+            name: computed(program, "columns", lambda *each: SX(ca.horzcat(*each)), *(own[name] for own in columns))
+            if name != "g"
+            else computed(program, "rows", lambda *each: SX(ca.vertcat(*each)), *(own[name] for own in columns))
+            for name in names
+        }
 
     def _bindings(self, i: Instant, point: Point) -> Bindings:
         """Arrays of the symbols of an instant and of the parameters."""
@@ -165,7 +206,12 @@ class ActionModelFreed(ActionModelExpression):
 
     @property
     def has_lagrangian_hessian(self) -> bool:
-        return self.model.has_lagrangian_hessian
+        return self.model.has_lagrangian_hessian and self._is_single
+
+    @functools.cached_property
+    def _is_single(self) -> bool:
+        """Whether the model is a single expression at running knots, or a terminal one."""
+        return isinstance(self.model, ActionModelTerminal) or self._single(terminal=False) is not None
 
     @property
     def hessian_on_request(self) -> bool:
@@ -207,3 +253,24 @@ class ActionModelFreed(ActionModelExpression):
 def _stacked(program: Program, x: Array, theta: Array) -> Array:
     """Adds the call that appends the unknowns to a state."""
     return computed(program, "with_constant_states", lambda x, theta: SX(ca.vertcat(x, theta)), x, theta)
+
+
+def _minus(before: SX, after: SX) -> SX:
+    return after - before
+
+
+def _step(theta: SX) -> SX:
+    """Step of a central difference of each unknown."""
+    return SX(STEP * ca.fmax(ca.fabs(theta), LEAST))
+
+
+def _moved(theta: SX, *, j: int, sign: float) -> SX:
+    """The unknowns where one is moved by a step."""
+    moved = SX(theta)
+    moved[j] += sign * _step(theta[j])
+    return moved
+
+
+def _slope(differ: Callable[[SX, SX], SX], j: int, before: SX, after: SX, theta: SX) -> SX:
+    """Central difference along one unknown."""
+    return SX(differ(before, after) / (2.0 * _step(theta[j])))

@@ -273,7 +273,6 @@ class ShootingProblem(Immutable):
             UnknownNameError: No knot has such a parameter.
             InvalidArgumentError: Nothing reads the parameter, it is a weight or a bound, bounds are crossed or admit
                 dt <= 0, the guess is outside of them, or a model is a black box.
-            UnsupportedOperationError: A knot is not a single expression, as with contacts.
         """
         unknown = check_unknown(self._table, self.kinds, name, lower, upper)
         guess_of(self._table, unknown, self.kinds, guess)

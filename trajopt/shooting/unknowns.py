@@ -13,7 +13,7 @@ from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.freed import ActionModelFreed
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
 from trajopt.checks import as_numbers
-from trajopt.errors import InvalidArgumentError, shown
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, shown
 from trajopt.shooting.kinds import Kind
 from trajopt.shooting.parameters import ParameterTable, ParameterValues
 from trajopt.shooting.row_values import KEYS
@@ -21,6 +21,8 @@ from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.shooting.problem import ShootingProblem
+
+MOVED = 1e-3  # relative change of one element of a parameter, which shows whether it depends on the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +104,10 @@ def _reads(kind: Kind, name: str) -> bool:
         return False
     if name == "dt" and isinstance(model, IntegratedActionModelAbstract):
         return not kind.terminal
-    _, values = model.knot_expressions(terminal=kind.terminal)
+    try:
+        _, values = model.knot_expressions(terminal=kind.terminal)
+    except UnsupportedOperationError:  # with contacts; then anything may depend on it
+        return True
     return bool(ca.depends_on(ca.veccat(*values.values()), model.layout.columns[name]))
 
 
@@ -121,12 +126,30 @@ def guess_of(table: ParameterTable, unknown: Unknown, kinds: tuple[Kind, ...], g
                 f"guess: expected one value of {name} for all knots, got different ones; pass guess=..."
             )
     value = table.check(name, guess, "guess")
+    _check_independent(table, unknown, kinds, value)
     low, high = (bound.ravel(order="F") for bound in (unknown.lower, unknown.upper))
     if np.any(value < low) or np.any(value > high):
         raise InvalidArgumentError(
             f"guess: expected a value within the bounds, {unknown}, got {shown(guess)}; widen them, or pass guess=..."
         )
     table.set(name, guess, "all")
+
+
+def _check_independent(table: ParameterTable, unknown: Unknown, kinds: tuple[Kind, ...], value: Reals) -> None:
+    """Raises InvalidArgumentError for a parameter whose elements depend on each other, such as a rotation."""
+    parameter = next(kind.parameters[unknown.name] for kind in kinds if unknown.name in kind.parameters)
+    for i in range(value.size if parameter.shape else 0):
+        moved = value.copy()
+        moved[i] += MOVED * max(1.0, abs(moved[i]))
+        try:
+            same = np.array_equal(parameter.flat(parameter.check("value", parameter.shaped(moved))), moved)
+        except InvalidArgumentError:
+            same = False
+        if not same:
+            raise InvalidArgumentError(
+                f"name: expected a parameter whose elements are independent, got {unknown.name!r}, such as a rotation or "
+                "a unit vector; write a model with angles as parameters"
+            )
 
 
 class FreedProblem:
@@ -236,7 +259,6 @@ def _freed(model: Any, labels: Mapping[str, list[str]]) -> ActionModelFreed:
         )
     key = ("freed", *((name, tuple(each)) for name, each in labels.items()))
     if key not in model.built:
-        model.knot_expressions(terminal=False) if model.nu else None
         model.built[key] = ActionModelFreed(model, labels)
     freed: ActionModelFreed = model.built[key]
     return freed
