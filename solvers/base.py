@@ -53,10 +53,9 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
     honours_soft_constraints: ClassVar[bool] = False
     """Whether the solver handles soft constraints as in `ShootingProblem.row_softness`."""
     use_of_x0: ClassVar[str] = ""
-    """What the solver does that needs a fixed start, such as "rolls out from x0"; empty if it can choose the start.
-
-    A solver that can choose the start can choose unknown parameters, see `ShootingProblem.free`.
-    """
+    """What the solver does that needs a fixed start, such as "rolls out from x0"; empty if it can choose the start."""
+    chooses_unknowns: ClassVar[bool] = False
+    """Whether the solver solves `whole`, so that it can choose unknown parameters."""
 
     def __init__(
         self,
@@ -95,7 +94,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
                 f"problem: {type(self).__name__} {self.use_of_x0}, so its start must be fixed; build the problem with "
                 'start="fixed", or take a solver that chooses the start'
             )
-        if self.use_of_x0 and problem.unknowns:
+        if problem.unknowns and not self.chooses_unknowns:
             raise InvalidArgumentError(
                 f"problem: {type(self).__name__} can't choose parameters, but the problem frees "
                 f"{', '.join(problem.unknowns)}; use SolverSQP or SolverIpopt, or set the parameter to a number in a "
@@ -113,6 +112,11 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
                 f"{', '.join(problem.soft_constraint_names)}; use SolverSQP, remove soft=..., or turn them into "
                 "costs with ActivationModelQuadraticBarrier"
             )
+
+    @property
+    def whole(self) -> ShootingProblem:
+        """The problem that the solver sees: with unknown parameters as constant states, which have free starts."""
+        return self._whole
 
     def cure_of(self, name: str) -> str:
         return ATTRIBUTES.get(name) or super().cure_of(name)

@@ -56,10 +56,11 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
     progress_type = NLPProgress
     honours_constraints = True
     honours_soft_constraints = True
+    chooses_unknowns = True
     plugin: ClassVar[str]
 
     def build(self) -> None:
-        self._program = NonlinearProgram(self._whole)
+        self._program = NonlinearProgram(self.whole)
         try:
             self._solver = ca.nlpsol("solver", self.plugin, self._program.symbols, self._settings())
         except RuntimeError as error:
@@ -82,7 +83,7 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
 
     def iterate(self, run: NLPProgress) -> IterationRecord | None:
         """Runs the whole solve and returns the record of the last iteration."""
-        problem, program, (xs, us) = self._whole, self._program, run.trajectory
+        problem, program, (xs, us) = self.whole, self._program, run.trajectory
         xs = program.with_start(xs)
         problem.warn_of_given_rows(problem.calc(xs, us).rows[0])
         run.iterations = 0
@@ -134,8 +135,8 @@ class SolverFatrop(NLPSolverAbstract):
     plugin = "fatrop"
 
     def _settings(self) -> dict[str, Any]:
-        program, n = self._program, self._whole.state.ndx
-        limits = program.bounds(self._whole.x0)
+        program, n = self._program, self.whole.state.ndx
+        limits = program.bounds(self.whole.x0)
         settings = {
             "tol": self.options.tolerance,
             "max_iter": self.options.max_iterations,

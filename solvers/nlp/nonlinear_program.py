@@ -18,10 +18,9 @@ class NonlinearProgram:
     """Nonlinear program of a problem: minimise Σ l(x, u) over tangent steps from given states x̂, and controls.
 
     Variables are dx_0, u_0, dx_1, .. dx_T with x_t = x̂_t ⊕ dx_t. Constraints are, knot by knot, the gap behind it,
-    dx_{t+1} - (f(x_t, u_t) ⊖ x̂_{t+1}), and its rows. Rows of knot 0 that do not depend on u are left out if the start is
-    fixed. After u_t
-    follow the slacks of soft rows, s⁻ >= 0 and s⁺ >= 0 with lower <= c + s⁻ - s⁺ <= upper; at an optimum at most one
-    of the two is positive.
+    dx_{t+1} - (f(x_t, u_t) ⊖ x̂_{t+1}), and its rows. If the start is fixed, rows of knot 0 that do not depend on
+    u are left out. After u_t follow the slacks of soft rows, s⁻ >= 0 and s⁺ >= 0 with lower <= c + s⁻ - s⁺ <= upper; at
+    an optimum at most one of the two is positive.
 
     Args:
         problem: The problem; all its models must be expressions.

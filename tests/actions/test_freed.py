@@ -24,10 +24,8 @@ def freed(model: trajopt.ActionModelAbstract) -> ActionModelFreed | None:
     """The model with its time step and up to two other parameters free; None if there is nothing to free."""
     if not isinstance(model, ActionModelExpression):
         return None
-    own = model.parameters().items()
-    names = [n for n, p in own if n.rpartition(".")[2] not in FIXED and n != "dt" and (p.convert is None or not p.shape)][
-        :2
-    ]
+    numbers = [name for name, p in model.parameters().items() if p.convert is None or not p.shape]
+    names = [name for name in numbers if name.rpartition(".")[2] not in FIXED and name != "dt"][:2]
     names += ["dt"] if "dt" in model.parameters() else []
     sizes = {name: model.parameters()[name].size for name in names}
     labels = {name: [f"{name}[{i}]" for i in range(size)] for name, size in sizes.items()}
@@ -62,7 +60,7 @@ def test_values_and_derivatives(name: str) -> None:
         return
     x, u = point(model, rng)
     nx, state, data = model.model.state.nx, model.state, evaluated(model, x, u)
-    xnext, cost, *rows = model.model.program("calc").evaluate(x[:nx], u, inner_column(model, x))
+    xnext, cost, *_ = model.model.program("calc").evaluate(x[:nx], u, inner_column(model, x))
     np.testing.assert_array_equal(data.xnext, np.concatenate([xnext.ravel(), x[nx:]]))
     assert data.cost == cost
 
@@ -77,9 +75,9 @@ def test_values_and_derivatives(name: str) -> None:
         C = outputs_at(model, model.program("calc_diff"), x, u)[6]
 
         def row(z: Reals) -> Reals:
-            return outputs_at(
-                model, model.program("calc"), state.integrate(x, z[: state.ndx]), u + z[state.ndx :]
-            )[2].ravel()
+            return outputs_at(model, model.program("calc"), state.integrate(x, z[: state.ndx]), u + z[state.ndx :])[
+                2
+            ].ravel()
 
         assert_close(C, central_differences(row, state.ndx + model.nu), what="rows")
     eigenvalues = np.linalg.eigvalsh(np.block([[data.Lxx, data.Lxu], [data.Lxu.T, data.Luu]]))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import casadi as ca
 import numpy as np
@@ -14,6 +13,7 @@ from casadi import SX
 
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.freed_differences import central_differences
 from trajopt.actions.lagrangian import lagrangian
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.errors import UnsupportedOperationError
@@ -25,8 +25,6 @@ from trajopt.model.parameters import Parameter
 from trajopt.model.parts import Bindings, call_formula, computed, named_call
 from trajopt.states.state_product import StateProduct
 from trajopt.states.state_vector import StateVector
-
-STEP, LEAST = np.finfo(float).eps ** (1 / 3), 1e-2  # relative step of a central difference; least size of an unknown
 
 
 class ActionModelFreed(ActionModelExpression):
@@ -45,9 +43,9 @@ class ActionModelFreed(ActionModelExpression):
         self.model, self.sizes = model, {name: len(labels) for name, labels in unknowns.items()}
         labels = [label for each in unknowns.values() for label in each]
         state = StateProduct(model.state, StateVector(len(labels), names=labels), labels=("x", "unknown"))
-        limits = {"lower": model.lower, "upper": model.upper}
+        names, units = model.control_names, model.control_units
         super().__init__(
-            state, model.nu, control_names=model.control_names, control_units=model.control_units, **limits
+            state, model.nu, lower=model.lower, upper=model.upper, control_names=names, control_units=units
         )
         self.constraints = model.constraints
         self.instantaneous = model.instantaneous
@@ -101,8 +99,8 @@ class ActionModelFreed(ActionModelExpression):
         nx = self.model.state.nx
         theta = program.slice(point.x, nx, self._symbols.numel())
         following = None if point.following is None else program.slice(point.following, 0, nx)
-        x = program.slice(point.x, 0, nx)
-        return self._with(program, Point(x=x, u=point.u, parameters=point.parameters, following=following), theta), theta
+        own = replace(point, x=program.slice(point.x, 0, nx), following=following)
+        return self._with(program, own, theta), theta
 
     def _with(self, program: Program, point: Point, theta: Array) -> Point:
         """The point of the model with other unknowns (k,) among its parameters."""
@@ -135,27 +133,27 @@ class ActionModelFreed(ActionModelExpression):
         by = self._differences(program, inner, theta) if single is None else self._by_unknowns(program, inner, *single)
         n, k = self.model.state.ndx, self._symbols.numel()
 
-        def wide(block: SX, column: SX) -> SX:
-            return SX(ca.horzcat(block[:, :n], column, block[:, n:]))
+        def wide(block: SX, own: SX) -> SX:
+            return SX(ca.horzcat(block[:, :n], own, block[:, n:]))
 
-        (g,) = call_formula(program, "gradient", lambda g, own: [wide(g.T, own.T).T], e.g, by["g"])
-        H = self._bordered(program, e.H, None)
+        def constant(block: SX, own: SX) -> list[SX]:
+            return [SX(ca.vertcat(wide(block, own), wide(SX(k, block.shape[1]), SX.eye(k))))]
+
         F = C = xnext = None
         if e.F is not None and e.xnext is not None:
-            (F,) = call_formula(
-                program, "F", lambda F, own: [ca.vertcat(wide(F, own), wide(SX(k, F.shape[1]), SX.eye(k)))], e.F, by["F"]
-            )
-            xnext = _stacked(program, e.xnext, theta)
+            xnext, (F,) = _stacked(program, e.xnext, theta), call_formula(program, "F", constant, e.F, by["F"])
         if e.C is not None:
             (C,) = call_formula(program, "C", lambda C, own: [wide(C, own)], e.C, by["C"])
+        (g,) = call_formula(program, "gradient", lambda g, own: [wide(g.T, own).T], e.g, by["g"])
+        H = self._bordered(program, e.H, None)
         whole = Expansion(xnext=xnext, F=F, cost=e.cost, g=g, H=H, rows=e.rows, C=C, kept=e.kept)
         if multipliers is None:
             return whole
         return replace(whole, H=self.lagrangian_hessian(program, point, multipliers, e.kept))
 
     def _by_unknowns(self, program: Program, point: Point, i: Instant, values: dict[str, SX]) -> dict[str, Array]:
-        """Derivatives of the next state, the cost and the rows by θ: "F" (ndx, k), "g" (k,) and "C" (nc, k)."""
-        results = {"g": jacobian(values["cost"], self._symbols).T}
+        """Derivatives of the next state, the cost and the rows by θ: "F" (ndx, k), "g" (1, k) and "C" (nc, k)."""
+        results = {"g": jacobian(values["cost"], self._symbols)}
         if "xnext" in values:
             onto = self.model.state.sx_tangent_projection(values["xnext"])
             results["F"] = SX(onto @ jacobian(values["xnext"], self._symbols))
@@ -164,24 +162,13 @@ class ActionModelFreed(ActionModelExpression):
         return named_call(program, "derivatives by unknowns", self._bindings(i, point), results)
 
     def _differences(self, program: Program, point: Point, theta: Array) -> dict[str, Array]:
-        """The same by central differences of the model's values, element by element."""
-        columns = list[dict[str, Array]]()
-        for j in range(self._symbols.numel()):
-            places = [computed(program, "moved", partial(_moved, j=j, sign=sign), theta) for sign in (1.0, -1.0)]
-            after, before = (self.model.values(program, self._with(program, point, place)) for place in places)
-            pairs = {"g": (after.cost, before.cost), "C": (after.rows, before.rows), "F": (after.xnext, before.xnext)}
-            columns.append({})
-            for name, (a, b) in pairs.items():
-                if a is not None and b is not None:
-                    differ = self.model.state.sx_difference if name == "F" else _minus
-                    columns[j][name] = computed(program, "slope", partial(_slope, differ, j), b, a, theta)
-        names = columns[0]
-        return {
-            name: computed(program, "columns", lambda *each: SX(ca.horzcat(*each)), *(own[name] for own in columns))
-            if name != "g"
-            else computed(program, "rows", lambda *each: SX(ca.vertcat(*each)), *(own[name] for own in columns))
-            for name in names
-        }
+        """The same by central differences of the model's values."""
+
+        def values(unknowns: Array) -> dict[str, Array | None]:
+            v = self.model.values(program, self._with(program, point, unknowns))
+            return {"F": v.xnext, "g": v.cost, "C": v.rows}
+
+        return central_differences(program, values, theta, {"F": self.model.state.sx_difference})
 
     def _bindings(self, i: Instant, point: Point) -> Bindings:
         """Arrays of the symbols of an instant and of the parameters."""
@@ -253,24 +240,3 @@ class ActionModelFreed(ActionModelExpression):
 def _stacked(program: Program, x: Array, theta: Array) -> Array:
     """Adds the call that appends the unknowns to a state."""
     return computed(program, "with_constant_states", lambda x, theta: SX(ca.vertcat(x, theta)), x, theta)
-
-
-def _minus(before: SX, after: SX) -> SX:
-    return after - before
-
-
-def _step(theta: SX) -> SX:
-    """Step of a central difference of each unknown."""
-    return SX(STEP * ca.fmax(ca.fabs(theta), LEAST))
-
-
-def _moved(theta: SX, *, j: int, sign: float) -> SX:
-    """The unknowns where one is moved by a step."""
-    moved = SX(theta)
-    moved[j] += sign * _step(theta[j])
-    return moved
-
-
-def _slope(differ: Callable[[SX, SX], SX], j: int, before: SX, after: SX, theta: SX) -> SX:
-    """Central difference along one unknown."""
-    return SX(differ(before, after) / (2.0 * _step(theta[j])))

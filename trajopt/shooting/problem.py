@@ -14,7 +14,7 @@ from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown_numbers
 from trajopt.objects.immutable import Immutable
-from trajopt.shooting.at_rest import control_at_rest
+from trajopt.shooting.at_rest import controls_at_rest
 from trajopt.shooting.checks import (
     Start,
     StartLike,
@@ -26,11 +26,12 @@ from trajopt.shooting.checks import (
     warn_of_degrees,
 )
 from trajopt.shooting.evaluator import Evaluator
+from trajopt.shooting.freed import FreedProblem
 from trajopt.shooting.kinds import Kind
 from trajopt.shooting.knots import Knots, kinds_of
 from trajopt.shooting.parameters import ParameterInfo, ParameterTable
-from trajopt.shooting.unknowns import FreedProblem, Unknown, check_unknown, guess_of
-from trajopt.shooting.values import ProblemDerivatives, ProblemValues
+from trajopt.shooting.unknown import Unknown, check_unknown, set_guess
+from trajopt.shooting.values import ProblemDerivatives, ProblemValues, derivatives_of, values_of
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class ShootingProblem(Immutable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = (self._x0, self._running, self._terminal, self._start, self._table.values)
-        return (_rebuild, arguments, {"schedule": self.schedule, "_unknowns": self._unknowns})
+        return (_rebuild, arguments, {"schedule": self.schedule, "_unknowns": dict(self._unknowns)})
 
     @property
     def T(self) -> int:
@@ -275,7 +276,7 @@ class ShootingProblem(Immutable):
                 dt <= 0, the guess is outside of them, or a model is a black box.
         """
         unknown = check_unknown(self._table, self.kinds, name, lower, upper)
-        guess_of(self._table, unknown, self.kinds, guess)
+        set_guess(self._table, unknown, self.kinds, guess)
         self._unknowns[name], self._freed = unknown, None
 
     @property
@@ -301,32 +302,11 @@ class ShootingProblem(Immutable):
 
     def calc(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> ProblemValues:
         """Costs, next states and gaps along states xs (T + 1, nx) and controls us (T, nu)."""
-        e = self._expanded(xs, us)
-        return ProblemValues(**self._values(e))
-
-    def _values(self, e: Evaluator) -> dict[str, Any]:
-        """The fields of `ProblemValues`."""
-        lower, upper = e.row_bounds()
-        copies = {"costs": e.costs, "xnext": e.xnext, "gaps": e.f, "rows": e.c}
-        named = {name: array.copy() for name, array in copies.items()}
-        return {"cost": e.cost, **named, "lower": lower, "upper": upper}
+        return ProblemValues(**values_of(self._expanded(xs, us)))
 
     def calc_diff(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> ProblemDerivatives:
         """Values and derivatives along states xs (T + 1, nx) and controls us (T, nu)."""
-        e, T, n = self._expanded(xs, us), self.T, self.state.ndx
-        F, g, H = e.full()
-        return ProblemDerivatives(
-            **self._values(e),
-            Fx=F[:, :, :n],
-            Fu=F[:, :, n:],
-            Lx=g[:, :n],
-            Lu=g[:T, n:],
-            Lxx=H[:, :n, :n],
-            Lxu=H[:T, :n, n:],
-            Luu=H[:T, n:, n:],
-            Cx=np.concatenate([e.C[:, :, :n], e.terminal_C[None]]),
-            Cu=e.C[:, :, n:].copy(),
-        )
+        return ProblemDerivatives(**derivatives_of(self._expanded(xs, us)))
 
     def _own_evaluator(self) -> Evaluator:
         """Evaluator of this problem's own methods; each solver has another one."""
@@ -369,16 +349,7 @@ class ShootingProblem(Immutable):
     def quasi_static(self, xs: npt.ArrayLike) -> Reals:
         """Controls (T, nu) that best hold each of the states (T, nx) at rest; velocities in `xs` count as zero."""
         states = as_states(xs, self.T, self.state, "states (one a running knot)")
-        controls = np.zeros((self.T, self.nu))
-        for kind in self._kinds[:-1]:
-            cache: dict[bytes, Reals] = {}
-            for t in kind.knots if kind.model.nu else ():
-                x, values = states[t], self._table.values[t]
-                key = x.tobytes() + values.tobytes()
-                if key not in cache:
-                    cache[key] = control_at_rest(kind, t, x, values)
-                controls[t, : kind.model.nu] = cache[key]
-        return controls
+        return controls_at_rest(self._kinds[:-1], states, self._table.values, self.nu)
 
     # Receding horizons
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.costates import adjoint
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, shown_numbers
 from trajopt.objects.lazy import above
 from trajopt.shooting import inspection
 from trajopt.solution import file
@@ -78,7 +78,7 @@ class Solution(DescribedMotion):
     Vx: Reals | None = None
     Vxx: Reals | None = None
     multipliers: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
-    unknowns: Mapping[str, Reals] = field(default_factory=dict)
+    unknowns: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     problem: ShootingProblem | None = field(default=None, repr=False, compare=False)
     parameters: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -96,9 +96,11 @@ class Solution(DescribedMotion):
 
     def __repr__(self) -> str:
         T, nx = len(self.us), self.xs.shape[1]
+        numbers = {name: shown_numbers(value.ravel()).strip("[]") for name, value in self.unknowns.items()}
+        unknowns = "".join(f"{name}={number}, " for name, number in numbers.items())
         return (
-            f"Solution({self.solver}: {self.status.name}, cost={self.cost:.10g}, iterations={self.iterations}, T={T}, "
-            f"nx={nx}, nu={self.us.shape[1]}, {time_words(self)})"
+            f"Solution({self.solver}: {self.status.name}, cost={self.cost:.10g}, {unknowns}"
+            f"iterations={self.iterations}, T={T}, nx={nx}, nu={self.us.shape[1]}, {time_words(self)})"
         )
 
     @property
@@ -282,9 +284,9 @@ class Solution(DescribedMotion):
     def to_dict(self) -> dict[str, Any]:
         """Returns the result as plain text, numbers and lists, which `json.dumps` accepts.
 
-        The keys are solver, status, converged, cost, iterations, seconds, compile_seconds, robot, times, states and
-        controls (a list of numbers by coordinate or control name), and state_units and control_units (by the same
-        names).
+        The keys are solver, status, converged, cost, iterations, seconds, compile_seconds, robot, unknowns (by name),
+        times, states and controls (a list of numbers by coordinate or control name), and state_units and control_units
+        (by the same names).
         """
         from trajopt.solution.table import as_dict
 
