@@ -12,7 +12,7 @@ import numpy as np
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
 from trajopt.checks import as_numbers
-from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, shown
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, shown, shown_numbers
 from trajopt.shooting.kinds import Kind
 from trajopt.shooting.parameters import ParameterTable
 from trajopt.shooting.row_values import KEYS
@@ -139,7 +139,8 @@ def set_guess(table: ParameterTable, unknown: Unknown, kinds: Sequence[Kind], gu
     _check_independent(unknown, kinds, value)
     if np.any(value < lower) or np.any(value > upper):
         raise InvalidArgumentError(
-            f"guess: expected a value within the bounds, {unknown}, got {shown(guess)}; widen them, or pass guess=..."
+            f"guess: expected a value within the bounds, {unknown}, got {shown_numbers(value)}; widen them, or pass "
+            "guess=..."
         )
     table.set(name, guess, "all")
 
