@@ -125,6 +125,18 @@ def test_parameter_at_its_bound_and_its_multiplier(name: str, tmp_path: Path) ->
     assert np.abs(loaded.gaps()).max() < 1e-12
 
 
+def test_limits_of_controls_that_an_unknown_moves() -> None:
+    """|u - r| <= 1 with r within ±0.5 [N]: past a goal at d the mass runs with 1.5 N, d = u dt² N (N + 1) / 2."""
+    model = free_problems.Mass(2, (-1.0, 1.0))
+    problem = free_problems.posed(trajopt.IntegratedActionModelEuler(model, dt=0.1), [0.0, 0.0], 20, [1.0], 1)
+    problem.free("dt", 0.01, 1.0)
+    problem.free("limit.reference", -0.5, 0.5)
+    for solver in (SolverSQP(problem), SolverIpopt(problem)):
+        solution = solver.solve()
+        assert solution.unknowns["limit.reference"] == pytest.approx(0.5, abs=1e-6)
+        assert solution.unknowns["dt"] == pytest.approx(np.sqrt(2.0 / (1.5 * 20 * 21)), rel=1e-6)
+
+
 def test_solution_has_the_shapes_and_parameters_of_the_problem() -> None:
     problem, _, time = double_integrator()
     solution = SolverSQP(problem).solve()

@@ -193,9 +193,7 @@ class ShootingProblem(Immutable):
     def replace_x0(self, value: npt.ArrayLike, start: StartLike | None = None) -> None:
         """Sets x0 to a state (nx,) that was measured or checked before, without the warning about degrees.
 
-        Args:
-            value: The state (nx,).
-            start: New start of the same kind; None leaves it as it is.
+        Another `start` must be of the same kind.
 
         Raises:
             InvalidArgumentError: It is not a state.
@@ -261,19 +259,19 @@ class ShootingProblem(Immutable):
     def free(self, name: str, lower: Any, upper: Any, guess: Any = None) -> None:
         """Makes a run-time parameter unknown: SolverSQP and SolverIpopt choose its value, the same for all knots.
 
-        For example, `problem.free("dt", 0.005, 0.05)` frees the duration T dt of a motion. The value of the parameter
-        becomes the guess. A solution has the values as `solution.unknowns`; the problem keeps the guess.
+        `problem.free("dt", 0.005, 0.05)` frees the duration of a motion. `Solution.unknowns` has the values that were
+        chosen; the problem keeps the guess.
 
         Args:
             name: Name of the parameter; weights and bounds of constraints can't be free.
             lower: Lower bound, one or of the parameter's shape, in its unit; > 0 for dt. -inf for no bound.
             upper: Upper bound in the same form; inf for no bound.
-            guess: First value, of a type that `set_parameter` accepts; by default the present value.
+            guess: First value, as for `set_parameter`; by default the present one.
 
         Raises:
             UnknownNameError: No knot has such a parameter.
-            InvalidArgumentError: Nothing reads the parameter, it is a weight or a bound, bounds are crossed or admit
-                dt <= 0, the guess is outside of them, or a model is a black box.
+            InvalidArgumentError: Nothing reads it, it is a weight, a bound or a rotation, the bounds are crossed or
+                admit dt <= 0, or the guess is outside of them.
         """
         unknown = check_unknown(self._table, self.kinds, name, lower, upper)
         set_guess(self._table, unknown, self.kinds, guess)
