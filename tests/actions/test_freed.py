@@ -11,6 +11,7 @@ from tests.actions.test_hessians import SAME, Knot, assert_derivative
 from tests.actions.test_models import evaluated, values
 from tests.support.model_list import ACTIONS, TERMINALS, points
 from tests.support.slow_twin import assert_close, central_differences
+from trajopt import problems
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.freed import ActionModelFreed
 from trajopt.model.programs import outputs_at
@@ -109,14 +110,33 @@ def test_terminal_models(name: str) -> None:
 
 
 def test_time_step_of_a_contact_model_by_its_formula() -> None:
-    """Without a single expression, columns are differences: here (v⁺ + dt a, a), the derivative of symplectic Euler."""
+    """The derivative of symplectic Euler by dt is (v⁺ + dt a, a), at the neutral state."""
     model = freed(ACTIONS["euler-contact-hopper"]())
     assert model is not None
     x, u = point(model, np.random.default_rng(2))
-    n, dt = model.model.state.ndx // 2, x[-2]
-    x = np.concatenate([model.model.state.zero(), x[model.model.state.nx :]])
+    nx, n, at = model.model.state.nx, model.model.state.ndx // 2, list(model.sizes).index("dt")
+    dt = nx + sum(list(model.sizes.values())[:at])
+    x[:nx] = model.model.state.zero()
     data = evaluated(model, x, u)
-    v = data.xnext[model.model.state.nx - n : model.model.state.nx]
-    a = (v - x[model.model.state.nx - n : model.model.state.nx]) / dt
-    column = list(model.sizes).index("dt") and 2 * n + sum(list(model.sizes.values())[: list(model.sizes).index("dt")])
-    np.testing.assert_allclose(data.Fx[: 2 * n, column], np.concatenate([v + dt * a, a]), rtol=1e-8, atol=1e-8)
+    v = data.xnext[nx - n : nx]
+    a = (v - x[nx - n : nx]) / x[dt]
+    np.testing.assert_allclose(
+        data.Fx[: 2 * n, dt - nx + 2 * n], np.concatenate([v + x[dt] * a, a]), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_time_step_of_a_simulator_by_differences() -> None:
+    """The dynamics iterate, so that they are no single expression."""
+    case = problems.load("hopper")
+    model = ActionModelFreed(case.problem.running[0], {"dt": ["dt"]})  # type: ignore[arg-type]
+    x, u = np.append(case.problem.x0, 0.011), np.array([3.0, -2.0])
+    data, n = evaluated(model, x, u), model.state.ndx
+
+    def moved(dt: Reals) -> Reals:
+        after, cost = values(model, x + np.append(np.zeros(len(x) - 1), dt), u)
+        return np.append(model.state.difference(data.xnext, after), cost)
+
+    expected = central_differences(moved, 1)[:, 0]
+    assert np.abs(expected[: n - 1]).max() > 1.0
+    assert_close(data.Fx[:, -1], expected[:-1], what="F")
+    assert_close(data.Lx[-1], expected[-1], what="gradient")

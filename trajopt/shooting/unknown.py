@@ -109,7 +109,7 @@ def _check_readers(name: str, kinds: Sequence[Kind]) -> None:
 
 
 def reads(kind: Kind, name: str) -> bool:
-    """Whether the expressions of a knot read a parameter; True where they are too many to tell, as with contacts."""
+    """Whether the expressions of a knot read a parameter; True where there are none, as of a simulator."""
     model = kind.model
     if not isinstance(model, ActionModelExpression) or name not in kind.parameters:
         return False
