@@ -19,6 +19,7 @@ from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers.hints import ATTRIBUTES, call_hint
 from trajopt.solvers.options import SolverOptions
 from trajopt.solvers.progress import Progress
+from trajopt.solvers.unknowns import with_unknowns, without_unknowns
 from trajopt.types import Reals
 
 P = TypeVar("P", bound=Progress)
@@ -50,9 +51,11 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
     honours_constraints: ClassVar[bool] = False
     """Whether the solver enforces constraints; if not, it rejects problems with constraints."""
     honours_soft_constraints: ClassVar[bool] = False
+    """Whether the solver handles soft constraints as in `ShootingProblem.row_softness`."""
     use_of_x0: ClassVar[str] = ""
     """What the solver does that needs a fixed start, such as "rolls out from x0"; empty if it can choose the start."""
-    """Whether the solver handles soft constraints as in `ShootingProblem.row_softness`."""
+    chooses_unknowns: ClassVar[bool] = False
+    """Whether the solver solves `whole`, so that it can choose unknown parameters."""
 
     def __init__(
         self,
@@ -78,6 +81,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         cure = "write callbacks=[...] around it" if one else "such as callbacks=[CallbackVerbose()]"
         self.callbacks = [Callback.of(c) for c in check_items("callbacks", callbacks, "callbacks", cure=cure)]
         self._free = [True]  # empty during a solve; `pop` and `append` are atomic
+        self._whole = _whole(problem)
         self.build()
 
     def build(self) -> None:
@@ -89,6 +93,12 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             raise InvalidArgumentError(
                 f"problem: {type(self).__name__} {self.use_of_x0}, so its start must be fixed; build the problem with "
                 'start="fixed", or take a solver that chooses the start'
+            )
+        if problem.unknowns and not self.chooses_unknowns:
+            raise InvalidArgumentError(
+                f"problem: {type(self).__name__} can't choose parameters, but the problem frees "
+                f"{', '.join(problem.unknowns)}; use SolverSQP or SolverIpopt, or set the parameter to a number in a "
+                "problem that does not free it"
             )
         if problem.constraint_names and not self.honours_constraints:
             raise InvalidArgumentError(
@@ -102,6 +112,11 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
                 f"{', '.join(problem.soft_constraint_names)}; use SolverSQP, remove soft=..., or turn them into "
                 "costs with ActivationModelQuadraticBarrier"
             )
+
+    @property
+    def whole(self) -> ShootingProblem:
+        """The problem that the solver sees: with unknown parameters as constant states, which have free starts."""
+        return self._whole
 
     def cure_of(self, name: str) -> str:
         return ATTRIBUTES.get(name) or super().cure_of(name)
@@ -185,10 +200,14 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
     def _start(self, xs: Any, us: Any, is_feasible: bool, multipliers: Any) -> P:
         called = time.perf_counter()
         self.problem.check_rows()
+        self._see_unknowns()
         given = self._multipliers(xs, multipliers)
+        known = xs.unknowns if isinstance(xs, Solution) else {}
         if isinstance(xs, Solution):
             xs, us = xs.xs, xs.us if us is None else us
         states, controls, feasible = self._guess(xs, us, is_feasible)
+        if self.problem.unknowns:
+            states, given = with_unknowns(self.problem, states, given, known)
         run = self.progress_type(
             x0=self.problem.x0, trajectory=(states, controls), feasible=feasible, multipliers=given, called=called
         )
@@ -197,6 +216,14 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         for callback in self.callbacks:
             callback.start(self.problem, type(self).__name__)
         return run
+
+    def _see_unknowns(self) -> None:
+        """Takes over parameters and x0 of a problem with unknowns, and builds anew if these have changed."""
+        whole = _whole(self.problem)
+        if whole is not self._whole:
+            self._refuse(self.problem)
+            self._whole = whole
+            self.build()
 
     def _multipliers(self, xs: Any, multipliers: Any) -> Mapping[str, Reals]:
         """Multipliers for a warm start; those of a solution only if they are complete, as from SolverSQP."""
@@ -247,6 +274,9 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         assert run.status is not None
         self.choose(run)
         xs, us = run.trajectory
+        fields = {"parameters": self.problem.parameter_values(), **self.results(run)}
+        if self.problem.unknowns:
+            xs, fields = without_unknowns(self.problem, xs, fields)
         solution = Solution(
             xs=xs,
             us=us,
@@ -260,9 +290,14 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             x0=run.x0,
             failed_knot=run.failed_knot,
             problem=self.problem,
-            parameters=self.problem.parameter_values(),
-            **self.results(run),
+            **fields,
         )
         for callback in self.callbacks:
             callback.finish(solution)
         return solution
+
+
+def _whole(problem: ShootingProblem) -> ShootingProblem:
+    """The problem that a solver sees: with unknowns as constant states, up to date with its parameters and x0."""
+    freed = problem.freed()
+    return problem if freed is None else freed.follow()

@@ -43,6 +43,7 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
 
     It is slower than SolverSQP and returns no feedback gains. Records arrive when the solve is done. On manifolds the
     variables are tangent steps from the guess; if a rotation exceeds 1 rad, the program is solved again from there.
+    Bounds of a start are bounds of the first step; on rotations, they must be equal or infinite.
 
     The arguments are those of SolverAbstract.
 
@@ -55,11 +56,11 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
     progress_type = NLPProgress
     honours_constraints = True
     honours_soft_constraints = True
-    use_of_x0 = "holds the first state at x0"
+    chooses_unknowns = True
     plugin: ClassVar[str]
 
     def build(self) -> None:
-        self._program = NonlinearProgram(self.problem)
+        self._program = NonlinearProgram(self.whole)
         try:
             self._solver = ca.nlpsol("solver", self.plugin, self._program.symbols, self._settings())
         except RuntimeError as error:
@@ -82,18 +83,18 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
 
     def iterate(self, run: NLPProgress) -> IterationRecord | None:
         """Runs the whole solve and returns the record of the last iteration."""
-        program, bounds, (xs, us) = self._program, self._program.bounds(), run.trajectory
-        xs = np.vstack([run.x0, xs[1:]])
-        self.problem.warn_of_given_rows(self.problem.calc(xs, us).rows[0])
+        problem, program, (xs, us) = self.whole, self._program, run.trajectory
+        xs = program.with_start(xs)
+        problem.warn_of_given_rows(problem.calc(xs, us).rows[0])
         run.iterations = 0
         for _ in range(CENTRES):
-            found = self._solver(x0=program.guess(us), p=program.values(xs), **bounds)
+            found = self._solver(x0=program.guess(us), p=program.values(xs), **program.bounds(xs[0]))
             xs, us, largest = program.trajectory(np.array(found["x"]).ravel(), xs)
             stats = self._solver.stats()
             run.iterations += int(stats["iter_count"])
             if largest < FAR:
                 break
-        reached = self.problem.calc(xs, us)
+        reached = problem.calc(xs, us)
         run.trajectory, run.cost = (xs, us), reached.cost
         run.y = program.multipliers(np.array(found["lam_g"]).ravel())
         run.feasible = bool(np.abs(reached.gaps).max() < 1e-6)
@@ -134,8 +135,8 @@ class SolverFatrop(NLPSolverAbstract):
     plugin = "fatrop"
 
     def _settings(self) -> dict[str, Any]:
-        program, n = self._program, self.problem.state.ndx
-        limits = program.bounds()
+        program, n = self._program, self.whole.state.ndx
+        limits = program.bounds(self.whole.x0)
         settings = {
             "tol": self.options.tolerance,
             "max_iter": self.options.max_iterations,

@@ -18,9 +18,9 @@ class NonlinearProgram:
     """Nonlinear program of a problem: minimise Σ l(x, u) over tangent steps from given states x̂, and controls.
 
     Variables are dx_0, u_0, dx_1, .. dx_T with x_t = x̂_t ⊕ dx_t. Constraints are, knot by knot, the gap behind it,
-    dx_{t+1} - (f(x_t, u_t) ⊖ x̂_{t+1}), and its rows. Rows of knot 0 that do not depend on u are left out. After u_t
-    follow the slacks of soft rows, s⁻ >= 0 and s⁺ >= 0 with lower <= c + s⁻ - s⁺ <= upper; at an optimum at most one
-    of the two is positive.
+    dx_{t+1} - (f(x_t, u_t) ⊖ x̂_{t+1}), and its rows. If the start is fixed, rows of knot 0 that do not depend on
+    u are left out. After u_t follow the slacks of soft rows, s⁻ >= 0 and s⁺ >= 0 with lower <= c + s⁻ - s⁺ <= upper; at
+    an optimum at most one of the two is positive.
 
     Args:
         problem: The problem; all its models must be expressions.
@@ -34,7 +34,7 @@ class NonlinearProgram:
         curved: Mask (ndx,) of the directions of a step in which x̂ ⊕ dx is not a straight line: rotations.
 
     Raises:
-        UnsupportedOperationError: A knot is not a single expression.
+        UnsupportedOperationError: A knot is not a single expression, or a start has bounds on a rotation.
     """
 
     def __init__(self, problem: ShootingProblem) -> None:
@@ -46,10 +46,15 @@ class NonlinearProgram:
         self._sizes = [kinds[t].layout.size for t in range(problem.T + 1)]
         self.nu = [model.nu for model in models[:-1]] + [0]
         self.rows = [np.arange(model.nc) for model in models]
-        self.rows[0] = np.flatnonzero(~models[0].rows_free_of_control) if problem.T else self.rows[0]
+        if problem.T and problem.start == "fixed":
+            self.rows[0] = np.flatnonzero(~models[0].rows_free_of_control)
         soft = np.isfinite(problem.row_softness()[0])
         self.soft = [np.flatnonzero(soft[t, rows]) for t, rows in enumerate(self.rows)]
         self.curved = self._state.curved_directions
+        if not isinstance(problem.start, str):
+            lower, upper = problem.start
+            if np.any(self.curved & (lower < upper) & (np.isfinite(lower) | np.isfinite(upper))):
+                raise UnsupportedOperationError("start: expected no bounds on rotations; use SolverSQP")
         self._build([functions[id(kinds[t])] for t in range(problem.T + 1)])
 
     def _build(self, functions: list[ca.Function]) -> None:
@@ -103,12 +108,34 @@ class NonlinearProgram:
                 parts[t][self._state.ndx : self._state.ndx + nu] = us[t, :nu]
         return np.concatenate(parts)
 
-    def bounds(self) -> dict[str, Reals]:
-        """Bounds of variables and constraints: the first step and the gaps are 0; slacks are >= 0."""
+    def with_start(self, xs: Reals) -> Reals:
+        """States (T + 1, nx) that begin at a fixed start, or with its fixed coordinates."""
+        problem, state, first = self._problem, self._state, xs[0]
+        if problem.start == "fixed":
+            first = problem.x0
+        elif not isinstance(problem.start, str):
+            lower, upper = problem.start
+            first = state.integrate(state.zero(), np.clip(state.difference(state.zero(), first), lower, upper))
+        return np.vstack([first, xs[1:]])
+
+    def _start_bounds(self, x: Reals) -> tuple[Reals, Reals]:
+        """Lower and upper bounds of the first step (ndx,) from a state x (nx,) within the bounds of the start."""
+        problem, n = self._problem, self._state.ndx
+        if problem.start == "fixed":
+            return np.zeros(n), np.zeros(n)
+        if isinstance(problem.start, str):
+            return np.full(n, -np.inf), np.full(n, np.inf)
+        lower, upper = problem.start
+        at = self._state.difference(self._state.zero(), x)
+        held = lower == upper
+        return np.where(held, 0.0, lower - at), np.where(held, 0.0, upper - at)
+
+    def bounds(self, x: Reals) -> dict[str, Reals]:
+        """Bounds of variables and constraints: those of the start, gaps are 0, slacks >= 0; x (nx,) is the first x̂."""
         problem, n = self._problem, self._state.ndx
         size = int(self.symbols["x"].numel())
         lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
-        lower[:n] = upper[:n] = 0.0
+        lower[:n], upper[:n] = self._start_bounds(x)
         ends = np.cumsum([n + size for size in self.inputs])
         for end, soft in zip(ends, self.soft):
             lower[end - 2 * len(soft) : end] = 0.0

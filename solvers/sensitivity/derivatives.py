@@ -104,6 +104,11 @@ class SolutionDerivatives:
             )
         if s.problem is None:
             raise InvalidArgumentError("solution: it was loaded without its problem; use Solution.load(path, problem)")
+        if s.unknowns:
+            raise InvalidArgumentError(
+                f"solution: expected one without unknowns, got one that chose {', '.join(s.unknowns)}; set "
+                "these parameters to its values in a problem that does not free them, and solve that one"
+            )
         self._problem = s.problem
         self._e = Evaluator(self._problem)
         y = s.multipliers.get("constraints", np.zeros((self._e.T + 1, self._e.nc)))

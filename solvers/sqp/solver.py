@@ -59,6 +59,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     takes_multipliers = True
     honours_constraints = True
     honours_soft_constraints = True
+    chooses_unknowns = True
 
     def __init__(
         self,
@@ -72,8 +73,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     def prepare(self, run: SQPProgress) -> None:
         """Allocates the arrays, or reuses them if the models are the same, and chooses the first method."""
         work = self._work
-        if work is None or not work.evaluator.fits(self.problem):
-            work = self._work = Workspace(self.problem, self.options)
+        if work is None or not work.evaluator.fits(self.whole):
+            work = self._work = Workspace(self.whole, self.options)
         rolled, options, e = work.repair(run), self.options, work.evaluator
         interior = e.nc > 0 and not work.rows.any_soft and options.qp_iterations is None
         run.attempts = Attempts.after(rolled=rolled, interior=interior, feasibility=options.feasibility)
@@ -87,7 +88,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 run.attempts.put_first("rollouts")
                 self._next(run, work)
                 run.attempts.number = 1
-        if self.problem.nu == 0 and self.problem.start == "fixed":  # there is nothing to choose
+        if self.whole.nu == 0 and self.whole.start == "fixed":  # there is nothing to choose
             feasible = run.violation < options.feasibility
             run.status = SolverStatus.CONVERGED if feasible else SolverStatus.INFEASIBLE
 

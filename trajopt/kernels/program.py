@@ -150,7 +150,10 @@ class Program:
         return self._status
 
     def slice(self, source: Array, first: int, size: int) -> Array:
-        """Elements first, ..., first + size - 1 of an input as a read-only array (size, 1)."""
+        """Elements first, ..., first + size - 1 of an input as a read-only array (size, 1); of a result as a copy."""
+        if source.number in self._written and source not in self.inputs:
+            symbol = SX.sym("a", *source.shape)
+            return self.call(ca.Function("part", [symbol], [ca.vec(symbol)[first : first + size]]), source)[0]
         key = (source, first, size)
         if key not in self._slices:
             step = Slice.new(self, *key)

@@ -70,6 +70,11 @@ class MPCController(Immutable):
     ) -> None:
         check_instance("problem", problem, ShootingProblem)
         self.options = check_instance("options", MPCOptions() if options is None else options, MPCOptions)
+        if problem.unknowns:
+            raise InvalidArgumentError(
+                f"problem: expected a problem without unknowns, got one that frees {', '.join(problem.unknowns)}; "
+                "solve it once, and set the parameters to the solution's in a problem that does not free them"
+            )
         if problem.start != "fixed" or problem.T == 0:
             raise InvalidArgumentError(
                 "problem: expected start='fixed' and T >= 1, as each measured state becomes x0, got "

@@ -14,7 +14,7 @@ from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown_numbers
 from trajopt.objects.immutable import Immutable
-from trajopt.shooting.at_rest import control_at_rest
+from trajopt.shooting.at_rest import controls_at_rest
 from trajopt.shooting.checks import (
     Start,
     StartLike,
@@ -26,10 +26,12 @@ from trajopt.shooting.checks import (
     warn_of_degrees,
 )
 from trajopt.shooting.evaluator import Evaluator
+from trajopt.shooting.freed import FreedProblem
 from trajopt.shooting.kinds import Kind
 from trajopt.shooting.knots import Knots, kinds_of
 from trajopt.shooting.parameters import ParameterInfo, ParameterTable
-from trajopt.shooting.values import ProblemDerivatives, ProblemValues
+from trajopt.shooting.unknown import Unknown, check_unknown, set_guess
+from trajopt.shooting.values import ProblemDerivatives, ProblemValues, derivatives_of, values_of
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -87,11 +89,13 @@ class ShootingProblem(Immutable):
         self._nu = max((kind.model.nu for kind in self._kinds[:-1]), default=0)
         self._table = ParameterTable(self._kinds, self.T)
         self._evaluator: Evaluator | None = None
+        self._unknowns: dict[str, Unknown] = {}
+        self._freed: FreedProblem | None = None
         self.schedule: ContactSchedule | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = (self._x0, self._running, self._terminal, self._start, self._table.values)
-        return (_rebuild, arguments, {"schedule": self.schedule})
+        return (_rebuild, arguments, {"schedule": self.schedule, "_unknowns": dict(self._unknowns)})
 
     @property
     def T(self) -> int:
@@ -186,13 +190,16 @@ class ShootingProblem(Immutable):
         self.replace_x0(value)
         warn_of_degrees(self._x0, self.state)
 
-    def replace_x0(self, value: npt.ArrayLike) -> None:
+    def replace_x0(self, value: npt.ArrayLike, start: StartLike | None = None) -> None:
         """Sets x0 to a state (nx,) that was measured or checked before, without the warning about degrees.
+
+        Another `start` must be of the same kind.
 
         Raises:
             InvalidArgumentError: It is not a state.
         """
         self._x0 = check_x0(value, self.state)
+        self._start = self._start if start is None else check_start(start, self.state)
 
     @property
     def start(self) -> Start:
@@ -249,6 +256,38 @@ class ShootingProblem(Immutable):
         """Current values of all parameters by name, one row for each knot that has the parameter."""
         return self._table.snapshot()
 
+    def free(self, name: str, lower: Any, upper: Any, guess: Any = None) -> None:
+        """Makes a run-time parameter unknown: SolverSQP and SolverIpopt choose its value, the same for all knots.
+
+        `problem.free("dt", 0.005, 0.05)` frees the duration of a motion. `Solution.unknowns` has the values that were
+        chosen; the problem keeps the guess.
+
+        Args:
+            name: Name of the parameter; weights and bounds of constraints can't be free.
+            lower: Lower bound, one or of the parameter's shape, in its unit; > 0 for dt. -inf for no bound.
+            upper: Upper bound in the same form; inf for no bound.
+            guess: First value, as for `set_parameter`; by default the present one.
+
+        Raises:
+            UnknownNameError: No knot has such a parameter.
+            InvalidArgumentError: Nothing reads it, it is a weight, a bound or a rotation, the bounds are crossed or
+                admit dt <= 0, or the guess is outside of them.
+        """
+        unknown = check_unknown(self._table, self.kinds, name, lower, upper)
+        set_guess(self._table, unknown, self.kinds, guess)
+        self._unknowns[name], self._freed = unknown, None
+
+    @property
+    def unknowns(self) -> dict[str, Unknown]:
+        """Parameters that a solver chooses, by name; see `free`."""
+        return dict(self._unknowns)
+
+    def freed(self) -> FreedProblem | None:
+        """The problem with its unknowns as constant states, which solvers see; None without unknowns."""
+        if self._unknowns and (self._freed is None or not self._freed.fits()):
+            self._freed = FreedProblem(self, self._unknowns)
+        return self._freed
+
     # Evaluation
 
     def check_guess(self, xs: Any, us: Any) -> tuple[Reals, Reals]:
@@ -261,32 +300,11 @@ class ShootingProblem(Immutable):
 
     def calc(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> ProblemValues:
         """Costs, next states and gaps along states xs (T + 1, nx) and controls us (T, nu)."""
-        e = self._expanded(xs, us)
-        return ProblemValues(**self._values(e))
-
-    def _values(self, e: Evaluator) -> dict[str, Any]:
-        """The fields of `ProblemValues`."""
-        lower, upper = e.row_bounds()
-        copies = {"costs": e.costs, "xnext": e.xnext, "gaps": e.f, "rows": e.c}
-        named = {name: array.copy() for name, array in copies.items()}
-        return {"cost": e.cost, **named, "lower": lower, "upper": upper}
+        return ProblemValues(**values_of(self._expanded(xs, us)))
 
     def calc_diff(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> ProblemDerivatives:
         """Values and derivatives along states xs (T + 1, nx) and controls us (T, nu)."""
-        e, T, n = self._expanded(xs, us), self.T, self.state.ndx
-        F, g, H = e.full()
-        return ProblemDerivatives(
-            **self._values(e),
-            Fx=F[:, :, :n],
-            Fu=F[:, :, n:],
-            Lx=g[:, :n],
-            Lu=g[:T, n:],
-            Lxx=H[:, :n, :n],
-            Lxu=H[:T, :n, n:],
-            Luu=H[:T, n:, n:],
-            Cx=np.concatenate([e.C[:, :, :n], e.terminal_C[None]]),
-            Cu=e.C[:, :, n:].copy(),
-        )
+        return ProblemDerivatives(**derivatives_of(self._expanded(xs, us)))
 
     def _own_evaluator(self) -> Evaluator:
         """Evaluator of this problem's own methods; each solver has another one."""
@@ -329,16 +347,7 @@ class ShootingProblem(Immutable):
     def quasi_static(self, xs: npt.ArrayLike) -> Reals:
         """Controls (T, nu) that best hold each of the states (T, nx) at rest; velocities in `xs` count as zero."""
         states = as_states(xs, self.T, self.state, "states (one a running knot)")
-        controls = np.zeros((self.T, self.nu))
-        for kind in self._kinds[:-1]:
-            cache: dict[bytes, Reals] = {}
-            for t in kind.knots if kind.model.nu else ():
-                x, values = states[t], self._table.values[t]
-                key = x.tobytes() + values.tobytes()
-                if key not in cache:
-                    cache[key] = control_at_rest(kind, t, x, values)
-                controls[t, : kind.model.nu] = cache[key]
-        return controls
+        return controls_at_rest(self._kinds[:-1], states, self._table.values, self.nu)
 
     # Receding horizons
 
@@ -375,7 +384,8 @@ class ShootingProblem(Immutable):
         sizes = f"T={self.T}, nx={self.state.nx}, ndx={self.state.ndx}, nu={self.nu}"
         start = self._start if isinstance(self._start, str) else "within bounds"
         shown = f"running: {kinds or 'none'}, terminal: {self._terminal!r}, start: {start}"
-        return f"ShootingProblem({sizes}, {shown.removesuffix(', start: fixed')})"
+        free = f", free: {', '.join(map(repr, self._unknowns.values()))}" if self._unknowns else ""
+        return f"ShootingProblem({sizes}, {shown.removesuffix(', start: fixed')}{free})"
 
     def _repr_html_(self) -> str:
         from trajopt.shooting.notebook import html_of

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from trajopt.shooting.evaluator import Evaluator
 from trajopt.types import Reals
 
 
@@ -55,3 +59,27 @@ class ProblemDerivatives(ProblemValues):
     Luu: Reals
     Cx: Reals
     Cu: Reals
+
+
+def values_of(e: Evaluator) -> dict[str, Any]:
+    """The fields of `ProblemValues`, copied from an evaluator after an expansion."""
+    lower, upper = e.row_bounds()
+    copies = {"costs": e.costs, "xnext": e.xnext, "gaps": e.f, "rows": e.c}
+    return {"cost": e.cost, **{name: array.copy() for name, array in copies.items()}, "lower": lower, "upper": upper}
+
+
+def derivatives_of(e: Evaluator) -> dict[str, Any]:
+    """The fields of `ProblemDerivatives`, copied from an evaluator after an expansion."""
+    (F, g, H), T, n = e.full(), e.T, e.state.ndx
+    return {
+        **values_of(e),
+        "Fx": F[:, :, :n],
+        "Fu": F[:, :, n:],
+        "Lx": g[:, :n],
+        "Lu": g[:T, n:],
+        "Lxx": H[:, :n, :n],
+        "Lxu": H[:T, :n, n:],
+        "Luu": H[:T, n:, n:],
+        "Cx": np.concatenate([e.C[:, :, :n], e.terminal_C[None]]),
+        "Cu": e.C[:, :, n:].copy(),
+    }

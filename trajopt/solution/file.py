@@ -39,6 +39,7 @@ def write(path: str | Path, solution: Solution) -> Path:
     arrays = {name: array for name, array in arrays.items() if array is not None}
     arrays |= {f"parameter/{name}": value for name, value in solution.parameters.items()}
     arrays |= {f"multiplier/{name}": value for name, value in solution.multipliers.items()}
+    arrays |= {f"unknown/{name}": value for name, value in solution.unknowns.items()}
     arrays |= {f"history/{name}": np.array([getattr(r, name) for r in solution.history]) for name in COLUMNS}
     described = written(solution, arrays)
     facts = {"format": FORMAT, "status": solution.status.name, **{name: getattr(solution, name) for name in _FACTS}}
@@ -74,7 +75,8 @@ def read(path: str | Path) -> dict[str, Any]:
         }
     except MALFORMED as error:
         raise InvalidArgumentError(f"path: {path} cannot be read as a saved solution: {error}") from error
-    return attributes | {"parameters": _named(arrays, "parameter"), "multipliers": _named(arrays, "multiplier")}
+    named = {f"{kind}s": _named(arrays, kind) for kind in ("parameter", "multiplier", "unknown")}
+    return attributes | named
 
 
 def _arrays(path: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.costates import adjoint
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, shown_numbers
 from trajopt.objects.lazy import above
 from trajopt.shooting import inspection
 from trajopt.solution import file
@@ -55,7 +55,9 @@ class Solution(DescribedMotion):
         Vx: Gradient of the value function, shape (T + 1, ndx) [cost]; None if the solver has none.
         Vxx: Hessian of the value function, shape (T + 1, ndx, ndx) [cost]; None if the solver has none.
         multipliers: Lagrange multipliers by kind, if the solver has them: "constraints" (T + 1, nc), which `prices`
-            splits by constraint, and "dynamics" (T + 1, ndx) of SolverSQP.
+            splits by constraint, and "dynamics" (T + 1, ndx) of SolverSQP; with k scalars of unknowns also "unknowns"
+            (T + 1, k), the derivative of the cost from each knot on by them [cost / unit].
+        unknowns: Values of the parameters that the solver chose, by name; see `ShootingProblem.free`.
         problem: The problem; None after `load` without a problem.
         parameters: Values of the problem's parameters in the solve, by name: one row for each knot with the parameter.
         described: Attributes of `description` from a file, used if there is no problem.
@@ -77,6 +79,7 @@ class Solution(DescribedMotion):
     Vx: Reals | None = None
     Vxx: Reals | None = None
     multipliers: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
+    unknowns: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     problem: ShootingProblem | None = field(default=None, repr=False, compare=False)
     parameters: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -94,9 +97,11 @@ class Solution(DescribedMotion):
 
     def __repr__(self) -> str:
         T, nx = len(self.us), self.xs.shape[1]
+        numbers = {name: shown_numbers(value.ravel()).strip("[]") for name, value in self.unknowns.items()}
+        unknowns = "".join(f"{name}={number}, " for name, number in numbers.items())
         return (
-            f"Solution({self.solver}: {self.status.name}, cost={self.cost:.10g}, iterations={self.iterations}, T={T}, "
-            f"nx={nx}, nu={self.us.shape[1]}, {time_words(self)})"
+            f"Solution({self.solver}: {self.status.name}, cost={self.cost:.10g}, {unknowns}"
+            f"iterations={self.iterations}, T={T}, nx={nx}, nu={self.us.shape[1]}, {time_words(self)})"
         )
 
     @property
@@ -291,9 +296,9 @@ class Solution(DescribedMotion):
     def to_dict(self) -> dict[str, Any]:
         """Returns the result as plain text, numbers and lists, which `json.dumps` accepts.
 
-        The keys are solver, status, converged, cost, iterations, seconds, compile_seconds, robot, times, states and
-        controls (a list of numbers by coordinate or control name), and state_units and control_units (by the same
-        names).
+        The keys are solver, status, converged, cost, iterations, seconds, compile_seconds, robot, unknowns (by name),
+        times, states and controls (a list of numbers by coordinate or control name), and state_units and control_units
+        (by the same names).
         """
         from trajopt.solution.table import as_dict
 

@@ -74,6 +74,7 @@ def as_dict(solution: Solution) -> dict[str, Any]:
         "seconds": float(solution.seconds),
         "compile_seconds": float(solution.compile_seconds),
         "robot": None if solution.robot is None else solution.robot.name,
+        "unknowns": {name: value.tolist() for name, value in solution.unknowns.items()},
         "times": None if solution.times is None else [_time(time) for time in solution.times],
         "states": {name: column.tolist() for name, column in zip(states, solution.xs.T)},
         "controls": {name: column.tolist() for name, column in zip(controls, solution.us.T)},

@@ -22,6 +22,7 @@ from trajopt.analysis.advice.constraints import constraint_lines, moving_the_sta
 from trajopt.analysis.advice.domain import left_domain
 from trajopt.analysis.advice.facts import curvature_left_out, gap_left, guess_lost, has_black_boxes, other_solvers
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
+from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import HELD
 from trajopt.analysis.report import tipping_words, tips
@@ -37,7 +38,7 @@ MOST_LIMITS = 8
 def explain(solution: Solution) -> str:
     """Explains a solution in text; see `Solution.explain`."""
     lines = [f"{solution.solver}: {solution.status}.", _numbers(solution), *_methods(solution)]
-    lines += _terms(solution)
+    lines += [*unknown_lines(solution), *_terms(solution)]
     constraints = constraint_rows(solution)
     lines += constraint_lines(solution, constraints)
     if solution.problem is not None:

@@ -97,6 +97,11 @@ class SolverService:
     def __init__(self, solver: SolverAbstract[Any]) -> None:
         self._solver, self.problem = solver, solver.problem
         problem, times = self.problem, self.problem.times
+        if problem.unknowns:
+            raise InvalidArgumentError(
+                f"controller: expected a problem without unknowns, got one that frees {', '.join(problem.unknowns)}; "
+                "solve it once, and set the parameters to the solution's in a problem that does not free them"
+            )
         if problem.start != "fixed" or problem.T == 0:
             raise InvalidArgumentError(
                 "controller: expected a problem with start='fixed' and T >= 1, as each requested state becomes x0"

@@ -1,0 +1,142 @@
+"""Models with unknown parameters: values as with the parameters, derivatives against differences, all integrators."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import trajopt
+from tests.actions.test_hessians import SAME, Knot, assert_derivative
+from tests.actions.test_models import evaluated, values
+from tests.support.model_list import ACTIONS, TERMINALS, points
+from tests.support.slow_twin import assert_close, central_differences
+from trajopt import problems
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.freed import ActionModelFreed
+from trajopt.model.programs import outputs_at
+
+Reals = npt.NDArray[np.float64]
+FIXED = ("weight", "weights", "lower", "upper", "linear", "quadratic")
+LARGE = ("solo12", "talos_arm")
+
+
+def freed(model: trajopt.ActionModelAbstract) -> ActionModelFreed | None:
+    """The model with its time step and up to two other parameters free; None if there is nothing to free."""
+    if not isinstance(model, ActionModelExpression):
+        return None
+    numbers = [name for name, p in model.parameters().items() if p.convert is None or not p.shape]
+    names = [name for name in numbers if name.rpartition(".")[2] not in FIXED and name != "dt"][:2]
+    names += ["dt"] if "dt" in model.parameters() else []
+    sizes = {name: model.parameters()[name].size for name in names}
+    labels = {name: [f"{name}[{i}]" for i in range(size)] for name, size in sizes.items()}
+    return ActionModelFreed(model, labels | {"missing": ["missing"]}) if names else None
+
+
+def point(model: ActionModelFreed, rng: np.random.Generator) -> tuple[Reals, Reals]:
+    """A state of the model with values of the unknowns near its parameters, and a control."""
+    x, own = points(model.model.state)[1], model.layout.column()
+    first = [own[model.layout.slices[name]] if name in model.layout.slices else np.zeros(1) for name in model.sizes]
+    theta = np.concatenate(first) * rng.uniform(0.9, 1.1, size=sum(model.sizes.values()))
+    return np.concatenate([x, theta]), rng.normal(size=model.nu)
+
+
+def inner_column(model: ActionModelFreed, x: Reals) -> Reals:
+    """Parameters of the inner model with the unknowns of a state."""
+    column, end = model.layout.column(), model.model.state.nx
+    for name, size in model.sizes.items():
+        if name in model.layout.slices:
+            column[model.layout.slices[name]] = x[end : end + size]
+        end += size
+    return column
+
+
+RUNNING = [name for name in ACTIONS if name not in SAME and not any(large in name for large in LARGE)]
+
+
+@pytest.mark.parametrize("name", [*RUNNING, "rk4-talos_arm"])
+def test_values_and_derivatives(name: str) -> None:
+    model, rng = freed(ACTIONS[name]()), np.random.default_rng(5)
+    if model is None:
+        return
+    x, u = point(model, rng)
+    nx, state, data = model.model.state.nx, model.state, evaluated(model, x, u)
+    xnext, cost, *_ = model.model.program("calc").evaluate(x[:nx], u, inner_column(model, x))
+    np.testing.assert_array_equal(data.xnext, np.concatenate([xnext.ravel(), x[nx:]]))
+    assert data.cost == cost
+
+    def moved(z: Reals) -> Reals:
+        after, cost = values(model, state.integrate(x, z[: state.ndx]), u + z[state.ndx :])
+        return np.append(state.difference(data.xnext, after), cost)
+
+    J = central_differences(moved, state.ndx + model.nu)
+    assert_close(np.hstack([data.Fx, data.Fu]), J[:-1], what="F")
+    assert_close(np.concatenate([data.Lx, data.Lu]), J[-1], what="gradient")
+    if model.nc:
+        C = outputs_at(model, model.program("calc_diff"), x, u)[6]
+
+        def row(z: Reals) -> Reals:
+            return outputs_at(model, model.program("calc"), state.integrate(x, z[: state.ndx]), u + z[state.ndx :])[
+                2
+            ].ravel()
+
+        assert_close(C, central_differences(row, state.ndx + model.nu), what="rows")
+    eigenvalues = np.linalg.eigvalsh(np.block([[data.Lxx, data.Lxu], [data.Lxu.T, data.Luu]]))
+    if not isinstance(model.model, trajopt.ActionModelDiscrete) and "inverse" not in name:
+        assert eigenvalues[0] > -1e-9 * max(1.0, eigenvalues[-1])  # Gauss-Newton
+
+
+@pytest.mark.parametrize("name", RUNNING)
+def test_hessian_of_the_lagrangian(name: str) -> None:
+    model, rng = freed(ACTIONS[name]()), np.random.default_rng(7)
+    if model is None or not model.has_lagrangian_hessian:
+        return
+    knot = Knot(model, *point(model, rng), rng)
+    assert_derivative(knot.hessian(), knot.gradient, rng)
+
+
+@pytest.mark.parametrize("name", [name for name in TERMINALS if not any(large in name for large in LARGE)])
+def test_terminal_models(name: str) -> None:
+    model, rng = freed(TERMINALS[name]()), np.random.default_rng(8)
+    if model is None:
+        return
+    x, _ = point(model, rng)
+    data = evaluated(model, x, None)
+    slope = central_differences(lambda z: np.array([values(model, model.state.integrate(x, z), None)[1]]), len(data.Lx))
+    assert_close(data.Lx, slope[0], what="gradient")
+    if model.has_lagrangian_hessian:
+        knot = Knot(model, x, None, rng)
+        assert_derivative(knot.hessian(), knot.gradient, rng)
+
+
+def test_time_step_of_a_contact_model_by_its_formula() -> None:
+    """The derivative of symplectic Euler by dt is (v⁺ + dt a, a), at the neutral state."""
+    model = freed(ACTIONS["euler-contact-hopper"]())
+    assert model is not None
+    x, u = point(model, np.random.default_rng(2))
+    nx, n, at = model.model.state.nx, model.model.state.ndx // 2, list(model.sizes).index("dt")
+    dt = nx + sum(list(model.sizes.values())[:at])
+    x[:nx] = model.model.state.zero()
+    data = evaluated(model, x, u)
+    v = data.xnext[nx - n : nx]
+    a = (v - x[nx - n : nx]) / x[dt]
+    np.testing.assert_allclose(
+        data.Fx[: 2 * n, dt - nx + 2 * n], np.concatenate([v + x[dt] * a, a]), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_time_step_of_a_simulator_by_differences() -> None:
+    """The dynamics iterate, so that they are no single expression."""
+    case = problems.load("hopper")
+    model = ActionModelFreed(case.problem.running[0], {"dt": ["dt"]})  # type: ignore[arg-type]
+    x, u = np.append(case.problem.x0, 0.011), np.array([3.0, -2.0])
+    data, n = evaluated(model, x, u), model.state.ndx
+
+    def moved(dt: Reals) -> Reals:
+        after, cost = values(model, x + np.append(np.zeros(len(x) - 1), dt), u)
+        return np.append(model.state.difference(data.xnext, after), cost)
+
+    expected = central_differences(moved, 1)[:, 0]
+    assert np.abs(expected[: n - 1]).max() > 1.0
+    assert_close(data.Fx[:, -1], expected[:-1], what="F")
+    assert_close(data.Lx[-1], expected[-1], what="gradient")

@@ -1,0 +1,242 @@
+"""Action model with some of its run-time parameters as constant states, so that a solver can choose them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.freed_differences import central_differences
+from trajopt.actions.lagrangian import lagrangian
+from trajopt.actions.terminal import ActionModelTerminal
+from trajopt.errors import UnsupportedOperationError
+from trajopt.instant import Instant
+from trajopt.kernels.derivatives import jacobian
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.parameters import Parameter
+from trajopt.model.parts import Bindings, call_formula, computed, named_call
+from trajopt.states.state_product import StateProduct
+from trajopt.states.state_vector import StateVector
+
+
+class ActionModelFreed(ActionModelExpression):
+    """Model with unknown parameters θ behind its state: (x, θ)⁺ = (f(x, u; θ), θ), with cost l(x, u; θ).
+
+    Derivatives by x and u are those of the model. Derivatives by θ are those of the knot's single expression. A knot
+    that is none, as of an impulse or a simulator, has central differences instead, with a relative error of about 1e-9,
+    and no Hessian of the Lagrangian. In the Gauss-Newton Hessian the rows of θ are 0, which leaves it semidefinite.
+
+    Args:
+        model: The model.
+        unknowns: Labels of the elements of each unknown parameter, by its name. The model may lack some of them.
+    """
+
+    def __init__(self, model: ActionModelExpression, unknowns: Mapping[str, Sequence[str]]) -> None:
+        self.model, self.sizes = model, {name: len(labels) for name, labels in unknowns.items()}
+        labels = [label for each in unknowns.values() for label in each]
+        state = StateProduct(model.state, StateVector(len(labels), names=labels), labels=("x", "unknown"))
+        names, units = model.control_names, model.control_units
+        super().__init__(
+            state, model.nu, lower=model.lower, upper=model.upper, control_names=names, control_units=units
+        )
+        self.constraints = model.constraints
+        self.instantaneous = model.instantaneous
+
+    @property
+    def stage_nu(self) -> int:
+        return self.model.stage_nu
+
+    def parameters(self) -> dict[str, Parameter]:
+        return self.model.parameters()
+
+    def row_derivative(self) -> SX:
+        return self.model.row_derivative()
+
+    # A row that reads an unknown is no limit of a control, and x0 does not determine it.
+
+    @property
+    def rows_free_of_control(self) -> npt.NDArray[np.bool_]:
+        return self.model.rows_free_of_control & ~self._rows_that_read
+
+    @property
+    def rows_on_one_control(self) -> npt.NDArray[np.int64]:
+        return np.where(self._rows_that_read, -1, self.model.rows_on_one_control)
+
+    @functools.cached_property
+    def _rows_that_read(self) -> npt.NDArray[np.bool_]:
+        """Mask (nc,) of the constraint rows that read an unknown."""
+        if not self.model.nc:
+            return np.zeros(0, dtype=np.bool_)
+        single = self._single(terminal=False)
+        if single is not None:
+            return np.array(ca.which_depends(single[1]["rows"], self._symbols, 1, True), dtype=np.bool_)
+        sizes, owners = self.constraints.sizes(self.stage_nu), {name.rpartition(".")[0] for name in self.sizes}
+        return np.repeat([name in owners for name in sizes], list(sizes.values()))
+
+    def _single(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]] | None:
+        """Symbols and expressions of a knot of the model; None if it is not a single expression."""
+        try:
+            return self.model.knot_expressions(terminal=terminal)
+        except UnsupportedOperationError:
+            return None
+
+    @functools.cached_property
+    def _symbols(self) -> SX:
+        """The symbols of the unknowns (k,) in the model's expressions; new ones where the model lacks a parameter."""
+        columns = self.layout.columns
+        return SX(ca.vertcat(*(columns.get(name, SX.sym(name, size)) for name, size in self.sizes.items())))
+
+    def _parted(self, program: Program, point: Point) -> tuple[Point, Array]:
+        """The point of the model, with the unknowns among its parameters, and the unknowns (k,)."""
+        nx = self.model.state.nx
+        theta = program.slice(point.x, nx, self._symbols.numel())
+        following = None if point.following is None else program.slice(point.following, 0, nx)
+        own = replace(point, x=program.slice(point.x, 0, nx), following=following)
+        return self._with(program, own, theta), theta
+
+    def _with(self, program: Program, point: Point, theta: Array) -> Point:
+        """The point of the model with other unknowns (k,) among its parameters."""
+        if self.layout.slices.keys().isdisjoint(self.sizes):
+            return point
+        p = computed(program, "with_unknowns", self._with_unknowns, point.parameters, theta)
+        return replace(point, parameters=p)
+
+    def _with_unknowns(self, parameters: SX, theta: SX) -> SX:
+        """All parameters of the model, with the unknowns in their places."""
+        whole, end = SX(parameters), 0
+        for name, size in self.sizes.items():
+            if name in self.layout.slices:
+                whole[self.layout.slices[name]] = theta[end : end + size]
+            end += size
+        return whole
+
+    def values(self, program: Program, point: Point) -> Values:
+        inner, theta = self._parted(program, point)
+        v = self.model.values(program, inner)
+        return v if v.xnext is None else replace(v, xnext=_stacked(program, v.xnext, theta))
+
+    def expansion(
+        self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
+    ) -> Expansion:
+        self.check_multipliers(multipliers)
+        self.check_lift(lift)
+        inner, theta = self._parted(program, point)
+        e, single = self.model.expansion(program, inner), self._single(terminal=point.u is None)
+        by = self._differences(program, inner, theta) if single is None else self._by_unknowns(program, inner, *single)
+        n, k = self.model.state.ndx, self._symbols.numel()
+
+        def wide(block: SX, own: SX) -> SX:
+            return SX(ca.horzcat(block[:, :n], own, block[:, n:]))
+
+        def constant(block: SX, own: SX) -> list[SX]:
+            return [SX(ca.vertcat(wide(block, own), wide(SX(k, block.shape[1]), SX.eye(k))))]
+
+        F = C = xnext = None
+        if e.F is not None and e.xnext is not None:
+            xnext, (F,) = _stacked(program, e.xnext, theta), call_formula(program, "F", constant, e.F, by["F"])
+        if e.C is not None:
+            (C,) = call_formula(program, "C", lambda C, own: [wide(C, own)], e.C, by["C"])
+        (g,) = call_formula(program, "gradient", lambda g, own: [wide(g.T, own).T], e.g, by["g"])
+        H = self._bordered(program, e.H, None)
+        whole = Expansion(xnext=xnext, F=F, cost=e.cost, g=g, H=H, rows=e.rows, C=C, kept=e.kept)
+        if multipliers is None:
+            return whole
+        return replace(whole, H=self.lagrangian_hessian(program, point, multipliers, e.kept))
+
+    def _by_unknowns(self, program: Program, point: Point, i: Instant, values: dict[str, SX]) -> dict[str, Array]:
+        """Derivatives of the next state, the cost and the rows by θ: "F" (ndx, k), "g" (1, k) and "C" (nc, k)."""
+        results = {"g": jacobian(values["cost"], self._symbols)}
+        if "xnext" in values:
+            onto = self.model.state.sx_tangent_projection(values["xnext"])
+            results["F"] = SX(onto @ jacobian(values["xnext"], self._symbols))
+        if "rows" in values:
+            results["C"] = jacobian(values["rows"], self._symbols)
+        return named_call(program, "derivatives by unknowns", self._bindings(i, point), results)
+
+    def _differences(self, program: Program, point: Point, theta: Array) -> dict[str, Array]:
+        """The same by central differences of the model's values."""
+
+        def values(unknowns: Array) -> dict[str, Array | None]:
+            v = self.model.values(program, self._with(program, point, unknowns))
+            return {"F": v.xnext, "g": v.cost, "C": v.rows}
+
+        return central_differences(program, values, theta, {"F": self.model.state.sx_difference})
+
+    def _bindings(self, i: Instant, point: Point) -> Bindings:
+        """Arrays of the symbols of an instant and of the parameters."""
+        return [(i.x, point.x), *([] if point.u is None else [(i.u, point.u)]), (self.layout, point.parameters)]
+
+    def _bordered(self, program: Program, H: Array, own: Array | None) -> Array:
+        """The Hessian (n + k + nu, n + k + nu) with the rows of θ (k, n + nu + k) between x and u; 0 by default."""
+        n, k = self.model.state.ndx, self._symbols.numel()
+
+        def border(H: SX, *own: SX) -> list[SX]:
+            s = H.shape[0]
+            rows = own[0] if own else SX(k, s + k)
+            order = [*range(n), *range(s, s + k), *range(n, s)]
+            whole = ca.vertcat(ca.horzcat(H, rows[:, :s].T), rows)
+            return [SX(whole[order, order])]
+
+        return call_formula(program, "bordered", border, H, *([] if own is None else [own]))[0]
+
+    @property
+    def kept_shapes(self) -> tuple[tuple[int, int], ...]:
+        return self.model.kept_shapes
+
+    @property
+    def has_lagrangian_hessian(self) -> bool:
+        return self.model.has_lagrangian_hessian and self._is_single
+
+    @functools.cached_property
+    def _is_single(self) -> bool:
+        """Whether the model is a single expression at running knots, or a terminal one."""
+        return isinstance(self.model, ActionModelTerminal) or self._single(terminal=False) is not None
+
+    @property
+    def hessian_on_request(self) -> bool:
+        return self.model.hessian_on_request
+
+    def lagrangian_hessian(
+        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array] = ()
+    ) -> Array:
+        self.check_multipliers(multipliers)
+        inner, _ = self._parted(program, point)
+        lam = multipliers.dynamics
+        lam = None if lam is None else program.slice(lam, 0, self.model.state.ndx)
+        own = Multipliers(dynamics=lam, rows=multipliers.rows)
+        H = self.model.lagrangian_hessian(program, inner, own, kept)
+        i, values = self.model.knot_expressions(terminal=point.u is None)
+        total, reached, bindings = lagrangian(self.model.state, values, own)
+        slope = jacobian(total, self._symbols).T
+        rows = SX(ca.horzcat(*i.derivative(slope), jacobian(slope, self._symbols)))
+        rows = SX(ca.substitute(rows, reached, values.get("xnext", reached)))
+        inputs = [*self._bindings(i, inner), *bindings]
+        border = named_call(program, "Hessian by unknowns", inputs, {"rows": rows})["rows"]
+        return self._bordered(program, H, border)
+
+    def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
+        i, values = self.model.knot_expressions(terminal=terminal)
+        own, nx = Instant(self.state, 0 if terminal else self.nu), self.model.state.nx
+        before, after = ca.vertcat(i.x, i.u, self._symbols), ca.vertcat(own.x[:nx], own.u, own.x[nx:])
+        replaced = dict(zip(values, ca.substitute(list(values.values()), [before], [after])))
+        if "xnext" in replaced:
+            replaced["xnext"] = ca.vertcat(replaced["xnext"], own.x[nx:])
+        return own, replaced
+
+    def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
+        i, values = self.knot_expressions(terminal=terminal)
+        before, after = ca.vertcat(i.x, i.u), ca.vertcat(instant.x, instant.u)
+        return {"cost": SX(ca.substitute(values["cost"], before, after))}
+
+
+def _stacked(program: Program, x: Array, theta: Array) -> Array:
+    """Adds the call that appends the unknowns to a state."""
+    return computed(program, "with_constant_states", lambda x, theta: SX(ca.vertcat(x, theta)), x, theta)

@@ -1,0 +1,122 @@
+"""The problem that a solver sees if parameters are unknown: these are constant states with free starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.freed import ActionModelFreed
+from trajopt.errors import InvalidArgumentError
+from trajopt.shooting.parameters import ParameterValues
+from trajopt.shooting.unknown import Unknown
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting.problem import ShootingProblem
+
+
+class FreedProblem:
+    """A problem with unknowns θ, and the same problem with states (x, θ), in which x0 is fixed by equal bounds.
+
+    Args:
+        problem: The problem.
+        unknowns: Its unknowns.
+
+    Attributes:
+        whole: The problem with states (x, θ); `follow` updates it.
+        unknowns: The unknowns.
+
+    Raises:
+        InvalidArgumentError: A model is a black box.
+    """
+
+    def __init__(self, problem: ShootingProblem, unknowns: Mapping[str, Unknown]) -> None:
+        self.unknowns, self._own = dict(unknowns), problem
+        self._models = (*problem.running, problem.terminal)
+        labels = {name: unknown.labels for name, unknown in unknowns.items()}
+        freed = {id(model): _freed(model, labels) for model in self._models}
+        running, x0 = [freed[id(model)] for model in problem.running], np.concatenate([problem.x0, self.guess()])
+        self.whole = type(problem)(x0, running, freed[id(problem.terminal)], start=self._start())
+
+    def fits(self) -> bool:
+        """False once the models of the problem have changed."""
+        own = (*self._own.running, self._own.terminal)
+        return len(own) == len(self._models) and all(a is b for a, b in zip(own, self._models))
+
+    def follow(self) -> ShootingProblem:
+        """Takes over parameter values and x0 of the problem; returns the one with states (x, θ)."""
+        own, whole = self._own, self.whole
+        whole.table.values[:] = own.table.values
+        whole.replace_x0(np.concatenate([own.x0, self.guess()]), start=self._start())
+        if own.start == "fixed":
+            self._switch_given_rows_off()
+        return whole
+
+    def _start(self) -> tuple[Reals, Reals]:
+        """Bounds of the start: those of x_0, equal ones if it is fixed, then those of θ."""
+        own = self._own
+        low, high = np.full(own.state.ndx, -np.inf), np.full(own.state.ndx, np.inf)
+        if own.start == "fixed":
+            low = high = own.state.difference(own.state.zero(), own.x0)
+        elif not isinstance(own.start, str):
+            low, high = own.start
+        lower, upper = zip(*(unknown.bounds for unknown in self.unknowns.values()))
+        return np.concatenate([low, *lower]), np.concatenate([high, *upper])
+
+    def _switch_given_rows_off(self) -> None:
+        """Removes the bounds of the rows of knot 0 that a fixed x0 determines, as solvers do with a fixed start."""
+        kind = next(kind for kind in self.whole.kinds if 0 in kind.knots)
+        if kind.terminal or not kind.nc:
+            return
+        given, at, row = kind.model.rows_free_of_control, 0, self.whole.table.values[0]
+        for name, size in kind.row_sizes().items():
+            for key, bound in (("lower", -np.inf), ("upper", np.inf)):
+                place = kind.layout.slices[f"{name}.{key}"]
+                row[place] = np.where(given[at : at + size], bound, row[place])
+            at += size
+
+    def guess(self) -> Reals:
+        """Present values of the unknowns (k,), moved to within their bounds."""
+        table, values = self._own.table, list[Reals]()
+        for name, unknown in self.unknowns.items():
+            knots, columns = table.places(name)[0]
+            values.append(np.clip(table.values[knots[0], columns], *unknown.bounds))
+        return np.concatenate(values)
+
+    def flat(self, values: Mapping[str, Reals]) -> Reals:
+        """Values of the unknowns (k,) from values by name; an unknown without one has its guess."""
+        theta = self.shaped(self.guess())
+        theta |= {name: value for name, value in values.items() if name in theta and theta[name].shape == value.shape}
+        return np.concatenate([value.ravel(order="F") for value in theta.values()])
+
+    def shaped(self, theta: Reals) -> dict[str, Reals]:
+        """Values of the unknowns by name, from θ (k,)."""
+        ends = np.cumsum([unknown.size for unknown in self.unknowns.values()])[:-1]
+        parts = zip(self.unknowns.values(), np.split(theta, ends))
+        return {unknown.name: part.reshape(unknown.shape, order="F").copy() for unknown, part in parts}
+
+    def parameters_at(self, theta: Reals) -> ParameterValues:
+        """Values of all parameters of the problem where the unknowns are θ (k,)."""
+        own, values = self._own, self._own.table.values.copy()
+        for name, value in self.shaped(theta).items():
+            for knots, columns in own.table.places(name):
+                values[knots, columns] = value.ravel(order="F")
+        return ParameterValues(own.kinds, own.parameters, values)
+
+
+def _freed(model: ActionModelAbstract, labels: Mapping[str, list[str]]) -> ActionModelFreed:
+    """The model with unknowns; it is built once, so that its programs are reused."""
+    if not isinstance(model, ActionModelExpression):
+        raise InvalidArgumentError(
+            f"free: expected models that are expressions, got {type(model).__name__}, a black box without derivatives "
+            "by parameters; write it as an expression"
+        )
+    key: Any = ("freed", *((name, *each) for name, each in labels.items()))
+    if key not in model.built:
+        model.built[key] = ActionModelFreed(model, labels)
+    freed: ActionModelFreed = model.built[key]
+    return freed
