@@ -200,7 +200,7 @@ def test_rollouts_have_the_costates_of_their_trajectory() -> None:
 
 
 def test_equations_of_a_chosen_start_are_eliminated() -> None:
-    steps, *_ = begun(slider(start=([-0.1, -0.1], [0.1, 0.1])), rollouts=False)
+    steps, *_ = begun(slider(start=([-0.1, -0.1], [0.1, 0.1])), rollouts=True)
     assert steps._equations.lq.nc == 2
 
 

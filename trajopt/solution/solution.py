@@ -88,7 +88,8 @@ class Solution(DescribedMotion):
         from trajopt.solution.description import completed
 
         before = state.pop("description", None)  # of an object pickled at revision 2720678
-        vars(self).update({"described": {} if before is None else completed(vars(before))} | state)
+        later = {"described": {} if before is None else completed(vars(before)), "unknowns": {}}
+        vars(self).update(later | state)
 
     @property
     def converged(self) -> bool:

@@ -30,15 +30,16 @@ class Equations:
     Args:
         qp: The program, with the rows of a first trajectory.
         bounds: Bounds of its rows.
+        eliminated: Whether rows with controls are eliminated; else all have the weight.
 
     Attributes:
         lq: The program's cost and dynamics with the eliminated rows, for `Riccati`.
         weights: Weights of all rows of the program in its Hessian (T + 1, nc); 0 of those that are no equations.
     """
 
-    def __init__(self, qp: StageQP, bounds: Bounds) -> None:
+    def __init__(self, qp: StageQP, bounds: Bounds, *, eliminated: bool = True) -> None:
         n, squares = qp.lq.n, bounds.size**2
-        steered = bounds.equal[:-1] & (qp.C[:, :, n:] != 0.0).any(axis=2)
+        steered = bounds.equal[:-1] & (qp.C[:, :, n:] != 0.0).any(axis=2) & eliminated
         number = int(steered.sum(axis=1).max(initial=0))
         self._qp, self._firm = qp, bounds.equal.copy()
         self._firm[:-1] &= ~steered

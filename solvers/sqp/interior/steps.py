@@ -84,7 +84,7 @@ class InteriorSteps:
         c = program.row_values(e.c, e.xs[0])
         bounds = Bounds.of(*program.row_bounds(rows), program.row_units(units))
         program.take(self.scale, rows)
-        self._equations = Equations(qp, bounds)
+        self._equations = Equations(qp, bounds, eliminated=self._trials.eliminates)
         self._riccati = Riccati(self._equations.lq, rows=self._weights)
         barrier = Barrier.at(bounds, c, self._trials.first_barrier)
         lam = np.zeros((len(c), e.state.ndx))
