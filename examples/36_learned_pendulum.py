@@ -37,7 +37,7 @@ def features(x: ca.SX, u: ca.SX) -> list[ca.SX]:
 
 def learned() -> trajopt.Network:
     """The trained network, from its weights W0, b0, W1, ..."""
-    with np.load(Path(__file__).with_suffix(".npz")) as arrays:
+    with np.load(Path(learned.__code__.co_filename).with_suffix(".npz")) as arrays:
         layers = range(len(arrays) // 2)
         return trajopt.Network([arrays[f"W{i}"] for i in layers], [arrays[f"b{i}"] for i in layers], activation="tanh")
 
