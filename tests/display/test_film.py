@@ -100,9 +100,7 @@ def of_view(browser: Any, reach: Solution, wanted: Reals) -> Reals:
     return np.array(found)
 
 
-def test_each_frame_is_the_view_at_its_time(
-    chromium: str, browser: Any, reach: Solution, film_of_reach: Path
-) -> None:
+def test_each_frame_is_the_view_at_its_time(chromium: str, browser: Any, reach: Solution, film_of_reach: Path) -> None:
     shown = frames(film_of_reach)
     assert shown.shape == (4, SIZE[1], SIZE[0], 3)
     seen = of_view(browser, reach, shown)
