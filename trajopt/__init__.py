@@ -29,6 +29,9 @@ from trajopt.actions.differential import (
     DifferentialActionModelSymbolic,
 )
 from trajopt.actions.integrated import (
+    ControlParametrizationPolyOne,
+    ControlParametrizationPolyTwoRK,
+    ControlParametrizationPolyZero,
     IntegratedActionModelEuler,
     IntegratedActionModelRK,
     IntegratedActionModelRK4,
@@ -181,6 +184,9 @@ __all__ = [
     "ContactModelAbstract",
     "ContactModelLoop",
     "ContactStack",
+    "ControlParametrizationPolyOne",
+    "ControlParametrizationPolyTwoRK",
+    "ControlParametrizationPolyZero",
     "CostStack",
     "DifferentialActionModelAbstract",
     "DifferentialActionModelContactFwdDynamics",

@@ -410,6 +410,11 @@ def lqr(*, constraints: Any = None) -> trajopt.ActionModelLQR:
     return trajopt.ActionModelLQR(A, B, Q @ Q.T, R @ R.T + np.eye(2), **more, constraints=constraints)
 
 
+def rk4_with(kind: Callable[[int], Any], differential: Any) -> trajopt.IntegratedActionModelRK4:
+    """A model whose control changes within a step."""
+    return trajopt.IntegratedActionModelRK4(differential, dt=0.05, control=kind(differential.nu))
+
+
 ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
     **{
         f"euler-{k}": lambda make=make: trajopt.IntegratedActionModelEuler(make(), dt=0.02)
@@ -430,6 +435,13 @@ ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
         for method, k in (
             *(("euler", "pendulum"), ("midpoint", "planar-2r"), ("midpoint", "ball"), ("heun", "cart-pole")),
             *(("kutta", "planar-2r"), ("kutta", "attitude"), ("kutta", "drone"), ("kutta", "van-der-pol")),
+        )
+    },
+    **{
+        f"rk4-{kind.__name__[-5:].lower()}-{k}": lambda kind=kind, k=k: rk4_with(kind, DIFFERENTIALS[k]())
+        for kind, k in (
+            *((trajopt.ControlParametrizationPolyOne, k) for k in ("constrained-pendulum", "contact-hopper")),
+            *((trajopt.ControlParametrizationPolyTwoRK, k) for k in ("cart-pole", "ball", "planar-2r")),
         )
     },
     "lqr": lqr,

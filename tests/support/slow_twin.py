@@ -148,6 +148,14 @@ class Twin:
         self.differential.calc(self._data, x, u)
         return np.array(self._data.xnext)
 
+    def controls(self, w: Reals) -> list[Reals]:
+        """Control at each stage: constant, or the polynomial through values at evenly spaced times of the step."""
+        values = w.reshape(-1, self.differential.nu)
+        if self.tableau is None or len(values) == 1:
+            return [w] * (1 if self.tableau is None else len(self.tableau.b))
+        fit = np.polyfit(np.linspace(0.0, 1.0, len(values)), values, len(values) - 1)
+        return [fit.T @ np.vander([sum(row)], len(values))[0] for row in self.tableau.A]
+
     def stages(self, x: Reals, u: Reals) -> tuple[list[Reals], list[float], Reals]:
         """States of the stages, their weights, and the step in the tangent space at x."""
         if self.tableau is None:
@@ -157,11 +165,11 @@ class Twin:
                 rate[:half] += rate[half:] * self.dt  # the velocity is stepped first
             return [x], [1.0], rate * self.dt
         ys, kappas, weights = list[Reals](), list[Reals](), list(self.tableau.b)
-        for row in self.tableau.A:
+        for row, control in zip(self.tableau.A, self.controls(u), strict=True):
             before = sum((a * kappa for a, kappa in zip(row, kappas, strict=True)), np.zeros(self.state.ndx))
             ys.append(self.state.integrate(x, self.dt * before))
             back = self.state.jdifference(x, ys[-1], "second")  # rates at y, seen at x
-            kappas.append(back @ self.rate(ys[-1], u))
+            kappas.append(back @ self.rate(ys[-1], control))
         return ys, weights, self.dt * sum(b * kappa for b, kappa in zip(weights, kappas, strict=True))
 
     def at(self, y: Reals, u: Reals) -> list[tuple[Reals, float, Reals]]:
@@ -172,7 +180,9 @@ class Twin:
     def values(self, x: Reals, u: Reals) -> tuple[Reals, float]:
         """Next state and cost."""
         ys, weights, step = self.stages(x, u)
-        cost = sum(b * self.dt * value for y, b in zip(ys, weights) for _, value, _ in self.at(y, u))
+        cost = sum(
+            b * self.dt * value for y, v, b in zip(ys, self.controls(u), weights) for _, value, _ in self.at(y, v)
+        )
         return self.world_step(x, u) if self.world else self.state.integrate(x, step), float(cost)
 
     def world_step(self, x: Reals, u: Reals) -> Reals:
@@ -188,9 +198,10 @@ class Twin:
         def residuals(z: Reals) -> Reals:
             control = u + z[n:]
             ys, _, _ = self.stages(self.state.integrate(x, z[:n]), control)
-            return np.concatenate([r for y in ys for r, _, _ in self.at(y, control)])
+            return np.concatenate([r for y, v in zip(ys, self.controls(control)) for r, _, _ in self.at(y, v)])
 
         R = central_differences(residuals, n + m)
         ys, weights, _ = self.stages(x, u)
-        diagonal = [b * self.dt * curvature for y, b in zip(ys, weights) for _, _, curvature in self.at(y, u)]
+        stages = zip(ys, self.controls(u), weights)
+        diagonal = [b * self.dt * curvature for y, v, b in stages for _, _, curvature in self.at(y, v)]
         return R.T @ (np.concatenate(diagonal)[:, None] * R)

@@ -1,6 +1,12 @@
 """Integrators: they step a continuous-time model over one time step."""
 
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
+from trajopt.actions.integrated.control import (
+    ControlParametrizationAbstract,
+    ControlParametrizationPolyOne,
+    ControlParametrizationPolyTwoRK,
+    ControlParametrizationPolyZero,
+)
 from trajopt.actions.integrated.euler import IntegratedActionModelEuler
 from trajopt.actions.integrated.rk import IntegratedActionModelRK
 from trajopt.actions.integrated.rk4 import IntegratedActionModelRK4
@@ -8,6 +14,10 @@ from trajopt.actions.integrated.tableau import Tableau
 from trajopt.objects.calls import explain_calls
 
 __all__ = [
+    "ControlParametrizationAbstract",
+    "ControlParametrizationPolyOne",
+    "ControlParametrizationPolyTwoRK",
+    "ControlParametrizationPolyZero",
     "IntegratedActionModelAbstract",
     "IntegratedActionModelEuler",
     "IntegratedActionModelRK",

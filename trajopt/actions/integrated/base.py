@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.actions.control import ControlParametrizationPolyZero
 from trajopt.actions.costed import ActionModelCostedAbstract
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.expansion import Point, Stage
+from trajopt.actions.integrated.control import ControlParametrizationAbstract, ControlParametrizationPolyZero
 from trajopt.actions.parts import ModelParts
-from trajopt.checks import check_non_negative, check_positive
+from trajopt.checks import check_instance, check_non_negative, check_positive
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.instant import Instant
@@ -41,6 +42,18 @@ def _time_step_of_robot(argument: str, value: Any) -> Reals:
     return step
 
 
+def _of_size(control: Any, d: DifferentialActionModelAbstract) -> ControlParametrizationAbstract:
+    such_as = f"such as trajopt.ControlParametrizationPolyOne({d.nu})"
+    found = check_instance("control", control, ControlParametrizationAbstract, such_as)
+    if found.nu != d.nu:
+        raise InvalidArgumentError(f"control: {type(d).__name__} has nu = {d.nu}, got {found!r}; use {such_as[8:]}")
+    if d.stage_nu != d.nu and not found.is_constant:
+        raise InvalidArgumentError(
+            f"control: {type(d).__name__} keeps its equations at the start of a step alone; use a constant control"
+        )
+    return found
+
+
 class IntegratedActionModelAbstract(ActionModelCostedAbstract):
     """Continuous-time model over one time step; its cost per second is multiplied by dt.
 
@@ -49,16 +62,26 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
     Args:
         differential: The continuous-time model.
         dt: Time step, > 0 [s]; 0 is allowed if the model is used as a terminal model only. Run-time parameter `dt`.
+        control: The control within the step; constant by default.
+
+    Raises:
+        InvalidArgumentError: `control` is for another number of controls.
     """
 
-    def __init__(self, differential: DifferentialActionModelAbstract, dt: float = 1e-3) -> None:
+    def __init__(
+        self,
+        differential: DifferentialActionModelAbstract,
+        dt: float = 1e-3,
+        *,
+        control: ControlParametrizationAbstract | None = None,
+    ) -> None:
         if not isinstance(differential, DifferentialActionModelAbstract):
             raise InvalidArgumentError(f"differential: expected a differential action model, got {differential!r}")
         d = differential
         d.check_expression()
         self.differential = d
-        c = self.control = ControlParametrizationPolyZero(d.nu)
-        bounds = {"lower": c.bounds(d.lower), "upper": c.bounds(d.upper)}
+        c = self.control = ControlParametrizationPolyZero(d.nu) if control is None else _of_size(control, d)
+        bounds = {"lower": c.constant(d.lower), "upper": c.constant(d.upper)}
         names, units = c.names(d.control_names), c.units(d.control_units)
         super().__init__(d.state, c.nw, constraints=d.constraints, **bounds, control_names=names, control_units=units)
         if "dt" in d.parameters():
@@ -100,7 +123,8 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
     def _values_beside_the_step(self, i: Instant) -> dict[str, SX]:
         """Expressions "cost" and, if there are constraints, "rows" of a running knot."""
         values = {"cost": sum(self.term_expressions(i, terminal=False).values(), SX(0))}
-        return values | ({"rows": self.differential.row_values(i)} if self.constraints.constraints else {})
+        rows = self.differential.row_values
+        return values | (self._at_start(i, lambda own: {"rows": rows(own)}) if self.constraints.constraints else {})
 
     @abstractmethod
     def _step_expression(self, instant: Instant) -> SX:
@@ -125,18 +149,26 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
         return {name: self.dt * value for name, value in self.differential.term_values(instant).items()}
 
     def instant(self) -> Instant:
-        return self.differential.instant()
+        return self.differential.instant() if self.control.is_constant else super().instant()
 
     def forces(self, instant: Instant) -> dict[str, SX]:
-        return self.differential.forces(instant)
+        return self._at_start(instant, self.differential.forces)
 
     def torques(self, instant: Instant) -> dict[str, SX]:
-        return self.differential.torques(instant)
+        return self._at_start(instant, self.differential.torques)
+
+    def _at_start(self, instant: Instant, read: Callable[[Instant], dict[str, SX]]) -> dict[str, SX]:
+        """Expressions of the continuous-time model at the start of the step."""
+        if self.control.is_constant:
+            return read(instant)
+        own = self.differential.instant()
+        named, u = read(own), self.control.expression(instant.u, 0.0)
+        return {name: SX(ca.substitute(value, own.u, u)) for name, value in named.items()}  # instants share x
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         closed = self.differential.quasi_static(x, parameters)
         if closed is not None:
-            return closed
+            return self.control.constant(closed)
         still = np.array(x, dtype=np.float64)
         if self.differential.second_order:
             still[self.state.nx - self.state.ndx // 2 :] = 0.0

@@ -76,7 +76,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
 
     def running_expansion(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         stage = self._stage(program, point, point.x, u, 0.0, 1.0)
-        e = self.control.chain(program, self.differential.expansion(program, stage), 0.0)
+        e = self.differential.expansion(program, stage)
         y, rate, change = SX.sym("x", self.state.nx), symbol_of(program, e.f), symbol_of(program, e.Df)
         results = self._results(y, rate, change, lift)
         inputs: Bindings = [(y, point.x), (rate, e.f), (change, e.Df), (self.layout, point.parameters)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actions.integrated.control import ControlParametrizationAbstract
 from trajopt.actions.integrated.rk_base import IntegratedActionModelRKAbstract
 from trajopt.actions.integrated.tableau import Tableau
 
@@ -16,9 +17,11 @@ class IntegratedActionModelRK(IntegratedActionModelRKAbstract):
         tableau: Coefficients of the method.
         transport: Whether stage rates are mapped to the tangent space at x. False adds them unmapped, as Crocoddyl
             does.
+        control: The control within the step, such as `ControlParametrizationPolyOne(nu)`; constant by default.
 
     Raises:
-        InvalidArgumentError: `tableau` is not a Tableau.
+        InvalidArgumentError: `tableau` is not a Tableau; `control` is for another number of controls, or has
+            parameters that no stage sees.
     """
 
     def __init__(
@@ -28,5 +31,6 @@ class IntegratedActionModelRK(IntegratedActionModelRKAbstract):
         *,
         tableau: Tableau,
         transport: bool = True,
+        control: ControlParametrizationAbstract | None = None,
     ) -> None:
-        super().__init__(differential, dt, tableau=tableau, transport=transport)
+        super().__init__(differential, dt, tableau=tableau, transport=transport, control=control)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actions.integrated.control import ControlParametrizationAbstract
 from trajopt.actions.integrated.rk_base import IntegratedActionModelRKAbstract
 from trajopt.actions.integrated.tableau import Tableau
 
@@ -15,11 +16,17 @@ class IntegratedActionModelRK4(IntegratedActionModelRKAbstract):
         dt: Time step [s]. Run-time parameter `dt`.
         transport: Whether stage rates are mapped to the tangent space at x. False adds them unmapped, as Crocoddyl
             does.
+        control: The control within the step, such as `ControlParametrizationPolyOne(nu)`; constant by default.
 
     Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, II.1, table 1.2.
     """
 
     def __init__(
-        self, differential: DifferentialActionModelAbstract, dt: float = 1e-3, *, transport: bool = True
+        self,
+        differential: DifferentialActionModelAbstract,
+        dt: float = 1e-3,
+        *,
+        transport: bool = True,
+        control: ControlParametrizationAbstract | None = None,
     ) -> None:
-        super().__init__(differential, dt, tableau=Tableau.CLASSICAL, transport=transport)
+        super().__init__(differential, dt, tableau=Tableau.CLASSICAL, transport=transport, control=control)

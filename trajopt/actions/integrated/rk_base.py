@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Sequence
 
 import casadi as ca
@@ -11,15 +12,19 @@ from casadi import SX
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Stage, StageExpansion, Values
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
+from trajopt.actions.integrated.control import ControlParametrizationAbstract
 from trajopt.actions.integrated.rk_hessian import HessianStage, add_hessian
 from trajopt.actions.integrated.runge_kutta import RungeKutta, call_expression, is_curved
 from trajopt.actions.integrated.tableau import Tableau
 from trajopt.checks import check_flag, check_instance
+from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.functions import function_of
 from trajopt.model.parts import computed
+
+_LOG = logging.getLogger(__name__)
 
 
 class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
@@ -38,13 +43,37 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
         tableau: Coefficients of the method.
         transport: Whether stage rates are mapped to the tangent space at x. False adds them unmapped, as Crocoddyl
             does.
+        control: The control within the step; constant by default. The Hessian of the Lagrangian of robots needs a
+            constant one.
+
+    Raises:
+        InvalidArgumentError: `control` is for another number of controls, or has parameters that no stage sees.
     """
 
     def __init__(
-        self, differential: DifferentialActionModelAbstract, dt: float, *, tableau: Tableau, transport: bool
+        self,
+        differential: DifferentialActionModelAbstract,
+        dt: float,
+        *,
+        tableau: Tableau,
+        transport: bool,
+        control: ControlParametrizationAbstract | None,
     ) -> None:
-        super().__init__(differential, dt)
+        super().__init__(differential, dt, control=control)
         self.tableau = check_instance("tableau", tableau, Tableau, "such as trajopt.Tableau.HEUN")
+        times = set(self.tableau.c)
+        if len(times) < len(self.control.nodes):
+            raise InvalidArgumentError(
+                f"control: {self.control!r} has values at {len(self.control.nodes)} times of a step, and the tableau "
+                f"has stages at {len(times)}; use a tableau with more stages"
+            )
+        paid = len({c for c, b in zip(self.tableau.c, self.tableau.b) if b})
+        if paid < len(self.control.nodes):
+            _LOG.warning(
+                "control: values at %d times of a step, and costs at %d of them, so that some controls cost nothing; "
+                "use a tableau without weights of 0, such as Tableau.HEUN or Tableau.CLASSICAL",
+                len(self.control.nodes), paid,
+            )  # fmt: skip
         self.transport = check_flag("transport", transport)
 
     def running_values(self, program: Program, point: Point, u: Array) -> Values:
@@ -66,7 +95,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
             e = self.differential.expansion(program, self._stage_at(program, point, u, i, y))
             costs.append(e.cost)
             if not stages:
-                stages.append(self.control.chain(program, e, self.tableau.c[0]))
+                stages.append(self.control.chain(program, e))
                 return stages[0].f, stages[0].Df
             first, D = stages[0], program.matmul(e.Df, Z)
             program.accumulate(first.g, Z, e.g, transpose_a=True)
@@ -101,7 +130,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
     @property
     def _goes_back_over_stages(self) -> bool:
         d = self.differential
-        return d.implicit_hessian and not d.exact_hessian and self._is_flat
+        return d.implicit_hessian and not d.exact_hessian and self._is_flat and self.control.is_constant
 
     @functools.cached_property
     def _is_flat(self) -> bool:
