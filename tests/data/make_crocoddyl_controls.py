@@ -1,4 +1,6 @@
-"""Prints how Crocoddyl solves a reach of UR5 with controls that change within a step, for test_control_parametrization.py.
+"""Prints how Crocoddyl solves a reach of UR5 with controls that change within a step.
+
+The figures of tests/actions/test_control_parametrization.py.
 
     DIR/bin/python make_crocoddyl_controls.py     DIR from tests/benchmarks/peers/make_env.sh
 
@@ -15,7 +17,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks" / "peers"))
 
-import crocoddyl_problems  # noqa: E402
+import crocoddyl_problems
 
 TYPES = {2: crocoddyl.RKType.two, 3: crocoddyl.RKType.three, 4: crocoddyl.RKType.four}
 CONTROLS = {
@@ -28,7 +30,7 @@ CONTROLS = {
 def reach(control: str, rk: crocoddyl.RKType) -> crocoddyl.ShootingProblem:
     """Reach of UR5 in 20 steps of 50 ms, see `crocoddyl_problems.reach`."""
 
-    def node(state, actuation, costs, step, integrator):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def node(state, actuation, costs, step, integrator):  # type: ignore[no-untyped-def]
         total = crocoddyl.CostModelSum(state, actuation.nu)
         for name, (cost, weight) in costs.items():
             total.addCost(name, cost, weight)

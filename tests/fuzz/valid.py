@@ -339,6 +339,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "gains": lambda w, rng: (0.0, 10.0),
     "heading": _up_to(1.0),
     "history": lambda w, rng: w.solution.history,
+    "c": _up_to(1.0),
     "impulses": lambda w, rng: w.impulses(rng),
     "tableau": _one_of(trajopt.Tableau.HEUN, trajopt.Tableau.KUTTA),
     "Tableau.A": _one_of(((), (0.5,)), ((), (1.0,))),

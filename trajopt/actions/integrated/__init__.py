@@ -2,7 +2,6 @@
 
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
 from trajopt.actions.integrated.control import (
-    ControlParametrizationAbstract,
     ControlParametrizationPolyOne,
     ControlParametrizationPolyTwoRK,
     ControlParametrizationPolyZero,
@@ -14,7 +13,6 @@ from trajopt.actions.integrated.tableau import Tableau
 from trajopt.objects.calls import explain_calls
 
 __all__ = [
-    "ControlParametrizationAbstract",
     "ControlParametrizationPolyOne",
     "ControlParametrizationPolyTwoRK",
     "ControlParametrizationPolyZero",

@@ -14,7 +14,11 @@ from casadi import SX
 from trajopt.actions.costed import ActionModelCostedAbstract
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.expansion import Point, Stage
-from trajopt.actions.integrated.control import ControlParametrizationAbstract, ControlParametrizationPolyZero
+from trajopt.actions.integrated.control import (
+    ControlParametrizationAbstract,
+    ControlParametrizationPolyZero,
+    parameter_names,
+)
 from trajopt.actions.parts import ModelParts
 from trajopt.checks import check_instance, check_non_negative, check_positive
 from trajopt.costs.cost_stack import CostStack
@@ -82,7 +86,7 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
         self.differential = d
         c = self.control = ControlParametrizationPolyZero(d.nu) if control is None else _of_size(control, d)
         bounds = {"lower": c.constant(d.lower), "upper": c.constant(d.upper)}
-        names, units = c.names(d.control_names), c.units(d.control_units)
+        names, units = parameter_names(c, d.control_names), d.control_units * len(c.nodes)
         super().__init__(d.state, c.nw, constraints=d.constraints, **bounds, control_names=names, control_units=units)
         if "dt" in d.parameters():
             raise DuplicateNameError(

@@ -13,17 +13,18 @@ from casadi import SX
 
 from trajopt.actions.expansion import StageExpansion
 from trajopt.actions.integrated.tableau import Tableau
-from trajopt.checks import check_array, check_count, check_instance
+from trajopt.checks import check_array, check_count, check_instance, check_shape
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parts import computed, named_call, symbol_of
+from trajopt.objects.immutable import Immutable
 from trajopt.types import Reals
 
 _PLACES = {0.0: "0", 0.5: "dt/2", 1.0: "dt"}
 
 
-class ControlParametrizationAbstract:
+class ControlParametrizationAbstract(Immutable):
     """Control u(w, c) = Σ L_k(c) w_k at time c, from 0 to 1, of a time step; the w_k are its values at nodes c_k.
 
     L_k are the Lagrange polynomials of the nodes. The control of a knot is w = (w_0, w_1, ...), so that limits of u are
@@ -57,19 +58,9 @@ class ControlParametrizationAbstract:
         values = check_array("w", w, (self.nw,), cure=f"{self!r} has nw = {self.nw}")
         return np.asarray(self._weights(float(c)), dtype=np.float64) @ values.reshape(len(self.nodes), self.nu)
 
-    def constant(self, u: Reals) -> Reals:
+    def constant(self, u: npt.ArrayLike) -> Reals:
         """Parameters (nw,) of the control that is u (nu,) during the whole step, or of bounds on u."""
-        return np.tile(u, len(self.nodes))
-
-    def names(self, names: list[str]) -> list[str]:
-        """Name of each parameter, given the names of the controls, such as "torque at dt/2"."""
-        if self.is_constant:
-            return names
-        return [f"{name} at {_PLACES.get(c, f'{c:.3g} dt')}" for c in self.nodes for name in names]
-
-    def units(self, units: list[str]) -> list[str]:
-        """Unit of each parameter, given the units of the controls."""
-        return units * len(self.nodes)
+        return np.tile(check_shape("u", u, (self.nu,)), len(self.nodes))
 
     @property
     def is_constant(self) -> bool:
@@ -106,6 +97,13 @@ class ControlParametrizationAbstract:
     def _weights(self, c: float | SX) -> list[float | SX]:
         """L_k(c) of each node."""
         return [math.prod((c - b) / (a - b) for b in self.nodes if b != a) for a in self.nodes]
+
+
+def parameter_names(control: ControlParametrizationAbstract, names: list[str]) -> list[str]:
+    """Name of each parameter, given the names of the controls, such as "torque at dt/2"."""
+    if control.is_constant:
+        return names
+    return [f"{name} at {_PLACES.get(c, f'{c:.3g} dt')}" for c in control.nodes for name in names]
 
 
 class ControlParametrizationPolyZero(ControlParametrizationAbstract):
