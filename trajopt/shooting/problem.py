@@ -256,24 +256,30 @@ class ShootingProblem(Immutable):
         """Current values of all parameters by name, one row for each knot that has the parameter."""
         return self._table.snapshot()
 
-    def free(self, name: str, lower: Any, upper: Any, guess: Any = None) -> None:
-        """Makes a run-time parameter unknown: SolverSQP and SolverIpopt choose its value, the same for all knots.
+    def free(self, name: str, lower: Any, upper: Any, guess: Any = None, *, knots: Knots | Sequence[Knots] = None) -> None:
+        """Makes a run-time parameter unknown: SolverSQP, SolverIpopt and SolverFatrop choose its value.
 
-        `problem.free("dt", 0.005, 0.05)` frees the duration of a motion. `Solution.unknowns` has the values that were
-        chosen; the problem keeps the guess.
+        `problem.free("dt", 0.005, 0.05)` frees the duration of a motion, and
+        `problem.free("dt", 0.005, 0.05, knots=[range(0, 20), range(20, 50)])` those of its two phases.
+        `Solution.unknowns` has the values that were chosen; the problem keeps the guess. Another call for the same
+        parameter replaces the first.
 
         Args:
             name: Name of the parameter; weights and bounds of constraints can't be free.
-            lower: Lower bound, one or of the parameter's shape, in its unit; > 0 for dt. -inf for no bound.
+            lower: Lower bound, one or of the parameter's shape, in its unit; > 0 for dt. -inf for no bound. A list of
+                phases may have one for each, (phases, *shape).
             upper: Upper bound in the same form; inf for no bound.
-            guess: First value, as for `set_parameter`; by default the present one.
+            guess: First value, as for `set_parameter`, or one for each phase; by default the present one.
+            knots: Knots that share the value, as for `set_parameter`; others keep theirs. Or a list of phases, each a
+                range, slice or list of knots with a value of its own: `Solution.unknowns[name]` is then an array
+                (phases, *shape). By default all knots share one value.
 
         Raises:
             UnknownNameError: No knot has such a parameter.
             InvalidArgumentError: Nothing reads it, it is a weight, a bound or a rotation, the bounds are crossed or
-                admit dt <= 0, or the guess is outside of them.
+                admit dt <= 0, the guess is outside of them, or phases are empty or overlap.
         """
-        unknown = check_unknown(self._table, self.kinds, name, lower, upper)
+        unknown = check_unknown(self._table, self.kinds, name, lower, upper, knots)
         set_guess(self._table, unknown, self.kinds, guess)
         self._unknowns[name], self._freed = unknown, None
 
