@@ -26,7 +26,9 @@ class PhaseSelection:
         matrix: Derivative of `values` by `states`; it has only rows s.
     """
 
-    def __init__(self, sizes: Mapping[str, int], phases: Mapping[str, int], parameters: Mapping[str, Parameter]) -> None:
+    def __init__(
+        self, sizes: Mapping[str, int], phases: Mapping[str, int], parameters: Mapping[str, Parameter]
+    ) -> None:
         self.parameters = dict[str, Parameter]()
         blocks, kept = list[SX](), list[SX]()
         for name, size in sizes.items():

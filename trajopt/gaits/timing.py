@@ -36,11 +36,13 @@ class FreeTime:
         """Makes the time steps "dt" of a gait's problem unknown, one for each phase of its schedule.
 
         Raises:
-            InvalidArgumentError: There are not as many bounds as phases with a duration, or a phase of the schedule lasts
-                less or longer than its bounds allow.
+            InvalidArgumentError: There are not as many bounds as phases with a duration, or the schedule has a phase
+                outside of its bounds.
         """
         timed, phase = ~schedule.touchdowns[:-1], schedule.phase_of_knot[:-1]
-        knots = {i: ts.tolist() for i in range(len(schedule.phases)) if (ts := np.flatnonzero(timed & (phase == i))).size}
+        knots = {
+            i: ts.tolist() for i in range(len(schedule.phases)) if (ts := np.flatnonzero(timed & (phase == i))).size
+        }
         steps = np.array([len(each) for each in knots.values()])
         bounds = [self._bound(name, len(steps)) for name in ("lower", "upper")]
         for i, count, low, high in zip(knots, steps, *bounds):

@@ -28,7 +28,7 @@ from trajopt.shooting.checks import (
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.freed import FreedProblem
 from trajopt.shooting.kinds import Kind
-from trajopt.shooting.knots import Knots, kinds_of
+from trajopt.shooting.knots import KnotPhases, Knots, kinds_of
 from trajopt.shooting.parameters import ParameterInfo, ParameterTable
 from trajopt.shooting.unknown import Unknown, check_unknown, set_guess
 from trajopt.shooting.values import ProblemDerivatives, ProblemValues, derivatives_of, values_of
@@ -256,23 +256,21 @@ class ShootingProblem(Immutable):
         """Current values of all parameters by name, one row for each knot that has the parameter."""
         return self._table.snapshot()
 
-    def free(self, name: str, lower: Any, upper: Any, guess: Any = None, *, knots: Knots | Sequence[Knots] = None) -> None:
+    def free(self, name: str, lower: Any, upper: Any, guess: Any = None, *, knots: KnotPhases = None) -> None:
         """Makes a run-time parameter unknown: SolverSQP, SolverIpopt and SolverFatrop choose its value.
 
-        `problem.free("dt", 0.005, 0.05)` frees the duration of a motion, and
-        `problem.free("dt", 0.005, 0.05, knots=[range(0, 20), range(20, 50)])` those of its two phases.
-        `Solution.unknowns` has the values that were chosen; the problem keeps the guess. Another call for the same
-        parameter replaces the first.
+        `problem.free("dt", 0.005, 0.05)` frees the duration of a motion, `knots=[range(0, 20), range(20, 50)]` those of
+        its two phases. `Solution.unknowns` has the values that were chosen; the problem keeps the guess.
 
         Args:
-            name: Name of the parameter; weights and bounds of constraints can't be free.
-            lower: Lower bound, one or of the parameter's shape, in its unit; > 0 for dt. -inf for no bound. A list of
-                phases may have one for each, (phases, *shape).
+            name: Name of the parameter; weights and bounds of constraints can't be free. A second call replaces the
+                first.
+            lower: Lower bound, one or of the parameter's shape, or one for each phase (phases, *shape), in its unit; > 0
+                for dt. -inf for no bound.
             upper: Upper bound in the same form; inf for no bound.
             guess: First value, as for `set_parameter`, or one for each phase; by default the present one.
-            knots: Knots that share the value, as for `set_parameter`; others keep theirs. Or a list of phases, each a
-                range, slice or list of knots with a value of its own: `Solution.unknowns[name]` is then an array
-                (phases, *shape). By default all knots share one value.
+            knots: Knots that share the value, as for `set_parameter`; the others keep theirs. Or a list of phases, each
+                a range, slice or list of knots; `Solution.unknowns[name]` is then (phases, *shape). By default all.
 
         Raises:
             UnknownNameError: No knot has such a parameter.
