@@ -82,10 +82,10 @@ def labels_of(name: str, shape: tuple[int, ...]) -> list[str]:
     return [f"{name}[{', '.join(map(str, index))}]" if index else name for index in indices]
 
 
-def check_unknown(
-    table: ParameterTable, kinds: Sequence[Kind], name: Any, lower: Any, upper: Any, knots: Any
+def freed_parameter(
+    table: ParameterTable, kinds: Sequence[Kind], name: Any, lower: Any, upper: Any, knots: Any, guess: Any
 ) -> Unknown:
-    """Returns a checked unknown; see `ShootingProblem.free`."""
+    """Returns a checked unknown, and sets its parameter to the guess; see `ShootingProblem.free`."""
     table.places(name)  # raises for unknown names
     phases, several = phases_of(table, name, knots)
     for phase in phases or ((),):
@@ -106,7 +106,9 @@ def check_unknown(
             f"lower: expected a time step > 0 [s], got {shown(lower)}, with which time could stand still; write "
             f"for example lower=1e-3"
         )
-    return Unknown(name, low, high, info.unit, phases)
+    unknown = Unknown(name, low, high, info.unit, phases)
+    _set_guess(table, unknown, kinds, guess)
+    return unknown
 
 
 def _bound(argument: str, value: Any, shapes: Sequence[tuple[int, ...]]) -> Reals:
@@ -147,7 +149,7 @@ def reads(kind: Kind, name: str) -> bool:
     return bool(ca.depends_on(ca.veccat(*values.values()), model.layout.columns[name]))
 
 
-def set_guess(table: ParameterTable, unknown: Unknown, kinds: Sequence[Kind], guess: Any) -> None:
+def _set_guess(table: ParameterTable, unknown: Unknown, kinds: Sequence[Kind], guess: Any) -> None:
     """Sets an unknown to its guess at its knots, by default to its value at those of them that read it.
 
     Raises:
