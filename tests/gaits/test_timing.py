@@ -90,6 +90,18 @@ def test_phase_of_another_duration_loses_its_velocities() -> None:
     assert all(longer.phases[i].com_velocities is None for i in flights)
 
 
+def test_phases_keep_durations_between_equal_bounds() -> None:
+    first, _ = solutions()
+    durations = [0.02, 0.25, 0.02, 0.25]
+    kept = SolverSQP(problem(timing=FreeTime(durations, durations))).solve(first)
+    assert kept.converged
+    np.testing.assert_allclose(kept.unknowns["dt"], 0.01, rtol=1e-9)
+    assert kept.cost == pytest.approx(first.cost, rel=1e-8)
+    odd = [0.1 * 0.2, 0.3 - 0.05, 0.1 * 0.2, 0.3 - 0.05]  # off by rounding
+    free = problem(timing=FreeTime(odd, odd)).unknowns["dt"]
+    np.testing.assert_allclose(free.upper, 0.01, rtol=1e-9)
+
+
 WRONG: list[tuple[Any, str]] = [
     (FreeTime(0.1, 1.0), r"timing: .*0.1 to 1 s for phase 'support', which lasts 0.02 s; widen them"),
     (FreeTime([0.01, 0.1], 1.0), r"timing: lower: expected one number or 4, one for each phase"),

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from trajopt.gaits.schedule import ContactSchedule
 
 
+ROUNDING = 1e-9  # relative error of a duration that equals its bound
+
+
 @dataclass(frozen=True)
 class FreeTime:
     """Bounds of the durations of phases, within which SolverSQP chooses; the knots of a phase share a time step.
@@ -26,7 +29,7 @@ class FreeTime:
     Attributes:
         lower: Shortest duration [s], > 0; one for all phases, or one for each phase that has a duration, as all but a
             last phase of a single knot have.
-        upper: Longest duration [s] in the same form.
+        upper: Longest duration [s] in the same form; equal to `lower` for a phase that keeps its duration.
     """
 
     lower: npt.ArrayLike
@@ -47,12 +50,13 @@ class FreeTime:
         bounds = [self._bound(name, len(steps)) for name in ("lower", "upper")]
         for i, count, low, high in zip(knots, steps, *bounds):
             duration = count * schedule.dt
-            if not low <= duration <= high:
+            if not low * (1.0 - ROUNDING) <= duration <= high * (1.0 + ROUNDING):
                 raise InvalidArgumentError(
                     f"timing: expected bounds around the first guess, got {low:g} to {high:g} s for phase "
                     f"{schedule.phases[i].name!r}, which lasts {duration:g} s; widen them, or change its knots"
                 )
-        problem.free("dt", bounds[0] / steps, bounds[1] / steps, knots=list(knots.values()))
+        lower, upper = (bound / steps for bound in bounds)
+        problem.free("dt", lower, upper, np.clip(schedule.dt, lower, upper), knots=list(knots.values()))
 
     def _bound(self, name: str, count: int) -> npt.NDArray[np.float64]:
         """A bound of each phase (count,) [s]."""
