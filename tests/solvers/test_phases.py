@@ -19,6 +19,13 @@ Reals = npt.NDArray[np.float64]
 PUSH, BRAKE, WAY = 2.0, 1.0, 1.5  # [m/s²], [m/s²], [m]
 
 
+class Pushed(trajopt.DifferentialActionModelSymbolic):
+    """dv/dt = u."""
+
+    def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
+        return u
+
+
 def push_and_brake() -> trajopt.ShootingProblem:
     """A phase of 7 knots may only push, and one of 13 only brake, so that each duration has one best value."""
     problem = posed(trajopt.IntegratedActionModelRK4(Mass(2, (-BRAKE, 0.0)), dt=0.1), [0.0, 0.0], 20, [WAY, 0.0])
@@ -68,6 +75,26 @@ def test_one_phase_is_free_and_the_others_keep_their_times() -> None:
     assert solution.unknowns["dt"].shape == ()
     assert solution.unknowns["dt"] == pytest.approx(0.2, rel=1e-6)
     np.testing.assert_allclose(solution.parameters["dt"], [0.1] * 5 + [0.2] * 5 + [0.1] * 5, rtol=1e-6)
+
+
+def test_rows_that_a_fixed_x0_determines_are_not_enforced_before_a_phase() -> None:
+    """The row of knot 0 has the parameter of the problem, as no phase with an unknown contains the knot."""
+    state = trajopt.StateVector(2)
+    rows = trajopt.ConstraintStack(state)
+    rows.add("near", trajopt.ResidualModelState(state, [0.0, 0.0]), lower=[-0.5, -9.0], upper=[0.5, 9.0])
+    costs = trajopt.CostStack(state).add("force", trajopt.ResidualModelControl(state), 1.0)
+    problem = posed(
+        trajopt.IntegratedActionModelRK4(Pushed(state, 1, costs, constraints=rows), 0.1), [1.0, 0.0], 20, [0.3, 0.0]
+    )
+    problem.set_parameter("near.lower", [-9.0, -9.0], knots=range(1, 8))
+    problem.set_parameter("near.upper", [9.0, 9.0], knots=range(1, 8))
+    fixed = SolverSQP(problem).solve()
+    problem.free("near.reference", [-0.1, 0.0], [0.1, 0.0], knots=range(8, 20))
+    for solver in (SolverSQP, SolverIpopt):
+        solution = solver(problem).solve()
+        assert solution.converged
+        assert solution.cost < fixed.cost
+        assert solution.violations()["near"][0, 0] == pytest.approx(0.5)
 
 
 def test_bound_of_a_phase_and_its_price() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import casadi as ca
@@ -84,13 +84,17 @@ class ActionModelFreed(ActionModelExpression):
 
     @functools.cached_property
     def _rows_that_read(self) -> npt.NDArray[np.bool_]:
-        """Mask (nc,) of the constraint rows that read an unknown."""
-        if not self.model.nc:
-            return np.zeros(0, dtype=np.bool_)
+        return self.rows_that_read(self.sizes)
+
+    def rows_that_read(self, names: Collection[str]) -> npt.NDArray[np.bool_]:
+        """Mask (nc,) of the constraint rows that read an unknown of these names."""
+        own = [column for name, column in self.model.layout.columns.items() if name in names]
+        if not self.model.nc or not own:
+            return np.zeros(self.model.nc, dtype=np.bool_)
         single = self._single(terminal=False)
         if single is not None:
-            return np.array(ca.which_depends(single[1]["rows"], self._symbols, 1, True), dtype=np.bool_)
-        sizes, owners = self.constraints.sizes(self.stage_nu), {name.rpartition(".")[0] for name in self.sizes}
+            return np.array(ca.which_depends(single[1]["rows"], ca.vertcat(*own), 1, True), dtype=np.bool_)
+        sizes, owners = self.constraints.sizes(self.stage_nu), {name.rpartition(".")[0] for name in names}
         return np.repeat([name in owners for name in sizes], list(sizes.values()))
 
     def _single(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]] | None:

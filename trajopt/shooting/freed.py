@@ -76,7 +76,10 @@ class FreedProblem:
         kind = next(kind for kind in self.whole.kinds if 0 in kind.knots)
         if kind.terminal or not kind.nc:
             return
-        given, at, row = kind.model.rows_free_of_control, 0, self.whole.table.values[0]
+        assert isinstance(kind.model, ActionModelFreed)
+        names = [name for name, unknown in self.unknowns.items() if any(ts is None or 0 in ts for ts in unknown.knots)]
+        given = kind.model.model.rows_free_of_control & ~kind.model.rows_that_read(names)
+        at, row = 0, self.whole.table.values[0]
         for name, size in kind.row_sizes().items():
             for key, bound in (("lower", -np.inf), ("upper", np.inf)):
                 place = kind.layout.slices[f"{name}.{key}"]
