@@ -19,44 +19,69 @@ from trajopt.model.programs import outputs_at
 Reals = npt.NDArray[np.float64]
 FIXED = ("weight", "weights", "lower", "upper", "linear", "quadratic")
 LARGE = ("solo12", "talos_arm")
+PHASES = 3
 
 
-def freed(model: trajopt.ActionModelAbstract) -> ActionModelFreed | None:
-    """The model with its time step and up to two other parameters free; None if there is nothing to free."""
+def freed(model: trajopt.ActionModelAbstract, phases: int = 0) -> ActionModelFreed | None:
+    """The model with its time step and up to two other parameters free; None if there is nothing to free.
+
+    With phases, the first parameter has a value for each, of which the knot has the last, and so has a missing one.
+    """
     if not isinstance(model, ActionModelExpression):
         return None
     numbers = [name for name, p in model.parameters().items() if p.convert is None or not p.shape]
     names = [name for name in numbers if name.rpartition(".")[2] not in FIXED and name != "dt"][:2]
     names += ["dt"] if "dt" in model.parameters() else []
     sizes = {name: model.parameters()[name].size for name in names}
-    labels = {name: [f"{name}[{i}]" for i in range(size)] for name, size in sizes.items()}
-    return ActionModelFreed(model, labels | {"missing": ["missing"]}) if names else None
+    if not names:
+        return None
+    counts = {names[0]: phases, "missing": phases} if phases else {}
+    labels = {name: [f"{name}[{i}]" for i in range(size * counts.get(name, 1))] for name, size in sizes.items()}
+    whole = ActionModelFreed(model, labels | {"missing": [f"missing[{i}]" for i in range(max(phases, 1))]}, counts)
+    if whole.selection is not None:
+        whole.selection.parameters[f"{names[0]}.phase"].default[-1] = 1.0
+    return whole
 
 
 def point(model: ActionModelFreed, rng: np.random.Generator) -> tuple[Reals, Reals]:
     """A state of the model with values of the unknowns near its parameters, and a control."""
     x, own = points(model.model.state)[1], model.layout.column()
-    first = [own[model.layout.slices[name]] if name in model.layout.slices else np.zeros(1) for name in model.sizes]
-    theta = np.concatenate(first) * rng.uniform(0.9, 1.1, size=sum(model.sizes.values()))
+    first = [
+        np.repeat(own[model.layout.slices[name]] if name in model.layout.slices else np.zeros(size), count(model, name))
+        for name, size in model.sizes.items()
+    ]
+    theta = np.concatenate(first)
+    theta *= rng.uniform(0.9, 1.1, size=len(theta))
     return np.concatenate([x, theta]), rng.normal(size=model.nu)
 
 
+def count(model: ActionModelFreed, name: str) -> int:
+    """Number of values of an unknown: of its phases, or 1."""
+    own = {} if model.selection is None else model.selection.parameters
+    return own[f"{name}.phase"].size if f"{name}.phase" in own else 1 if not own or name != "missing" else PHASES
+
+
 def inner_column(model: ActionModelFreed, x: Reals) -> Reals:
-    """Parameters of the inner model with the unknowns of a state."""
-    column, end = model.layout.column(), model.model.state.nx
+    """Parameters of the inner model with the unknowns of a state, of the last phase."""
+    column, end = model.model.layout.column(), model.model.state.nx
     for name, size in model.sizes.items():
-        if name in model.layout.slices:
-            column[model.layout.slices[name]] = x[end : end + size]
-        end += size
+        each = count(model, name)
+        if name in model.model.layout.slices:
+            column[model.model.layout.slices[name]] = x[end : end + size * each].reshape(size, each)[:, -1]
+        end += size * each
     return column
 
 
 RUNNING = [name for name in ACTIONS if name not in SAME and not any(large in name for large in LARGE)]
 
 
-@pytest.mark.parametrize("name", [*RUNNING, "rk4-talos_arm"])
-def test_values_and_derivatives(name: str) -> None:
-    model, rng = freed(ACTIONS[name]()), np.random.default_rng(5)
+PHASED = [name for name in RUNNING if name.startswith(("euler-pendulum", "impulse", "rk-kutta-p", "euler-contact-c"))]
+CASES = [*((name, 0) for name in (*RUNNING, "rk4-talos_arm")), *((name, PHASES) for name in PHASED)]
+
+
+@pytest.mark.parametrize(("name", "phases"), CASES)
+def test_values_and_derivatives(name: str, phases: int) -> None:
+    model, rng = freed(ACTIONS[name](), phases), np.random.default_rng(5)
     if model is None:
         return
     x, u = point(model, rng)
@@ -86,18 +111,19 @@ def test_values_and_derivatives(name: str) -> None:
         assert eigenvalues[0] > -1e-9 * max(1.0, eigenvalues[-1])  # Gauss-Newton
 
 
-@pytest.mark.parametrize("name", RUNNING)
-def test_hessian_of_the_lagrangian(name: str) -> None:
-    model, rng = freed(ACTIONS[name]()), np.random.default_rng(7)
+@pytest.mark.parametrize(("name", "phases"), [case for case in CASES if "talos" not in case[0]])
+def test_hessian_of_the_lagrangian(name: str, phases: int) -> None:
+    model, rng = freed(ACTIONS[name](), phases), np.random.default_rng(7)
     if model is None or not model.has_lagrangian_hessian:
         return
     knot = Knot(model, *point(model, rng), rng)
     assert_derivative(knot.hessian(), knot.gradient, rng)
 
 
+@pytest.mark.parametrize("phases", [0, PHASES])
 @pytest.mark.parametrize("name", [name for name in TERMINALS if not any(large in name for large in LARGE)])
-def test_terminal_models(name: str) -> None:
-    model, rng = freed(TERMINALS[name]()), np.random.default_rng(8)
+def test_terminal_models(name: str, phases: int) -> None:
+    model, rng = freed(TERMINALS[name](), phases), np.random.default_rng(8)
     if model is None:
         return
     x, _ = point(model, rng)

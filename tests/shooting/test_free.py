@@ -122,3 +122,73 @@ def test_bounds_of_constraints_and_rotations_cannot_be_free() -> None:
     problem = ShootingProblem(arm.zero(), [trajopt.IntegratedActionModelEuler(model, 0.01)], costs)
     with pytest.raises(InvalidArgumentError, match="independent elements, got 'tool.reference'"):
         problem.free("tool.reference", -1.0, 1.0)
+
+
+def test_phases_have_values_of_their_own() -> None:
+    problem = pendulum()
+    problem.free("dt", 0.01, [0.1, 0.2], knots=[range(2), [2, 3, 4]], guess=[0.02, 0.15])
+    np.testing.assert_array_equal(problem.get_parameter("dt", "running"), [0.02, 0.02, 0.15, 0.15, 0.15])
+    np.testing.assert_array_equal(problem.unknowns["dt"].upper, [0.1, 0.2])
+    assert problem.unknowns["dt"].phases == ((0, 1), (2, 3, 4))
+    assert repr(problem.unknowns["dt"]) == "dt from [0.01 0.01] to [0.1 0.2] s at knots 0..1 and knots 2..4"
+    problem.free("still.reference", -1.0, 2.0, knots=[slice(0, 3), [4]])
+    problem.free("mass", 0.5, 2.0, knots=range(1, 4), guess=1.5)
+    np.testing.assert_array_equal(problem.get_parameter("mass"), [1.0, 1.5, 1.5, 1.5, 1.0])
+    assert problem.unknowns["mass"].shape == ()
+    freed = problem.freed()
+    assert freed is not None
+    names = freed.whole.state.coordinate_names[2:]
+    labels = ["dt[0]", "dt[1]", *(f"still.reference[{i}]" for i in ("0, 0", "1, 0", "0, 1", "1, 1")), "mass"]
+    assert names == [f"unknown.{name}" for name in labels]
+    np.testing.assert_array_equal(freed.follow().x0[2:], [0.02, 0.15, 1.0, 1.0, 0.0, 0.0, 1.5])
+    values = freed.parameters_at(np.arange(1.0, 8.0))
+    np.testing.assert_array_equal(values["dt"][:5], [1.0, 1.0, 2.0, 2.0, 2.0])
+    np.testing.assert_array_equal(values["mass"], [1.0, 7.0, 7.0, 7.0, 1.0])
+    np.testing.assert_array_equal(values["still.reference"][:, 0], [3.0, 3.0, 3.0, 1.0, 4.0])
+    np.testing.assert_array_equal(values["still.reference"][:, 1], [5.0, 5.0, 5.0, 0.0, 6.0])
+    assert pickle.loads(pickle.dumps(problem.unknowns["dt"])).phases == ((0, 1), (2, 3, 4))
+
+
+def test_programs_depend_on_the_number_of_phases_only() -> None:
+    problem = pendulum()
+    problem.free("dt", 0.01, 0.1, knots=[range(2), range(2, 5)])
+    first = problem.freed()
+    problem.free("dt", 0.02, 0.2, knots=[range(1), range(3, 5)])
+    second = problem.freed()
+    assert first is not None
+    assert second is not None
+    assert first.whole.running[0] is second.whole.running[0]
+
+
+WRONG_PHASES: list[tuple[dict[str, Any], str]] = [
+    ({"knots": [range(3), range(2, 5)]}, r"knots\[1\]: .*knot 2 in phases 0 and 1; end phase 0 before it"),
+    ({"knots": [range(3), range(3, 3)]}, r"knots\[1\]: expected one or more knots, got range\(3, 3\).*leave the phase"),
+    ({"knots": []}, r"knots: expected one or more knots, got \[\]"),
+    ({"knots": [range(3), [5]]}, r"dt does not exist at knot 5; it exists at knots 0..4"),
+    ({"knots": [range(3), [9]]}, r"numbers from 0 to 5"),
+    ({"knots": range(3), "lower": [0.01, 0.02]}, r"lower: expected one number or shape \(\), ±inf"),
+    ({"knots": [range(3), [3]], "lower": [0.01] * 3}, r"lower: expected one number or shape \(\) or \(2,\)"),
+    ({"knots": [range(3), [3]], "upper": [0.1, 0.001]}, r"lower <= upper for dt.*swap the two"),
+    ({"knots": [range(3), [3]], "lower": [0.01, 0.0]}, r"time step > 0 \[s\].*could stand still"),
+    ({"knots": [range(3), [3]], "guess": [0.02, 0.5]}, r"within the bounds.*got \[0.5\]; widen"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), WRONG_PHASES)
+def test_errors_about_phases_name_the_cure(arguments: dict[str, Any], words: str) -> None:
+    problem = pendulum()
+    with pytest.raises(InvalidArgumentError, match=words):
+        problem.free("dt", **({"lower": 0.01, "upper": 0.1} | arguments))
+    assert problem.unknowns == {}
+    assert problem.get_parameter("dt", "running") == 0.02
+
+
+def test_phase_whose_values_differ_needs_a_guess() -> None:
+    problem = pendulum()
+    problem.set_parameter("dt", [0.02, 0.02, 0.03, 0.03, 0.04], knots="running")
+    with pytest.raises(InvalidArgumentError, match=r"one value of dt for knots 2..4, .* pass guess="):
+        problem.free("dt", 0.01, 0.1, knots=[range(2), range(2, 5)])
+    problem.free("dt", 0.01, 0.1, knots=[range(2), range(2, 4)])
+    freed = problem.freed()
+    assert freed is not None
+    np.testing.assert_array_equal(freed.guess(), [0.02, 0.03])

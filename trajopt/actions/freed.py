@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import casadi as ca
@@ -14,6 +14,7 @@ from casadi import SX
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.freed_differences import central_differences
+from trajopt.actions.freed_phases import PhaseSelection
 from trajopt.actions.lagrangian import lagrangian
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.errors import UnsupportedOperationError
@@ -34,13 +35,24 @@ class ActionModelFreed(ActionModelExpression):
     that is none, as of an impulse or a simulator, has central differences instead, with a relative error of about 1e-9,
     and no Hessian of the Lagrangian. In the Gauss-Newton Hessian the rows of θ are 0, which leaves it semidefinite.
 
+    An unknown with phases has as many values as phases. The run-time parameter "name.phase" (phases,) of a knot is 1 at
+    the knot's phase and 0 elsewhere; a knot of no phase has zeros and keeps its parameter.
+
     Args:
         model: The model.
         unknowns: Labels of the elements of each unknown parameter, by its name. The model may lack some of them.
+        phases: Number of phases of each unknown that has phases, by its name. The phase changes fastest in the labels.
     """
 
-    def __init__(self, model: ActionModelExpression, unknowns: Mapping[str, Sequence[str]]) -> None:
-        self.model, self.sizes = model, {name: len(labels) for name, labels in unknowns.items()}
+    def __init__(
+        self,
+        model: ActionModelExpression,
+        unknowns: Mapping[str, Sequence[str]],
+        phases: Mapping[str, int] | None = None,
+    ) -> None:
+        counts = {name: 1 for name in unknowns} | dict(phases or {})
+        self.model, self.sizes = model, {name: len(labels) // counts[name] for name, labels in unknowns.items()}
+        self.selection = PhaseSelection(self.sizes, phases, model.parameters()) if phases else None
         labels = [label for each in unknowns.values() for label in each]
         state = StateProduct(model.state, StateVector(len(labels), names=labels), labels=("x", "unknown"))
         names, units = model.control_names, model.control_units
@@ -55,7 +67,7 @@ class ActionModelFreed(ActionModelExpression):
         return self.model.stage_nu
 
     def parameters(self) -> dict[str, Parameter]:
-        return self.model.parameters()
+        return self.model.parameters() | ({} if self.selection is None else self.selection.parameters)
 
     def row_derivative(self) -> SX:
         return self.model.row_derivative()
@@ -72,13 +84,17 @@ class ActionModelFreed(ActionModelExpression):
 
     @functools.cached_property
     def _rows_that_read(self) -> npt.NDArray[np.bool_]:
-        """Mask (nc,) of the constraint rows that read an unknown."""
-        if not self.model.nc:
-            return np.zeros(0, dtype=np.bool_)
+        return self.rows_that_read(self.sizes)
+
+    def rows_that_read(self, names: Collection[str]) -> npt.NDArray[np.bool_]:
+        """Mask (nc,) of the constraint rows that read an unknown of these names."""
+        own = [column for name, column in self.model.layout.columns.items() if name in names]
+        if not self.model.nc or not own:
+            return np.zeros(self.model.nc, dtype=np.bool_)
         single = self._single(terminal=False)
         if single is not None:
-            return np.array(ca.which_depends(single[1]["rows"], self._symbols, 1, True), dtype=np.bool_)
-        sizes, owners = self.constraints.sizes(self.stage_nu), {name.rpartition(".")[0] for name in self.sizes}
+            return np.array(ca.which_depends(single[1]["rows"], ca.vertcat(*own), 1, True), dtype=np.bool_)
+        sizes, owners = self.constraints.sizes(self.stage_nu), {name.rpartition(".")[0] for name in names}
         return np.repeat([name in owners for name in sizes], list(sizes.values()))
 
     def _single(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]] | None:
@@ -90,21 +106,26 @@ class ActionModelFreed(ActionModelExpression):
 
     @functools.cached_property
     def _symbols(self) -> SX:
-        """The symbols of the unknowns (k,) in the model's expressions; new ones where the model lacks a parameter."""
-        columns = self.layout.columns
+        """The symbols of a knot's unknowns in the model's expressions; new ones where the model lacks a parameter."""
+        columns = self.model.layout.columns
         return SX(ca.vertcat(*(columns.get(name, SX.sym(name, size)) for name, size in self.sizes.items())))
 
-    def _parted(self, program: Program, point: Point) -> tuple[Point, Array]:
-        """The point of the model, with the unknowns among its parameters, and the unknowns (k,)."""
+    def _parted(self, program: Program, point: Point) -> tuple[Point, Array, Array]:
+        """The point of the model, with the knot's unknowns among its parameters; these, and the state θ (k,)."""
         nx = self.model.state.nx
-        theta = program.slice(point.x, nx, self._symbols.numel())
+        theta = program.slice(point.x, nx, self.state.nx - nx)
         following = None if point.following is None else program.slice(point.following, 0, nx)
         own = replace(point, x=program.slice(point.x, 0, nx), following=following)
-        return self._with(program, own, theta), theta
+        values = theta
+        if self.selection is not None:
+            own = replace(own, parameters=program.slice(point.parameters, 0, self.model.layout.size))
+            inputs: Bindings = [(self.selection.states, theta), (self.layout, point.parameters)]
+            values = named_call(program, "unknowns of a knot", inputs, {"values": self.selection.values})["values"]
+        return self._with(program, own, values), values, theta
 
     def _with(self, program: Program, point: Point, theta: Array) -> Point:
-        """The point of the model with other unknowns (k,) among its parameters."""
-        if self.layout.slices.keys().isdisjoint(self.sizes):
+        """The point of the model with other unknowns among its parameters."""
+        if self.model.layout.slices.keys().isdisjoint(self.sizes):
             return point
         p = computed(program, "with_unknowns", self._with_unknowns, point.parameters, theta)
         return replace(point, parameters=p)
@@ -113,13 +134,13 @@ class ActionModelFreed(ActionModelExpression):
         """All parameters of the model, with the unknowns in their places."""
         whole, end = SX(parameters), 0
         for name, size in self.sizes.items():
-            if name in self.layout.slices:
-                whole[self.layout.slices[name]] = theta[end : end + size]
+            if name in self.model.layout.slices:
+                whole[self.model.layout.slices[name]] = theta[end : end + size]
             end += size
         return whole
 
     def values(self, program: Program, point: Point) -> Values:
-        inner, theta = self._parted(program, point)
+        inner, _, theta = self._parted(program, point)
         v = self.model.values(program, inner)
         return v if v.xnext is None else replace(v, xnext=_stacked(program, v.xnext, theta))
 
@@ -128,10 +149,11 @@ class ActionModelFreed(ActionModelExpression):
     ) -> Expansion:
         self.check_multipliers(multipliers)
         self.check_lift(lift)
-        inner, theta = self._parted(program, point)
+        inner, values, theta = self._parted(program, point)
         e, single = self.model.expansion(program, inner), self._single(terminal=point.u is None)
-        by = self._differences(program, inner, theta) if single is None else self._by_unknowns(program, inner, *single)
-        n, k = self.model.state.ndx, self._symbols.numel()
+        by = self._differences(program, inner, values) if single is None else self._by_unknowns(program, inner, *single)
+        by = {name: self._by_states(program, point, slopes) for name, slopes in by.items()}
+        n, k = self.model.state.ndx, self.state.nx - self.model.state.nx
 
         def wide(block: SX, own: SX) -> SX:
             return SX(ca.horzcat(block[:, :n], own, block[:, n:]))
@@ -152,7 +174,7 @@ class ActionModelFreed(ActionModelExpression):
         return replace(whole, H=self.lagrangian_hessian(program, point, multipliers, e.kept))
 
     def _by_unknowns(self, program: Program, point: Point, i: Instant, values: dict[str, SX]) -> dict[str, Array]:
-        """Derivatives of the next state, the cost and the rows by θ: "F" (ndx, k), "g" (1, k) and "C" (nc, k)."""
+        """Derivatives of the next state, the cost and the rows by the knot's unknowns: "F" (ndx, .), "g" and "C"."""
         results = {"g": jacobian(values["cost"], self._symbols)}
         if "xnext" in values:
             onto = self.model.state.sx_tangent_projection(values["xnext"])
@@ -170,13 +192,29 @@ class ActionModelFreed(ActionModelExpression):
 
         return central_differences(program, values, theta, {"F": self.model.state.sx_difference})
 
+    def _by_states(self, program: Program, point: Point, slopes: Array, *, both: bool = False) -> Array:
+        """Derivatives (n, k) by the states θ from those by the unknowns of the knot; the same without phases.
+
+        With `both`, `slopes` are rows of a Hessian by the unknowns, of which the last columns are by the unknowns too.
+        """
+        if self.selection is None:
+            return slopes
+        chosen = self.selection.matrix
+
+        def by_states(D: SX) -> list[SX]:
+            size = D.shape[1] - chosen.shape[0]
+            return [SX(ca.horzcat(chosen.T @ D[:, :size], chosen.T @ D[:, size:] @ chosen) if both else D @ chosen)]
+
+        reads = [(self.layout.symbols, point.parameters)]
+        return call_formula(program, "by_states", by_states, slopes, reads=reads)[0]
+
     def _bindings(self, i: Instant, point: Point) -> Bindings:
         """Arrays of the symbols of an instant and of the parameters."""
-        return [(i.x, point.x), *([] if point.u is None else [(i.u, point.u)]), (self.layout, point.parameters)]
+        return [(i.x, point.x), *([] if point.u is None else [(i.u, point.u)]), (self.model.layout, point.parameters)]
 
     def _bordered(self, program: Program, H: Array, own: Array | None) -> Array:
         """The Hessian (n + k + nu, n + k + nu) with the rows of θ (k, n + nu + k) between x and u; 0 by default."""
-        n, k = self.model.state.ndx, self._symbols.numel()
+        n, k = self.model.state.ndx, self.state.nx - self.model.state.nx
 
         def border(H: SX, *own: SX) -> list[SX]:
             s = H.shape[0]
@@ -208,7 +246,7 @@ class ActionModelFreed(ActionModelExpression):
         self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array] = ()
     ) -> Array:
         self.check_multipliers(multipliers)
-        inner, _ = self._parted(program, point)
+        inner, *_ = self._parted(program, point)
         lam = multipliers.dynamics
         lam = None if lam is None else program.slice(lam, 0, self.model.state.ndx)
         own = Multipliers(dynamics=lam, rows=multipliers.rows)
@@ -220,12 +258,13 @@ class ActionModelFreed(ActionModelExpression):
         rows = SX(ca.substitute(rows, reached, values.get("xnext", reached)))
         inputs = [*self._bindings(i, inner), *bindings]
         border = named_call(program, "Hessian by unknowns", inputs, {"rows": rows})["rows"]
-        return self._bordered(program, H, border)
+        return self._bordered(program, H, self._by_states(program, point, border, both=True))
 
     def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
         i, values = self.model.knot_expressions(terminal=terminal)
         own, nx = Instant(self.state, 0 if terminal else self.nu), self.model.state.nx
-        before, after = ca.vertcat(i.x, i.u, self._symbols), ca.vertcat(own.x[:nx], own.u, own.x[nx:])
+        unknowns = own.x[nx:] if self.selection is None else self.selection.at(own.x[nx:])
+        before, after = ca.vertcat(i.x, i.u, self._symbols), ca.vertcat(own.x[:nx], own.u, unknowns)
         replaced = dict(zip(values, ca.substitute(list(values.values()), [before], [after])))
         if "xnext" in replaced:
             replaced["xnext"] = ca.vertcat(replaced["xnext"], own.x[nx:])

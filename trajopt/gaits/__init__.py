@@ -61,11 +61,13 @@ from trajopt.gaits.quadruped import (
 )
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
+from trajopt.gaits.timing import FreeTime
 from trajopt.objects.calls import explain_calls
 
 __all__ = [
     "ContactSchedule",
     "Foothold",
+    "FreeTime",
     "GaitLimits",
     "GaitModels",
     "GaitOptions",

@@ -25,6 +25,7 @@ from trajopt.gaits.options import DYNAMICS, INTEGRATORS, GaitOptions, holding_ga
 from trajopt.gaits.parameters import identifiers, knot_parameters
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame, standing_configuration
+from trajopt.gaits.timing import FreeTime, check_timing
 from trajopt.objects.immutable import Immutable
 from trajopt.residuals import (
     FrictionCone,
@@ -97,7 +98,12 @@ class GaitModels(Immutable):
         self.limits = GaitLimits.of(limits)
 
     def problem(
-        self, schedule: ContactSchedule, x0: npt.ArrayLike | None = None, *, posture: npt.ArrayLike | None = None
+        self,
+        schedule: ContactSchedule,
+        x0: npt.ArrayLike | None = None,
+        *,
+        posture: npt.ArrayLike | None = None,
+        timing: FreeTime | None = None,
     ) -> ShootingProblem:
         """Builds the shooting problem of a schedule.
 
@@ -106,8 +112,11 @@ class GaitModels(Immutable):
             x0: Initial state (nx,) or configuration (nq,); by default the configuration "standing" or "half_sitting".
             posture: Reference state (nx,) or configuration (nq,) of the state cost; by default "standing" or
                 "half_sitting", or x0 if the robot has neither.
+            timing: Bounds of the durations of the phases, which the solver then chooses; by default those of the
+                schedule are fixed.
         """
         self._check(schedule)
+        timing = check_timing(timing)
         nq = self.robot.nq
         start = self.state.at_rest(configuration_of(self.robot, x0, "x0"))
         if x0 is not None and shape_of(x0) == (self.state.nx,):
@@ -118,6 +127,8 @@ class GaitModels(Immutable):
         reference = start if unknown else configuration_of(self.robot, posture, "posture")
         problem.set_parameter("state.reference", self.state.at_rest(reference), "all")
         self.set_schedule(problem, schedule)
+        if timing is not None:
+            timing.free(problem, schedule)
         return problem
 
     def set_schedule(self, problem: ShootingProblem, schedule: ContactSchedule) -> None:
@@ -274,6 +285,7 @@ def gait_problem(
     posture: npt.ArrayLike | None = None,
     costs: CostStack | None = None,
     limits: bool | GaitLimits = False,
+    timing: FreeTime | None = None,
 ) -> ShootingProblem:
     """Builds the shooting problem of a gait; to build several that share their models, use `GaitModels`.
 
@@ -287,10 +299,12 @@ def gait_problem(
         costs: Further cost terms at all knots except touch-downs and the end, on StateMultibody(robot).
         limits: Limits that are hard constraints, for SolverSQP: friction and wrench cones, torques, velocities and
             positions of the joints. True for all, False for none, or GaitLimits.
+        timing: Bounds of the durations of the phases, which SolverSQP then chooses, see `FreeTime`; by default those
+            of the schedule are fixed.
     """
     check_instance("schedule", schedule, ContactSchedule)
     models = GaitModels(robot, schedule.start, options, costs=costs, soft=schedule.soft, limits=limits)
-    return models.problem(schedule, x0, posture=posture)
+    return models.problem(schedule, x0, posture=posture, timing=timing)
 
 
 def _length(robot: Robot, stance: Stance) -> float:

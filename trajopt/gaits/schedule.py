@@ -26,6 +26,8 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
+    from trajopt.solution.solution import Solution
+
 _SAME_PLACE = 1e-3  # largest distance between equal footholds [m]
 _FLIGHT_TOLERANCE = 0.05  # largest relative difference between a flight's time and that of its velocities [-]
 
@@ -218,6 +220,31 @@ class ContactSchedule:
                 f"factor: expected a factor for at most {MOST_KNOTS} knots, got {factor:g} times {self.T + 1}"
             )
         phases = [dataclasses.replace(p, knots=max(1, round(p.knots * factor))) for p in self.phases]
+        return dataclasses.replace(self, phases=tuple(phases))
+
+    def with_times(self, solution: Solution) -> ContactSchedule:
+        """Returns the schedule with durations that a solver chose, rounded such that phases end at whole time steps.
+
+        A phase of another duration loses the velocities of its centre of mass, which belong to the former one.
+
+        Args:
+            solution: Solution of a problem of this schedule, see `FreeTime`.
+
+        Raises:
+            InvalidArgumentError: The solution has no times, or another number of knots.
+        """
+        times = solution.times
+        if times is None or len(times) != self.T + 1:
+            got = "none" if times is None else f"T = {len(times) - 1}"
+            raise InvalidArgumentError(
+                f"solution: expected times of the schedule's {self.T} knots and the end, got {got}; pass a solution "
+                "of gait_problem(robot, schedule, timing=FreeTime(...))"
+            )
+        ends = np.cumsum([phase.total_knots for phase in self.phases])
+        after = np.round(np.append(times, times[-1] + (0.0 if self.touchdowns[-1] else self.dt))[ends] / self.dt)
+        knots = np.maximum(np.diff(after.astype(int), prepend=0), 1)
+        kept = [phase.com_velocities if n == phase.knots else None for phase, n in zip(self.phases, knots)]
+        phases = [dataclasses.replace(p, knots=int(n), com_velocities=v) for p, n, v in zip(self.phases, knots, kept)]
         return dataclasses.replace(self, phases=tuple(phases))
 
     # Showing

@@ -37,10 +37,13 @@ class FreedProblem:
     def __init__(self, problem: ShootingProblem, unknowns: Mapping[str, Unknown]) -> None:
         self.unknowns, self._own = dict(unknowns), problem
         self._models = (*problem.running, problem.terminal)
-        labels = {name: unknown.labels for name, unknown in unknowns.items()}
-        freed = {id(model): _freed(model, labels) for model in self._models}
+        freed = {id(model): _freed(model, self.unknowns) for model in self._models}
         running, x0 = [freed[id(model)] for model in problem.running], np.concatenate([problem.x0, self.guess()])
         self.whole = type(problem)(x0, running, freed[id(problem.terminal)], start=self._start())
+        for name, unknown in self.unknowns.items():
+            for phase, row in zip(unknown.phases, np.eye(len(unknown.phases))):
+                for knots, columns in self.whole.table.places(f"{name}.phase", phase):
+                    self.whole.table.values[knots, columns] = row
 
     def fits(self) -> bool:
         """False once the models of the problem have changed."""
@@ -50,7 +53,8 @@ class FreedProblem:
     def follow(self) -> ShootingProblem:
         """Takes over parameter values and x0 of the problem; returns the one with states (x, θ)."""
         own, whole = self._own, self.whole
-        whole.table.values[:] = own.table.values
+        for kind in own.kinds:
+            whole.table.values[kind.knots, : kind.layout.size] = kind.rows(own.table.values)
         whole.replace_x0(np.concatenate([own.x0, self.guess()]), start=self._start())
         if own.start == "fixed":
             self._switch_given_rows_off()
@@ -72,7 +76,10 @@ class FreedProblem:
         kind = next(kind for kind in self.whole.kinds if 0 in kind.knots)
         if kind.terminal or not kind.nc:
             return
-        given, at, row = kind.model.rows_free_of_control, 0, self.whole.table.values[0]
+        assert isinstance(kind.model, ActionModelFreed)
+        names = [name for name, unknown in self.unknowns.items() if any(ts is None or 0 in ts for ts in unknown.knots)]
+        given = kind.model.model.rows_free_of_control & ~kind.model.rows_that_read(names)
+        at, row = 0, self.whole.table.values[0]
         for name, size in kind.row_sizes().items():
             for key, bound in (("lower", -np.inf), ("upper", np.inf)):
                 place = kind.layout.slices[f"{name}.{key}"]
@@ -83,8 +90,9 @@ class FreedProblem:
         """Present values of the unknowns (k,), moved to within their bounds."""
         table, values = self._own.table, list[Reals]()
         for name, unknown in self.unknowns.items():
-            knots, columns = table.places(name)[0]
-            values.append(np.clip(table.values[knots[0], columns], *unknown.bounds))
+            places = [table.places(name, knots)[0] for knots in unknown.knots]
+            rows = np.array([table.values[knots[0], columns] for knots, columns in places])
+            values.append(np.clip(rows.ravel(order="F"), *unknown.bounds))
         return np.concatenate(values)
 
     def flat(self, values: Mapping[str, Reals]) -> Reals:
@@ -103,20 +111,24 @@ class FreedProblem:
         """Values of all parameters of the problem where the unknowns are θ (k,)."""
         own, values = self._own, self._own.table.values.copy()
         for name, value in self.shaped(theta).items():
-            for knots, columns in own.table.places(name):
-                values[knots, columns] = value.ravel(order="F")
+            unknown = self.unknowns[name]
+            for phase, row in zip(unknown.knots, unknown.rows(value)):
+                for knots, columns in own.table.places(name, phase):
+                    values[knots, columns] = row
         return ParameterValues(own.kinds, own.parameters, values)
 
 
-def _freed(model: ActionModelAbstract, labels: Mapping[str, list[str]]) -> ActionModelFreed:
+def _freed(model: ActionModelAbstract, unknowns: Mapping[str, Unknown]) -> ActionModelFreed:
     """The model with unknowns; it is built once, so that its programs are reused."""
     if not isinstance(model, ActionModelExpression):
         raise InvalidArgumentError(
             f"free: expected models that are expressions, got {type(model).__name__}, a black box without derivatives "
             "by parameters; write it as an expression"
         )
-    key: Any = ("freed", *((name, *each) for name, each in labels.items()))
+    labels = {name: unknown.labels for name, unknown in unknowns.items()}
+    phases = {name: len(unknown.phases) for name, unknown in unknowns.items() if unknown.phases}
+    key: Any = ("freed", *((name, *each) for name, each in labels.items()), *phases.items())
     if key not in model.built:
-        model.built[key] = ActionModelFreed(model, labels)
+        model.built[key] = ActionModelFreed(model, labels, phases)
     freed: ActionModelFreed = model.built[key]
     return freed

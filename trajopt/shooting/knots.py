@@ -17,6 +17,8 @@ from trajopt.shooting.kinds import Kind
 from trajopt.types import Ints
 
 Knots = int | slice | range | Iterable[int] | str | None
+KnotPhases = Knots | Sequence[Knots]
+"""Knots, or a list of several parts of the knots."""
 Index = slice | Ints
 """Index of rows of an array."""
 

@@ -28,9 +28,9 @@ from trajopt.shooting.checks import (
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.freed import FreedProblem
 from trajopt.shooting.kinds import Kind
-from trajopt.shooting.knots import Knots, kinds_of
+from trajopt.shooting.knots import KnotPhases, Knots, kinds_of
 from trajopt.shooting.parameters import ParameterInfo, ParameterTable
-from trajopt.shooting.unknown import Unknown, check_unknown, set_guess
+from trajopt.shooting.unknown import Unknown, freed_parameter
 from trajopt.shooting.values import ProblemDerivatives, ProblemValues, derivatives_of, values_of
 from trajopt.types import Reals
 
@@ -256,25 +256,26 @@ class ShootingProblem(Immutable):
         """Current values of all parameters by name, one row for each knot that has the parameter."""
         return self._table.snapshot()
 
-    def free(self, name: str, lower: Any, upper: Any, guess: Any = None) -> None:
-        """Makes a run-time parameter unknown: SolverSQP and SolverIpopt choose its value, the same for all knots.
+    def free(self, name: str, lower: Any, upper: Any, guess: Any = None, *, knots: KnotPhases = None) -> None:
+        """Makes a run-time parameter unknown: SolverSQP, SolverIpopt and SolverFatrop choose its value.
 
-        `problem.free("dt", 0.005, 0.05)` frees the duration of a motion. `Solution.unknowns` has the values that were
-        chosen; the problem keeps the guess.
+        `problem.free("dt", 0.005, 0.05)` frees the duration of a motion, `knots=[range(0, 20), range(20, 50)]` those of
+        its two phases. `Solution.unknowns` has the chosen values; the problem keeps the guess.
 
         Args:
-            name: Name of the parameter; weights and bounds of constraints can't be free.
-            lower: Lower bound, one or of the parameter's shape, in its unit; > 0 for dt. -inf for no bound.
-            upper: Upper bound in the same form; inf for no bound.
-            guess: First value, as for `set_parameter`; by default the present one.
+            name: Name of the parameter; weights and bounds of constraints can't be free. Another call replaces it.
+            lower: Lower bound, one, of the parameter's shape, or (phases, *shape), in its unit; -inf for none.
+            upper: Upper bound in the same form; inf for none.
+            guess: First value, as for `set_parameter`, or one for each phase; by default the present one.
+            knots: Knots that share the value, as for `set_parameter`; the others keep theirs. Or a list of phases, each
+                a range, slice or list of knots; `Solution.unknowns[name]` is then (phases, *shape). By default all.
 
         Raises:
             UnknownNameError: No knot has such a parameter.
             InvalidArgumentError: Nothing reads it, it is a weight, a bound or a rotation, the bounds are crossed or
-                admit dt <= 0, or the guess is outside of them.
+                admit dt <= 0, the guess is outside of them, or phases are empty or overlap.
         """
-        unknown = check_unknown(self._table, self.kinds, name, lower, upper)
-        set_guess(self._table, unknown, self.kinds, guess)
+        unknown = freed_parameter(self._table, self.kinds, name, lower, upper, knots, guess)
         self._unknowns[name], self._freed = unknown, None
 
     @property

@@ -11,10 +11,12 @@ import numpy as np
 
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
-from trajopt.checks import as_numbers
+from trajopt.checks import as_numbers, shape_of
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, shown, shown_numbers
 from trajopt.shooting.kinds import Kind
+from trajopt.shooting.knots import describe
 from trajopt.shooting.parameters import ParameterTable
+from trajopt.shooting.phases import phases_of
 from trajopt.shooting.row_values import KEYS
 from trajopt.types import Reals
 
@@ -23,24 +25,35 @@ MOVED = 1e-3  # relative change of one element of a parameter, which shows wheth
 
 @dataclass(frozen=True, eq=False)
 class Unknown:
-    """Run-time parameter that a solver chooses, one value for all knots.
+    """Run-time parameter that a solver chooses, one value for all knots or one for each phase.
 
     Attributes:
         name: Name of the parameter.
-        lower: Lower bounds, of the parameter's shape, in its unit; -inf for no bound.
-        upper: Upper bounds, of the parameter's shape, in its unit; inf for no bound.
+        lower: Lower bounds of the parameter's shape, or (phases, *shape), in its unit; -inf for no bound.
+        upper: Upper bounds in the same form; inf for no bound.
         unit: Unit of the parameter.
+        phases: Knots of each phase; empty for one value at all knots.
     """
 
     name: str
     lower: Reals
     upper: Reals
     unit: str
+    phases: tuple[tuple[int, ...], ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the value; () for a number."""
+        """Shape of the value; () for a number, (phases,) for a number in each phase."""
         return self.lower.shape
+
+    @property
+    def knots(self) -> tuple[tuple[int, ...] | None, ...]:
+        """Knots of each phase; one phase with None, which stands for all knots, without phases."""
+        return self.phases or (None,)
+
+    def rows(self, value: Reals) -> Reals:
+        """Value of each phase, column by column, (phases, scalars); one row without phases."""
+        return value.ravel(order="F").reshape(len(self.knots), -1, order="F")
 
     @property
     def size(self) -> int:
@@ -55,23 +68,35 @@ class Unknown:
     @property
     def labels(self) -> list[str]:
         """Name of each scalar, column by column: "mass", or "wind[0]", "wind[1]"."""
-        return [self.name] if self.shape == () else [f"{self.name}[{i}]" for i in range(self.size)]
+        return labels_of(self.name, self.shape)
 
     def __repr__(self) -> str:
         bounds = f"{self.lower:g} to {self.upper:g}" if self.shape == () else f"{self.lower} to {self.upper}"
-        return f"{self.name} from {bounds}{'' if self.unit == '-' else f' {self.unit}'}"
+        where = f" at {' and '.join(describe(phase) for phase in self.phases)}" if self.phases else ""
+        return f"{self.name} from {bounds}{'' if self.unit == '-' else f' {self.unit}'}{where}"
 
 
-def check_unknown(table: ParameterTable, kinds: Sequence[Kind], name: Any, lower: Any, upper: Any) -> Unknown:
-    """Returns a checked unknown; see `ShootingProblem.free`."""
+def labels_of(name: str, shape: tuple[int, ...]) -> list[str]:
+    """Name of each scalar of a value, column by column: "mass", "wind[0]", or "wind[0, 1]"."""
+    indices = [index[::-1] for index in np.ndindex(shape[::-1])]
+    return [f"{name}[{', '.join(map(str, index))}]" if index else name for index in indices]
+
+
+def freed_parameter(
+    table: ParameterTable, kinds: Sequence[Kind], name: Any, lower: Any, upper: Any, knots: Any, guess: Any
+) -> Unknown:
+    """Returns a checked unknown, and sets its parameter to the guess; see `ShootingProblem.free`."""
     table.places(name)  # raises for unknown names
-    _check_readers(name, [kind for kind in kinds if name in kind.parameters])
+    phases, several = phases_of(table, name, knots)
+    for phase in phases or ((),):
+        _check_readers(name, [k for k in kinds if name in k.parameters and (not phase or set(phase) & set(k.knots))])
     info = table.infos[name]
     if info.shape is None:
         raise InvalidArgumentError(
             f"name: expected a parameter of one shape, got {name!r}, which differs between knots"
         )
-    low, high = (_bound(argument, bound, info.shape) for argument, bound in (("lower", lower), ("upper", upper)))
+    shapes = [(), info.shape, *([(len(phases), *info.shape)] if several else [])]
+    low, high = (_bound(argument, bound, shapes) for argument, bound in (("lower", lower), ("upper", upper)))
     if np.any(low > high) or np.any(low == np.inf) or np.any(high == -np.inf):
         raise InvalidArgumentError(
             f"lower: expected lower <= upper for {name}, got {shown(lower)} and {shown(upper)}; swap the two"
@@ -81,16 +106,18 @@ def check_unknown(table: ParameterTable, kinds: Sequence[Kind], name: Any, lower
             f"lower: expected a time step > 0 [s], got {shown(lower)}, with which time could stand still; write "
             f"for example lower=1e-3"
         )
-    return Unknown(name, low, high, info.unit)
+    unknown = Unknown(name, low, high, info.unit, phases)
+    _set_guess(table, unknown, kinds, guess)
+    return unknown
 
 
-def _bound(argument: str, value: Any, shape: tuple[int, ...]) -> Reals:
-    """A bound as an array of the parameter's shape."""
-    cure = f"one number or shape {shape}, ±inf for no bound"
+def _bound(argument: str, value: Any, shapes: Sequence[tuple[int, ...]]) -> Reals:
+    """A bound of the last one of the shapes that it may have."""
+    cure = f"one number or shape {' or '.join(map(str, dict.fromkeys(shapes[1:])))}, ±inf for no bound"
     numbers = as_numbers(argument, value, cure)
-    if numbers.shape not in ((), shape) or np.isnan(numbers).any():
+    if numbers.shape not in shapes or np.isnan(numbers).any():
         raise InvalidArgumentError(f"{argument}: expected {cure}, got {shown(value)}")
-    return np.array(np.broadcast_to(numbers, shape))
+    return np.array(np.broadcast_to(numbers, shapes[-1]))
 
 
 def _check_readers(name: str, kinds: Sequence[Kind]) -> None:
@@ -122,33 +149,40 @@ def reads(kind: Kind, name: str) -> bool:
     return bool(ca.depends_on(ca.veccat(*values.values()), model.layout.columns[name]))
 
 
-def set_guess(table: ParameterTable, unknown: Unknown, kinds: Sequence[Kind], guess: Any) -> None:
-    """Sets an unknown to its guess at all knots, by default to its value at the knots that read it.
+def _set_guess(table: ParameterTable, unknown: Unknown, kinds: Sequence[Kind], guess: Any) -> None:
+    """Sets an unknown to its guess at its knots, by default to its value at those of them that read it.
 
     Raises:
         InvalidArgumentError: The guess is no value of the parameter, it is outside of the bounds, or knots differ.
     """
-    name = unknown.name
-    if guess is None:
-        guess = table.get(name, [t for kind in kinds if reads(kind, name) for t in kind.knots])
-        if np.shape(guess) != unknown.shape:
+    name, shape = unknown.name, table.infos[unknown.name].shape
+    each = len(unknown.shape) > len(shape or ()) and shape_of(guess) == unknown.shape
+    guesses = list(guess) if each else [guess] * len(unknown.knots)
+    reading, bounds = {t for kind in kinds if reads(kind, name) for t in kind.knots}, [unknown.rows(unknown.lower)]
+    bounds.append(unknown.rows(unknown.upper))
+    for i, knots in enumerate(unknown.knots):
+        if guesses[i] is None:
+            guesses[i] = table.get(name, sorted(reading if knots is None else reading & set(knots)))
+            if np.shape(guesses[i]) != shape:
+                where = "all knots" if knots is None else describe(knots)
+                raise InvalidArgumentError(
+                    f"guess: expected one value of {name} for {where}, but it differs between knots; pass guess=..."
+                )
+        value, (lower, upper) = table.check(name, guesses[i], "guess"), (rows[i] for rows in bounds)
+        _check_independent(name, kinds, value)
+        if np.any(value < lower) or np.any(value > upper):
             raise InvalidArgumentError(
-                f"guess: expected one value of {name} for all knots, but it differs between knots; pass guess=..."
+                f"guess: expected a value within the bounds, {unknown}, got {shown_numbers(value)}; widen them, or "
+                "pass guess=..."
             )
-    value, (lower, upper) = table.check(name, guess, "guess"), unknown.bounds
-    _check_independent(unknown, kinds, value)
-    if np.any(value < lower) or np.any(value > upper):
-        raise InvalidArgumentError(
-            f"guess: expected a value within the bounds, {unknown}, got {shown_numbers(value)}; widen them, or pass "
-            "guess=..."
-        )
-    table.set(name, guess, "all")
+    for knots, value in zip(unknown.knots, guesses):
+        table.set(name, value, "all" if knots is None else knots)
 
 
-def _check_independent(unknown: Unknown, kinds: Sequence[Kind], value: Reals) -> None:
+def _check_independent(name: str, kinds: Sequence[Kind], value: Reals) -> None:
     """Raises InvalidArgumentError for a parameter whose elements depend on each other, such as a rotation."""
-    parameter = next(kind.parameters[unknown.name] for kind in kinds if unknown.name in kind.parameters)
-    for i in range(value.size if unknown.shape else 0):
+    parameter = next(kind.parameters[name] for kind in kinds if name in kind.parameters)
+    for i in range(value.size if parameter.shape else 0):
         moved = value.copy()
         moved[i] += MOVED * max(1.0, abs(moved[i]))
         try:
@@ -157,6 +191,6 @@ def _check_independent(unknown: Unknown, kinds: Sequence[Kind], value: Reals) ->
             same = False
         if not same:
             raise InvalidArgumentError(
-                f"name: expected a parameter with independent elements, got {unknown.name!r}, such as a rotation or a "
+                f"name: expected a parameter with independent elements, got {name!r}, such as a rotation or a "
                 "unit vector; write a model with angles as parameters"
             )

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.shooting.unknown import labels_of
+
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
@@ -19,9 +21,7 @@ def unknown_lines(solution: Solution) -> list[str]:
     lines, at = list[str](), 0
     for name, value in solution.unknowns.items():
         unknown = None if problem is None else problem.unknowns.get(name)
-        flat = value.ravel(order="F")
-        for i, number in enumerate(flat):
-            label = name if value.shape == () else f"{name}[{i}]"
+        for i, (label, number) in enumerate(zip(labels_of(name, value.shape), value.ravel(order="F"))):
             unit = "" if unknown is None or unknown.unit == "-" else f" {unknown.unit}"
             price = None if prices is None else float(prices[0, at])
             lines.append(f"  unknown {label!r}: {number:.6g}{unit}")

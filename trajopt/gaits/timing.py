@@ -1,0 +1,71 @@
+"""Durations of the phases of a gait as unknowns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.checks import as_numbers, check_instance
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.shooting import ShootingProblem
+
+if TYPE_CHECKING:
+    from trajopt.gaits.schedule import ContactSchedule
+
+
+ROUNDING = 1e-9  # relative error of a duration that equals its bound
+
+
+@dataclass(frozen=True)
+class FreeTime:
+    """Bounds of the durations of phases, within which SolverSQP chooses; the knots of a phase share a time step.
+
+    Paths of feet and of the centre of mass stretch with their phase. Knots and contacts stay, and so do gains of
+    contacts, which belong to the schedule's time step.
+
+    Attributes:
+        lower: Shortest duration [s], > 0; one for all phases, or one for each phase that has a duration, as all but a
+            last phase of a single knot have.
+        upper: Longest duration [s] in the same form; equal to `lower` for a phase that keeps its duration.
+    """
+
+    lower: npt.ArrayLike
+    upper: npt.ArrayLike
+
+    def free(self, problem: ShootingProblem, schedule: ContactSchedule) -> None:
+        """Makes the time steps "dt" of a gait's problem unknown, one for each phase of its schedule.
+
+        Raises:
+            InvalidArgumentError: There are not as many bounds as phases with a duration, or the schedule has a phase
+                outside of its bounds.
+        """
+        timed, phase = ~schedule.touchdowns[:-1], schedule.phase_of_knot[:-1]
+        knots = {
+            i: ts.tolist() for i in range(len(schedule.phases)) if (ts := np.flatnonzero(timed & (phase == i))).size
+        }
+        steps = np.array([len(each) for each in knots.values()])
+        bounds = [self._bound(name, len(steps)) for name in ("lower", "upper")]
+        for i, count, low, high in zip(knots, steps, *bounds):
+            duration = count * schedule.dt
+            if not low * (1.0 - ROUNDING) <= duration <= high * (1.0 + ROUNDING):
+                raise InvalidArgumentError(
+                    f"timing: expected bounds around the first guess, got {low:g} to {high:g} s for phase "
+                    f"{schedule.phases[i].name!r}, which lasts {duration:g} s; widen them, or change its knots"
+                )
+        lower, upper = (bound / steps for bound in bounds)
+        problem.free("dt", lower, upper, np.clip(schedule.dt, lower, upper), knots=list(knots.values()))
+
+    def _bound(self, name: str, count: int) -> npt.NDArray[np.float64]:
+        """A bound of each phase (count,) [s]."""
+        value, cure = as_numbers(name, getattr(self, name)), f"one number or {count}, one for each phase"
+        if value.shape not in ((), (count,)) or np.isnan(value).any():
+            raise InvalidArgumentError(f"timing: {name}: expected {cure} [s], got {shown(getattr(self, name))}")
+        return np.array(np.broadcast_to(value, count))
+
+
+def check_timing(timing: FreeTime | None) -> FreeTime | None:
+    """Returns `timing`; raises InvalidArgumentError unless it is a FreeTime or None."""
+    return None if timing is None else check_instance("timing", timing, FreeTime, "use FreeTime(0.1, 1.0)")
