@@ -1,119 +1,123 @@
-"""Capsules and spheres that contain a surface of triangles."""
+"""Capsules and spheres whose union contains a surface of triangles.
+
+A capsule that wastes too much is replaced by several, one for each cell of a grid of planes. Where a cell touches another
+one, its capsule may reach as far as the whole surface, since the neighbour's capsule is there anyway.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from trajopt.robots.collisions.fit import DIRECTIONS, POWER, SPHERE, Fit, fit_capsule
+from trajopt.robots.collisions.fit import DIRECTIONS, SPHERE, Fit, fit_capsule
+from trajopt.robots.collisions.triangles import bisected, corners_of, diagonal
+from trajopt.robots.collisions.waste import gaps, mean_gap, most_gaps
 from trajopt.types import Reals
 
-MOST = 6  # capsules for one link
-CUTS = (0.3, 0.5, 0.7)  # of the extent of a part along an axis, where it may be cut
-FINEST = 0.12  # of a surface's diagonal; triangles with longer edges are bisected before a cut
-GAIN = 0.9  # a cut must leave at most this part of the waste [-]
-OFTEN = 95  # percentile of how far surfaces of capsules are from the mesh
+MOST = 6  # capsules for one surface
+CUTS: tuple[tuple[float, ...], ...] = ((0.3,), (0.5,), (0.7,), (1 / 3, 2 / 3), (0.25, 0.5, 0.75))
+"""Planes across one axis, as parts of a surface's extent."""
+INWARD = 0.3  # cosine to the normal of a cut above which a direction points inwards [-]
+FINEST = 0.1  # of a surface's diagonal; triangles with longer edges are bisected before a cut
+SAMPLES = 0.025  # of a surface's diagonal; longest edge of the triangles whose corners gaps are measured to
+GAIN = 0.97  # a cut must leave at most this part of the waste [-]
+PRICE = 0.25  # a cut into twice as many parts must leave 2^-PRICE of the waste
+
+
+@dataclass(eq=False)
+class _Part:
+    """Some of the triangles: their corners, whether each direction points inwards, and whether no cut helps."""
+
+    triangles: Reals
+    inward: Reals
+    final: bool = False
+
+
+class _Surface:
+    """Directions and points of the whole surface."""
+
+    def __init__(self, triangles: Reals) -> None:
+        from scipy.spatial import KDTree
+
+        size = diagonal(triangles)
+        self.fine = bisected(triangles, FINEST * size)
+        self.tree: Any = KDTree(corners_of(bisected(self.fine, SAMPLES * size)))
+        self._supports = (corners_of(triangles) @ SPHERE.T).max(axis=0)
+
+    def fit(self, part: _Part, *, rough: bool = False) -> Fit:
+        allowed = np.where(part.inward, self._supports, -np.inf)
+        return fit_capsule(corners_of(part.triangles), allowed=allowed, rough=rough)
 
 
 def cover(triangles: Reals, waste: float) -> list[Fit]:
-    """Returns capsules whose union contains triangles (m, 3, 3) [m].
+    """Returns at most `MOST` capsules whose union contains triangles.
 
-    One capsule contains all of them. While the union wastes more than `waste`, the most wasteful capsule is replaced by
-    two, one for the triangles on each side of a plane. Of planes across the principal axes, the one with the least waste
-    is taken. Long triangles are bisected first; each piece lies in one capsule whole.
+    Each triangle lies whole in one of them, or if it is long, each of its pieces.
 
     Args:
-        triangles: Corners of the triangles.
-        waste: 95th percentile of the distance to the triangles, over points on the surface of the union [m].
+        triangles: Corners of the triangles (m, 3, 3) [m].
+        waste: Capsules are added while the 95th percentile of the gaps between them and the triangles exceeds this,
+            and a cut helps [m].
     """
-    from scipy.spatial import KDTree
-
-    fine = _bisected(triangles, FINEST * float(np.linalg.norm(np.ptp(triangles.reshape(-1, 3), axis=0))))
-    tree = KDTree(np.concatenate([fine.reshape(-1, 3), fine.mean(axis=1)]))
-    parts, final = [fine], [False]
-    fits = [fit_capsule(_points(fine))]
-    while len(fits) < MOST and not all(final):
-        gaps = exposed(fits, tree)
-        if _percentile(np.concatenate(gaps)) <= waste:
+    surface = _Surface(triangles)
+    parts = [_Part(surface.fine, np.zeros(DIRECTIONS, dtype=bool))]
+    fits = [surface.fit(parts[0])]
+    while len(fits) < MOST and not all(part.final for part in parts):
+        exposed = gaps(fits, surface.tree)
+        if most_gaps(exposed) <= waste:
             break
-        worst = max((i for i in range(len(fits)) if not final[i]), key=lambda i: _mean(gaps[i]))
-        others = fits[:worst] + fits[worst + 1 :]
-        halves = _halves(parts[worst], others, tree, GAIN * _mean(np.concatenate(gaps)))
-        if halves is None:
-            final[worst] = True
+        worst = max((i for i, part in enumerate(parts) if not part.final), key=lambda i: mean_gap([exposed[i]]))
+        others = [fit for i, fit in enumerate(fits) if i != worst]
+        pieces = _best_cut(parts[worst], others, surface, GAIN * mean_gap(exposed))
+        if not pieces:
+            parts[worst].final = True
             continue
-        fits = [*others, *(fit_capsule(_points(half)) for half in halves)]
-        parts = [*parts[:worst], *parts[worst + 1 :], *halves]
-        final = [*final[:worst], *final[worst + 1 :], False, False]
+        parts = [*(part for i, part in enumerate(parts) if i != worst), *pieces]
+        fits = [*others, *(surface.fit(piece) for piece in pieces)]
     return fits
 
 
-def exposed(fits: list[Fit], tree: Any) -> list[Reals]:
-    """Distances to the mesh of points on each capsule that lie in no other one [m]; `tree` holds points of the mesh."""
-    gaps = []
-    for i, fit in enumerate(fits):
-        ends = np.where((SPHERE @ (fit.end - fit.start) > 0)[:, None], fit.end, fit.start)
-        steps = np.linspace(0.0, 1.0, 5)[:, None, None]
-        axis, side = fit.end - fit.start, SPHERE[:: DIRECTIONS // 30]
-        if (length := float(np.linalg.norm(axis))) > 0.0:
-            side = side - (side @ axis)[:, None] * axis / length**2
-            side = side / np.linalg.norm(side, axis=1)[:, None]
-        points = np.concatenate(
-            [ends + fit.radius * SPHERE, (fit.start + steps * axis + fit.radius * side).reshape(-1, 3)]
-        )
-        for other in fits[:i] + fits[i + 1 :]:
-            points = points[_distance(points, other) > other.radius]
-        gaps.append(np.asarray(tree.query(points)[0]) if len(points) else np.zeros(0))
-    return gaps
+def _best_cut(part: _Part, others: list[Fit], surface: _Surface, most: float) -> list[_Part]:
+    """Pieces of the cut with the least mean gap; none if each cut leaves more than `most` [m]."""
+    corners = corners_of(part.triangles)
+    axes = np.linalg.svd(corners - corners.mean(axis=0), full_matrices=False)[2]
+    best: list[_Part] = []
+    for grid in _grids():
+        pieces = _cells(part, axes, grid)
+        if not 1 < len(pieces) <= MOST - len(others):
+            continue
+        fits = [surface.fit(piece, rough=True) for piece in pieces]
+        left = mean_gap(gaps([*others, *fits], surface.tree)) * (len(pieces) / 2) ** PRICE
+        if left < most:
+            best, most = pieces, left
+    return best
 
 
-def _distance(points: Reals, fit: Fit) -> Reals:
-    """Distances (n,) of points (n, 3) from the axis of a capsule [m]."""
-    axis = fit.end - fit.start
-    square = float(axis @ axis)
-    part = np.clip((points - fit.start) @ axis / square, 0.0, 1.0) if square > 0.0 else np.zeros(len(points))
-    return np.asarray(np.linalg.norm(points - fit.start - part[:, None] * axis, axis=1))
+def _grids() -> Iterator[list[tuple[float, ...]]]:
+    """Planes across each of three axes."""
+    for axis in range(3):
+        for cuts in CUTS:
+            yield [cuts if k == axis else () for k in range(3)]
+    for uncut in range(3):
+        yield [() if k == uncut else (0.5,) for k in range(3)]
 
 
-def _halves(triangles: Reals, others: list[Fit], tree: Any, most: float) -> tuple[Reals, Reals] | None:
-    """The two parts of the best cut; None if each leaves more waste than `most`."""
-    middles, points = triangles.mean(axis=1), _points(triangles)
-    best, least = None, most
-    for axis in np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]:
-        along, (low, high) = middles @ axis, np.quantile(points @ axis, [0.0, 1.0])
-        for cut in CUTS:
-            below = along < low + cut * (high - low)
-            if not 0 < below.sum() < len(below):
-                continue
-            fits = [fit_capsule(_points(triangles[part]), rough=True) for part in (below, ~below)]
-            mean = _mean(np.concatenate(exposed([*others, *fits], tree)))
-            if mean < least:
-                best, least = below, mean
-    return None if best is None else (triangles[best], triangles[~best])
-
-
-def _mean(gaps: Reals) -> float:
-    return float(np.mean(gaps**POWER) ** (1.0 / POWER)) if len(gaps) else 0.0
-
-
-def _percentile(gaps: Reals) -> float:
-    return float(np.percentile(gaps, OFTEN)) if len(gaps) else 0.0
-
-
-def _bisected(triangles: Reals, longest: float) -> Reals:
-    """Triangles with edges of at most `longest` [m] that cover the same surface."""
-    done = []
-    while len(triangles):
-        edges = np.linalg.norm(triangles - np.roll(triangles, -1, axis=1), axis=2)
-        long = edges.max(axis=1) > longest
-        done.append(triangles[~long])
-        first = edges[long].argmax(axis=1)
-        a, b, c = (np.take_along_axis(triangles[long], ((first + k) % 3)[:, None, None], axis=1)[:, 0] for k in range(3))
-        middle = (a + b) / 2
-        triangles = np.concatenate([np.stack([a, middle, c], axis=1), np.stack([middle, b, c], axis=1)])
-    return np.concatenate(done)
-
-
-def _points(triangles: Reals) -> Reals:
-    return np.unique(triangles.reshape(-1, 3), axis=0)
+def _cells(part: _Part, axes: Reals, grid: list[tuple[float, ...]]) -> list[_Part]:
+    """The triangles by the cell in which their centre lies."""
+    points, middles = corners_of(part.triangles) @ axes.T, part.triangles.mean(axis=1) @ axes.T
+    low, high = points.min(axis=0), points.max(axis=0)
+    where = (middles - low) / np.maximum(high - low, 1e-12)
+    cells = np.stack([np.searchsorted(cuts, where[:, k]) for k, cuts in enumerate(grid)], axis=1)
+    pieces = []
+    for cell in np.unique(cells, axis=0):
+        inward = part.inward.copy()
+        for axis, place, cuts in zip(axes, cell, grid):
+            if place > 0:
+                inward |= SPHERE @ axis < -INWARD
+            if place < len(cuts):
+                inward |= SPHERE @ axis > INWARD
+        pieces.append(_Part(part.triangles[np.all(cells == cell, axis=1)], inward))
+    return pieces

@@ -1,0 +1,121 @@
+"""Spheres and capsules that contain the collision geometry of a robot, and the pairs that may touch."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from trajopt.checks import check_path
+from trajopt.errors import InvalidArgumentError, TrajoptError
+from trajopt.files import MALFORMED, check_output_path, output_file
+from trajopt.robots.round_bodies import Capsule, Sphere
+
+FORMAT = "trajopt collision shapes 1"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CollisionShapes:
+    """Spheres and capsules on the links of a robot, for distances.
+
+    Attributes:
+        bodies: The shapes, each on the frame of its link.
+        pairs: Indices (i, j), i < j, of bodies that may touch.
+        left_out: Indices of the other pairs of bodies on different joints by the reason why they are left out:
+            "neighbours" (one joint moves the other), "disabled" (by the robot's SRDF), "always" (they overlap in 95 % of
+            random configurations or more), "reference" (a reference configuration brings them closer than 1 cm) and
+            "never" (no configuration brings them closer than 5 cm).
+    """
+
+    bodies: tuple[Sphere | Capsule, ...]
+    pairs: tuple[tuple[int, int], ...]
+    left_out: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each body: that of its frame, with a number if the frame has several."""
+        count, seen = Counter(body.frame for body in self.bodies), Counter[str | None]()
+        names = []
+        for body in self.bodies:
+            names.append(str(body.frame) if count[body.frame] == 1 else f"{body.frame}_{seen[body.frame]}")
+            seen[body.frame] += 1
+        return tuple(names)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes a .json file.
+
+        Raises:
+            InvalidArgumentError: The file cannot be written.
+        """
+        with output_file(check_output_path(path, "path", (".json",))) as file:
+            file.write(self.to_json().encode())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Reads a file that `save` has written.
+
+        Raises:
+            InvalidArgumentError: The file cannot be read, or contains no collision shapes.
+        """
+        path = check_path("path", path)
+        try:
+            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InvalidArgumentError(f"path: {str(path)!r} cannot be read: {error}") from error
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(f"path: expected collision shapes in {str(path)!r}, got {error}") from error
+
+    def to_json(self) -> str:
+        """The shapes as text, which `from_json` reads."""
+        bodies = [
+            {"frame": body.frame, "radius": body.radius, "points": body.points.tolist()} for body in self.bodies
+        ]
+        return json.dumps({"format": FORMAT, "bodies": bodies, "pairs": self.pairs, "left_out": dict(self.left_out)})
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Reads the text of `to_json`.
+
+        Raises:
+            InvalidArgumentError: The text is another one.
+        """
+        try:
+            data = json.loads(text)
+            if data["format"] != FORMAT:
+                raise InvalidArgumentError(f"the format {data['format']!r}; write the file again")
+            bodies = tuple(_body(entry) for entry in data["bodies"])
+            left_out = {str(reason): _indices(pairs, len(bodies)) for reason, pairs in data["left_out"].items()}
+            return cls(bodies=bodies, pairs=_indices(data["pairs"], len(bodies)), left_out=left_out)
+        except TrajoptError as error:
+            raise InvalidArgumentError(str(error)) from error
+        except MALFORMED as error:
+            raise InvalidArgumentError(f"text that is damaged ({type(error).__name__}: {error})") from error
+
+    def __repr__(self) -> str:
+        capsules = sum(isinstance(body, Capsule) for body in self.bodies)
+        left_out = ", ".join(f"{len(pairs)} {reason}" for reason, pairs in self.left_out.items() if pairs) or "none"
+        return (
+            f"CollisionShapes({capsules} capsules, {len(self.bodies) - capsules} spheres, {len(self.pairs)} pairs; left "
+            f"out: {left_out})"
+        )
+
+
+def _body(entry: Any) -> Sphere | Capsule:
+    points, frame = np.array(entry["points"], dtype=float), entry["frame"]
+    if len(points) == 1:
+        return Sphere(entry["radius"], frame=frame, center=points[0])
+    start, end = points
+    return Capsule(entry["radius"], start=start, end=end, frame=frame)
+
+
+def _indices(pairs: Any, count: int) -> tuple[tuple[int, int], ...]:
+    checked = tuple((int(i), int(j)) for i, j in pairs)
+    if not all(0 <= i < j < count for i, j in checked):
+        raise InvalidArgumentError(f"pairs that are not indices i < j of {count} bodies")
+    return checked
