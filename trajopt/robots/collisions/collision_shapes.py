@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pinocchio as pin
 
 from trajopt.checks import check_path
 from trajopt.errors import InvalidArgumentError, TrajoptError
 from trajopt.files import MALFORMED, check_output_path, output_file
 from trajopt.robots.round_bodies import Capsule, Sphere
+from trajopt.robots.shapes import Shape
 
 FORMAT = "trajopt collision shapes 1"
 
@@ -46,6 +48,10 @@ class CollisionShapes:
             names.append(str(body.frame) if count[body.frame] == 1 else f"{body.frame}_{seen[body.frame]}")
             seen[body.frame] += 1
         return tuple(names)
+
+    def solids(self) -> tuple[Shape, ...]:
+        """The bodies on frames as solids, for pictures."""
+        return tuple(_solid(body) for body in self.bodies if body.frame is not None)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes a .json file.
@@ -104,6 +110,18 @@ class CollisionShapes:
             f"CollisionShapes({capsules} capsules, {len(self.bodies) - capsules} spheres, {len(self.pairs)} pairs; left "
             f"out: {left_out})"
         )
+
+
+def _solid(body: Sphere | Capsule) -> Shape:
+    placement, points = np.eye(4), body.points
+    placement[:3, 3] = points.mean(axis=0)
+    link = str(body.frame)
+    if len(points) == 1:
+        return Shape(link=link, kind="sphere", size=np.array([body.radius]), placement=placement)
+    along = points[1] - points[0]
+    length = float(np.linalg.norm(along))
+    placement[:3, :3] = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), along / length).toRotationMatrix()
+    return Shape(link=link, kind="capsule", size=np.array([body.radius, length]), placement=placement)
 
 
 def _body(entry: Any) -> Sphere | Capsule:
