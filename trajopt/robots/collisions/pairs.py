@@ -16,8 +16,8 @@ from trajopt.robots.collisions.distances import body_distances
 from trajopt.robots.collisions.samples import random_configurations
 from trajopt.robots.round_bodies import Capsule, Sphere
 
-SAMPLES, BLOCK = 2000, 100  # configurations, and how many are evaluated at once
-ALWAYS = 0.95  # share of configurations with an overlap [-]
+SAMPLES, BLOCK = 1000, 50  # configurations, and how many are evaluated at once
+FEW = 0.05  # share of configurations without overlap up to which bodies count as always touching [-]
 REACH = 0.05  # pairs never nearer are left out [m]
 NEAR = 0.01  # at a reference configuration; nearer pairs are left out [m]
 REASONS = ("neighbours", "disabled", "always", "reference", "never")
@@ -45,17 +45,21 @@ def with_pairs(
             left["disabled"].append((i, j))
         else:
             candidates.append((i, j))
-    nearest, overlaps = np.full(len(candidates), np.inf), np.zeros(len(candidates))
+    nearest, apart = np.full(len(candidates), np.inf), np.zeros(len(candidates))
     configurations = random_configurations(model, SAMPLES)
-    for first in range(0, SAMPLES if candidates else 0, BLOCK):
-        distances = body_distances(model, bodies, candidates, configurations[first : first + BLOCK])
-        nearest = np.minimum(nearest, distances.min(axis=0))
-        overlaps += (distances < 0.0).sum(axis=0)
+    for first in range(0, SAMPLES, BLOCK):
+        undecided = np.flatnonzero((nearest > REACH) | (apart <= FEW * SAMPLES))
+        if not len(undecided):
+            break
+        rows = configurations[first : first + BLOCK]
+        distances = body_distances(model, bodies, [candidates[k] for k in undecided], rows)
+        nearest[undecided] = np.minimum(nearest[undecided], distances.min(axis=0))
+        apart[undecided] += (distances >= 0.0).sum(axis=0)
     references = [np.array(entry.data()) for entry in model.referenceConfigurations]
     touching = np.zeros(len(candidates), dtype=bool)
     if references and candidates:
         touching = body_distances(model, bodies, candidates, np.array(references)).min(axis=0) < NEAR
-    always, never = overlaps >= ALWAYS * SAMPLES, nearest > REACH
+    always, never = apart <= FEW * SAMPLES, nearest > REACH
     for reason, out in (("always", always), ("reference", touching & ~always), ("never", never & ~touching)):
         left[reason] = list(itertools.compress(candidates, out))
     pairs = tuple(itertools.compress(candidates, ~(always | touching | never)))
