@@ -1,7 +1,8 @@
 """Distances of collision shapes against Coal on the meshes: `python -m tests.benchmarks.collisions [SHARE] [ROBOT...]`.
 
-Random configurations; pairs of links that Coal finds apart. Bars: no distance more than 1 mm larger; of pairs below 20 cm
-95 % at most 30 mm smaller (Panda), 40 (UR5, Go2), 60 (Talos; median 25). SHARE of the configurations, 1 by default.
+Random configurations; pairs of links that Coal finds apart. Bars: no distance is more than 1 mm larger; of pairs below
+20 cm 95 % are at most 30 mm smaller (Panda), 40 (UR5, Go2), 60 (Talos; median 25). SHARE of the configurations is 1 by
+default.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def compared(name: str, count: int, seed: int = 1) -> tuple[float, np.ndarray]:
 def main(share: float = 1.0, names: list[str] | None = None) -> bool:
     """Prints a table; returns whether all bars hold."""
     good = True
-    print(f"{'robot':<8}{'shapes':>7}{'pairs':>7}{'larger':>9}{'median':>8}{'95 %':>7}{'bar':>6}   [mm]   fit or cache [s]")
+    print(
+        f"{'robot':<8}{'shapes':>7}{'pairs':>7}{'larger':>9}{'median':>8}{'95 %':>7}{'bar':>6}  [mm]  fit or cache [s]"
+    )
     for name in names or BARS:
         count, most, median = BARS[name]
         start = time.perf_counter()

@@ -29,7 +29,9 @@ def show_motion(
     ] = None,
     port: Annotated[int, typer.Option(help="Port of the page on this machine; 0 selects a free port.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
-    shapes: Annotated[bool, typer.Option("--shapes", help="Draw the collision shapes of a robot, not its meshes.")] = False,
+    shapes: Annotated[
+        bool, typer.Option("--shapes", help="Draw the collision shapes of a robot, not its meshes.")
+    ] = False,
 ) -> None:
     """Show a ready problem's motion, or a robot with a slider for each joint, in the browser, until Ctrl-C."""
     from trajopt.files import check_output_path

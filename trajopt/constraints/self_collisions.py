@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from trajopt.checks import check_flag, check_number
+from trajopt.checks import check_flag, check_finite
 from trajopt.constraints.robot_limits import Limits
 from trajopt.residuals.pair_distance import ResidualModelPairDistance
 from trajopt.states.base import StateAbstract
@@ -17,7 +17,7 @@ def self_collisions(state: StateAbstract, *, collisions: bool, margin: float) ->
     """Residual, lower and upper bounds by name; arguments and errors as in `ConstraintStack.of_robot`."""
     if not check_flag("collisions", collisions):
         return {}
-    shapes, least = check_robot_state("of_robot", state).robot.collision_shapes, check_number("margin", margin)
+    shapes, least = check_robot_state("of_robot", state).robot.collision_shapes, check_finite("margin", margin)
     names = [re.sub(r"\W", "_", name) for name in shapes.names]
     return {
         f"apart_{names[i]}_{names[j]}": (

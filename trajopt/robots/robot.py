@@ -157,7 +157,7 @@ class Robot(Immutable):
 
     @property
     def collision_shapes(self) -> CollisionShapes:
-        """Spheres and capsules around its collision geometry, fitted when first used: `robots.fit_collision_shapes`.
+        """Spheres and capsules around its collision geometry, fitted when first used by `fit_collision_shapes`.
 
         Raises:
             InvalidArgumentError: The robot has no collision geometry, or a file cannot be read.
@@ -359,10 +359,8 @@ def load_robot(
             f"source: expected the name of a robot such as 'ur5', or the path of a .urdf or .xml, got {shown(source)}"
         )
     text = source if isinstance(source, str) else str(check_path("source", source))
-    if name is not None:
-        check_text("name", name)
-    if floating_base is not None:
-        floating_base = check_flag("floating_base", floating_base)
+    name = None if name is None else check_text("name", name)
+    floating_base = None if floating_base is None else check_flag("floating_base", floating_base)
     package_dirs = [
         check_path("package_dirs", folder) for folder in check_items("package_dirs", package_dirs, "folders")
     ]

@@ -79,9 +79,7 @@ class CollisionShapes:
 
     def to_json(self) -> str:
         """The shapes as text, which `from_json` reads."""
-        bodies = [
-            {"frame": body.frame, "radius": body.radius, "points": body.points.tolist()} for body in self.bodies
-        ]
+        bodies = [{"frame": body.frame, "radius": body.radius, "points": body.points.tolist()} for body in self.bodies]
         return json.dumps({"format": FORMAT, "bodies": bodies, "pairs": self.pairs, "left_out": dict(self.left_out)})
 
     @classmethod

@@ -25,7 +25,9 @@ def bisected(triangles: Reals, longest: float) -> Reals:
         long = edges.max(axis=1) > longest
         done.append(triangles[~long])
         first = edges[long].argmax(axis=1)
-        a, b, c = (np.take_along_axis(triangles[long], ((first + k) % 3)[:, None, None], axis=1)[:, 0] for k in range(3))
+        a, b, c = (
+            np.take_along_axis(triangles[long], ((first + k) % 3)[:, None, None], axis=1)[:, 0] for k in range(3)
+        )
         middle = (a + b) / 2
         triangles = np.concatenate([np.stack([a, middle, c], axis=1), np.stack([middle, b, c], axis=1)])
     return np.concatenate(done)
