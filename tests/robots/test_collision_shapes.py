@@ -154,7 +154,7 @@ def test_an_srdf_disables_pairs(tmp_path: Path) -> None:
 
 
 def test_pairs_that_touch_at_a_reference_configuration_are_left_out(tmp_path: Path) -> None:
-    robot = boxes(tmp_path)
+    robot = boxes(tmp_path, BOX.replace("0.07", "0.2"))
     model, bodies, pairs = robot.model, robot.collision_shapes.bodies, robot.collision_shapes.pairs
     rows = random_configurations(model, 500, seed=3)
     distances = body_distances(model, bodies, pairs, rows)
@@ -188,11 +188,8 @@ def coal_distance(robot: Robot, first: Any, second: Any, q: Reals) -> float:
         points = [place.act(point) for point in body.points]
         along = points[-1] - points[0]
         length = float(np.linalg.norm(along))
-        turn = (
-            pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), along / length)
-            if length
-            else pin.Quaternion(1, 0, 0, 0)
-        )
+        upright = np.array([0.0, 0.0, 1.0])
+        turn = pin.Quaternion.FromTwoVectors(upright, along / length if length else upright)
         solid = coal.Capsule(body.radius, length) if length else coal.Sphere(body.radius)
         placed += [solid, coal.Transform3s(turn.toRotationMatrix(), (points[0] + points[-1]) / 2)]
     return float(coal.distance(*placed, coal.DistanceRequest(), coal.DistanceResult()))

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from trajopt.checks import check_flag, check_finite
+from trajopt.checks import check_finite, check_flag
 from trajopt.constraints.robot_limits import Limits
 from trajopt.residuals.pair_distance import ResidualModelPairDistance
 from trajopt.states.base import StateAbstract

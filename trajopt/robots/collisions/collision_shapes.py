@@ -30,8 +30,8 @@ class CollisionShapes:
         bodies: The shapes, each on the frame of its link.
         pairs: Indices (i, j), i < j, of bodies that may touch.
         left_out: Indices of the other pairs of bodies on different joints by the reason why they are left out:
-            "neighbours" (one joint moves the other), "disabled" (by the robot's SRDF), "always" (they overlap in 95 % of
-            random configurations or more), "reference" (a reference configuration brings them closer than 1 cm) and
+            "neighbours" (one joint moves the other), "disabled" (by the robot's SRDF), "always" (they overlap in 95 % or
+            more of random configurations), "reference" (a reference configuration brings them closer than 1 cm) and
             "never" (no configuration brings them closer than 5 cm).
     """
 
@@ -105,8 +105,8 @@ class CollisionShapes:
         capsules = sum(isinstance(body, Capsule) for body in self.bodies)
         left_out = ", ".join(f"{len(pairs)} {reason}" for reason, pairs in self.left_out.items() if pairs) or "none"
         return (
-            f"CollisionShapes({capsules} capsules, {len(self.bodies) - capsules} spheres, {len(self.pairs)} pairs; left "
-            f"out: {left_out})"
+            f"CollisionShapes({capsules} capsules, {len(self.bodies) - capsules} spheres, {len(self.pairs)} pairs; "
+            f"left out: {left_out})"
         )
 
 

@@ -1,7 +1,7 @@
 """Capsules and spheres whose union contains a surface of triangles.
 
-A capsule that wastes too much is replaced by several, one for each cell of a grid of planes. Where a cell touches another
-one, its capsule may reach as far as the whole surface, since the neighbour's capsule is there anyway.
+A capsule that wastes too much is replaced by several, one for each cell of a grid of planes. Where a cell touches
+another one, its capsule may reach as far as the whole surface, since the neighbour's capsule is there anyway.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.robots.collisions.fit import DIRECTIONS, SPHERE, Fit, fit_capsule
 from trajopt.robots.collisions.triangles import bisected, corners_of, diagonal
@@ -32,7 +33,7 @@ class _Part:
     """Some of the triangles: their corners, whether each direction points inwards, and whether no cut helps."""
 
     triangles: Reals
-    inward: Reals
+    inward: npt.NDArray[np.bool_]
     final: bool = False
 
 

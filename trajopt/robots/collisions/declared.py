@@ -32,6 +32,6 @@ def _check(robot: Robot, bodies: Iterable[object]) -> None:
     for body in bodies:
         if not isinstance(body, (Sphere, Capsule)) or body.frame is None:
             raise InvalidArgumentError(
-                f'shapes: expected spheres and capsules on frames, such as Sphere(0.1, frame="tool0"), got {shown(body)}'
+                f'shapes: expected spheres and capsules on frames such as Sphere(0.1, frame="tool0"), got {shown(body)}'
             )
         robot.frame_id(body.frame)

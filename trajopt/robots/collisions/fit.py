@@ -1,7 +1,7 @@
 """The capsule that contains points with least waste.
 
-Waste is how far the capsule reaches beyond the convex hull of the points in a direction: the difference of their support
-functions. A distance to the capsule falls short of that to the hull by no more.
+Waste is how far the capsule reaches beyond the convex hull of the points in a direction: the difference of their
+support functions. A distance to the capsule falls short of that to the hull by no more.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ def collision_geometry(robot: Robot) -> pin.GeometryModel:
         return load_geometry(robot, robot.model, "collision")
     if robot.source is None and name not in BUILTIN_ROBOTS:
         raise InvalidArgumentError(
-            f"robot: expected one from a file or with shapes, got {robot.name!r}, built from a model; declare shapes with "
-            "robot.with_collision_shapes([...])"
+            f"robot: expected one from a file or with shapes, got {robot.name!r}, built from a model; declare shapes "
+            "with robot.with_collision_shapes([...])"
         )
     return load_geometry(name, robot.model, "collision", robot.package_dirs)
 
