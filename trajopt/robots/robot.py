@@ -28,6 +28,7 @@ from trajopt.checks import (
 )
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.objects.immutable import Immutable
+from trajopt.objects.lazy import above
 from trajopt.robots.bases import floats, without_joints
 from trajopt.robots.builtin import BUILTIN_ROBOTS
 from trajopt.robots.example import load_example_robot
@@ -163,9 +164,7 @@ class Robot(Immutable):
             InvalidArgumentError: The robot has no collision geometry, or a file cannot be read.
         """
         if self._collision_shapes is None:
-            from trajopt.robots.collisions import fit_collision_shapes
-
-            self._collision_shapes = fit_collision_shapes(self)
+            self._collision_shapes = above("robots.collisions.fit_collision_shapes")(self)
         return self._collision_shapes
 
     def with_collision_shapes(
@@ -181,10 +180,8 @@ class Robot(Immutable):
             InvalidArgumentError: A shape is of another type or on no frame, or a file cannot be read.
             UnknownNameError: The robot has no such frame.
         """
-        from trajopt.robots.collisions.declared import declared_shapes
-
         robot = _rebuild(*self.__reduce__()[1])
-        robot._collision_shapes = declared_shapes(self, shapes)
+        robot._collision_shapes = above("robots.collisions.declared.declared_shapes")(self, shapes)
         return robot
 
     def joint_id(self, name: str) -> int:

@@ -1,4 +1,4 @@
-"""How far the union of capsules reaches beyond the surface that it contains."""
+"""Gaps between the union of capsules and the surface that it contains."""
 
 from __future__ import annotations
 
