@@ -31,8 +31,8 @@ class CollisionShapes:
         pairs: Indices (i, j), i < j, of bodies that may touch.
         left_out: Indices of the other pairs of bodies on different joints by the reason why they are left out:
             "neighbours" (one joint moves the other), "disabled" (by the robot's SRDF), "always" (they overlap in at
-            least 95 % of random configurations), "reference" (a reference configuration brings them closer than 1 cm) and
-            "never" (no configuration brings them closer than 5 cm).
+            least 95 % of random configurations), "reference" (a reference configuration brings them closer than 1
+            cm) and "never" (no random configuration brings them closer than 5 cm).
     """
 
     bodies: tuple[Sphere | Capsule, ...]
