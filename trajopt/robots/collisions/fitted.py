@@ -18,11 +18,12 @@ from trajopt.robots.collisions.surfaces import Surface, srdf_path, surfaces
 from trajopt.robots.robot import Robot
 from trajopt.robots.round_bodies import Capsule, Sphere
 
-WASTE = 0.02  # [m]
+WASTE, COARSE_WASTE = 0.02, 0.04  # of robots with few and with many links [m]
+MANY_LINKS = 30  # Talos has 52: 184 shapes with 2 cm
 
 
 def fit_collision_shapes(
-    robot: Robot, *, waste: float = WASTE, srdf: str | PathLike[str] | None = None
+    robot: Robot, *, waste: float | None = None, srdf: str | PathLike[str] | None = None
 ) -> CollisionShapes:
     """Fits spheres and capsules around the collision geometry of a robot's links.
 
@@ -33,7 +34,7 @@ def fit_collision_shapes(
     Args:
         robot: A robot from a file or a name, or one with `shapes`.
         waste: A link gets more shapes, up to six, while the 95th percentile of the gaps between them and its surface
-            exceeds this, > 0 [m].
+            exceeds this, > 0 [m]. By default 2 cm, or 4 cm for a robot with more than 30 links with geometry.
         srdf: File with pairs of links whose collisions are disabled; by default NAME.srdf beside NAME.urdf or in the
             folder "srdf" beside its folder, if there is one.
 
@@ -41,10 +42,13 @@ def fit_collision_shapes(
         InvalidArgumentError: The robot has no collision geometry, or a file cannot be read.
     """
     check_instance("robot", robot, Robot, "use load_robot")
-    check_positive("waste", waste, unit="m")
+    if waste is not None:
+        waste = check_positive("waste", waste, unit="m")
     path = srdf_path(robot) if srdf is None else check_path("srdf", srdf)
     disabled = frozenset[frozenset[str]]() if path is None else disabled_pairs(Path(path))
     links = surfaces(robot)
+    if waste is None:
+        waste = COARSE_WASTE if len(links) > MANY_LINKS else WASTE
     entry = _key(robot, links, waste, disabled)
     stored = cache.load(entry)
     if stored is not None:
