@@ -24,6 +24,7 @@ from trajopt.robots.collisions.samples import random_configurations
 from trajopt.robots.collisions.surfaces import surfaces
 from trajopt.robots.collisions.triangles import bisected
 from trajopt.robots.round_bodies import Capsule, Sphere
+from trajopt.solvers import SolverSQP
 from trajopt.types import Reals
 
 BOX = """<robot name="boxes">
@@ -285,3 +286,27 @@ def test_constraints_of_a_robot_keep_its_links_apart() -> None:
         trajopt.ConstraintStack.of_robot(state, collisions="all")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="margin: expected"):
         trajopt.ConstraintStack.of_robot(state, collisions=True, margin=np.nan)
+
+
+def test_a_reach_into_the_own_arm_keeps_the_margin() -> None:
+    robot = load_robot("ur5")
+    state, shapes = trajopt.StateMultibody(robot), robot.collision_shapes
+    motors, motion = trajopt.ActuationModelFull(state), trajopt.ResidualModelState(state)
+    velocities = trajopt.ActivationModelWeightedQuad(np.repeat([0.0, 1.0], 6))
+    goal = trajopt.ResidualModelFrameTranslation(state, "tool0", [0.1, 0.0, 0.12])
+    nearest = {}
+    for collisions in (False, True):
+        rows = trajopt.ConstraintStack.of_robot(state, motors, collisions=collisions, margin=0.01)
+        running = trajopt.CostStack(state).add("velocity", motion, weight=0.1, activation=velocities)
+        running.add("torque", trajopt.ResidualModelControl(state), weight=1e-4)
+        end = trajopt.CostStack(state).add("goal", goal, weight=1e3)
+        end.add("stop", motion, weight=10.0, activation=velocities)
+        arm = trajopt.DifferentialActionModelFreeFwdDynamics(state, motors, running, constraints=rows)
+        knots = [trajopt.IntegratedActionModelEuler(arm, dt=0.05)] * 20
+        x0 = np.r_[-0.4, -0.9, 1.5, -2.2, -1.57, 0.0, np.zeros(6)]
+        solution = SolverSQP(trajopt.ShootingProblem(x0, knots, end)).solve()
+        assert solution.converged
+        distances = body_distances(robot.model, shapes.bodies, shapes.pairs, solution.xs[:-1, : robot.nq])
+        nearest[collisions] = float(distances.min())
+    assert nearest[False] < 0.0
+    assert nearest[True] == pytest.approx(0.01, abs=1e-6)
