@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 import pinocchio as pin
 
-from trajopt.checks import check_path
-from trajopt.errors import InvalidArgumentError, TrajoptError
+from trajopt.checks import check_items, check_mapping, check_path, check_text, check_texts
+from trajopt.errors import InvalidArgumentError, TrajoptError, shown
 from trajopt.files import MALFORMED, check_output_path, output_file
 from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.robots.shapes import Shape
@@ -38,6 +39,18 @@ class CollisionShapes:
     bodies: tuple[Sphere | Capsule, ...]
     pairs: tuple[tuple[int, int], ...]
     left_out: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        bodies = check_items("bodies", self.bodies, "spheres and capsules")
+        for body in bodies:
+            if not isinstance(body, (Sphere, Capsule)):
+                raise InvalidArgumentError(f"bodies: expected spheres and capsules, got {shown(body)}")
+        left_out = check_mapping("left_out", self.left_out, "write {reason: pairs}")
+        check_texts("left_out", list(left_out))
+        checked = {reason: _indices("left_out", pairs, len(bodies)) for reason, pairs in left_out.items()}
+        object.__setattr__(self, "bodies", bodies)
+        object.__setattr__(self, "pairs", _indices("pairs", self.pairs, len(bodies)))
+        object.__setattr__(self, "left_out", checked)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,12 +103,11 @@ class CollisionShapes:
             InvalidArgumentError: The text is another one.
         """
         try:
-            data = json.loads(text)
+            data = json.loads(check_text("text", text))
             if data["format"] != FORMAT:
                 raise InvalidArgumentError(f"the format {data['format']!r}; write the file again")
             bodies = tuple(_body(entry) for entry in data["bodies"])
-            left_out = {str(reason): _indices(pairs, len(bodies)) for reason, pairs in data["left_out"].items()}
-            return cls(bodies=bodies, pairs=_indices(data["pairs"], len(bodies)), left_out=left_out)
+            return cls(bodies=bodies, pairs=data["pairs"], left_out=data["left_out"])
         except TrajoptError as error:
             raise InvalidArgumentError(str(error)) from error
         except MALFORMED as error:
@@ -130,8 +142,12 @@ def _body(entry: Any) -> Sphere | Capsule:
     return Capsule(entry["radius"], start=start, end=end, frame=frame)
 
 
-def _indices(pairs: Any, count: int) -> tuple[tuple[int, int], ...]:
-    checked = tuple((int(i), int(j)) for i, j in pairs)
+def _indices(argument: str, pairs: Any, count: int) -> tuple[tuple[int, int], ...]:
+    """Checked pairs of indices i < j of `count` bodies."""
+    try:
+        checked = tuple((operator.index(i), operator.index(j)) for i, j in pairs)
+    except (TypeError, ValueError):
+        checked = ((0, 0),)
     if not all(0 <= i < j < count for i, j in checked):
-        raise InvalidArgumentError(f"pairs that are not indices i < j of {count} bodies")
+        raise InvalidArgumentError(f"{argument}: expected pairs of indices i < j of {count} bodies, got {shown(pairs)}")
     return checked
