@@ -52,6 +52,17 @@ def test_floating_and_continuous_joints_have_sliders_of_their_velocities() -> No
         assert len(page.sliders) == 6
 
 
+def test_the_command_shows_collision_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[int] = []
+    monkeypatch.setattr(RobotPage, "wait", lambda page: shown.append(len(page.robot.shapes)))
+    done = CliRunner().invoke(app, ["show", "ur5", "--shapes", "--no-browser"])
+    assert done.exit_code == 0, done.output
+    assert shown == [len(load_robot("ur5").collision_shapes.bodies)]
+    refused = CliRunner().invoke(app, ["show", "arm-reach", "--shapes", "--no-browser"])
+    assert refused.exit_code != 0
+    assert "--shapes: expected none for a motion" in refused.output
+
+
 def test_the_command_shows_a_robot(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
     monkeypatch.setattr(RobotPage, "wait", lambda page: shown.append(page.robot.name))

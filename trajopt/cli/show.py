@@ -29,6 +29,9 @@ def show_motion(
     ] = None,
     port: Annotated[int, typer.Option(help="Port of the page on this machine; 0 selects a free port.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
+    shapes: Annotated[
+        bool, typer.Option("--shapes", help="Draw the collision shapes of a robot, not its meshes.")
+    ] = False,
 ) -> None:
     """Show a ready problem's motion, or a robot with a slider for each joint, in the browser, until Ctrl-C."""
     from trajopt.files import check_output_path
@@ -48,8 +51,10 @@ def show_motion(
                 raise InvalidArgumentError(
                     "--html, --robot, --set: expected none for a robot, whose page needs a server"
                 )
-            _show_robot(screen, name, port, browser)
+            _show_robot(screen, name, port, browser, shapes)
             return
+        if shapes:
+            raise InvalidArgumentError("--shapes: expected none for a motion; use it with a robot")
         label = Path(name).stem if name.endswith(".npz") else name
         solve = _prepared(screen, name, robot, assigned)
         if html is None:
@@ -73,12 +78,16 @@ def _is_robot(name: str) -> bool:
     return name.lower().endswith((".urdf", ".xml", ".mjcf")) or name in robot_names()
 
 
-def _show_robot(screen: Screen, name: str, port: int, browser: bool) -> None:
-    """Serves a page with a robot and its sliders, until Ctrl-C."""
+def _show_robot(screen: Screen, name: str, port: int, browser: bool, shapes: bool) -> None:
+    """Serves a page with a robot, or with its collision shapes, and its sliders, until Ctrl-C."""
     from trajopt.display import RobotPage
-    from trajopt.robots import load_robot
+    from trajopt.robots import Robot, load_robot
 
-    with RobotPage(load_robot(name), port=port) as page:
+    robot = load_robot(name)
+    if shapes:
+        screen.row("shapes", repr(robot.collision_shapes))
+        robot = Robot(robot.model, name=robot.name, shapes=robot.collision_shapes.solids())
+    with RobotPage(robot, port=port) as page:
         screen.row("page", f"{page.url} (Ctrl-C ends it)")
         if browser:
             page.open()

@@ -13,6 +13,7 @@ from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.constraints.bounds import first_bounds
 from trajopt.constraints.constraint import Constraint
 from trajopt.constraints.robot_limits import robot_limits
+from trajopt.constraints.self_collisions import self_collisions
 from trajopt.constraints.softness import first_softness
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
@@ -92,6 +93,8 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         positions: bool = True,
         velocities: bool = True,
         torques: bool = True,
+        collisions: bool = False,
+        margin: float = 0.01,
     ) -> Self:
         """Builds constraints "positions", "velocities" and "torques" from the limits of a robot's joints.
 
@@ -106,14 +109,18 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
             positions: Whether to limit positions [rad, m].
             velocities: Whether to limit velocities [rad/s, m/s].
             torques: Whether to limit torques and forces of the driven joints [N m, N].
+            collisions: Whether to keep its links apart: a constraint "apart_FIRST_SECOND" for each pair of
+                `Robot.collision_shapes`.
+            margin: Least distance of these pairs [m].
 
         Raises:
-            InvalidArgumentError: The state is not that of a robot, or the actuation has another state.
+            InvalidArgumentError: The state is not that of a robot, the actuation has another state, or the robot has no
+                collision geometry.
         """
         stack = cls(state)
-        for name, (residual, lower, upper) in robot_limits(
-            state, actuation, positions=positions, velocities=velocities, torques=torques
-        ).items():
+        limits = robot_limits(state, actuation, positions=positions, velocities=velocities, torques=torques)
+        apart = self_collisions(state, collisions=collisions, margin=margin)
+        for name, (residual, lower, upper) in {**limits, **apart}.items():
             stack.add(name, residual, lower=lower, upper=upper)
         return stack
 

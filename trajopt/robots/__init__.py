@@ -12,6 +12,7 @@ from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.robots.shapes import Shape
 
 if TYPE_CHECKING:
+    from trajopt.robots.collisions import CollisionShapes, fit_collision_shapes
     from trajopt.robots.geometry import load_geometry
     from trajopt.robots.legged import LeggedRobot, configuration_on_ground, legged_robot
     from trajopt.robots.skeleton import Skeleton
@@ -20,12 +21,14 @@ else:
 
 __all__ = [
     "Capsule",
+    "CollisionShapes",
     "LeggedRobot",
     "Robot",
     "Shape",
     "Skeleton",
     "Sphere",
     "configuration_on_ground",
+    "fit_collision_shapes",
     "legged_robot",
     "load_geometry",
     "load_robot",

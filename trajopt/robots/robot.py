@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from trajopt.checks import (
 )
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.objects.immutable import Immutable
+from trajopt.objects.lazy import above
 from trajopt.robots.bases import floats, without_joints
 from trajopt.robots.builtin import BUILTIN_ROBOTS
 from trajopt.robots.example import load_example_robot
@@ -35,6 +36,10 @@ from trajopt.robots.files import FILE_SUFFIXES, find_file, load_file
 from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.robots.shapes import Shape
 from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.robots.collisions import CollisionShapes
+    from trajopt.robots.round_bodies import Capsule, Sphere
 
 
 class _Configurations(dict[str, Reals]):
@@ -69,7 +74,7 @@ class Robot(Immutable):
         UnknownNameError: A frame or joint does not exist.
     """
 
-    not_content = ("shapes", "source", "package_dirs")  # used for pictures only
+    not_content = ("shapes", "source", "package_dirs", "_collision_shapes")  # used for pictures and rows of residuals
 
     def __init__(
         self,
@@ -100,6 +105,7 @@ class Robot(Immutable):
         self.source = None if source is None else str(check_path("source", source))
         folders = check_items("package_dirs", package_dirs, "folders")
         self.package_dirs = tuple(str(check_path("package_dirs", folder)) for folder in folders)
+        self._collision_shapes: CollisionShapes | None = None
 
     @property
     def nq(self) -> int:
@@ -149,6 +155,34 @@ class Robot(Immutable):
     def distances(self) -> dict[str, tuple[float, float]]:
         """Bounds (lower, upper) of the lengths of its distance joints [m], by joint name."""
         return dict(self._distances)
+
+    @property
+    def collision_shapes(self) -> CollisionShapes:
+        """Spheres and capsules around its collision geometry, fitted when first used by `fit_collision_shapes`.
+
+        Raises:
+            InvalidArgumentError: The robot has no collision geometry, or a file cannot be read.
+        """
+        if self._collision_shapes is None:
+            self._collision_shapes = above("robots.collisions.fit_collision_shapes")(self)
+        return self._collision_shapes
+
+    def with_collision_shapes(
+        self, shapes: CollisionShapes | str | PathLike[str] | Iterable[Sphere | Capsule | Shape]
+    ) -> Robot:
+        """Returns the robot with other collision shapes.
+
+        Args:
+            shapes: Collision shapes, a file of `CollisionShapes.save`, or spheres and capsules on frames of the robot,
+                whose pairs are found as in `robots.fit_collision_shapes`, without an SRDF.
+
+        Raises:
+            InvalidArgumentError: A shape is of another type or on no frame, or a file cannot be read.
+            UnknownNameError: The robot has no such frame.
+        """
+        robot = _rebuild(*self.__reduce__()[1])
+        robot._collision_shapes = above("robots.collisions.declared.declared_shapes")(self, shapes)
+        return robot
 
     def joint_id(self, name: str) -> int:
         """Index of a joint in the model; the universe is 0.
@@ -277,7 +311,8 @@ class Robot(Immutable):
         return checked
 
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
-        return _rebuild, (self.model, self.name, self.shapes, self._distances, self.source, self.package_dirs)
+        more = (self.shapes, self._distances, self.source, self.package_dirs, self._collision_shapes)
+        return _rebuild, (self.model, self.name, *more)
 
     def __repr__(self) -> str:
         base = "floating base" if self.floating_base else "fixed base"
@@ -321,10 +356,8 @@ def load_robot(
             f"source: expected the name of a robot such as 'ur5', or the path of a .urdf or .xml, got {shown(source)}"
         )
     text = source if isinstance(source, str) else str(check_path("source", source))
-    if name is not None:
-        check_text("name", name)
-    if floating_base is not None:
-        floating_base = check_flag("floating_base", floating_base)
+    name = None if name is None else check_text("name", name)
+    floating_base = None if floating_base is None else check_flag("floating_base", floating_base)
     package_dirs = [
         check_path("package_dirs", folder) for folder in check_items("package_dirs", package_dirs, "folders")
     ]
@@ -358,4 +391,6 @@ def _check_configuration(model: pin.Model, argument: str, q: npt.ArrayLike) -> R
 
 
 def _rebuild(model: pin.Model, name: str, *more: Any) -> Robot:
-    return Robot(model, name=name, **dict(zip(("shapes", "distances", "source", "package_dirs"), more)))
+    robot = Robot(model, name=name, **dict(zip(("shapes", "distances", "source", "package_dirs"), more)))
+    robot._collision_shapes = more[4] if len(more) > 4 else None
+    return robot

@@ -1,0 +1,37 @@
+"""Collision shapes that a user declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+
+from trajopt.checks import check_items
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.robots.collisions.collision_shapes import CollisionShapes
+from trajopt.robots.collisions.pairs import with_pairs
+from trajopt.robots.robot import Robot
+from trajopt.robots.round_bodies import Capsule, Sphere, as_round
+from trajopt.robots.shapes import Shape
+
+
+def declared_shapes(
+    robot: Robot, shapes: CollisionShapes | str | PathLike[str] | Iterable[Sphere | Capsule | Shape]
+) -> CollisionShapes:
+    """Checked collision shapes of a robot; arguments and errors as in `Robot.with_collision_shapes`."""
+    if isinstance(shapes, (str, PathLike)):
+        shapes = CollisionShapes.load(shapes)
+    if isinstance(shapes, CollisionShapes):
+        _check(robot, shapes.bodies)
+        return shapes
+    bodies = [as_round(shape) for shape in check_items("shapes", shapes, "spheres and capsules")]
+    _check(robot, bodies)
+    return with_pairs(robot.model, bodies)
+
+
+def _check(robot: Robot, bodies: Iterable[object]) -> None:
+    for body in bodies:
+        if not isinstance(body, (Sphere, Capsule)) or body.frame is None:
+            raise InvalidArgumentError(
+                f'shapes: expected spheres and capsules on frames such as Sphere(0.1, frame="tool0"), got {shown(body)}'
+            )
+        robot.frame_id(body.frame)
