@@ -52,10 +52,11 @@ def link_distances(robot: Robot, collision_shapes: CollisionShapes, configuratio
     bodies: dict[str | None, list[int]] = {}
     for number, body in enumerate(collision_shapes.bodies):
         bodies.setdefault(body.frame, []).append(number)
-    ours, theirs = (np.full((len(configurations), len(links)), np.inf) for _ in range(2))
-    for column, (a, b) in enumerate(links):
-        pairs = list(itertools.product(bodies[a], bodies[b]))
-        ours[:, column] = body_distances(model, collision_shapes.bodies, pairs, configurations).min(axis=1)
+    theirs = np.full((len(configurations), len(links)), np.inf)
+    pairs = [list(itertools.product(bodies[a], bodies[b])) for a, b in links]
+    distances = body_distances(model, collision_shapes.bodies, list(itertools.chain(*pairs)), configurations)
+    starts = np.cumsum([0, *map(len, pairs)])[:-1]
+    ours = np.minimum.reduceat(distances, starts, axis=1)
     columns = []
     for column, (a, b) in enumerate(links):
         for i, j in itertools.product(objects[a], objects[b]):
