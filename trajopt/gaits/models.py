@@ -25,7 +25,7 @@ from trajopt.gaits.options import DYNAMICS, INTEGRATORS, GaitOptions, holding_ga
 from trajopt.gaits.parameters import identifiers, knot_parameters
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame, standing_configuration
-from trajopt.gaits.timing import FreeTime, check_timing
+from trajopt.gaits.timing import FreeTime, check_timing, free_times
 from trajopt.objects.immutable import Immutable
 from trajopt.residuals import (
     FrictionCone,
@@ -128,7 +128,7 @@ class GaitModels(Immutable):
         problem.set_parameter("state.reference", self.state.at_rest(reference), "all")
         self.set_schedule(problem, schedule)
         if timing is not None:
-            timing.free(problem, schedule)
+            free_times(timing, problem, schedule)
         return problem
 
     def set_schedule(self, problem: ShootingProblem, schedule: ContactSchedule) -> None:

@@ -233,9 +233,9 @@ class ContactSchedule:
         Raises:
             InvalidArgumentError: The solution has no times, or another number of knots.
         """
-        times = solution.times
-        if times is None or len(times) != self.T + 1:
-            got = "none" if times is None else f"T = {len(times) - 1}"
+        times = getattr(solution, "times", None)
+        if not isinstance(times, np.ndarray) or len(times) != self.T + 1:
+            got = f"T = {len(times) - 1}" if isinstance(times, np.ndarray) else "none"
             raise InvalidArgumentError(
                 f"solution: expected times of the schedule's {self.T} knots and the end, got {got}; pass a solution "
                 "of gait_problem(robot, schedule, timing=FreeTime(...))"

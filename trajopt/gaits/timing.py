@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,40 +31,52 @@ class FreeTime:
         lower: Shortest duration [s], > 0; one for all phases, or one for each phase that has a duration, as all but a
             last phase of a single knot have.
         upper: Longest duration [s] in the same form; equal to `lower` for a phase that keeps its duration.
+
+    Raises:
+        InvalidArgumentError: A bound is not a number or a list of numbers.
     """
 
-    lower: npt.ArrayLike
-    upper: npt.ArrayLike
+    lower: float | Sequence[float]
+    upper: float | Sequence[float]
 
-    def free(self, problem: ShootingProblem, schedule: ContactSchedule) -> None:
-        """Makes the time steps "dt" of a gait's problem unknown, one for each phase of its schedule.
-
-        Raises:
-            InvalidArgumentError: There are not as many bounds as phases with a duration, or the schedule has a phase
-                outside of its bounds.
-        """
-        timed, phase = ~schedule.touchdowns[:-1], schedule.phase_of_knot[:-1]
-        knots = {
-            i: ts.tolist() for i in range(len(schedule.phases)) if (ts := np.flatnonzero(timed & (phase == i))).size
-        }
-        steps = np.array([len(each) for each in knots.values()])
-        bounds = [self._bound(name, len(steps)) for name in ("lower", "upper")]
-        for i, count, low, high in zip(knots, steps, *bounds):
-            duration = count * schedule.dt
-            if not low * (1.0 - ROUNDING) <= duration <= high * (1.0 + ROUNDING):
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper"):
+            value = as_numbers(name, getattr(self, name), "one duration or one for each phase")
+            if value.ndim > 1 or np.isnan(value).any():
                 raise InvalidArgumentError(
-                    f"timing: expected bounds around the first guess, got {low:g} to {high:g} s for phase "
-                    f"{schedule.phases[i].name!r}, which lasts {duration:g} s; widen them, or change its knots"
+                    f"{name}: expected one number or one for each phase [s], got {shown(getattr(self, name))}"
                 )
-        lower, upper = (bound / steps for bound in bounds)
-        problem.free("dt", lower, upper, np.clip(schedule.dt, lower, upper), knots=list(knots.values()))
+            object.__setattr__(self, name, tuple(value.tolist()) if value.ndim else float(value))
 
-    def _bound(self, name: str, count: int) -> npt.NDArray[np.float64]:
-        """A bound of each phase (count,) [s]."""
-        value, cure = as_numbers(name, getattr(self, name)), f"one number or {count}, one for each phase"
-        if value.shape not in ((), (count,)) or np.isnan(value).any():
-            raise InvalidArgumentError(f"timing: {name}: expected {cure} [s], got {shown(getattr(self, name))}")
-        return np.array(np.broadcast_to(value, count))
+
+def free_times(timing: FreeTime, problem: ShootingProblem, schedule: ContactSchedule) -> None:
+    """Makes the time steps "dt" of a gait's problem unknown, one for each phase of its schedule.
+
+    Raises:
+        InvalidArgumentError: There are not as many bounds as phases with a duration, or the schedule has a phase
+            outside of its bounds.
+    """
+    timed, phase = ~schedule.touchdowns[:-1], schedule.phase_of_knot[:-1]
+    knots = {i: ts.tolist() for i in range(len(schedule.phases)) if (ts := np.flatnonzero(timed & (phase == i))).size}
+    steps = np.array([len(each) for each in knots.values()])
+    bounds = [_bound(name, getattr(timing, name), len(steps)) for name in ("lower", "upper")]
+    for i, count, low, high in zip(knots, steps, *bounds):
+        duration = count * schedule.dt
+        if not low * (1.0 - ROUNDING) <= duration <= high * (1.0 + ROUNDING):
+            raise InvalidArgumentError(
+                f"timing: expected bounds around the first guess, got {low:g} to {high:g} s for phase "
+                f"{schedule.phases[i].name!r}, which lasts {duration:g} s; widen them, or change its knots"
+            )
+    lower, upper = (bound / steps for bound in bounds)
+    problem.free("dt", lower, upper, np.clip(schedule.dt, lower, upper), knots=list(knots.values()))
+
+
+def _bound(name: str, value: float | Sequence[float], count: int) -> npt.NDArray[np.float64]:
+    """A bound of each phase (count,) [s]."""
+    if np.shape(value) not in ((), (count,)):
+        cure = f"one number or {count}, one for each phase"
+        raise InvalidArgumentError(f"timing: {name}: expected {cure} [s], got {shown(value)}")
+    return np.array(np.broadcast_to(value, count))
 
 
 def check_timing(timing: FreeTime | None) -> FreeTime | None:

@@ -151,7 +151,7 @@ def check_joint_stops(joint_stops: Any, state: StateMultibody) -> Bounds:
         raise InvalidArgumentError(
             f"joint_stops: expected True, False, names of joints or {{name: (lower, upper)}}, got {shown(joint_stops)}"
         )
-    names = check_texts("joint_stops", list(joint_stops))
+    names = check_texts("joint_stops", joint_stops)
     if len(set(names)) < len(names):
         raise InvalidArgumentError(
             f"joint_stops: expected each joint once, got {list(names)}; remove the repeated names"
