@@ -115,6 +115,7 @@ def test_the_classical_tableau_is_rk4_to_the_bit() -> None:
         ((), (), "one row for each of the 0 weights"),
         (((), (0.5,)), (0.5, 0.4), "A, b: expected finite numbers and weights b of sum 1"),
         (((), (float("nan"),)), (0.5, 0.5), "b: expected finite numbers"),
+        (((), (0.5,)), (10**400, 0.5), "A, b: expected rows of numbers"),
     ],
 )
 def test_refused_tableaus(A: tuple[tuple[float, ...], ...], b: tuple[float, ...], message: str) -> None:

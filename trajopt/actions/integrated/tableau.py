@@ -40,7 +40,7 @@ class Tableau:
         try:
             object.__setattr__(self, "A", tuple(tuple(float(a) for a in row) for row in self.A))
             object.__setattr__(self, "b", tuple(float(b) for b in self.b))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidArgumentError(
                 f"A, b: expected rows of numbers and a row of numbers, got A={shown(self.A)}, b={shown(self.b)}; use "
                 "for example A=((), (0.5,)), b=(0.0, 1.0)"
