@@ -14,6 +14,7 @@ import trajopt
 from tests.support.model_list import ACTIONS, DIFFERENTIALS
 from tests.support.slow_twin import assert_close
 from trajopt.errors import InvalidArgumentError
+from trajopt.mpc import MPCController
 from trajopt.robots import load_robot
 from trajopt.solvers import FDDPOptions, SolverFDDP
 
@@ -134,7 +135,7 @@ def test_more_freedom_makes_a_motion_cheaper() -> None:
     assert one.cost < zero.cost * (1 - 1e-5)
 
 
-@pytest.mark.parametrize("name", ["rk4-lyone-contact-hopper", "rk4-twork-planar-2r"])
+@pytest.mark.parametrize("name", ["rk4-linear-contact-hopper", "rk4-parabola-planar-2r"])
 def test_forces_and_torques_are_those_at_the_start_of_a_step(name: str) -> None:
     model: Any = ACTIONS[name]()
     constant = rk4(model.differential, None)
@@ -168,7 +169,10 @@ def test_limits_names_and_copies() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda d: rk4(d, KINDS[0](2)), r"control: .* has nu = 1, got ControlParametrizationPolyOne\(2\); use"),
+        (
+            lambda d: rk4(d, KINDS[0](2)),
+            r"control: .* has nu = 1, got ControlParametrizationPolyOne\(2: .*\); use",
+        ),
         (lambda d: rk4(d, KINDS[0]), "control: expected a ControlParametrization.*PolyOne"),
         (
             lambda d: trajopt.IntegratedActionModelRK(d, tableau=trajopt.Tableau.EULER, control=KINDS[0](1)),
@@ -190,6 +194,23 @@ def test_a_control_that_no_cost_sees_is_told(caplog: pytest.LogCaptureFixture) -
         trajopt.IntegratedActionModelRK(d, 0.05, tableau=tableau, control=KINDS[0](1))
         assert told in caplog.text
         assert bool(told) == bool(caplog.text)
+
+
+def test_rows_of_controls_that_hold_at_the_start_alone_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    d, control = DIFFERENTIALS["pendulum"](), KINDS[0](1)
+    for residual, told in ((trajopt.ResidualModelState(d.state), False), (trajopt.ResidualModelControl(d.state), True)):
+        rows = trajopt.ConstraintStack(d.state).add("limit", residual, lower=-1.0, upper=1.0)
+        caplog.clear()
+        model = rk4(type(d)(d.costs, constraints=rows), control)
+        assert ("do not limit u0 at dt; limits of the model" in caplog.text) == told == bool(caplog.text)
+        assert model.nc == (1 if told else 2)
+
+
+def test_controllers_refuse_them() -> None:
+    d = DIFFERENTIALS["pendulum"]()
+    problem = trajopt.ShootingProblem(np.zeros(2), [rk4(d, KINDS[0](1))] * 3, trajopt.CostStack(d.state))
+    with pytest.raises(InvalidArgumentError, match="problem: expected controls that are constant during a step"):
+        MPCController(problem)
 
 
 def test_inverse_dynamics_keep_their_equations_at_the_start_alone() -> None:

@@ -438,11 +438,12 @@ ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
         )
     },
     **{
-        f"rk4-{kind.__name__[-5:].lower()}-{k}": lambda kind=kind, k=k: rk4_with(kind, DIFFERENTIALS[k]())
-        for kind, k in (
-            *((trajopt.ControlParametrizationPolyOne, k) for k in ("constrained-pendulum", "contact-hopper")),
-            *((trajopt.ControlParametrizationPolyTwoRK, k) for k in ("cart-pole", "ball", "planar-2r")),
-        )
+        f"rk4-linear-{k}": lambda k=k: rk4_with(trajopt.ControlParametrizationPolyOne, DIFFERENTIALS[k]())
+        for k in ("constrained-pendulum", "contact-hopper")
+    },
+    **{
+        f"rk4-parabola-{k}": lambda k=k: rk4_with(trajopt.ControlParametrizationPolyTwoRK, DIFFERENTIALS[k]())
+        for k in ("cart-pole", "ball", "planar-2r")
     },
     "lqr": lqr,
     "unicycle": lambda: trajopt.ActionModelUnicycle((2.0, 0.5), dt=0.2),

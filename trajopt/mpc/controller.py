@@ -13,6 +13,7 @@ from trajopt import solvers
 from trajopt.checks import check_finite, check_instance, check_known
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnsupportedOperationError, shown
 from trajopt.kernels import wait_until_optimised
+from trajopt.mpc.controlled import check_controlled
 from trajopt.mpc.converged import Converged, PlanOutcome
 from trajopt.mpc.estimator import Estimator
 from trajopt.mpc.judge import PlanEvaluator
@@ -68,18 +69,8 @@ class MPCController(Immutable):
         solver: type[SolverAbstract[Any]] | str = SolverSQP,
         options: MPCOptions | None = None,
     ) -> None:
-        check_instance("problem", problem, ShootingProblem)
+        check_controlled(problem)
         self.options = check_instance("options", MPCOptions() if options is None else options, MPCOptions)
-        if problem.unknowns:
-            raise InvalidArgumentError(
-                f"problem: expected a problem without unknowns, got one that frees {', '.join(problem.unknowns)}; "
-                "solve it once, and set the parameters to the solution's in a problem that does not free them"
-            )
-        if problem.start != "fixed" or problem.T == 0:
-            raise InvalidArgumentError(
-                "problem: expected start='fixed' and T >= 1, as each measured state becomes x0, got "
-                f"start={shown(problem.start)}, T = {problem.T}"
-            )
         self.problem, self._x0 = copy.copy(problem), problem.x0
         self._window = Window(self.problem, self.options.dt)
         self.dt = float(self._window.offsets[1]) if self.options.dt is None else self.options.dt

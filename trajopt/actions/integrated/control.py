@@ -28,7 +28,8 @@ class ControlParametrizationAbstract(Immutable):
     """Control u(w, c) = Σ L_k(c) w_k at time c, from 0 to 1, of a time step; the w_k are its values at nodes c_k.
 
     L_k are the Lagrange polynomials of the nodes. The control of a knot is w = (w_0, w_1, ...), so that limits of u are
-    limits of each w_k, and hold at the nodes. The first node is the start of the step.
+    limits of each w_k, and hold at the nodes. The first node is the start of the step, where constraint rows of the
+    model hold.
 
     Args:
         nu: Number of controls of the continuous-time model [-].
@@ -46,7 +47,7 @@ class ControlParametrizationAbstract(Immutable):
         self.nw = self.nu * len(self.nodes)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.nu})"
+        return f"{type(self).__name__}({self.nu}: values at {', '.join(map(_place, self.nodes))})"
 
     def at(self, w: npt.ArrayLike, c: float) -> Reals:
         """Control u (nu,) at time c of the step, from its parameters w (nw,).
@@ -69,7 +70,7 @@ class ControlParametrizationAbstract(Immutable):
 
     def expression(self, w: SX, c: float) -> SX:
         """Control u (nu,) as an expression of w (nw,) at time c [-]."""
-        return w if self.is_constant else sum((a * v for a, v in zip(self._weights(c), self._split(w)) if a), SX(0))
+        return w if self.is_constant else self.derivative(c) @ w
 
     def derivative(self, c: float | SX) -> SX:
         """Derivative du/dw (nu, nw) at time c [-]."""
@@ -91,9 +92,6 @@ class ControlParametrizationAbstract(Immutable):
         inputs = [(symbols[name], arrays[name]) for name in arrays]
         return replace(e, **named_call(program, "derivatives by the control's parameters", inputs, wide))
 
-    def _split(self, w: SX) -> list[SX]:
-        return [w[k * self.nu : (k + 1) * self.nu] for k in range(len(self.nodes))]
-
     def _weights(self, c: float | SX) -> list[float | SX]:
         """L_k(c) of each node."""
         return [math.prod((c - b) / (a - b) for b in self.nodes if b != a) for a in self.nodes]
@@ -103,7 +101,11 @@ def parameter_names(control: ControlParametrizationAbstract, names: list[str]) -
     """Name of each parameter, given the names of the controls, such as "torque at dt/2"."""
     if control.is_constant:
         return names
-    return [f"{name} at {_PLACES.get(c, f'{c:.3g} dt')}" for c in control.nodes for name in names]
+    return [f"{name} at {_place(c)}" for c in control.nodes for name in names]
+
+
+def _place(c: float) -> str:
+    return _PLACES.get(c, f"{c:.3g} dt")
 
 
 class ControlParametrizationPolyZero(ControlParametrizationAbstract):

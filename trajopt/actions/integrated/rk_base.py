@@ -16,6 +16,7 @@ from trajopt.actions.integrated.control import ControlParametrizationAbstract
 from trajopt.actions.integrated.rk_hessian import HessianStage, add_hessian
 from trajopt.actions.integrated.runge_kutta import RungeKutta, call_expression, is_curved
 from trajopt.actions.integrated.tableau import Tableau
+from trajopt.actions.row_structure import free_of_control
 from trajopt.checks import check_flag, check_instance
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
@@ -74,6 +75,12 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
                 "use a tableau without weights of 0, such as Tableau.HEUN or Tableau.CLASSICAL",
                 len(self.control.nodes), paid,
             )  # fmt: skip
+        if not self.control.is_constant and not free_of_control(self).all():
+            _LOG.warning(
+                "control: constraints hold at the start of a step, so that those of controls do not limit %s; limits "
+                "of the model (lower=, upper=) do, with SolverBoxFDDP or SolverBoxDDP",
+                ", ".join(self.control_names[self.differential.nu :]),
+            )
         self.transport = check_flag("transport", transport)
 
     def running_values(self, program: Program, point: Point, u: Array) -> Values:
