@@ -242,6 +242,8 @@ def test_shapes_of_the_user() -> None:
     other = robot.with_collision_shapes(bodies)
     assert other.collision_shapes.bodies == tuple(bodies)
     assert other.collision_shapes.pairs == ((0, 1), (0, 2))
+    child_first = [Sphere(0.1, frame="wrist_3_link"), Sphere(0.1, frame="wrist_2_link")]
+    assert robot.with_collision_shapes(child_first).collision_shapes.left_out["neighbours"] == ((0, 1),)
     again = pickle.loads(pickle.dumps(other))
     assert again.collision_shapes.to_json() == other.collision_shapes.to_json()
     with pytest.raises(UnknownNameError, match="frame 'hand' not found"):
