@@ -1,4 +1,4 @@
-"""Trot of a quadruped as a function of time: contacts, heights of feet, and the commanded path of the base."""
+"""Trot of a quadruped as a function of time: contacts, heights of feet, and the commanded path; faster after a push."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from trajopt.types import Reals
 
 STEP = 5e-3  # for the integration of commanded velocities [s]
 ROUNDING = 1e-6  # [s]
+PUSHED = 1.0  # difference from the commanded velocity above which steps are faster [m/s]
+HURRY = 0.3  # time that they stay faster [s]
 
 
 class VelocityCommand:
@@ -44,11 +46,43 @@ class VelocityCommand:
         return np.column_stack([np.interp(times, self._grid, column) for column in self._path.T])
 
 
+class Rhythm:
+    """Phase of a gait τ(t) [s]: the time t, and `rate` times as fast while the robot hurries.
+
+    Args:
+        rate: Speed of the phase while the robot hurries, >= 1 [-].
+    """
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+        self._begins, self._ends = list[float](), list[float]()
+
+    def hurry(self, t: float) -> None:
+        """Hurries from a time [s] for `HURRY`; a time before the last one forgets all that came before it."""
+        if self._begins and t < self._begins[-1]:
+            self.restart()
+        if not self._begins or t > self._ends[-1]:
+            self._begins.append(t)
+            self._ends.append(t)
+        self._ends[-1] = t + HURRY
+
+    def restart(self) -> None:
+        """Forgets all times at which the robot hurried."""
+        self._begins.clear()
+        self._ends.clear()
+
+    def __call__(self, times: Reals) -> Reals:
+        """Phases at times (n,), (n,) [s]."""
+        begins, ends = np.array(self._begins), np.array(self._ends)
+        return times + (self.rate - 1.0) * np.clip(times[:, None] - begins, 0.0, ends - begins).sum(axis=1)
+
+
 @dataclass(frozen=True, eq=False)
 class Trot:
     """Parameters of the knots of a trotting quadruped, as functions of time, without prescribed footholds.
 
-    The diagonal pairs swing in turn, each for half of the period, with all feet on the ground in between. Where a foot
+    After a push, which the controller sees as a velocity far from the commanded one, steps are faster for a while. The
+    diagonal pairs swing in turn, each for half of the period, with all feet on the ground in between. Where a foot
     lands follows from the posture and the motion of the base.
 
     Attributes:
@@ -62,6 +96,7 @@ class Trot:
         start: Time of the first lift-off [s].
         cone: Friction cone of the feet.
         rate: Rate at which contacts stop the velocities of feet [1/s].
+        rhythm: Phase of the gait as a function of time.
     """
 
     feet: tuple[str, ...]
@@ -75,14 +110,25 @@ class Trot:
     start: float
     cone: FrictionCone
     rate: float
+    rhythm: Rhythm
+
+    def see(self, t: float, x: Reals) -> None:
+        """Hurries if the velocity of a measured state (nx,) at a time [s] is far from the commanded one."""
+        if t <= 0.0:
+            self.rhythm.restart()
+        first = (len(x) + 1) // 2
+        error = x[first : first + 2] - self.command.velocity(np.array([t]))[0, :2]
+        if np.hypot(*error) > PUSHED:
+            self.rhythm.hurry(t)
 
     def part(self, times: Reals) -> Reals:
         """Completed fraction of each foot's swing at times (n,), (n, feet) [-]; 1 for a foot on the ground."""
         swing = self.period / 2 - self.support
         late = np.array([0.0, 0.5, 0.5, 0.0]) * self.period
-        since = (times[:, None] + ROUNDING - self.start - late) % self.period - ROUNDING
+        phases = self.rhythm(times)[:, None] + ROUNDING
+        since = (phases - self.start - late) % self.period - ROUNDING
         done = np.where(since < swing - 2 * ROUNDING, np.clip(since / swing, 0.0, 1.0), 1.0)
-        return np.where(times[:, None] + ROUNDING < self.start + late, 1.0, done)
+        return np.where(phases < self.start + late, 1.0, done)
 
     def active(self, times: Reals) -> Reals:
         """Contact of each foot at times (n,), 1 on the ground and 0 in the air, (n, feet)."""
