@@ -111,7 +111,8 @@ def build(
     The active contacts are parameters of each knot that change with time. A new contact stops a foot's velocity within
     one knot, so no knot is an impulse. Footholds are not prescribed; they follow from the problem, also after a push.
     While the measured velocity is more than 1 m/s from the commanded one, and for 0.3 s after it, steps are `hurry`
-    times as fast. A step of the controller that fails is repeated from a robot at rest.
+    times as fast. A foot that is measured in the air is not in contact at the first knot. A step of the controller that
+    fails is repeated from a robot at rest.
     W is diagonal, with the weights `BASE`, `JOINTS` and `RATES`.
 
     Args:
@@ -137,6 +138,7 @@ def build(
     problem = horizon(robot, N=check_count("N", N, least=1), dt=check_positive("dt", dt, unit="s"), cone=cone)
     rows = check_rows("commands", commands, ("time", "forward", "left", "turn"), least=1)
     trot = Trot(
+        robot,
         FEET,
         problem.x0.copy(),
         VelocityCommand(rows, 60.0),

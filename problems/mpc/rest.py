@@ -29,7 +29,7 @@ class AtRest:
         xs = np.tile(self._trot.standing, (len(times), 1))
         half = np.arctan2(x[5], x[6])  # of the heading
         xs[:, :2], xs[:, 3:7] = x[:2], (0.0, 0.0, np.sin(half), np.cos(half))
-        feet = [row.tobytes() for row in self._trot.active(times[:-1])]
+        feet = [row.tobytes() for row in self._trot.contacts(times[:-1])]
         if not self._torques.keys() >= set(feet):
             self._torques |= dict(zip(feet, self._problem.quasi_static(xs[:-1])))
         return xs, np.array([self._torques[each] for each in feet])

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.gaits.limits import cone_name, cone_parameters
 from trajopt.gaits.profiles import smooth_at
 from trajopt.residuals import FrictionCone
+from trajopt.robots import Robot
 from trajopt.types import Reals
 
 STEP = 5e-3  # for the integration of commanded velocities [s]
 ROUNDING = 1e-6  # [s]
 PUSHED = 1.0  # difference from the commanded velocity above which steps are faster [m/s]
 HURRY = 0.3  # time that they stay faster [s]
+ALOFT = 0.02  # height of a foot above the ground above which it is not in contact [m]
 
 
 class VelocityCommand:
@@ -81,11 +84,12 @@ class Rhythm:
 class Trot:
     """Parameters of the knots of a trotting quadruped, as functions of time, without prescribed footholds.
 
-    After a push, which the controller sees as a velocity far from the commanded one, steps are faster for a while. The
-    diagonal pairs swing in turn, each for half of the period, with all feet on the ground in between. Where a foot
+    It reacts to measured states: after a push, seen as a velocity far from the commanded one, steps are faster for a
+    while, and a foot that is late is not in contact at the window's first knot. The diagonal pairs swing in turn, each for half of the period, with all feet on the ground in between. Where a foot
     lands follows from the posture and the motion of the base.
 
     Attributes:
+        robot: The robot.
         feet: Names of the feet: left front, right front, left hind, right hind.
         standing: State at rest with the feet on the ground (nx,).
         command: Commanded velocities.
@@ -97,8 +101,10 @@ class Trot:
         cone: Friction cone of the feet.
         rate: Rate at which contacts stop the velocities of feet [1/s].
         rhythm: Phase of the gait as a function of time.
+        aloft: Whether each foot was above the ground in the last measured state (feet,).
     """
 
+    robot: Robot
     feet: tuple[str, ...]
     standing: Reals
     command: VelocityCommand
@@ -111,15 +117,18 @@ class Trot:
     cone: FrictionCone
     rate: float
     rhythm: Rhythm
+    aloft: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(4, dtype=np.bool_))
 
     def see(self, t: float, x: Reals) -> None:
-        """Hurries if the velocity of a measured state (nx,) at a time [s] is far from the commanded one."""
+        """Takes a measured state (nx,) at a time [s]; hurries if its velocity is far from the commanded one."""
         if t <= 0.0:
             self.rhythm.restart()
         first = (len(x) + 1) // 2
         error = x[first : first + 2] - self.command.velocity(np.array([t]))[0, :2]
         if np.hypot(*error) > PUSHED:
             self.rhythm.hurry(t)
+        heights = [self.robot.placement(x[:first], foot)[2, 3] for foot in self.feet]
+        self.aloft[:] = np.array(heights) > self.ground + ALOFT
 
     def part(self, times: Reals) -> Reals:
         """Completed fraction of each foot's swing at times (n,), (n, feet) [-]; 1 for a foot on the ground."""
@@ -133,6 +142,12 @@ class Trot:
     def active(self, times: Reals) -> Reals:
         """Contact of each foot at times (n,), 1 on the ground and 0 in the air, (n, feet)."""
         return (self.part(times) >= 1.0).astype(np.float64)
+
+    def contacts(self, times: Reals) -> Reals:
+        """Contact of each foot at the knots of a window, as `active`; at the first one without feet that are late."""
+        active = self.active(times)
+        active[0, self.aloft] = 0.0
+        return active
 
     def heights(self, times: Reals) -> Reals:
         """Heights of the feet's frames at times (n,), (n, feet) [m]."""
@@ -151,7 +166,7 @@ class Trot:
     def __call__(self, times: Reals) -> Mapping[str, Reals]:
         """Parameters of knots at times (n,) [s]."""
         rows = {"state.reference": self.states(times)}
-        active, heights, knots = self.active(times), self.heights(times), [*range(len(times))]
+        active, heights, knots = self.contacts(times), self.heights(times), [*range(len(times))]
         for i, foot in enumerate(self.feet):
             rows[f"contacts.{foot}.active"] = active[:, i]
             rows[f"{foot}_height.reference"] = np.column_stack([np.zeros((len(times), 2)), heights[:, i]])

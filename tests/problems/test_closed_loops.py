@@ -273,6 +273,21 @@ def test_a_trot_hurries_far_from_the_commanded_velocity_alone() -> None:
     np.testing.assert_array_equal(gait.rhythm(times), times)
 
 
+def test_a_late_foot_is_not_in_contact_at_the_first_knot() -> None:
+    gait, x = case_of("quadruped-trot-mpc").follows, case_of("quadruped-trot-mpc").x0.copy()
+    times = 0.02 * np.arange(5)
+    gait.see(0.0, x)
+    assert gait.contacts(times).min() == 1.0
+    x[8:10] += 0.3, -0.6  # thigh and knee of the left front leg: the foot is 97 mm up
+    gait.see(0.0, x)
+    expected = np.ones((5, 4))
+    expected[0, 0] = 0.0
+    np.testing.assert_array_equal(gait.contacts(times), expected)
+    np.testing.assert_array_equal(gait(times)["contacts.FL_foot.active"], expected[:, 0])
+    assert gait.active(times).min() == 1.0
+    gait.see(0.0, case_of("quadruped-trot-mpc").x0)
+
+
 def test_a_guess_at_rest_holds_the_trunk() -> None:
     """At the measured place and heading, with torques under which standing feet bear the weight and legs hang."""
     case = case_of("quadruped-trot-mpc")
