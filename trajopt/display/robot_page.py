@@ -59,6 +59,7 @@ class RobotPage(Closing):
         self.page = Page(host, port)
         atexit.register(self.close)
         self.page.start()
+        self.page.name(self.robot.name)
         motion = motion_solution(
             ShootingProblem(state.at_rest(self._first), [], CostStack(state)),
             state.at_rest(self._first)[None],
