@@ -89,11 +89,19 @@ def test_several_views_run_at_once_and_end_by_themselves(reach: Solution, capsys
         assert b.actors["a"].layers.keys() >= b.actors["b"].layers.keys()
         mesh: Any = b.server.scene.get_handle_by_name("/b/robot/shoulder_pan_joint/0")
         assert mesh.opacity < 0.5
-        assert f'src="{a.url}"' in a._repr_html_()
+        html = a._repr_html_()
+        frame, script = html.split("<script>")
+        assert (
+            f'fetch("{a.url}"' in script
+        )  # a saved notebook shows the picture, and no frame of a server that has gone
+        assert f'src=\\"{a.url}\\"' in script
+        assert "<iframe" not in frame
+        assert "data:image/png;base64," in frame
         with pytest.raises(InvalidArgumentError, match=f"free port, got 127.0.0.1:{a.port}"):
             View(reach, port=a.port)
     assert a.closed
-    assert "closed" in a._repr_html_()
+    assert "closed" in repr(a)
+    assert a.url not in a._repr_html_()
     assert capsys.readouterr().out == ""
 
 

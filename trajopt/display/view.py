@@ -5,12 +5,12 @@ from __future__ import annotations
 import atexit
 import logging
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from trajopt import notebook
 from trajopt.analysis.basics import check_solution
 from trajopt.checks import (
     check_array,
@@ -37,6 +37,7 @@ from trajopt.errors import InvalidArgumentError, TrajoptError, UnsupportedOperat
 from trajopt.files import check_output_path, output_file
 from trajopt.objects.closing import Closing
 from trajopt.objects.read import Read
+from trajopt.plotting.notebook import html_of_solution
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
@@ -281,9 +282,8 @@ class View(Closing):
         return f"View({', '.join(self.actors)}; {state})"
 
     def _repr_html_(self) -> str:
-        if self.closed:
-            return f"<code>{escape(repr(self))}</code>"
-        return f'<iframe src="{self.url}" width="100%" height="{_HEIGHT}" style="border:1px solid #ddd"></iframe>'
+        still = html_of_solution(self.solutions[0])
+        return still if self.closed else notebook.page(self.url, _HEIGHT, still)
 
 
 def _labels(labels: Sequence[str] | None, count: int) -> list[str]:

@@ -100,6 +100,9 @@ class ClosedLoop(ExplainsAttributes):
         steps = f"{len(self)} steps of {self.dt:g} s"
         return f"ClosedLoop({self.times[-1]:g} s, {steps}, {self.outcome}, cost={self.cost:.8g})"
 
+    def _repr_html_(self) -> str:
+        return above("plotting.notebook.html_of_closed_loop")(self)
+
     def __len__(self) -> int:
         """Number of control periods [-]."""
         return len(self.us)

@@ -49,9 +49,9 @@ _KEPT = (
 class Description:
     """Names, units and numbers of a solved problem.
 
-    With a problem, each attribute is computed when it is first read, once for each solution. Without one, the attributes are those of the file
-    that the solution was loaded from. An attribute that the file does not store is None or empty, and coordinates and
-    controls without names are numbered.
+    With a problem, each attribute is computed when it is first read, once for each solution. Without one, the
+    attributes are those of the file that the solution was loaded from. An attribute that the file does not store is
+    None or empty, and coordinates and controls without names are numbered.
 
     Args:
         solution: The solution.
