@@ -324,6 +324,9 @@ class Robot(Immutable):
             f"configurations: {configurations})"
         )
 
+    def _repr_html_(self) -> str:
+        return above("plotting.notebook.html_of_robot")(self)
+
 
 def load_robot(
     source: str | PathLike[str],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -230,7 +230,13 @@ class Solution(DescribedMotion):
         return above("plotting.plot_summary")(self, path)
 
     def animate(
-        self, path: str | Path, *, speed: float = 1.0, frames_per_second: float = 25.0, obstacles: npt.ArrayLike = ()
+        self,
+        path: str | Path,
+        *,
+        speed: float = 1.0,
+        frames_per_second: float = 25.0,
+        obstacles: npt.ArrayLike = (),
+        lines: Sequence[npt.ArrayLike] = (),
     ) -> Path:
         """Writes the motion as a line drawing that moves (.gif, .mp4); see `trajopt.plotting.animate`.
 
@@ -239,9 +245,10 @@ class Solution(DescribedMotion):
             speed: Playback speed relative to real time [-].
             frames_per_second: Frame rate [1/s].
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius), to draw [m].
+            lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
         """
         return above("plotting.animate")(
-            self, path, speed=speed, frames_per_second=frames_per_second, obstacles=obstacles
+            self, path, speed=speed, frames_per_second=frames_per_second, obstacles=obstacles, lines=lines
         )
 
     def film(self, path: str | Path, **options: Unpack[FilmOptions]) -> Path:
@@ -251,7 +258,7 @@ class Solution(DescribedMotion):
 
         Args:
             path: File to write.
-            **options: `fps`, `speed`, `seconds`, `time`, `size`, `camera`, `obstacles` and `progress`.
+            **options: `fps`, `speed`, `seconds`, `time`, `size`, `camera`, `obstacles`, `lines` and `progress`.
         """
         return above("display.film")(self, path, **options)
 
@@ -359,6 +366,21 @@ def motion_solution(
     effort: dict[str, Any] = {"status": SolverStatus.CONVERGED, "iterations": 0, "history": (), "seconds": 0.0}
     own: dict[str, Any] = {"problem": problem, "x0": problem.x0, "parameters": problem.parameter_values()}
     return Solution(xs=xs, us=us, cost=cost, solver=solver, **effort, **own)
+
+
+def described_motion(xs: Reals, *, solver: str, **fields: Any) -> Solution:
+    """Returns a trajectory without a problem as a Solution that views and films can show.
+
+    Args:
+        xs: States (T + 1, nx).
+        solver: Where it comes from.
+        **fields: Attributes of its description, such as `robot`, `times`, `legs` and `goals`.
+    """
+    from trajopt.solution.description import completed
+
+    effort: dict[str, Any] = {"status": SolverStatus.CONVERGED, "iterations": 0, "history": (), "seconds": 0.0}
+    us = np.zeros((len(xs) - 1, 0))
+    return Solution(xs=xs, us=us, cost=float("nan"), solver=solver, x0=xs[0], described=completed(fields), **effort)
 
 
 def _without_problem() -> InvalidArgumentError:
