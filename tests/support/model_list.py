@@ -438,6 +438,16 @@ ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
         )
     },
     **{
+        f"implicit-{method}-{k}": lambda method=method, k=k: trajopt.IntegratedActionModelImplicit(
+            DIFFERENTIALS[k](), dt=0.05, method=method
+        )
+        for method, k in (
+            *(("midpoint", "planar-2r"), ("midpoint", "attitude"), ("midpoint", "contact-hopper")),
+            *(("midpoint", "constrained-pendulum"), ("midpoint", "inverse-cart-pole")),
+            *(("euler", "van-der-pol"), ("euler", "ball"), ("euler", "network")),
+        )
+    },
+    **{
         f"rk4-linear-{k}": lambda k=k: rk4_with(trajopt.ControlParametrizationPolyOne, DIFFERENTIALS[k]())
         for k in ("constrained-pendulum", "contact-hopper")
     },

@@ -166,6 +166,11 @@ class DifferentialActionModelAbstract(Model):
         costs, rows = self._term_parts.call(program, seen, stage.parameters, derivatives=True, rows=stage.at_knot)
         return self._led_on(program, stage, dynamics, costs, rows)
 
+    def rate_expansion(self, program: Program, stage: Stage) -> tuple[Array, Array]:
+        """Adds the steps that compute f and Df of `expansion` alone."""
+        dynamics = self._dynamics_arrays(program, stage, derivatives=True)
+        return dynamics["f"], dynamics["Df"]
+
     def _led_on(
         self,
         program: Program,
