@@ -10,6 +10,7 @@ import pinocchio as pin
 import pytest
 
 import trajopt
+from tests.support.model_list import DIFFERENTIALS
 from tests.support.slow_twin import assert_close
 from trajopt.errors import TrajoptError, UnknownNameError, UnsupportedOperationError
 from trajopt.robots import load_robot
@@ -135,3 +136,15 @@ def test_doors() -> None:
     assert "midpoint" in repr(model)
     with pytest.raises(UnsupportedOperationError, match="an implicit step is not a single expression.*SolverSQP"):
         model.knot_expressions(terminal=False)
+
+
+def test_rows_hold_at_the_knot() -> None:
+    """Rows, and their derivatives, are those of an Euler step."""
+    d = DIFFERENTIALS["constrained-pendulum"]()
+    models = [Implicit(d, 0.1), trajopt.IntegratedActionModelEuler(d, 0.1)]
+    x, u, p = np.array([0.4, -0.7]), np.array([0.9]), models[0].layout.column()
+    for name, count in (("calc", 1), ("calc_diff", 2)):  # rows, then C, come last besides the status of the iteration
+        one, two = (model.program(name).evaluate(x, u, p) for model in models)
+        for own, expected in zip(one[-1 - count : -1], two[-count:], strict=True):
+            assert own.shape[0] == models[0].nc > 0
+            np.testing.assert_array_equal(own, expected)
