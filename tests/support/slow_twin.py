@@ -58,11 +58,16 @@ class NumericTerm:
 
 
 def numeric_terms(
-    costs: trajopt.CostStack, nu: int, *, forces: Mapping[str, int] | None = None, motion: str | None = None
+    costs: trajopt.CostStack,
+    nu: int,
+    *,
+    forces: Mapping[str, int] | None = None,
+    motion: str | None = None,
+    applied: Mapping[str, int] | None = None,
 ) -> list[NumericTerm]:
     terms = []
     for term in costs.terms:
-        instant, named = Instant(costs.state, nu, forces=forces, motion=motion), term.parameters(nu)
+        instant, named = Instant(costs.state, nu, forces=forces, motion=motion, applied=applied), term.parameters(nu)
         moving = [getattr(instant, motion)] if motion else []
         z = ca.vertcat(*moving, *instant.forces.values())
         r = term.residual.evaluate(instant)
@@ -99,7 +104,8 @@ def terms_of(model: Any) -> list[NumericTerm]:
         model, trajopt.DifferentialActionModelContactFwdDynamics | DifferentialActionModelInvDynamicsAbstract
     ):
         return numeric_terms(model.costs, model.stage_nu, forces=model.contacts.sizes, motion="acceleration")
-    return numeric_terms(model.costs, model.nu)
+    supports = getattr(model, "supports", None)
+    return numeric_terms(model.costs, model.nu, applied=None if supports is None else supports.sizes)
 
 
 class ImpulseTwin:

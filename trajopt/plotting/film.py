@@ -113,7 +113,7 @@ def film_of(solution: Solution, obstacles: npt.ArrayLike = (), *, aside: bool = 
             "solution: expected finite states, got NaN or inf; solution.explain() says why the solve failed"
         )
     robot = solution.robot
-    legged = forces and robot is not None and has_contacts(solution)
+    legged = forces and has_contacts(solution)
     abscissa, label = time_axis(solution)
     return filmed(
         skeleton,
