@@ -12,6 +12,7 @@
     python -m tests.benchmarks -o ik --pink DIR      ... inverse kinematics beside pin-pink (peers/make_ik_env.sh DIR)
     python -m tests.benchmarks -o inverse-dynamics   forces and torques of a humanoid's motion, by number of frames
     python -m tests.benchmarks -o mpc                steps of model-predictive control, and memory after 100,000 of them
+    python -m tests.benchmarks -o reduced            the same with reduced models of a quadruped
     python -m tests.benchmarks -o server             answers of a server, damaged requests beside good ones
     python -m tests.benchmarks -o sweep              10,000 arm reaches, processes killed; quick with --count 600
     python -m tests.benchmarks -o articulations      states to poses of bodies and back
@@ -51,6 +52,7 @@ from tests.benchmarks import (
     mpc_steps,
     profiles,
     quadratic,
+    reduced,
     robustness,
     robustness_pictures,
     server,
@@ -82,6 +84,7 @@ SECTIONS = (
     "inverse-dynamics",
     "articulations",
     "mpc",
+    "reduced",
     "server",
     "display",
     "robustness",
@@ -172,6 +175,8 @@ def main() -> int:
         _show(figures, "inverse-dynamics", inverse_dynamics.measure(), inverse_dynamics.report)
     if "mpc" in sections:
         _show(figures, "mpc", mpc_steps.measure(), mpc_steps.report)
+    if "reduced" in sections:
+        _show(figures, "reduced", reduced.measure(), reduced.report)
     if "server" in sections:
         _show(figures, "server", server.measure(), server.report)
         status |= int(server.failures(figures["server"]))

@@ -13,6 +13,7 @@ from tests.fuzz.displayed import FIXED_DISPLAYED
 from tests.fuzz.driving import FIXED_DRIVING
 from tests.fuzz.kinematic import FIXED_KINEMATIC
 from tests.fuzz.learned import FIXED_LEARNED
+from tests.fuzz.reduced import FIXED_REDUCED
 from tests.fuzz.sensed import FIXED_SENSED
 from tests.fuzz.simulated import FIXED_SIMULATED
 from tests.fuzz.swept import FIXED_SWEPT
@@ -30,6 +31,7 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     **FIXED_ARTICULATED,
     **FIXED_DRIVING,
     **FIXED_LEARNED,
+    **FIXED_REDUCED,
     **FIXED_SENSED,
     **FIXED_CONTROLLED,
     **FIXED_DISPLAYED,

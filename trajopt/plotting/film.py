@@ -147,7 +147,7 @@ def film_of(
             "solution: expected finite states, got NaN or inf; solution.explain() says why the solve failed"
         )
     robot = solution.robot
-    legged = forces and robot is not None and has_contacts(solution)
+    legged = forces and has_contacts(solution)
     abscissa, label = time_axis(solution)
     outlines = outlines_of(solution)
     places = np.concatenate([skeleton.points.reshape(-1, 3), np.reshape(goals, (-1, 3))])

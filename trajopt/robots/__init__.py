@@ -10,6 +10,7 @@ from trajopt.robots.names import unknown_robot
 from trajopt.robots.robot import Robot, load_robot
 from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.robots.shapes import Shape
+from trajopt.robots.single_body import single_rigid_body
 
 if TYPE_CHECKING:
     from trajopt.robots.collisions import CollisionShapes, fit_collision_shapes
@@ -33,6 +34,7 @@ __all__ = [
     "load_geometry",
     "load_robot",
     "planar_arm",
+    "single_rigid_body",
     "unknown_robot",
     "with_base",
 ]
