@@ -89,7 +89,8 @@ class Instant:
 
     def _robot_with(self, friction: SmoothFriction | None) -> RobotExpressions:
         state = check_robot_state("a robot's expressions", self.state)
-        return shared_expressions(state.model, self.x, friction=friction, derivatives=self.derivatives)
+        options = {"friction": friction, "derivatives": self.derivatives}
+        return shared_expressions(state.model, self.x, parameters=state.robot.parameters, **options)
 
     def force(self, name: str) -> SX:
         """Symbol of the force or impulse of a contact (n,), in its reference frame [N, N m; N s, N m s]."""
