@@ -33,7 +33,8 @@ def heavier() -> pin.Model:
 
 def changing(mode: str = "FORWARD_RK1F", **options: object) -> Simulator:
     level = 1e6 if mode.endswith("F") else 1e4
-    return Simulator(Robot(block()).with_parameters([f"{frame}.mass" for frame in NEW]), corners(strength=level), mode, barrier_weight=0.05, **options)
+    robot = Robot(block()).with_parameters([f"{frame}.mass" for frame in NEW])
+    return Simulator(robot, corners(strength=level), mode, barrier_weight=0.05, **options)
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in ("FORWARD_RK1I", "FORWARD_RK2I")])  # as RK4I

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,7 +71,7 @@ class Robot(Immutable):
         UnknownNameError: A frame or joint does not exist.
     """
 
-    _parameters: Mapping[str, RobotParameter] = MappingProxyType({})  # set in robots with parameters only
+    _parameters: Mapping[str, RobotParameter] = {}  # set in robots with parameters only: others keep their content
 
     not_content = ("shapes", "source", "package_dirs", "_collision_shapes")  # used for pictures and rows of residuals
 
@@ -216,7 +215,7 @@ class Robot(Immutable):
         robot = _rebuild(*self.__reduce__()[1])
         parameters = robot_parameters(self, (*self._parameters, *names))
         if parameters:
-            robot._parameters = MappingProxyType(parameters)
+            robot._parameters = parameters
         return robot
 
     def with_values(self, values: Mapping[str, npt.ArrayLike]) -> Robot:
