@@ -66,6 +66,7 @@ class RobotExpressions:
         self.q = checked_column("q", q, model.nq)
         self.v = None if v is None else checked_column("v", v, model.nv)
         self.parameters = dict(parameters or {})
+        self._rubbing = [joint_numbers(model, self.parameters, name) for name in ("damping", "friction")]
         self.tree = Tree(model, self.q, self.parameters)
         self.coordinates = VelocityMap(model, self.tree, self.q, self.v)
         self.friction = SmoothFriction.of(friction)
@@ -317,7 +318,7 @@ class RobotExpressions:
         dq, dv = dynamics.configuration_derivative(relative, external), dynamics.velocity_derivative().dv
         dq, dv = self.coordinates.torque_derivatives(torques, dq, dv, dynamics.mass_columns().matrix, a)
         if self.friction is not None and self.v is not None:
-            dv = dv + ca.diag(self.friction.slope(self._numbers("damping"), self._numbers("friction"), self.v))
+            dv = dv + ca.diag(self.friction.slope(*self._rubbing, self.v))
         return dq, dv
 
     def shift(self) -> SX:
@@ -341,20 +342,13 @@ class RobotExpressions:
 
     def armature(self) -> SX:
         """Rotor inertias (nv,) that the model adds to the diagonal of the mass matrix [kg m², kg]."""
-        return self._numbers("armature")
+        return joint_numbers(self.model, self.parameters, "armature")
 
     def friction_torque(self) -> SX:
-        """Torques (nv,) that overcome the friction of the joints [N m, N].
-
-        They have the sign of v, and are zero if friction is off.
-        """
+        """Torques (nv,) that overcome the friction of the joints [N m, N], with the sign of v."""
         if self.friction is None or self.v is None:
             return SX(np.zeros(self.model.nv))
-        return self.friction.torque(self._numbers("damping"), self._numbers("friction"), self.v)
-
-    def _numbers(self, quantity: str) -> SX:
-        """Armature, damping or friction of all velocities (nv,)."""
-        return joint_numbers(self.model, self.parameters, quantity)
+        return self.friction.torque(*self._rubbing, self.v)
 
     def _check(self, name: str, number: int, size: int) -> int:
         if not 0 <= number < size:

@@ -200,21 +200,19 @@ class Robot(Immutable):
         | JOINT.armature | inertia of the rotor, >= 0 [kg m², kg] |
         | JOINT.translation | position of the joint in the frame of its parent joint (3,) [m] |
 
-        Friction acts in models with `friction="smooth"`. Numbers of several velocities are arrays (nv,). Links that are
-        welded together form one body. Quantities that are computed from `model`, such as `com`, use its numbers.
+        Friction acts in models with `friction="smooth"`. Numbers of several velocities are arrays (nv,). Welded links
+        form one body. Methods of the robot, such as `com`, use the numbers of `model`.
 
         Args:
             names: Names of the parameters.
 
         Raises:
             UnknownNameError: A frame, joint or quantity does not exist.
-            DuplicateNameError: Two frames are on one body.
-            InvalidArgumentError: A body is fixed or has no mass, or a joint mimics another.
+            InvalidArgumentError: Two frames are on one body, a body is fixed or has no mass, or a joint mimics another.
         """
-        names = (names,) if isinstance(names, str) else check_texts("names", names)
+        more = (names,) if isinstance(names, str) else check_texts("names", names)
         robot = _rebuild(*self.__reduce__()[1])
-        parameters = robot_parameters(self, (*self._parameters, *names))
-        if parameters:
+        if parameters := robot_parameters(self, (*self._parameters, *more)):
             robot._parameters = parameters
         return robot
 
@@ -222,15 +220,12 @@ class Robot(Immutable):
         """Returns the robot with other masses, inertias, placements or friction, in its model.
 
         Args:
-            values: Values by name as in `with_parameters`; the robot need not have these parameters. Names may begin
-                with "robot.", as in `solution.unknowns`.
+            values: Values by name as in `with_parameters`, or with "robot." in front, as in `solution.unknowns`.
 
-        Raises:
-            As in `with_parameters`, or a value has a wrong size or sign.
+        Raises: As in `with_parameters`, or a value has a wrong size or sign.
         """
-        given = {}
-        for name, value in check_mapping("values", values, 'write {"forearm.mass": 2.0}').items():
-            given[check_text("values", name, such_as="forearm.mass").removeprefix(PREFIX)] = value
+        passed = check_mapping("values", values, 'write {"forearm.mass": 2.0}')
+        given = {check_text("values", name).removeprefix(PREFIX): value for name, value in passed.items()}
         known = robot_parameters(self, (*self._parameters, *given))
         checked = {name: known[name].parameter.check(name, value) for name, value in given.items()}
         _, (model, *more) = self.__reduce__()

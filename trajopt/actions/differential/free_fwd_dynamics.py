@@ -18,7 +18,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
-from trajopt.states.state_multibody import check_robot_state
+from trajopt.states.state_multibody import StateMultibody, check_robot_state
 from trajopt.types import Reals
 
 
@@ -40,6 +40,7 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
 
     implicit_hessian = True
 
+    state: StateMultibody
     actuation: ActuationModelAbstract
 
     def __init__(
