@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -55,11 +56,13 @@ class SmoothFriction:
             )
         return smooth
 
-    def torque(self, damping: SX, friction: SX, v: SX) -> SX:
-        """Torque that overcomes friction at the velocity v, (nv,) [N m, N]."""
+    def torque(self, numbers: Sequence[SX], v: SX) -> SX:
+        """Torque (nv,) that overcomes friction at the velocity v, for damping and friction (nv,) [N m, N]."""
+        damping, friction = numbers
         return damping * v + friction * ca.tanh(v / self.width)
 
-    def slope(self, damping: SX, friction: SX, v: SX) -> SX:
+    def slope(self, numbers: Sequence[SX], v: SX) -> SX:
         """Derivative of the torque by v, (nv,); the friction of a joint depends on its own velocity only."""
+        damping, friction = numbers
         steep = (1 - ca.tanh(v / self.width) ** 2) / self.width
         return damping + friction * steep

@@ -318,7 +318,7 @@ class RobotExpressions:
         dq, dv = dynamics.configuration_derivative(relative, external), dynamics.velocity_derivative().dv
         dq, dv = self.coordinates.torque_derivatives(torques, dq, dv, dynamics.mass_columns().matrix, a)
         if self.friction is not None and self.v is not None:
-            dv = dv + ca.diag(self.friction.slope(*self._rubbing, self.v))
+            dv = dv + ca.diag(self.friction.slope(self._rubbing, self.v))
         return dq, dv
 
     def shift(self) -> SX:
@@ -348,7 +348,7 @@ class RobotExpressions:
         """Torques (nv,) that overcome the friction of the joints [N m, N], with the sign of v."""
         if self.friction is None or self.v is None:
             return SX(np.zeros(self.model.nv))
-        return self.friction.torque(*self._rubbing, self.v)
+        return self.friction.torque(self._rubbing, self.v)
 
     def _check(self, name: str, number: int, size: int) -> int:
         if not 0 <= number < size:

@@ -100,6 +100,20 @@ def with_numbers(model: pin.Model, parameters: Mapping[str, RobotParameter], val
     return changed
 
 
+def check_inertias(values: Mapping[str, Reals]) -> None:
+    """Raises InvalidArgumentError for an inertia about the centre of mass that is not positive semidefinite."""
+    for name, value in values.items():
+        if name.endswith(".inertia"):
+            matrix = np.zeros((3, 3))
+            matrix[np.triu_indices(3)] = value
+            sizes = np.linalg.eigvalsh(matrix, UPLO="U")
+            if sizes[0] < -1e-9 * abs(sizes[2]):
+                raise InvalidArgumentError(
+                    f"{name}: expected (xx, xy, xz, yy, yz, zz) of a positive semidefinite matrix, got {value}, which "
+                    "no body has"
+                )
+
+
 def flat_inertia(inertia: Reals) -> Reals:
     """Elements (xx, xy, xz, yy, yz, zz) of a symmetric matrix (3, 3)."""
     return np.asarray(inertia)[np.triu_indices(3)]
@@ -133,10 +147,12 @@ def _of_joint(robot: Robot, name: str, joint_name: str, quantity: str) -> RobotP
     if at.start == at.stop:
         raise InvalidArgumentError(f"names: expected a joint with a velocity of its own, got {name!r}, a mimic joint")
     values = np.array(getattr(model, quantity))[at]
-    units = {"damping": "N m s/rad, N s/m", "friction": "N m, N", "armature": "kg m², kg"}
+    units = {"damping": "N m s/rad, N s/m", "friction": "N m, N", "armature": "kg m², kg"}[quantity].split(", ")
+    kind = model.joints[joint].shortname()
+    unit = units[kind.startswith("JointModelP")] if at.stop - at.start == 1 else ", ".join(units)
     default = values if len(values) > 1 else np.array(values[0])
     convert = functools.partial(_non_negative, shape=default.shape)
-    return RobotParameter(name, quantity, joint, np.eye(4), _parameter(name, default, units[quantity], convert))
+    return RobotParameter(name, quantity, joint, np.eye(4), _parameter(name, default, unit, convert))
 
 
 def _parameter(name: str, default: Reals, unit: str, convert: Callable[[str, Any], Reals] | None = None) -> Parameter:
@@ -169,7 +185,9 @@ def _body(body: pin.Inertia, placement: pin.SE3, values: Mapping[str, Reals | No
         about_com = np.zeros((3, 3))
         about_com[np.triu_indices(3)] = inertia
         about_com = about_com + np.triu(about_com, 1).T
-    return placement.act(pin.Inertia(m, np.array(seen.lever) if com is None else com, about_com))
+    changed = pin.Inertia(m, np.array(seen.lever) if com is None else com, np.eye(3))
+    changed.inertia = about_com  # unlike the constructor, this takes matrices that are not positive
+    return placement.act(changed)
 
 
 def _non_negative(argument: str, value: Any, shape: tuple[int, ...]) -> Reals:

@@ -29,7 +29,7 @@ from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.objects.immutable import Immutable
 from trajopt.objects.lazy import above
 from trajopt.robots.bases import floats, without_joints
-from trajopt.robots.parameters import PREFIX, RobotParameter, robot_parameters, with_numbers
+from trajopt.robots.parameters import PREFIX, RobotParameter, check_inertias, robot_parameters, with_numbers
 from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.robots.shapes import Shape
 from trajopt.types import Reals
@@ -221,13 +221,13 @@ class Robot(Immutable):
 
         Args:
             values: Values by name as in `with_parameters`, or with "robot." in front, as in `solution.unknowns`.
-
         Raises: As in `with_parameters`, or a value has a wrong size or sign.
         """
         passed = check_mapping("values", values, 'write {"forearm.mass": 2.0}')
         given = {check_text("values", name).removeprefix(PREFIX): value for name, value in passed.items()}
         known = robot_parameters(self, (*self._parameters, *given))
         checked = {name: known[name].parameter.check(name, value) for name, value in given.items()}
+        check_inertias(checked)
         _, (model, *more) = self.__reduce__()
         return _rebuild(with_numbers(model, known, checked), *more)
 
