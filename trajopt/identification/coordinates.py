@@ -20,6 +20,7 @@ _NUMBERS = (
     *(("m", "kg"), ("m c_x", "kg m"), ("m c_y", "kg m"), ("m c_z", "kg m")),
     *((f"I_{axes}", "kg m²") for axes in ("xx", "xy", "xz", "yy", "yz", "zz")),
 )
+_SMALL = 1e-3  # least size of a parameter [its unit]
 _LEAST = 0.1  # of its mass that a body keeps in one step [-]
 
 
@@ -38,7 +39,7 @@ class Coordinates:
     def __init__(self, unknowns: Mapping[str, Unknown]) -> None:
         self.names: list[str] = []
         self.units: list[str] = []
-        places: dict[str, list[int]] = {}
+        places = self._places = dict[str, list[int]]()
         for name, unknown in unknowns.items():
             places[name] = list(range(len(self.names), len(self.names) + unknown.size))
             self.names += labels_of(name.removeprefix(PREFIX), unknown.shape)
@@ -79,8 +80,13 @@ class Coordinates:
         return slope
 
     def scales(self, eta: Reals) -> Reals:
-        """Typical sizes of the coordinates (k,) > 0; of a body m, m r and m r² with its radius of gyration r."""
-        scales = np.where(eta != 0.0, np.abs(eta), 1.0)
+        """Typical sizes of the coordinates (k,) > 0: of a parameter that of its largest element.
+
+        For a body they are m, m r and m r² with its radius of gyration r.
+        """
+        scales = np.ones(self.size)
+        for at in self._places.values():
+            scales[at] = max(np.abs(eta[at]).max(), _SMALL)
         for at in self.bodies:
             m, inertia = eta[at[0]], eta[[at[4], at[7], at[9]]].sum() / 2.0
             r = np.sqrt(max(inertia / m, 1e-6))

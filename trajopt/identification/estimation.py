@@ -111,7 +111,7 @@ def identify(
         values=values,
         guesses=guesses,
         coordinates=coordinates,
-        eta=eta,
+        estimate=eta,
         information=information,
         null_space=null * scales[:, None],
         chi2=chi2,

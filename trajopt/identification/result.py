@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.identification.combinations import Combination, reduced
 from trajopt.identification.coordinates import Coordinates
 from trajopt.identification.log import Log
-from trajopt.objects.immutable import Immutable
 from trajopt.objects.lazy import above
 from trajopt.robots import Robot
 from trajopt.types import Reals
@@ -22,7 +22,8 @@ _WITHIN_BODY = (0, 7, 3, 4, 2, 1, 9, 5, 6, 8)  # m, I_yy, m c_z, ...: what a joi
 _UNTOLD = 1e-6  # relative share of a parameter in directions that a log does not tell [-]
 
 
-class Identification(Immutable):
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Identification:
     """Estimates of parameters from a log; `identify` returns it.
 
     Attributes:
@@ -31,9 +32,10 @@ class Identification(Immutable):
         values: Estimates by name of the parameter. Where a log tells a combination only, these are the values closest
             to the guesses.
         guesses: Values in the model, by name.
-        names: Names of the k parameters in which dynamics are linear: instead of mass, centre of mass and inertia of a
-            body, if all are unknown, its mass m, first moment m c and inertia I about the origin of the frame.
-        estimate: Estimates of these parameters (k,).
+        coordinates: Parameters in which dynamics are linear: instead of mass, centre of mass and inertia of a body, if
+            all are unknown, its mass m, first moment m c and inertia I about the origin of the frame.
+        estimate: Estimates of these k parameters (k,).
+        information: Their information matrix, the inverse of the covariance if it is regular (k, k).
         null_space: Directions of these parameters that the log does not tell (k, p), in columns.
         chi2: Sum of squared residuals, each divided by its standard deviation [-].
         dof: Degrees of freedom: number of measurements minus that of estimated numbers. chi2 / dof is near 1 if model
@@ -48,32 +50,40 @@ class Identification(Immutable):
         control_units: Units of the controls.
     """
 
-    def __init__(self, *, coordinates: Coordinates, eta: Reals, information: Reals, **facts: Any) -> None:
-        self.robot: Robot | None = facts.pop("robot")
-        self.logs: tuple[Log, ...] = facts.pop("logs")
-        self.values: dict[str, Reals] = facts.pop("values")
-        self.guesses: dict[str, Reals] = facts.pop("guesses")
-        self.names, self._units = tuple(coordinates.names), tuple(coordinates.units)
-        self.estimate = eta
-        self._coordinates, self._information = coordinates, information
-        self.null_space: Reals = facts.pop("null_space")
-        self.chi2: float = facts.pop("chi2")
-        self.dof: int = facts.pop("dof")
-        self.iterations: int = facts.pop("iterations")
-        self.converged: bool = facts.pop("converged")
-        self.states: tuple[Reals, ...] = facts.pop("states")
-        self.controls: tuple[Reals, ...] = facts.pop("controls")
-        self.controls_before: tuple[Reals, ...] = facts.pop("controls_before")
-        self.control_names: tuple[str, ...] = facts.pop("control_names")
-        self.control_units: tuple[str, ...] = facts.pop("control_units")
-        self.of_robot: bool = facts.pop("of_robot")
-        for array in (eta, information, self.null_space, *self.states, *self.controls, *self.controls_before):
+    robot: Robot | None
+    logs: tuple[Log, ...]
+    values: dict[str, Reals]
+    guesses: dict[str, Reals]
+    coordinates: Coordinates
+    estimate: Reals
+    information: Reals
+    null_space: Reals
+    chi2: float
+    dof: int
+    iterations: int
+    converged: bool
+    states: tuple[Reals, ...]
+    controls: tuple[Reals, ...]
+    controls_before: tuple[Reals, ...]
+    of_robot: bool
+    control_names: tuple[str, ...]
+    control_units: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        tables = (*self.states, *self.controls, *self.controls_before)
+        numbers = (*self.values.values(), *self.guesses.values(), self.estimate, self.information, self.null_space)
+        for array in (*numbers, *tables):
             array.flags.writeable = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the k parameters in which dynamics are linear."""
+        return tuple(self.coordinates.names)
 
     @functools.cached_property
     def _reduced(self) -> tuple[list[int], Reals]:
         """Parameters that are eliminated, and the directions that the log does not tell in reduced form."""
-        bodies = self._coordinates.bodies
+        bodies = self.coordinates.bodies
         order = [body[i] for body in reversed(bodies) for i in _WITHIN_BODY]
         inside = set(order)
         return reduced(self.null_space, order + [i for i in range(len(self.names)) if i not in inside])
@@ -93,7 +103,7 @@ class Identification(Immutable):
         """Covariance (r, r) of the `combinations`."""
         eliminated = set(self._reduced[0])
         kept = [i for i in range(len(self.names)) if i not in eliminated]
-        own = self._information[np.ix_(kept, kept)]
+        own = self.information[np.ix_(kept, kept)]
         scales = 1.0 / np.sqrt(np.diag(own))
         return np.asarray(np.linalg.inv(own * np.outer(scales, scales)) * np.outer(scales, scales))
 
@@ -116,7 +126,7 @@ class Identification(Immutable):
                     coefficients={self.names[i]: float(row[i]) for i in order},
                     value=float(row @ self.estimate),
                     deviation=float(deviation),
-                    unit=self._units[kept],
+                    unit=self.coordinates.units[kept],
                 )
             )
         return tuple(result)
@@ -124,10 +134,10 @@ class Identification(Immutable):
     @property
     def deviations(self) -> dict[str, Reals]:
         """Standard deviation of each element of `values`, by name; inf for one that the log does not tell alone."""
-        slope = self._coordinates.slope(self.estimate)
-        scales = self._coordinates.scales(self.estimate)
+        slope = self.coordinates.slope(self.estimate)
+        scales = self.coordinates.scales(self.estimate)
         null = np.linalg.qr(self.null_space / scales[:, None])[0]
-        S = self._information * np.outer(scales, scales)
+        S = self.information * np.outer(scales, scales)
         weight = float(np.trace(S)) / len(S)
         inverse = np.linalg.inv(S + weight * null @ null.T)
         rows = slope * scales
