@@ -38,6 +38,7 @@ def _names(w: World, rng: Random) -> list[str]:
 
 FIXED_IDENTIFIED: dict[str, Callable[[World, Random], Any]] = {
     "Identification": lambda w, rng: _identified(),
+    "Combination": lambda w, rng: _identified().combinations[0],
     "Log": lambda w, rng: _log(),
 }
 

@@ -233,6 +233,15 @@ def test_words() -> None:
     assert repr(identified(0)).startswith("10 combinations of 24 parameters from 1 log; chi²/dof ")
 
 
+def test_a_log_that_contradicts_the_model() -> None:
+    """An arm that moves against gravity without torques: no mass explains it, which is an outcome and no error."""
+    robot, t = arm()[0], 0.01 * np.arange(9)
+    log = Log(np.stack([np.sin(t), np.cos(t) - 1, np.cos(t), -np.sin(t)], axis=1), np.zeros((8, 2)), 0.01)
+    result = identify(robot, log, ["link_2.mass"], noise=NOISE)
+    assert not result.converged
+    assert "did not converge; check signs, units and noise" in result.explain()
+
+
 def test_results_are_fixed_and_can_be_pickled() -> None:
     result = identified(0)
     with pytest.raises(AttributeError, match="chi2"):

@@ -21,6 +21,7 @@ _NUMBERS = (
     *((f"I_{axes}", "kg m²") for axes in ("xx", "xy", "xz", "yy", "yz", "zz")),
 )
 _SMALL = 1e-3  # least size of a parameter [its unit]
+_FAR = 1e3  # largest change of a mass [-]
 _LEAST = 0.1  # of its mass that a body keeps in one step [-]
 
 
@@ -93,9 +94,19 @@ class Coordinates:
             scales[at] = [m, *[m * r] * 3, *[m * r * r] * 6]
         return scales
 
+    @property
+    def _masses(self) -> list[int]:
+        """Places of the masses of bodies."""
+        return [at[0] for name, at in self._places.items() if name.startswith(PREFIX) and name.endswith(".mass")]
+
+    def has_diverged(self, eta: Reals, first: Reals) -> bool:
+        """Whether a mass is not within a thousandth and a thousand times its first value."""
+        ratio = eta[self._masses] / first[self._masses]
+        return bool(np.any((ratio < 1.0 / _FAR) | (ratio > _FAR)))
+
     def largest_step(self, eta: Reals, step: Reals) -> float:
         """Largest factor in (0, 1] of a step with which masses stay well above zero."""
-        masses = [at[0] for at in self.bodies]
+        masses = self._masses
         falls = -step[masses] / ((1.0 - _LEAST) * eta[masses])
         return 1.0 / max(1.0, float(falls.max(initial=0.0)))
 

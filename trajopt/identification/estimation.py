@@ -95,7 +95,8 @@ def identify(
         eta = eta + factor * step
         if not np.all(np.isfinite(eta)):
             raise ModelEvaluationError("identify: the estimate is not finite; check units and noise of the log")
-        if size < STEP and factor == 1.0:
+        diverged = coordinates.has_diverged(eta, first)
+        if diverged or (size < STEP and factor == 1.0):
             break
     chi2 = float(sum(s.chi2 - s.gradient @ step for s in smoothers))
     measured = np.count_nonzero(sx < UNMEASURED)
@@ -117,7 +118,7 @@ def identify(
         chi2=chi2,
         dof=count - (len(eta) - null.shape[1]),
         iterations=iteration,
-        converged=size < STEP,
+        converged=size < STEP and factor == 1.0 and not diverged,
         states=tuple(p.xs for p in problems),
         controls=tuple(p.us for p in problems),
         controls_before=tuple(p.controls_for(before) for p in problems),
@@ -213,6 +214,6 @@ def _deviations(argument: str, value: npt.ArrayLike, size: int, *, zero: bool) -
 def _step(information: Reals, gradient: Reals, scales: Reals, null: Reals) -> Reals:
     """Gauss-Newton step of η without a component in the directions that the log does not tell."""
     S, b = information * np.outer(scales, scales), scales * gradient
-    weight = float(np.trace(S)) / max(len(S), 1)
+    weight = float(np.trace(S)) / len(S) or 1.0
     solved = np.linalg.solve(S + weight * null @ null.T, b - null @ (null.T @ b))
     return np.asarray(scales * (solved - null @ (null.T @ solved)))

@@ -41,7 +41,7 @@ def _fit(result: Identification) -> str:
     ratio, spread = result.chi2 / max(result.dof, 1), np.sqrt(2.0 / max(result.dof, 1))
     state = f"converged after {result.iterations} iterations" if result.converged else "did not converge"
     if not result.converged:
-        state += "; if joints have friction, try a greater width: friction=SmoothFriction(0.1)"
+        state += "; check signs, units and noise, and if joints have friction, its width: SmoothFriction(0.1)"
     text = f"The estimate {state}. chi²/dof = {ratio:.3f} with {result.dof} degrees of freedom"
     if ratio > 1.0 + 5.0 * spread:
         return text + ": larger than noise explains. The model lacks something, or the noise is larger than you said."

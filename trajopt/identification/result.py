@@ -138,7 +138,7 @@ class Identification:
         scales = self.coordinates.scales(self.estimate)
         null = np.linalg.qr(self.null_space / scales[:, None])[0]
         S = self.information * np.outer(scales, scales)
-        weight = float(np.trace(S)) / len(S)
+        weight = float(np.trace(S)) / len(S) or 1.0
         inverse = np.linalg.inv(S + weight * null @ null.T)
         rows = slope * scales
         variances = np.einsum("ij,jk,ik->i", rows, inverse, rows)
