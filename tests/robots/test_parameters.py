@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 import pytest
+from scipy.optimize import minimize_scalar
 
 import trajopt
 from tests.support import contact_robots
 from tests.support.contact_models import impulse, variable
 from tests.support.inverse_dynamics import inverse_model
 from tests.support.model_list import free_dynamics
+from tests.test_examples import EXAMPLES, load
 from trajopt import ik
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, UnknownNameError
 from trajopt.kernels import compiler
@@ -185,3 +187,22 @@ def test_messages() -> None:
     for call, error, message in wrong:
         with pytest.raises(error, match=message):
             call()
+
+
+def test_a_length_is_the_minimum_of_a_scan() -> None:
+    """The link of a throw, see the example; a scan solves one problem for each length."""
+    path = next(path for path in EXAMPLES if path.stem == "39_link_length")
+    example: Any = load(path)
+    problem, length = example.throw(), example.NAME
+    first = SolverSQP(problem).solve()
+
+    def cost(value: float) -> float:
+        problem.set_parameter(length, [value, 0.0, 0.0], knots="all")
+        return SolverSQP(problem).solve(first).cost
+
+    best = minimize_scalar(cost, bounds=(0.4, 0.55), method="bounded", options={"xatol": 1e-5})
+    free = example.throw()
+    free.free(length, [0.2, 0.0, 0.0], [1.2, 0.0, 0.0])
+    solution = SolverSQP(free).solve(first)
+    assert solution.cost == pytest.approx(best.fun, rel=1e-6)
+    assert solution.unknowns[length][0] == pytest.approx(best.x, abs=1e-4)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from os import PathLike
+
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import as_numbers, check_array, check_positive, shape_of
+from trajopt.checks import as_numbers, check_array, check_instance, check_positive, shape_of
 from trajopt.errors import InvalidArgumentError
+from trajopt.identification.files import read_log
 from trajopt.objects.immutable import Immutable
+from trajopt.robots import Robot
 from trajopt.types import Reals
 
 
@@ -50,6 +54,23 @@ class Log(Immutable):
             )
         for array in (self.states, self.controls, self.times):
             array.flags.writeable = False
+
+    @staticmethod
+    def read(robot: Robot, path: str | PathLike[str]) -> Log:
+        """Reads a log of a robot from a file.
+
+        A .csv file has a header and a row for each time, with columns "time", and "q:JOINT", "v:JOINT" and "u:JOINT" of
+        each joint, as `Solution.to_csv` writes them; a unit such as [s] may follow. The torques of the last row are not
+        used. A .npz file has arrays "times", "states" and "controls".
+
+        Args:
+            robot: The robot.
+            path: Path of the file.
+
+        Raises:
+            InvalidArgumentError: The file cannot be read, or lacks a column or an array.
+        """
+        return Log(*read_log(check_instance("robot", robot, Robot, "use load_robot"), path))
 
     def __len__(self) -> int:
         return len(self.times)
