@@ -136,6 +136,7 @@ if TYPE_CHECKING:
     import trajopt.articulations as articulations
     import trajopt.display as display
     import trajopt.gaits as gaits
+    import trajopt.identification as identification
     import trajopt.ik as ik
     import trajopt.inverse_dynamics as inverse_dynamics
     import trajopt.mpc as mpc
@@ -147,6 +148,7 @@ if TYPE_CHECKING:
     import trajopt.sweeps as sweeps
     from trajopt.analysis.comparison import compare as compare
     from trajopt.analysis.derivative_check import check_derivatives as check_derivatives
+    from trajopt.identification import identify as identify
     from trajopt.sweeps import sweep as sweep
 else:
     __getattr__, __dir__ = lazy(__name__)
@@ -269,6 +271,8 @@ __all__ = [
     "display",
     "gaits",
     "get_num_threads",
+    "identification",
+    "identify",
     "ik",
     "inverse_dynamics",
     "load_robot",

@@ -11,6 +11,7 @@
                                                      an environment of tests/benchmarks/peers/make_mujoco_env.sh
     python -m tests.benchmarks -o ik --pink DIR      ... inverse kinematics beside pin-pink (peers/make_ik_env.sh DIR)
     python -m tests.benchmarks -o inverse-dynamics   forces and torques of a humanoid's motion, by number of frames
+    python -m tests.benchmarks -o identification     a Panda from 100 logs: coverage, deviations, time
     python -m tests.benchmarks -o mpc                steps of model-predictive control, and memory after 100,000 of them
     python -m tests.benchmarks -o reduced            the same with reduced models of a quadruped
     python -m tests.benchmarks -o server             answers of a server, damaged requests beside good ones
@@ -43,6 +44,7 @@ from tests.benchmarks import (
     exact,
     extensibility,
     gaits,
+    identification,
     inside,
     inverse_dynamics,
     inverse_kinematics,
@@ -81,6 +83,7 @@ SECTIONS = (
     "limits",
     "simulator",
     "ik",
+    "identification",
     "inverse-dynamics",
     "articulations",
     "mpc",
@@ -95,6 +98,7 @@ SECTIONS = (
 SLOW = {
     "display",
     "edits",
+    "identification",
     "limits",
     "mpc",
     "robustness",
@@ -171,6 +175,8 @@ def main() -> int:
         _show(figures, "track", track.measure(options.pink), track.report)
     if "articulations" in sections:
         _show(figures, "articulations", articulations.measure(), articulations.report)
+    if "identification" in sections:
+        _show(figures, "identification", identification.measure(), identification.report)
     if "inverse-dynamics" in sections:
         _show(figures, "inverse-dynamics", inverse_dynamics.measure(), inverse_dynamics.report)
     if "mpc" in sections:

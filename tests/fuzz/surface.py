@@ -48,6 +48,7 @@ RESULTS = {
     *("PendulumPlan", "LimitUse", "Reached", "QPSolution", "ConstraintRows"),
     *("Scan", "Wall"),
     *("Rollout", "ArticulatedBody", "BodyJoint", "EndEffector"),
+    *("Combination", "Identification"),
     *("Failure", "Failures", "Outcome", "Sweep"),
     *("IKResult", "IKBatch", "IKPath", "IKStep", "Departure", "TaskResidual"),
     "Shape",

@@ -17,6 +17,7 @@ from tests.fuzz.articulated import ARTICULATED
 from tests.fuzz.controlled import CONTROLLED
 from tests.fuzz.displayed import DISPLAYED
 from tests.fuzz.driving import DRIVING
+from tests.fuzz.identified import IDENTIFIED
 from tests.fuzz.kinematic import KINEMATIC
 from tests.fuzz.learned import LEARNED
 from tests.fuzz.reduced import REDUCED
@@ -445,7 +446,8 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "str": _one_of("one", "two"),
 }
 
-VALID |= SIMULATED | KINEMATIC | ARTICULATED | DRIVING | LEARNED | REDUCED | SENSED | CONTROLLED | DISPLAYED | SWEPT
+VALID |= SIMULATED | IDENTIFIED | KINEMATIC | ARTICULATED | DRIVING | LEARNED | REDUCED | SENSED | CONTROLLED | DISPLAYED
+VALID |= SWEPT
 
 for _name, _state in PARTS.items():
     for _door in ("at_rest.x", "check.x", "normalize.x", "integrate.x", "jintegrate.x"):

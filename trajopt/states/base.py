@@ -15,6 +15,7 @@ from casadi import SX
 from trajopt import notebook
 from trajopt.checks import all_finite, check_array, check_count
 from trajopt.errors import ImmutableError, InvalidArgumentError, shown
+from trajopt.model.parameters import Parameter
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.robots import Robot
 from trajopt.robots.placements import NORM_TOLERANCE
@@ -257,6 +258,10 @@ class StateAbstract(ExplainsAttributes, ABC):
     def tangent_units(self) -> list[str]:
         """Unit of each coordinate of dx: "rad", "m", "rad/s", "m/s", or "-"."""
         return list(self._units)
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Run-time parameters of the robot, such as "robot.forearm.mass"; empty for other states."""
+        return {}
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -68,7 +68,7 @@ class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract
     ) -> None:
         robot_state = check_parts(type(self).__name__, state, actuation, contacts)
         self.actuation, self.contacts = actuation, contacts
-        self.friction = SmoothFriction.of(friction)
+        self.friction = SmoothFriction.for_robot(friction, robot_state.robot)
         self._motors, self._idle = _split(actuation.matrix)
         names, units = _control_names(robot_state, contacts)
         super().__init__(
