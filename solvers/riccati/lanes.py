@@ -1,0 +1,160 @@
+"""Riccati recursion with one problem a lane: programs of the expansion and the backward step of a knot.
+
+The formulas are those of `trajopt.solvers.riccati.riccati`, without constraint rows. A step follows the expansion of
+its knot in the same program, so that F, g and H of no other knot are in memory, and structural zeros of F cost nothing.
+
+    f = gap before the next knot,  w = v' + V' f
+    q = g + Fᵀ w,  Q = H + Fᵀ V' F
+    K = (Quu + ρ I)⁻¹ Qux,  k = (Quu + ρ I)⁻¹ Qu
+    V = Qxx - Quxᵀ K + ρ I,  v = Qx - Quxᵀ k                              ρ I on V is optional
+
+In a lane where Quu + ρ I is not positive definite, all that follows is NaN.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.actions.expansion import Expansion, Point
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.parts import computed
+from trajopt.model.programs import kept
+from trajopt.shooting.programs import padded_expansion
+
+SUMS = ("cost", "scale", "decrease", "slope", "bend", "gap")
+"""Sums over the knots from one on: l_t, |l_t|, Qu · k, w · f, f · V' f; and the largest |f|."""
+SMALL = 8
+"""Size ndx + nu up to which the step is one expression in registers; products in loops are faster beyond."""
+
+
+def backward_step(model: ActionModelExpression, nu: int) -> Program:
+    """(x, u, parameters, x of the next knot, V', v', sums', ρ, ρ on V, with gaps) -> (V, v, sums, K, k, f, V' f).
+
+    Gaps count in lanes where the last input is not 0; f is 0 elsewhere. Sums are those of `SUMS`.
+    """
+    return kept(model, ("backward step", nu), lambda: _backward_step(model, nu))
+
+
+def backward_end(model: ActionModelExpression) -> Program:
+    """(x, parameters, ρ on V) -> (V, v, sums) of the end of the horizon."""
+    return kept(model, ("backward end",), lambda: _backward_end(model))
+
+
+def _backward_step(model: ActionModelExpression, nu: int) -> Program:
+    program, n = Program(f"{type(model).__name__}: backward step"), model.state.ndx
+    x, u, p, following = (program.input(size) for size in (model.state.nx, model.nu, model.layout.size, model.state.nx))
+    V, v, sums = program.input(n, n), program.input(n), program.input(len(SUMS))
+    rho, on_value, with_gaps = program.input(1), program.input(1), program.input(1)
+    _, gap, e = padded_expansion(program, model, Point(x=x, u=u, parameters=p, following=following), nu)
+    f = computed(program, "counted_gap", lambda gap, count: SX(ca.if_else(count != 0, gap, 0)), gap, with_gaps)
+    step = _in_registers if n + nu <= SMALL else _in_loops
+    outputs = step(program, e, (V, v, rho, on_value), f, nu)
+    own = _sums(program, sums, e.cost, outputs, f)
+    V, v, K, k, Vf = outputs[:5]
+    program.output(V, v, own, K, k, f, Vf)
+    return program
+
+
+def _in_loops(
+    program: Program, e: Expansion, value: tuple[Array, Array, Array, Array], f: Array, nu: int
+) -> tuple[Array, ...]:
+    """(V, v, K, k, V' f, w, Qu) by products of matrices."""
+    V, v, rho, on_value = value
+    assert e.F is not None
+    n = V.shape[0]
+    Vf = program.matmul(V, f)
+    w = computed(program, "beyond_gap", lambda v, Vf: v + Vf, v, Vf)
+    q = program.matmul(e.F, w, transpose_a=True, initial=e.g)
+    M = program.matmul(V, e.F)
+    Q = program.matmul(e.F, M, transpose_a=True, initial=e.H)
+
+    def blocks(Q: SX, q: SX, rho: SX, on_value: SX) -> list[SX]:
+        Q = ca.tril2symm(ca.tril(Q))
+        return [Q[n:, n:] + rho * SX.eye(nu), Q[n:, :n], q[n:], Q[:n, :n] + on_value * SX.eye(n), q[:n]]
+
+    Quu, Qux, Qu, Vxx, Vx = _several(program, "blocks", blocks, Q, q, rho, on_value)
+    factors = program.factor(Quu)
+    K, k = program.solve(factors, Qux), program.solve(factors, Qu)
+    program.accumulate(Vxx, Qux, K, transpose_a=True, subtract=True, symmetric=True)
+    program.accumulate(Vx, Qux, k, transpose_a=True, subtract=True)
+    return Vxx, Vx, K, k, Vf, w, Qu
+
+
+def _in_registers(
+    program: Program, e: Expansion, value: tuple[Array, Array, Array, Array], f: Array, nu: int
+) -> tuple[Array, ...]:
+    """The same by one expression, in which the matrix of controls is eliminated column by column."""
+    assert e.F is not None
+    sparsity = ca.DM(program.pattern(e.F).astype(float)).sparsity()
+
+    def step(F: SX, g: SX, H: SX, V: SX, v: SX, rho: SX, on_value: SX, f: SX) -> list[SX]:
+        n = V.shape[0]
+        F, V = F[sparsity], ca.tril2symm(ca.tril(V))
+        Vf = V @ f
+        w = v + Vf
+        q = g + F.T @ w
+        Q = ca.tril2symm(ca.tril(H)) + F.T @ (V @ F)
+        Qux, Qu = Q[n:, :n], q[n:]
+        gains = _eliminated(Q[n:, n:] + rho * SX.eye(nu), ca.horzcat(Qux, Qu))
+        K, k = gains[:, :n], gains[:, n]
+        V = ca.tril2symm(ca.tril(Q[:n, :n] - Qux.T @ K)) + on_value * SX.eye(n)
+        return [V, q[:n] - Qux.T @ k, K, k, Vf, w, Qu]
+
+    return _several(program, "riccati", step, e.F, e.g, e.H, *value, f)
+
+
+def _eliminated(A: SX, B: SX) -> SX:
+    """A⁻¹ B of a symmetric A by A = L D Lᵀ without pivoting; NaN unless all pivots are positive."""
+    m = A.shape[0]
+    A, B = SX(A), SX(B)
+    inverse, L = [], SX.eye(m)
+    for j in range(m):
+        pivot = A[j, j]
+        inverse.append(1 / ca.if_else(pivot > 0, pivot, float("nan")))
+        for i in range(j + 1, m):
+            L[i, j] = A[i, j] * inverse[j]
+            B[i, :] = B[i, :] - L[i, j] * B[j, :]
+            for c in range(j + 1, i + 1):
+                A[i, c] = A[i, c] - L[i, j] * A[c, j]
+    for j in reversed(range(m)):
+        B[j, :] = B[j, :] * inverse[j]
+        for i in range(j + 1, m):
+            B[j, :] = B[j, :] - L[i, j] * B[i, :]
+    return B
+
+
+def _sums(program: Program, sums: Array, cost: Array, outputs: tuple[Array, ...], f: Array) -> Array:
+    """Sums with those of the knot."""
+    _, _, _, k, Vf, w, Qu = outputs
+
+    def add(sums: SX, cost: SX, k: SX, Vf: SX, w: SX, Qu: SX, f: SX) -> SX:
+        largest = sums[5]
+        for i in range(f.shape[0]):
+            largest = ca.fmax(largest, ca.fabs(f[i]))
+        more = ca.vertcat(cost, ca.fabs(cost), ca.dot(Qu, k), ca.dot(w, f), ca.dot(f, Vf))
+        return SX(ca.vertcat(sums[:5] + more, largest))
+
+    return computed(program, "sums", add, sums, cost, k, Vf, w, Qu, f)
+
+
+def _backward_end(model: ActionModelExpression) -> Program:
+    program = Program(f"{type(model).__name__}: backward end")
+    x, p, on_value = program.input(model.state.nx), program.input(model.layout.size), program.input(1)
+    e = model.expansion(program, Point(x=x, u=None, parameters=p))
+
+    def end(H: SX, g: SX, cost: SX, rho: SX) -> list[SX]:
+        V = ca.densify(ca.tril2symm(ca.tril(H))) + rho * SX.eye(H.shape[0])
+        return [V, ca.densify(g) + 0.0, ca.vertcat(cost, ca.fabs(cost), SX.zeros(4))]
+
+    program.output(*_several(program, "end", end, e.H, e.g, e.cost, on_value))
+    return program
+
+
+def _several(program: Program, name: str, function: object, *arrays: Array) -> tuple[Array, ...]:
+    """Adds the call of a function of arrays as expressions that returns several results."""
+    symbols = [SX.sym(f"a{i}", *array.shape) for i, array in enumerate(arrays)]
+    results = [ca.densify(result) for result in function(*symbols)]  # type: ignore[operator]
+    return program.call(ca.Function(name, symbols, results), *arrays)
