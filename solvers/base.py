@@ -7,7 +7,7 @@ import dataclasses
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from trajopt.solvers.options import SolverOptions
 from trajopt.solvers.progress import Progress
 from trajopt.solvers.unknowns import with_unknowns, without_unknowns
 from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solvers.batch.results import BatchResults
+    from trajopt.solvers.batch.rows import BatchRows
+    from trajopt.solvers.batch.solve import Watch
 
 P = TypeVar("P", bound=Progress)
 
@@ -145,6 +150,9 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         """Additional fields of the solution, such as gains and multipliers; empty by default."""
         return {}
 
+    def solve_in_lanes(self, rows: BatchRows, results: BatchResults, watch: Watch) -> None:
+        """Solves rows of a batch side by side, where the solver can; those that are not done are solved one by one."""
+
     # The loop
 
     def solve(self, xs: Any = None, us: Any = None, *, is_feasible: bool = False, multipliers: Any = None) -> Solution:
@@ -235,7 +243,10 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             return solve_rows(self, x0, parameters, xs, us, time_limit=time_limit, progress=progress)
 
     def _solve(self, xs: Any, us: Any, is_feasible: bool, multipliers: Any) -> Solution:
-        run = self._start(xs, us, is_feasible, multipliers)
+        return self._go_on(self._start(xs, us, is_feasible, multipliers))
+
+    def _go_on(self, run: P) -> Solution:
+        """Iterates until the solve is over."""
         try:
             while run.status is None:
                 run.iterations += 1

@@ -37,6 +37,7 @@ class BatchResults:
         self.iterations, self.done = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
         self.status, self.error = np.full(n, "", dtype="U32"), np.full(n, "", dtype=object)
         self.histories: list[Any] = [()] * n
+        self.records = Histories()  # those of lanes, which come before the ones of `histories`
         self._more: dict[str, Reals] = {}  # gains and multipliers, made when the first row has them
         self.unfinished = SolverStatus.INTERRUPTED
 
@@ -82,7 +83,7 @@ class BatchResults:
             k=self._more.get("k"),
             multipliers=self._named("y:"),
             unknowns=self._named("f:"),
-            histories=Histories.of(self.histories),
+            histories=self.records.then(self.histories),
             base=base,
             problem=self._problem,
         )

@@ -57,7 +57,9 @@ def solve_rows(
     results = BatchResults(solver.problem, rows.n)
     with rows.kept() as base, progress_bar("solving", rows.n, wanted=wanted) as show:
         try:
-            one_by_one(solver, rows, results, Watch(rows.n, limit, show))
+            watch = Watch(rows.n, limit, show)
+            solver.solve_in_lanes(rows, results, watch)
+            one_by_one(solver, rows, results, watch)
         except KeyboardInterrupt:
             results.unfinished = SolverStatus.INTERRUPTED
     return results.batch(rows, type(solver).__name__, base)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.solution import IterationRecord, SolverStatus
+from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.ddp import scales
 from trajopt.solvers.ddp.acceptance import Acceptance, Promise
@@ -23,7 +24,11 @@ from trajopt.solvers.riccati.riccati import Riccati, RiccatiFailure, RiccatiOutc
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.solvers.batch.results import BatchResults
+    from trajopt.solvers.batch.rows import BatchRows
+    from trajopt.solvers.batch.solve import Watch
     from trajopt.solvers.ddp.control_limits import ControlLimits
+    from trajopt.solvers.ddp.lanes.loop import LaneLoop
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     It keeps its arrays between solves. Arguments are those of SolverAbstract.
 
     Attributes:
+        closes_parts_of_gaps: Whether a step of length α closes the part α of gaps, not all of them.
         keeps_limits: Whether control limits of the models are enforced; the options are then `BoxOptions`, too.
     """
 
@@ -86,6 +92,8 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     _evaluator: Evaluator  # kept between solves, with what is bound to it, from the first one on
     _prepared = False
     _limits: ControlLimits | None = None
+    _loop: LaneLoop | None = None
+    closes_parts_of_gaps: ClassVar[bool] = False
 
     # The parts that these solvers differ in
 
@@ -122,6 +130,31 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         """Replaces the trajectory of the solve, and of the evaluator, by a rollout, which has no gaps."""
         run.trajectory, run.cost, run.feasible, run.expanded = rolled.trajectory, rolled.cost, True, False
         self._evaluator.xs[:], self._evaluator.us[:] = rolled.trajectory
+
+    # Many problems side by side
+
+    def solve_in_lanes(self, rows: BatchRows, results: BatchResults, watch: Watch) -> None:
+        """Solves rows of small problems in lanes, see `trajopt.solvers.ddp.lanes`."""
+        from trajopt.solvers.ddp.lanes import solve
+
+        if not solve.fits_lanes(self):
+            return
+        if self._loop is None or not self._loop.fits(self.problem):
+            self._loop = solve.lane_loop(self)
+        solve.solve_in_lanes(self, self._loop, rows, results, watch)
+
+    def go_on(self, xs: Reals, us: Reals, numbers: Mapping[str, Any]) -> Solution:
+        """Goes on with a solve from the numbers of a lane, see `LaneState`, at states (T + 1, nx), controls (T, nu)."""
+        run = self._start(xs, us, bool(numbers["feasible"]), None)
+        if not run.feasible:
+            self.begin(run)
+        run.iterations, run.cost, run.regularization = numbers["iterations"], numbers["cost"], numbers["rho"]
+        run.was_feasible, run.curvature = numbers["was_feasible"], numbers["unit"]
+        run.first_scale, run.loose_tolerance = numbers["first_scale"], numbers["loose"]
+        self._curvature.resume(numbers["crawled"], numbers["promised"], numbers["steady"])
+        run.history.append(run.record())  # the guess was checked
+        solution = self._go_on(run)
+        return replace(solution, history=solution.history[1:])
 
     # The loop
 

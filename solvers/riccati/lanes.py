@@ -20,7 +20,7 @@ from trajopt.actions.expansion import Expansion, Point
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import computed
+from trajopt.model.parts import call_formula, computed
 from trajopt.model.programs import kept
 from trajopt.shooting.programs import padded_expansion
 
@@ -41,6 +41,26 @@ def backward_step(model: ActionModelExpression, nu: int) -> Program:
 def backward_end(model: ActionModelExpression) -> Program:
     """(x, parameters, ρ on V) -> (V, v, sums) of the end of the horizon."""
     return kept(model, ("backward end",), lambda: _backward_end(model))
+
+
+def backward_begin(model: ActionModelExpression) -> Program:
+    """(x0, x, V, v, sums', with gaps) -> (sums, f, V' f) of the gap f = x0 ⊖ x before the first knot, as in the steps."""
+    return kept(model, ("backward begin",), lambda: _backward_begin(model))
+
+
+def scale_step(model: ActionModelExpression, nu: int) -> Program:
+    """(x, u, parameters, x of the next knot) -> (max(diagonal of H, 0), largest |g|, a sum of all results)."""
+    return kept(model, ("scale step", nu), lambda: _scale_step(model, nu))
+
+
+def scale_end(model: ActionModelExpression) -> Program:
+    """(x, parameters) -> the same of the end of the horizon."""
+    return kept(model, ("scale end",), lambda: _scale_end(model))
+
+
+def start(model: ActionModelExpression) -> Program:
+    """(x0, gap before the first knot, step length α) -> x0 ⊕ (α - 1) gap, which is x0 without a gap."""
+    return kept(model, ("start of a rollout",), lambda: _start(model))
 
 
 def _backward_step(model: ActionModelExpression, nu: int) -> Program:
@@ -75,7 +95,7 @@ def _in_loops(
         Q = ca.tril2symm(ca.tril(Q))
         return [Q[n:, n:] + rho * SX.eye(nu), Q[n:, :n], q[n:], Q[:n, :n] + on_value * SX.eye(n), q[:n]]
 
-    Quu, Qux, Qu, Vxx, Vx = _several(program, "blocks", blocks, Q, q, rho, on_value)
+    Quu, Qux, Qu, Vxx, Vx = call_formula(program, "blocks", blocks, Q, q, rho, on_value)
     factors = program.factor(Quu)
     K, k = program.solve(factors, Qux), program.solve(factors, Qu)
     program.accumulate(Vxx, Qux, K, transpose_a=True, subtract=True, symmetric=True)
@@ -88,11 +108,10 @@ def _in_registers(
 ) -> tuple[Array, ...]:
     """The same by one expression, in which the matrix of controls is eliminated column by column."""
     assert e.F is not None
-    sparsity = ca.DM(program.pattern(e.F).astype(float)).sparsity()
 
     def step(F: SX, g: SX, H: SX, V: SX, v: SX, rho: SX, on_value: SX, f: SX) -> list[SX]:
         n = V.shape[0]
-        F, V = F[sparsity], ca.tril2symm(ca.tril(V))
+        V = ca.tril2symm(ca.tril(V))
         Vf = V @ f
         w = v + Vf
         q = g + F.T @ w
@@ -103,7 +122,7 @@ def _in_registers(
         V = ca.tril2symm(ca.tril(Q[:n, :n] - Qux.T @ K)) + on_value * SX.eye(n)
         return [V, q[:n] - Qux.T @ k, K, k, Vf, w, Qu]
 
-    return _several(program, "riccati", step, e.F, e.g, e.H, *value, f)
+    return call_formula(program, "riccati", step, e.F, e.g, e.H, *value, f)
 
 
 def _eliminated(A: SX, B: SX) -> SX:
@@ -149,12 +168,62 @@ def _backward_end(model: ActionModelExpression) -> Program:
         V = ca.densify(ca.tril2symm(ca.tril(H))) + rho * SX.eye(H.shape[0])
         return [V, ca.densify(g) + 0.0, ca.vertcat(cost, ca.fabs(cost), SX.zeros(4))]
 
-    program.output(*_several(program, "end", end, e.H, e.g, e.cost, on_value))
+    program.output(*call_formula(program, "end", end, e.H, e.g, e.cost, on_value))
     return program
 
 
-def _several(program: Program, name: str, function: object, *arrays: Array) -> tuple[Array, ...]:
-    """Adds the call of a function of arrays as expressions that returns several results."""
-    symbols = [SX.sym(f"a{i}", *array.shape) for i, array in enumerate(arrays)]
-    results = [ca.densify(result) for result in function(*symbols)]  # type: ignore[operator]
-    return program.call(ca.Function(name, symbols, results), *arrays)
+def _backward_begin(model: ActionModelExpression) -> Program:
+    program, state = Program(f"{type(model).__name__}: backward begin"), model.state
+    x0, x, V = program.input(state.nx), program.input(state.nx), program.input(state.ndx, state.ndx)
+    v, sums, with_gaps = program.input(state.ndx), program.input(len(SUMS)), program.input(1)
+
+    def begin(x0: SX, x: SX, V: SX, v: SX, sums: SX, with_gaps: SX) -> list[SX]:
+        f = ca.if_else(with_gaps != 0, ca.densify(state.sx_difference(x, x0)), SX.zeros(state.ndx))
+        Vf, largest = V @ f, sums[5]
+        for i in range(state.ndx):
+            largest = ca.fmax(largest, ca.fabs(f[i]))
+        more = ca.vertcat(0.0, 0.0, 0.0, ca.dot(v + Vf, f), ca.dot(f, Vf))
+        return [ca.vertcat(sums[:5] + more, largest), SX(f), Vf]
+
+    program.output(*call_formula(program, "begin", begin, x0, x, V, v, sums, with_gaps))
+    return program
+
+
+def _scale_step(model: ActionModelExpression, nu: int) -> Program:
+    program = Program(f"{type(model).__name__}: scale of a step")
+    x, u, p, following = (program.input(size) for size in (model.state.nx, model.nu, model.layout.size, model.state.nx))
+    xnext, gap, e = padded_expansion(program, model, Point(x=x, u=u, parameters=p, following=following), nu)
+    assert e.F is not None
+    program.output(*call_formula(program, "scale", _scales, e.H, e.g, e.cost, e.F, xnext, gap))
+    return program
+
+
+def _scale_end(model: ActionModelExpression) -> Program:
+    program = Program(f"{type(model).__name__}: scale of the end")
+    x, p = program.input(model.state.nx), program.input(model.layout.size)
+    e = model.expansion(program, Point(x=x, u=None, parameters=p))
+    program.output(*call_formula(program, "scale", _scales, e.H, e.g, e.cost))
+    return program
+
+
+def _scales(H: SX, g: SX, *others: SX) -> list[SX]:
+    """Diagonal of H without negative numbers, largest |g|, and a sum that is finite only if all numbers are."""
+    diagonal = ca.densify(ca.fmax(ca.diag(H), 0))
+    largest, total = SX(0), ca.sum1(ca.sum2(H)) + ca.sum1(g)
+    for i in range(g.shape[0]):
+        largest = ca.fmax(largest, ca.fabs(g[i]))
+    for other in others:
+        total += ca.sum1(ca.sum2(other))
+    return [diagonal, SX(largest), SX(ca.densify(total))]
+
+
+def _start(model: ActionModelExpression) -> Program:
+    program, state = Program(f"{type(model.state).__name__}: start"), model.state
+    arrays = program.input(state.nx), program.input(state.ndx), program.input(1)
+
+    def move(x0: SX, gap: SX, alpha: SX) -> list[SX]:
+        moved = ca.densify(state.sx_integrate(x0, (alpha - 1) * gap))
+        return [ca.if_else(ca.sumsqr(gap) == 0, x0, moved)]
+
+    program.output(*call_formula(program, "move", move, *arrays))
+    return program

@@ -42,6 +42,24 @@ class Histories:
         kinds = [_KINDS.get(_TYPES[name], float) for name in names]
         return tuple(IterationRecord(**{n: kind(v) for n, kind, v in zip(names, kinds, row)}) for row in rows)
 
+    def then(self, histories: Sequence[Sequence[IterationRecord]]) -> Histories:
+        """Returns these records of each solve with further ones behind them."""
+        more = Histories.of(histories)
+        if not len(self.starts) or not len(more.columns["iteration"]):
+            return self if len(self.starts) else more
+        order = np.argsort(np.concatenate([self._numbers(), more._numbers()]), kind="stable")
+        counts = [len(some.columns["iteration"]) for some in (self, more)]
+        columns = {}
+        for name in more.columns:
+            mine = self.columns.get(name)
+            mine = np.full(counts[0], getattr(IterationRecord, name, np.nan)) if mine is None else mine
+            columns[name] = np.concatenate([mine, more.columns[name]])[order]
+        return Histories(columns=columns, starts=self.starts + more.starts)
+
+    def _numbers(self) -> Any:
+        """Number of the solve of each record."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
     def take(self, chosen: Any) -> Histories:
         """Returns the records of chosen solves (m,)."""
         if not len(self.starts):

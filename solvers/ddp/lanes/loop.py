@@ -1,0 +1,354 @@
+"""The iterations of DDP and FDDP on many problems side by side, as in `RolloutSolverAbstract`, one number a lane."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.shooting.trials import LARGEST
+from trajopt.solution import SolverStatus
+from trajopt.solvers.ddp import curvature, scales
+from trajopt.solvers.ddp.lanes.memory import GUESS, LaneMemory
+from trajopt.solvers.ddp.lanes.queue import Queue
+from trajopt.solvers.ddp.lanes.records import LaneRecords
+from trajopt.solvers.ddp.lanes.rules import Flags, Promises, Rules
+from trajopt.solvers.ddp.lanes.search import LaneSearch, LaneSteps
+from trajopt.solvers.ddp.lanes.state import LaneState
+from trajopt.types import Ints, Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting.problem import ShootingProblem
+    from trajopt.solvers.batch.results import BatchResults
+    from trajopt.solvers.batch.solve import Watch
+
+FALLEN = scales.FALLEN
+
+
+@dataclass
+class Direction:
+    """Directions of lanes (m,).
+
+    Attributes:
+        decrease, slope, bend, scale, gap: Sums of the backward pass, see `riccati.lanes.SUMS`.
+        failed: Whether a lane has no direction, for any regularisation that is allowed.
+    """
+
+    decrease: Reals
+    slope: Reals
+    bend: Reals
+    scale: Reals
+    gap: Reals
+    failed: Flags
+
+
+class LaneLoop:
+    """Solves rows side by side; those that need what lanes do not have are left to the solver alone.
+
+    Args:
+        problem: The problem.
+        rules: Options and rules of the solver.
+        groups: Number of groups of lanes [-].
+        exact: Whether the models have exact Hessians, to which solves may turn.
+
+    Attributes:
+        left: Numbers of the rows that go on alone, by row; empty for those that begin anew.
+        records: Records of all iterations.
+    """
+
+    def __init__(self, problem: ShootingProblem, rules: Rules, groups: int, *, exact: bool) -> None:
+        extra = max(1, groups // 2)
+        self._problem, self._rules, self._options, self._exact = problem, rules, rules.options, exact
+        self._memory = LaneMemory(problem, groups + extra, gaps=rules.gaps)
+        self._main, self._W = groups * self._memory.W, self._memory.W
+        self._staged = np.arange(self._main, (groups + extra) * self._W)
+        self._values = problem.table.values
+        self._search = LaneSearch(self._memory, rules, groups)
+
+    def fits(self, problem: ShootingProblem) -> bool:
+        """True while the lanes belong to the problem; False once its models have changed."""
+        return self._values is problem.table.values
+
+    def run(self, queue: Queue, results: BatchResults, watch: Watch) -> None:
+        """Solves the rows of a queue."""
+        self.state, self._results = LaneState.idle(self._main), results
+        self.left: dict[int, dict[str, Any]] = {}
+        self.records = LaneRecords()
+        with np.errstate(all="ignore"):
+            self._fill(queue)
+            while len(lanes := self.state.active):
+                begun = time.perf_counter()
+                self._iterate(lanes)
+                self.state.seconds[lanes] += (time.perf_counter() - begun) / len(lanes)
+                if watch.over:
+                    self._stop(SolverStatus.TIME_LIMIT)
+                    results.unfinished = SolverStatus.TIME_LIMIT
+                    return
+                self._fill(queue)
+                watch.tell(int(results.done.sum()))
+
+    def _stop(self, status: SolverStatus) -> None:
+        """Ends all rows that have begun."""
+        lanes = self.state.active
+        begun = lanes[self.state.iterations[lanes] > 0]
+        self._finish(begun, np.full(len(begun), status, dtype=object))
+
+    # Rows that enter and leave
+
+    def _fill(self, queue: Queue) -> None:
+        """Gives idle lanes new rows, a group's worth at once; without more rows, the others move together."""
+        idle = np.flatnonzero(self.state.row < 0)
+        while len(idle) and not queue.empty and (len(idle) >= self._W or len(self.state.active) == 0):
+            count = min(len(idle), len(self._staged))
+            self._enter(queue, idle[: count - count % self._W or count])
+            idle = np.flatnonzero(self.state.row < 0)
+        if queue.empty:
+            self._gather()
+
+    def _gather(self) -> None:
+        """Moves the last active lanes to idle ones before them, as far as that frees groups."""
+        lanes = self.state.active
+        needed = -(-len(lanes) // self._W) * self._W
+        beyond = lanes[lanes >= needed]
+        if len(beyond):
+            idle = np.flatnonzero(self.state.row[:needed] < 0)[: len(beyond)]
+            self._memory.copy([(name, name) for name in GUESS], beyond, idle)
+            self.state.move(beyond, idle)
+
+    def _enter(self, queue: Queue, idle: Ints) -> None:
+        """Rows enter idle lanes: guesses are rolled out and measured in the extra groups, as many at once as fit."""
+        portion, m = queue.take(len(idle)), self._memory
+        rows = portion.rows
+        idle, staged = idle[: len(rows)], self._staged[: len(rows)]
+        if not len(rows):
+            return
+        for name, values in portion.arrays.items():
+            m.load(name, values, staged)
+        for name in ("K", "k", "f", "Vf"):
+            m.clear(name, staged)
+        places, groups = (staged // self._W, staged % self._W), np.unique(staged // self._W)
+        m.arrays["alpha"][groups] = 1.0  # no gap is left open
+        m.roll_out(groups)
+        costs = m.arrays["costs"][groups, :, 0, :]
+        at = (places[0] - groups[0], places[1])
+        cost, scale = costs.sum(axis=1)[at], np.abs(costs).sum(axis=1)[at]
+        states = m.arrays["xs_try"][places[0], :, :, places[1]]
+        inside = (np.abs(cost) < LARGEST) & (np.square(states).sum(axis=(1, 2)) < LARGEST**2)
+        rolls = np.full(len(rows), portion.rolls)
+        m.copy([("xs_try", "xs")], staged[rolls], staged[rolls])
+        unit, fine = self._measured(groups, at)
+        fine &= inside | ~rolls
+        for row in rows[~fine]:
+            self.left[int(row)] = {}
+        rows, idle, staged = rows[fine], idle[fine], staged[fine]
+        m.copy([(name, name) for name in GUESS], staged, idle)
+        s = self.state
+        s.begin(idle, rows, self._options.initial_regularization)
+        s.feasible[idle] = rolls[fine]
+        s.rolled_cost[idle] = np.where(inside, cost, np.inf)[fine]
+        s.rolled_scale[idle] = scale[fine]
+        if self._options.relative_regularization:
+            s.unit[idle] = unit[fine]
+
+    def _measured(self, groups: Ints, at: tuple[Ints, Ints]) -> tuple[Reals, Flags]:
+        """Unit h of the regularisation in lanes (m,), see `scales.curvature`, and whether all derivatives are finite."""
+        m, n, nu = self._memory, self._problem.state.ndx, self._problem.nu
+        m.measure(groups)
+        numbers = m.scales[groups]
+        along = numbers[:, :, : n + nu].sum(axis=1)
+        kinds = self._problem.kinds[:-1]
+        controls = sum(len(kind.knots) * kind.model.nu for kind in kinds)
+        Luu = (along[:, n:].sum(axis=1) - (self._problem.T * nu - controls)) / controls
+        Lxx = along[:, :n].sum(axis=1) / n
+        largest = numbers[:, :, n + nu].max(axis=1)
+        other = np.where(Luu != 0, Luu, np.where(Lxx != 0, Lxx, np.where(largest != 0, largest, 1.0)))
+        unit = np.where((Luu != 0) & (Lxx != 0), np.sqrt(Luu * Lxx), other)
+        fine = np.isfinite(numbers[:, :, n + nu + 1]).all(axis=1)
+        return unit[at], fine[at]
+
+    # An iteration
+
+    def _iterate(self, lanes: Ints) -> None:
+        s = self.state
+        s.iterations[lanes] += 1
+        direction = self._directions(lanes)
+        if direction.failed.any():
+            self._leave(lanes[direction.failed], anew=True)
+            keep = ~direction.failed
+            lanes = lanes[keep]
+            direction = Direction(*(getattr(direction, name)[keep] for name in Direction.__annotations__))
+        if not len(lanes):
+            return
+        used, promises = s.rho[lanes], self._promises(lanes, direction)
+        steps = self._search.along(lanes, promises, s.cost[lanes], s.feasible[lanes], curvature.EXCESS)
+        engaged = self._judge(lanes, steps, promises)
+        stop = promises.stop
+        gap = np.where(s.feasible[lanes], 0.0, direction.gap)
+        self._accept(lanes, steps)
+        self._regularize(lanes, steps, engaged)
+        self._note(lanes, steps, stop=stop, regularization=used, gap_norm=gap)
+        status = self._status(lanes, steps, stop, direction.scale)
+        self._finish(lanes[status != None], status[status != None])  # noqa: E711  # arrays of objects
+        self._leave(lanes[engaged & (status == None)], anew=False)  # noqa: E711
+
+    def _directions(self, lanes: Ints) -> Direction:
+        """Backward passes, with more regularisation until all lanes have a direction, as in `_backward`."""
+        s, o, m, W = self.state, self._options, self._memory, self._W
+        places = (lanes // W, 0, 0, lanes % W)
+        m.arrays["with_gaps"][places] = ~s.feasible[lanes]
+        fresh, lowered = s.fresh[lanes].copy(), np.zeros(len(lanes), np.bool_)
+        todo, failed = np.ones(len(lanes), np.bool_), np.zeros(len(lanes), np.bool_)
+        while todo.any():
+            rho = s.rho[lanes] * s.unit[lanes]
+            m.arrays["rho"][places] = rho
+            m.arrays["rho_on_value"][places] = rho if o.regularize_value else 0.0
+            m.backward(np.unique(lanes[todo] // W))
+            cost, scale, decrease, slope, bend, gap = m.totals()[:, lanes]
+            s.cost[lanes] = cost
+            good = todo & (np.abs(decrease) < LARGEST) & (np.abs(bend) < LARGEST)
+            promised = 0.5 * decrease
+            new = good & (s.loose[lanes] < 0) & s.feasible[lanes]
+            first = scale + promised
+            s.first_scale[lanes[new]] = first[new]
+            s.loose[lanes[new]] = o.tolerance + o.relative_tolerance * scales.at_most(first[new])
+            s.confirmed[lanes] = np.where(
+                good, fresh & (lowered | (s.rho[lanes] <= o.min_regularization)), s.confirmed[lanes]
+            )
+            again = good & fresh & ~s.confirmed[lanes] & o.confirm_gradient
+            again &= s.small(lanes, promised, scale, o.tolerance, o.relative_tolerance)
+            s.rho[lanes[again]], lowered[again] = o.min_regularization, True
+            bad = todo & ~good
+            s.rho[lanes[bad]] = self._grown(s.rho[lanes[bad]])
+            failed |= bad & ((s.rho[lanes] >= o.max_regularization) | ~np.isfinite(cost))
+            todo = again | (bad & ~failed)
+        return Direction(decrease, slope, bend, scale, gap, failed)
+
+    def _grown(self, rho: Reals) -> Reals:
+        """Larger regularisation."""
+        o = self._options
+        return np.minimum(np.maximum(rho * o.regularization_increase, o.min_regularization), o.max_regularization)
+
+    def _promises(self, lanes: Ints, d: Direction) -> Promises:
+        """Predicted decreases, as in `promise` of DDP and FDDP."""
+        s, o, n = self.state, self._options, len(lanes)
+        feasible, cost = s.feasible[lanes], s.cost[lanes]
+        scale = np.minimum(np.abs(cost), s.first_scale[lanes])
+        never = np.full(n, -np.inf)
+        if not self._rules.gaps:
+            rolled = s.rolled_cost[lanes]
+            least = np.where(np.isfinite(rolled), cost - rolled - o.rollout_margin * s.rolled_scale[lanes], -np.inf)
+            least = np.where(feasible | (not o.rollout_on_failure), never, least)
+            return Promises(d.decrease, -d.decrease, scale, least, np.zeros(n, np.bool_))
+        d0 = np.where(feasible, d.decrease, d.decrease - d.slope)
+        d1 = np.where(feasible, -d.decrease, -d.decrease + d.bend)
+        return Promises(d0, d1, np.where(feasible, scale, 0.0), never, ~feasible)
+
+    def _judge(self, lanes: Ints, steps: LaneSteps, promises: Promises) -> Flags:
+        """Whether exact Hessians are to be tried from now on, as in `Curvature.judge`."""
+        s, promised = self.state, promises.stop
+        cut = ~steps.accepted | (steps.length < 1.0)
+        s.crawled[lanes] += cut | (steps.decrease < curvature.POOR * steps.expected)
+        before, loose = s.promised[lanes], s.loose[lanes]
+        falls = (0.0 < loose) & (loose < promised) & (promised < before) & (before < np.inf) & ~cut
+        left = np.where(falls, np.log(promised / loose) / np.log(before / promised), 0.0)
+        s.steady[lanes] = np.where(left > curvature.FAR, s.steady[lanes] + 1, 0)
+        s.promised[lanes] = promised
+        crawls = s.steady[lanes] >= curvature.STEADY
+        s.crawled[lanes[crawls]] = curvature.ENOUGH
+        return (s.crawled[lanes] >= curvature.ENOUGH) & self._exact
+
+    def _accept(self, lanes: Ints, steps: LaneSteps) -> None:
+        s, good = self.state, steps.accepted
+        moved = lanes[good]
+        self._memory.copy([("xs_try", "xs"), ("us_try", "us")], moved, moved)
+        s.was_feasible[moved], s.cost[moved], s.fresh[moved] = s.feasible[moved], steps.cost[good], True
+        s.feasible[moved] |= (steps.length[good] == 1.0) | (not self._rules.gaps)
+        stays = lanes[~good]
+        s.fresh[stays] = False
+        self._roll_guess(stays)
+
+    def _roll_guess(self, lanes: Ints) -> None:
+        """Goes on from the rollout of the guess's controls where no step from a guess with gaps was accepted."""
+        s, o, m = self.state, self._options, self._memory
+        lost = lanes[~s.feasible[lanes]] if o.rollout_on_failure else lanes[:0]
+        if self._rules.gaps:
+            lost = lost[s.rho[lost] >= 1.0]
+        for part in np.array_split(lost, max(1, -(-len(lost) // len(self._staged)))):
+            staged = self._staged[: len(part)]
+            m.copy([(name, name) for name in GUESS], part, staged)
+            for name in ("K", "k", "f", "Vf"):
+                m.clear(name, staged)
+            groups, places = np.unique(staged // self._W), (staged // self._W, staged % self._W)
+            m.arrays["alpha"][groups] = 1.0
+            m.roll_out(groups)
+            cost = m.arrays["costs"][places[0], :, 0, places[1]].sum(axis=1)
+            states = m.arrays["xs_try"][places[0], :, :, places[1]]
+            inside = (np.abs(cost) < LARGEST) & (np.square(states).sum(axis=(1, 2)) < LARGEST**2)
+            gone, staged = part[inside], staged[inside]
+            m.copy([("xs_try", "xs"), ("us_try", "us")], staged, gone)
+            s.feasible[gone], s.fresh[gone], s.cost[gone] = True, True, cost[inside]
+            if self._rules.gaps:
+                s.rho[gone] = o.initial_regularization
+
+    def _regularize(self, lanes: Ints, steps: LaneSteps, engaged: Flags) -> None:
+        s, o = self.state, self._options
+        rho = s.rho[lanes]
+        good = steps.accepted & (steps.length > o.good_step)
+        rho = np.where(good, np.maximum(rho / o.regularization_decrease, o.min_regularization), rho)
+        bad_step = np.where(engaged, max(curvature.BAD, o.bad_step), o.bad_step)
+        bad = ~steps.accepted | (steps.length <= bad_step)
+        s.rho[lanes] = np.where(bad, self._grown(rho), rho)
+
+    def _status(self, lanes: Ints, steps: LaneSteps, stop: Reals, scale: Reals) -> Any:
+        """Status of lanes that have ended, None for the others (m,), as in `_check` and `_check_limits`."""
+        s, o = self.state, self._options
+        first, cost = s.first_scale[lanes], s.cost[lanes]
+        confirmed = s.confirmed[lanes] | (not o.confirm_gradient)
+        small = s.small(lanes, stop, scale, o.tolerance, o.relative_tolerance)
+        at_limit = s.rho[lanes] >= o.max_regularization
+        stuck = at_limit & (~steps.accepted | (steps.length <= o.bad_step))
+        spent = s.iterations[lanes] >= o.max_iterations
+        fallen = (stuck | spent) & (cost < -FALLEN * first) & (first > 0)
+        status = np.full(len(lanes), None, dtype=object)
+        status[spent] = SolverStatus.MAX_ITERATIONS
+        status[stuck] = SolverStatus.LINE_SEARCH_FAILED
+        status[steps.unbounded | fallen] = SolverStatus.UNBOUNDED
+        status[small & s.was_feasible[lanes] & confirmed] = SolverStatus.CONVERGED
+        return status
+
+    # Outcomes
+
+    def _note(self, lanes: Ints, steps: LaneSteps, **columns: Any) -> None:
+        s = self.state
+        own = {"iteration": s.iterations[lanes], "cost": s.cost[lanes], "seconds": s.seconds[lanes]}
+        own |= {"feasible": s.feasible[lanes], "accepted": steps.accepted, "step_length": steps.length}
+        own |= {"expected_decrease": steps.expected, "decrease": steps.decrease, "blend": np.zeros(len(lanes))}
+        self.records.add(s.row[lanes], {**own, **columns})
+
+    def _finish(self, lanes: Ints, status: Any) -> None:
+        """Writes the results of lanes (m,), which are idle then."""
+        if not len(lanes):
+            return
+        s, r, m, T = self.state, self._results, self._memory, self._problem.T
+        rows = s.row[lanes]
+        r.xs[rows], r.us[rows] = m.read("xs", lanes, T + 1), m.read("us", lanes, T + 1)[:, :T]
+        gains = m.read("K", lanes, T + 1)[:, :T].reshape(len(lanes), T, self._problem.nu, -1)
+        r.more(rows, {"K": gains, "k": m.read("k", lanes, T + 1)[:, :T]})
+        r.cost[rows], r.iterations[rows], r.seconds[rows] = s.cost[lanes], s.iterations[lanes], s.seconds[lanes]
+        r.status[rows] = [each.name for each in status]
+        r.done[rows] = True
+        s.row[lanes] = -1
+
+    def _leave(self, lanes: Ints, *, anew: bool) -> None:
+        """Leaves rows to the solver alone: from their beginning, or from where they are."""
+        if not len(lanes):
+            return
+        s, r, m, T = self.state, self._results, self._memory, self._problem.T
+        rows = s.row[lanes]
+        if not anew:
+            r.xs[rows], r.us[rows] = m.read("xs", lanes, T + 1), m.read("us", lanes, T + 1)[:, :T]
+        for lane, row in zip(lanes, rows):
+            self.left[int(row)] = {} if anew else s.of(int(lane))
+        s.row[lanes] = -1

@@ -1,0 +1,117 @@
+"""Rows that wait for a lane, with the guesses that `SolverAbstract.solve` makes."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.errors import TrajoptError
+from trajopt.shooting.at_rest_lanes import controls_at_rest_of, iterates
+from trajopt.types import Ints, Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting.problem import ShootingProblem
+    from trajopt.solvers.batch.rows import BatchRows
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Rows that enter lanes together.
+
+    Attributes:
+        rows: Numbers of the rows (m,).
+        rolls: Whether the guess is the rollout of the controls.
+        arrays: Initial states `x0` (m, 1, nx), guesses `xs` (m, T + 1, nx) and `us` (m, T + 1, nu), of which the last
+            row is unused, and parameters `p` (m, T + 1, size).
+    """
+
+    rows: Ints
+    rolls: bool
+    arrays: dict[str, Reals]
+
+
+class Queue:
+    """Rows in order, handed out in portions, to several threads if need be.
+
+    A row whose values are refused is left out: it is solved alone, which raises the error.
+
+    Args:
+        problem: The problem.
+        rows: Values of the rows.
+    """
+
+    def __init__(self, problem: ShootingProblem, rows: BatchRows) -> None:
+        self._problem, self._rows, self._next, self._lock = problem, rows, 0, threading.Lock()
+        self._kept: dict[bytes, Reals] = {}
+
+    @property
+    def empty(self) -> bool:
+        """Whether all rows are handed out."""
+        return self._next >= self._rows.n
+
+    def take(self, count: int) -> Portion:
+        """Returns the next rows, at most `count`."""
+        with self._lock:
+            first, self._next = self._next, min(self._next + count, self._rows.n)
+            chosen, p = self._parameters(np.arange(first, self._next))
+            return self._guesses(chosen, p)
+
+    def _parameters(self, chosen: Ints) -> tuple[Ints, Reals]:
+        """Rows that are fine (m,), and the parameters of their knots (m, T + 1, size)."""
+        problem, good, tables = self._problem, list[int](), list[Reals]()
+        plain = not self._rows.parameters
+        if plain and problem.state.are_states(self._rows.x0[chosen]):
+            return chosen, np.broadcast_to(problem.table.values, (len(chosen), *problem.table.values.shape))
+        for row in chosen:
+            try:
+                self._rows.set(row)
+            except TrajoptError:
+                continue
+            good.append(row)
+            tables.append(problem.table.values.copy())
+        return np.array(good, dtype=np.int64), np.array(tables).reshape(len(good), *problem.table.values.shape)
+
+    def _guesses(self, chosen: Ints, p: Reals) -> Portion:
+        problem, own = self._problem, self._rows
+        T, m = problem.T, len(chosen)
+        x0 = own.x0[chosen]
+        xs, us = (None if a is None else a[chosen] if len(a) == own.n else a.repeat(m, axis=0) for a in (own.xs, own.us))
+        states = np.repeat(x0[:, None], T + 1, axis=1) if xs is None else xs
+        controls = np.zeros((m, T + 1, problem.nu))
+        if us is None:
+            controls[:, :T] = self._at_rest(states, p, same=xs is None)
+        else:
+            controls[:, :T] = us
+        fine = np.ones(m, dtype=np.bool_)
+        for i in range(m) if xs is not None or us is not None else ():
+            try:
+                states[i], controls[i, :T] = problem.check_guess(states[i], controls[i, :T])
+            except TrajoptError:
+                fine[i] = False
+        arrays = {"x0": x0[:, None], "xs": states, "us": controls, "p": p}
+        return Portion(chosen[fine], xs is None and us is not None, {n: a[fine] for n, a in arrays.items()})
+
+    def _at_rest(self, states: Reals, p: Reals, *, same: bool) -> Reals:
+        """Controls (m, T, nu) that hold states at rest; with `same`, the states of a row are all the same."""
+        problem, m = self._problem, len(states)
+        controls = np.zeros((m, problem.T, problem.nu))
+        for kind in problem.kinds[:-1]:
+            knots, model = list(kind.knots), kind.model
+            if model.nu and iterates(model):
+                wanted: Any = states[:, knots[:1]] if same else states[:, knots]
+                found = controls_at_rest_of(model, wanted.reshape(-1, problem.state.nx))  # type: ignore[arg-type]
+                controls[:, knots, : model.nu] = found.reshape(m, -1, model.nu)
+        if all(iterates(kind.model) for kind in problem.kinds[:-1]):
+            return controls
+        before = problem.table.values.copy()
+        for i in range(m):
+            problem.table.values[:] = p[i]
+            key = states[i].tobytes() + p[i].tobytes()
+            if key not in self._kept:
+                self._kept = {key: problem.quasi_static(states[i, :-1])}
+            controls[i] = self._kept[key]
+        problem.table.values[:] = before
+        return controls

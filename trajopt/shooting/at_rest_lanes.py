@@ -1,0 +1,68 @@
+"""Controls that hold many states at rest, by the iteration of `ActionModelAbstract.quasi_static` in lanes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actions.expansion import Point
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.integrated.base import IntegratedActionModelAbstract
+from trajopt.kernels import KernelCall, Program, Rows, blocks_of, kernel, lane_count, rows
+from trajopt.model.programs import kept
+from trajopt.shooting.programs import padded_expansion
+from trajopt.types import Reals
+
+ITERATIONS, TOLERANCE = 20, 1e-9  # as in `ActionModelAbstract.quasi_static`
+
+
+def iterates(model: ActionModelAbstract) -> bool:
+    """Whether a model's `quasi_static` is the default iteration, from an expression, and no closed form."""
+    if not isinstance(model, ActionModelExpression):
+        return False
+    if isinstance(model, IntegratedActionModelAbstract):
+        inner, plain = type(model.differential).quasi_static, DifferentialActionModelAbstract.quasi_static
+        own = type(model).quasi_static is IntegratedActionModelAbstract.quasi_static
+        return own and getattr(inner, "__wrapped__", inner) is getattr(plain, "__wrapped__", plain)
+    return type(model).quasi_static is ActionModelAbstract.quasi_static
+
+
+def controls_at_rest_of(model: ActionModelExpression, states: Reals) -> Reals:
+    """Controls (m, nu) that best hold states (m, nx) at rest; the model is one for which `iterates` is true."""
+    still = np.array([model.state.at_rest(x) for x in states])
+    if isinstance(model, IntegratedActionModelAbstract) and model.differential.second_order:
+        still[:, model.state.nx - model.state.ndx // 2 :] = 0.0
+    m, n = len(states), model.state.ndx
+    us, gap, F = np.zeros((m, model.nu)), np.zeros((m, n)), np.zeros((m, n, n + model.nu))
+    blocks = blocks_of(range(m), lane_count())
+    arguments = [rows(still), rows(us), Rows(model.layout.column()[None], 0), rows(gap), rows(F)]
+    call = KernelCall([kernel(_program(model), lane_count())], np.zeros(len(blocks)), blocks, arguments)
+    left = np.ones(m, dtype=np.bool_)
+    for _ in range(ITERATIONS):
+        call()
+        left &= np.isfinite(gap).all(axis=1) & np.isfinite(F).all(axis=(1, 2))
+        if not left.any():
+            break
+        inverse = np.linalg.pinv(F[left][:, :, n:], rcond=np.finfo(float).eps * max(n, model.nu))
+        step = np.einsum("mun,mn->mu", inverse, -gap[left])
+        us[left] += step
+        size, most = np.abs(step).max(axis=1), np.abs(us[left]).max(axis=1)
+        left[left] = size > TOLERANCE * np.maximum(1.0, most)
+    us[~np.isfinite(us).all(axis=1)] = 0.0
+    return us
+
+
+def _program(model: ActionModelExpression) -> Program:
+    """(x, u, parameters) -> (f(x, u) ⊖ x, F)."""
+
+    def build() -> Program:
+        program = Program(f"{type(model).__name__}: balance at rest")
+        x, u = program.input(model.state.nx), program.input(model.nu)
+        p = program.input(model.layout.size)
+        _, gap, e = padded_expansion(program, model, Point(x=x, u=u, parameters=p, following=x), model.nu)
+        assert e.F is not None
+        program.output(gap, e.F)
+        return program
+
+    return kept(model, ("balance at rest",), build)
