@@ -139,8 +139,9 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
 
         if not solve.fits_lanes(self):
             return
-        if self._loop is None or not self._loop.fits(self.problem):
-            self._loop = solve.lane_loop(self)
+        varied = bool(rows.parameters)
+        if self._loop is None or not self._loop.fits(self.problem, varied=varied):
+            self._loop = solve.lane_loop(self, varied=varied)
         solve.solve_in_lanes(self, self._loop, rows, results, watch)
 
     def go_on(self, xs: Reals, us: Reals, numbers: Mapping[str, Any]) -> Solution:

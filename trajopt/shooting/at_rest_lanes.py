@@ -38,17 +38,17 @@ def controls_at_rest_of(model: ActionModelExpression, states: Reals) -> Reals:
     blocks = blocks_of(range(m), lane_count())
     arguments = [rows(still), rows(us), Rows(model.layout.column()[None], 0), rows(gap), rows(F)]
     call = KernelCall([kernel(_program(model), lane_count())], np.zeros(len(blocks)), blocks, arguments)
-    left = np.ones(m, dtype=np.bool_)
+    left = np.arange(m)
     for _ in range(ITERATIONS):
         call()
-        left &= np.isfinite(gap).all(axis=1) & np.isfinite(F).all(axis=(1, 2))
-        if not left.any():
+        left = left[np.isfinite(gap[left]).all(axis=1) & np.isfinite(F[left]).all(axis=(1, 2))]
+        if not len(left):
             break
         inverse = np.linalg.pinv(F[left][:, :, n:], rcond=np.finfo(float).eps * max(n, model.nu))
         step = np.einsum("mun,mn->mu", inverse, -gap[left])
         us[left] += step
         size, most = np.abs(step).max(axis=1), np.abs(us[left]).max(axis=1)
-        left[left] = size > TOLERANCE * np.maximum(1.0, most)
+        left = left[size > TOLERANCE * np.maximum(1.0, most)]
     us[~np.isfinite(us).all(axis=1)] = 0.0
     return us
 

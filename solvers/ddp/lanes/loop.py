@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.shooting.trials import LARGEST
 from trajopt.solution import SolverStatus
 from trajopt.solvers.ddp import curvature, scales
-from trajopt.solvers.ddp.lanes.memory import GUESS, LaneMemory
+from trajopt.solvers.ddp.lanes.memory import ACCEPTED, GUESS, LaneMemory
 from trajopt.solvers.ddp.lanes.queue import Queue
 from trajopt.solvers.ddp.lanes.records import LaneRecords
 from trajopt.solvers.ddp.lanes.rules import Flags, Promises, Rules
@@ -52,24 +52,25 @@ class LaneLoop:
         rules: Options and rules of the solver.
         groups: Number of groups of lanes [-].
         exact: Whether the models have exact Hessians, to which solves may turn.
+        varied: Whether parameters differ between rows.
 
     Attributes:
         left: Numbers of the rows that go on alone, by row; empty for those that begin anew.
         records: Records of all iterations.
     """
 
-    def __init__(self, problem: ShootingProblem, rules: Rules, groups: int, *, exact: bool) -> None:
-        extra = max(1, groups // 2)
+    def __init__(self, problem: ShootingProblem, rules: Rules, groups: int, *, exact: bool, varied: bool) -> None:
+        extra = groups
         self._problem, self._rules, self._options, self._exact = problem, rules, rules.options, exact
-        self._memory = LaneMemory(problem, groups + extra, gaps=rules.gaps)
+        self._memory = LaneMemory(problem, groups + extra, gaps=rules.gaps, varied=varied)
         self._main, self._W = groups * self._memory.W, self._memory.W
         self._staged = np.arange(self._main, (groups + extra) * self._W)
-        self._values = problem.table.values
+        self._values, self._varied = problem.table.values, varied
         self._search = LaneSearch(self._memory, rules, groups)
 
-    def fits(self, problem: ShootingProblem) -> bool:
-        """True while the lanes belong to the problem; False once its models have changed."""
-        return self._values is problem.table.values
+    def fits(self, problem: ShootingProblem, *, varied: bool) -> bool:
+        """True while the lanes belong to the problem and have room for such parameters; False once models changed."""
+        return self._values is problem.table.values and varied == self._varied
 
     def run(self, queue: Queue, results: BatchResults, watch: Watch) -> None:
         """Solves the rows of a queue."""
@@ -114,7 +115,7 @@ class LaneLoop:
         beyond = lanes[lanes >= needed]
         if len(beyond):
             idle = np.flatnonzero(self.state.row[:needed] < 0)[: len(beyond)]
-            self._memory.copy([(name, name) for name in GUESS], beyond, idle)
+            self._memory.copy(GUESS, beyond, idle)
             self.state.move(beyond, idle)
 
     def _enter(self, queue: Queue, idle: Ints) -> None:
@@ -128,7 +129,7 @@ class LaneLoop:
             m.load(name, values, staged)
         for name in ("K", "k", "f", "Vf"):
             m.clear(name, staged)
-        places, groups = (staged // self._W, staged % self._W), np.unique(staged // self._W)
+        places, groups = (staged // self._W, staged % self._W), m.groups_of(staged)
         m.arrays["alpha"][groups] = 1.0  # no gap is left open
         m.roll_out(groups)
         costs = m.arrays["costs"][groups, :, 0, :]
@@ -137,13 +138,13 @@ class LaneLoop:
         states = m.arrays["xs_try"][places[0], :, :, places[1]]
         inside = (np.abs(cost) < LARGEST) & (np.square(states).sum(axis=(1, 2)) < LARGEST**2)
         rolls = np.full(len(rows), portion.rolls)
-        m.copy([("xs_try", "xs")], staged[rolls], staged[rolls])
+        m.copy(ACCEPTED[:1], staged[rolls], staged[rolls])
         unit, fine = self._measured(groups, at)
         fine &= inside | ~rolls
         for row in rows[~fine]:
             self.left[int(row)] = {}
         rows, idle, staged = rows[fine], idle[fine], staged[fine]
-        m.copy([(name, name) for name in GUESS], staged, idle)
+        m.copy(GUESS, staged, idle)
         s = self.state
         s.begin(idle, rows, self._options.initial_regularization)
         s.feasible[idle] = rolls[fine]
@@ -204,7 +205,7 @@ class LaneLoop:
             rho = s.rho[lanes] * s.unit[lanes]
             m.arrays["rho"][places] = rho
             m.arrays["rho_on_value"][places] = rho if o.regularize_value else 0.0
-            m.backward(np.unique(lanes[todo] // W))
+            m.backward(m.groups_of(lanes[todo]))
             cost, scale, decrease, slope, bend, gap = m.totals()[:, lanes]
             s.cost[lanes] = cost
             good = todo & (np.abs(decrease) < LARGEST) & (np.abs(bend) < LARGEST)
@@ -262,7 +263,7 @@ class LaneLoop:
     def _accept(self, lanes: Ints, steps: LaneSteps) -> None:
         s, good = self.state, steps.accepted
         moved = lanes[good]
-        self._memory.copy([("xs_try", "xs"), ("us_try", "us")], moved, moved)
+        self._memory.copy(ACCEPTED, moved, moved)
         s.was_feasible[moved], s.cost[moved], s.fresh[moved] = s.feasible[moved], steps.cost[good], True
         s.feasible[moved] |= (steps.length[good] == 1.0) | (not self._rules.gaps)
         stays = lanes[~good]
@@ -277,17 +278,17 @@ class LaneLoop:
             lost = lost[s.rho[lost] >= 1.0]
         for part in np.array_split(lost, max(1, -(-len(lost) // len(self._staged)))):
             staged = self._staged[: len(part)]
-            m.copy([(name, name) for name in GUESS], part, staged)
+            m.copy(GUESS, part, staged)
             for name in ("K", "k", "f", "Vf"):
                 m.clear(name, staged)
-            groups, places = np.unique(staged // self._W), (staged // self._W, staged % self._W)
+            groups, places = m.groups_of(staged), (staged // self._W, staged % self._W)
             m.arrays["alpha"][groups] = 1.0
             m.roll_out(groups)
             cost = m.arrays["costs"][places[0], :, 0, places[1]].sum(axis=1)
             states = m.arrays["xs_try"][places[0], :, :, places[1]]
             inside = (np.abs(cost) < LARGEST) & (np.square(states).sum(axis=(1, 2)) < LARGEST**2)
             gone, staged = part[inside], staged[inside]
-            m.copy([("xs_try", "xs"), ("us_try", "us")], staged, gone)
+            m.copy(ACCEPTED, staged, gone)
             s.feasible[gone], s.fresh[gone], s.cost[gone] = True, True, cost[inside]
             if self._rules.gaps:
                 s.rho[gone] = o.initial_regularization

@@ -28,10 +28,12 @@ from trajopt.types import Ints, Reals
 if TYPE_CHECKING:
     from trajopt.shooting.problem import ShootingProblem
 
-GUESS = ("xs", "us", "x0", "p")
-"""Arrays that a problem brings into its lane."""
-DIRECTION = (*GUESS, "K", "k", "f", "Vf")
+GUESS = tuple((name, name) for name in ("xs", "us", "x0", "p"))
+"""Arrays that a problem brings into its lane, as pairs of names for `LaneMemory.copy`."""
+DIRECTION = (*GUESS, *((name, name) for name in ("K", "k", "f", "Vf")))
 """Arrays that a rollout along the direction reads."""
+TRIAL = (("xs_try", "xs_try"), ("us_try", "us_try"))
+ACCEPTED = (("xs_try", "xs"), ("us_try", "us"))
 
 
 class LaneMemory:
@@ -44,6 +46,7 @@ class LaneMemory:
         problem: The problem.
         groups: Number of groups G [-].
         gaps: Whether a step of length α closes the part α of gaps; if not, each step closes all of them.
+        varied: Whether parameters differ between lanes; if not, all groups share them.
 
     Attributes:
         W: Lanes of a group [-].
@@ -57,16 +60,20 @@ class LaneMemory:
         scales: Results of `measure` (G, T + 1, s + 2, W), see `lanes.scale_step`.
     """
 
-    def __init__(self, problem: ShootingProblem, groups: int, *, gaps: bool) -> None:
+    def __init__(self, problem: ShootingProblem, groups: int, *, gaps: bool, varied: bool) -> None:
         self.W, self.groups, self._T = lane_count(), groups, problem.T
         n, nx, nu, width = problem.state.ndx, problem.state.nx, problem.nu, problem.table.values.shape[1]
         self._numbers = {"xs": nx, "us": nu, "p": width, "K": nu * n, "k": nu, "f": n, "Vf": n}
         self._numbers |= {"xs_try": nx, "us_try": nu, "dx": n, "costs": 1}
-        self.arrays = {name: self._array(size) for name, size in self._numbers.items()}
+        shared = {"p": not varied, "f": not gaps, "Vf": not gaps, "dx": not gaps}  # or of no use behind a call
+        self.arrays = {name: self._array(size, shared.get(name, False)) for name, size in self._numbers.items()}
         self.arrays |= {name: padded((groups, 1, 1, self.W)) for name in ("rho", "rho_on_value", "with_gaps", "alpha")}
         self._numbers["x0"] = nx
         self.arrays["x0"] = padded((groups, 1, nx, self.W))
         self._sums, self.scales = padded((self._T + 1, len(lanes.SUMS), self.W)), self._array(n + nu + 2)
+        lane = np.arange(groups * self.W)
+        self._address = {name: _addresses(array, lane // self.W, lane % self.W) for name, array in self.arrays.items()}
+        self._pairs: dict[tuple[tuple[str, str], ...], tuple[Ints, Ints, Ints]] = {}
         self._value = padded((self._T + 1, n * n, self.W)), padded((self._T + 1, n, self.W))
         self._totals = padded((groups, 1, len(lanes.SUMS), self.W))
         self._closed = padded((1, n, self.W))
@@ -77,14 +84,15 @@ class LaneMemory:
         self.roll_out = GroupCalls([self._roll_out(g) for g in range(groups)])
         self.measure = GroupCalls([self._measure(g) for g in range(groups)])
 
-    def _array(self, size: int) -> Reals:
-        return padded((self.groups, self._T + 1, size, self.W))
+    def _array(self, size: int, shared: bool = False) -> Reals:
+        return padded((1 if shared else self.groups, self._T + 1, size, self.W))
 
     def _of(self, g: int, *names: str) -> list[Rows]:
         """Rows of the arrays of a group; `name+` begins at the next knot, numbers of a lane are the same for all."""
         found = []
         for name in names:
-            array = self.arrays[name.removesuffix("+")][g]
+            whole = self.arrays[name.removesuffix("+")]
+            array = whole[g if len(whole) > 1 else 0]
             found.append(rows(array, offset=1) if name.endswith("+") else Rows(array, 0) if len(array) == 1 else rows(array))
         return found
 
@@ -129,41 +137,49 @@ class LaneMemory:
 
     # Copies between lanes and rows
 
-    def copy(self, names: Sequence[tuple[str, str]], source: Ints, target: Ints) -> None:
+    def copy(self, names: tuple[tuple[str, str], ...], source: Ints, target: Ints) -> None:
         """Copies arrays, pairs of names from and to, from lanes (m,) to other lanes (m,)."""
-        table = [_table(self._places(a, source), self._places(b, target), self._size(a), 8 * self.W) for a, b in names]
-        if len(source):
-            copy_vectors(np.concatenate(table))
+        if not len(source):
+            return
+        if names not in self._pairs:
+            own = [(a, b) for a, b in names if len(self.arrays[a]) == self.groups]
+            sizes = np.array([self.arrays[a][0].size // self.W for a, _ in own], dtype=np.int64)
+            froms, tos = (np.array([self._address[pair[i]] for pair in own]) for i in (0, 1))
+            self._pairs[names] = froms, tos, sizes
+        froms, tos, sizes = self._pairs[names]
+        table = np.empty((len(sizes), len(source), 5), dtype=np.int64)
+        table[:, :, 0], table[:, :, 1], table[:, :, 2] = froms[:, source], tos[:, target], sizes[:, None]
+        table[:, :, 3:] = 8 * self.W
+        copy_vectors(table.reshape(-1, 5))
 
     def load(self, name: str, values: Reals, target: Ints) -> None:
-        """Writes rows (m, ...) of values to an array of lanes (m,)."""
+        """Writes rows (m, ...) of values to an array of lanes (m,); what all groups share is set to the first row."""
+        if not len(target):
+            return
+        if len(self.arrays[name]) < self.groups:
+            self.arrays[name][0] = values[0][:, :, None]
+            return
         held = np.ascontiguousarray(values, dtype=np.float64)
-        if len(target):
-            starts = int(held.ctypes.data) + np.arange(len(target)) * held.strides[0]
-            size = held[0].size
-            copy_vectors(_table(starts, self._places(name, target), size, 8, 8 * self.W))
+        starts = int(held.ctypes.data) + np.arange(len(target)) * held.strides[0]
+        copy_vectors(_table(starts, self._address[name][target], held[0].size, 8, 8 * self.W))
 
     def read(self, name: str, source: Ints, knots: int) -> Reals:
         """Rows (m, knots, size) of an array of lanes (m,)."""
         values = np.empty((len(source), knots, self._numbers[name]))
         if len(source):
             starts = int(values.ctypes.data) + np.arange(len(source)) * values.strides[0]
-            copy_vectors(_table(self._places(name, source), starts, values[0].size, 8 * self.W, 8))
+            copy_vectors(_table(self._address[name][source], starts, values[0].size, 8 * self.W, 8))
         return values
 
     def clear(self, name: str, target: Ints) -> None:
         """Writes zeros to an array of lanes (m,)."""
         array = self.arrays[name]
-        array[target // self.W, ..., target % self.W] = 0.0
+        if len(array) == self.groups:
+            array[target // self.W, ..., target % self.W] = 0.0
 
-    def _places(self, name: str, chosen: Ints) -> Ints:
-        """Address of the first number of an array in each lane."""
-        array = self.arrays[name]
-        return int(array.ctypes.data) + chosen // self.W * array.strides[0] + chosen % self.W * 8
-
-    def _size(self, name: str) -> int:
-        array = self.arrays[name]
-        return array.shape[1] * array.shape[2]
+    def groups_of(self, places: Ints) -> Ints:
+        """Groups of lanes (m,), ascending."""
+        return np.flatnonzero(np.bincount(places // self.W))
 
 
 class _Kernels:
@@ -208,9 +224,14 @@ def _part(array: Reals, first: int) -> Rows:
     return Rows(array[:, first:], array.strides[0])
 
 
-def _table(source: Ints, target: Ints, count: int, apart: int, aside: int | None = None) -> Ints:
+def _addresses(array: Reals, group: Ints, lane: Ints) -> Ints:
+    """Address of the first number of an array (G, ...) in lanes (m,); all groups may share it."""
+    stride = array.strides[0] if len(array) > 1 else 0
+    return int(array.ctypes.data) + group * stride + lane * 8
+
+
+def _table(source: Ints, target: Ints, count: int, apart: int, aside: int) -> Ints:
     """Numbers of copies, see `copy_vectors`."""
     table = np.empty((len(source), 5), dtype=np.int64)
-    table[:, 0], table[:, 1], table[:, 2], table[:, 3] = source, target, count, apart
-    table[:, 4] = apart if aside is None else aside
+    table[:, 0], table[:, 1], table[:, 2], table[:, 3], table[:, 4] = source, target, count, apart, aside
     return table

@@ -12,6 +12,9 @@ from trajopt.errors import TrajoptError
 from trajopt.shooting.at_rest_lanes import controls_at_rest_of, iterates
 from trajopt.types import Ints, Reals
 
+AHEAD = 512
+"""Rows whose guesses are made together: arrays of more take longer per row, those of fewer cost more of Python."""
+
 if TYPE_CHECKING:
     from trajopt.shooting.problem import ShootingProblem
     from trajopt.solvers.batch.rows import BatchRows
@@ -32,6 +35,12 @@ class Portion:
     rolls: bool
     arrays: dict[str, Reals]
 
+    def split(self, count: int) -> tuple[Portion, Portion]:
+        """Returns the first rows, at most `count`, and the others."""
+        parts = (slice(0, count), slice(count, None))
+        first, rest = ({name: array[part] for name, array in self.arrays.items()} for part in parts)
+        return Portion(self.rows[:count], self.rolls, first), Portion(self.rows[count:], self.rolls, rest)
+
 
 class Queue:
     """Rows in order, handed out in portions, to several threads if need be.
@@ -46,18 +55,22 @@ class Queue:
     def __init__(self, problem: ShootingProblem, rows: BatchRows) -> None:
         self._problem, self._rows, self._next, self._lock = problem, rows, 0, threading.Lock()
         self._kept: dict[bytes, Reals] = {}
+        self._ahead = Portion(np.zeros(0, dtype=np.int64), False, {})
 
     @property
     def empty(self) -> bool:
         """Whether all rows are handed out."""
-        return self._next >= self._rows.n
+        return self._next >= self._rows.n and not len(self._ahead.rows)
 
     def take(self, count: int) -> Portion:
         """Returns the next rows, at most `count`."""
         with self._lock:
-            first, self._next = self._next, min(self._next + count, self._rows.n)
-            chosen, p = self._parameters(np.arange(first, self._next))
-            return self._guesses(chosen, p)
+            if not len(self._ahead.rows):
+                first, self._next = self._next, min(self._next + max(count, AHEAD), self._rows.n)
+                chosen, p = self._parameters(np.arange(first, self._next))
+                self._ahead = self._guesses(chosen, p)
+            portion, self._ahead = self._ahead.split(count)
+            return portion
 
     def _parameters(self, chosen: Ints) -> tuple[Ints, Reals]:
         """Rows that are fine (m,), and the parameters of their knots (m, T + 1, size)."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trajopt.solvers.batch.solve import Watch
     from trajopt.solvers.ddp.rollout import RolloutSolverAbstract
 
-GROUPS = 16
+GROUPS = 64
 """Groups of lanes that iterate together: fewer cost more of Python for each problem, more leave the cache."""
 LARGE = 10
 """Size ndx + nu from which on the backward pass of one problem is as fast as that of a lane."""
@@ -61,8 +61,8 @@ def solve_in_lanes(
         watch.tell(int(results.done.sum()))
 
 
-def lane_loop(solver: RolloutSolverAbstract) -> LaneLoop:
-    """The loop of a solver's problem."""
+def lane_loop(solver: RolloutSolverAbstract, *, varied: bool) -> LaneLoop:
+    """The loop of a solver's problem, whose parameters may be `varied` between rows."""
     problem, options = solver.problem, solver.options
     exact = options.hessian != "gauss-newton" and LagrangianHessian.available(Evaluator(problem))
-    return LaneLoop(problem, Rules(options, solver.closes_parts_of_gaps), GROUPS, exact=exact)
+    return LaneLoop(problem, Rules(options, solver.closes_parts_of_gaps), GROUPS, exact=exact, varied=varied)
