@@ -44,7 +44,7 @@ def backward_end(model: ActionModelExpression) -> Program:
 
 
 def backward_begin(model: ActionModelExpression) -> Program:
-    """(x0, x, V, v, sums', with gaps) -> (sums, f, V' f) of the gap f = x0 ⊖ x before the first knot, as in the steps."""
+    """(x0, x, V, v, sums', with gaps) -> (sums, f, V' f) of the gap f = x0 ⊖ x before the first knot."""
     return kept(model, ("backward begin",), lambda: _backward_begin(model))
 
 

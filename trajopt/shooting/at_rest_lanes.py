@@ -12,6 +12,7 @@ from trajopt.actions.integrated.base import IntegratedActionModelAbstract
 from trajopt.kernels import KernelCall, Program, Rows, blocks_of, kernel, lane_count, rows
 from trajopt.model.programs import kept
 from trajopt.shooting.programs import padded_expansion
+from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
 ITERATIONS, TOLERANCE = 20, 1e-9  # as in `ActionModelAbstract.quasi_static`
@@ -30,7 +31,8 @@ def iterates(model: ActionModelAbstract) -> bool:
 
 def controls_at_rest_of(model: ActionModelExpression, states: Reals) -> Reals:
     """Controls (m, nu) that best hold states (m, nx) at rest; the model is one for which `iterates` is true."""
-    still = np.array([model.state.at_rest(x) for x in states])
+    moves = type(model.state).at_rest is not StateAbstract.at_rest
+    still = np.array([model.state.at_rest(x) for x in states]) if moves else states.copy()
     if isinstance(model, IntegratedActionModelAbstract) and model.differential.second_order:
         still[:, model.state.nx - model.state.ndx // 2 :] = 0.0
     m, n = len(states), model.state.ndx

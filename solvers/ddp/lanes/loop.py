@@ -77,18 +77,26 @@ class LaneLoop:
         self.state, self._results = LaneState.idle(self._main), results
         self.left: dict[int, dict[str, Any]] = {}
         self.records = LaneRecords()
-        with np.errstate(all="ignore"):
+        try:
+            with np.errstate(all="ignore"):
+                self._solve(queue, watch)
+        except KeyboardInterrupt:
+            self._stop(SolverStatus.INTERRUPTED)
+            raise
+
+    def _solve(self, queue: Queue, watch: Watch) -> None:
+        """Iterates until no row is left, or the time is used up."""
+        self._fill(queue)
+        while len(lanes := self.state.active):
+            begun = time.perf_counter()
+            self._iterate(lanes)
+            self.state.seconds[lanes] += (time.perf_counter() - begun) / len(lanes)
+            if watch.over:
+                self._stop(SolverStatus.TIME_LIMIT)
+                self._results.unfinished = SolverStatus.TIME_LIMIT
+                return
             self._fill(queue)
-            while len(lanes := self.state.active):
-                begun = time.perf_counter()
-                self._iterate(lanes)
-                self.state.seconds[lanes] += (time.perf_counter() - begun) / len(lanes)
-                if watch.over:
-                    self._stop(SolverStatus.TIME_LIMIT)
-                    results.unfinished = SolverStatus.TIME_LIMIT
-                    return
-                self._fill(queue)
-                watch.tell(int(results.done.sum()))
+            watch.tell(int(self._results.done.sum()))
 
     def _stop(self, status: SolverStatus) -> None:
         """Ends all rows that have begun."""
@@ -154,7 +162,7 @@ class LaneLoop:
             s.unit[idle] = unit[fine]
 
     def _measured(self, groups: Ints, at: tuple[Ints, Ints]) -> tuple[Reals, Flags]:
-        """Unit h of the regularisation in lanes (m,), see `scales.curvature`, and whether all derivatives are finite."""
+        """Unit h of the regularisation in lanes (m,), as `scales.curvature`, and whether all derivatives are finite."""
         m, n, nu = self._memory, self._problem.state.ndx, self._problem.nu
         m.measure(groups)
         numbers = m.scales[groups]
@@ -166,8 +174,8 @@ class LaneLoop:
         largest = numbers[:, :, n + nu].max(axis=1)
         other = np.where(Luu != 0, Luu, np.where(Lxx != 0, Lxx, np.where(largest != 0, largest, 1.0)))
         unit = np.where((Luu != 0) & (Lxx != 0), np.sqrt(Luu * Lxx), other)
-        fine = np.isfinite(numbers[:, :, n + nu + 1]).all(axis=1)
-        return unit[at], fine[at]
+        fine: Flags = np.isfinite(numbers[:, :, n + nu + 1]).all(axis=1)[at]
+        return unit[at], fine
 
     # An iteration
 
@@ -252,7 +260,7 @@ class LaneLoop:
         cut = ~steps.accepted | (steps.length < 1.0)
         s.crawled[lanes] += cut | (steps.decrease < curvature.POOR * steps.expected)
         before, loose = s.promised[lanes], s.loose[lanes]
-        falls = (0.0 < loose) & (loose < promised) & (promised < before) & (before < np.inf) & ~cut
+        falls = (loose > 0.0) & (loose < promised) & (promised < before) & (before < np.inf) & ~cut
         left = np.where(falls, np.log(promised / loose) / np.log(before / promised), 0.0)
         s.steady[lanes] = np.where(left > curvature.FAR, s.steady[lanes] + 1, 0)
         s.promised[lanes] = promised

@@ -93,7 +93,9 @@ class LaneMemory:
         for name in names:
             whole = self.arrays[name.removesuffix("+")]
             array = whole[g if len(whole) > 1 else 0]
-            found.append(rows(array, offset=1) if name.endswith("+") else Rows(array, 0) if len(array) == 1 else rows(array))
+            found.append(
+                rows(array, offset=1) if name.endswith("+") else Rows(array, 0) if len(array) == 1 else rows(array)
+            )
         return found
 
     def _backward(self, g: int) -> list[KernelCall]:
@@ -213,7 +215,9 @@ class _Kernels:
         return [each for some in several for each in some]
 
 
-def _call(kernels: list[Kernel], order: Sequence[int] | Ints, arguments: list[Rows], kinds: Ints | None = None) -> KernelCall:
+def _call(
+    kernels: list[Kernel], order: Sequence[int] | Ints, arguments: list[Rows], kinds: Ints | None = None
+) -> KernelCall:
     """Call at knots in this order."""
     blocks = np.asarray(order, dtype=np.int64).reshape(-1, 1)
     return KernelCall(kernels, np.zeros(len(blocks)) if kinds is None else kinds, blocks, arguments, packed=True)

@@ -91,7 +91,9 @@ class Queue:
         problem, own = self._problem, self._rows
         T, m = problem.T, len(chosen)
         x0 = own.x0[chosen]
-        xs, us = (None if a is None else a[chosen] if len(a) == own.n else a.repeat(m, axis=0) for a in (own.xs, own.us))
+        xs, us = (
+            None if a is None else a[chosen] if len(a) == own.n else a.repeat(m, axis=0) for a in (own.xs, own.us)
+        )
         states = np.repeat(x0[:, None], T + 1, axis=1) if xs is None else xs
         controls = np.zeros((m, T + 1, problem.nu))
         if us is None:

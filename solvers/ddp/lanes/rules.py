@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.solvers.options import DDPOptions, FDDPOptions
-from trajopt.types import Reals
+from trajopt.types import Ints, Reals
 
 Flags = npt.NDArray[np.bool_]
 
@@ -36,9 +36,10 @@ class Promises:
         more = np.where(self.open, dv, 0.0)
         return Promises(self.d0 + more, self.d1 - 2.0 * more, self.scale, self.least, self.open)
 
-    def take(self, chosen: npt.ArrayLike) -> Promises:
+    def take(self, chosen: Ints) -> Promises:
         """Returns the predictions of chosen lanes."""
-        return Promises(*(array[chosen] for array in (self.d0, self.d1, self.scale, self.least, self.open)))
+        own = self.d0[chosen], self.d1[chosen], self.scale[chosen], self.least[chosen]
+        return Promises(*own, self.open[chosen])
 
     def decrease(self, lengths: Reals) -> Reals:
         """Predicted decrease of the cost at step lengths (n,) [cost]."""

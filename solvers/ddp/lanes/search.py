@@ -12,6 +12,9 @@ from trajopt.solvers.ddp.lanes.rules import Flags, Promises, Rules
 from trajopt.solvers.ddp.searches import NOISE
 from trajopt.types import Ints, Reals
 
+WORTH = 256
+"""Rollouts that take as long as one more round of trials from Python; so many lengths are tried side by side."""
+
 
 @dataclass
 class LaneSteps:
@@ -68,7 +71,7 @@ class LaneSearch:
         done = np.where(grows | ~steps.accepted, 1, count)  # lengths that are tried; a growing step has no end
         while len(left := np.flatnonzero(grows | (done < count))):
             left = left[: len(self._extra)]
-            several = min(len(self._extra) // len(left), count - 1)
+            several = max(1, min(min(WORTH, len(self._extra)) // len(left), count - 1))
             self._try_more(lanes, left, several, done, grows, steps, promises, cost, feasible)
         steps.cost = np.where(steps.accepted, steps.cost, cost)
         return steps
@@ -155,4 +158,3 @@ class LaneSearch:
         places = self._extra[: len(lanes)]
         self._memory.copy(DIRECTION, lanes, places)
         return places
-

@@ -28,7 +28,7 @@ LARGE = 10
 def fits_lanes(solver: RolloutSolverAbstract) -> bool:
     """Whether lanes can solve the solver's problem, with its options, faster than one by one."""
     problem, options = solver.problem, solver.options
-    small = 0 < problem.nu and problem.T > 0 and problem.state.ndx + problem.nu <= LARGE
+    small = problem.nu > 0 and problem.T > 0 and problem.state.ndx + problem.nu <= LARGE
     plain = not (solver.keeps_limits or solver.callbacks or options.time_limit or options.hessian == "exact")
     return small and plain and all(isinstance(kind, CompiledKind) for kind in problem.kinds)
 
