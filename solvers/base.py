@@ -243,10 +243,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             return solve_rows(self, x0, parameters, xs, us, time_limit=time_limit, progress=progress)
 
     def _solve(self, xs: Any, us: Any, is_feasible: bool, multipliers: Any) -> Solution:
-        return self._go_on(self._start(xs, us, is_feasible, multipliers))
-
-    def _go_on(self, run: P) -> Solution:
-        """Iterates until the solve is over."""
+        run = self._start(xs, us, is_feasible, multipliers)
         try:
             while run.status is None:
                 run.iterations += 1

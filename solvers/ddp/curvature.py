@@ -129,16 +129,6 @@ class Curvature:
         self._tried, self._beaten, self._pause = False, 0, 0
         self._kept = self._evaluator.k, self._evaluator.K
 
-    def resume(self, crawled: int, promised: float, steady: int) -> None:
-        """Goes on after steps that another loop has taken.
-
-        Args:
-            crawled: Short or poor steps so far.
-            promised: Predicted decrease of the last direction [cost].
-            steady: Steps in a row that say that many are left.
-        """
-        self._crawled, self._promised, self._steady = crawled, promised, steady
-
     @property
     def engaged(self) -> bool:
         """Whether exact directions are computed now: they are available, and earlier steps were short or poor."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.solution import IterationRecord, Solution, SolverStatus
+from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.ddp import scales
 from trajopt.solvers.ddp.acceptance import Acceptance, Promise
@@ -143,19 +142,6 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         if self._loop is None or not self._loop.fits(self.problem, varied=varied):
             self._loop = solve.lane_loop(self, varied=varied)
         solve.solve_in_lanes(self, self._loop, rows, results, watch)
-
-    def go_on(self, xs: Reals, us: Reals, numbers: Mapping[str, Any]) -> Solution:
-        """Goes on with a solve from the numbers of a lane, see `LaneState`, at states (T + 1, nx), controls (T, nu)."""
-        run = self._start(xs, us, bool(numbers["feasible"]), None)
-        if not run.feasible:
-            self.begin(run)
-        run.iterations, run.cost, run.regularization = numbers["iterations"], numbers["cost"], numbers["rho"]
-        run.was_feasible, run.curvature = numbers["was_feasible"], numbers["unit"]
-        run.first_scale, run.loose_tolerance = numbers["first_scale"], numbers["loose"]
-        self._curvature.resume(numbers["crawled"], numbers["promised"], numbers["steady"])
-        run.history.append(run.record())  # the guess was checked
-        solution = self._go_on(run)
-        return replace(solution, history=solution.history[1:])
 
     # The loop
 

@@ -13,14 +13,17 @@ In a lane where Quu + ρ I is not positive definite, all that follows is NaN.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 from casadi import SX
 
-from trajopt.actions.expansion import Expansion, Point
+from trajopt.actions.expansion import Expansion, Multipliers, Point
 from trajopt.actions.expression import ActionModelExpression
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import call_formula, computed
+from trajopt.model.parts import Bindings, call_formula, computed, named_call
 from trajopt.model.programs import kept
 from trajopt.shooting.programs import padded_expansion
 
@@ -63,12 +66,19 @@ def start(model: ActionModelExpression) -> Program:
     return kept(model, ("start of a rollout",), lambda: _start(model))
 
 
-def _backward_step(model: ActionModelExpression, nu: int) -> Program:
-    program, n = Program(f"{type(model).__name__}: backward step"), model.state.ndx
+def _backward_step(model: ActionModelExpression, nu: int, *, exact: bool = False) -> Program:
+    program, n = Program(f"{type(model).__name__}: {'exact ' * exact}backward step"), model.state.ndx
     x, u, p, following = (program.input(size) for size in (model.state.nx, model.nu, model.layout.size, model.state.nx))
     V, v, sums = program.input(n, n), program.input(n), program.input(len(SUMS))
     rho, on_value, with_gaps = program.input(1), program.input(1), program.input(1)
-    _, gap, e = padded_expansion(program, model, Point(x=x, u=u, parameters=p, following=following), nu)
+    point = Point(x=x, u=u, parameters=p, following=following)
+    _, gap, e = padded_expansion(program, model, point, nu)
+    if exact:
+        multipliers, part = Multipliers(dynamics=program.input(n)), program.input(1)
+        H = model.lagrangian_hessian(program, point, multipliers, e.kept)
+        if model.nu < nu:
+            H = computed(program, "pad", lambda H: ca.diagcat(H, SX.eye(nu - model.nu)), H)
+        e = replace(e, H=_blended(program, H, e.H, part))
     f = computed(program, "counted_gap", lambda gap, count: SX(ca.if_else(count != 0, gap, 0)), gap, with_gaps)
     step = _in_registers if n + nu <= SMALL else _in_loops
     outputs = step(program, e, (V, v, rho, on_value), f, nu)
@@ -159,10 +169,65 @@ def _sums(program: Program, sums: Array, cost: Array, outputs: tuple[Array, ...]
     return computed(program, "sums", add, sums, cost, k, Vf, w, Qu, f)
 
 
-def _backward_end(model: ActionModelExpression) -> Program:
+def _blended(program: Program, exact: Array, gauss_newton: Array, part: Array) -> Array:
+    """Hessian θ H + (1 - θ) H_GN."""
+
+    def blend(H: SX, G: SX, part: SX) -> SX:
+        return SX(ca.densify(part * H + (1 - part) * G))
+
+    return computed(program, "blend", blend, exact, gauss_newton, part)
+
+
+def exact_step(model: ActionModelExpression, nu: int) -> Program:
+    """As `backward_step`, with further inputs λ' and θ: H is θ that of the Lagrangian and 1 - θ Gauss-Newton's."""
+    return kept(model, ("exact backward step", nu), lambda: _backward_step(model, nu, exact=True))
+
+
+def exact_end(model: ActionModelExpression) -> Program:
+    """(x, parameters, ρ on V, dx of the step, θ) -> (V, v, sums) of the end, as `ExactDirection`."""
+    return kept(model, ("exact backward end",), lambda: _backward_end(model, exact=True))
+
+
+def forward_step(model: ActionModelExpression, nu: int) -> Program:
+    """(x, u, parameters, x of the next knot, K, k, dx, V', v') -> (dx', λ') of the step without gaps."""
+    return kept(model, ("forward step", nu), lambda: _forward_step(model, nu))
+
+
+def _forward_step(model: ActionModelExpression, nu: int) -> Program:
+    program, n = Program(f"{type(model).__name__}: forward step"), model.state.ndx
+    x, u, p, following = (program.input(size) for size in (model.state.nx, model.nu, model.layout.size, model.state.nx))
+    K, k, dx = program.input(nu, n), program.input(nu), program.input(n)
+    V, v = program.input(n, n), program.input(n)
+    _, _, e = padded_expansion(program, model, Point(x=x, u=u, parameters=p, following=following), nu)
+    assert e.F is not None
+
+    def step(F: SX, K: SX, k: SX, dx: SX, V: SX, v: SX) -> list[SX]:
+        after = ca.densify(F @ ca.vertcat(dx, -k - K @ dx))
+        return [after, v + V @ after]
+
+    program.output(*call_formula(program, "forward", step, e.F, K, k, dx, V, v))
+    return program
+
+
+def _ahead(program: Program, model: ActionModelExpression, x: Array, p: Array, dx: Array) -> Array | None:
+    """Change of the gradient of the end's cost by its residuals after a step dx; None without residuals."""
+    if model.end_costs is None or not model.end_costs.residual_size:
+        return None
+    i, step = Instant(model.state, 0), SX.sym("dx", model.state.ndx)
+    results = dict(zip(("p", "change"), model.end_costs.gradient_ahead(i, step)))
+    inputs: Bindings = [(i.x, x), (model.layout, p), (step, dx)]
+    return named_call(program, "gradient", inputs, results)["change"]
+
+
+def _backward_end(model: ActionModelExpression, *, exact: bool = False) -> Program:
     program = Program(f"{type(model).__name__}: backward end")
     x, p, on_value = program.input(model.state.nx), program.input(model.layout.size), program.input(1)
     e = model.expansion(program, Point(x=x, u=None, parameters=p))
+    if exact:
+        dx, part = program.input(model.state.ndx), program.input(1)
+        multipliers = Multipliers(residuals=_ahead(program, model, x, p, dx))
+        H = model.lagrangian_hessian(program, Point(x=x, u=None, parameters=p), multipliers)
+        e = replace(e, H=_blended(program, H, e.H, part))
 
     def end(H: SX, g: SX, cost: SX, rho: SX) -> list[SX]:
         V = ca.densify(ca.tril2symm(ca.tril(H))) + rho * SX.eye(H.shape[0])

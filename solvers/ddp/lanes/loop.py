@@ -11,12 +11,14 @@ import numpy as np
 from trajopt.shooting.trials import LARGEST
 from trajopt.solution import SolverStatus
 from trajopt.solvers.ddp import curvature, scales
+from trajopt.solvers.ddp.lanes.exact import ExactDirections, ExactLanes
 from trajopt.solvers.ddp.lanes.memory import ACCEPTED, GUESS, LaneMemory
 from trajopt.solvers.ddp.lanes.queue import Queue
 from trajopt.solvers.ddp.lanes.records import LaneRecords
 from trajopt.solvers.ddp.lanes.rules import Flags, Promises, Rules
 from trajopt.solvers.ddp.lanes.search import LaneSearch, LaneSteps
 from trajopt.solvers.ddp.lanes.state import LaneState
+from trajopt.solvers.ddp.searches import EXCESS
 from trajopt.types import Ints, Reals
 
 if TYPE_CHECKING:
@@ -43,6 +45,15 @@ class Direction:
     gap: Reals
     failed: Flags
 
+    def take(self, chosen: Flags) -> Direction:
+        """Returns the directions of chosen lanes."""
+        own = self.decrease[chosen], self.slope[chosen], self.bend[chosen], self.scale[chosen]
+        return Direction(*own, self.gap[chosen], self.failed[chosen])
+
+    def with_decrease(self, decrease: Reals) -> Direction:
+        """Returns the directions with another Σ Qu · k (m,) [cost]."""
+        return Direction(decrease, self.slope, self.bend, self.scale, self.gap, self.failed)
+
 
 class LaneLoop:
     """Solves rows side by side; those that need what lanes do not have are left to the solver alone.
@@ -55,7 +66,7 @@ class LaneLoop:
         varied: Whether parameters differ between rows.
 
     Attributes:
-        left: Numbers of the rows that go on alone, by row; empty for those that begin anew.
+        left: Rows that the solver solves alone, from their beginning.
         records: Records of all iterations.
     """
 
@@ -66,6 +77,7 @@ class LaneLoop:
         self._main, self._W = groups * self._memory.W, self._memory.W
         self._staged = np.arange(self._main, (groups + extra) * self._W)
         self._values, self._varied = problem.table.values, varied
+        self._directions_exact: ExactLanes | None = None
         self._search = LaneSearch(self._memory, rules, groups)
 
     def fits(self, problem: ShootingProblem, *, varied: bool) -> bool:
@@ -75,7 +87,7 @@ class LaneLoop:
     def run(self, queue: Queue, results: BatchResults, watch: Watch) -> None:
         """Solves the rows of a queue."""
         self.state, self._results = LaneState.idle(self._main), results
-        self.left: dict[int, dict[str, Any]] = {}
+        self.left = set[int]()
         self.records = LaneRecords()
         try:
             with np.errstate(all="ignore"):
@@ -149,8 +161,7 @@ class LaneLoop:
         m.copy(ACCEPTED[:1], staged[rolls], staged[rolls])
         unit, fine = self._measured(groups, at)
         fine &= inside | ~rolls
-        for row in rows[~fine]:
-            self.left[int(row)] = {}
+        self.left.update(rows[~fine].tolist())
         rows, idle, staged = rows[fine], idle[fine], staged[fine]
         m.copy(GUESS, staged, idle)
         s = self.state
@@ -174,7 +185,7 @@ class LaneLoop:
         largest = numbers[:, :, n + nu].max(axis=1)
         other = np.where(Luu != 0, Luu, np.where(Lxx != 0, Lxx, np.where(largest != 0, largest, 1.0)))
         unit = np.where((Luu != 0) & (Lxx != 0), np.sqrt(Luu * Lxx), other)
-        fine: Flags = np.isfinite(numbers[:, :, n + nu + 1]).all(axis=1)[at]
+        fine: Flags = np.logical_and.reduce(np.isfinite(numbers[:, :, n + nu + 1]), axis=1)[at]
         return unit[at], fine
 
     # An iteration
@@ -184,35 +195,62 @@ class LaneLoop:
         s.iterations[lanes] += 1
         direction = self._directions(lanes)
         if direction.failed.any():
-            self._leave(lanes[direction.failed], anew=True)
-            keep = ~direction.failed
-            lanes = lanes[keep]
-            direction = Direction(*(getattr(direction, name)[keep] for name in Direction.__annotations__))
+            self._leave(lanes[direction.failed])
+            lanes, direction = lanes[~direction.failed], direction.take(~direction.failed)
         if not len(lanes):
             return
-        used, promises = s.rho[lanes], self._promises(lanes, direction)
-        steps = self._search.along(lanes, promises, s.cost[lanes], s.feasible[lanes], curvature.EXCESS)
-        engaged = self._judge(lanes, steps, promises)
-        stop = promises.stop
-        gap = np.where(s.feasible[lanes], 0.0, direction.gap)
+        used, gap = s.rho[lanes], np.where(s.feasible[lanes], 0.0, direction.gap)
+        steps, stop, found = self._along(lanes, direction)
+        self._judge(lanes, steps, stop, found)
         self._accept(lanes, steps)
-        self._regularize(lanes, steps, engaged)
-        self._note(lanes, steps, stop=stop, regularization=used, gap_norm=gap)
+        self._regularize(lanes, steps)
+        self._note(lanes, steps, stop=stop, regularization=used, gap_norm=gap, blend=found.blend)
         status = self._status(lanes, steps, stop, direction.scale)
-        self._finish(lanes[status != None], status[status != None])  # noqa: E711  # arrays of objects
-        self._leave(lanes[engaged & (status == None)], anew=False)  # noqa: E711
+        ended = status != None  # noqa: E711  # an array of objects
+        self._finish(lanes[ended], status[ended])
+
+    def _along(self, lanes: Ints, direction: Direction) -> tuple[LaneSteps, Reals, ExactDirections]:
+        """Steps along exact directions where there are some, along those of Gauss-Newton, or the cheaper of both."""
+        s, n = self.state, len(lanes)
+        cost, feasible, plain = s.cost[lanes], s.feasible[lanes], self._promises(lanes, direction)
+        found = ExactDirections(np.zeros(n, np.bool_), np.zeros(n), np.zeros(n))
+        exact, promises = self._exact_lanes(lanes), plain
+        if exact is not None:
+            found = exact.directions(s, lanes, s.rho[lanes] * s.unit[lanes])
+            decrease = np.where(found.blend > 0.0, found.decrease, direction.decrease)
+            promises = self._promises(lanes, direction.with_decrease(decrease))
+        eager = self._exact & (s.crawled[lanes] >= curvature.ENOUGH)
+        excess = np.where(eager, curvature.EAGER, EXCESS)
+        steps, stop = self._search.along(lanes, promises, cost, feasible, excess), promises.stop
+        short = np.flatnonzero((found.blend > 0.0) & (~steps.accepted | (steps.length <= curvature.SHORT)))
+        for part in np.array_split(short, -(-len(short) // len(self._staged))) if len(short) else ():
+            assert exact is not None
+            exact.put_aside(lanes[part])
+            where = lanes[part], plain.take(part), cost[part], feasible[part], excess[part]
+            other = self._search.along(*where, apart=True)
+            cheaper = other.accepted & ~(steps.accepted[part] & (steps.cost[part] <= other.cost))
+            exact.take_back(lanes[part[~cheaper]])
+            steps.put(part, other, cheaper)
+            found.blend[part[cheaper]], stop[part[cheaper]] = 0.0, plain.stop[part[cheaper]]
+        return steps, stop, found
+
+    def _exact_lanes(self, lanes: Ints) -> ExactLanes | None:
+        """Exact directions, compiled when the first lane turns to them; None as long as none does."""
+        if not self._exact or (self._directions_exact is None and self.state.crawled[lanes].max() < curvature.ENOUGH):
+            return None
+        if self._directions_exact is None:
+            first = self._main // self._W
+            self._directions_exact = ExactLanes(self._problem, self._memory, self._rules, first)
+        return self._directions_exact
 
     def _directions(self, lanes: Ints) -> Direction:
         """Backward passes, with more regularisation until all lanes have a direction, as in `_backward`."""
-        s, o, m, W = self.state, self._options, self._memory, self._W
-        places = (lanes // W, 0, 0, lanes % W)
-        m.arrays["with_gaps"][places] = ~s.feasible[lanes]
+        s, o, m = self.state, self._options, self._memory
+        m.set("with_gaps", lanes, ~s.feasible[lanes])
         fresh, lowered = s.fresh[lanes].copy(), np.zeros(len(lanes), np.bool_)
         todo, failed = np.ones(len(lanes), np.bool_), np.zeros(len(lanes), np.bool_)
         while todo.any():
-            rho = s.rho[lanes] * s.unit[lanes]
-            m.arrays["rho"][places] = rho
-            m.arrays["rho_on_value"][places] = rho if o.regularize_value else 0.0
+            m.regularize(lanes, s.rho[lanes] * s.unit[lanes], on_value=o.regularize_value)
             m.backward(m.groups_of(lanes[todo]))
             cost, scale, decrease, slope, bend, gap = m.totals()[:, lanes]
             s.cost[lanes] = cost
@@ -254,19 +292,19 @@ class LaneLoop:
         d1 = np.where(feasible, -d.decrease, -d.decrease + d.bend)
         return Promises(d0, d1, np.where(feasible, scale, 0.0), never, ~feasible)
 
-    def _judge(self, lanes: Ints, steps: LaneSteps, promises: Promises) -> Flags:
-        """Whether exact Hessians are to be tried from now on, as in `Curvature.judge`."""
-        s, promised = self.state, promises.stop
+    def _judge(self, lanes: Ints, steps: LaneSteps, stop: Reals, found: ExactDirections) -> None:
+        """Counts steps that call for exact Hessians, as in `Curvature.judge`."""
+        s = self.state
         cut = ~steps.accepted | (steps.length < 1.0)
         s.crawled[lanes] += cut | (steps.decrease < curvature.POOR * steps.expected)
         before, loose = s.promised[lanes], s.loose[lanes]
-        falls = (loose > 0.0) & (loose < promised) & (promised < before) & (before < np.inf) & ~cut
-        left = np.where(falls, np.log(promised / loose) / np.log(before / promised), 0.0)
+        falls = (loose > 0.0) & (loose < stop) & (stop < before) & (before < np.inf) & ~(cut | (found.blend > 0.0))
+        left = np.where(falls, np.log(stop / loose) / np.log(before / stop), 0.0)
         s.steady[lanes] = np.where(left > curvature.FAR, s.steady[lanes] + 1, 0)
-        s.promised[lanes] = promised
-        crawls = s.steady[lanes] >= curvature.STEADY
-        s.crawled[lanes[crawls]] = curvature.ENOUGH
-        return (s.crawled[lanes] >= curvature.ENOUGH) & self._exact
+        s.promised[lanes] = stop
+        s.crawled[lanes[s.steady[lanes] >= curvature.STEADY]] = curvature.ENOUGH
+        if self._directions_exact is not None:
+            self._directions_exact.judge(s, lanes, steps, found)
 
     def _accept(self, lanes: Ints, steps: LaneSteps) -> None:
         s, good = self.state, steps.accepted
@@ -301,8 +339,9 @@ class LaneLoop:
             if self._rules.gaps:
                 s.rho[gone] = o.initial_regularization
 
-    def _regularize(self, lanes: Ints, steps: LaneSteps, engaged: Flags) -> None:
+    def _regularize(self, lanes: Ints, steps: LaneSteps) -> None:
         s, o = self.state, self._options
+        engaged = self._exact & (s.crawled[lanes] >= curvature.ENOUGH)
         rho = s.rho[lanes]
         good = steps.accepted & (steps.length > o.good_step)
         rho = np.where(good, np.maximum(rho / o.regularization_decrease, o.min_regularization), rho)
@@ -333,7 +372,7 @@ class LaneLoop:
         s = self.state
         own = {"iteration": s.iterations[lanes], "cost": s.cost[lanes], "seconds": s.seconds[lanes]}
         own |= {"feasible": s.feasible[lanes], "accepted": steps.accepted, "step_length": steps.length}
-        own |= {"expected_decrease": steps.expected, "decrease": steps.decrease, "blend": np.zeros(len(lanes))}
+        own |= {"expected_decrease": steps.expected, "decrease": steps.decrease}
         self.records.add(s.row[lanes], {**own, **columns})
 
     def _finish(self, lanes: Ints, status: Any) -> None:
@@ -350,14 +389,7 @@ class LaneLoop:
         r.done[rows] = True
         s.row[lanes] = -1
 
-    def _leave(self, lanes: Ints, *, anew: bool) -> None:
-        """Leaves rows to the solver alone: from their beginning, or from where they are."""
-        if not len(lanes):
-            return
-        s, r, m, T = self.state, self._results, self._memory, self._problem.T
-        rows = s.row[lanes]
-        if not anew:
-            r.xs[rows], r.us[rows] = m.read("xs", lanes, T + 1), m.read("us", lanes, T + 1)[:, :T]
-        for lane, row in zip(lanes, rows):
-            self.left[int(row)] = {} if anew else s.of(int(lane))
-        s.row[lanes] = -1
+    def _leave(self, lanes: Ints) -> None:
+        """Leaves rows to the solver alone, from their beginning."""
+        self.left.update(self.state.row[lanes].tolist())
+        self.state.row[lanes] = -1

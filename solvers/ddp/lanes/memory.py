@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +36,10 @@ TRIAL = (("xs_try", "xs_try"), ("us_try", "us_try"))
 ACCEPTED = (("xs_try", "xs"), ("us_try", "us"))
 
 
+NUMBERS = ("rho", "rho_on_value", "with_gaps", "alpha", "theta")
+"""Numbers of a lane."""
+
+
 class LaneMemory:
     """Arrays of G groups of W lanes, and calls that run chosen groups.
 
@@ -52,8 +56,8 @@ class LaneMemory:
         W: Lanes of a group [-].
         groups: Number of groups G [-].
         arrays: Arrays by name: states and controls `xs`, `us`, initial states `x0`, parameters `p`, direction `K`, `k`,
-            gaps `f` and V f `Vf`, trials `xs_try`, `us_try`, `dx`, `costs`, and numbers of a lane (G, 1, 1, W): `rho`,
-            `rho_on_value`, `with_gaps`, `alpha`.
+            gaps `f` and V f `Vf`, trials `xs_try`, `us_try`, `dx`, `costs`, and numbers of a lane (G, 1, 1, W).
+        kinds: Number of the kind of each running knot (T,).
         backward: Expansion and backward pass.
         roll_out: Rollout with the step lengths `alpha`.
         measure: Expansion for scales alone.
@@ -67,27 +71,55 @@ class LaneMemory:
         self._numbers |= {"xs_try": nx, "us_try": nu, "dx": n, "costs": 1}
         shared = {"p": not varied, "f": not gaps, "Vf": not gaps, "dx": not gaps}  # or of no use behind a call
         self.arrays = {name: self._array(size, shared.get(name, False)) for name, size in self._numbers.items()}
-        self.arrays |= {name: padded((groups, 1, 1, self.W)) for name in ("rho", "rho_on_value", "with_gaps", "alpha")}
+        self.arrays |= {name: padded((groups, 1, 1, self.W)) for name in NUMBERS}
         self._numbers["x0"] = nx
         self.arrays["x0"] = padded((groups, 1, nx, self.W))
         self._sums, self.scales = padded((self._T + 1, len(lanes.SUMS), self.W)), self._array(n + nu + 2)
-        lane = np.arange(groups * self.W)
-        self._address = {name: _addresses(array, lane // self.W, lane % self.W) for name, array in self.arrays.items()}
+        self._address = {name: self._addresses(array) for name, array in self.arrays.items()}
         self._pairs: dict[tuple[tuple[str, str], ...], tuple[Ints, Ints, Ints]] = {}
         self._value = padded((self._T + 1, n * n, self.W)), padded((self._T + 1, n, self.W))
         self._totals = padded((groups, 1, len(lanes.SUMS), self.W))
         self._closed = padded((1, n, self.W))
         self._gaps = gaps
         self._kernels = _Kernels(problem)
+        self.kinds = self._kernels.kinds
         compile_together(self._kernels.all)
-        self.backward = GroupCalls([self._backward(g) for g in range(groups)])
+        self.backward = GroupCalls([self.backward_calls(g) for g in range(groups)])
         self.roll_out = GroupCalls([self._roll_out(g) for g in range(groups)])
         self.measure = GroupCalls([self._measure(g) for g in range(groups)])
 
     def _array(self, size: int, shared: bool = False) -> Reals:
         return padded((1 if shared else self.groups, self._T + 1, size, self.W))
 
-    def _of(self, g: int, *names: str) -> list[Rows]:
+    def extend(self, sizes: Mapping[str, int]) -> None:
+        """Adds arrays (G, T + 1, size, W), sizes by name."""
+        for name, size in sizes.items():
+            self.arrays[name] = self._array(size)
+            self._numbers[name], self._address[name] = size, self._addresses(self.arrays[name])
+
+    def _addresses(self, array: Reals) -> Ints:
+        """Address of the first number of an array (G, ...) in each lane; all groups may share it."""
+        lane, stride = np.arange(self.groups * self.W), array.strides[0] if len(array) > 1 else 0
+        return int(array.ctypes.data) + lane // self.W * stride + lane % self.W * 8
+
+    def set(self, name: str, places: Ints, values: Reals) -> None:
+        """Sets a number of lanes (m,) to values (m,)."""
+        self.arrays[name][places // self.W, 0, 0, places % self.W] = values
+
+    def regularize(self, places: Ints, rho: Reals, *, on_value: bool) -> None:
+        """Sets ρ of lanes (m,), on V too if wanted."""
+        self.set("rho", places, rho)
+        self.set("rho_on_value", places, rho if on_value else np.zeros(len(places)))
+
+    def value(self, after: int) -> list[Rows]:
+        """Rows of V and v of the knot so many knots later, which the groups share one after the other."""
+        return [rows(array, offset=after) for array in self._value]
+
+    def sums(self, after: int) -> Rows:
+        """Rows of the sums of the knot so many knots later, which the groups share one after the other."""
+        return rows(self._sums, offset=after)
+
+    def of(self, g: int, *names: str) -> list[Rows]:
         """Rows of the arrays of a group; `name+` begins at the next knot, numbers of a lane are the same for all."""
         found = []
         for name in names:
@@ -98,26 +130,26 @@ class LaneMemory:
             )
         return found
 
-    def _backward(self, g: int) -> list[KernelCall]:
-        V, v = self._value
-        sums, kernels = rows(self._sums), self._kernels
-        end = _call(kernels.end, [self._T], [*self._of(g, "xs", "p", "rho_on_value"), rows(V), rows(v), sums])
-        later = [rows(V, offset=1), rows(v, offset=1), rows(self._sums, offset=1)]
-        inputs = [*self._of(g, "xs", "us", "p", "xs+"), *later, *self._of(g, "rho", "rho_on_value", "with_gaps")]
-        outputs = [rows(V), rows(v), sums, *self._of(g, "K", "k", "f+", "Vf+")]
-        order = np.arange(self._T)[::-1]
-        steps = _call(kernels.backward, order, [*inputs, *outputs], kernels.kinds[order])
-        inputs = [*self._of(g, "x0", "xs"), rows(V), rows(v), sums, *self._of(g, "with_gaps")]
-        begin = _call(kernels.begin, [0], [*inputs, Rows(self._totals[g], 0), *self._of(g, "f", "Vf")])
+    def backward_calls(self, g: int) -> list[KernelCall]:
+        """Backward pass of a group: its end, its steps, the gap before its first knot."""
+        kernels, order = self._kernels, np.arange(self._T)[::-1]
+        at_end = [*self.of(g, "xs", "p", "rho_on_value"), *self.value(0), self.sums(0)]
+        end = call_at_knots(kernels.end, [self._T], at_end)
+        inputs = [*self.of(g, "xs", "us", "p", "xs+"), *self.value(1), self.sums(1)]
+        inputs += self.of(g, "rho", "rho_on_value", "with_gaps")
+        outputs = [*self.value(0), self.sums(0), *self.of(g, "K", "k", "f+", "Vf+")]
+        steps = call_at_knots(kernels.backward, order, [*inputs, *outputs], kernels.kinds[order])
+        inputs = [*self.of(g, "x0", "xs"), *self.value(0), self.sums(0), *self.of(g, "with_gaps")]
+        begin = call_at_knots(kernels.begin, [0], [*inputs, Rows(self._totals[g], 0), *self.of(g, "f", "Vf")])
         return [end, steps, begin]
 
     def _roll_out(self, g: int) -> list[KernelCall]:
-        gaps = self._of(g, "f", "f+") if self._gaps else [Rows(self._closed, 0)] * 2
-        start = _call(self._kernels.start, [0], [*self._of(g, "x0"), gaps[0], *self._of(g, "alpha", "xs_try")])
-        inputs = [*self._of(g, "xs_try", "xs", "us", "k", "K"), gaps[1], *self._of(g, "alpha", "p")]
-        outputs = self._of(g, "xs_try+", "us_try", "costs", "dx")
-        steps = _call(self._kernels.step, np.arange(self._T), [*inputs, *outputs], self._kernels.kinds)
-        end = _call(self._kernels.last, [self._T], self._of(g, "xs_try", "xs", "p", "costs", "dx"))
+        gaps = self.of(g, "f", "f+") if self._gaps else [Rows(self._closed, 0)] * 2
+        start = call_at_knots(self._kernels.start, [0], [*self.of(g, "x0"), gaps[0], *self.of(g, "alpha", "xs_try")])
+        inputs = [*self.of(g, "xs_try", "xs", "us", "k", "K"), gaps[1], *self.of(g, "alpha", "p")]
+        outputs = self.of(g, "xs_try+", "us_try", "costs", "dx")
+        steps = call_at_knots(self._kernels.step, np.arange(self._T), [*inputs, *outputs], self._kernels.kinds)
+        end = call_at_knots(self._kernels.last, [self._T], self.of(g, "xs_try", "xs", "p", "costs", "dx"))
         return [start, steps, end]
 
     def _measure(self, g: int) -> list[KernelCall]:
@@ -125,11 +157,11 @@ class LaneMemory:
         s = whole.shape[1] - 2
         n = self.arrays["f"].shape[2]
         parts = [_part(whole, 0), _part(whole, s), _part(whole, s + 1)]
-        steps = _call(
-            self._kernels.scale, np.arange(self._T), [*self._of(g, "xs", "us", "p", "xs+"), *parts], self._kernels.kinds
+        steps = call_at_knots(
+            self._kernels.scale, np.arange(self._T), [*self.of(g, "xs", "us", "p", "xs+"), *parts], self._kernels.kinds
         )
         ends = [_part(whole, 0), _part(whole, s), _part(whole, s + 1)]
-        end = _call(self._kernels.scale_end, [self._T], [*self._of(g, "xs", "p"), *ends])
+        end = call_at_knots(self._kernels.scale_end, [self._T], [*self.of(g, "xs", "p"), *ends])
         whole[self._T, n:s] = 0.0
         return [steps, end]
 
@@ -176,7 +208,7 @@ class LaneMemory:
     def clear(self, name: str, target: Ints) -> None:
         """Writes zeros to an array of lanes (m,)."""
         array = self.arrays[name]
-        if len(array) == self.groups:
+        if len(array) == self.groups and len(target):
             array[target // self.W, ..., target % self.W] = 0.0
 
     def groups_of(self, places: Ints) -> Ints:
@@ -215,7 +247,7 @@ class _Kernels:
         return [each for some in several for each in some]
 
 
-def _call(
+def call_at_knots(
     kernels: list[Kernel], order: Sequence[int] | Ints, arguments: list[Rows], kinds: Ints | None = None
 ) -> KernelCall:
     """Call at knots in this order."""
@@ -226,12 +258,6 @@ def _call(
 def _part(array: Reals, first: int) -> Rows:
     """Rows of an array (T + 1, size, W), of which each begins at element `first`."""
     return Rows(array[:, first:], array.strides[0])
-
-
-def _addresses(array: Reals, group: Ints, lane: Ints) -> Ints:
-    """Address of the first number of an array (G, ...) in lanes (m,); all groups may share it."""
-    stride = array.strides[0] if len(array) > 1 else 0
-    return int(array.ctypes.data) + group * stride + lane * 8
 
 
 def _table(source: Ints, target: Ints, count: int, apart: int, aside: int) -> Ints:

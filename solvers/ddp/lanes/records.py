@@ -22,12 +22,13 @@ class LaneRecords:
         self._rows.append(rows)
         self._columns.append(columns)
 
-    def histories(self, n: int) -> Histories:
-        """Records by row, for n rows."""
+    def histories(self, n: int, without: Ints) -> Histories:
+        """Records by row, for n rows, without those of some rows (m,)."""
         if not self._rows:
             return Histories()
         rows = np.concatenate(self._rows)
         order = np.argsort(rows, kind="stable")
+        order = order[~np.isin(rows[order], without)]
         columns = {name: np.concatenate([c[name] for c in self._columns])[order] for name in self._columns[0]}
         starts = np.searchsorted(rows[order], np.arange(n + 1))
         return Histories(columns=columns, starts=starts)

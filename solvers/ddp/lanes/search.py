@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -36,6 +36,11 @@ class LaneSteps:
     expected: Reals
     unbounded: Flags
 
+    def put(self, where: Ints, other: LaneSteps, chosen: Flags) -> None:
+        """Replaces the outcome of lanes `where` (m,) by that of another search in them, where it is chosen (m,)."""
+        for field in fields(self):
+            getattr(self, field.name)[where[chosen]] = getattr(other, field.name)[chosen]
+
 
 class LaneSearch:
     """Tries step lengths in order, in each lane until one is accepted, with the rules of `LineSearch`.
@@ -53,7 +58,9 @@ class LaneSearch:
         self._extra = np.arange(first_extra * memory.W, memory.groups * memory.W)
         self._lengths = np.array(rules.options.step_lengths)
 
-    def along(self, lanes: Ints, promises: Promises, cost: Reals, feasible: Flags, excess: float) -> LaneSteps:
+    def along(
+        self, lanes: Ints, promises: Promises, cost: Reals, feasible: Flags, excess: Reals, *, apart: bool = False
+    ) -> LaneSteps:
         """Returns the first accepted step in each of the lanes (m,), in ascending order.
 
         Args:
@@ -61,10 +68,14 @@ class LaneSearch:
             promises: Predicted decrease in each.
             cost: Cost of each trajectory before the step (m,) [cost].
             feasible: Whether that trajectory has no gaps (m,).
-            excess: A full step that brings so many times what it promised is tried longer [-].
+            excess: A full step that brings so many times what it promised is tried longer (m,) [-].
+            apart: Whether the trials of other lanes in their groups are still needed; at most as many as extra ones.
         """
         o, count = self._rules.options, len(self._lengths)
-        steps = self._tried(lanes, np.full(len(lanes), self._lengths[0]), promises, cost, feasible)
+        places = self._borrow(lanes) if apart else lanes
+        steps = self._tried(places, np.full(len(lanes), self._lengths[0]), promises, cost, feasible)
+        if apart:
+            self._memory.copy(TRIAL, places[steps.accepted], lanes[steps.accepted])
         least = NOISE * promises.scale
         grows = steps.accepted & feasible & (steps.length == 1.0) & (excess * steps.expected > least)
         grows &= (steps.decrease > excess * steps.expected) & (o.step_growth > 1.0)

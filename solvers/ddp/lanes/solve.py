@@ -1,14 +1,14 @@
-"""Solves of many rows by SolverDDP and SolverFDDP: in lanes as far as possible, the rest from there on alone."""
+"""Solves of many rows by SolverDDP and SolverFDDP in lanes, and the problems that lanes suit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trajopt.errors import pass_on_signal
+import numpy as np
+
 from trajopt.shooting.compiled import CompiledKind
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
-from trajopt.solution import SolverStatus
 from trajopt.solvers.ddp.lanes.loop import LaneLoop
 from trajopt.solvers.ddp.lanes.queue import Queue
 from trajopt.solvers.ddp.lanes.rules import Rules
@@ -36,29 +36,11 @@ def fits_lanes(solver: RolloutSolverAbstract) -> bool:
 def solve_in_lanes(
     solver: RolloutSolverAbstract, loop: LaneLoop, rows: BatchRows, results: BatchResults, watch: Watch
 ) -> None:
-    """Solves rows in lanes, then those that turn to exact Hessians, each from where it is."""
+    """Solves rows in lanes; those that it leaves are not done."""
     try:
         loop.run(Queue(solver.problem, rows), results, watch)
     finally:
-        results.records = loop.records.histories(rows.n)
-    for row, numbers in sorted(loop.left.items()):
-        if watch.over:
-            results.unfinished = SolverStatus.TIME_LIMIT
-            return
-        if not numbers:
-            continue
-        try:
-            rows.set(row)
-            solution = solver.go_on(results.xs[row].copy(), results.us[row].copy(), numbers)
-        except Exception as error:
-            pass_on_signal(error)
-            results.fail(row, error)
-        else:
-            results.take(row, solution)
-            results.seconds[row] += numbers["seconds"]
-            if solution.status is SolverStatus.INTERRUPTED:
-                raise KeyboardInterrupt
-        watch.tell(int(results.done.sum()))
+        results.records = loop.records.histories(rows.n, np.array(sorted(loop.left), dtype=np.int64))
 
 
 def lane_loop(solver: RolloutSolverAbstract, *, varied: bool) -> LaneLoop:

@@ -33,6 +33,10 @@ class LaneState:
         crawled: Short or poor steps so far.
         promised: Predicted decrease of the last direction [cost].
         steady: Steps in a row that say that many are left.
+        ridge: ρ of the next exact direction, in units of `unit` [-].
+        part: Number of the first part θ of the exact Hessian to try, see `curvature.BLENDS`.
+        beaten: Exact directions in a row that Gauss-Newton's were better than.
+        pause: Iterations for which no exact direction is tried.
         seconds: Part of the wall time [s].
     """
 
@@ -52,12 +56,19 @@ class LaneState:
     crawled: Any
     promised: Any
     steady: Any
+    ridge: Any
+    part: Any
+    beaten: Any
+    pause: Any
     seconds: Any
 
     @classmethod
     def idle(cls, n: int) -> LaneState:
         """Numbers of n idle lanes."""
-        counts, flags = ("iterations", "crawled", "steady"), ("feasible", "was_feasible", "fresh", "confirmed")
+        counts, flags = (
+            ("iterations", "crawled", "steady", "part", "beaten", "pause"),
+            ("feasible", "was_feasible", "fresh", "confirmed"),
+        )
         arrays: dict[str, Any] = {f.name: np.zeros(n) for f in fields(cls)}
         arrays |= {name: np.zeros(n, dtype=np.int64) for name in counts}
         arrays |= {name: np.zeros(n, dtype=np.bool_) for name in flags}
@@ -76,10 +87,6 @@ class LaneState:
             array = getattr(self, field.name)
             array[target] = array[source]
         self.row[source] = IDLE
-
-    def of(self, lane: int) -> dict[str, Any]:
-        """Numbers of one lane by name."""
-        return {field.name: getattr(self, field.name)[lane].item() for field in fields(self)}
 
     @property
     def active(self) -> Ints:
