@@ -10,6 +10,7 @@ from trajopt.kernels.program import Program
 from trajopt.kernels.reductions import Reduction
 from trajopt.kernels.steps import Array, Step
 from trajopt.kernels.threads import get_num_threads, set_num_threads
+from trajopt.kernels.vector_sines import with_vector_sines
 
 __all__ = [
     "Array",
@@ -36,4 +37,5 @@ __all__ = [
     "rows",
     "set_num_threads",
     "wait_until_optimised",
+    "with_vector_sines",
 ]

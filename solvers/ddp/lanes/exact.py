@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.actions.expression import ActionModelExpression
-from trajopt.kernels import GroupCalls, KernelCall, compile_together, kernel
+from trajopt.kernels import GroupCalls, KernelCall, compile_together
 from trajopt.shooting.trials import LARGEST
 from trajopt.solvers.ddp import curvature
-from trajopt.solvers.ddp.lanes.memory import GUESS, LaneMemory, call_at_knots
+from trajopt.solvers.ddp.lanes.memory import GUESS, LaneMemory, call_at_knots, lane_kernel
 from trajopt.solvers.ddp.lanes.rules import Flags, Rules
 from trajopt.solvers.ddp.lanes.search import LaneSteps
 from trajopt.solvers.ddp.lanes.state import LaneState
@@ -59,12 +59,12 @@ class ExactLanes:
         n, nx, nu = problem.state.ndx, problem.state.nx, problem.nu
         more = {"K_kept": nu * n, "k_kept": nu, "K_exact": nu * n, "k_exact": nu, "xs_exact": nx, "us_exact": nu}
         memory.extend(more | {"lam": n, "dx_linear": n})
-        end, W = problem.kinds[-1].model, memory.W
+        end = problem.kinds[-1].model
         assert isinstance(end, ActionModelExpression)
         models = [kind.model for kind in problem.kinds[:-1]]
-        self._forward_kernels = [kernel(lanes.forward_step(model, nu), W) for model in models]  # type: ignore[arg-type]
-        self._step_kernels = [kernel(lanes.exact_step(model, nu), W) for model in models]  # type: ignore[arg-type]
-        self._end_kernel = kernel(lanes.exact_end(end), W)
+        self._forward_kernels = [lane_kernel(lanes.forward_step(model, nu)) for model in models]  # type: ignore[arg-type]
+        self._step_kernels = [lane_kernel(lanes.exact_step(model, nu)) for model in models]  # type: ignore[arg-type]
+        self._end_kernel = lane_kernel(lanes.exact_end(end))
         compile_together([*self._forward_kernels, *self._step_kernels, self._end_kernel])
         groups = range(first_extra, memory.groups)
         self._forward = GroupCalls([self._forward_calls(g) for g in groups])

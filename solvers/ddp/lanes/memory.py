@@ -19,6 +19,7 @@ from trajopt.kernels import (
     kernel,
     lane_count,
     rows,
+    with_vector_sines,
 )
 from trajopt.shooting import programs
 from trajopt.shooting.arrays import padded
@@ -216,19 +217,24 @@ class LaneMemory:
         return np.flatnonzero(np.bincount(places // self.W))
 
 
+def lane_kernel(program: Program) -> Kernel:
+    """Kernel of a program for lanes."""
+    return kernel(with_vector_sines(program), lane_count())
+
+
 class _Kernels:
     """Kernels of a problem, one for each kind of running knot where there are several."""
 
     def __init__(self, problem: ShootingProblem) -> None:
-        W, nu, running, end = lane_count(), problem.nu, problem.kinds[:-1], problem.kinds[-1].model
+        nu, running, end = problem.nu, problem.kinds[:-1], problem.kinds[-1].model
         models = [kind.model for kind in running]
         assert isinstance(end, ActionModelExpression)
 
         def each(program: object) -> list[Kernel]:
-            return [kernel(program(model), W) for model in models]  # type: ignore[operator]
+            return [lane_kernel(program(model)) for model in models]  # type: ignore[operator]
 
         def one(program: Program) -> list[Kernel]:
-            return [kernel(program, W)]
+            return [lane_kernel(program)]
 
         self.kinds = np.zeros(problem.T, dtype=np.int64)
         for i, kind in enumerate(running):

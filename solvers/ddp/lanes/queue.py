@@ -109,6 +109,15 @@ class Queue:
         arrays = {"x0": x0[:, None], "xs": states, "us": controls, "p": p}
         return Portion(chosen[fine], xs is None and us is not None, {n: a[fine] for n, a in arrays.items()})
 
+    def _one_control(self, controls: Reals, x: Reals, p: Reals) -> bool:
+        """Fills controls (T, nu) that hold one state (nx,) at rest; False if parameters differ between knots."""
+        for kind in self._problem.kinds[:-1]:
+            values = kind.rows(p)
+            if not (values == values[0]).all():
+                return False
+            controls[list(kind.knots), : kind.model.nu] = kind.quasi_static(x, values[0]) if kind.model.nu else 0.0
+        return True
+
     def _at_rest(self, states: Reals, p: Reals, *, same: bool) -> Reals:
         """Controls (m, T, nu) that hold states at rest; with `same`, the states of a row are all the same."""
         problem, m = self._problem, len(states)
@@ -124,6 +133,8 @@ class Queue:
         before = problem.table.values.copy()
         for i in range(m):
             problem.table.values[:] = p[i]
+            if same and self._one_control(controls[i], states[i, 0], p[i]):
+                continue
             key = states[i].tobytes() + p[i].tobytes()
             if key not in self._kept:
                 self._kept = {key: problem.quasi_static(states[i, :-1])}
