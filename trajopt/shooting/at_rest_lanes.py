@@ -1,4 +1,4 @@
-"""Controls that hold many states at rest, by the iteration of `ActionModelAbstract.quasi_static` in lanes."""
+"""Controls that hold many states at rest, in lanes: the iteration of `quasi_static`, and torques against gravity."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actions.differential.free_fwd_dynamics import DifferentialActionModelFreeFwdDynamics
 from trajopt.actions.expansion import Point
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
@@ -29,17 +30,40 @@ def iterates(model: ActionModelAbstract) -> bool:
     return type(model).quasi_static is ActionModelAbstract.quasi_static
 
 
-def controls_at_rest_of(model: ActionModelExpression, states: Reals) -> Reals:
-    """Controls (m, nu) that best hold states (m, nx) at rest; the model is one for which `iterates` is true."""
+def controls_at_rest_of(model: ActionModelAbstract, states: Reals) -> Reals | None:
+    """Controls (m, nu) that best hold states (m, nx) at rest, as `quasi_static`; None if lanes can't compute them."""
+    if iterates(model):
+        assert isinstance(model, ActionModelExpression)
+        return _iterated(model, states)
+    own = isinstance(model, IntegratedActionModelAbstract) and model.control.is_constant
+    if own and type(model.differential) is DifferentialActionModelFreeFwdDynamics:  # type: ignore[attr-defined]
+        return _against_gravity(model.differential, states)  # type: ignore[attr-defined]
+    return None
+
+
+def _against_gravity(model: DifferentialActionModelFreeFwdDynamics, states: Reals) -> Reals:
+    gravity = np.zeros((len(states), model.state.ndx // 2))
+    _call(model.gravity_program, len(states), [rows(states.copy()), rows(gravity)])()
+    inverse = np.linalg.pinv(model.actuation.matrix)
+    return np.array([inverse @ torques for torques in gravity])
+
+
+def _call(program: Program, m: int, arguments: list[Rows]) -> KernelCall:
+    """Call of a program on m rows."""
+    blocks = blocks_of(range(m), lane_count())
+    return KernelCall([kernel(program, lane_count())], np.zeros(len(blocks)), blocks, arguments)
+
+
+def _iterated(model: ActionModelExpression, states: Reals) -> Reals:
+    """The iteration of `ActionModelAbstract.quasi_static`."""
     moves = type(model.state).at_rest is not StateAbstract.at_rest
     still = np.array([model.state.at_rest(x) for x in states]) if moves else states.copy()
     if isinstance(model, IntegratedActionModelAbstract) and model.differential.second_order:
         still[:, model.state.nx - model.state.ndx // 2 :] = 0.0
     m, n = len(states), model.state.ndx
     us, gap, F = np.zeros((m, model.nu)), np.zeros((m, n)), np.zeros((m, n, n + model.nu))
-    blocks = blocks_of(range(m), lane_count())
-    arguments = [rows(still), rows(us), Rows(model.layout.column()[None], 0), rows(gap), rows(F)]
-    call = KernelCall([kernel(_program(model), lane_count())], np.zeros(len(blocks)), blocks, arguments)
+    parameters = Rows(model.layout.column()[None], 0)
+    call = _call(_program(model), m, [rows(still), rows(us), parameters, rows(gap), rows(F)])
     left = np.arange(m)
     for _ in range(ITERATIONS):
         call()

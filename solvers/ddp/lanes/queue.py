@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.errors import TrajoptError
-from trajopt.shooting.at_rest_lanes import controls_at_rest_of, iterates
+from trajopt.shooting.at_rest_lanes import controls_at_rest_of
 from trajopt.types import Ints, Reals
 
 AHEAD = 512
@@ -121,14 +121,15 @@ class Queue:
     def _at_rest(self, states: Reals, p: Reals, *, same: bool) -> Reals:
         """Controls (m, T, nu) that hold states at rest; with `same`, the states of a row are all the same."""
         problem, m = self._problem, len(states)
-        controls = np.zeros((m, problem.T, problem.nu))
+        controls, whole = np.zeros((m, problem.T, problem.nu)), True
         for kind in problem.kinds[:-1]:
-            knots, model = list(kind.knots), kind.model
-            if model.nu and iterates(model):
-                wanted: Any = states[:, knots[:1]] if same else states[:, knots]
-                found = controls_at_rest_of(model, wanted.reshape(-1, problem.state.nx))  # type: ignore[arg-type]
-                controls[:, knots, : model.nu] = found.reshape(m, -1, model.nu)
-        if all(iterates(kind.model) for kind in problem.kinds[:-1]):
+            knots, nx = list(kind.knots), problem.state.nx
+            wanted: Any = states[:, knots[:1]] if same else states[:, knots]
+            found = controls_at_rest_of(kind.model, wanted.reshape(-1, nx)) if kind.model.nu else np.zeros((m, 0))
+            whole = whole and found is not None
+            if found is not None:
+                controls[:, knots, : kind.model.nu] = found.reshape(m, -1, kind.model.nu)
+        if whole:
             return controls
         before = problem.table.values.copy()
         for i in range(m):

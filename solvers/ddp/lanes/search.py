@@ -12,7 +12,7 @@ from trajopt.solvers.ddp.lanes.rules import Flags, Promises, Rules
 from trajopt.solvers.ddp.searches import NOISE
 from trajopt.types import Ints, Reals
 
-WORTH = 256
+WORTH = 128
 """Rollouts that take as long as one more round of trials from Python; so many lengths are tried side by side."""
 
 
@@ -158,10 +158,11 @@ class LaneSearch:
         """Whether the cost [cost] and the norm of all states of a trial are finite and below LARGEST in lanes (m,)."""
         W, states = self._memory.W, self._memory.arrays["xs_try"]
         group = places // W
-        some = states[int(group.min()) : int(group.max()) + 1]
+        first = int(group.min())
+        some = states[first : int(group.max()) + 1]
         inside: Flags = np.abs(reached) < LARGEST  # false for NaN
         if not np.vdot(some, some) < LARGEST**2:
-            inside &= np.square(states[group, :, :, places % W]).sum(axis=(1, 2)) < LARGEST**2
+            inside &= np.einsum("gtnl,gtnl->gl", some, some)[group - first, places % W] < LARGEST**2
         return inside
 
     def _borrow(self, lanes: Ints) -> Ints:

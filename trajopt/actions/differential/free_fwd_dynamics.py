@@ -86,5 +86,10 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """Control u = B⁺ g(q), shape (nu,) [N m, N], which balances gravity at rest."""
-        gravity = kept(self, "gravity", self._build_gravity).evaluate(x)[0].ravel()
+        gravity = self.gravity_program.evaluate(x)[0].ravel()
         return np.asarray(np.linalg.pinv(self.actuation.matrix) @ gravity, dtype=np.float64)
+
+    @property
+    def gravity_program(self) -> Program:
+        """Program x -> g(q), the gravity torques (nv,) [N m, N]."""
+        return kept(self, "gravity", self._build_gravity)
