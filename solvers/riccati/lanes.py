@@ -29,8 +29,6 @@ from trajopt.shooting.programs import padded_expansion
 
 SUMS = ("cost", "scale", "decrease", "slope", "bend", "gap")
 """Sums over the knots from one on: l_t, |l_t|, Qu · k, w · f, f · V' f; and the largest |f|."""
-SMALL = 8
-"""Size ndx + nu up to which the step is one expression in registers; products in loops are faster beyond."""
 
 
 def backward_step(model: ActionModelExpression, nu: int) -> Program:
@@ -72,7 +70,7 @@ def _backward_step(model: ActionModelExpression, nu: int, *, exact: bool = False
     V, v, sums = program.input(n, n), program.input(n), program.input(len(SUMS))
     rho, on_value, with_gaps = program.input(1), program.input(1), program.input(1)
     point = Point(x=x, u=u, parameters=p, following=following)
-    _, gap, e = padded_expansion(program, model, point, nu)
+    _, gap, e = padded_expansion(program, model, point, nu, lift=model.lift_size)
     if exact:
         multipliers, part = Multipliers(dynamics=program.input(n)), program.input(1)
         H = model.lagrangian_hessian(program, point, multipliers, e.kept)
@@ -80,59 +78,74 @@ def _backward_step(model: ActionModelExpression, nu: int, *, exact: bool = False
             H = computed(program, "pad", lambda H: ca.diagcat(H, SX.eye(nu - model.nu)), H)
         e = replace(e, H=_blended(program, H, e.H, part))
     f = computed(program, "counted_gap", lambda gap, count: SX(ca.if_else(count != 0, gap, 0)), gap, with_gaps)
-    step = _in_registers if n + nu <= SMALL else _in_loops
-    outputs = step(program, e, (V, v, rho, on_value), f, nu)
+    outputs = _riccati_step(program, e, (V, v, rho, on_value), f, nu)
     own = _sums(program, sums, e.cost, outputs, f)
     V, v, K, k, Vf = outputs[:5]
     program.output(V, v, own, K, k, f, Vf)
     return program
 
 
-def _in_loops(
+def _riccati_step(
     program: Program, e: Expansion, value: tuple[Array, Array, Array, Array], f: Array, nu: int
 ) -> tuple[Array, ...]:
-    """(V, v, K, k, V' f, w, Qu) by products of matrices."""
-    V, v, rho, on_value = value
-    assert e.F is not None
-    n = V.shape[0]
-    Vf = program.matmul(V, f)
-    w = computed(program, "beyond_gap", lambda v, Vf: v + Vf, v, Vf)
-    q = program.matmul(e.F, w, transpose_a=True, initial=e.g)
-    M = program.matmul(V, e.F)
-    Q = program.matmul(e.F, M, transpose_a=True, initial=e.H)
+    """(V, v, K, k, V' f, w, Qu) by one expression; the matrix of controls is eliminated column by column.
 
-    def blocks(Q: SX, q: SX, rho: SX, on_value: SX) -> list[SX]:
-        Q = ca.tril2symm(ca.tril(Q))
-        return [Q[n:, n:] + rho * SX.eye(nu), Q[n:, :n], q[n:], Q[:n, :n] + on_value * SX.eye(n), q[:n]]
+    Products of matrices in loops, as in the recursion of one problem, take three times as long for an arm: in lanes,
+    matrices of eight problems leave the nearest cache between two loops.
+    """
 
-    Quu, Qux, Qu, Vxx, Vx = call_formula(program, "blocks", blocks, Q, q, rho, on_value)
-    factors = program.factor(Quu)
-    K, k = program.solve(factors, Qux), program.solve(factors, Qu)
-    program.accumulate(Vxx, Qux, K, transpose_a=True, subtract=True, symmetric=True)
-    program.accumulate(Vx, Qux, k, transpose_a=True, subtract=True)
-    return Vxx, Vx, K, k, Vf, w, Qu
-
-
-def _in_registers(
-    program: Program, e: Expansion, value: tuple[Array, Array, Array, Array], f: Array, nu: int
-) -> tuple[Array, ...]:
-    """The same by one expression, in which the matrix of controls is eliminated column by column."""
-    assert e.F is not None
-
-    def step(F: SX, g: SX, H: SX, V: SX, v: SX, rho: SX, on_value: SX, f: SX) -> list[SX]:
+    def step(Fv: SX, g: SX, H: SX, V: SX, v: SX, rho: SX, on_value: SX, f: SX, *lift: SX) -> list[SX]:
         n = V.shape[0]
         V = ca.tril2symm(ca.tril(V))
         Vf = V @ f
         w = v + Vf
-        q = g + F.T @ w
-        Q = ca.tril2symm(ca.tril(H)) + F.T @ (V @ F)
+        before, base = _gathered(V, n + nu, *lift)
+        N, Q = _folded(base + before @ Fv, H, *lift)
+        Q = ca.triu2symm(ca.triu(Q + Fv.T @ N))
+        mixed, q = _folded(w, g, *lift)
+        q = q + Fv.T @ mixed
         Qux, Qu = Q[n:, :n], q[n:]
         gains = _eliminated(Q[n:, n:] + rho * SX.eye(nu), ca.horzcat(Qux, Qu))
         K, k = gains[:, :n], gains[:, n]
         V = ca.tril2symm(ca.tril(Q[:n, :n] - Qux.T @ K)) + on_value * SX.eye(n)
         return [V, q[:n] - Qux.T @ k, K, k, Vf, w, Qu]
 
-    return call_formula(program, "riccati", step, e.F, e.g, e.H, *value, f)
+    return call_formula(program, "riccati", step, _rows_of(e), e.g, e.H, *value, f, *_lift_of(e))
+
+
+def _rows_of(e: Expansion) -> Array:
+    """F, or its velocity rows."""
+    rows = e.F if e.lift is None else e.lift.Fv
+    assert rows is not None
+    return rows
+
+
+def _lift_of(e: Expansion) -> tuple[Array, ...]:
+    """(dt, J0, dt J1) of a lift: F = A Fv + B with A = (D, I), D = (dt J1, dt I), B = (J0, I) in the rows of q."""
+    return () if e.lift is None else (e.lift.dt, e.lift.J0, e.lift.J1)
+
+
+def _gathered(V: SX, s: int, *lift: SX) -> list[SX]:
+    """V A, and V B (n, s): V F = (V A) Fv + V B; without a lift V and 0."""
+    n = V.shape[0]
+    if not lift:
+        return [V, SX(n, s)]
+    (dt, J0, J1), h = lift, n // 2
+    nb = J0.shape[0]
+    before = ca.horzcat(V[:, :nb] @ J1, dt * V[:, nb:h]) + V[:, h:]
+    return [before, ca.horzcat(V[:, :nb] @ J0, V[:, nb:h], SX(n, s - h))]
+
+
+def _folded(M: SX, H: SX, *lift: SX) -> list[SX]:
+    """Aᵀ M, and H + Bᵀ M in the upper triangle: H + Fᵀ M = (H + Bᵀ M) + Fvᵀ (Aᵀ M); without a lift M and H."""
+    if not lift:
+        return [M, ca.densify(H) if H.shape[1] == 1 else ca.densify(ca.tril2symm(ca.tril(H)))]
+    (dt, J0, J1), h = lift, M.shape[0] // 2
+    nb = J0.shape[0]
+    N = ca.vertcat(J1.T @ M[:nb, :], dt * M[nb:h, :]) + M[h:, :]
+    lifted = ca.vertcat(J0.T @ M[:nb, :], M[nb:h, :], SX(H.shape[0] - h, M.shape[1]))
+    H = H if H.shape[1] == 1 else ca.tril2symm(ca.tril(H))
+    return [N, ca.densify(H + lifted)]
 
 
 def _eliminated(A: SX, B: SX) -> SX:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 GROUPS = 64
 """Groups of lanes that iterate together: fewer cost more of Python for each problem, more leave the cache."""
-LARGE = 10
+LARGE = 21
 """Size ndx + nu from which on the backward pass of one problem is as fast as that of a lane."""
 
 
