@@ -14,6 +14,7 @@
     python -m tests.benchmarks -o mpc                steps of model-predictive control, and memory after 100,000 of them
     python -m tests.benchmarks -o server             answers of a server, damaged requests beside good ones
     python -m tests.benchmarks -o sweep              10,000 arm reaches, processes killed; quick with --count 600
+    python -m tests.benchmarks -o batch              many problems in one call beside a loop, with the bound; --count N
     python -m tests.benchmarks -o articulations      states to poses of bodies and back
     python -m tests.benchmarks -o convergence        solved, iterations, cost and time on sets of problems; --draw DIR
     python -m tests.benchmarks -o exact              iterations of arms with exact Hessians, by parts
@@ -35,6 +36,7 @@ from typing import Any
 import trajopt
 from tests.benchmarks import (
     articulations,
+    batch,
     code_generation,
     convergence,
     display,
@@ -86,10 +88,12 @@ SECTIONS = (
     "display",
     "robustness",
     "sweep",
+    "batch",
     "startup",
     "edits",
 )
 SLOW = {
+    "batch",
     "display",
     "edits",
     "limits",
@@ -180,6 +184,8 @@ def main() -> int:
     if "sweep" in sections:
         _show(figures, "sweep", sweep.measure(count=options.count), sweep.report)
         status |= int(sweep.failures(figures["sweep"]))
+    if "batch" in sections:
+        _show(figures, "batch", batch.measure(count=options.count), batch.report)
     _starts(sections, chosen, options.count, figures)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
