@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from trajopt.callbacks import Callback
-from trajopt.checks import check_flag, check_items
+from trajopt.checks import check_count, check_flag, check_items
 from trajopt.errors import InvalidArgumentError, SolverInUseError, shown
 from trajopt.objects.immutable import Immutable
 from trajopt.shooting import ShootingProblem
-from trajopt.solution import IterationRecord, Solution, SolutionBatch, SolverStatus
+from trajopt.solution import IterationRecord, Solution, SolutionBatch, SolutionLibrary, SolverStatus
 from trajopt.solvers.hints import ATTRIBUTES, call_hint
 from trajopt.solvers.options import SolverOptions
 from trajopt.solvers.progress import Progress
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from trajopt.solvers.batch.solve import Watch
 
 P = TypeVar("P", bound=Progress)
+MOST_STARTS = 10_000
+"""Largest number of guesses of a solve [-]."""
 
 
 class SolverAbstract(Immutable, ABC, Generic[P]):
@@ -155,16 +157,29 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
 
     # The loop
 
-    def solve(self, xs: Any = None, us: Any = None, *, is_feasible: bool = False, multipliers: Any = None) -> Solution:
+    def solve(
+        self,
+        xs: Any = None,
+        us: Any = None,
+        *,
+        is_feasible: bool = False,
+        multipliers: Any = None,
+        starts: int = 1,
+        seed: int = 0,
+    ) -> Solution:
         """Solves the problem from an initial guess.
 
         Args:
             xs: States (T + 1, nx). By default the rollout of `us`, or x0 at every knot if `us` is missing too. A
                 Solution of any solver is a guess as well: its states and controls are used, and its multipliers if it
-                comes from SolverSQP.
+                comes from SolverSQP. Of a SolutionLibrary the nearest solution is the guess.
             us: Controls (T, nu); by default those that hold the states of `xs` at rest (quasi-static).
             is_feasible: Whether `xs` is the rollout of `us` from x0, without gaps.
-            multipliers: `solution.multipliers` of an earlier solution, as a warm start of SolverSQP.
+            multipliers: `solution.multipliers` of an earlier solution, as a warm start of SolverSQP with one start.
+            starts: Number of guesses from which to solve side by side; the best solution is returned, and its `optima`
+                lists all. Besides the guess that was passed: rollouts of its controls and of none, x0 at rest, and
+                random ones [-].
+            seed: Seed of the random guesses.
 
         Returns:
             The best trajectory, and the reason why the solver stopped. A solve that does not converge raises no error.
@@ -181,7 +196,13 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
                 "SolverFDDP(problem).solve(xs, us), or case.solve() for a ready problem"
             )
         with self.in_use("solve"):
-            return self._solve(xs, us, is_feasible, multipliers)
+            xs = xs.guess(self.problem) if isinstance(xs, SolutionLibrary) else xs
+            if check_count("starts", starts, least=1, most=MOST_STARTS) == 1:
+                return self._solve(xs, us, is_feasible, multipliers)
+            from trajopt.solvers.batch.portfolio import solve_from
+
+            pair = (xs.xs, xs.us if us is None else us) if isinstance(xs, Solution) else (xs, us)
+            return solve_from(self, *self._guess(*pair, is_feasible)[:2], starts, check_count("seed", seed))
 
     @contextlib.contextmanager
     def in_use(self, method: str) -> Iterator[None]:

@@ -121,7 +121,7 @@ from trajopt.residuals import (
 )
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
-from trajopt.solution import IterationRecord, Solution, SolutionBatch, SolverStatus
+from trajopt.solution import IterationRecord, Solution, SolutionBatch, SolutionLibrary, SolverStatus
 from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateSE3, StateSO3, StateVector
 
 renamed.install()
@@ -239,6 +239,7 @@ __all__ = [
     "ShootingProblem",
     "Solution",
     "SolutionBatch",
+    "SolutionLibrary",
     "SolverStatus",
     "Sphere",
     "StateAbstract",

@@ -22,9 +22,10 @@ from trajopt.solvers import SolverDDP, SolverFDDP
 from trajopt.types import Reals
 
 TITLE = """Many problems in one call, `solver.solve_batch(x0=X)`, beside a loop of `solve` over the same random starts, in
-processor time of one thread; the least of {rounds} interleaved rounds. Parts are those of one iteration of `solve` [us]:
-expansion, backward pass, rollouts of the trials, and the rest: Python, the guess, exact Hessians. Bound: without that rest, and with
-backward pass and rollouts in {lanes} lanes. "alike": rows with the status and, within 1e-10, the cost of their solve."""
+processor time of one thread; the least of {rounds} interleaved rounds. Parts are those of one iteration of `solve`
+[us]: expansion, backward pass, rollouts of the trials, and the rest: Python, the guess, exact Hessians. Bound: without
+that rest, and with backward pass and rollouts in {lanes} lanes. "alike": rows with the status and, within 1e-10, the
+cost of their solve."""
 HEADER = [
     *("problem", "rows", "iterations", "expand", "backward", "trials", "rest", "bound"),
     *("loop [us]", "batch [us]", "times", "of bound", "asked", "alike"),
@@ -51,7 +52,8 @@ class BatchCase:
 def _quadrotor() -> ShootingProblem:
     """Hovering, from a disturbed state to a place 2 m away: the problem of example 8 without its waypoint."""
     spec = importlib.util.spec_from_file_location("example_8", ROOT / "examples" / "08_quadrotor.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
     with contextlib.redirect_stdout(io.StringIO()):

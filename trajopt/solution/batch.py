@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trajopt.shooting import ShootingProblem
+    from trajopt.solution.library import SolutionLibrary
 
 ERROR = "ERROR"
 """Status of a row whose solve raised an error."""
@@ -183,6 +184,16 @@ class SolutionBatch(ExplainsAttributes):
         if not good.size:
             raise InvalidArgumentError(f"solutions: none of {len(self)} rows converged; status and error have reasons")
         return self._row(int(good[np.argmin(self.cost[good])]))
+
+    def library(self) -> SolutionLibrary:
+        """Returns the converged rows as a library of warm starts, found by x0 and parameters.
+
+        Raises:
+            InvalidArgumentError: No row converged.
+        """
+        from trajopt.solution.library import SolutionLibrary
+
+        return SolutionLibrary(self)
 
     def report(self) -> dict[str, str]:
         """Summarises the batch in text by keyword."""
