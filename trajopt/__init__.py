@@ -126,7 +126,7 @@ from trajopt.residuals import (
 )
 from trajopt.robots import Robot, load_robot, single_rigid_body
 from trajopt.shooting import ShootingProblem
-from trajopt.solution import IterationRecord, Solution, SolverStatus
+from trajopt.solution import IterationRecord, Solution, SolutionBatch, SolutionLibrary, SolverStatus
 from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateSE3, StateSO3, StateVector
 
 renamed.install()
@@ -248,6 +248,8 @@ __all__ = [
     "Robot",
     "ShootingProblem",
     "Solution",
+    "SolutionBatch",
+    "SolutionLibrary",
     "SolverStatus",
     "Sphere",
     "StateAbstract",

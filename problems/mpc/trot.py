@@ -84,9 +84,10 @@ class Rhythm:
 class Trot:
     """Parameters of the knots of a trotting quadruped, as functions of time, without prescribed footholds.
 
-    It reacts to measured states: after a push, seen as a velocity far from the commanded one, steps are faster for a
-    while, and a foot that is late is not in contact at the window's first knot. The diagonal pairs swing in turn, each for half of the period, with all feet on the ground in between. Where a foot
-    lands follows from the posture and the motion of the base.
+    The diagonal pairs swing in turn, each for half of the period, with all feet on the ground in between. Where a foot
+    lands follows from the posture and the motion of the base. The trot reacts to measured states: after a push, seen
+    as a velocity far from the commanded one, steps are faster for a while, and a foot that is late is not in contact
+    at the window's first knot.
 
     Attributes:
         robot: The robot.

@@ -16,6 +16,7 @@
     python -m tests.benchmarks -o reduced            the same with reduced models of a quadruped
     python -m tests.benchmarks -o server             answers of a server, damaged requests beside good ones
     python -m tests.benchmarks -o sweep              10,000 arm reaches, processes killed; quick with --count 600
+    python -m tests.benchmarks -o batch              many problems in one call beside a loop, with the bound; --count N
     python -m tests.benchmarks -o articulations      states to poses of bodies and back
     python -m tests.benchmarks -o convergence        solved, iterations, cost and time on sets of problems; --draw DIR
     python -m tests.benchmarks -o exact              iterations of arms with exact Hessians, by parts
@@ -37,6 +38,7 @@ from typing import Any
 import trajopt
 from tests.benchmarks import (
     articulations,
+    batch,
     code_generation,
     convergence,
     display,
@@ -92,10 +94,12 @@ SECTIONS = (
     "display",
     "robustness",
     "sweep",
+    "batch",
     "startup",
     "edits",
 )
 SLOW = {
+    "batch",
     "display",
     "edits",
     "identification",
@@ -191,6 +195,8 @@ def main() -> int:
     if "sweep" in sections:
         _show(figures, "sweep", sweep.measure(count=options.count), sweep.report)
         status |= int(sweep.failures(figures["sweep"]))
+    if "batch" in sections:
+        _show(figures, "batch", batch.measure(count=options.count), batch.report)
     _starts(sections, chosen, options.count, figures)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))

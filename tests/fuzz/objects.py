@@ -39,6 +39,7 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     **FIXED_DISPLAYED,
     **FIXED_SWEPT,
     "Solution": lambda w, rng: w.solution,
+    "SolutionBatch": lambda w, rng: w.solutions,
     "ProblemCase": lambda w, rng: problems.load("lqr"),
     "ProblemInfo": lambda w, rng: problems.describe("lqr"),
     "Family": lambda w, rng: problems.describe("lqr"),

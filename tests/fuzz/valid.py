@@ -211,6 +211,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "Solution.film.path": lambda w, rng: folder() / rng.choice(["film.gif", "still.png"]),
     "Solution.film.options": lambda w, rng: {"size": (80, 64), "fps": 10.0},
     "Solution.to_csv.path": lambda w, rng: folder() / "table.csv",
+    "SolutionBatch.load.path": lambda w, rng: w.solutions.save(folder() / "saved batch.npz"),
     "Solution.load.path": lambda w, rng: w.solution.save(folder() / "saved.npz"),
     "Stance.com": _numbers(3),
     "Stance.feet": lambda w, rng: {"a": (0.0, 0.0, 0.0), "b": w.foothold(rng)},
@@ -374,6 +375,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "parameters": lambda w, rng: {"limit": 1.0},
     "path": lambda w, rng: folder() / "file.png",
     "Solution.save.path": lambda w, rng: folder() / "file.npz",
+    "SolutionBatch.save.path": lambda w, rng: folder() / "batch.npz",
     "position": _numbers(3),
     "posture": lambda w, rng: None,
     "problem": lambda w, rng: w.problem(rng),
@@ -446,8 +448,8 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "str": _one_of("one", "two"),
 }
 
-VALID |= SIMULATED | IDENTIFIED | KINEMATIC | ARTICULATED | DRIVING | LEARNED | REDUCED | SENSED | CONTROLLED | DISPLAYED
-VALID |= SWEPT
+VALID |= SIMULATED | IDENTIFIED | KINEMATIC | ARTICULATED | DRIVING | LEARNED | REDUCED | SENSED
+VALID |= CONTROLLED | DISPLAYED | SWEPT
 
 for _name, _state in PARTS.items():
     for _door in ("at_rest.x", "check.x", "normalize.x", "integrate.x", "jintegrate.x"):

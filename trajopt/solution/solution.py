@@ -58,6 +58,7 @@ class Solution(DescribedMotion):
             splits by constraint, and "dynamics" (T + 1, ndx) of SolverSQP; with k scalars of unknowns also "unknowns"
             (T + 1, k), the derivative of the cost from each knot on by them [cost / unit].
         unknowns: Values of the parameters that the solver chose, by name; see `ShootingProblem.free`.
+        optima: Distinct optima of a solve from several starts, the lowest first: cost [cost], and number of starts.
         problem: The problem; None after `load` without a problem.
         parameters: Values of the problem's parameters in the solve, by name: one row for each knot with the parameter.
         described: Attributes of `description` from a file, used if there is no problem.
@@ -80,6 +81,7 @@ class Solution(DescribedMotion):
     Vxx: Reals | None = None
     multipliers: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     unknowns: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
+    optima: tuple[tuple[float, int], ...] = ()
     problem: ShootingProblem | None = field(default=None, repr=False, compare=False)
     parameters: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -88,7 +90,7 @@ class Solution(DescribedMotion):
         from trajopt.solution.description import completed
 
         before = state.pop("description", None)  # of an object pickled at revision 2720678
-        later = {"described": {} if before is None else completed(vars(before)), "unknowns": {}}
+        later = {"described": {} if before is None else completed(vars(before)), "unknowns": {}, "optima": ()}
         vars(self).update(later | state)
 
     @property

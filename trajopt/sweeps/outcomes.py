@@ -14,7 +14,8 @@ from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
 from trajopt.objects.read import Read
 from trajopt.solution import Solution
-from trajopt.sweeps.columns import OUTCOMES, Columns, components, read_columns
+from trajopt.solution.components import components
+from trajopt.sweeps.columns import OUTCOMES, Columns, read_columns
 from trajopt.sweeps.failures import Failures
 from trajopt.sweeps.outcome import Outcome
 from trajopt.sweeps.store import chunk_files, read_facts, solve_again
