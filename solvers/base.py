@@ -201,8 +201,10 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
                 return self._solve(xs, us, is_feasible, multipliers)
             from trajopt.solvers.batch.portfolio import solve_from
 
-            pair = (xs.xs, xs.us if us is None else us) if isinstance(xs, Solution) else (xs, us)
-            return solve_from(self, *self._guess(*pair, is_feasible)[:2], starts, check_count("seed", seed))
+            if isinstance(xs, Solution):
+                xs, us = xs.xs, xs.us if us is None else us
+            states, controls, _ = self._guess(xs, us, is_feasible)
+            return solve_from(self, states, controls, starts, check_count("seed", seed))
 
     @contextlib.contextmanager
     def in_use(self, method: str) -> Iterator[None]:
