@@ -202,7 +202,8 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             from trajopt.solvers.batch.portfolio import solve_from
 
             pair = (xs.xs, xs.us if us is None else us) if isinstance(xs, Solution) else (xs, us)
-            return solve_from(self, *self._guess(*pair, is_feasible)[:2], starts, check_count("seed", seed))
+            states, controls, _ = self._guess(pair[0], pair[1], is_feasible)
+            return solve_from(self, states, controls, starts, check_count("seed", seed))
 
     @contextlib.contextmanager
     def in_use(self, method: str) -> Iterator[None]:

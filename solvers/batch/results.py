@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ class BatchResults:
         self.status, self.error = np.full(n, "", dtype="U32"), np.full(n, "", dtype=object)
         self.histories: list[Any] = [()] * n
         self.records = Histories()  # those of lanes, which come before the ones of `histories`
+        self._lock = threading.Lock()  # rows are filled by several threads
         self._more: dict[str, Reals] = {}  # gains and multipliers, made when the first row has them
         self.unfinished = SolverStatus.INTERRUPTED
 
@@ -56,9 +58,10 @@ class BatchResults:
         for name, array in arrays.items():
             if array is None:
                 continue
-            if name not in self._more:
-                shape = array.shape if np.ndim(rows) == 0 else array.shape[1:]
-                self._more[name] = np.full((self._n, *shape), np.nan)
+            with self._lock:
+                if name not in self._more:
+                    shape = array.shape if np.ndim(rows) == 0 else array.shape[1:]
+                    self._more[name] = np.full((self._n, *shape), np.nan)
             self._more[name][rows] = array
 
     def fail(self, i: int, error: Exception) -> None:

@@ -21,8 +21,8 @@ from trajopt.shooting import ShootingProblem
 from trajopt.solvers import SolverDDP, SolverFDDP
 from trajopt.types import Reals
 
-TITLE = """Many problems in one call, `solver.solve_batch(x0=X)`, beside a loop of `solve` over the same random starts, in
-processor time of one thread; the least of {rounds} interleaved rounds. Parts are those of one iteration of `solve`
+TITLE = """Many problems in one call, `solver.solve_batch(x0=X)`, beside a loop of `solve` over the same random starts,
+in processor time of one thread; the least of {rounds} interleaved rounds. Parts are those of one iteration of `solve`
 [us]: expansion, backward pass, rollouts of the trials, and the rest: Python, the guess, exact Hessians. Bound: without
 that rest, and with backward pass and rollouts in {lanes} lanes. "alike": rows with the status and, within 1e-10, the
 cost of their solve."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def assert_as_looped(solutions: SolutionBatch, single: list[Any]) -> None:
 
 
 def used_lanes(solver: Any) -> bool:
-    return solver._loop is not None
+    return bool(solver._loops)
 
 
 @pytest.mark.parametrize(("name", "T", "kind"), SMALL)
@@ -161,3 +162,37 @@ def test_a_time_limit_stops_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(solutions.status) == {"TIME_LIMIT"}
     assert set(solutions.iterations) == {9}
     assert np.isfinite(solutions.xs).all()
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_threads_give_the_same_bits(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problems.load("unicycle", T=20).problem
+    X = starts(problem, 60, spread=1.0)
+    solutions = kind(problem).solve_batch(X)
+    monkeypatch.setattr(lanes, "ROWS_OF_A_THREAD", 8)
+    monkeypatch.setattr(lanes, "GROUPS", 1)
+    monkeypatch.setattr(lanes, "get_num_threads", lambda: 3)
+    monkeypatch.setattr(Watch, "tell", lambda watch, done: time.sleep(0.01))  # the others have their turn
+    solver = kind(problem)
+    threaded = solver.solve_batch(X)
+    assert len(solver._loops) == 3
+    assert sum(bool(loop.records.pieces) for loop in solver._loops) > 1
+    for name in ("xs", "us", "K", "cost", "status", "iterations"):
+        np.testing.assert_array_equal(getattr(threaded, name), getattr(solutions, name))
+    for row, other in zip(threaded, solutions):
+        assert [r.cost for r in row.history] == [r.cost for r in other.history]
+
+
+def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problems.load("unicycle", T=20).problem
+    monkeypatch.setattr(lanes, "ROWS_OF_A_THREAD", 8)
+    monkeypatch.setattr(lanes, "get_num_threads", lambda: 2)
+    solver = SolverDDP(problem)
+    solver.solve_batch(starts(problem, 20))
+
+    def fails(*arguments: Any) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(solver._loops[1], "run", fails)
+    with pytest.raises(RuntimeError, match="a bug"):
+        solver.solve_batch(starts(problem, 20))

@@ -24,7 +24,8 @@ class SolutionLibrary(Immutable):
     """Converged solutions of a batch as warm starts.
 
     Distances are Euclidean in x0 and the parameters that were set for each row, each number divided by its standard
-    deviation over the rows. `solver.solve(library)` begins from the solution nearest to the problem's x0 and parameters.
+    deviation over the rows. `solver.solve(library)` begins from the solution nearest to the x0 and parameters of the
+    problem.
 
     Args:
         solutions: The batch; rows that did not converge are left out.

@@ -103,9 +103,10 @@ class LaneLoop:
             begun = time.perf_counter()
             self._iterate(lanes)
             self.state.seconds[lanes] += (time.perf_counter() - begun) / len(lanes)
-            if watch.over:
-                self._stop(SolverStatus.TIME_LIMIT)
-                self._results.unfinished = SolverStatus.TIME_LIMIT
+            if watch.over or queue.stopped:
+                why = SolverStatus.TIME_LIMIT if watch.over else SolverStatus.INTERRUPTED
+                self._stop(why)
+                self._results.unfinished = why
                 return
             self._fill(queue)
             watch.tell(int(self._results.done.sum()))
