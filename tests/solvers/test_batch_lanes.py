@@ -170,6 +170,7 @@ def test_threads_give_the_same_bits(kind: Any, monkeypatch: pytest.MonkeyPatch) 
     X = starts(problem, 60, spread=1.0)
     solutions = kind(problem).solve_batch(X)
     monkeypatch.setattr(lanes, "ROWS_OF_A_THREAD", 8)
+    monkeypatch.setattr(lanes, "THREADED", 0)
     monkeypatch.setattr(lanes, "GROUPS", 1)
     monkeypatch.setattr(lanes, "get_num_threads", lambda: 3)
     monkeypatch.setattr(Watch, "tell", lambda watch, done: time.sleep(0.01))  # the others have their turn
@@ -186,6 +187,7 @@ def test_threads_give_the_same_bits(kind: Any, monkeypatch: pytest.MonkeyPatch) 
 def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = problems.load("unicycle", T=20).problem
     monkeypatch.setattr(lanes, "ROWS_OF_A_THREAD", 8)
+    monkeypatch.setattr(lanes, "THREADED", 0)
     monkeypatch.setattr(lanes, "get_num_threads", lambda: 2)
     solver = SolverDDP(problem)
     solver.solve_batch(starts(problem, 20))

@@ -29,6 +29,8 @@ MEMORY, FEWEST = 8 * 2**20, 8
 """Memory of the groups' arrays, so that they stay in a cache [bytes]; and groups that there are in any case."""
 ROWS_OF_A_THREAD = 64
 """Fewest rows for each thread [-]."""
+THREADED = 12
+"""Size ndx + nu from which on threads pay off; Python, which runs in one thread at a time, is half the time below."""
 LARGE = 21
 """Size ndx + nu from which on the backward pass of one problem is as fast as that of a lane."""
 
@@ -75,7 +77,8 @@ def loops_for(solver: RolloutSolverAbstract, rows: BatchRows, kept: list[LaneLoo
     """Loops of a solver's problem, one for each thread that the rows are worth; those that it has kept, if they fit."""
     varied = bool(rows.parameters)
     loops = [loop for loop in kept if loop.fits(solver.problem, varied=varied)]
-    count = max(1, min(get_num_threads(), rows.n // ROWS_OF_A_THREAD))
+    size = solver.problem.state.ndx + solver.problem.nu
+    count = max(1, min(get_num_threads(), rows.n // ROWS_OF_A_THREAD)) if size >= THREADED else 1
     loops += [lane_loop(solver, varied=varied) for _ in range(count - len(loops))]
     return loops[:count]
 
