@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import is_integer
+from trajopt.checks import check_instance, is_integer
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, shown
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
+from trajopt.shooting import ShootingProblem
 from trajopt.solution import batch_file
 from trajopt.solution.components import components
 from trajopt.solution.history import Histories
@@ -24,7 +25,6 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from trajopt.shooting import ShootingProblem
     from trajopt.solution.library import SolutionLibrary
 
 ERROR = "ERROR"
@@ -191,9 +191,8 @@ class SolutionBatch(ExplainsAttributes):
         Raises:
             InvalidArgumentError: No row converged.
         """
-        from trajopt.solution.library import SolutionLibrary
-
-        return SolutionLibrary(self)
+        found: SolutionLibrary = above("solution.library.SolutionLibrary")(self)
+        return found
 
     def report(self) -> dict[str, str]:
         """Summarises the batch in text by keyword."""
@@ -241,6 +240,7 @@ class SolutionBatch(ExplainsAttributes):
         """
         found = batch_file.read(path)
         if problem is not None:
+            check_instance("problem", problem, ShootingProblem, "the one that was solved")
             got = (found["xs"].shape[1] - 1, found["xs"].shape[2], found["us"].shape[2])
             expected = (problem.T, problem.state.nx, problem.nu)
             if got != expected:
