@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import trajopt
 from trajopt import SolutionBatch, problems
 from trajopt.solvers import DDPOptions, FDDPOptions, SolverDDP, SolverFDDP
 from trajopt.solvers.batch.solve import Watch
@@ -85,6 +86,23 @@ def test_rows_that_do_not_converge_end_as_in_a_loop(kind: Any) -> None:
         assert_as_looped(solutions, looped(solver, X))
         seen |= set(solutions.status)
     assert {"MAX_ITERATIONS", "LINE_SEARCH_FAILED"} <= seen
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize(
+    "costs", [{"r": 1.0}, {"q": 1.0}, {"Q": -1.0, "R": 0.1}, {"Q": 1.0, "R": -1.0}, {"R": -1e10}, {"A": 1e20}], ids=str
+)
+def test_problems_without_a_minimum_end_as_in_a_loop(kind: Any, costs: dict[str, float]) -> None:
+    """x⁺ = A x + B u with cost ½ (Q x² + R u²) + q x + r u: unbounded, indefinite, beyond the largest number."""
+    A, Q, R, q, r = (costs.get(name, 1.0 if name == "A" else 0.0) for name in "AQRqr")
+    B = 0.0 if A > 1.0 else 1.0
+    model = trajopt.ActionModelLQR([[A]], [[B]], [[Q + (A > 1.0)]], [[R + (A > 1.0)]], q=[q], r=[r])
+    problem = trajopt.ShootingProblem([1.0], [model] * 5, model)
+    solver, X = kind(problem), np.linspace(0.5, 1.5, 9)[:, None]
+    solutions, single = solver.solve_batch(X), looped(solver, X)
+    assert_as_looped(solutions, single)
+    assert set(solutions.status) <= {"UNBOUNDED", "INDEFINITE_QUU", "DIVERGED", "LINE_SEARCH_FAILED"}
+    assert [row.failed_knot for row in solutions] == [one.failed_knot for one in single]
 
 
 def test_wild_guesses_end_as_in_a_loop() -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ERROR = "ERROR"
 """Status of a row whose solve raised an error."""
 _NAMED = ("parameters", "multipliers", "unknowns")
-_PER_ROW = ("xs", "us", "cost", "status", "iterations", "seconds", "error", "x0", "K", "k")
+_PER_ROW = ("xs", "us", "cost", "status", "iterations", "seconds", "error", "x0", "failed_knot", "K", "k")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -49,6 +49,7 @@ class SolutionBatch(ExplainsAttributes):
         seconds: Wall time of each solve (B,) [s]; of rows that are solved side by side, its part of their time.
         error: Message of the error that ended each solve (B,); empty without an error.
         x0: Initial states (B, nx).
+        failed_knot: Knot at which the backward pass of each row finally failed (B,); -1 if it did not [-].
         parameters: Values that were set for each row, (B, ...) by name.
         K: Feedback gains of u = us - K (x ⊖ xs), shape (B, T, nu, ndx); None if the solver has none.
         k: Feed-forward part of the last direction (B, T, nu); None if the solver has none.
@@ -70,6 +71,7 @@ class SolutionBatch(ExplainsAttributes):
     seconds: Reals
     error: npt.NDArray[np.str_]
     x0: Reals
+    failed_knot: npt.NDArray[np.int64]
     solver: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     K: Reals | None = None
@@ -150,6 +152,7 @@ class SolutionBatch(ExplainsAttributes):
             solver=self.solver,
             seconds=float(self.seconds[i]),
             x0=self.x0[i].copy(),
+            failed_knot=int(self.failed_knot[i]) if self.failed_knot[i] >= 0 else None,
             K=None if self.K is None else self.K[i].copy(),
             k=None if self.k is None else self.k[i].copy(),
             multipliers={name: values[i].copy() for name, values in self.multipliers.items()},
