@@ -40,6 +40,7 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     **FIXED_SWEPT,
     "Solution": lambda w, rng: w.solution,
     "SolutionBatch": lambda w, rng: w.solutions,
+    "SolutionLibrary": lambda w, rng: trajopt.SolutionLibrary(w.converged_solutions),
     "ProblemCase": lambda w, rng: problems.load("lqr"),
     "ProblemInfo": lambda w, rng: problems.describe("lqr"),
     "Family": lambda w, rng: problems.describe("lqr"),
