@@ -60,6 +60,7 @@ from trajopt.actuation import (
     ActuationModelFloatingBaseThrusters,
     ActuationModelFull,
     ActuationModelMatrix,
+    ActuationModelSquashed,
     Thruster,
 )
 from trajopt.callbacks import CallbackLogger, CallbackVerbose
@@ -178,6 +179,7 @@ __all__ = [
     "ActuationModelFloatingBaseThrusters",
     "ActuationModelFull",
     "ActuationModelMatrix",
+    "ActuationModelSquashed",
     "CallbackLogger",
     "CallbackVerbose",
     "Capsule",
