@@ -6,6 +6,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import numpy as np
+
 import trajopt
 from tests.fuzz.articulated import FIXED_ARTICULATED
 from tests.fuzz.controlled import FIXED_CONTROLLED

@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
+from trajopt.checks import check_array
 from trajopt.errors import InvalidArgumentError
 from trajopt.model.base import Model
 from trajopt.states.base import StateAbstract
@@ -56,8 +57,12 @@ class ActuationModelAbstract(Model):
         torques = self.motor_torque(u)
         return {name.removeprefix("u:"): torques[i] for i, name in enumerate(self.names)}
 
-    def motor_torque(self, u: Numbers) -> Numbers:
+    def motor_torque(self, u: SX) -> SX:
         """Motor torques m(u) (nu,) [N m, N] of controls u (nu,), which they are by default."""
+        return self._motor_torque(u)
+
+    def _motor_torque(self, u: Numbers) -> Numbers:
+        """The formula, for expressions and arrays."""
         return u
 
     def motor_slope(self, u: SX) -> SX:
@@ -66,7 +71,7 @@ class ActuationModelAbstract(Model):
 
     def controls_for(self, torques: Reals) -> Reals:
         """Controls (nu,) that have these motor torques (nu,) [N m, N]."""
-        return torques
+        return self._checked("torques", torques)
 
     @property
     def motor_limits(self) -> tuple[Reals, Reals]:
@@ -84,7 +89,10 @@ class ActuationModelAbstract(Model):
 
     def joint_torques(self, u: Reals) -> Reals:
         """Joint torques (nv,) [N m, N] of controls u (nu,), as numbers."""
-        return np.asarray(self.matrix @ self.motor_torque(np.asarray(u, dtype=np.float64)))
+        return np.asarray(self.matrix @ self._motor_torque(self._checked("u", u)))
+
+    def _checked(self, argument: str, value: Any) -> Reals:
+        return check_array(argument, value, (self.nu,), cure="one number for each motor")
 
 
 def check_actuation(actuation: Any, state: StateAbstract | None = None) -> ActuationModelAbstract:

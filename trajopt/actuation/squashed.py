@@ -72,7 +72,7 @@ class ActuationModelSquashed(ActuationModelAbstract):
     def motor_limits(self) -> tuple[Reals, Reals]:
         return self._low, self._high
 
-    def motor_torque(self, u: Numbers) -> Numbers:
+    def _motor_torque(self, u: Numbers) -> Numbers:
         low, high = self._low, self._high
         a = self.smoothness * (high - low)
         result: Any = 0.5 * (low + high + (a**2 + (u - low) ** 2) ** 0.5 - (a**2 + (u - high) ** 2) ** 0.5)
@@ -88,7 +88,7 @@ class ActuationModelSquashed(ActuationModelAbstract):
         """Controls (nu,) that have these motor torques (nu,), or the nearest ones just inside their limits [N m, N]."""
         half, middle = 0.5 * (self._high - self._low), 0.5 * (self._high + self._low)
         a = self.smoothness * 2.0 * half
-        y = np.clip(torques - middle, -(1.0 - _INSIDE) * half, (1.0 - _INSIDE) * half)
+        y = np.clip(self._checked("torques", torques) - middle, -(1.0 - _INSIDE) * half, (1.0 - _INSIDE) * half)
         return np.asarray(middle + y * np.sqrt((a**2 + half**2 - y**2) / (half**2 - y**2)))
 
 
