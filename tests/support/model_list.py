@@ -478,6 +478,12 @@ ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
         f"rk4-parabola-{k}": lambda k=k: rk4_with(trajopt.ControlParametrizationPolyTwoRK, DIFFERENTIALS[k]())
         for k in ("cart-pole", "ball", "planar-2r")
     },
+    **{
+        f"motors-{k}": lambda k=k: trajopt.ActionModelMotors(
+            trajopt.IntegratedActionModelEuler(DIFFERENTIALS[k](), dt=0.05), 0.08
+        )
+        for k in ("planar-2r", "contact-hopper", "constrained-pendulum")
+    },
     "lqr": lqr,
     "unicycle": lambda: trajopt.ActionModelUnicycle((2.0, 0.5), dt=0.2),
     "discrete-attitude": DiscreteAttitude,
@@ -502,6 +508,7 @@ TERMINALS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
     ),
     "euler-ball": lambda: trajopt.IntegratedActionModelEuler(free_dynamics("ball", controlled=False), dt=0.0),
     "rk4-ball": lambda: trajopt.IntegratedActionModelRK4(free_dynamics("ball", controlled=False), dt=0.5),
+    "motors-ball": lambda: trajopt.ActionModelMotors(costs_of("ball", controlled=False), motors=2),
     "lqr": lqr,
     "unicycle": trajopt.ActionModelUnicycle,
     "discrete-attitude": DiscreteAttitude,
