@@ -137,7 +137,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "ContactModel1D.reference": _up_to(1.0),
     "ContactModel2D.reference": _numbers(2),
     "ContactModel6D.reference": _placement,
-    "ContactModelLoop.dimension": _one_of(3, 6),
+    "ContactModelLoop.dimension": _one_of(3, 5, 6),
     "ContactSchedule.phases": lambda w, rng: (w.phase(rng), w.phase(rng)),
     "ContactSchedule.append.phases": lambda w, rng: w.phase(rng),
     "ContactSchedule.replace.phase": _one_of(0, -1),
