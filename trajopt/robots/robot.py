@@ -26,13 +26,14 @@ from trajopt.checks import (
     check_text,
     check_texts,
 )
-from trajopt.errors import InvalidArgumentError, shown, unknown_name
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, shown, unknown_name
 from trajopt.objects.immutable import Immutable
 from trajopt.objects.lazy import above
 from trajopt.robots.bases import floats, without_joints
 from trajopt.robots.builtin import BUILTIN_ROBOTS
 from trajopt.robots.example import load_example_robot
 from trajopt.robots.files import FILE_SUFFIXES, find_file, load_file
+from trajopt.robots.mimic import has_mimic_joints
 from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.robots.shapes import Shape
 from trajopt.types import Reals
@@ -310,6 +311,13 @@ class Robot(Immutable):
             checked[joint] = (float(lower), float(upper))
         return checked
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if has_mimic_joints(self.model):  # Pinocchio 4.1 crashes at the first use of such a model from a pickle
+            raise UnsupportedOperationError(
+                f"{self.name}: robots with mimic joints can't be pickled by Pinocchio; load the file in each process"
+            )
+        return super().__reduce_ex__(protocol)
+
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
         more = (self.shapes, self._distances, self.source, self.package_dirs, self._collision_shapes)
         return _rebuild, (self.model, self.name, *more)
@@ -331,6 +339,7 @@ def load_robot(
     floating_base: bool | None = None,
     package_dirs: Sequence[str | PathLike[str]] = (),
     name: str | None = None,
+    mimic: bool = False,
 ) -> Robot:
     """Loads a robot from a file or by name.
 
@@ -344,6 +353,8 @@ def load_robot(
             base of example-robot-data (floating for legged and flying robots).
         package_dirs: Folders in which "package://..." and relative paths are searched.
         name: Name of the robot; by default the name in `source` or in the file.
+        mimic: Whether joints of a file that follow others, by <mimic> of a URDF or a linear equality of two joints in
+            an MJCF, stay coupled. They then have no coordinate of their own, and no motor. By default they move freely.
 
     Raises:
         UnknownNameError: No robot has this name; the message lists the valid names.
@@ -358,14 +369,17 @@ def load_robot(
     text = source if isinstance(source, str) else str(check_path("source", source))
     name = None if name is None else check_text("name", name)
     floating_base = None if floating_base is None else check_flag("floating_base", floating_base)
+    mimic = check_flag("mimic", mimic)
     package_dirs = [
         check_path("package_dirs", folder) for folder in check_items("package_dirs", package_dirs, "folders")
     ]
     is_path = not isinstance(source, str) or "/" in text or "\\" in text or text.lower().endswith(FILE_SUFFIXES)
     if is_path:
         path = find_file(text, package_dirs)
-        model = load_file(path, floating_base)
+        model = load_file(path, floating_base, mimic=mimic)
         return Robot(model, name=name, source=path, package_dirs=package_dirs)
+    if mimic:
+        raise InvalidArgumentError(f"mimic: expected False for {text!r}, got True; pass the path of the robot's file")
     if text in BUILTIN_ROBOTS:
         if floating_base:
             raise InvalidArgumentError(
