@@ -47,7 +47,7 @@ def _against_gravity(model: DifferentialActionModelFreeFwdDynamics, states: Real
     numbers = rows(np.zeros((len(states), 0)))  # a robot without parameters
     _call(model.gravity_program, len(states), [rows(states.copy()), numbers, rows(gravity)])()
     inverse = np.linalg.pinv(model.actuation.matrix)
-    return np.array([inverse @ torques for torques in gravity])
+    return np.array([model.actuation.controls_for(inverse @ torques) for torques in gravity])
 
 
 def _call(program: Program, m: int, arguments: list[Rows]) -> KernelCall:
