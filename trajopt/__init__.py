@@ -21,18 +21,22 @@ from trajopt.actions import (
 )
 from trajopt.actions.differential import (
     DifferentialActionModelAbstract,
+    DifferentialActionModelCentroidal,
     DifferentialActionModelContactFwdDynamics,
     DifferentialActionModelContactInvDynamics,
     DifferentialActionModelFreeFwdDynamics,
     DifferentialActionModelFreeInvDynamics,
     DifferentialActionModelNetwork,
+    DifferentialActionModelSingleRigidBody,
     DifferentialActionModelSymbolic,
+    centroidal_state,
 )
 from trajopt.actions.integrated import (
     ControlParametrizationPolyOne,
     ControlParametrizationPolyTwoRK,
     ControlParametrizationPolyZero,
     IntegratedActionModelEuler,
+    IntegratedActionModelImplicit,
     IntegratedActionModelRK,
     IntegratedActionModelRK4,
     Tableau,
@@ -72,6 +76,7 @@ from trajopt.contacts import (
     ImpulseModel6D,
     ImpulseModelAbstract,
     ImpulseStack,
+    SupportStack,
 )
 from trajopt.costs import CostStack
 from trajopt.errors import (
@@ -119,9 +124,9 @@ from trajopt.residuals import (
     Sphere,
     WrenchCone,
 )
-from trajopt.robots import Robot, load_robot
+from trajopt.robots import Robot, load_robot, single_rigid_body
 from trajopt.shooting import ShootingProblem
-from trajopt.solution import IterationRecord, Solution, SolverStatus
+from trajopt.solution import IterationRecord, Solution, SolutionBatch, SolutionLibrary, SolverStatus
 from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateSE3, StateSO3, StateVector
 
 renamed.install()
@@ -191,11 +196,13 @@ __all__ = [
     "ControlParametrizationPolyZero",
     "CostStack",
     "DifferentialActionModelAbstract",
+    "DifferentialActionModelCentroidal",
     "DifferentialActionModelContactFwdDynamics",
     "DifferentialActionModelContactInvDynamics",
     "DifferentialActionModelFreeFwdDynamics",
     "DifferentialActionModelFreeInvDynamics",
     "DifferentialActionModelNetwork",
+    "DifferentialActionModelSingleRigidBody",
     "DifferentialActionModelSymbolic",
     "DuplicateNameError",
     "FrictionCone",
@@ -204,6 +211,7 @@ __all__ = [
     "ImpulseModelAbstract",
     "ImpulseStack",
     "IntegratedActionModelEuler",
+    "IntegratedActionModelImplicit",
     "IntegratedActionModelRK",
     "IntegratedActionModelRK4",
     "InvalidArgumentError",
@@ -240,6 +248,8 @@ __all__ = [
     "Robot",
     "ShootingProblem",
     "Solution",
+    "SolutionBatch",
+    "SolutionLibrary",
     "SolverStatus",
     "Sphere",
     "StateAbstract",
@@ -248,6 +258,7 @@ __all__ = [
     "StateSE3",
     "StateSO3",
     "StateVector",
+    "SupportStack",
     "Tableau",
     "Thruster",
     "TrajoptError",
@@ -256,6 +267,7 @@ __all__ = [
     "WrenchCone",
     "analysis",
     "articulations",
+    "centroidal_state",
     "check_derivatives",
     "compare",
     "display",
@@ -272,6 +284,7 @@ __all__ = [
     "problems",
     "set_num_threads",
     "simulator",
+    "single_rigid_body",
     "solvers",
     "sweep",
     "sweeps",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar
 
 import casadi as ca
+import numpy as np
 from casadi import SX
 
 from trajopt.dynamics.friction import SmoothFriction
@@ -42,6 +43,7 @@ class Instant:
             or None.
         equations: Size of the left-hand side of each equation that the control has to satisfy, by name.
         x: State symbol; by default one that all instants with states of this size share.
+        applied: Size of each contact force that the control consists of, by name; the forces follow one another.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Instant:
         motion: str | None = None,
         equations: Mapping[str, int] | None = None,
         x: SX | None = None,
+        applied: Mapping[str, int] | None = None,
     ) -> None:
         self.state = state
         self.derivatives = derivatives
@@ -62,7 +65,9 @@ class Instant:
         self.forces = {name: SX.sym(f"force_{name}", size) for name, size in (forces or {}).items()}
         self.equations = {name: SX.sym(f"equation_{name}", size) for name, size in (equations or {}).items()}
         self._motion, self._asked = motion, list[SX]()
-        sizes = [tuple((each or {}).items()) for each in (forces, equations)]
+        ends = np.cumsum([0, *(applied or {}).values()]).tolist()
+        self._applied = {name: self.u[i:j] for name, i, j in zip(applied or {}, ends, ends[1:])}
+        sizes = [tuple((each or {}).items()) for each in (forces, equations, applied)]
         self.signature = (type(state).__name__, nu, derivatives, motion, *sizes)
         self._built: dict[Hashable, Any] = {}
 
@@ -96,6 +101,10 @@ class Instant:
 
     def force(self, name: str) -> SX:
         """Symbol of the force or impulse of a contact (n,), in its reference frame [N, N m; N s, N m s]."""
+        if name in self._applied:
+            return self._applied[name]
+        if self._applied:
+            raise unknown_name("contact", name, self._applied)
         if name not in self.forces and not self.forces:
             raise InvalidArgumentError(
                 f"{name}: expected a cost with contact forces, got one without; use this residual in the running costs "
@@ -104,6 +113,10 @@ class Instant:
         if name not in self.forces:
             raise unknown_name("contact", name, self.forces)
         return self.forces[name]
+
+    def is_applied(self, name: str) -> bool:
+        """Whether a contact force is a part of the control, and not one that the dynamics solve for."""
+        return name in self._applied
 
     def equation(self, name: str) -> SX:
         """Symbol of the left-hand side of an equation of the dynamics (n,); the equation sets it to zero."""

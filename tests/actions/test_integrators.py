@@ -34,7 +34,8 @@ from trajopt.errors import DuplicateNameError, InvalidArgumentError, UnknownName
 Reals = npt.NDArray[np.float64]
 Euler, RK4 = trajopt.IntegratedActionModelEuler, trajopt.IntegratedActionModelRK4
 RK, TABLES = trajopt.IntegratedActionModelRK, {"EULER": 1, "MIDPOINT": 2, "HEUN": 2, "KUTTA": 3}
-INTEGRATED = [name for name in ACTIONS if name.startswith(("euler-", "rk4-", "rk-"))]
+Implicit = trajopt.IntegratedActionModelImplicit
+INTEGRATED = [name for name in ACTIONS if name.startswith(("euler-", "implicit-", "rk4-", "rk-"))]
 
 
 def values(model: Any, x: Reals, u: Reals | None) -> tuple[Reals, float]:
@@ -92,10 +93,14 @@ def error_after(integrator: Any, name: str, steps: int) -> float:
 
 
 @pytest.mark.parametrize("name", ["pendulum", "van-der-pol", "ball", "drone", "attitude"])
-@pytest.mark.parametrize(("integrator", "order"), [(Euler, 1), (RK4, 4), *TABLES.items()])
+@pytest.mark.parametrize(
+    ("integrator", "order"), [(Euler, 1), (RK4, 4), *TABLES.items(), ("midpoint", 2), ("euler", 1)]
+)
 def test_order(integrator: Any, order: int, name: str) -> None:
     """On curved states too: without the map between tangent spaces RK4 has order 2 there."""
-    if isinstance(integrator, str):
+    if integrator in ("midpoint", "euler"):
+        integrator = partial(Implicit, method=integrator)
+    elif isinstance(integrator, str):
         integrator = partial(RK, tableau=getattr(trajopt.Tableau, integrator))
     steps = np.array([40, 80, 160] if order < 3 else [6, 12, 24])
     errors = [error_after(integrator, name, int(n)) for n in steps]

@@ -13,8 +13,10 @@
     python -m tests.benchmarks -o inverse-dynamics   forces and torques of a humanoid's motion, by number of frames
     python -m tests.benchmarks -o identification     a Panda from 100 logs: coverage, deviations, time
     python -m tests.benchmarks -o mpc                steps of model-predictive control, and memory after 100,000 of them
+    python -m tests.benchmarks -o reduced            the same with reduced models of a quadruped
     python -m tests.benchmarks -o server             answers of a server, damaged requests beside good ones
     python -m tests.benchmarks -o sweep              10,000 arm reaches, processes killed; quick with --count 600
+    python -m tests.benchmarks -o batch              many problems in one call beside a loop, with the bound; --count N
     python -m tests.benchmarks -o articulations      states to poses of bodies and back
     python -m tests.benchmarks -o convergence        solved, iterations, cost and time on sets of problems; --draw DIR
     python -m tests.benchmarks -o exact              iterations of arms with exact Hessians, by parts
@@ -36,6 +38,7 @@ from typing import Any
 import trajopt
 from tests.benchmarks import (
     articulations,
+    batch,
     code_generation,
     convergence,
     display,
@@ -53,6 +56,7 @@ from tests.benchmarks import (
     mpc_steps,
     profiles,
     quadratic,
+    reduced,
     robustness,
     robustness_pictures,
     server,
@@ -85,14 +89,17 @@ SECTIONS = (
     "inverse-dynamics",
     "articulations",
     "mpc",
+    "reduced",
     "server",
     "display",
     "robustness",
     "sweep",
+    "batch",
     "startup",
     "edits",
 )
 SLOW = {
+    "batch",
     "display",
     "edits",
     "identification",
@@ -178,6 +185,8 @@ def main() -> int:
         _show(figures, "inverse-dynamics", inverse_dynamics.measure(), inverse_dynamics.report)
     if "mpc" in sections:
         _show(figures, "mpc", mpc_steps.measure(), mpc_steps.report)
+    if "reduced" in sections:
+        _show(figures, "reduced", reduced.measure(), reduced.report)
     if "server" in sections:
         _show(figures, "server", server.measure(), server.report)
         status |= int(server.failures(figures["server"]))
@@ -186,6 +195,8 @@ def main() -> int:
     if "sweep" in sections:
         _show(figures, "sweep", sweep.measure(count=options.count), sweep.report)
         status |= int(sweep.failures(figures["sweep"]))
+    if "batch" in sections:
+        _show(figures, "batch", batch.measure(count=options.count), batch.report)
     _starts(sections, chosen, options.count, figures)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))

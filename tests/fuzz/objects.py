@@ -14,6 +14,7 @@ from tests.fuzz.driving import FIXED_DRIVING
 from tests.fuzz.identified import FIXED_IDENTIFIED
 from tests.fuzz.kinematic import FIXED_KINEMATIC
 from tests.fuzz.learned import FIXED_LEARNED
+from tests.fuzz.reduced import FIXED_REDUCED
 from tests.fuzz.sensed import FIXED_SENSED
 from tests.fuzz.simulated import FIXED_SIMULATED
 from tests.fuzz.swept import FIXED_SWEPT
@@ -32,11 +33,13 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     **FIXED_ARTICULATED,
     **FIXED_DRIVING,
     **FIXED_LEARNED,
+    **FIXED_REDUCED,
     **FIXED_SENSED,
     **FIXED_CONTROLLED,
     **FIXED_DISPLAYED,
     **FIXED_SWEPT,
     "Solution": lambda w, rng: w.solution,
+    "SolutionBatch": lambda w, rng: w.solutions,
     "ProblemCase": lambda w, rng: problems.load("lqr"),
     "ProblemInfo": lambda w, rng: problems.describe("lqr"),
     "Family": lambda w, rng: problems.describe("lqr"),

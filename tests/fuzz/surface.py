@@ -44,6 +44,7 @@ BY_THE_PACKAGE = {
 """Methods that the package calls on what users give it."""
 
 RESULTS = {
+    "SolutionBatch",
     *("IterationRecord", "Solution", "ProblemCase", "ProblemInfo", "ProblemValues", "ProblemDerivatives", "Controls"),
     *("PendulumPlan", "LimitUse", "Reached", "QPSolution", "ConstraintRows"),
     *("Scan", "Wall"),

@@ -100,6 +100,14 @@ class World:
         return solvers.SolverFDDP(problem, solvers.FDDPOptions(max_iterations=2)).solve()
 
     @functools.cached_property
+    def solutions(self) -> trajopt.SolutionBatch:
+        """Two solves in one call."""
+        small = self if not self.legged else world("arm")
+        problem = small.problem(Random(0))
+        solver = solvers.SolverFDDP(problem, solvers.FDDPOptions(max_iterations=2))
+        return solver.solve_batch(x0=np.tile(problem.x0, (2, 1)))
+
+    @functools.cached_property
     def legged_solution(self) -> trajopt.Solution:
         """A gait's guess as if it were its solution, which compiles nothing."""
         problem = self.gait_models.problem(self.schedule)

@@ -22,6 +22,7 @@ from tests.support.contact_models import contact_differentials, force_residuals,
 from tests.support.contact_robots import ROBOTS, robot_state
 from tests.support.inverse_dynamics import inverse_model
 from tests.support.kinematic_residuals import kinematic_residuals
+from tests.support.reduced_models import REDUCED
 from trajopt import planar
 from trajopt.actions import ActionModelTerminal
 from trajopt.dynamics import RobotExpressions
@@ -395,6 +396,7 @@ DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] 
     "constrained-drone": lambda: free_dynamics("drone", constraints=constraints_of(state_of("drone"))),
     **{f"inverse-{n}": lambda n=n: inverse_model(free_dynamics(n)) for n in INVERSE},  # type: ignore[misc]
     **contact_differentials(),
+    **REDUCED,
 }
 
 
@@ -436,6 +438,16 @@ ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
         for method, k in (
             *(("euler", "pendulum"), ("midpoint", "planar-2r"), ("midpoint", "ball"), ("heun", "cart-pole")),
             *(("kutta", "planar-2r"), ("kutta", "attitude"), ("kutta", "drone"), ("kutta", "van-der-pol")),
+        )
+    },
+    **{
+        f"implicit-{method}-{k}": lambda method=method, k=k: trajopt.IntegratedActionModelImplicit(
+            DIFFERENTIALS[k](), dt=0.05, method=method
+        )
+        for method, k in (
+            *(("midpoint", "planar-2r"), ("midpoint", "attitude"), ("midpoint", "contact-hopper")),
+            *(("midpoint", "constrained-pendulum"), ("midpoint", "inverse-cart-pole")),
+            *(("euler", "van-der-pol"), ("euler", "ball"), ("euler", "network")),
         )
     },
     **{

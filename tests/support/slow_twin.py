@@ -58,11 +58,16 @@ class NumericTerm:
 
 
 def numeric_terms(
-    costs: trajopt.CostStack, nu: int, *, forces: Mapping[str, int] | None = None, motion: str | None = None
+    costs: trajopt.CostStack,
+    nu: int,
+    *,
+    forces: Mapping[str, int] | None = None,
+    motion: str | None = None,
+    applied: Mapping[str, int] | None = None,
 ) -> list[NumericTerm]:
     terms = []
     for term in costs.terms:
-        instant = Instant(costs.state, nu, forces=forces, motion=motion)
+        instant = Instant(costs.state, nu, forces=forces, motion=motion, applied=applied)
         named = term.parameters(nu) | costs.state.parameters()
         moving = [getattr(instant, motion)] if motion else []
         z = ca.vertcat(*moving, *instant.forces.values())
@@ -100,7 +105,8 @@ def terms_of(model: Any) -> list[NumericTerm]:
         model, trajopt.DifferentialActionModelContactFwdDynamics | DifferentialActionModelInvDynamicsAbstract
     ):
         return numeric_terms(model.costs, model.stage_nu, forces=model.contacts.sizes, motion="acceleration")
-    return numeric_terms(model.costs, model.nu)
+    supports = getattr(model, "supports", None)
+    return numeric_terms(model.costs, model.nu, applied=None if supports is None else supports.sizes)
 
 
 class ImpulseTwin:
@@ -127,7 +133,12 @@ class ImpulseTwin:
         return R.T @ (np.concatenate([term(x, EMPTY, z)[2] for term in self.terms])[:, None] * R)
 
 
-Integrated = trajopt.IntegratedActionModelEuler | trajopt.IntegratedActionModelRK | trajopt.IntegratedActionModelRK4
+Integrated = (
+    trajopt.IntegratedActionModelEuler
+    | trajopt.IntegratedActionModelImplicit
+    | trajopt.IntegratedActionModelRK
+    | trajopt.IntegratedActionModelRK4
+)
 
 
 class Twin:
@@ -140,8 +151,9 @@ class Twin:
     def __init__(self, model: Integrated) -> None:
         self.state, self.nu, self.differential = model.state, model.nu, model.differential
         self.dt = float(model.parameters()["dt"].default)
-        euler = isinstance(model, trajopt.IntegratedActionModelEuler)
-        self.tableau, self.world = None if euler else model.tableau, euler and model.base == "world"
+        self.tableau = getattr(model, "tableau", None)
+        self.place = {"midpoint": 0.5, "euler": 1.0}.get(getattr(model, "method", ""))
+        self.world = getattr(model, "base", "body") == "world"
         self.terms = terms_of(model.differential)
         self._data = self.differential.create_data()
 
@@ -159,6 +171,9 @@ class Twin:
 
     def stages(self, x: Reals, u: Reals) -> tuple[list[Reals], list[float], Reals]:
         """States of the stages, their weights, and the step in the tangent space at x."""
+        if self.place is not None:
+            k = self.implicit_rate(x, u, self.place * self.dt)
+            return [self.state.integrate(x, self.place * self.dt * k)], [1.0], self.dt * k
         if self.tableau is None:
             rate = self.rate(x, u)
             half = self.state.ndx // 2
@@ -172,6 +187,17 @@ class Twin:
             back = self.state.jdifference(x, ys[-1], "second")  # rates at y, seen at x
             kappas.append(back @ self.rate(ys[-1], control))
         return ys, weights, self.dt * sum(b * kappa for b, kappa in zip(weights, kappas, strict=True))
+
+    def implicit_rate(self, x: Reals, u: Reals, step: float) -> Reals:
+        """The root of k = f(x ⊕ step k, u), by Newton's method with differences."""
+
+        def residual(k: Reals) -> Reals:
+            return k - self.rate(self.state.integrate(x, step * k), u)
+
+        k = self.rate(x, u)
+        for _ in range(8):
+            k = k - np.linalg.solve(central_differences(lambda d, k=k: residual(k + d), k.size), residual(k))
+        return k
 
     def at(self, y: Reals, u: Reals) -> list[tuple[Reals, float, Reals]]:
         """All terms at an instant."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.contacts.impulse_stack import ImpulseStack
 from trajopt.contacts.stack import ContactStack
+from trajopt.contacts.supports import SupportStack
 from trajopt.costs.cost_stack import CostStack, CostTerm
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class ModelParts:
         differential: Continuous-time model that an integrator steps.
         costs: Costs.
         contacts: Contacts.
+        supports: Places where the contact forces of a reduced model act.
         impulses: Impulses.
         actuation: Motors.
     """
@@ -29,6 +31,7 @@ class ModelParts:
     differential: DifferentialActionModelAbstract | None = None
     costs: CostStack | None = None
     contacts: ContactStack | None = None
+    supports: SupportStack | None = None
     impulses: ImpulseStack | None = None
     actuation: ActuationModelAbstract | None = None
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.analysis.basics import robot_of, time_axis
+from trajopt.actions.differential.reduced import DifferentialActionModelReducedAbstract
+from trajopt.analysis.basics import check_solution, robot_of, time_axis
 from trajopt.analysis.feet import Foot, LeggedMotion, SupportPhase
 from trajopt.analysis.references import com_references, frame_references, knot_values
 from trajopt.analysis.spheres import simulated_contacts, sphere_motion
 from trajopt.checks import check_array
 from trajopt.contacts.stack import parameter_name
+from trajopt.contacts.supports import Support
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
 
@@ -49,8 +51,9 @@ def legged_motion(solution: Solution, sole: Reals | None = None) -> LeggedMotion
     Raises:
         InvalidArgumentError: The solution has no problem, its state has no robot, or no contact touches the world.
     """
-    robot_of(solution)
-    description = solution.description
+    description = check_solution(solution).description
+    if description.legs is None:
+        robot_of(solution)
     if not description.touches:
         raise InvalidArgumentError(
             "solution: expected a problem with contacts, got one without; pass a ContactStack to its dynamics"
@@ -70,35 +73,54 @@ def touches_world(problem: ShootingProblem) -> bool:
 
 
 def contact_frames(problem: ShootingProblem) -> tuple[str, ...]:
-    """Returns the frames of contacts and impulses with the world, in their order."""
-    return tuple(_touches(problem))
+    """Returns the robot's frames of contacts and impulses with the world, in their order."""
+    items = {frame: next(iter(each.values())) for frame, each in _touches(problem).items()}
+    return tuple(frame for frame, item in items.items() if not isinstance(item, Support))
 
 
 def motion_of(solution: Solution, problem: ShootingProblem, sole: Reals | None = None) -> LeggedMotion:
     """Returns the legged motion of a solution, computed from its problem; see `legged_motion`."""
-    import pinocchio as pin
-
-    model = robot_of(solution)
     if simulated_contacts(problem.running):
         return _simulated(solution, simulated_contacts(problem.running))
-    touches = _touches(problem)
-    data, qs = model.createData(), solution.xs[:, : model.nq]
-    com, places = np.empty((len(qs), 3)), np.empty((len(touches), len(qs), 3, 4))
-    ids = [model.getFrameId(frame) for frame in touches]
-    for t, q in enumerate(qs):
-        pin.framesForwardKinematics(model, data, q)
-        com[t] = pin.centerOfMass(model, data, q)
-        for i, frame in enumerate(ids):
-            places[i, t] = data.oMf[frame].homogeneous[:3]
-    values, forces = knot_values(solution), solution.contact_forces()
+    touches, values, forces = _touches(problem), knot_values(solution), solution.contact_forces()
+    dynamics = problem.running[0].model_parts.differential
+    if isinstance(dynamics, DifferentialActionModelReducedAbstract):
+        weight, com, places = _placed(dynamics, solution.xs, values)
+    else:
+        weight, com, places = _moved(robot_of(solution), solution.xs, touches)
     size = None if sole is None else check_array("sole", sole, (2,), cure="length and width [m]")
     shared = _Shared(solution, values, forces, size)
     feet = [_foot(shared, f, items, places[i]) for i, (f, items) in enumerate(touches.items())]
     abscissa, label = time_axis(solution)
     timed = np.array([m.time_step() != 0.0 for m in problem.running])
-    weight = float(pin.computeTotalMass(model) * np.linalg.norm(model.gravity.linear))
     return LeggedMotion(abscissa=abscissa, label=label, takes_time=timed, feet=tuple(feet), com=com, weight=weight,
                         com_references=com_references(solution, values))  # fmt: skip
+
+
+def _moved(model: Any, xs: Reals, frames: Iterable[str]) -> tuple[float, Reals, Reals]:
+    """Weight of a robot [N], its centre of mass (n, 3) [m], and placements of frames (frames, n, 3, 4)."""
+    import pinocchio as pin
+
+    data, ids = model.createData(), [model.getFrameId(frame) for frame in frames]
+    com, places = np.empty((len(xs), 3)), np.empty((len(ids), len(xs), 3, 4))
+    for t, x in enumerate(xs):
+        pin.framesForwardKinematics(model, data, x[: model.nq])
+        com[t] = pin.centerOfMass(model, data, x[: model.nq])
+        for i, frame in enumerate(ids):
+            places[i, t] = data.oMf[frame].homogeneous[:3]
+    return float(pin.computeTotalMass(model) * np.linalg.norm(model.gravity.linear)), com, places
+
+
+def _placed(
+    dynamics: DifferentialActionModelReducedAbstract, xs: Reals, values: Mapping[str, Reals]
+) -> tuple[float, Reals, Reals]:
+    """The same for a reduced model, whose supports are parameters."""
+    places = np.tile(np.eye(3, 4), (len(dynamics.supports.names), len(xs), 1, 1))
+    for i, (name, size) in enumerate(dynamics.supports.sizes.items()):
+        place = _held(values[parameter_name("contacts", name, "reference")])
+        places[i, :, :, slice(3, 4) if size == 3 else slice(0, 4)] = place[:, :, None] if size == 3 else place
+    com = np.array([dynamics.centre_of_mass(x) for x in xs])
+    return float(np.linalg.norm(dynamics.weight)), com, places
 
 
 def _simulated(solution: Solution, contacts: Sequence[MDPContact]) -> LeggedMotion:
@@ -118,7 +140,8 @@ def _touches(problem: ShootingProblem) -> dict[str, dict[tuple[str, str], Any]]:
     touches: dict[str, dict[tuple[str, str], Any]] = {}
     for action in {id(model): model for model in problem.running}.values():
         parts = action.model_parts
-        for kind, stack in (("contacts", parts.contacts), ("impulses", parts.impulses)):
+        stacks = (("contacts", parts.contacts), ("contacts", parts.supports), ("impulses", parts.impulses))
+        for kind, stack in stacks:
             for name, item in [(name, stack[name]) for name in stack.names] if stack is not None else []:
                 if len(item.frames) == 1:
                     touches.setdefault(item.frames[0], {}).setdefault((kind, name), item)

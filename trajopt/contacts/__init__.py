@@ -11,6 +11,7 @@ from trajopt.contacts.impulse_3d import ImpulseModel3D
 from trajopt.contacts.impulse_6d import ImpulseModel6D
 from trajopt.contacts.impulse_stack import ImpulseStack
 from trajopt.contacts.stack import ContactStack
+from trajopt.contacts.supports import SupportStack
 from trajopt.objects.calls import explain_calls
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "ImpulseModel6D",
     "ImpulseModelAbstract",
     "ImpulseStack",
+    "SupportStack",
 ]
 
 explain_calls(__name__)

@@ -67,7 +67,7 @@ class TouchStackAbstract(Immutable, Generic[T]):
         active = check_flag("active", active)
         self._items[name] = item.clone() if any(item is other for other in self._items.values()) else item
         symbol = SX.sym(f"{name}.active")
-        self._active[name] = Parameter("active", symbol, np.array(float(bool(active))), "-", _activity)
+        self._active[name] = Parameter("active", symbol, np.array(float(bool(active))), "-", activity)
         return self
 
     @property
@@ -188,7 +188,8 @@ def stacked(parts: list[SX], columns: int = 1) -> SX:
     return SX(ca.vertcat(*parts)) if parts else SX(0, columns)
 
 
-def _activity(argument: str, value: Any) -> Reals:
+def activity(argument: str, value: Any) -> Reals:
+    """Value of a parameter that switches a contact, 1 or 0."""
     number = as_numbers(argument, value, "1 (active) or 0 (inactive)")
     if number.shape != () or number not in (0.0, 1.0):
         raise InvalidArgumentError(f"{argument}: expected 1 (active) or 0 (inactive), got {value!r}")

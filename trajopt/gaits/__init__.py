@@ -59,6 +59,7 @@ from trajopt.gaits.quadruped import (
     quadruped_trot,
     quadruped_walk,
 )
+from trajopt.gaits.reduced import ReducedGaitModels
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
 from trajopt.gaits.timing import FreeTime
@@ -74,6 +75,7 @@ __all__ = [
     "LinearInvertedPendulum",
     "PendulumPlan",
     "Phase",
+    "ReducedGaitModels",
     "Stance",
     "StateWeights",
     "Swing",

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pinocchio as pin
 
+from trajopt.actions.differential import DifferentialActionModelReducedAbstract
 from trajopt.checks import check_known
 from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.lip import pendulum_plan
+from trajopt.gaits.plans import ReducedPlan
 from trajopt.gaits.posing import poses
+from trajopt.gaits.reduced import is_reduced, without_impulses
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.shooting import ShootingProblem
 from trajopt.types import Reals
 
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
 
-def gait_guess(problem: ShootingProblem, schedule: ContactSchedule, kind: str | None = None) -> tuple[Reals, Reals]:
+
+def gait_guess(
+    problem: ShootingProblem, schedule: ContactSchedule, kind: str | None = None, *, plan: Solution | None = None
+) -> tuple[Reals, Reals]:
     """Computes an initial guess: states (T + 1, nx), and controls (T, nu) that balance each state at rest.
 
     Args:
@@ -26,6 +35,8 @@ def gait_guess(problem: ShootingProblem, schedule: ContactSchedule, kind: str | 
             the schedule's references, also in a flight with a path. "pendulum" for feet at the references and a centre
             of mass that moves as a linear inverted pendulum. By default "references", or "standing" if all feet leave
             the ground without a path.
+        plan: Solution of a reduced model of this schedule, see `gait_problem`, instead of a kind. The centre of mass
+            moves as planned, and so does the rotation of a single rigid body.
 
     Raises:
         UnknownNameError: `kind` is unknown.
@@ -35,14 +46,24 @@ def gait_guess(problem: ShootingProblem, schedule: ContactSchedule, kind: str | 
     for name, value, kinds in (("problem", problem, ShootingProblem), ("schedule", schedule, ContactSchedule)):
         if not isinstance(value, kinds):
             raise InvalidArgumentError(f"{name}: expected a {kinds.__name__}, got {type(value).__name__}")
-    if kind is None:
+    if is_reduced(problem):
+        schedule = without_impulses(schedule)
+    if plan is not None and kind is not None:
+        raise InvalidArgumentError(f"kind, plan: expected one of them, got {kind!r} and a plan")
+    if kind is None and plan is None:
         kind = "standing" if _flights(schedule) or schedule.start.com is None else "references"
-    check_known("kind:", kind, KINDS)
+    if plan is None:
+        check_known("kind:", kind, KINDS)
     if problem.T != schedule.T:
         raise InvalidArgumentError(
             f"schedule: expected the problem's T = {problem.T}, got T = {schedule.T}; use its own"
         )
-    xs = KINDS[kind](problem, schedule)
+    if plan is not None:
+        planned = ReducedPlan.of(plan, schedule)
+        xs = _moving(problem, schedule, planned.com, planned.rotations)
+    else:
+        assert kind is not None
+        xs = KINDS[kind](problem, schedule)
     return xs, problem.quasi_static(xs[:-1])
 
 
@@ -64,13 +85,21 @@ def _references(problem: ShootingProblem, schedule: ContactSchedule) -> Reals:
 
 
 def _pendulum(problem: ShootingProblem, schedule: ContactSchedule) -> Reals:
-    q0 = problem.x0[: problem.state.nq]
-    com = pin.centerOfMass(problem.state.model, problem.state.model.createData(), q0)
-    return _moving(problem, schedule, pendulum_plan(schedule, com).com)
+    return _moving(problem, schedule, pendulum_plan(schedule, _start(problem)).com)
 
 
-def _moving(problem: ShootingProblem, schedule: ContactSchedule, com: Reals) -> Reals:
+def _start(problem: ShootingProblem) -> Reals:
+    """Centre of mass (3,) of the initial state [m]."""
+    dynamics = problem.running[0].model_parts.differential
+    if isinstance(dynamics, DifferentialActionModelReducedAbstract):
+        return dynamics.centre_of_mass(problem.x0)
+    return np.asarray(problem.state.robot.com(problem.x0[: problem.state.nq]))
+
+
+def _moving(problem: ShootingProblem, schedule: ContactSchedule, com: Reals, rotations: Reals | None = None) -> Reals:
     """States from feet and centre of mass; the velocity of each leads to the next configuration."""
+    if is_reduced(problem):
+        return _shifted(problem, schedule, com)
     flying = _flights(schedule)
     if flying:
         raise InvalidArgumentError(
@@ -78,7 +107,7 @@ def _moving(problem: ShootingProblem, schedule: ContactSchedule, com: Reals) -> 
             f"phases {', '.join(flying)}"
         )
     robot, x0 = problem.state.robot, problem.x0
-    qs = poses(robot, schedule, com, x0[: robot.nq])
+    qs = poses(robot, schedule, com, x0[: robot.nq], rotations=rotations)
     xs = np.hstack([qs, np.zeros((len(qs), robot.nv))])
     for t in range(len(qs) - 1):
         if schedule.touchdowns[t]:
@@ -86,6 +115,19 @@ def _moving(problem: ShootingProblem, schedule: ContactSchedule, com: Reals) -> 
         else:
             xs[t + 1, robot.nq :] = pin.difference(robot.model, qs[t], qs[t + 1]) / schedule.dt
     xs[0] = x0
+    return xs
+
+
+def _shifted(problem: ShootingProblem, schedule: ContactSchedule, com: Reals) -> Reals:
+    """States of a reduced model: those of x0, moved with the centre of mass, whose velocity leads to the next one."""
+    xs, model = np.tile(problem.x0, (len(com), 1)), problem.state
+    xs[:, :3] += com - _start(problem)
+    velocity = np.diff(com, axis=0, append=com[-1:]) / schedule.dt
+    if model.robot is None:
+        xs[:, 3:6] = velocity
+    else:
+        xs[:, 7:10] = velocity @ pin.Quaternion(problem.x0[3:7]).matrix()
+    xs[0] = problem.x0
     return xs
 
 

@@ -7,6 +7,7 @@ compiled code.
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +16,17 @@ import pinocchio as pin
 from trajopt.actions import ActionModelAbstract, ActionModelImpulseFwdDynamics, ActionModelTerminal
 from trajopt.activations import ActivationModelAbstract, ActivationModelQuadraticBarrier, ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFloatingBase
-from trajopt.checks import as_numbers, check_instance, shape_of
+from trajopt.checks import as_numbers, check_flag, check_instance, check_known, shape_of
 from trajopt.constraints import ConstraintStack
 from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack, ImpulseModel3D, ImpulseModel6D, ImpulseStack
 from trajopt.costs import CostStack
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.gaits.cones import cone_barrier, cone_residual, cones_of
 from trajopt.gaits.limits import GaitLimits, cone_name, constraints_of
 from trajopt.gaits.options import DYNAMICS, INTEGRATORS, GaitOptions, holding_gains
 from trajopt.gaits.parameters import identifiers, knot_parameters
+from trajopt.gaits.plans import ReducedPlan
+from trajopt.gaits.reduced import REDUCED, ReducedGaitModels
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame, standing_configuration
 from trajopt.gaits.timing import FreeTime, check_timing, free_times
@@ -30,9 +34,8 @@ from trajopt.objects.immutable import Immutable
 from trajopt.residuals import (
     FrictionCone,
     ResidualModelAbstract,
+    ResidualModelCentroidalMomentum,
     ResidualModelCoMPosition,
-    ResidualModelContactFrictionCone,
-    ResidualModelContactWrenchCone,
     ResidualModelControl,
     ResidualModelFramePlacement,
     ResidualModelFrameTranslation,
@@ -44,13 +47,16 @@ from trajopt.robots import Robot
 from trajopt.shooting import ShootingProblem
 from trajopt.states import StateMultibody
 
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
 
 class GaitModels(Immutable):
     """Action models of a robot's gaits, which all problems of one instance share.
 
     Cost terms are "com", "FOOT_track", "FOOT_velocity" and "FOOT_cone" for each foot, "state", "control" and "bounds".
     Contacts and impulses have the names of the feet. Constraints are "positions", "velocities", "torques", and
-    "FOOT_force" for each foot.
+    "FOOT_force" for each foot. Models that follow plans have a further term "momentum".
 
     Args:
         robot: Robot with a floating base.
@@ -59,6 +65,7 @@ class GaitModels(Immutable):
         costs: Further cost terms at all knots except touch-downs and the end, on StateMultibody(robot).
         soft: Whether feet may land without impulses; all knots then get a cost term for foot velocities.
         limits: Limits that are hard constraints: True for all, False for none, or GaitLimits.
+        follows: Whether problems follow the plans of reduced models, see `ReducedGaitModels`.
 
     Attributes:
         options: Weights and contact models; the weights are for SI units.
@@ -78,6 +85,7 @@ class GaitModels(Immutable):
         costs: CostStack | None = None,
         soft: bool = False,
         limits: bool | GaitLimits = False,
+        follows: bool = False,
     ) -> None:
         self.robot = check_legged(robot)
         self.stance = check_instance("stance", stance, Stance, "use Stance.of(robot, feet)")
@@ -96,6 +104,7 @@ class GaitModels(Immutable):
         self.costs = costs
         self.soft = soft
         self.limits = GaitLimits.of(limits)
+        self.follows = check_flag("follows", follows)
 
     def problem(
         self,
@@ -104,6 +113,7 @@ class GaitModels(Immutable):
         *,
         posture: npt.ArrayLike | None = None,
         timing: FreeTime | None = None,
+        plan: Solution | None = None,
     ) -> ShootingProblem:
         """Builds the shooting problem of a schedule.
 
@@ -114,8 +124,16 @@ class GaitModels(Immutable):
                 "half_sitting", or x0 if the robot has neither.
             timing: Bounds of the durations of the phases, which the solver then chooses; by default those of the
                 schedule are fixed.
+            plan: Solution of a reduced model of this schedule, for models that follow plans. Its centre of mass
+                replaces the references of the schedule, and its linear momentum is a reference.
         """
         self._check(schedule)
+        if (plan is not None) != self.follows:
+            raise InvalidArgumentError(
+                f"plan: expected a plan from models with follows=True alone, which is {self.follows} here, got "
+                f"{shown(plan)}"
+            )
+        path = None if plan is None else ReducedPlan.of(plan, schedule)
         timing = check_timing(timing)
         nq = self.robot.nq
         start = self.state.at_rest(configuration_of(self.robot, x0, "x0"))
@@ -127,9 +145,19 @@ class GaitModels(Immutable):
         reference = start if unknown else configuration_of(self.robot, posture, "posture")
         problem.set_parameter("state.reference", self.state.at_rest(reference), "all")
         self.set_schedule(problem, schedule)
+        if path is not None:
+            self._follow(problem, schedule, path)
         if timing is not None:
             free_times(timing, problem, schedule)
         return problem
+
+    def _follow(self, problem: ShootingProblem, schedule: ContactSchedule, plan: ReducedPlan) -> None:
+        """Sets the references of the centre of mass and of the momentum."""
+        knots = [*np.flatnonzero(~schedule.touchdowns[:-1]).tolist(), schedule.T]
+        weights = np.where(schedule.active.any(axis=1), self.options.com, self.options.flight)
+        problem.set_parameter("com.weight", weights[knots], knots)
+        problem.set_parameter("com.reference", plan.com[knots], knots)
+        problem.set_parameter("momentum.reference", plan.momentum[knots], knots)
 
     def set_schedule(self, problem: ShootingProblem, schedule: ContactSchedule) -> None:
         """Sets active contacts, weights, references and time step of one of these problems, without compilation.
@@ -184,7 +212,8 @@ class GaitModels(Immutable):
             gains = holding_gains(1e-2) if o.gains is None else o.gains  # each schedule sets its own, and references
             kind, reference = (ContactModel6D, np.eye(4)) if sole else (ContactModel3D, np.zeros(3))
             contacts.add(key, kind(state, foot, reference=reference, gains=gains))
-            costs.add(f"{key}_cone", self._cone(key), o.cone, self._barrier(self._cones[key]))
+            cone = self._cones[key]
+            costs.add(f"{key}_cone", cone_residual(state, key, cone), o.cone, cone_barrier(cone, o.min_force))
         costs.add("control", ResidualModelControl(state), o.control)
         for term in self.costs.terms if self.costs is not None else ():
             costs.add(term.name, term.residual, float(term.weight.default), term.activation)
@@ -221,13 +250,16 @@ class GaitModels(Immutable):
 
     def _limits(self, actuation: ActuationModelFloatingBase | None) -> ConstraintStack:
         """Constraints of a knot with the controls of `actuation`, or of a touch-down for None."""
-        cones = {cone_name(key): self._cone(key) for key in self._cones}
+        cones = {cone_name(key): cone_residual(self.state, key, cone) for key, cone in self._cones.items()}
         return constraints_of(self.limits, self.state, actuation, cones)
 
     def _costs(self, *, landing: bool) -> CostStack:
         """Cost terms of the state that running and terminal knots share; `landing` if feet may land at the knot."""
         o, state, costs = self.options, self.state, CostStack(self.state)
         costs.add("com", ResidualModelCoMPosition(state, (0.0, 0.0, 0.0)), o.com)
+        if self.follows:
+            linear = ActivationModelWeightedQuad([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+            costs.add("momentum", ResidualModelCentroidalMomentum(state), o.momentum, linear)
         for foot, key in self.keys.items():
             costs.add(f"{key}_track", self._track(foot), o.foot)
             if landing and o.landing_velocity:
@@ -253,27 +285,7 @@ class GaitModels(Immutable):
     @functools.cached_property
     def _cones(self) -> dict[str, FrictionCone | WrenchCone]:
         """Cone of each foot's force, by the foot's identifier."""
-        o = self.options
-        return {
-            key: WrenchCone(o.mu, o.sole, facets=o.facets, inner=o.inner)
-            if self.stance.feet[foot].sole
-            else FrictionCone(o.mu, facets=o.facets, inner=o.inner)
-            for foot, key in self.keys.items()
-        }
-
-    def _cone(self, key: str) -> ResidualModelAbstract:
-        """Cone residual of a foot's force or impulse."""
-        cone = self._cones[key]
-        if isinstance(cone, WrenchCone):
-            return ResidualModelContactWrenchCone(self.state, key, cone)
-        return ResidualModelContactFrictionCone(self.state, key, cone)
-
-    def _barrier(self, cone: FrictionCone | WrenchCone) -> ActivationModelAbstract:
-        """Barrier on a cone whose apex is raised by `min_force`."""
-        apex = np.zeros(cone.matrix.shape[1])
-        apex[2] = self.options.min_force
-        moved = cone.matrix @ apex
-        return ActivationModelQuadraticBarrier(cone.lower + moved, cone.upper + moved)
+        return cones_of(self.options, self.stance)
 
 
 def gait_problem(
@@ -286,8 +298,10 @@ def gait_problem(
     costs: CostStack | None = None,
     limits: bool | GaitLimits = False,
     timing: FreeTime | None = None,
+    model: str = "whole-body",
+    plan: Solution | None = None,
 ) -> ShootingProblem:
-    """Builds the shooting problem of a gait; to build several that share their models, use `GaitModels`.
+    """Builds the shooting problem of a gait; for several with the same models, use `GaitModels`, `ReducedGaitModels`.
 
     Args:
         robot: Robot with a floating base.
@@ -301,10 +315,23 @@ def gait_problem(
             positions of the joints. True for all, False for none, or GaitLimits.
         timing: Bounds of the durations of the phases, which SolverSQP then chooses, see `FreeTime`; by default those
             of the schedule are fixed.
+        model: "whole-body" dynamics with torques as controls; or contact forces as controls of a single rigid body,
+            "srbd", or of "centroidal" dynamics. These have fewer states and no joints; touch-downs take no knot, and of
+            the limits only cones apply.
+        plan: Solution of this gait with a reduced model; the centre of mass of the whole body then follows it. It is
+            also a guess: `gait_guess(problem, schedule, plan=plan)`.
     """
     check_instance("schedule", schedule, ContactSchedule)
-    models = GaitModels(robot, schedule.start, options, costs=costs, soft=schedule.soft, limits=limits)
-    return models.problem(schedule, x0, posture=posture, timing=timing)
+    if check_known("model", model, ("whole-body", *REDUCED)) != "whole-body":
+        for name, value in (("costs", costs), ("plan", plan)):
+            if value is not None:
+                raise InvalidArgumentError(f"{name}: expected None with model={model!r}, got {shown(value)}")
+        reduced = ReducedGaitModels(robot, schedule.start, options, model=model, posture=posture, limits=limits)
+        return reduced.problem(schedule, x0, timing=timing)
+    models = GaitModels(
+        robot, schedule.start, options, costs=costs, soft=schedule.soft, limits=limits, follows=plan is not None
+    )
+    return models.problem(schedule, x0, posture=posture, timing=timing, plan=plan)
 
 
 def _length(robot: Robot, stance: Stance) -> float:

@@ -102,6 +102,8 @@ class GaitOptions:
     Attributes:
         com: Weight of the squared distance between the centre of mass and its reference [cost].
         flight: Same as `com`, while no foot is on the ground [cost].
+        momentum: Weight of the squared distance between the linear momentum and that of a plan [cost], in gaits that
+            follow one.
         foot: Weight of the squared distance between a swinging foot and its reference [cost].
         state: Weight of the distance between state and reference posture [cost].
         state_weights: Factors on the parts of that distance.
@@ -137,6 +139,7 @@ class GaitOptions:
 
     com: float = 2e5
     flight: float = 2e7
+    momentum: float = 5e6
     foot: float = 2e6
     state: float = 1e1
     state_weights: StateWeights = StateWeights(
@@ -200,6 +203,7 @@ class GaitOptions:
         values = {
             "com": self.com / length**2,
             "flight": self.flight / length**2,
+            "momentum": self.momentum / (mass * length * rate) ** 2,
             "foot": self.foot / length**2,
             "state_weights": self.state_weights.per(rate),
             "control": self.control / (weight * length) ** 2,
@@ -230,6 +234,7 @@ class GaitOptions:
         values: dict[str, Any] = {
             "com": 1e6,
             "flight": 1e6,
+            "momentum": 1e6,
             "foot": 1e6,
             "state_weights": StateWeights(**posture, joint_velocities=10.0 if soles else 1.0),
             "control": 1e-1,

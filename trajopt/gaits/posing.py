@@ -44,7 +44,15 @@ def foot_paths(schedule: ContactSchedule) -> Reals:
     return paths
 
 
-def poses(robot: Robot, schedule: ContactSchedule, com: Reals, q0: Reals, *, iterations: int = 4) -> Reals:
+def poses(
+    robot: Robot,
+    schedule: ContactSchedule,
+    com: Reals,
+    q0: Reals,
+    *,
+    rotations: Reals | None = None,
+    iterations: int = 4,
+) -> Reals:
     """Configurations (T + 1, nq), each computed from the previous one by a few Gauss-Newton steps.
 
     By decreasing weight, they fit feet and centre of mass, an upright base, and the joints of q0.
@@ -54,15 +62,17 @@ def poses(robot: Robot, schedule: ContactSchedule, com: Reals, q0: Reals, *, ite
         schedule: The gait, with the placements of the feet.
         com: Positions of the centre of mass (T + 1, 3) [m].
         q0: First configuration (nq,).
+        rotations: Rotations of the base (T + 1, 3, 3) [-]; by default that of q0.
         iterations: Number of Gauss-Newton steps for each knot [-].
     """
     model, data, paths = robot.model, robot.model.createData(), foot_paths(schedule)
     ids = [robot.frame_id(name) for name in schedule.feet]
     soles = [foot.sole for foot in schedule.start.feet.values()]
     configurations, q = np.empty((schedule.T + 1, robot.nq)), q0.copy()
+    turns = np.tile(_rotation(q0), (schedule.T + 1, 1, 1)) if rotations is None else rotations
     for t in range(schedule.T + 1):
         for _ in range(iterations if t else 0):
-            rows = [_com_rows(model, data, q, com[t]), _base_rows(model, q, q0), _joint_rows(model, q, q0)]
+            rows = [_com_rows(model, data, q, com[t]), _base_rows(model, q, turns[t]), _joint_rows(model, q, q0)]
             rows += [_foot_rows(model, data, i, paths[t, j], sole) for j, (i, sole) in enumerate(zip(ids, soles))]
             error, jacobian = (np.concatenate(parts) for parts in zip(*rows))
             q = pin.integrate(model, q, -np.linalg.lstsq(jacobian, error, rcond=None)[0])
@@ -77,9 +87,13 @@ def _com_rows(model: pin.Model, data: pin.Data, q: Reals, goal: Reals) -> tuple[
     return COM * (data.com[0] - goal), COM * jacobian
 
 
-def _base_rows(model: pin.Model, q: Reals, q0: Reals) -> tuple[Reals, Reals]:
-    """Error and Jacobian of the base's rotation relative to q0."""
-    turn = pin.log3(pin.Quaternion(q0[3:7]).matrix().T @ pin.Quaternion(q[3:7]).matrix())
+def _rotation(q: Reals) -> Reals:
+    return np.array(pin.Quaternion(q[3:7]).matrix())
+
+
+def _base_rows(model: pin.Model, q: Reals, rotation: Reals) -> tuple[Reals, Reals]:
+    """Error and Jacobian of the base's rotation relative to another one."""
+    turn = pin.log3(rotation.T @ _rotation(q))
     jacobian = np.zeros((3, model.nv))
     jacobian[:, 3:6] = pin.Jlog3(pin.exp3(turn))
     return UPRIGHT * turn, UPRIGHT * jacobian

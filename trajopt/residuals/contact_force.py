@@ -10,7 +10,6 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
-from trajopt.states.state_multibody import check_robot_state
 
 
 class ResidualModelForce(ResidualModelAbstract):
@@ -26,7 +25,7 @@ class ResidualModelForce(ResidualModelAbstract):
     uses_solution = True
 
     def __init__(self, state: StateAbstract, contact: str, nr: int, *, unit: str) -> None:
-        super().__init__(check_robot_state(type(self).__name__, state), nr, unit=unit)
+        super().__init__(state, nr, unit=unit)
         self.contact = check_text("contact", contact, such_as="left_foot")
 
     def force(self, instant: Instant, size: int) -> SX:
@@ -40,6 +39,8 @@ class ResidualModelForce(ResidualModelAbstract):
         return force
 
     def derivative(self, instant: Instant) -> tuple[SX, SX]:
+        if instant.is_applied(self.contact):
+            return super().derivative(instant)
         return SX(self.size(instant.nu), self.state.ndx), SX(self.size(instant.nu), instant.nu)
 
 

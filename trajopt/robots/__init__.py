@@ -11,6 +11,7 @@ from trajopt.robots.names import unknown_robot
 from trajopt.robots.robot import Robot
 from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.robots.shapes import Shape
+from trajopt.robots.single_body import single_rigid_body
 
 if TYPE_CHECKING:
     from trajopt.robots.collisions import CollisionShapes, fit_collision_shapes
@@ -34,6 +35,7 @@ __all__ = [
     "load_geometry",
     "load_robot",
     "planar_arm",
+    "single_rigid_body",
     "unknown_robot",
     "with_base",
 ]

@@ -378,6 +378,9 @@ class Robot(Immutable):
             f"configurations: {configurations}{parameters})"
         )
 
+    def _repr_html_(self) -> str:
+        return above("plotting.notebook.html_of_robot")(self)
+
 
 def _reference_configurations(model: pin.Model) -> dict[str, Reals]:
     return _Configurations({entry.key(): np.array(entry.data()) for entry in model.referenceConfigurations})

@@ -10,6 +10,7 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
+from trajopt.model.newton import Linearised, add_quotient, add_root
 from trajopt.model.parts import call_formula
 from trajopt.simulator.formulas import below
 from trajopt.simulator.steps import (
@@ -20,10 +21,6 @@ from trajopt.simulator.steps import (
     SymplecticStep,
     VelocityDerivatives,
 )
-
-_LIMIT = 100  # iterations
-_SMALL = 1e-8  # step relative to the largest velocity or 1; if a smaller one fails, rounding is the reason
-_DECREASE = 1e-4  # required relative decrease of the squared residual
 
 
 class ImplicitEulerStep(SymplecticStep):
@@ -53,11 +50,11 @@ class ImplicitEulerStep(SymplecticStep):
 
     def values(self, program: Program, inputs: Inputs) -> StepValues:
         v, d, M, rest = self._linearised(program, inputs, derivatives=False)
-        return self._after(program, inputs, v, d, _quotient(program, M, rest))
+        return self._after(program, inputs, v, d, add_quotient(program, M, rest))
 
     def new_velocity(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
         v, d, M, rest = self._linearised(program, inputs, derivatives=True)
-        change, *parts = _columns(program, _quotient(program, M, rest), self.model.nv)
+        change, *parts = _columns(program, add_quotient(program, M, rest), self.model.nv)
         values = self._after(program, inputs, v, d, change)
         return VelocityDerivatives(
             values=values,
@@ -103,29 +100,16 @@ class ImplicitEulerStep(SymplecticStep):
 
     def _root(self, program: Program, inputs: Inputs) -> Array:
         """Adds the iteration that computes v₊, except for the last step."""
-        before = self._parts(program, inputs)[1]
-        start = call_formula(program, "start", lambda v: [v, ca.densify(SX(*v.shape)), SX(1), SX(ca.inf)], before)
-        tolerance = self._formula(program, inputs, "tolerance", lambda: [self.model.tolerance])
-        constants = [inputs.qdq, inputs.torque, inputs.parameters, *tolerance]
-        program.iterate(self._pass(inputs), start, constants, limit=_LIMIT)
-        return start[0]
 
-    def _pass(self, inputs: Inputs) -> Program:
-        """One iteration: (v₊, step, its length, |r|² at v₊; x, τ, parameters, tolerance) -> (the same, error)."""
-        nv = self.model.nv
-        body = Program(f"{self.model.mode.name}: root")
-        state = [body.input(size) for size in (nv, nv, 1, 1)]
-        step_inputs = Inputs(
-            qdq=body.input(self.input_size),
-            torque=body.input(inputs.torque.size),
-            parameters=body.input(inputs.parameters.size),
-        )
-        tolerance = body.input(1)
-        (trial,) = call_formula(body, "trial", lambda v, step, length: [v + length * step], *state[:3])
-        d, M, rest = self._residual(body, step_inputs, trial, derivatives=False)
-        new = _quotient(body, M, rest)
-        body.output(*call_formula(body, "judged", _judged, *state, trial, new, d.values.result, tolerance))
-        return body
+        def linearise(body: Program, v: Array, qdq: Array, torque: Array, parameters: Array) -> Linearised:
+            own = Inputs(qdq=qdq, torque=torque, parameters=parameters)
+            d, M, rest = self._residual(body, own, v, derivatives=False)
+            return d.values.result, M, rest
+
+        before = self._parts(program, inputs)[1]
+        (tolerance,) = self._formula(program, inputs, "tolerance", lambda: [self.model.tolerance])
+        constants = [inputs.qdq, inputs.torque, inputs.parameters]
+        return add_root(program, f"{self.model.mode.name}: root", linearise, before, constants, tolerance)[0]
 
     # Forces
 
@@ -144,32 +128,7 @@ class ImplicitEulerStep(SymplecticStep):
         return list(self._formula(program, inputs, "felt", felt, q, v, *d.force_parts(), *parts))
 
 
-def _quotient(program: Program, M: Array, b: Array) -> Array:
-    """Adds the steps that compute M⁻¹ b by the normal equations, and correct rounding by a second solve."""
-    factors = program.factor(program.matmul(M, M, transpose_a=True))
-    x = program.solve(factors, program.matmul(M, b, transpose_a=True))
-    left = program.matmul(M, x, initial=b, subtract=True)
-    program.add(x, program.solve(factors, program.matmul(M, left, transpose_a=True)))
-    return x
-
-
 def _columns(program: Program, a: Array, nv: int) -> tuple[Array, ...]:
     """Adds the call that splits off the first column, and then each nv columns."""
     ends = [0, 1, *range(1 + nv, a.shape[1] + 1, nv)]
     return call_formula(program, "columns", lambda x: [x[:, i:j] for i, j in itertools.pairwise(ends)], a)
-
-
-def _judged(v: SX, step: SX, length: SX, best: SX, trial: SX, new: SX, r: SX, tolerance: SX) -> list[SX]:
-    """Formula (v₊, step, its length, |r|²; trial, its step, its r, tolerance) -> (the next four, remaining error).
-
-    A step that does not lower |r|, although it is as small as rounding, is the last one.
-    """
-    size = ca.sumsqr(r)
-    better = size <= (1 - _DECREASE * length) * best
-    scale = ca.fmax(1, ca.norm_inf(v))
-    converged = ca.if_else(better, ca.norm_inf(new) <= tolerance * scale, ca.norm_inf(step) <= _SMALL * scale)
-    left = ca.if_else(converged, 0, ca.if_else(size > 0, ca.sqrt(size), 1))
-    chosen = [
-        ca.if_else(better, new_one, old) for new_one, old in ((trial, v), (new, step), (1, length / 2), (size, best))
-    ]
-    return [ca.densify(e) for e in (*chosen, left)]

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt import notebook
 from trajopt.checks import all_finite, check_array, check_count
 from trajopt.errors import ImmutableError, InvalidArgumentError, shown
 from trajopt.model.parameters import Parameter
@@ -279,6 +280,13 @@ class StateAbstract(ExplainsAttributes, ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(nx={self.nx}, ndx={self.ndx})"
+
+    def _repr_html_(self) -> str:
+        limits = [(f"{value:.4g}" for value in row) for row in np.stack([self.lower, self.upper], axis=1)]
+        rows = [(*each, *ends) for *each, ends in zip(self.tangent_names, self.tangent_units, limits)]
+        words = {"x": f"nx = {self.nx}: {', '.join(self.coordinate_names)}", "dx": f"ndx = {self.ndx}"}
+        heads = ("coordinate of dx", "unit", "lower", "upper")
+        return notebook.table(type(self).__name__, words) + notebook.columns(heads, rows)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if not _is_cached(type(self), name)}

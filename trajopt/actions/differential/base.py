@@ -20,6 +20,7 @@ from trajopt.checks import check_array, check_count, check_limits
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.contacts.implicit_node import ImplicitNode
 from trajopt.contacts.stack import ContactStack
+from trajopt.contacts.supports import SupportStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
@@ -57,6 +58,7 @@ class DifferentialActionModelAbstract(Model):
     second_order = True
     actuation: ActuationModelAbstract | None = None
     contacts: ContactStack | None = None
+    supports: SupportStack | None = None
     exact_hessian = False
     """Whether second derivatives of the dynamics are short enough to be one expression."""
     node_hessian = False
@@ -165,6 +167,11 @@ class DifferentialActionModelAbstract(Model):
         seen = stage.arrays | dynamics
         costs, rows = self._term_parts.call(program, seen, stage.parameters, derivatives=True, rows=stage.at_knot)
         return self._led_on(program, stage, dynamics, costs, rows)
+
+    def rate_expansion(self, program: Program, stage: Stage) -> tuple[Array, Array]:
+        """Adds the steps that compute f and Df of `expansion` alone."""
+        dynamics = self._dynamics_arrays(program, stage, derivatives=True)
+        return dynamics["f"], dynamics["Df"]
 
     def _led_on(
         self,

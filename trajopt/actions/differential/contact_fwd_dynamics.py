@@ -125,6 +125,10 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         count = len(self.contacts.sizes)
         return f"{super()._dynamics_name()} with {count} contact{'s' * (count != 1)}"
 
+    def rate_expansion(self, program: Program, stage: Stage) -> tuple[Array, Array]:
+        dynamics = self._dynamics_arrays(program, stage, derivatives=True)
+        return dynamics["f"], lead_on(program, self.contacts, dynamics, {}, {})
+
     def _led_on(
         self,
         program: Program,

@@ -88,5 +88,10 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """Control u = B⁺ g(q), shape (nu,) [N m, N], which balances gravity at rest."""
         numbers = self.state.layout.column_of(parameters or {})
-        gravity = kept(self, "gravity", self._build_gravity).evaluate(x, numbers)[0].ravel()
+        gravity = self.gravity_program.evaluate(x, numbers)[0].ravel()
         return np.asarray(np.linalg.pinv(self.actuation.matrix) @ gravity, dtype=np.float64)
+
+    @property
+    def gravity_program(self) -> Program:
+        """Program (x, parameters of the robot) -> g(q), the gravity torques (nv,) [N m, N]."""
+        return kept(self, "gravity", self._build_gravity)

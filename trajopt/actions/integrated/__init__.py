@@ -7,6 +7,7 @@ from trajopt.actions.integrated.control import (
     ControlParametrizationPolyZero,
 )
 from trajopt.actions.integrated.euler import IntegratedActionModelEuler
+from trajopt.actions.integrated.implicit import IntegratedActionModelImplicit
 from trajopt.actions.integrated.rk import IntegratedActionModelRK
 from trajopt.actions.integrated.rk4 import IntegratedActionModelRK4
 from trajopt.actions.integrated.tableau import Tableau
@@ -18,6 +19,7 @@ __all__ = [
     "ControlParametrizationPolyZero",
     "IntegratedActionModelAbstract",
     "IntegratedActionModelEuler",
+    "IntegratedActionModelImplicit",
     "IntegratedActionModelRK",
     "IntegratedActionModelRK4",
     "Tableau",

@@ -103,7 +103,9 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
     @property
     def model_parts(self) -> ModelParts:
         d = self.differential
-        return ModelParts(differential=d, costs=d.costs, contacts=d.contacts, actuation=d.actuation)
+        return ModelParts(
+            differential=d, costs=d.costs, contacts=d.contacts, supports=d.supports, actuation=d.actuation
+        )
 
     @property
     def stage_nu(self) -> int:
