@@ -25,7 +25,7 @@ from trajopt.model.content import model_hash
 from trajopt.model.programs import outputs_at
 from trajopt.robots import Robot, load_robot, planar_arm
 from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
-from trajopt.solvers import SolverFDDP, SolverSQP
+from trajopt.solvers import SolutionDerivatives, SolverFDDP, SolverSQP
 
 Reals = npt.NDArray[np.float64]
 NAMES = contact_robots.PARAMETERS["variable"]
@@ -105,6 +105,20 @@ def test_a_change_compiles_nothing_and_solves_another_robot() -> None:
     np.testing.assert_allclose(found.us, wanted.us, atol=1e-7)
 
 
+@pytest.mark.parametrize("name", ["link_2.mass", "joint_2.translation"])
+def test_costs_by_parameters(name: str) -> None:
+    """The derivative of a solution's cost, by differences of two more solves."""
+    problem = reach(Robot(planar_arm()).with_parameters([name]))
+    solution = SolverFDDP(problem).solve()
+    slope = np.ravel(SolutionDerivatives(solution).by(f"robot.{name}").dcost)[0]
+    value, costs = problem.get_parameter(f"robot.{name}", "running"), []
+    for step in (1e-5, -1e-5):
+        moved = value + step * np.eye(max(value.size, 1))[0].reshape(value.shape)
+        problem.set_parameter(f"robot.{name}", moved, knots="all")
+        costs.append(SolverFDDP(problem).solve(solution).cost)
+    assert slope == pytest.approx((costs[0] - costs[1]) / 2e-5, rel=1e-5)
+
+
 def test_an_unknown_mass_is_found_at_its_bound() -> None:
     """The cheapest arm is the lightest."""
     problem = reach(Robot(planar_arm()).with_parameters(["link_2.mass"]))
@@ -130,6 +144,7 @@ def test_numbers_of_a_robot() -> None:
     body = robot.model.inertias[frame.parentJoint]
     own = robot.with_parameters(["gripper_left_joint.com", "gripper_left_joint.inertia", "arm_left_7_joint.armature"])
     p = own.parameters
+    assert repr(p["arm_left_7_joint.armature"]) == "arm_left_7_joint.armature = 0.1 kg m²"
     np.testing.assert_allclose(frame.placement.act(p["gripper_left_joint.com"].parameter.default), body.lever)
     seen = frame.placement.rotation.T @ body.inertia @ frame.placement.rotation
     np.testing.assert_allclose(p["gripper_left_joint.inertia"].parameter.default, seen[np.triu_indices(3)], atol=1e-15)

@@ -26,7 +26,7 @@ BODY_QUANTITIES = ("mass", "com", "inertia")
 JOINT_QUANTITIES = ("damping", "friction", "armature", "translation")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RobotParameter:
     """Quantity of a robot that can change at run time.
 
@@ -43,6 +43,20 @@ class RobotParameter:
     joint: int
     placement: Reals
     parameter: Parameter
+
+    @property
+    def value(self) -> Reals:
+        """Value in the robot's model; a copy."""
+        return self.parameter.default.copy()
+
+    @property
+    def unit(self) -> str:
+        """Unit of the value."""
+        return self.parameter.unit
+
+    def __repr__(self) -> str:
+        value = f"{float(self.value):g}" if self.value.ndim == 0 else np.array2string(self.value, precision=6)
+        return f"{self.name} = {value} {self.unit}"
 
     @property
     def of_body(self) -> bool:
