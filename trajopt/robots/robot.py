@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.checks import (
-    check_array,
     check_bounds,
     check_flag,
     check_instance,
@@ -26,15 +25,15 @@ from trajopt.checks import (
     check_text,
     check_texts,
 )
-from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, shown, unknown_name
+from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.objects.immutable import Immutable
 from trajopt.objects.lazy import above
 from trajopt.robots.bases import floats, without_joints
 from trajopt.robots.builtin import BUILTIN_ROBOTS
 from trajopt.robots.example import load_example_robot
 from trajopt.robots.files import FILE_SUFFIXES, find_file, load_file
-from trajopt.robots.mimic import has_mimic_joints
-from trajopt.robots.placements import NORM_TOLERANCE
+from trajopt.robots.mimic import check_picklable
+from trajopt.robots.placements import check_configuration
 from trajopt.robots.shapes import Shape
 from trajopt.types import Reals
 
@@ -97,7 +96,7 @@ class Robot(Immutable):
         own = {} if configurations is None else check_mapping("configurations", configurations, "write {name: q}")
         check_texts("configurations", list(own))
         for key, q in {**_reference_configurations(model), **own}.items():
-            checked = _check_configuration(self.model, f"configurations[{key!r}]", q)
+            checked = check_configuration(self.model, f"configurations[{key!r}]", q)
             self.model.referenceConfigurations[key] = checked
         self.shapes = tuple(check_items("shapes", shapes, "shapes", cure="ArticulationBuilder creates them"))
         for shape in self.shapes:
@@ -270,8 +269,8 @@ class Robot(Immutable):
         """Returns checked configurations, shape (n, nq)."""
         rows_of_q = np.asarray(q, dtype=object)
         if rows_of_q.ndim != 2:
-            return _check_configuration(self.model, "q", q)[None]
-        rows = [_check_configuration(self.model, f"q[{i}]", row) for i, row in enumerate(rows_of_q)]
+            return check_configuration(self.model, "q", q)[None]
+        rows = [check_configuration(self.model, f"q[{i}]", row) for i, row in enumerate(rows_of_q)]
         return np.array(rows).reshape(-1, self.nq)
 
     def lock_joints(self, names: str | Iterable[str], configuration: str | npt.ArrayLike | None = None) -> Robot:
@@ -292,7 +291,7 @@ class Robot(Immutable):
         elif isinstance(configuration, str):
             q = self.configuration(configuration)
         else:
-            q = _check_configuration(self.model, "configuration", configuration)
+            q = check_configuration(self.model, "configuration", configuration)
         model = without_joints(self.model, locked, q)
         left = {joint: bounds for joint, bounds in self._distances.items() if model.existJointName(joint)}
         return _rebuild(model, self.name, self.shapes, left, self.source, self.package_dirs)
@@ -312,10 +311,7 @@ class Robot(Immutable):
         return checked
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if has_mimic_joints(self.model):  # Pinocchio 4.1 crashes at the first use of such a model from a pickle
-            raise UnsupportedOperationError(
-                f"{self.name}: robots with mimic joints can't be pickled by Pinocchio; load the file in each process"
-            )
+        check_picklable(self.model, self.name)
         return super().__reduce_ex__(protocol)
 
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
@@ -391,17 +387,6 @@ def load_robot(
 
 def _reference_configurations(model: pin.Model) -> dict[str, Reals]:
     return _Configurations({entry.key(): np.array(entry.data()) for entry in model.referenceConfigurations})
-
-
-def _check_configuration(model: pin.Model, argument: str, q: npt.ArrayLike) -> Reals:
-    cure = f"a configuration of {model.name} is x[:{model.nq}] of a state x"
-    checked = check_array(argument, q, (model.nq,), cure=cure)
-    if not pin.isNormalized(model, checked, NORM_TOLERANCE):
-        raise InvalidArgumentError(
-            f"{argument}: expected rotations with coordinates of norm 1 (within {NORM_TOLERANCE}), got {checked}; "
-            "use pinocchio.normalize(robot.model, q)"
-        )
-    return checked
 
 
 def _rebuild(model: pin.Model, name: str, *more: Any) -> Robot:
