@@ -92,7 +92,7 @@ class ActionModelMotors(ActionModelExpression):
         return self.model.stage_nu
 
     def parameters(self) -> dict[str, Parameter]:
-        own = {} if self.time_constant is None else {"time_constant": self._parameters["time_constant"]}
+        own = {name: p for name, p in super().parameters().items() if name == "time_constant"}
         return self.model.parameters() | own
 
     def row_derivative(self) -> SX:

@@ -137,7 +137,7 @@ class ReducedGaitModels(Immutable):
             raise InvalidArgumentError(
                 f"schedule: expected as many knots as in the problem (T = {problem.T}), got T = {own.T}; build another"
             )
-        for name, value, knots in self._parameters(own):
+        for name, value, knots in self._knot_parameters(own):
             problem.set_parameter(name, value, knots)
         problem.schedule = own
 
@@ -202,7 +202,7 @@ class ReducedGaitModels(Immutable):
         costs.add("state", ResidualModelState(self.state, reference), o.state, ActivationModelWeightedQuad(weights))
         return costs
 
-    def _parameters(self, schedule: ContactSchedule) -> Iterator[KnotParameter]:
+    def _knot_parameters(self, schedule: ContactSchedule) -> Iterator[KnotParameter]:
         """Run-time parameters of all knots 0..T."""
         o, T = self.options, schedule.T
         knots, active, paths = [*range(T)], schedule.active[:T].astype(np.float64), foot_paths(schedule)

@@ -9,14 +9,18 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
+from trajopt.errors import UnsupportedOperationError
 from trajopt.robots.xml_elements import read_xml
 
 _LOG = logging.getLogger(__name__)
 
 
-def has_mimic_joints(model: pin.Model) -> bool:
-    """Whether joints of a model follow others."""
-    return any(joint.shortname() == "JointModelMimic" for joint in model.joints)
+def check_picklable(model: pin.Model, name: str) -> None:
+    """Raises UnsupportedOperationError for joints that follow others: Pinocchio 4.1 crashes on them after a pickle."""
+    if any(joint.shortname() == "JointModelMimic" for joint in model.joints):
+        raise UnsupportedOperationError(
+            f"{name}: robots with mimic joints can't be pickled by Pinocchio; load the file in each process"
+        )
 
 
 def with_equalities(model: pin.Model, path: Path) -> pin.Model:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.checks import check_array, check_known, shape_of
@@ -81,3 +82,15 @@ def check_reference_frame(argument: str, value: Any) -> pin.ReferenceFrame:
     if isinstance(value, pin.ReferenceFrame):
         return value
     return names[check_known(f"{argument}: reference frame", value, names)]
+
+
+def check_configuration(model: pin.Model, argument: str, q: npt.ArrayLike) -> Reals:
+    """Returns a configuration (nq,); raises InvalidArgumentError for another size or rotations without norm 1."""
+    cure = f"a configuration of {model.name} is x[:{model.nq}] of a state x"
+    checked = check_array(argument, q, (model.nq,), cure=cure)
+    if not pin.isNormalized(model, checked, NORM_TOLERANCE):
+        raise InvalidArgumentError(
+            f"{argument}: expected rotations with coordinates of norm 1 (within {NORM_TOLERANCE}), got {checked}; "
+            "use pinocchio.normalize(robot.model, q)"
+        )
+    return checked

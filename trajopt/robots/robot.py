@@ -24,13 +24,14 @@ from trajopt.checks import (
     check_text,
     check_texts,
 )
-from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+from trajopt.errors import InvalidArgumentError
 from trajopt.objects.immutable import Immutable
 from trajopt.objects.lazy import above
 from trajopt.robots.bases import floats, without_joints
-from trajopt.robots.configurations import check_configuration, reference_configurations
-from trajopt.robots.mimic import has_mimic_joints
+from trajopt.robots.configurations import reference_configurations
+from trajopt.robots.mimic import check_picklable
 from trajopt.robots.parameters import PREFIX, RobotParameter, check_inertias, robot_parameters, with_numbers
+from trajopt.robots.placements import check_configuration
 from trajopt.robots.shapes import Shape
 from trajopt.types import Reals
 
@@ -356,10 +357,7 @@ class Robot(Immutable):
         return checked
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if has_mimic_joints(self.model):  # Pinocchio 4.1 crashes at the first use of such a model from a pickle
-            raise UnsupportedOperationError(
-                f"{self.name}: robots with mimic joints can't be pickled by Pinocchio; load the file in each process"
-            )
+        check_picklable(self.model, self.name)
         return super().__reduce_ex__(protocol)
 
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
