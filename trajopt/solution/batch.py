@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import check_instance, is_integer
+from trajopt.checks import check_instance, check_text, is_integer
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, shown
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import batch_file
-from trajopt.solution.components import components
+from trajopt.solution.components import components, labelled
 from trajopt.solution.history import Histories
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.solution import Solution
@@ -92,6 +92,11 @@ class SolutionBatch(ExplainsAttributes):
     def varied(self) -> dict[str, Any]:
         """Numbers that differ between rows (B,), by names such as "x0[1]" and "goal.reference[2]"."""
         return components({"x0": self.x0, **self.parameters}, varied=True)
+
+    def label(self, component: str) -> str:
+        """Returns the text of a component of `varied` in pictures, such as "x0[1], theta" for the initial state."""
+        names = () if self.problem is None else self.problem.state.coordinate_names
+        return labelled(check_text("component", component), names)
 
     def table(self) -> dict[str, Any]:
         """Columns (B,) of numbers and outcomes, one row a solve; `pandas.DataFrame(solutions.table())` accepts it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,3 +26,10 @@ def components(parameters: Mapping[str, Any], *, varied: bool) -> dict[str, Any]
             if differs or not (varied or flat.shape[1] > WIDE):
                 columns[name + (f"[{', '.join(map(str, place))}]" if place else "")] = column
     return columns
+
+
+def labelled(component: str, coordinates: Sequence[str]) -> str:
+    """Text of a component in pictures: one of the initial state with its coordinate, such as "x0[1], theta"."""
+    name, _, place = component.removesuffix("]").partition("[")
+    known = name == "x0" and place.isdecimal() and int(place) < len(coordinates)
+    return f"{component}, {coordinates[int(place)]}" if known else component

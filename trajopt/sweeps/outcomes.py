@@ -14,7 +14,7 @@ from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
 from trajopt.objects.read import Read
 from trajopt.solution import Solution
-from trajopt.solution.components import components
+from trajopt.solution.components import components, labelled
 from trajopt.sweeps.columns import OUTCOMES, Columns, read_columns
 from trajopt.sweeps.failures import Failures
 from trajopt.sweeps.outcome import Outcome
@@ -85,14 +85,11 @@ class Sweep(ExplainsAttributes):
 
     def label(self, component: str) -> str:
         """Returns the text of a component of `varied` in pictures, such as "x0[1], theta" for the initial state."""
-        name, _, place = check_text("component", component).removesuffix("]").partition("[")
-        if name != "x0" or not place.isdecimal():
-            return component
+        check_text("component", component)
         try:
-            names = read_facts(self.folder)["coordinates"]
+            return labelled(component, read_facts(self.folder)["coordinates"])
         except InvalidArgumentError:  # the store has been deleted since
             return component
-        return f"{component}, {names[int(place)]}" if int(place) < len(names) else component
 
     @property
     def table(self) -> dict[str, Any]:
