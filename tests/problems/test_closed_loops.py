@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.plants import impulses
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.kernels import compilations
 from trajopt.mpc import ClosedLoop
@@ -352,6 +353,13 @@ def test_cones_hold_by_pinocchio() -> None:
     assert worst.min() < 10.0  # some of them are near
     told = max(float(values.max()) for name, values in log.violations.items() if name.endswith("_force"))
     assert told == pytest.approx(max(0.0, -worst.min()), abs=1e-6)
+
+
+@pytest.mark.parametrize("degrees", [0.0, 180.0])
+def test_quadruped_survives_an_impulse_of_its_weight_times_a_quarter_second(degrees: float) -> None:
+    """40 N s make the robot 2.5 m/s faster; before it reacted, it fell at 28 N s."""
+    case = case_of("quadruped-trot-mpc", commands=impulses.COMMANDS, pushes=())
+    assert impulses.survives(case, np.radians(degrees), 40.0)
 
 
 def test_controllers_own_contacts_trot_too() -> None:
