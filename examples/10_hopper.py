@@ -4,7 +4,8 @@
     subject to steps of a simulator whose contacts dissipate as much power as possible,
 
 from a guess that stands still without any torque. Then the barrier of the contacts is reduced from solve to solve,
-and the last solution is replayed with ten times smaller steps and its own feedback.
+and the last solution is replayed with ten times smaller steps and its own feedback. FDDP keeps no limits, and this
+motion takes twice the torque that the motors have; without `limits=False` the problem has limits, for SolverSQP.
 
 Look at: flight and height for each barrier, and the final height of the replay. Expected cost: 0.1124041689.
 """
