@@ -196,7 +196,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
                 "SolverFDDP(problem).solve(xs, us), or case.solve() for a ready problem"
             )
         check_count("seed", seed)
-        with self.in_use("solve"):
+        with self._in_use("solve"):
             xs = xs.guess(self.problem) if isinstance(xs, SolutionLibrary) else xs
             if check_count("starts", starts, least=1, most=MOST_STARTS) == 1:
                 return self._solve(xs, us, is_feasible, multipliers)
@@ -207,7 +207,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             return solve_from(self, states, controls, starts, seed)
 
     @contextlib.contextmanager
-    def in_use(self, method: str) -> Iterator[None]:
+    def _in_use(self, method: str) -> Iterator[None]:
         """Context in which the solver's arrays serve one solve.
 
         Raises:
@@ -262,7 +262,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         """
         from trajopt.solvers.batch.solve import solve_rows
 
-        with self.in_use("solve_batch"):
+        with self._in_use("solve_batch"):
             return solve_rows(self, x0, parameters, xs, us, time_limit=time_limit, progress=progress)
 
     def _solve(self, xs: Any, us: Any, is_feasible: bool, multipliers: Any) -> Solution:

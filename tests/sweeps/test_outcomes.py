@@ -13,6 +13,7 @@ import pytest
 
 from tests.sweeps import stores
 from trajopt.errors import InvalidArgumentError, MissingDependencyError, UnknownNameError, UnsupportedOperationError
+from trajopt.solution.components import components
 from trajopt.sweeps import Sweep, columns
 
 FAILED = {3: "MAX_ITERATIONS", 7: "MAX_ITERATIONS", 11: "LINE_SEARCH_FAILED"}
@@ -131,9 +132,9 @@ def test_the_table_has_components(outcomes: Sweep) -> None:
     assert list(outcomes.table) == names
     assert list(outcomes.varied) == ["goal.reference[0]", "goal.reference[1]"]
     assert outcomes[:0].varied == {}
-    wide = columns.components({"us": np.arange(60.0).reshape(2, 30) * [[1.0], [1.0]]}, varied=False)
+    wide = components({"us": np.arange(60.0).reshape(2, 30) * [[1.0], [1.0]]}, varied=False)
     assert len(wide) == 30
-    still = columns.components({"us": np.zeros((2, 10, 3))}, varied=False)
+    still = components({"us": np.zeros((2, 10, 3))}, varied=False)
     assert not still
 
 
