@@ -77,7 +77,9 @@ def test_guesses_with_gaps_and_rollouts(kind: Any) -> None:
 def test_far_guesses_with_gaps_end_as_in_a_loop(kind: Any) -> None:
     """Steps that close a part of the gaps, and guesses whose rollout bounds what a first step of DDP may cost."""
     problem = problems.load("pendulum", T=30).problem
-    options = FDDPOptions(acceptance=0.9, negative_acceptance=0.01) if kind is SolverFDDP else DDPOptions()
+    options = (
+        FDDPOptions(acceptance=0.9, negative_acceptance=0.01) if kind is SolverFDDP else DDPOptions(rollout_margin=0.0)
+    )
     solver, rng, X = kind(problem, options), np.random.default_rng(5), starts(problem, 16)
     xs, us = rng.normal(0.0, 3.0, (16, 31, 2)), rng.normal(0.0, 1.0, (16, 30, 1))
     solutions, single = solver.solve_batch(X, xs=xs, us=us), looped(solver, X, xs, us)
