@@ -196,7 +196,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
                 "SolverFDDP(problem).solve(xs, us), or case.solve() for a ready problem"
             )
         check_count("seed", seed)
-        with self.in_use("solve"):
+        with self._in_use("solve"):
             xs = xs.guess(self.problem) if isinstance(xs, SolutionLibrary) else xs
             if check_count("starts", starts, least=1, most=MOST_STARTS) == 1:
                 return self._solve(xs, us, is_feasible, multipliers)
@@ -207,7 +207,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             return solve_from(self, states, controls, starts, seed)
 
     @contextlib.contextmanager
-    def in_use(self, method: str) -> Iterator[None]:
+    def _in_use(self, method: str) -> Iterator[None]:
         """Context in which the solver's arrays serve one solve.
 
         Raises:
@@ -239,7 +239,8 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         """Solves the problem for many values, one row a solve; each row ends as if it were alone.
 
         Pass at least one array with a row for each solve. What has no row in front is the same for all of them. The
-        problem keeps its own x0 and parameters.
+        problem keeps its own x0 and parameters. SolverDDP and SolverFDDP solve small problems side by side, one in each
+        lane of a vector register; results then differ from those of `solve` by rounding. All else is solved row by row.
 
         Args:
             x0: Initial states (B, nx), or one (nx,); by default that of the problem.
@@ -262,7 +263,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         """
         from trajopt.solvers.batch.solve import solve_rows
 
-        with self.in_use("solve_batch"):
+        with self._in_use("solve_batch"):
             return solve_rows(self, x0, parameters, xs, us, time_limit=time_limit, progress=progress)
 
     def _solve(self, xs: Any, us: Any, is_feasible: bool, multipliers: Any) -> Solution:

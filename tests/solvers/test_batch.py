@@ -40,7 +40,9 @@ def alone(solver: Any, x0: Any, **guess: Any) -> Any:
 @pytest.mark.parametrize("kind", SOLVERS)
 def test_rows_are_the_solves_of_a_loop(kind: Any) -> None:
     solver, X = kind(problems.load(SOLVERS[kind], T=30).problem), starts(5)
+    before = solver.problem.x0.copy()
     solutions = solver.solve_batch(x0=X)
+    np.testing.assert_array_equal(solver.problem.x0, before)
     assert len(solutions) == 5
     for i, x0 in enumerate(X):
         one, row = alone(solver, x0), solutions[i]

@@ -74,6 +74,25 @@ def test_guesses_with_gaps_and_rollouts(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", BOTH)
+def test_far_guesses_with_gaps_end_as_in_a_loop(kind: Any) -> None:
+    """Steps that close a part of the gaps, and guesses whose rollout bounds what a first step of DDP may cost."""
+    problem = problems.load("pendulum", T=30).problem
+    options = (
+        FDDPOptions(acceptance=0.9, negative_acceptance=0.01) if kind is SolverFDDP else DDPOptions(rollout_margin=0.0)
+    )
+    solver, rng, X = kind(problem, options), np.random.default_rng(5), starts(problem, 16)
+    xs, us = rng.normal(0.0, 3.0, (16, 31, 2)), rng.normal(0.0, 1.0, (16, 30, 1))
+    solutions, single = solver.solve_batch(X, xs=xs, us=us), looped(solver, X, xs, us)
+    assert_as_looped(solutions, single)
+    for row, one in zip(solutions, single):
+        for got, expected in zip(row.history[:3], one.history[:3]):
+            assert got.expected_decrease == pytest.approx(expected.expected_decrease, rel=1e-9, abs=1e-12)
+            assert got.gap_norm == pytest.approx(expected.gap_norm, rel=1e-9, abs=1e-15)
+    if kind is SolverFDDP:
+        assert any(r.step_length < 1.0 and r.gap_norm > 0.0 for one in single for r in one.history)
+
+
+@pytest.mark.parametrize("kind", BOTH)
 def test_rows_that_do_not_converge_end_as_in_a_loop(kind: Any) -> None:
     problem = problems.load("pendulum", T=40).problem
     options = {SolverDDP: DDPOptions, SolverFDDP: FDDPOptions}[kind]

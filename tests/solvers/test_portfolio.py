@@ -12,6 +12,7 @@ import pytest
 from trajopt import SolutionLibrary, problems
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.solvers import DDPOptions, SolverDDP, SolverFDDP, SolverSQP
+from trajopt.solvers.batch.portfolio import guesses
 
 
 def pendulum(T: int = 40) -> Any:
@@ -55,6 +56,27 @@ def test_a_guess_that_was_passed_is_one_of_the_starts() -> None:
     best = solver.solve(solution, starts=3)
     assert best.converged
     assert best.cost == pytest.approx(solution.cost, rel=1e-8)
+
+
+def test_guesses_differ_and_the_first_is_the_one_that_was_passed() -> None:
+    problem = pendulum(20)
+    problem.x0 = [0.4, 0.0]
+    rng = np.random.default_rng(0)
+    xs, us = rng.normal(0.0, 0.3, (21, 2)), rng.normal(0.0, 0.3, (20, 1))
+    states, controls = guesses(problem, xs, us, 7, seed=0)
+    np.testing.assert_array_equal(states[0], xs)
+    np.testing.assert_array_equal(controls[:2], [us, us])
+    np.testing.assert_array_equal(states[1], problem.rollout(us))
+    np.testing.assert_array_equal(states[2], np.tile(problem.x0, (21, 1)))
+    np.testing.assert_array_equal(controls[3], 0.0 * us)
+    for guess, held in zip(states[4:], controls[4:]):
+        np.testing.assert_allclose(guess[[0, -1]], xs[[0, -1]], atol=1e-12)
+        np.testing.assert_allclose(held, problem.quasi_static(guess[:-1]))
+    assert len({guess.tobytes() + control.tobytes() for guess, control in zip(states, controls)}) >= 6
+    again, _ = guesses(problem, xs, us, 7, seed=0)
+    other, _ = guesses(problem, xs, us, 7, seed=1)
+    np.testing.assert_array_equal(again, states)
+    assert np.any(other[4:] != states[4:])
 
 
 def test_starts_are_checked() -> None:

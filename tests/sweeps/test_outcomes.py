@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import logging
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 
 from tests.sweeps import stores
 from trajopt.errors import InvalidArgumentError, MissingDependencyError, UnknownNameError, UnsupportedOperationError
-from trajopt.solution import components
+from trajopt.solution.components import components
 from trajopt.sweeps import Sweep, columns
 
 FAILED = {3: "MAX_ITERATIONS", 7: "MAX_ITERATIONS", 11: "LINE_SEARCH_FAILED"}
@@ -133,9 +132,9 @@ def test_the_table_has_components(outcomes: Sweep) -> None:
     assert list(outcomes.table) == names
     assert list(outcomes.varied) == ["goal.reference[0]", "goal.reference[1]"]
     assert outcomes[:0].varied == {}
-    wide = components.components({"us": np.arange(60.0).reshape(2, 30) * [[1.0], [1.0]]}, varied=False)
+    wide = components({"us": np.arange(60.0).reshape(2, 30) * [[1.0], [1.0]]}, varied=False)
     assert len(wide) == 30
-    still = components.components({"us": np.zeros((2, 10, 3))}, varied=False)
+    still = components({"us": np.zeros((2, 10, 3))}, varied=False)
     assert not still
 
 
@@ -214,16 +213,3 @@ def test_wrong_questions_are_refused(outcomes: Sweep, ask: Any, message: str) ->
 def test_a_folder_without_a_store_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match=r"folder: expected the store of a sweep, got .* without chunks/"):
         Sweep.read(tmp_path)
-
-
-def test_components_of_the_initial_state_have_its_names(outcomes: Sweep) -> None:
-    assert outcomes.label("x0[1]") == "x0[1]"  # of a store without names, as those of earlier versions
-    facts = {"format": 1, "fingerprint": "", "recipe": {}, "coordinates": ["y", "theta"]}
-    (outcomes.folder / "recipe.json").write_text(json.dumps(facts))
-    for component, label in [
-        ("x0[1]", "x0[1], theta"),
-        ("x0[2]", "x0[2]"),
-        ("x0", "x0"),
-        ("goal.reference[1]", "goal.reference[1]"),
-    ]:
-        assert outcomes.label(component) == label

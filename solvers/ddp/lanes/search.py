@@ -116,7 +116,7 @@ class LaneSearch:
         chosen = np.where(growing, falls.sum(axis=1) - 1, first)  # -1: the step before was better
         self._note(left, chosen, np.where(growing, chosen >= 0, accepted.any(axis=1)), steps, trials, several)
         last = np.where(growing, np.minimum(chosen + 1, several - 1), first)
-        below = (reached <= -LARGEST) & (turn <= last[:, None]) & (growing[:, None] <= (turn == last[:, None]))
+        below = (reached <= -LARGEST) & (turn <= last[:, None])
         steps.unbounded[left] = below.any(axis=1) & (growing | ~steps.accepted[left])
         good = steps.accepted[left] & (chosen >= 0)
         source = places[(np.arange(len(left)) * several + chosen)[good]]
