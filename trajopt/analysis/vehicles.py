@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -58,14 +58,15 @@ class Vehicle:
 def vehicle_of(solution: Solution) -> Vehicle:
     """Returns the vehicle that fits the controls and coordinates of a solution whose states are poses."""
     controls = {control.removeprefix("u:") for control in solution.control_names}
-    values = solution.description.values
     half = _PART * _size(solution)
     coordinates = {coordinate.rpartition(".")[2] for coordinate in solution.coordinate_names}
     if controls.issuperset(ROTORS):
-        return Vehicle(kind="quadrotor", half=_first(values, "arm", half), to_scale="arm" in values)
+        arm = _parameter(solution, "arm")
+        return Vehicle(kind="quadrotor", half=arm or half, to_scale=arm is not None)
     if controls == {"right", "left"}:
-        track, radius = (_first(values, *each) for each in (("half_track", half), ("radius", 0.5 * half)))
-        return Vehicle(kind="differential drive", half=track, radius=radius, to_scale="half_track" in values)
+        track, radius = _parameter(solution, "half_track"), _parameter(solution, "radius")
+        known = track is not None
+        return Vehicle(kind="differential drive", half=track or half, radius=radius or 0.5 * half, to_scale=known)
     if "theta" in coordinates:
         return Vehicle(kind="unicycle", half=half)
     return Vehicle(kind="body" if "qw" in coordinates else "point", half=half)
@@ -81,16 +82,13 @@ def outlines_of(solution: Solution) -> Reals:
 
 
 def _size(solution: Solution) -> float:
-    """Largest extent of the motion and its goals [m]."""
-    description = solution.description
-    if description.poses is None:
-        return _LEAST
-    every = np.concatenate([description.poses[:, :3, 3], description.pose_goals])
-    return max(float(np.ptp(every, axis=0).max()), _LEAST)
+    """Largest extent of the motion [m]."""
+    poses = solution.description.poses
+    return _LEAST if poses is None else max(float(np.ptp(poses[:, :3, 3], axis=0).max()), _LEAST)
 
 
-def _first(parameters: Any, parameter: str, otherwise: float) -> float:
-    """Value of a parameter at its first knot, or the default `otherwise`."""
-    values = np.ravel(parameters.get(parameter, ()))
+def _parameter(solution: Solution, name: str) -> float | None:
+    """Value of a parameter at its first knot; None if there is none."""
+    values = np.ravel(solution.description.values.get(name, ()))
     values = values[np.isfinite(values)]
-    return float(values[0]) if len(values) else otherwise
+    return float(values[0]) if len(values) else None

@@ -133,7 +133,8 @@ def film_of(
         solution: The solution.
         obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
         lines: Polylines, such as gates, each with points (n, 2) or (n, 3) [m].
-        aside: Whether a legged robot is seen from its side; otherwise all axes are world axes.
+        aside: Whether it is for a line drawing, with the world around the motion, outlines, and a side view of a legged
+            robot; otherwise all axes are world axes.
         forces: Whether to compute contact forces.
 
     Raises:
@@ -149,8 +150,7 @@ def film_of(
     robot = solution.robot
     legged = forces and has_contacts(solution)
     abscissa, label = time_axis(solution)
-    outlines = outlines_of(solution)
-    places = np.concatenate([skeleton.points.reshape(-1, 3), np.reshape(goals, (-1, 3))])
+    outlines = outlines_of(solution) if aside else np.zeros((len(skeleton.points), 0, 3))
     return filmed(
         skeleton,
         legged_motion(solution) if legged else None,
@@ -163,7 +163,7 @@ def film_of(
         obstacles=bodies,
         outlines=outlines,
         outline_label=vehicle_of(solution).label if outlines.size else "",
-        world=World(lines=around, walls=near_walls(walls_of(solution), places), planes=planes_of(solution)),
+        world=_world(solution, around, skeleton.points, goals) if aside else None,
     )
 
 
@@ -226,6 +226,12 @@ def filmed(
         facing=facing,
         scale=0.0 if motion is None else _scale(motion, points),
     )
+
+
+def _world(solution: Solution, lines: SceneLines, points: Reals, goals: Sequence[Reals]) -> World:
+    """Surroundings of a motion with points (T + 1, n, 3) and goals [m]."""
+    places = np.concatenate([points.reshape(-1, 3), np.reshape(goals, (-1, 3))])
+    return World(lines=lines, walls=near_walls(walls_of(solution), places), planes=planes_of(solution))
 
 
 def _turned(bodies: Reals, turn: Reals) -> Reals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any, cast
 
 from trajopt.checks import check_flag
@@ -13,7 +14,7 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.solution.description import Description
 
-_COMPUTED = "_computed"  # where a trajectory keeps what its descriptions have computed
+_COMPUTED: dict[int, dict[str, Any]] = {}  # attributes of descriptions, by the id of a living trajectory
 
 
 class DescribedMotion(ExplainsAttributes):
@@ -40,10 +41,11 @@ class DescribedMotion(ExplainsAttributes):
         """Names, units and numbers, computed from the problem when they are read, or taken from the file."""
         from trajopt.solution.description import Description
 
-        return Description(cast(Any, self), vars(self).setdefault(_COMPUTED, {}))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != _COMPUTED}
+        key = id(self)
+        if key not in _COMPUTED:
+            _COMPUTED[key] = {}
+            weakref.finalize(self, _COMPUTED.pop, key, None).atexit = False
+        return Description(cast(Any, self), _COMPUTED[key])
 
     def frame_path(self, frame: str, *, placements: bool = False) -> Reals:
         """Returns the positions of a frame of the robot in the world along the trajectory, shape (T + 1, 3) [m].

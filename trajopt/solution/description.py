@@ -95,7 +95,7 @@ class Description:
     __slots__ = ("__dict__", "_problem", "_solution")
 
     def __init__(self, solution: Solution, computed: dict[str, Any]) -> None:
-        self.__dict__ = computed  # the solution keeps it, and it does not refer to the solution
+        self.__dict__ = computed  # which does not refer to the solution, whose life it shares
         self._solution, self._problem = solution, cast("ShootingProblem", solution.problem)
         if solution.problem is None and not computed:
             vars(self).update(_numbered(solution.xs, solution.us) | dict(solution.described))
