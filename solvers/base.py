@@ -195,6 +195,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
                 f"solve: expected a solver object, got {shown(self)}; call solve on an object, not on its class: "
                 "SolverFDDP(problem).solve(xs, us), or case.solve() for a ready problem"
             )
+        check_count("seed", seed)
         with self.in_use("solve"):
             xs = xs.guess(self.problem) if isinstance(xs, SolutionLibrary) else xs
             if check_count("starts", starts, least=1, most=MOST_STARTS) == 1:
@@ -202,7 +203,8 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             from trajopt.solvers.batch.portfolio import solve_from
 
             pair = (xs.xs, xs.us if us is None else us) if isinstance(xs, Solution) else (xs, us)
-            return solve_from(self, *self._guess(*pair, is_feasible)[:2], starts, check_count("seed", seed))
+            states, controls, _ = self._guess(pair[0], pair[1], is_feasible)
+            return solve_from(self, states, controls, starts, seed)
 
     @contextlib.contextmanager
     def in_use(self, method: str) -> Iterator[None]:
@@ -258,7 +260,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             InvalidArgumentError: Shapes or numbers of rows do not fit one another.
             SolverInUseError: The solver is already solving.
         """
-        from trajopt.solvers.batch import solve_rows
+        from trajopt.solvers.batch.solve import solve_rows
 
         with self.in_use("solve_batch"):
             return solve_rows(self, x0, parameters, xs, us, time_limit=time_limit, progress=progress)

@@ -15,6 +15,7 @@ from trajopt.actions import (
     ActionModelDiscrete,
     ActionModelImpulseFwdDynamics,
     ActionModelLQR,
+    ActionModelMotors,
     ActionModelNumDiff,
     ActionModelTerminal,
     ActionModelUnicycle,
@@ -60,6 +61,7 @@ from trajopt.actuation import (
     ActuationModelFloatingBaseThrusters,
     ActuationModelFull,
     ActuationModelMatrix,
+    ActuationModelSquashed,
     Thruster,
 )
 from trajopt.callbacks import CallbackLogger, CallbackVerbose
@@ -161,6 +163,7 @@ __all__ = [
     "ActionModelDiscrete",
     "ActionModelImpulseFwdDynamics",
     "ActionModelLQR",
+    "ActionModelMotors",
     "ActionModelNumDiff",
     "ActionModelTerminal",
     "ActionModelUnicycle",
@@ -180,6 +183,7 @@ __all__ = [
     "ActuationModelFloatingBaseThrusters",
     "ActuationModelFull",
     "ActuationModelMatrix",
+    "ActuationModelSquashed",
     "CallbackLogger",
     "CallbackVerbose",
     "Capsule",

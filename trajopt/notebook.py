@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from trajopt.states.base import StateAbstract
+
 _MOST = 40  # largest number of rows of a table with columns
 
 
@@ -65,3 +67,14 @@ def picture(figure: Figure, dpi: float = 80.0) -> str:
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=dpi)
     return f'<img src="data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()}"/>'
+
+
+def state(state: StateAbstract) -> str:
+    """HTML tables of a state manifold: its coordinates, units and limits."""
+    words = {"x": f"nx = {state.nx}: {', '.join(state.coordinate_names)}", "dx": f"ndx = {state.ndx}"}
+    rows = [
+        (name, unit, f"{low:.4g}", f"{high:.4g}")
+        for name, unit, low, high in zip(state.tangent_names, state.tangent_units, state.lower, state.upper)
+    ]
+    heads = ("coordinate of dx", "unit", "lower", "upper")
+    return table(type(state).__name__, words) + columns(heads, rows)

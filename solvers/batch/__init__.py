@@ -1,5 +1,1 @@
-"""Many problems in one call: `solver.solve_batch`."""
-
-from trajopt.solvers.batch.solve import solve_rows
-
-__all__ = ["solve_rows"]
+"""Many problems in one call: `solver.solve_batch`, and several guesses for one: `solver.solve(starts=8)`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +36,11 @@ class BatchResults:
         self.xs, self.us = np.full((n, T + 1, nx), np.nan), np.full((n, T, nu), np.nan)
         self.cost, self.seconds = np.full(n, np.nan), np.zeros(n)
         self.iterations, self.done = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
+        self.failed_knot = np.full(n, -1, dtype=np.int64)
         self.status, self.error = np.full(n, "", dtype="U32"), np.full(n, "", dtype=object)
         self.histories: list[Any] = [()] * n
         self.records = Histories()  # those of lanes, which come before the ones of `histories`
+        self._lock = threading.Lock()  # rows are filled by several threads
         self._more: dict[str, Reals] = {}  # gains and multipliers, made when the first row has them
         self.unfinished = SolverStatus.INTERRUPTED
 
@@ -47,6 +50,7 @@ class BatchResults:
         self.status[i], self.iterations[i] = solution.status.name, solution.iterations
         self.seconds[i], self.done[i] = solution.seconds, True
         self.histories[i] = solution.history
+        self.failed_knot[i] = -1 if solution.failed_knot is None else solution.failed_knot
         self.more(i, {"K": solution.K, "k": solution.k})
         for prefix, named in (("y:", solution.multipliers), ("f:", solution.unknowns)):
             self.more(i, {prefix + name: array for name, array in named.items()})
@@ -56,9 +60,10 @@ class BatchResults:
         for name, array in arrays.items():
             if array is None:
                 continue
-            if name not in self._more:
-                shape = array.shape if np.ndim(rows) == 0 else array.shape[1:]
-                self._more[name] = np.full((self._n, *shape), np.nan)
+            with self._lock:
+                if name not in self._more:
+                    shape = array.shape if np.ndim(rows) == 0 else array.shape[1:]
+                    self._more[name] = np.full((self._n, *shape), np.nan)
             self._more[name][rows] = array
 
     def fail(self, i: int, error: Exception) -> None:
@@ -77,6 +82,7 @@ class BatchResults:
             seconds=self.seconds,
             error=self.error.astype(str),
             x0=rows.x0,
+            failed_knot=self.failed_knot,
             solver=solver,
             parameters=rows.parameters,
             K=self._more.get("K"),

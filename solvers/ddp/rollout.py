@@ -91,7 +91,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     _evaluator: Evaluator  # kept between solves, with what is bound to it, from the first one on
     _prepared = False
     _limits: ControlLimits | None = None
-    _loop: LaneLoop | None = None
+    _loops: list[LaneLoop] = []  # noqa: RUF012  # replaced, never changed
     closes_parts_of_gaps: ClassVar[bool] = False
 
     # The parts that these solvers differ in
@@ -138,10 +138,8 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
 
         if not solve.fits_lanes(self):
             return
-        varied = bool(rows.parameters)
-        if self._loop is None or not self._loop.fits(self.problem, varied=varied):
-            self._loop = solve.lane_loop(self, varied=varied)
-        solve.solve_in_lanes(self, self._loop, rows, results, watch)
+        self._loops = solve.loops_for(self, rows, self._loops)
+        solve.solve_in_lanes(self, self._loops, rows, results, watch)
 
     # The loop
 

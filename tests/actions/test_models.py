@@ -65,6 +65,8 @@ def expected_hessian(model: trajopt.ActionModelAbstract, x: Reals, u: Reals | No
         return sum((_term_hessian(model, term, x) for term in numeric_terms(costs, 0)), np.zeros(1))
     if isinstance(model, trajopt.ActionModelNumDiff):
         return None
+    if isinstance(model, trajopt.ActionModelMotors):
+        return _hessian_of_motors(model, x, u)
     n, m = model.state.ndx, 0 if u is None else model.nu
     control = np.zeros(0) if u is None else u
 
@@ -75,6 +77,20 @@ def expected_hessian(model: trajopt.ActionModelAbstract, x: Reals, u: Reals | No
         return at_x if u is None else np.concatenate([at_x, data.Lu])
 
     return central_differences(gradient, n + m)
+
+
+def _hessian_of_motors(model: trajopt.ActionModelMotors, x: Reals, u: Reals | None) -> Reals:
+    """Gauss-Newton of the model inside, at the mean torques, by (x, m, u)."""
+    inner, n, k = model.model, model.model.state.ndx, model.motors
+    if u is None:
+        H = expected_hessian(inner, x[: inner.state.nx], None)
+        return np.block([[H, np.zeros((n, k))], [np.zeros((k, n + k))]])
+    ratio = inner.time_step() / model.parameters()["time_constant"].default
+    share = (1.0 - np.exp(-ratio)) / ratio
+    m = x[inner.state.nx :]
+    H = expected_hessian(inner, x[: inner.state.nx], share * m + (1.0 - share) * u)
+    Z = np.block([[np.eye(n), np.zeros((n, 2 * k))], [np.zeros((k, n)), np.diag(share), np.diag(1.0 - share)]])
+    return Z.T @ H @ Z
 
 
 def _term_hessian(

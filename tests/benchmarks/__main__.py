@@ -32,6 +32,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -164,43 +165,41 @@ def main() -> int:
         _show(figures, "profiles", profiles.measure(options.peers, count=options.count), profiles.report)
         if options.draw:
             print(profiles.draw(figures["profiles"], options.draw))
-    if "exact" in sections:
-        _show(figures, "exact", exact.measure(rounds=options.rounds), exact.report)
-    for name, section in (("memory", memory), ("gaits", gaits), ("display", display)):
+    for name, (measure, module) in _plain(options).items():
         if name in sections:
-            _show(figures, name, section.measure(), section.report)
-    if "limits" in sections:
-        _show(figures, "limits", limits.measure(), limits.report)
-        status |= int(any(limits.failures(known) for known in figures["limits"].values()))
-    if "simulator" in sections:
-        _show(figures, "simulator", simulator.measure(options.mujoco, rounds=options.rounds), simulator.report)
+            _show(figures, name, measure(), module.report)
+            if hasattr(module, "failures"):
+                status |= int(module.failures(figures[name]))
     if "ik" in sections:
-        _show(figures, "ik", inverse_kinematics.measure(options.pink), inverse_kinematics.report)
         _show(figures, "track", track.measure(options.pink), track.report)
-    if "articulations" in sections:
-        _show(figures, "articulations", articulations.measure(), articulations.report)
-    if "identification" in sections:
-        _show(figures, "identification", identification.measure(), identification.report)
-    if "inverse-dynamics" in sections:
-        _show(figures, "inverse-dynamics", inverse_dynamics.measure(), inverse_dynamics.report)
-    if "mpc" in sections:
-        _show(figures, "mpc", mpc_steps.measure(), mpc_steps.report)
-    if "reduced" in sections:
-        _show(figures, "reduced", reduced.measure(), reduced.report)
-    if "server" in sections:
-        _show(figures, "server", server.measure(), server.report)
-        status |= int(server.failures(figures["server"]))
     if "robustness" in sections:
         _robustness(options, figures)
-    if "sweep" in sections:
-        _show(figures, "sweep", sweep.measure(count=options.count), sweep.report)
-        status |= int(sweep.failures(figures["sweep"]))
-    if "batch" in sections:
-        _show(figures, "batch", batch.measure(count=options.count), batch.report)
     _starts(sections, chosen, options.count, figures)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
     return status
+
+
+def _plain(options: argparse.Namespace) -> dict[str, tuple[Callable[[], Any], Any]]:
+    """Sections of one table each: what measures them, and the module that reports them and knows failures."""
+    rounds, count = options.rounds, options.count
+    return {
+        "exact": (lambda: exact.measure(rounds=rounds), exact),
+        **{
+            name: (module.measure, module)
+            for name, module in (("memory", memory), ("gaits", gaits), ("display", display), ("limits", limits))
+        },
+        "simulator": (lambda: simulator.measure(options.mujoco, rounds=rounds), simulator),
+        "ik": (lambda: inverse_kinematics.measure(options.pink), inverse_kinematics),
+        "articulations": (articulations.measure, articulations),
+        "identification": (identification.measure, identification),
+        "inverse-dynamics": (inverse_dynamics.measure, inverse_dynamics),
+        "mpc": (mpc_steps.measure, mpc_steps),
+        "reduced": (reduced.measure, reduced),
+        "server": (server.measure, server),
+        "sweep": (lambda: sweep.measure(count=count), sweep),
+        "batch": (lambda: batch.measure(count=count), batch),
+    }
 
 
 def _sections(options: argparse.Namespace) -> set[str]:

@@ -113,6 +113,8 @@ LOOPS = {
     "weld of feet": ("biped", "foot0", "foot1", 6, {}),
     "ball between feet": ("biped", "foot0", "foot1", 3, {"friction": "smooth"}),
     "ball on the world": ("arm", "ground", "2_RX_frame", 3, {}),
+    "hinge of feet": ("biped", "foot0", "foot1", 5, {}),
+    "hinge, the world first": ("arm", "ground", "2_RX_frame", 5, {"damping": 0.01}),
     "weld, the world second": ("zoo", "1_SphericalZYX_frame", "ground", 6, {"damping": 0.01}),
 }
 
@@ -148,3 +150,41 @@ def test_a_loop_can_be_opened() -> None:
     model = robot_state("four-bar").model
     assert_close(a, pin.aba(model, model.createData(), x[:3], x[3:], np.zeros(3)), 1e-10)
     assert np.abs(a - motion(x)[0]).max() > 1.0
+
+
+def two_bodies(joint: pin.JointModel) -> trajopt.Robot:
+    """A free body that carries another by a joint, with the frames "socket" and "pin" at the joint."""
+    rng, model = np.random.default_rng(4), pin.Model()
+    model.name = joint.shortname()
+    at = pin.SE3(pin.exp3(np.array([0.3, -0.2, 0.5])), np.array([0.2, 0.1, -0.3]))
+    base = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")
+    arm = model.addJoint(base, joint, at, "arm")
+    for number, mass in ((base, 2.0), (arm, 0.7)):
+        inertia = pin.Inertia(mass, 0.2 * rng.normal(size=3), np.diag(mass * np.array([0.02, 0.03, 0.04])))
+        model.appendBodyToJoint(number, inertia, pin.SE3.Identity())
+    model.addFrame(pin.Frame("socket", base, 0, at, pin.FrameType.OP_FRAME))
+    model.addFrame(pin.Frame("pin", arm, 0, pin.SE3.Identity(), pin.FrameType.OP_FRAME))
+    return trajopt.Robot(model)
+
+
+def test_a_hinge_is_a_revolute_joint() -> None:
+    """Two free bodies with a hinge between them move like one that carries the other by a revolute joint."""
+    loose, tree = two_bodies(pin.JointModelFreeFlyer()), two_bodies(pin.JointModelRZ())
+    state = trajopt.StateMultibody(loose)
+    stack = ContactStack(state).add("hinge", ContactModelLoop(state, "socket", "pin", dimension=5))
+    actuation = trajopt.ActuationModelMatrix(state, np.eye(12))
+    costs = trajopt.CostStack(state)
+    motion = Motion(trajopt.DifferentialActionModelContactFwdDynamics(state, actuation, stack, costs))
+    rng, angle, rate = np.random.default_rng(5), 2.2, -1.7
+    base, twist, force = pin.neutral(tree.model)[:7], rng.normal(size=6), rng.normal(size=12)
+    base = pin.integrate(tree.model, pin.neutral(tree.model), np.append(rng.normal(size=6), angle))[:7]
+    turn = [0.0, 0.0, np.sin(angle / 2), np.cos(angle / 2)]
+    x = np.concatenate([base, np.zeros(3), turn, twist, np.zeros(5), [rate]])
+    found, forces = motion(x, force)
+    q, v = np.append(base, [np.cos(angle), np.sin(angle)] if tree.nq == 9 else [angle]), np.append(twist, rate)
+    expected = pin.aba(tree.model, tree.model.createData(), q, v, np.append(force[:6], force[11]))
+    across = np.append(force[6:11], 0.0)  # in the directions that the hinge holds: no effect on the motion
+    assert np.abs(across).max() > 0.1
+    assert_close(found[:6], expected[:6], 1e-9)
+    assert_close(found[6:], np.append(np.zeros(5), expected[6]), 1e-9)
+    assert forces["hinge"].shape == (5,)

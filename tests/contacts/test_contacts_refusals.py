@@ -95,7 +95,7 @@ MODELS: list[Case] = [
     (
         lambda: ContactModelLoop(STATE, "foot0", "base_frame", dimension=2),
         INVALID,
-        "dimension: expected 6 .* or 3",
+        "dimension: expected 6 .*, 5 .* or 3",
     ),
     (
         lambda: ContactModel3D(STATE, "foot0", gains=(9, 6)),

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import numpy as np
+
 import trajopt
 from tests.fuzz.articulated import FIXED_ARTICULATED
 from tests.fuzz.controlled import FIXED_CONTROLLED
@@ -40,6 +42,7 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     **FIXED_SWEPT,
     "Solution": lambda w, rng: w.solution,
     "SolutionBatch": lambda w, rng: w.solutions,
+    "SolutionLibrary": lambda w, rng: trajopt.SolutionLibrary(w.converged_solutions),
     "ProblemCase": lambda w, rng: problems.load("lqr"),
     "ProblemInfo": lambda w, rng: problems.describe("lqr"),
     "Family": lambda w, rng: problems.describe("lqr"),
@@ -48,6 +51,7 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     "QPSolution": lambda w, rng: qp.InteriorPoint(w.qp).solve(),
     "IterationRecord": lambda w, rng: w.solution.history[0],
     "ConstraintRows": lambda w, rng: analysis.constraint_rows(constrained.torn_mass())[0],
+    "ActuationModelSquashed": lambda w, rng: _squashed(),
     "PendulumPlan": lambda w, rng: gaits.pendulum_plan(w.schedule),
     "ContactSchedule": lambda w, rng: w.schedule,
     "CallbackVerbose": lambda w, rng: CallbackVerbose(),
@@ -72,3 +76,9 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     "SolverBoxFDDP": lambda w, rng: solvers.SolverBoxFDDP(w.problem(rng), solvers.BoxFDDPOptions(max_iterations=3)),
 }
 """Objects to call methods on, where the constructor's arguments do not make a good one."""
+
+
+def _squashed() -> trajopt.ActuationModelSquashed:
+    state = world("arm").robot_state
+    most = np.ones(state.nv)
+    return trajopt.ActuationModelSquashed(trajopt.ActuationModelFull(state), lower=-most, upper=most)

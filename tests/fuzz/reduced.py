@@ -1,4 +1,4 @@
-"""Valid arguments and objects of reduced models, of supports and of their gaits."""
+"""Valid arguments and objects of reduced models, of supports and of their gaits; of motors."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ def _rigid() -> trajopt.DifferentialActionModelSingleRigidBody:
     return trajopt.DifferentialActionModelSingleRigidBody(_body(), _supports(), _costs(_body()))
 
 
+def _knot() -> trajopt.IntegratedActionModelEuler:
+    return trajopt.IntegratedActionModelEuler(world("arm").differential(Random(0)), 0.05)
+
+
 @functools.cache
 def _models() -> gaits.ReducedGaitModels:
     w = world("quadruped")
@@ -44,6 +48,9 @@ def _models() -> gaits.ReducedGaitModels:
 
 _CENTROIDAL, _RIGID = "DifferentialActionModelCentroidal", "DifferentialActionModelSingleRigidBody"
 REDUCED: dict[str, Callable[[World, Random], Any]] = {
+    "ActionModelMotors.model": lambda w, rng: _knot(),
+    "ActionModelMotors.time_constant": lambda w, rng: 0.1,
+    "ActionModelMotors.motors": lambda w, rng: None,
     "supports": lambda w, rng: _supports(),
     "SupportStack.add.name": lambda w, rng: f"foot_{rng.randrange(1000)}",
     "SupportStack.add.place": lambda w, rng: rng.choice([(0.0, 0.1, 0.2), pin.SE3.Identity()]),
@@ -72,6 +79,7 @@ REDUCED: dict[str, Callable[[World, Random], Any]] = {
 }
 
 FIXED_REDUCED: dict[str, Callable[[World, Random], Any]] = {
+    "ActionModelMotors": lambda w, rng: trajopt.ActionModelMotors(_knot(), 0.1),
     "SupportStack": lambda w, rng: _supports(),
     _CENTROIDAL: lambda w, rng: _centroidal(),
     _RIGID: lambda w, rng: _rigid(),

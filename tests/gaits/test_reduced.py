@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -77,6 +78,20 @@ def test_a_plan_is_that_of_its_forces(model: str) -> None:
         np.testing.assert_array_equal(foot.positions[:-1], foot_paths(own)[:-1, i, :, 3])
         np.testing.assert_array_equal(foot.mu[active[i]], 0.7)
     assert "friction: tangential at most" in str(plan.explain())
+
+
+def test_the_guess_turns_the_base_as_planned() -> None:
+    """Of a single rigid body that is turned by 0.1 rad about the vertical, with feet where they were."""
+    (robot, schedule), plan = gait_of("go2"), planned("go2", "srbd")
+    xs = plan.xs.copy()
+    xs[:, 3:7] = [0.0, 0.0, np.sin(0.05), np.cos(0.05)]
+    turned = dataclasses.replace(plan, xs=xs)
+    problem = gaits.gait_problem(robot, schedule)
+    guess, _ = gaits.gait_guess(problem, schedule, plan=turned)
+    np.testing.assert_allclose(2.0 * np.arctan2(guess[2:, 5], guess[2:, 6]), 0.1, atol=0.02)
+    planar = ReducedPlan.of(plan, schedule).com
+    found = np.array([robot.com(x[: robot.nq]) for x in guess[1:]])
+    np.testing.assert_allclose(found, planar[1:], atol=2e-3)
 
 
 def test_soles_and_slippery_ground() -> None:

@@ -165,3 +165,21 @@ def test_two_hands_on_one_object() -> None:
     assert result.solved
     found = np.linalg.inv(robot.placement(result.q, "FL_FOOT")) @ robot.placement(result.q, "FR_FOOT")
     np.testing.assert_allclose(found, apart, atol=1e-5)
+
+
+def test_the_task_that_failed_is_named() -> None:
+    """A height that cannot be reached beside one that can, below and above; a posture is a cost and never fails."""
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-3r"))
+    tip = trajopt.ResidualModelFrameTranslation(state, "tool", np.zeros(3))
+    link = trajopt.ResidualModelFrameTranslation(state, "link_2", np.zeros(3))
+    free = [-np.inf, -np.inf]
+    for low, high in ((9.0, 9.5), (-9.5, -9.0)):
+        rows = trajopt.ConstraintStack(state).add("tip", tip, lower=[*free, low], upper=[np.inf, np.inf, high])
+        rows.add("link", link, lower=[*free, -1.0], upper=[np.inf, np.inf, 1.0])
+        result = ik.solve(state.robot, (rows, posture(state, np.zeros(3))))
+        assert result.failed == ("tip",)
+        assert "failed     tip" in str(result)
+    near = trajopt.ConstraintStack(state).add("link", link, lower=[*free, -1.0], upper=[np.inf, np.inf, 1.0])
+    solved = ik.solve(state.robot, near)
+    assert solved.failed == ()
+    assert "failed" not in str(solved)

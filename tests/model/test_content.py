@@ -163,6 +163,7 @@ def test_no_expression_depends_on_the_value_of_a_parameter(name: str) -> None:
 
 
 def _needs_control(model: Any) -> bool:
+    model = getattr(model, "model", model)
     costs = getattr(getattr(model, "differential", model), "costs", None)
     return bool(model.constraints.controlled()) or (costs is not None and bool(costs.controlled()))
 

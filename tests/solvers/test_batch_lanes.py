@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 
+import trajopt
 from trajopt import SolutionBatch, problems
 from trajopt.solvers import DDPOptions, FDDPOptions, SolverDDP, SolverFDDP
 from trajopt.solvers.batch.solve import Watch
@@ -45,7 +47,7 @@ def assert_as_looped(solutions: SolutionBatch, single: list[Any]) -> None:
 
 
 def used_lanes(solver: Any) -> bool:
-    return solver._loop is not None
+    return bool(solver._loops)
 
 
 @pytest.mark.parametrize(("name", "T", "kind"), SMALL)
@@ -84,6 +86,23 @@ def test_rows_that_do_not_converge_end_as_in_a_loop(kind: Any) -> None:
         assert_as_looped(solutions, looped(solver, X))
         seen |= set(solutions.status)
     assert {"MAX_ITERATIONS", "LINE_SEARCH_FAILED"} <= seen
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize(
+    "costs", [{"r": 1.0}, {"q": 1.0}, {"Q": -1.0, "R": 0.1}, {"Q": 1.0, "R": -1.0}, {"R": -1e10}, {"A": 1e20}], ids=str
+)
+def test_problems_without_a_minimum_end_as_in_a_loop(kind: Any, costs: dict[str, float]) -> None:
+    """x⁺ = A x + B u with cost ½ (Q x² + R u²) + q x + r u: unbounded, indefinite, beyond the largest number."""
+    A, Q, R, q, r = (costs.get(name, 1.0 if name == "A" else 0.0) for name in "AQRqr")
+    B = 0.0 if A > 1.0 else 1.0
+    model = trajopt.ActionModelLQR([[A]], [[B]], [[Q + (A > 1.0)]], [[R + (A > 1.0)]], q=[q], r=[r])
+    problem = trajopt.ShootingProblem([1.0], [model] * 5, model)
+    solver, X = kind(problem), np.linspace(0.5, 1.5, 9)[:, None]
+    solutions, single = solver.solve_batch(X), looped(solver, X)
+    assert_as_looped(solutions, single)
+    assert set(solutions.status) <= {"UNBOUNDED", "INDEFINITE_QUU", "DIVERGED", "LINE_SEARCH_FAILED"}
+    assert [row.failed_knot for row in solutions] == [one.failed_knot for one in single]
 
 
 def test_wild_guesses_end_as_in_a_loop() -> None:
@@ -161,3 +180,39 @@ def test_a_time_limit_stops_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(solutions.status) == {"TIME_LIMIT"}
     assert set(solutions.iterations) == {9}
     assert np.isfinite(solutions.xs).all()
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_threads_give_the_same_bits(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problems.load("unicycle", T=20).problem
+    X = starts(problem, 60, spread=1.0)
+    solutions = kind(problem).solve_batch(X)
+    monkeypatch.setattr(lanes, "ROWS_OF_A_THREAD", 8)
+    monkeypatch.setattr(lanes, "THREADED", 0)
+    monkeypatch.setattr(lanes, "GROUPS", 1)
+    monkeypatch.setattr(lanes, "get_num_threads", lambda: 3)
+    monkeypatch.setattr(Watch, "tell", lambda watch, done: time.sleep(0.01))  # the others have their turn
+    solver = kind(problem)
+    threaded = solver.solve_batch(X)
+    assert len(solver._loops) == 3
+    assert sum(bool(loop.records.pieces) for loop in solver._loops) > 1
+    for name in ("xs", "us", "K", "cost", "status", "iterations"):
+        np.testing.assert_array_equal(getattr(threaded, name), getattr(solutions, name))
+    for row, other in zip(threaded, solutions):
+        assert [r.cost for r in row.history] == [r.cost for r in other.history]
+
+
+def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problems.load("unicycle", T=20).problem
+    monkeypatch.setattr(lanes, "ROWS_OF_A_THREAD", 8)
+    monkeypatch.setattr(lanes, "THREADED", 0)
+    monkeypatch.setattr(lanes, "get_num_threads", lambda: 2)
+    solver = SolverDDP(problem)
+    solver.solve_batch(starts(problem, 20))
+
+    def fails(*arguments: Any) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(solver._loops[1], "run", fails)
+    with pytest.raises(RuntimeError, match="a bug"):
+        solver.solve_batch(starts(problem, 20))

@@ -107,11 +107,14 @@ def _six(contact: Any, body: Body) -> Written:
 
 def _loop(contact: Any, body: Body) -> Written:
     """Rates of Jacobians by differences of fourth order."""
-    jacobian, h = _weld if contact.nc == 6 else _ball, 1e-3
+    jacobian, h = _ball if contact.nc == 3 else _weld, 1e-3
     near = [jacobian(contact, body.moved(k * h)) for k in (-2, -1, 1, 2)]
     rate = (near[0] - 8 * near[1] + 8 * near[2] - near[3]) / (12 * h)
     relative = _relative(contact, body)
     error = pin.log6(relative).vector if contact.nc == 6 else relative.translation
+    if contact.nc == 5:
+        z = np.array([0.0, 0.0, 1.0])
+        error = np.append(relative.translation, np.cross(z, relative.rotation @ z)[:2])
     return jacobian(contact, body), rate @ body.v, error
 
 
@@ -123,7 +126,7 @@ def _relative(contact: Any, body: Body) -> pin.SE3:
 def _weld(contact: Any, body: Body) -> Reals:
     """Of the twist of B relative to A, in the axes of A about its origin."""
     a, b = (body.jacobian(f, pin.ReferenceFrame.LOCAL) for f in contact.frames)
-    return np.array(_relative(contact, body).toActionMatrix() @ b - a)
+    return np.array(_relative(contact, body).toActionMatrix() @ b - a)[: contact.nc]
 
 
 def _ball(contact: Any, body: Body) -> Reals:

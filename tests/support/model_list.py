@@ -301,6 +301,10 @@ ACTUATIONS: dict[str, Callable[[], trajopt.ActuationModelFull]] = {
     "thrusters-drone": lambda: trajopt.ActuationModelFloatingBaseThrusters(
         state_of("drone"), [trajopt.Thruster((0.1, 0.2, 0.0), 0.01), trajopt.Thruster((-0.1, 0.0, 0.1), 0.02, "cw")]
     ),
+    "squashed-talos_arm": lambda: trajopt.ActuationModelSquashed(trajopt.ActuationModelFull(state_of("talos_arm"))),
+    "matrix-gears": lambda: trajopt.ActuationModelMatrix(
+        state_of("planar-3r"), [[50.0, 0, 0], [0, 3, 3], [0, 3, -3]], lower=[-1, -2, -2], upper=[1, 2, 2]
+    ),
     "matrix-cart-pole": lambda: trajopt.ActuationModelMatrix(state_of("cart-pole"), [[1.0], [0.0]]),
     "matrix-drone": lambda: trajopt.ActuationModelMatrix(
         state_of("drone"), np.random.default_rng(1).normal(size=(7, 4))
@@ -349,6 +353,22 @@ def free_dynamics(name: str, *, controlled: bool = True, **options: Any) -> Any:
     return trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, costs, **options)
 
 
+def squashed(name: str, *, most: float = 3.0) -> trajopt.DifferentialActionModelFreeFwdDynamics:
+    """Motors of so many N m at every joint, less in one direction, squashed."""
+    state = state_of(name)
+    motors = trajopt.ActuationModelSquashed(
+        trajopt.ActuationModelFull(state),
+        lower=np.full(state.nv, 1.0 - most),
+        upper=np.full(state.nv, most),
+        smoothness=0.2,
+    )
+    effort = trajopt.ConstraintStack(state).add(
+        "effort", trajopt.ResidualModelJointEffort(state, motors), lower=-np.ones(state.nv), upper=np.ones(state.nv)
+    )
+    costs = costs_of(name).add("gravity", trajopt.ResidualModelControlGrav(state, motors), 0.1)
+    return trajopt.DifferentialActionModelFreeFwdDynamics(state, motors, costs, constraints=effort)
+
+
 def diff_drive(state: StateVector) -> planar.DifferentialActionModelDiffDrive:
     return planar.DifferentialActionModelDiffDrive(small_costs(state), radius=0.4, half_track=0.7)
 
@@ -380,6 +400,7 @@ DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] 
         name: lambda name=name: free_dynamics(name)  # type: ignore[misc]
         for name in ("planar-2r", "planar-3r", "cart-pole", "double-pendulum", "ball", "drone", "talos_arm", "solo12")
     },
+    "planar-3r-squashed": lambda: squashed("planar-3r"),
     "talos_arm-friction": lambda: free_dynamics("talos_arm", friction="smooth"),
     "variable": lambda: free_dynamics("variable", friction="smooth"),
     "pendulum": lambda: Pendulum(small_costs(StateVector(2))),
@@ -458,6 +479,12 @@ ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
         f"rk4-parabola-{k}": lambda k=k: rk4_with(trajopt.ControlParametrizationPolyTwoRK, DIFFERENTIALS[k]())
         for k in ("cart-pole", "ball", "planar-2r")
     },
+    **{
+        f"motors-{k}": lambda k=k: trajopt.ActionModelMotors(
+            trajopt.IntegratedActionModelEuler(DIFFERENTIALS[k](), dt=0.05), 0.08
+        )
+        for k in ("planar-2r", "contact-hopper", "constrained-pendulum")
+    },
     "lqr": lqr,
     "unicycle": lambda: trajopt.ActionModelUnicycle((2.0, 0.5), dt=0.2),
     "discrete-attitude": DiscreteAttitude,
@@ -482,6 +509,7 @@ TERMINALS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
     ),
     "euler-ball": lambda: trajopt.IntegratedActionModelEuler(free_dynamics("ball", controlled=False), dt=0.0),
     "rk4-ball": lambda: trajopt.IntegratedActionModelRK4(free_dynamics("ball", controlled=False), dt=0.5),
+    "motors-ball": lambda: trajopt.ActionModelMotors(costs_of("ball", controlled=False), motors=2),
     "lqr": lqr,
     "unicycle": trajopt.ActionModelUnicycle,
     "discrete-attitude": DiscreteAttitude,

@@ -7,6 +7,7 @@ from trajopt.actions.expansion import Expansion, Lift, Multipliers, Point, Value
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.impulse_fwd_dynamics import ActionModelImpulseFwdDynamics
 from trajopt.actions.lqr import ActionModelLQR
+from trajopt.actions.motors import ActionModelMotors
 from trajopt.actions.num_diff import ActionModelNumDiff
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.actions.unicycle import ActionModelUnicycle
@@ -19,6 +20,7 @@ __all__ = [
     "ActionModelExpression",
     "ActionModelImpulseFwdDynamics",
     "ActionModelLQR",
+    "ActionModelMotors",
     "ActionModelNumDiff",
     "ActionModelTerminal",
     "ActionModelUnicycle",

@@ -4,6 +4,7 @@ from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.actuation.floating_base import ActuationModelFloatingBase
 from trajopt.actuation.full import ActuationModelFull
 from trajopt.actuation.matrix import ActuationModelMatrix
+from trajopt.actuation.squashed import ActuationModelSquashed
 from trajopt.actuation.thrusters import ActuationModelFloatingBaseThrusters, Thruster
 from trajopt.objects.calls import explain_calls
 
@@ -13,6 +14,7 @@ __all__ = [
     "ActuationModelFloatingBaseThrusters",
     "ActuationModelFull",
     "ActuationModelMatrix",
+    "ActuationModelSquashed",
     "Thruster",
 ]
 

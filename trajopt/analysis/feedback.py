@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.actuation.base import check_linear
 from trajopt.analysis.basics import check_solution, robot_of
 from trajopt.checks import check_finite, check_flag, check_known, check_positive
 from trajopt.errors import InvalidArgumentError
@@ -115,6 +116,7 @@ def _limits(solution: Solution) -> tuple[Reals, Reals]:
 def _springs(solution: Solution, stiffness: float | None, damping: float | None) -> Reals:
     """Gains (nu, ndx) of springs and dampers at the motors."""
     motors, nv = _motors(solution), robot_of(solution).nv
+    check_linear(motors, "a spring at each motor")
     limits = motors.upper
     if stiffness is None and not np.all(np.isfinite(limits)):
         raise InvalidArgumentError("stiffness: expected a number, as the robot's motors have no limits of torque")

@@ -138,7 +138,7 @@ def _in_simulator(
     dt = float(values["dt"][0])
 
     def torque(time: float, x: Reals) -> Reals:
-        return np.asarray(model.actuation.matrix @ policy(time, x))
+        return model.actuation.joint_torques(policy(time, x))
 
     start = solution.xs[0] if x0 is None else x0
     return simulator.rollout(start, torque, count * len(solution.us), dt / count)

@@ -59,6 +59,7 @@ class IKResult:
         iterations: Iterations of Levenberg-Marquardt, for all groups of starts [-].
         starts: Number of starts [-].
         active_limits: Names of the tangent coordinates that are at a limit at q, such as "q:panda_joint4".
+        tolerance: Largest violation of a row that counts as none [unit of the row].
     """
 
     q: Reals
@@ -69,6 +70,7 @@ class IKResult:
     iterations: int
     starts: int
     active_limits: tuple[str, ...]
+    tolerance: float
     judge: Callable[[Reals], dict[str, TaskResidual]] = field(repr=False)
     """Residual of each task at a configuration (nq,), for the targets of this result."""
 
@@ -76,6 +78,13 @@ class IKResult:
     def solved(self) -> bool:
         """Whether every constraint holds, and the costs are at a local minimum."""
         return self.status is IKStatus.SOLVED
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Names of the constraints that do not hold at q, the one with the largest violation first."""
+        worst = {name: float(np.max(np.abs(each.violation), initial=0.0)) for name, each in self.residuals.items()}
+        beyond = [name for name in worst if worst[name] > self.tolerance]
+        return tuple(sorted(beyond, key=lambda name: -worst[name]))
 
     @functools.cached_property
     def residuals(self) -> dict[str, TaskResidual]:
@@ -88,6 +97,7 @@ class IKResult:
         words |= {name: repr(residual) for name, residual in self.residuals.items()}
         if self.distance:
             words["distance"] = f"{self.distance:.6g}"
+            words["failed"] = ", ".join(self.failed)
         if self.active_limits:
             words["at limits"] = ", ".join(self.active_limits)
         return {**words, "iterations": f"{self.iterations} from {self.starts} starts"}

@@ -127,6 +127,7 @@ class IKSolver(Immutable):
             iterations=self._search.passes - begun,
             starts=int(tried[0]),
             active_limits=tuple(names[i] for i in pressed),
+            tolerance=self.tolerance,
             judge=Judge.of(self._model, self._values, p),
         )
 

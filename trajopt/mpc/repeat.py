@@ -16,7 +16,7 @@ from trajopt.types import Reals
 
 
 class Engine(Protocol):
-    """What computes plans: `RealTimeIteration` or `Converged`."""
+    """Computation of plans, as by `RealTimeIteration` and `Converged`."""
 
     def prepare(self, plan: Plan) -> None:
         """Does all work that does not need the measurement."""
@@ -37,7 +37,7 @@ def repeated(engine: Engine, plan: Plan, x: Reals, times: Reals, guess: Guess, f
     """Outcome of a failed step that is repeated from a guess; if that fails, too, plan and outcome stay.
 
     Args:
-        engine: What computes plans.
+        engine: Computation of plans.
         plan: The plan.
         x: Measured state (nx,).
         times: Times of the knots (N + 1,) [s].

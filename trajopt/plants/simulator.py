@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from trajopt.errors import InvalidArgumentError
 from trajopt.plants.base import PlantAbstract
 from trajopt.simulator import Simulator
@@ -36,8 +34,8 @@ class SimulatorPlant(PlantAbstract):
                 f"plant: expected a simulator with one motor for each of the controller's {nu} controls, got "
                 f"{motors.nu} motors; pass a function (x, u, dt) -> x_next that computes torques from controls"
             )
-        self._matrix = np.asarray(motors.matrix, dtype=np.float64)
+        self._motors = motors
 
     def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None) -> Reals:
-        tau = self._matrix @ u
+        tau = self._motors.joint_torques(u)
         return self._simulator.step(dt, x, tau if torque is None else tau + torque)[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import casadi as ca
 import numpy as np
 import numpy.typing as npt
 from casadi import SX
@@ -18,7 +17,7 @@ from trajopt.types import Reals
 
 
 class ResidualModelJointEffort(ResidualModelAbstract):
-    """Joint effort error r = τ - τ_ref with τ = B u, of the joints that a motor drives, shape (n,) [N m, N].
+    """Joint effort error r = τ - τ_ref with τ = B m(u), of the joints that a motor drives, shape (n,) [N m, N].
 
     Joints whose row of B is zero, such as a floating base, are left out. A constraint on it has the robot's effort
     limits as bounds by default.
@@ -57,11 +56,8 @@ class ResidualModelJointEffort(ResidualModelAbstract):
 
     def evaluate(self, instant: Instant) -> SX:
         check_controls(self.actuation, instant.nu)
-        return SX(self._matrix() @ instant.u - self.reference)
+        return SX(self.actuation.torque(instant.u)[self.joints.tolist()] - self.reference)
 
     def derivative(self, instant: Instant) -> tuple[SX, SX]:
-        return SX(len(self.joints), self.state.ndx), self._matrix()
-
-    def _matrix(self) -> SX:
-        """Rows of B of the driven joints, sparse."""
-        return SX(ca.sparsify(ca.DM(self.actuation.matrix[self.joints])))
+        by_u = self.actuation.torque_derivative(instant.u)[self.joints.tolist(), :]
+        return SX(len(self.joints), self.state.ndx), by_u

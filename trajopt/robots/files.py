@@ -12,6 +12,7 @@ import pinocchio as pin
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots.bases import floats
 from trajopt.robots.file_checks import check_file
+from trajopt.robots.mimic import with_equalities
 
 FILE_SUFFIXES = (".urdf", ".xml", ".mjcf")
 
@@ -36,8 +37,8 @@ def find_file(source: str, package_dirs: Sequence[str | PathLike[str]]) -> Path:
     )
 
 
-def load_file(path: Path, floating_base: bool | None) -> pin.Model:
-    """Reads the model from a file, with a fixed or floating base as in `load_robot`.
+def load_file(path: Path, floating_base: bool | None, *, mimic: bool = False) -> pin.Model:
+    """Reads the model from a file, with a fixed or floating base and mimic joints as in `load_robot`.
 
     Raises:
         InvalidArgumentError: The file cannot be read, a number in it is wrong, or its robot cannot have this base.
@@ -52,11 +53,13 @@ def load_file(path: Path, floating_base: bool | None) -> pin.Model:
     try:
         if suffix == ".urdf":
             root = (pin.JointModelFreeFlyer(),) if floating_base else ()
-            return pin.buildModelFromUrdf(str(path), *root)
+            return pin.buildModelFromUrdf(str(path), *root, mimic)
         model = pin.buildModelFromMJCF(str(path))
         has_floating_base = floats(model)
         if floating_base and not has_floating_base:
             model = _load_floating_mjcf(str(path))
+        if mimic:
+            model = with_equalities(model, path)
     except (ValueError, RuntimeError) as error:
         raise InvalidArgumentError(f"source: expected a valid robot in {str(path)!r}, got: {error}") from error
     if floating_base and not floats(model):

@@ -19,6 +19,7 @@ def load_robot(
     floating_base: bool | None = None,
     package_dirs: Sequence[str | PathLike[str]] = (),
     name: str | None = None,
+    mimic: bool = False,
 ) -> Robot:
     """Loads a robot from a file or by name.
 
@@ -32,6 +33,8 @@ def load_robot(
             base of example-robot-data (floating for legged and flying robots).
         package_dirs: Folders in which "package://..." and relative paths are searched.
         name: Name of the robot; by default the name in `source` or in the file.
+        mimic: Whether joints of a file that follow others, by <mimic> of a URDF or a linear equality of two joints in
+            an MJCF, stay coupled. They then have no coordinate of their own, and no motor. By default they move freely.
 
     Raises:
         UnknownNameError: No robot has this name; the message lists the valid names.
@@ -46,14 +49,17 @@ def load_robot(
     text = source if isinstance(source, str) else str(check_path("source", source))
     name = None if name is None else check_text("name", name)
     floating_base = None if floating_base is None else check_flag("floating_base", floating_base)
+    mimic = check_flag("mimic", mimic)
     package_dirs = [
         check_path("package_dirs", folder) for folder in check_items("package_dirs", package_dirs, "folders")
     ]
     is_path = not isinstance(source, str) or "/" in text or "\\" in text or text.lower().endswith(FILE_SUFFIXES)
     if is_path:
         path = find_file(text, package_dirs)
-        model = load_file(path, floating_base)
+        model = load_file(path, floating_base, mimic=mimic)
         return Robot(model, name=name, source=path, package_dirs=package_dirs)
+    if mimic:
+        raise InvalidArgumentError(f"mimic: expected False for {text!r}, got True; pass the path of the robot's file")
     if text in BUILTIN_ROBOTS:
         if floating_base:
             raise InvalidArgumentError(

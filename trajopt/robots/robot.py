@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.checks import (
-    check_array,
     check_bounds,
     check_instance,
     check_items,
@@ -25,25 +24,19 @@ from trajopt.checks import (
     check_text,
     check_texts,
 )
-from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.objects.immutable import Immutable
 from trajopt.objects.lazy import above
 from trajopt.robots.bases import floats, without_joints
+from trajopt.robots.configurations import check_configuration, reference_configurations
+from trajopt.robots.mimic import has_mimic_joints
 from trajopt.robots.parameters import PREFIX, RobotParameter, check_inertias, robot_parameters, with_numbers
-from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.robots.shapes import Shape
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.robots.collisions import CollisionShapes
     from trajopt.robots.round_bodies import Capsule, Sphere
-
-
-class _Configurations(dict[str, Reals]):
-    """Configurations by name; the error for an unknown name lists the valid names."""
-
-    def __missing__(self, name: str) -> Reals:
-        raise unknown_name("configuration", name, self)
 
 
 class Robot(Immutable):
@@ -94,8 +87,8 @@ class Robot(Immutable):
         self.name = (name is not None and check_text("name", name)) or model.name or "robot"
         own = {} if configurations is None else check_mapping("configurations", configurations, "write {name: q}")
         check_texts("configurations", list(own))
-        for key, q in {**_reference_configurations(model), **own}.items():
-            checked = _check_configuration(self.model, f"configurations[{key!r}]", q)
+        for key, q in {**reference_configurations(model), **own}.items():
+            checked = check_configuration(self.model, f"configurations[{key!r}]", q)
             self.model.referenceConfigurations[key] = checked
         self.shapes = tuple(check_items("shapes", shapes, "shapes", cure="ArticulationBuilder creates them"))
         for shape in self.shapes:
@@ -139,7 +132,7 @@ class Robot(Immutable):
     @property
     def configurations(self) -> dict[str, Reals]:
         """Copies of the reference configurations by name, each of shape (nq,)."""
-        return _reference_configurations(self.model)
+        return reference_configurations(self.model)
 
     def configuration(self, name: str) -> Reals:
         """Returns a copy of a reference configuration, shape (nq,).
@@ -316,8 +309,8 @@ class Robot(Immutable):
         """Returns checked configurations, shape (n, nq)."""
         rows_of_q = np.asarray(q, dtype=object)
         if rows_of_q.ndim != 2:
-            return _check_configuration(self.model, "q", q)[None]
-        rows = [_check_configuration(self.model, f"q[{i}]", row) for i, row in enumerate(rows_of_q)]
+            return check_configuration(self.model, "q", q)[None]
+        rows = [check_configuration(self.model, f"q[{i}]", row) for i, row in enumerate(rows_of_q)]
         return np.array(rows).reshape(-1, self.nq)
 
     def lock_joints(self, names: str | Iterable[str], configuration: str | npt.ArrayLike | None = None) -> Robot:
@@ -343,7 +336,7 @@ class Robot(Immutable):
         elif isinstance(configuration, str):
             q = self.configuration(configuration)
         else:
-            q = _check_configuration(self.model, "configuration", configuration)
+            q = check_configuration(self.model, "configuration", configuration)
         model = without_joints(self.model, locked, q)
         left = {joint: bounds for joint, bounds in self._distances.items() if model.existJointName(joint)}
         return _rebuild(model, self.name, self.shapes, left, self.source, self.package_dirs)
@@ -361,6 +354,13 @@ class Robot(Immutable):
                 )
             checked[joint] = (float(lower), float(upper))
         return checked
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if has_mimic_joints(self.model):  # Pinocchio 4.1 crashes at the first use of such a model from a pickle
+            raise UnsupportedOperationError(
+                f"{self.name}: robots with mimic joints can't be pickled by Pinocchio; load the file in each process"
+            )
+        return super().__reduce_ex__(protocol)
 
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
         more = (self.shapes, self._distances, self.source, self.package_dirs, self._collision_shapes)
@@ -380,21 +380,6 @@ class Robot(Immutable):
 
     def _repr_html_(self) -> str:
         return above("plotting.notebook.html_of_robot")(self)
-
-
-def _reference_configurations(model: pin.Model) -> dict[str, Reals]:
-    return _Configurations({entry.key(): np.array(entry.data()) for entry in model.referenceConfigurations})
-
-
-def _check_configuration(model: pin.Model, argument: str, q: npt.ArrayLike) -> Reals:
-    cure = f"a configuration of {model.name} is x[:{model.nq}] of a state x"
-    checked = check_array(argument, q, (model.nq,), cure=cure)
-    if not pin.isNormalized(model, checked, NORM_TOLERANCE):
-        raise InvalidArgumentError(
-            f"{argument}: expected rotations with coordinates of norm 1 (within {NORM_TOLERANCE}), got {checked}; "
-            "use pinocchio.normalize(robot.model, q)"
-        )
-    return checked
 
 
 def _rebuild(model: pin.Model, name: str, *more: Any) -> Robot:

@@ -36,7 +36,7 @@ def controls_at_rest_of(model: ActionModelAbstract, states: Reals) -> Reals | No
         assert isinstance(model, ActionModelExpression)
         return _iterated(model, states)
     own = isinstance(model, IntegratedActionModelAbstract) and model.control.is_constant
-    fixed = model.state.layout.size == 0  # parameters of a robot differ from knot to knot
+    fixed = not model.state.parameters()  # those of a robot may differ from knot to knot
     if own and fixed and type(model.differential) is DifferentialActionModelFreeFwdDynamics:  # type: ignore[attr-defined]
         return _against_gravity(model.differential, states)  # type: ignore[attr-defined]
     return None
@@ -44,10 +44,10 @@ def controls_at_rest_of(model: ActionModelAbstract, states: Reals) -> Reals | No
 
 def _against_gravity(model: DifferentialActionModelFreeFwdDynamics, states: Reals) -> Reals:
     gravity = np.zeros((len(states), model.state.ndx // 2))
-    numbers = Rows(model.state.layout.column()[None], 0)
+    numbers = rows(np.zeros((len(states), 0)))  # a robot without parameters
     _call(model.gravity_program, len(states), [rows(states.copy()), numbers, rows(gravity)])()
     inverse = np.linalg.pinv(model.actuation.matrix)
-    return np.array([inverse @ torques for torques in gravity])
+    return np.array([model.actuation.controls_for(inverse @ torques) for torques in gravity])
 
 
 def _call(program: Program, m: int, arguments: list[Rows]) -> KernelCall:

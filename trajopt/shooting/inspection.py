@@ -149,7 +149,7 @@ def motors(problem: ShootingProblem) -> Controls:
         actuation = model.model_parts.actuation
         if model.model_parts.differential is not None and actuation is not None:
             names = tuple(name.removeprefix("u:") for name in actuation.names)
-            limits = {"lower": actuation.lower.copy(), "upper": actuation.upper.copy()}
+            limits = dict(zip(("lower", "upper"), (limit.copy() for limit in actuation.motor_limits)))
             return Controls(names=names, units=("N m, N",) * len(names), **limits)
     return Controls.unnamed(0)
 

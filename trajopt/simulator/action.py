@@ -198,7 +198,10 @@ class ActionModelSimulator(ActionModelCostedAbstract):
     def _motors(self, program: Program, point: Point) -> Array:
         """Adds the call that computes B, with zero rows for joints beyond their torque limits."""
         torque, own = self._requested(program, point)
-        return limited_matrix(program, self.simulator, torque, own, SX(ca.DM(self.actuation.matrix)))
+        u = SX.sym("u", self.nu)
+        assert point.u is not None
+        B = self.actuation.torque_derivative(u)
+        return limited_matrix(program, self.simulator, torque, own, B, reads=[(u, point.u)])
 
     def _call(
         self, program: Program, point: Point, instant: Instant, v: StepValues, results: dict[str, SX]

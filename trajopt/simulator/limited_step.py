@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import casadi as ca
@@ -50,13 +51,29 @@ def limited_torque(program: Program, model: SimulatorModel, torque: Array, param
     return call_formula(program, "limited", limited, torque, reads=[(model.layout.symbols, parameters)])[0]
 
 
-def limited_matrix(program: Program, model: SimulatorModel, torque: Array, parameters: Array, B: SX) -> Array:
-    """Adds the call that computes B (nv, n) with zeros in the rows of torques that are beyond a limit."""
+def limited_matrix(
+    program: Program,
+    model: SimulatorModel,
+    torque: Array,
+    parameters: Array,
+    B: SX,
+    reads: Sequence[tuple[SX, Array]] = (),
+) -> Array:
+    """Adds the call that computes B (nv, n) with zeros in the rows of torques that are beyond a limit.
+
+    Args:
+        program: Program that gets the call.
+        model: The simulator's model.
+        torque: Requested torques (nv,).
+        parameters: Run-time parameters.
+        B: The matrix, as an expression.
+        reads: Pairs of a symbol of B and its array.
+    """
     matrix, limit = SX(ca.sparsify(B)), model.torque_limits
     if limit is None:
-        return call_formula(program, "B", lambda: [matrix])[0]
+        return call_formula(program, "B", lambda: [matrix], reads=reads)[0]
 
     def limited(tau: SX) -> list[SX]:
         return [ca.diag(ca.if_else(ca.fabs(tau) <= limit, 1, 0)) @ matrix]
 
-    return call_formula(program, "limited_B", limited, torque, reads=[(model.layout.symbols, parameters)])[0]
+    return call_formula(program, "limited_B", limited, torque, reads=[(model.layout.symbols, parameters), *reads])[0]

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import is_integer
+from trajopt.checks import check_instance, is_integer
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, shown
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
+from trajopt.shooting import ShootingProblem
 from trajopt.solution import batch_file
 from trajopt.solution.components import components
 from trajopt.solution.history import Histories
@@ -24,13 +25,12 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from trajopt.shooting import ShootingProblem
     from trajopt.solution.library import SolutionLibrary
 
 ERROR = "ERROR"
 """Status of a row whose solve raised an error."""
 _NAMED = ("parameters", "multipliers", "unknowns")
-_PER_ROW = ("xs", "us", "cost", "status", "iterations", "seconds", "error", "x0", "K", "k")
+_PER_ROW = ("xs", "us", "cost", "status", "iterations", "seconds", "error", "x0", "failed_knot", "K", "k")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -49,6 +49,7 @@ class SolutionBatch(ExplainsAttributes):
         seconds: Wall time of each solve (B,) [s]; of rows that are solved side by side, its part of their time.
         error: Message of the error that ended each solve (B,); empty without an error.
         x0: Initial states (B, nx).
+        failed_knot: Knot at which the backward pass of each row finally failed (B,); -1 if it did not [-].
         parameters: Values that were set for each row, (B, ...) by name.
         K: Feedback gains of u = us - K (x ⊖ xs), shape (B, T, nu, ndx); None if the solver has none.
         k: Feed-forward part of the last direction (B, T, nu); None if the solver has none.
@@ -70,6 +71,7 @@ class SolutionBatch(ExplainsAttributes):
     seconds: Reals
     error: npt.NDArray[np.str_]
     x0: Reals
+    failed_knot: npt.NDArray[np.int64]
     solver: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     K: Reals | None = None
@@ -150,6 +152,7 @@ class SolutionBatch(ExplainsAttributes):
             solver=self.solver,
             seconds=float(self.seconds[i]),
             x0=self.x0[i].copy(),
+            failed_knot=int(self.failed_knot[i]) if self.failed_knot[i] >= 0 else None,
             K=None if self.K is None else self.K[i].copy(),
             k=None if self.k is None else self.k[i].copy(),
             multipliers={name: values[i].copy() for name, values in self.multipliers.items()},
@@ -191,9 +194,8 @@ class SolutionBatch(ExplainsAttributes):
         Raises:
             InvalidArgumentError: No row converged.
         """
-        from trajopt.solution.library import SolutionLibrary
-
-        return SolutionLibrary(self)
+        found: SolutionLibrary = above("solution.library.SolutionLibrary")(self)
+        return found
 
     def report(self) -> dict[str, str]:
         """Summarises the batch in text by keyword."""
@@ -241,6 +243,7 @@ class SolutionBatch(ExplainsAttributes):
         """
         found = batch_file.read(path)
         if problem is not None:
+            check_instance("problem", problem, ShootingProblem, "the one that was solved")
             got = (found["xs"].shape[1] - 1, found["xs"].shape[2], found["us"].shape[2])
             expected = (problem.T, problem.state.nx, problem.nu)
             if got != expected:

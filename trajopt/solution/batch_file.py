@@ -15,7 +15,7 @@ from trajopt.solution.file import check_npz, write_arrays
 from trajopt.solution.history import Histories
 
 FORMAT = 1
-_ARRAYS = ("xs", "us", "cost", "status", "iterations", "seconds", "error", "x0")
+_ARRAYS = ("xs", "us", "cost", "status", "iterations", "seconds", "error", "x0", "failed_knot")
 _GROUPS = {"parameters": "parameter", "multipliers": "multiplier", "unknowns": "unknown", "base": "base"}
 
 

@@ -5,26 +5,25 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trajopt.checks import check_array, check_count, check_instance, check_mapping
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.objects.immutable import Immutable
+from trajopt.shooting import ShootingProblem
 from trajopt.solution.batch import SolutionBatch
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.shooting import ShootingProblem
 
 
 class SolutionLibrary(Immutable):
     """Converged solutions of a batch as warm starts.
 
     Distances are Euclidean in x0 and the parameters that were set for each row, each number divided by its standard
-    deviation over the rows. `solver.solve(library)` begins at the solution nearest to the problem's x0 and parameters.
+    deviation over the rows. `solver.solve(library)` begins from the solution nearest to the x0 and parameters of the
+    problem.
 
     Args:
         solutions: The batch; rows that did not converge are left out.
@@ -95,6 +94,7 @@ class SolutionLibrary(Immutable):
         Raises:
             UnknownNameError: The problem has no parameter that differs between the rows.
         """
+        check_instance("problem", problem, ShootingProblem, "such as solver.problem")
         values = {}
         for name in self.solutions.parameters:
             plain, _, knots = name.partition("@")

@@ -282,11 +282,7 @@ class StateAbstract(ExplainsAttributes, ABC):
         return f"{type(self).__name__}(nx={self.nx}, ndx={self.ndx})"
 
     def _repr_html_(self) -> str:
-        limits = [(f"{value:.4g}" for value in row) for row in np.stack([self.lower, self.upper], axis=1)]
-        rows = [(*each, *ends) for *each, ends in zip(self.tangent_names, self.tangent_units, limits)]
-        words = {"x": f"nx = {self.nx}: {', '.join(self.coordinate_names)}", "dx": f"ndx = {self.ndx}"}
-        heads = ("coordinate of dx", "unit", "lower", "upper")
-        return notebook.table(type(self).__name__, words) + notebook.columns(heads, rows)
+        return notebook.state(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if not _is_cached(type(self), name)}

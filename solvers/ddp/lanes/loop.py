@@ -103,9 +103,10 @@ class LaneLoop:
             begun = time.perf_counter()
             self._iterate(lanes)
             self.state.seconds[lanes] += (time.perf_counter() - begun) / len(lanes)
-            if watch.over:
-                self._stop(SolverStatus.TIME_LIMIT)
-                self._results.unfinished = SolverStatus.TIME_LIMIT
+            if watch.over or queue.stopped:
+                why = SolverStatus.TIME_LIMIT if watch.over else SolverStatus.INTERRUPTED
+                self._stop(why)
+                self._results.unfinished = why
                 return
             self._fill(queue)
             watch.tell(int(self._results.done.sum()))
@@ -247,13 +248,16 @@ class LaneLoop:
         """Backward passes, with more regularisation until all lanes have a direction, as in `_backward`."""
         s, o, m = self.state, self._options, self._memory
         m.set("with_gaps", lanes, ~s.feasible[lanes])
+        begins = s.iterations[lanes] == 1
         fresh, lowered = s.fresh[lanes].copy(), np.zeros(len(lanes), np.bool_)
         todo, failed = np.ones(len(lanes), np.bool_), np.zeros(len(lanes), np.bool_)
         while todo.any():
             m.regularize(lanes, s.rho[lanes] * s.unit[lanes], on_value=o.regularize_value)
             m.backward(m.groups_of(lanes[todo]))
             cost, scale, decrease, slope, bend, gap = m.totals()[:, lanes]
-            s.cost[lanes] = cost
+            s.cost[lanes[begins]] = cost[
+                begins
+            ]  # later that of the trial, whose sum rounds as those it is compared with
             good = todo & (np.abs(decrease) < LARGEST) & (np.abs(bend) < LARGEST)
             promised = 0.5 * decrease
             new = good & (s.loose[lanes] < 0) & s.feasible[lanes]

@@ -50,17 +50,22 @@ class Queue:
     Args:
         problem: The problem.
         rows: Values of the rows.
+
+    Attributes:
+        stopped: Whether all threads shall stop.
     """
 
     def __init__(self, problem: ShootingProblem, rows: BatchRows) -> None:
         self._problem, self._rows, self._next, self._lock = problem, rows, 0, threading.Lock()
         self._kept: dict[bytes, Reals] = {}
+        self.stopped = False
         self._ahead = Portion(np.zeros(0, dtype=np.int64), False, {})
 
     @property
     def empty(self) -> bool:
         """Whether all rows are handed out."""
-        return self._next >= self._rows.n and not len(self._ahead.rows)
+        with self._lock:  # another thread may be making guesses
+            return self._next >= self._rows.n and not len(self._ahead.rows)
 
     def take(self, count: int) -> Portion:
         """Returns the next rows, at most `count`."""

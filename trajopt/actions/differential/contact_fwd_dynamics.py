@@ -91,7 +91,7 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         return self.node(instant)
 
     def _node(self, instant: Instant) -> ContactNode:
-        torque, by_u = self.actuation.torque(instant.u), SX(ca.sparsify(ca.DM(self.actuation.matrix)))
+        torque, by_u = self.actuation.torque(instant.u), self.actuation.torque_derivative(instant.u)
         return ContactNode(instant, self.contacts, torque, by_u, friction=self.friction, damping=self.damping)
 
     def torques(self, instant: Instant) -> dict[str, SX]:
@@ -142,4 +142,5 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """u (nu,) [N m, N] of the smallest (u, λ) with B u + Jᵀ λ = g(q), over the active contacts."""
-        return rest_forces(self, self.contacts, self.actuation.matrix, x, parameters)[: self.nu]
+        torques = rest_forces(self, self.contacts, self.actuation.matrix, x, parameters)[: self.nu]
+        return self.actuation.controls_for(torques)

@@ -67,7 +67,7 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
     def dynamics_derivative(self, instant: Instant) -> tuple[SX, SX]:
         robot, torque = instant.robot_with(self.friction), self.actuation.torque(instant.u)
         by_q, by_v, by_torque = robot.forward_dynamics_derivatives(torque)
-        return ca.horzcat(by_q, by_v), by_torque @ SX(ca.sparsify(ca.DM(self.actuation.matrix)))
+        return ca.horzcat(by_q, by_v), by_torque @ self.actuation.torque_derivative(instant.u)
 
     def implicit(self, instant: Instant) -> Implicit:
         """Equation RNEA(q, v, a) - B u = 0, which defines the acceleration a."""
@@ -89,7 +89,8 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         """Control u = B⁺ g(q), shape (nu,) [N m, N], which balances gravity at rest."""
         numbers = self.state.layout.column_of(parameters or {})
         gravity = self.gravity_program.evaluate(x, numbers)[0].ravel()
-        return np.asarray(np.linalg.pinv(self.actuation.matrix) @ gravity, dtype=np.float64)
+        torques: Reals = np.linalg.pinv(self.actuation.matrix).astype(np.float64) @ gravity
+        return np.asarray(self.actuation.controls_for(torques), dtype=np.float64)
 
     @property
     def gravity_program(self) -> Program:

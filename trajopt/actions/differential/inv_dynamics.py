@@ -13,7 +13,7 @@ from casadi import SX
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.differential.robot_parts import check_parts
 from trajopt.actions.expansion import Stage, StageExpansion
-from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.actuation.base import ActuationModelAbstract, check_linear
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.contacts.inverse_node import UNACTUATED, InverseNode, equation_name
 from trajopt.contacts.stack import ContactStack
@@ -67,6 +67,7 @@ class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract
         friction: SmoothFriction | str | None,
     ) -> None:
         robot_state = check_parts(type(self).__name__, state, actuation, contacts)
+        check_linear(actuation, type(self).__name__)
         self.actuation, self.contacts = actuation, contacts
         self.friction = SmoothFriction.for_robot(friction, robot_state.robot)
         self._motors, self._idle = _split(actuation.matrix)

@@ -106,7 +106,7 @@ class MuJoCoPlant(Immutable, PlantAbstract):
         self.model = self._compiled(path)
         self.data, self._map = self._mujoco.MjData(self.model), StateMap(model, self.model)
         own = default_actuation(self.state) if actuation is None else check_actuation(actuation, self.state)
-        self._matrix: Reals = np.asarray(own.matrix, dtype=np.float64)
+        self._motors = own
         self.nu, self._lower, self._upper = own.nu, own.lower, own.upper
         self._most = effort_limits(model)
         self._last: Reals | None = None
@@ -130,7 +130,7 @@ class MuJoCoPlant(Immutable, PlantAbstract):
         if self._last is None or not np.array_equal(x, self._last):  # its own state has more digits
             self._mujoco.mj_resetData(self.model, data)
             data.qpos[:], data.qvel[:] = self._map.to_peer(x)
-        tau = self._matrix @ (np.clip(u, self._lower, self._upper) if self._limited else u)
+        tau = self._motors.joint_torques(np.clip(u, self._lower, self._upper) if self._limited else u)
         if self._limited:  # of joints that several controls drive
             tau = np.clip(tau, -self._most, self._most)
         data.qfrc_applied[:] = self._map.force_to_peer(x, tau if torque is None else tau + torque)

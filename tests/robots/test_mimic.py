@@ -1,0 +1,80 @@
+"""Files with joints that follow others: one coordinate, the mass of both fingers, and what is left out."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trajopt
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+
+MASS = '<mass value="{0}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+LINK = '<link name="{0}"><inertial>' + MASS.replace("0}", "1}") + "</inertial></link>"
+JOINT = (
+    '<joint name="{0}" type="prismatic"><parent link="palm"/><child link="{0}_finger"/><axis xyz="0 1 0"/>'
+    '<limit lower="-1" upper="1" effort="20" velocity="1"/>{1}</joint>'
+)
+MIMIC = '<mimic joint="left" multiplier="-2" offset="0.01"/>'
+LINKS = LINK.format("palm", 1) + LINK.format("left_finger", 0.3) + LINK.format("right_finger", 0.5)
+URDF = f'<robot name="gripper">{LINKS}{JOINT.format("left", "")}{JOINT.format("right", MIMIC)}</robot>'
+BODY = (
+    '<body name="{0}_finger"><joint name="{0}" type="slide" axis="0 1 0" range="-1 1"/>'
+    '<inertial pos="0 0 0" mass="{1}" diaginertia="1 1 1"/></body>'
+)
+MJCF = (
+    f'<mujoco model="gripper"><worldbody><body name="palm">{BODY.format("left", 0.3)}{BODY.format("right", 0.5)}</body>'
+    "</worldbody><equality>{0}</equality></mujoco>"
+)
+EQUALITY = '<joint joint1="right" joint2="left" polycoef="0.01 -2 0 0 0"/>'
+
+
+def gripper(folder: Path, text: str, suffix: str, **options: bool) -> trajopt.Robot:
+    path = folder / f"gripper{suffix}"
+    path.write_text(text)
+    return trajopt.load_robot(path, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("text", "suffix"), [(URDF, ".urdf"), (MJCF.replace("{0}", EQUALITY), ".xml")])
+def test_fingers_stay_coupled(tmp_path: Path, text: str, suffix: str) -> None:
+    """The right finger is at 0.01 - 2 q and moves twice as fast: one coordinate with the inertia m_l + 4 m_r."""
+    robot = gripper(tmp_path, text, suffix, mimic=True)
+    assert (robot.nq, robot.nv) == (1, 1)
+    assert gripper(tmp_path, text, suffix).nv == 2
+    y = [robot.placement([0.2], f"{side}_finger")[1, 3] for side in ("left", "right")]
+    np.testing.assert_allclose(y, [0.2, -0.39], atol=1e-15)
+    with pytest.raises(UnsupportedOperationError, match="gripper: robots with mimic joints can't be pickled"):
+        pickle.dumps(robot)
+    state = trajopt.StateMultibody(robot)
+    costs = trajopt.CostStack(state)
+    d = trajopt.DifferentialActionModelFreeFwdDynamics(state, trajopt.ActuationModelFull(state), costs)
+    data = d.create_data()
+    d.calc(data, np.array([0.1, 0.3]), np.array([2.3]))
+    np.testing.assert_allclose(data.xnext, [0.3, 2.3 / (0.3 + 4 * 0.5)], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("equality", "reason"),
+    [
+        ('<joint joint1="right" joint2="left" polycoef="0 1 0.5 0 0"/>', "it is not linear"),
+        ('<joint joint1="right" polycoef="0.1"/>', "it names one joint only"),
+    ],
+)
+def test_other_equalities_are_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, equality: str, reason: str
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        robot = gripper(tmp_path, MJCF.replace("{0}", equality), ".xml", mimic=True)
+    assert robot.nv == 2
+    assert "mimic: the equality of right" in caplog.text
+    assert reason in caplog.text
+    off = MJCF.replace("{0}", EQUALITY.replace("/>", ' active="false"/>'))
+    assert gripper(tmp_path, off, ".xml", mimic=True).nv == 2
+
+
+def test_robots_by_name_have_no_mimic_joints() -> None:
+    with pytest.raises(InvalidArgumentError, match="mimic: expected False for 'panda', got True; pass the path"):
+        trajopt.load_robot("panda", mimic=True)
