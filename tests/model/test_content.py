@@ -156,10 +156,15 @@ def test_no_expression_depends_on_the_value_of_a_parameter(name: str) -> None:
     assert isinstance(model, ActionModelExpression)
     parts = ("calc", "calc_diff", *(() if _needs_control(model) else ("terminal",)))
     before = [model._build_program(part).digest() for part in parts]
-    for first in (0, 1):
-        for i, parameter in enumerate(model.parameters().values()):
-            object.__setattr__(parameter, "default", np.full(parameter.shape, float((i + first) % 2)))
-        assert [model._build_program(part).digest() for part in parts] == before
+    values = [(parameter, parameter.default) for parameter in model.parameters().values()]
+    try:
+        for first in (0, 1):
+            for i, (parameter, _) in enumerate(values):
+                object.__setattr__(parameter, "default", np.full(parameter.shape, float((i + first) % 2)))
+            assert [model._build_program(part).digest() for part in parts] == before
+    finally:  # robots share their parameters
+        for parameter, value in values:
+            object.__setattr__(parameter, "default", value)
 
 
 def _needs_control(model: Any) -> bool:
