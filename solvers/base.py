@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from trajopt.callbacks import Callback
-from trajopt.checks import check_flag, check_items
+from trajopt.checks import check_count, check_flag, check_items
 from trajopt.errors import InvalidArgumentError, SolverInUseError, shown
 from trajopt.objects.immutable import Immutable
 from trajopt.shooting import ShootingProblem
-from trajopt.solution import IterationRecord, Solution, SolverStatus
+from trajopt.solution import IterationRecord, Solution, SolutionBatch, SolutionLibrary, SolverStatus
 from trajopt.solvers.hints import ATTRIBUTES, call_hint
 from trajopt.solvers.options import SolverOptions
 from trajopt.solvers.progress import Progress
 from trajopt.solvers.unknowns import with_unknowns, without_unknowns
 from trajopt.types import Reals
 
+if TYPE_CHECKING:
+    from trajopt.solvers.batch.results import BatchResults
+    from trajopt.solvers.batch.rows import BatchRows
+    from trajopt.solvers.batch.solve import Watch
+
 P = TypeVar("P", bound=Progress)
+MOST_STARTS = 10_000
+"""Largest number of guesses of a solve [-]."""
 
 
 class SolverAbstract(Immutable, ABC, Generic[P]):
@@ -45,7 +53,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
     options_type: ClassVar[type[SolverOptions]] = SolverOptions
     attribute_hints: ClassVar[Mapping[str, str]] = ATTRIBUTES
     progress_type: type[P]
-    methods_explain = ("solve",)  # the others are called by the loop only, see `trajopt.objects.calls`
+    methods_explain = ("solve", "solve_batch")  # the others are called by the loop only, see `trajopt.objects.calls`
     takes_multipliers: ClassVar[bool] = False
     """Whether a solve accepts multipliers as a warm start."""
     honours_constraints: ClassVar[bool] = False
@@ -144,18 +152,34 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         """Additional fields of the solution, such as gains and multipliers; empty by default."""
         return {}
 
+    def solve_in_lanes(self, rows: BatchRows, results: BatchResults, watch: Watch) -> None:
+        """Solves rows of a batch side by side, where the solver can; those that are not done are solved one by one."""
+
     # The loop
 
-    def solve(self, xs: Any = None, us: Any = None, *, is_feasible: bool = False, multipliers: Any = None) -> Solution:
+    def solve(
+        self,
+        xs: Any = None,
+        us: Any = None,
+        *,
+        is_feasible: bool = False,
+        multipliers: Any = None,
+        starts: int = 1,
+        seed: int = 0,
+    ) -> Solution:
         """Solves the problem from an initial guess.
 
         Args:
             xs: States (T + 1, nx). By default the rollout of `us`, or x0 at every knot if `us` is missing too. A
                 Solution of any solver is a guess as well: its states and controls are used, and its multipliers if it
-                comes from SolverSQP.
+                comes from SolverSQP. Of a SolutionLibrary the nearest solution is the guess.
             us: Controls (T, nu); by default those that hold the states of `xs` at rest (quasi-static).
             is_feasible: Whether `xs` is the rollout of `us` from x0, without gaps.
-            multipliers: `solution.multipliers` of an earlier solution, as a warm start of SolverSQP.
+            multipliers: `solution.multipliers` of an earlier solution, as a warm start of SolverSQP with one start.
+            starts: Number of guesses from which to solve side by side; the best solution is returned, and its `optima`
+                lists all. Besides the guess that was passed: rollouts of its controls and of none, x0 at rest, and
+                random ones [-].
+            seed: Seed of the random guesses.
 
         Returns:
             The best trajectory, and the reason why the solver stopped. A solve that does not converge raises no error.
@@ -171,18 +195,75 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
                 f"solve: expected a solver object, got {shown(self)}; call solve on an object, not on its class: "
                 "SolverFDDP(problem).solve(xs, us), or case.solve() for a ready problem"
             )
+        check_count("seed", seed)
+        with self.in_use("solve"):
+            xs = xs.guess(self.problem) if isinstance(xs, SolutionLibrary) else xs
+            if check_count("starts", starts, least=1, most=MOST_STARTS) == 1:
+                return self._solve(xs, us, is_feasible, multipliers)
+            from trajopt.solvers.batch.portfolio import solve_from
+
+            pair = (xs.xs, xs.us if us is None else us) if isinstance(xs, Solution) else (xs, us)
+            states, controls, _ = self._guess(pair[0], pair[1], is_feasible)
+            return solve_from(self, states, controls, starts, seed)
+
+    @contextlib.contextmanager
+    def in_use(self, method: str) -> Iterator[None]:
+        """Context in which the solver's arrays serve one solve.
+
+        Raises:
+            SolverInUseError: The solver is already solving, in another thread or in the solve that runs this callback.
+        """
         try:
             self._free.pop()
         except IndexError:
             name = type(self).__name__
             raise SolverInUseError(
-                f"solve: this {name} is already solving, and its arrays serve one solve at a time; give each thread, "
-                f"and each callback that solves, its own solver: {name}(problem, options)"
+                f"{method}: this {name} is already solving, and its arrays serve one solve at a time; give each "
+                f"thread, and each callback that solves, its own solver: {name}(problem, options)"
             ) from None
         try:
-            return self._solve(xs, us, is_feasible, multipliers)
+            yield
         finally:
             self._free.append(True)
+
+    def solve_batch(
+        self,
+        x0: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+        xs: Any = None,
+        us: Any = None,
+        *,
+        time_limit: float | None = None,
+        progress: bool = True,
+    ) -> SolutionBatch:
+        """Solves the problem for many values, one row a solve; each row ends as if it were alone.
+
+        Pass at least one array with a row for each solve. What has no row in front is the same for all of them. The
+        problem keeps its own x0 and parameters.
+
+        Args:
+            x0: Initial states (B, nx), or one (nx,); by default that of the problem.
+            parameters: Values of run-time parameters by name, each with B rows: {"goal.reference": G}. A name such as
+                "goal.weight@terminal" selects knots, as `ShootingProblem.set_parameter` does.
+            xs: Guesses of the states (B, T + 1, nx), or one (T + 1, nx), or a Solution or SolutionBatch with states
+                and controls; by default as in `solve`.
+            us: Guesses of the controls (B, T, nu), or one (T, nu).
+            time_limit: Wall time after which rows that have not ended stop with the status TIME_LIMIT [s].
+            progress: Whether to show a bar on a terminal.
+
+        Returns:
+            Trajectories, costs and statuses in arrays. A row whose solve raised an error has its message in `error`;
+            after Ctrl-C, rows that have not ended have the status INTERRUPTED.
+
+        Raises:
+            UnknownNameError: There is no parameter of this name.
+            InvalidArgumentError: Shapes or numbers of rows do not fit one another.
+            SolverInUseError: The solver is already solving.
+        """
+        from trajopt.solvers.batch.solve import solve_rows
+
+        with self.in_use("solve_batch"):
+            return solve_rows(self, x0, parameters, xs, us, time_limit=time_limit, progress=progress)
 
     def _solve(self, xs: Any, us: Any, is_feasible: bool, multipliers: Any) -> Solution:
         run = self._start(xs, us, is_feasible, multipliers)

@@ -18,6 +18,7 @@ from tests.benchmarks import (
     exact,
     extensibility,
     gaits,
+    identification,
     inside,
     inverse_dynamics,
     inverse_kinematics,
@@ -68,6 +69,7 @@ BRIEF: dict[Any, tuple[Callable[[], Any], dict[str, Any]]] = {
         {"ARMS": ("panda",), "OBSTACLE_POSES": 2},
     ),
     track: (track.measure, {"DURATIONS": (0.1, 0.2)}),
+    identification: (identification.measure, {"LOGS": 2, "STEPS": 40, "LINKS": (6, 7)}),
     inverse_dynamics: (inverse_dynamics.measure, {"FRAMES": (4, 8)}),
     articulations: (articulations.measure, {"STATES": 1000, "ROUNDS": 1}),
     mpc_steps: (

@@ -128,7 +128,7 @@ from trajopt.residuals import (
 )
 from trajopt.robots import Robot, load_robot, single_rigid_body
 from trajopt.shooting import ShootingProblem
-from trajopt.solution import IterationRecord, Solution, SolverStatus
+from trajopt.solution import IterationRecord, Solution, SolutionBatch, SolutionLibrary, SolverStatus
 from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateSE3, StateSO3, StateVector
 
 renamed.install()
@@ -138,6 +138,7 @@ if TYPE_CHECKING:
     import trajopt.articulations as articulations
     import trajopt.display as display
     import trajopt.gaits as gaits
+    import trajopt.identification as identification
     import trajopt.ik as ik
     import trajopt.inverse_dynamics as inverse_dynamics
     import trajopt.mpc as mpc
@@ -149,6 +150,7 @@ if TYPE_CHECKING:
     import trajopt.sweeps as sweeps
     from trajopt.analysis.comparison import compare as compare
     from trajopt.analysis.derivative_check import check_derivatives as check_derivatives
+    from trajopt.identification import identify as identify
     from trajopt.sweeps import sweep as sweep
 else:
     __getattr__, __dir__ = lazy(__name__)
@@ -250,6 +252,8 @@ __all__ = [
     "Robot",
     "ShootingProblem",
     "Solution",
+    "SolutionBatch",
+    "SolutionLibrary",
     "SolverStatus",
     "Sphere",
     "StateAbstract",
@@ -273,6 +277,8 @@ __all__ = [
     "display",
     "gaits",
     "get_num_threads",
+    "identification",
+    "identify",
     "ik",
     "inverse_dynamics",
     "load_robot",

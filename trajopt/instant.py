@@ -94,7 +94,10 @@ class Instant:
 
     def _robot_with(self, friction: SmoothFriction | None) -> RobotExpressions:
         state = check_robot_state("a robot's expressions", self.state)
-        return shared_expressions(state.model, self.x, friction=friction, derivatives=self.derivatives)
+        parameters, derivatives = state.robot.parameters, self.derivatives
+        return shared_expressions(
+            state.model, self.x, friction=friction, derivatives=derivatives, parameters=parameters
+        )
 
     def force(self, name: str) -> SX:
         """Symbol of the force or impulse of a contact (n,), in its reference frame [N, N m; N s, N m s]."""

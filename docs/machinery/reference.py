@@ -43,6 +43,7 @@ ROOMS = {
         "trajopt.gaits": "Gaits",
         "trajopt.ik": "Inverse kinematics",
         "trajopt.inverse_dynamics": "Inverse dynamics",
+        "trajopt.identification": "Identification",
         "trajopt.simulator": "Simulator",
         "trajopt.simulator.diffne": "DiffNE's names",
         "trajopt.mpc": "Model-predictive control",

@@ -13,7 +13,7 @@ from trajopt.actions.differential import DifferentialActionModelContactFwdDynami
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFloatingBase
-from trajopt.checks import check_count, check_known, check_positive
+from trajopt.checks import check_count, check_known, check_non_negative, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.contacts import ContactModel3D, ContactStack
 from trajopt.costs import CostStack
@@ -22,7 +22,8 @@ from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
 from trajopt.problems.mpc.checks import check_rows
 from trajopt.problems.mpc.quadruped_report import report
-from trajopt.problems.mpc.trot import Trot, VelocityCommand
+from trajopt.problems.mpc.rest import AtRest
+from trajopt.problems.mpc.trot import Rhythm, Trot, VelocityCommand
 from trajopt.residuals import (
     FrictionCone,
     ResidualModelContactFrictionCone,
@@ -101,6 +102,7 @@ def build(
     pushes: npt.ArrayLike = PUSHES,
     gait: float = 0.5,
     height: float = 0.06,
+    hurry: float = 2.0,
 ) -> MPCCase:
     """minimise ∫ ½ (|x ⊖ x_ref|²_W + 3e4 Σ (z_foot - z_ref)² + 1e-3 |u|²) dt, torques and friction cones hard.
 
@@ -108,6 +110,9 @@ def build(
     commanded velocities, the resulting position and heading, and the standing posture. z_ref lifts the feet of a trot.
     The active contacts are parameters of each knot that change with time. A new contact stops a foot's velocity within
     one knot, so no knot is an impulse. Footholds are not prescribed; they follow from the problem, also after a push.
+    While the measured velocity is more than 1 m/s from the commanded one, and for 0.3 s after it, steps are `hurry`
+    times as fast. A foot that is measured in the air is not in contact at the first knot. A step of the controller that
+    fails is repeated from a robot at rest.
     W is diagonal, with the weights `BASE`, `JOINTS` and `RATES`.
 
     Args:
@@ -123,6 +128,7 @@ def build(
             N s].
         gait: Period of the trot, in which each foot swings once [s].
         height: Height of a swing [m].
+        hurry: Speed of the gait after a push, relative to that before it, >= 1 [-].
 
     Returns:
         The controller with its trot, the plant, and the pushes.
@@ -132,6 +138,7 @@ def build(
     problem = horizon(robot, N=check_count("N", N, least=1), dt=check_positive("dt", dt, unit="s"), cone=cone)
     rows = check_rows("commands", commands, ("time", "forward", "left", "turn"), least=1)
     trot = Trot(
+        robot,
         FEET,
         problem.x0.copy(),
         VelocityCommand(rows, 60.0),
@@ -142,6 +149,7 @@ def build(
         start=0.2,
         cone=cone,
         rate=1 / dt,
+        rhythm=Rhythm(1.0 + check_non_negative("hurry - 1", check_positive("hurry", hurry) - 1.0)),
     )
     hits = check_rows("pushes", pushes, ("time", "impulse along x", "impulse along y"))
     return MPCCase.of(
@@ -149,6 +157,7 @@ def build(
         problem,
         period,
         schedule=trot,
+        options={"on_failure": AtRest(problem, trot)},
         plant=None if plant == "contacts" else ground(robot, check_positive("plant_mu", plant_mu), plant),
         duration=10.0,
         dt_plant=1e-3,

@@ -1,19 +1,24 @@
-"""Trot of a quadruped as a function of time: contacts, heights of feet, and the commanded path of the base."""
+"""Trot of a quadruped as a function of time: contacts, heights of feet, and the commanded path; faster after a push."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.gaits.limits import cone_name, cone_parameters
 from trajopt.gaits.profiles import smooth_at
 from trajopt.residuals import FrictionCone
+from trajopt.robots import Robot
 from trajopt.types import Reals
 
 STEP = 5e-3  # for the integration of commanded velocities [s]
 ROUNDING = 1e-6  # [s]
+PUSHED = 1.0  # difference from the commanded velocity above which steps are faster [m/s]
+HURRY = 0.3  # time that they stay faster [s]
+ALOFT = 0.02  # height of a foot above the ground above which it is not in contact [m]
 
 
 class VelocityCommand:
@@ -44,14 +49,48 @@ class VelocityCommand:
         return np.column_stack([np.interp(times, self._grid, column) for column in self._path.T])
 
 
+class Rhythm:
+    """Phase of a gait τ(t) [s]: the time t, and `rate` times as fast while the robot hurries.
+
+    Args:
+        rate: Speed of the phase while the robot hurries, >= 1 [-].
+    """
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+        self._begins, self._ends = list[float](), list[float]()
+
+    def hurry(self, t: float) -> None:
+        """Hurries from a time [s] for `HURRY`; a time before the last one forgets all that came before it."""
+        if self._begins and t < self._begins[-1]:
+            self.restart()
+        if not self._begins or t > self._ends[-1]:
+            self._begins.append(t)
+            self._ends.append(t)
+        self._ends[-1] = t + HURRY
+
+    def restart(self) -> None:
+        """Forgets all times at which the robot hurried."""
+        self._begins.clear()
+        self._ends.clear()
+
+    def __call__(self, times: Reals) -> Reals:
+        """Phases at times (n,), (n,) [s]."""
+        begins, ends = np.array(self._begins), np.array(self._ends)
+        return times + (self.rate - 1.0) * np.clip(times[:, None] - begins, 0.0, ends - begins).sum(axis=1)
+
+
 @dataclass(frozen=True, eq=False)
 class Trot:
     """Parameters of the knots of a trotting quadruped, as functions of time, without prescribed footholds.
 
     The diagonal pairs swing in turn, each for half of the period, with all feet on the ground in between. Where a foot
-    lands follows from the posture and the motion of the base.
+    lands follows from the posture and the motion of the base. The trot reacts to measured states: after a push, seen
+    as a velocity far from the commanded one, steps are faster for a while, and a foot that is late is not in contact
+    at the window's first knot.
 
     Attributes:
+        robot: The robot.
         feet: Names of the feet: left front, right front, left hind, right hind.
         standing: State at rest with the feet on the ground (nx,).
         command: Commanded velocities.
@@ -62,8 +101,11 @@ class Trot:
         start: Time of the first lift-off [s].
         cone: Friction cone of the feet.
         rate: Rate at which contacts stop the velocities of feet [1/s].
+        rhythm: Phase of the gait as a function of time.
+        aloft: Whether each foot was above the ground in the last measured state (feet,).
     """
 
+    robot: Robot
     feet: tuple[str, ...]
     standing: Reals
     command: VelocityCommand
@@ -75,18 +117,38 @@ class Trot:
     start: float
     cone: FrictionCone
     rate: float
+    rhythm: Rhythm
+    aloft: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(4, dtype=np.bool_))
+
+    def see(self, t: float, x: Reals) -> None:
+        """Takes a measured state (nx,) at a time [s]; hurries if its velocity is far from the commanded one."""
+        if t <= 0.0:
+            self.rhythm.restart()
+        first = (len(x) + 1) // 2
+        error = x[first : first + 2] - self.command.velocity(np.array([t]))[0, :2]
+        if np.hypot(*error) > PUSHED:
+            self.rhythm.hurry(t)
+        heights = [self.robot.placement(x[:first], foot)[2, 3] for foot in self.feet]
+        self.aloft[:] = np.array(heights) > self.ground + ALOFT
 
     def part(self, times: Reals) -> Reals:
         """Completed fraction of each foot's swing at times (n,), (n, feet) [-]; 1 for a foot on the ground."""
         swing = self.period / 2 - self.support
         late = np.array([0.0, 0.5, 0.5, 0.0]) * self.period
-        since = (times[:, None] + ROUNDING - self.start - late) % self.period - ROUNDING
+        phases = self.rhythm(times)[:, None] + ROUNDING
+        since = (phases - self.start - late) % self.period - ROUNDING
         done = np.where(since < swing - 2 * ROUNDING, np.clip(since / swing, 0.0, 1.0), 1.0)
-        return np.where(times[:, None] + ROUNDING < self.start + late, 1.0, done)
+        return np.where(phases < self.start + late, 1.0, done)
 
     def active(self, times: Reals) -> Reals:
         """Contact of each foot at times (n,), 1 on the ground and 0 in the air, (n, feet)."""
         return (self.part(times) >= 1.0).astype(np.float64)
+
+    def contacts(self, times: Reals) -> Reals:
+        """Contact of each foot at the knots of a window, as `active`; at the first one without feet that are late."""
+        active = self.active(times)
+        active[0, self.aloft] = 0.0
+        return active
 
     def heights(self, times: Reals) -> Reals:
         """Heights of the feet's frames at times (n,), (n, feet) [m]."""
@@ -105,7 +167,7 @@ class Trot:
     def __call__(self, times: Reals) -> Mapping[str, Reals]:
         """Parameters of knots at times (n,) [s]."""
         rows = {"state.reference": self.states(times)}
-        active, heights, knots = self.active(times), self.heights(times), [*range(len(times))]
+        active, heights, knots = self.contacts(times), self.heights(times), [*range(len(times))]
         for i, foot in enumerate(self.feet):
             rows[f"contacts.{foot}.active"] = active[:, i]
             rows[f"{foot}_height.reference"] = np.column_stack([np.zeros((len(times), 2)), heights[:, i]])

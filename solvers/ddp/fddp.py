@@ -21,6 +21,7 @@ class FDDPSolverAbstract(RolloutSolverAbstract):
 
     options_type: ClassVar[type[SolverOptions]] = FDDPOptions
     options: FDDPOptions
+    closes_parts_of_gaps = True
 
     def acceptance(self) -> FDDPAcceptance:
         """Acceptance test of FDDP: as in DDP, but the cost may rise while gaps close."""

@@ -23,7 +23,11 @@ from trajopt.solvers.riccati.riccati import Riccati, RiccatiFailure, RiccatiOutc
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.solvers.batch.results import BatchResults
+    from trajopt.solvers.batch.rows import BatchRows
+    from trajopt.solvers.batch.solve import Watch
     from trajopt.solvers.ddp.control_limits import ControlLimits
+    from trajopt.solvers.ddp.lanes.loop import LaneLoop
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     It keeps its arrays between solves. Arguments are those of SolverAbstract.
 
     Attributes:
+        closes_parts_of_gaps: Whether a step of length α closes the part α of gaps, not all of them.
         keeps_limits: Whether control limits of the models are enforced; the options are then `BoxOptions`, too.
     """
 
@@ -86,6 +91,8 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     _evaluator: Evaluator  # kept between solves, with what is bound to it, from the first one on
     _prepared = False
     _limits: ControlLimits | None = None
+    _loops: list[LaneLoop] = []  # noqa: RUF012  # replaced, never changed
+    closes_parts_of_gaps: ClassVar[bool] = False
 
     # The parts that these solvers differ in
 
@@ -122,6 +129,17 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         """Replaces the trajectory of the solve, and of the evaluator, by a rollout, which has no gaps."""
         run.trajectory, run.cost, run.feasible, run.expanded = rolled.trajectory, rolled.cost, True, False
         self._evaluator.xs[:], self._evaluator.us[:] = rolled.trajectory
+
+    # Many problems side by side
+
+    def solve_in_lanes(self, rows: BatchRows, results: BatchResults, watch: Watch) -> None:
+        """Solves rows of small problems in lanes, see `trajopt.solvers.ddp.lanes`."""
+        from trajopt.solvers.ddp.lanes import solve
+
+        if not solve.fits_lanes(self):
+            return
+        self._loops = solve.loops_for(self, rows, self._loops)
+        solve.solve_in_lanes(self, self._loops, rows, results, watch)
 
     # The loop
 

@@ -200,3 +200,16 @@ def test_black_boxes_that_fail_name_their_knot(method: str, fault: Callable[[Any
     if "Zero" in message:
         with pytest.raises(ModelEvaluationError, match=message):
             at_end.calc_diff(np.zeros((2, 2)), np.zeros((1, 1)))
+
+
+def test_data_that_is_none_and_states_without_numbers_are_refused() -> None:
+    model = trajopt.problems.load("pendulum").problem.running[0]
+    with pytest.raises(InvalidArgumentError, match="nx: expected an integer >= 0, got 'a'"):
+        trajopt.ActionData("a", 1, 1)  # type: ignore[arg-type]
+    for call in (model.calc, model.calc_diff):
+        with pytest.raises(
+            InvalidArgumentError, match="data: expected an ActionData, got 'junk'; use model.create_data"
+        ):
+            call("junk", np.zeros(2), np.zeros(1))  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match=r"x: expected numbers of shape \(2,\), got 'x'"):
+        model.quasi_static("x")  # type: ignore[arg-type]

@@ -23,14 +23,16 @@ PHASES = 3
 
 
 def freed(model: trajopt.ActionModelAbstract, phases: int = 0) -> ActionModelFreed | None:
-    """The model with its time step and up to two other parameters free; None if there is nothing to free.
+    """The model with its time step, its robot's and up to two other parameters free; None if there is nothing to free.
 
     With phases, the first parameter has a value for each, of which the knot has the last, and so has a missing one.
     """
     if not isinstance(model, ActionModelExpression):
         return None
     numbers = [name for name, p in model.parameters().items() if p.convert is None or not p.shape]
-    names = [name for name in numbers if name.rpartition(".")[2] not in FIXED and name != "dt"][:2]
+    names = [name for name in numbers if name.rpartition(".")[2] not in FIXED and name != "dt"]
+    own = [name for name in names if name.startswith("robot.")]
+    names = own + [name for name in names if name not in own][:2]
     names += ["dt"] if "dt" in model.parameters() else []
     sizes = {name: model.parameters()[name].size for name in names}
     if not names:

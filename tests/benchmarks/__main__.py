@@ -11,10 +11,12 @@
                                                      an environment of tests/benchmarks/peers/make_mujoco_env.sh
     python -m tests.benchmarks -o ik --pink DIR      ... inverse kinematics beside pin-pink (peers/make_ik_env.sh DIR)
     python -m tests.benchmarks -o inverse-dynamics   forces and torques of a humanoid's motion, by number of frames
+    python -m tests.benchmarks -o identification     a Panda from 100 logs: coverage, deviations, time
     python -m tests.benchmarks -o mpc                steps of model-predictive control, and memory after 100,000 of them
     python -m tests.benchmarks -o reduced            the same with reduced models of a quadruped
     python -m tests.benchmarks -o server             answers of a server, damaged requests beside good ones
     python -m tests.benchmarks -o sweep              10,000 arm reaches, processes killed; quick with --count 600
+    python -m tests.benchmarks -o batch              many problems in one call beside a loop, with the bound; --count N
     python -m tests.benchmarks -o articulations      states to poses of bodies and back
     python -m tests.benchmarks -o convergence        solved, iterations, cost and time on sets of problems; --draw DIR
     python -m tests.benchmarks -o exact              iterations of arms with exact Hessians, by parts
@@ -30,12 +32,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import trajopt
 from tests.benchmarks import (
     articulations,
+    batch,
     code_generation,
     convergence,
     display,
@@ -43,6 +47,7 @@ from tests.benchmarks import (
     exact,
     extensibility,
     gaits,
+    identification,
     inside,
     inverse_dynamics,
     inverse_kinematics,
@@ -81,6 +86,7 @@ SECTIONS = (
     "limits",
     "simulator",
     "ik",
+    "identification",
     "inverse-dynamics",
     "articulations",
     "mpc",
@@ -89,12 +95,15 @@ SECTIONS = (
     "display",
     "robustness",
     "sweep",
+    "batch",
     "startup",
     "edits",
 )
 SLOW = {
+    "batch",
     "display",
     "edits",
+    "identification",
     "limits",
     "mpc",
     "robustness",
@@ -156,39 +165,41 @@ def main() -> int:
         _show(figures, "profiles", profiles.measure(options.peers, count=options.count), profiles.report)
         if options.draw:
             print(profiles.draw(figures["profiles"], options.draw))
-    if "exact" in sections:
-        _show(figures, "exact", exact.measure(rounds=options.rounds), exact.report)
-    for name, section in (("memory", memory), ("gaits", gaits), ("display", display)):
+    for name, (measure, module) in _plain(options).items():
         if name in sections:
-            _show(figures, name, section.measure(), section.report)
-    if "limits" in sections:
-        _show(figures, "limits", limits.measure(), limits.report)
-        status |= int(any(limits.failures(known) for known in figures["limits"].values()))
-    if "simulator" in sections:
-        _show(figures, "simulator", simulator.measure(options.mujoco, rounds=options.rounds), simulator.report)
+            _show(figures, name, measure(), module.report)
+            if hasattr(module, "failures"):
+                status |= int(module.failures(figures[name]))
     if "ik" in sections:
-        _show(figures, "ik", inverse_kinematics.measure(options.pink), inverse_kinematics.report)
         _show(figures, "track", track.measure(options.pink), track.report)
-    if "articulations" in sections:
-        _show(figures, "articulations", articulations.measure(), articulations.report)
-    if "inverse-dynamics" in sections:
-        _show(figures, "inverse-dynamics", inverse_dynamics.measure(), inverse_dynamics.report)
-    if "mpc" in sections:
-        _show(figures, "mpc", mpc_steps.measure(), mpc_steps.report)
-    if "reduced" in sections:
-        _show(figures, "reduced", reduced.measure(), reduced.report)
-    if "server" in sections:
-        _show(figures, "server", server.measure(), server.report)
-        status |= int(server.failures(figures["server"]))
     if "robustness" in sections:
         _robustness(options, figures)
-    if "sweep" in sections:
-        _show(figures, "sweep", sweep.measure(count=options.count), sweep.report)
-        status |= int(sweep.failures(figures["sweep"]))
     _starts(sections, chosen, options.count, figures)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
     return status
+
+
+def _plain(options: argparse.Namespace) -> dict[str, tuple[Callable[[], Any], Any]]:
+    """Sections of one table each: what measures them, and the module that reports them and knows failures."""
+    rounds, count = options.rounds, options.count
+    return {
+        "exact": (lambda: exact.measure(rounds=rounds), exact),
+        **{
+            name: (module.measure, module)
+            for name, module in (("memory", memory), ("gaits", gaits), ("display", display), ("limits", limits))
+        },
+        "simulator": (lambda: simulator.measure(options.mujoco, rounds=rounds), simulator),
+        "ik": (lambda: inverse_kinematics.measure(options.pink), inverse_kinematics),
+        "articulations": (articulations.measure, articulations),
+        "identification": (identification.measure, identification),
+        "inverse-dynamics": (inverse_dynamics.measure, inverse_dynamics),
+        "mpc": (mpc_steps.measure, mpc_steps),
+        "reduced": (reduced.measure, reduced),
+        "server": (server.measure, server),
+        "sweep": (lambda: sweep.measure(count=count), sweep),
+        "batch": (lambda: batch.measure(count=count), batch),
+    }
 
 
 def _sections(options: argparse.Namespace) -> set[str]:

@@ -50,10 +50,15 @@ def figures_of(name: str, robot: str) -> dict[str, Any]:
     return {"iterations": solution.iterations, "converged": solution.converged, **vars(excess)}
 
 
-def failures(figures: dict[str, Any]) -> list[str]:
+def missed(figures: dict[str, Any]) -> list[str]:
     """Bars that a problem does not reach."""
     beyond = Excess(**{field.name: figures[field.name] for field in fields(Excess)}).failures()
     return ["converged", *beyond] if not figures["converged"] else beyond
+
+
+def failures(figures: Figures) -> bool:
+    """Whether a problem does not reach a bar."""
+    return any(missed(known) for known in figures.values())
 
 
 def load(name: str, robot: str) -> problems.ProblemCase:
@@ -67,7 +72,7 @@ def report(figures: Figures) -> str:
 
 
 def _row(name: str, known: dict[str, Any]) -> list[str]:
-    failed = failures(known)
+    failed = missed(known)
     count = f"{known['iterations']}{'' if known['converged'] else ' (not converged)'}"
     forces = max(known[limit] for limit in FORCES)
     joints = [f"{known[limit]:.2g}" for limit in JOINTS]

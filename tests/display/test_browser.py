@@ -14,6 +14,7 @@ import pytest
 
 from trajopt.display import View
 from trajopt.solution import Solution
+from trajopt.types import Reals
 
 SIZE, FILE = {"width": 900, "height": 400}, {"width": 580, "height": 400}  # beside the controls there is as much
 PATIENCE = 60.0  # [s]
@@ -78,7 +79,7 @@ def test_a_view_moves_by_its_controls_and_its_file_plays_offline(browser: Any, r
     pytest.importorskip(
         "collada", reason="no pycollada, which reads the meshes of a UR5: pip install viser trimesh pycollada"
     )
-    with plain(View(reach, playing=False)) as view:
+    with plain(View(reach, labels=["reach <1>"], playing=False)) as view:
         page = browser.new_page(viewport=SIZE)
         errors = watched(page)
         page.goto(view.url)
@@ -91,15 +92,34 @@ def test_a_view_moves_by_its_controls_and_its_file_plays_offline(browser: Any, r
         wait_for(page, lambda: abs(view.player.time - view.player.duration) < 1e-6)
         wait_for(page, lambda: changed(before, pixels(page)))
         assert not view.player.playing
+        assert page.title() == "reach <1>"
+        (client,) = view.server.get_clients().values()
+        place, knots = client.camera.position, view.actors["reach <1>"].timeline.times
+        page.keyboard.press("ArrowLeft")
+        wait_for(page, lambda: abs(view.player.time - knots[-2]) < 1e-6)
+        page.keyboard.press("ArrowRight")
+        wait_for(page, lambda: abs(view.player.time - knots[-1]) < 1e-6)
+        np.testing.assert_array_equal(client.camera.position, place)  # viser's camera does not turn by arrows
+        page.keyboard.press("2")
+        wait_for(page, lambda: abs(client.camera.position[0] - client.camera.look_at[0]) < 1e-6)
+        away = client.camera.position - client.camera.look_at
+        np.testing.assert_allclose(
+            away / np.linalg.norm(away), np.array([0.0, -1.0, 0.15]) / np.hypot(1.0, 0.15), atol=1e-6
+        )
         page.get_by_role("button", name="Play").click()  # at the end it starts anew
         wait_for(page, lambda: 0.0 < view.player.time < view.player.duration)
-        page.get_by_role("button", name="Pause").click()
+        page.keyboard.press("Space")  # on the button, too
         wait_for(page, lambda: not view.player.playing)
         assert not errors
         page.close()
         file = view.save(tmp_path / "motion.html")
         assert urllib.request.urlopen(view.url).status == 200  # a page that is closed ended nothing
     assert file.stat().st_size < 10e6
+    play_offline(browser, file, reach, knots)
+
+
+def play_offline(browser: Any, file: Path, reach: Solution, knots: Reals) -> None:
+    """Plays a file without a network, and tries what it shows around the scene."""
     context = browser.new_context(offline=True, viewport=FILE)
     asked: list[str] = []
     context.on("request", lambda request: asked.append(request.url))
@@ -118,6 +138,18 @@ def test_a_view_moves_by_its_controls_and_its_file_plays_offline(browser: Any, r
         return changed(first, pixels(page))
 
     wait_for(page, moved)
+    assert page.title() == page.locator("#trajopt summary").text_content() == "reach <1>"
+    assert not page.locator("#trajopt p").is_visible()  # folded, as the page is narrow
+    page.locator("#trajopt summary").click()
+    assert "converged" in str(page.locator("#trajopt p").text_content())
+    page.locator("#trajopt label", has_text="paths").click()
+    state = "() => ['paths', 'goals', 'margins'].map((l) => __viserSceneTree.getState()[`/reach <1>/${l}`].visibility)"
+    wait_for(page, lambda: bool(page.evaluate(state) == [False, True, False]))
+    page.evaluate(MOVE, 0.2)
+    at = float(page.evaluate("document.querySelector('[role=slider]').ariaValueNow"))
+    knot = int(np.searchsorted(knots, at + 1e-9)) - 1
+    wait_for(page, lambda: page.locator("#trajopt .key span span").first.text_content() == f"{reach.xs[knot, 0]:.3g}")
+    assert page.evaluate(state) == [False, True, False]
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert not errors
     context.close()
@@ -135,4 +167,8 @@ def test_a_layer_that_is_hidden_appears_when_its_box_is_ticked(browser: Any, rea
         wait_for(page, lambda: view.actors["solution"].layers["margins"].visible)
         wait_for(page, lambda: changed(before, pixels(page)))
         assert not errors
+        page.set_viewport_size({"width": 400, "height": 300})
+        page.reload()
+        page.get_by_text("solution", exact=True).wait_for()
+        wait_for(page, lambda: not page.get_by_role("button", name="Play").is_visible())
         page.close()

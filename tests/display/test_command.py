@@ -26,16 +26,22 @@ def test_show_writes_a_page(reach: Solution, tmp_path: Path) -> None:
     assert "status      converged" in done.output
 
 
+def across(view: View) -> float:
+    """Distance of the first camera from the middle of the motion along x [m]."""
+    camera = view.server.initial_camera
+    return round(float(camera.position[0] - camera.look_at[0]), 9)
+
+
 def test_show_serves_until_it_is_ended(reach: Solution, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[str] = []
-    monkeypatch.setattr(View, "wait", lambda view: served.append(f"{view.url} {list(view.actors)}"))
+    monkeypatch.setattr(View, "wait", lambda view: served.append(f"{view.url} {list(view.actors)} {across(view)}"))
     file = reach.save(tmp_path / "reach.npz")
-    done = run.invoke(app, ["show", str(file), "--no-browser"])
+    done = run.invoke(app, ["show", str(file), "--no-browser", "--camera", "side"])
     assert done.exit_code == 0, done.output
     assert "(Ctrl-C ends it)" in done.output
     (words,) = served
     assert words.startswith("http://127.0.0.1:")
-    assert words.endswith("['reach']")
+    assert words.endswith("['reach'] 0.0")  # seen from the side
 
 
 def test_solve_shows_its_solution(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,6 +58,7 @@ def test_doors(reach: Solution, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (["show", file, "--robot", "ur5"], "expected none for a file"),
         (["show", file, "--html", "motion.gif"], "--html: expected a file ending in .html"),
         (["show", "arm-mpc-nowhere"], "not found"),
+        (["show", file, "--camera", "behind"], "--camera 'behind' not found"),
     ]:
         done = run.invoke(app, arguments)
         assert done.exit_code == 1

@@ -13,6 +13,7 @@ from tests.support.unsolved import pendulum, solution_of
 from trajopt import problems
 from trajopt.display.layers import LAYERS
 from trajopt.display.layers.bodies import Beads, PoseBody, SkeletonBody
+from trajopt.display.layers.copies import Ghosts, Strobe
 from trajopt.solution import Solution
 
 WITHOUT_ROBOTS = [name for name in problems.names() if not problems.describe(name).robots]
@@ -43,6 +44,41 @@ def test_every_ready_problem_has_a_robot_or_one_body(name: str) -> None:
         assert shapes
         assert np.isfinite(body.points()).all()
         assert body.points().shape[1] == 3
+
+
+def test_copies_of_a_robot_are_where_it_is_at_their_times(reach: Solution) -> None:
+    robot, scene = reach.robot, Recording()
+    assert robot is not None
+    last = robot.model.njoints - 1
+    Strobe(scene, reach, "/strobe")
+    shown = scene.nodes[f"/strobe/{last}/0"]
+    for i, knot in enumerate(range(0, 101, 20)):
+        place = robot.placement(reach.xs[knot, :6], "wrist_3_joint")
+        np.testing.assert_allclose(shown.batched_positions[i], place[:3, 3], atol=1e-6)
+        w, x, y, z = (float(each) for each in shown.batched_wxyzs[i])
+        np.testing.assert_allclose(pin.Quaternion(w, x, y, z).matrix(), place[:3, :3], atol=1e-5)
+    ghosts = Ghosts(scene, reach, "/ghosts")
+    shown = scene.nodes[f"/ghosts/{last}/0"]
+    assert not shown.batched_opacities.any()
+    ghosts.at(0.15)  # two of three are later than the start
+    assert (shown.batched_opacities > 0.0).tolist() == [True, True, False]
+    assert shown.batched_opacities[0] > shown.batched_opacities[1]
+    ghosts.at(0.08 + 1.0 / 15.0)
+    np.testing.assert_allclose(
+        shown.batched_positions[0], robot.placement(reach.xs[8, :6], "wrist_3_joint")[:3, 3], atol=1e-6
+    )
+
+
+def test_copies_of_a_body_are_translucent_and_hidden_before_the_start() -> None:
+    scene, solution = Recording(), pendulum()
+    ghosts = Ghosts(scene, solution, "/ghosts")
+    assert not any(scene.nodes[f"/ghosts/{i}"].visible for i in range(3))
+    ghosts.at(1.0)
+    body = SkeletonBody(scene, solution, "/body")
+    body.at(1.0 - 2.0 / 15.0)
+    np.testing.assert_allclose(scene.nodes["/ghosts/0/ball1"].position, scene.nodes["/body/ball1"].position, atol=1e-12)
+    assert scene.nodes["/ghosts/0"].visible
+    assert 0.0 < scene.nodes["/ghosts/2/ball1"].opacity < scene.nodes["/ghosts/0/ball1"].opacity < 0.5
 
 
 def test_a_pendulum_is_a_rod_from_its_pivot_to_a_ball() -> None:

@@ -138,6 +138,7 @@ def test_layers_that_a_motion_has() -> None:
         return [kind.label for kind in LAYERS if kind.applies(solution) and not kind.body]  # type: ignore[arg-type]
 
     found = ["contact forces", "friction cones", "paths", "centre of mass", "support polygons", "footholds", "margins"]
+    found += ["strobe", "ghosts"]
     assert labels(trot()) == found  # goals of feet are footholds
-    assert labels(pendulum()) == ["paths"]
+    assert labels(pendulum()) == ["paths", "strobe", "ghosts"]
     assert not Goals(Recording(), trot(), "/goals").points().size

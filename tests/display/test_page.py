@@ -7,6 +7,7 @@ import re
 import urllib.request
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.display.recording import Recording
@@ -80,7 +81,7 @@ def test_the_clock_does_not_advance_while_no_page_is_open() -> None:
         asked.append(open_now[0])
         return open_now[0]
 
-    player = Player(Recording(), 10.0, lambda time: None, watched)
+    player = Player(Recording(), np.array([0.0, 10.0]), lambda time: None, watched)
     player.start()
     try:
         assert until(lambda: len(asked) > 40)  # more than a second

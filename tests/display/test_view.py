@@ -15,10 +15,11 @@ import pinocchio as pin
 import pytest
 
 import trajopt
+from tests.support.unsolved import solved
 from trajopt import load_robot
 from trajopt.display import Timeline, View, show
 from trajopt.display.robot import joint_poses
-from trajopt.errors import InvalidArgumentError, MissingDependencyError, UnsupportedOperationError
+from trajopt.errors import InvalidArgumentError, MissingDependencyError, UnknownNameError, UnsupportedOperationError
 from trajopt.robots import Robot
 from trajopt.solution import Solution
 
@@ -88,11 +89,19 @@ def test_several_views_run_at_once_and_end_by_themselves(reach: Solution, capsys
         assert b.actors["a"].layers.keys() >= b.actors["b"].layers.keys()
         mesh: Any = b.server.scene.get_handle_by_name("/b/robot/shoulder_pan_joint/0")
         assert mesh.opacity < 0.5
-        assert f'src="{a.url}"' in a._repr_html_()
+        html = a._repr_html_()
+        frame, script = html.split("<script>")
+        assert (
+            f'fetch("{a.url}"' in script
+        )  # a saved notebook shows the picture, and no frame of a server that has gone
+        assert f'src=\\"{a.url}\\"' in script
+        assert "<iframe" not in frame
+        assert "data:image/png;base64," in frame
         with pytest.raises(InvalidArgumentError, match=f"free port, got 127.0.0.1:{a.port}"):
             View(reach, port=a.port)
     assert a.closed
-    assert "closed" in a._repr_html_()
+    assert "closed" in repr(a)
+    assert a.url not in a._repr_html_()
     assert capsys.readouterr().out == ""
 
 
@@ -113,6 +122,50 @@ def test_iterations_one_after_another(reach: Solution) -> None:
             np.testing.assert_allclose(found, expected, atol=1e-12)
     with pytest.raises(InvalidArgumentError, match=r"iterates\[0\]: expected shape"):
         View(reach, iterates=[reach.xs[:3]])
+
+
+def test_single_knots(reach: Solution) -> None:
+    with View(reach, playing=False) as view:
+        knots, player = view.actors["solution"].timeline.times, view.player
+        player.time = 0.5 * (knots[3] + knots[4])
+        for step, knot in [(1, 4), (1, 5), (-2, 3), (-9, 0), (1000, 100), (1, 100)]:
+            player.step(step)
+            assert player.time == knots[knot]
+            assert not player.playing
+
+
+def test_a_camera_that_follows_keeps_the_body_in_its_place() -> None:
+    pytest.importorskip("viser", reason="no viser: pip install viser trimesh pycollada")
+    solution = solved("cart-pole")
+    with View([solution, solution], labels=["a", "b"], playing=False, camera="side") as view:
+        first, ground = view.server.scene.get_handle_by_name("/a"), view.server.scene.get_handle_by_name("/ground")
+        other: Any = view.server.scene.get_handle_by_name("/b")
+        camera = view.server.initial_camera
+        away = np.array(camera.position) - np.array(camera.look_at)
+        np.testing.assert_allclose(away[1:] / away[1], [1.0, -0.15], atol=1e-9)
+        view.player.time = view.player.duration
+        view.following = True
+        (goes,) = [i for i, name in enumerate(solution.coordinate_names) if name == "y"]
+        way = solution.xs[-1, goes] - solution.xs[0, goes]
+        assert abs(way) > 0.1
+        level = ground.position - first.position
+        np.testing.assert_allclose(np.linalg.norm(first.position), abs(way), atol=1e-9)
+        np.testing.assert_allclose(first.position + pose_of(view, "/a/body/cart0")[:3], [0.0, 0.0, 0.0], atol=1e-9)
+        np.testing.assert_array_equal(other.position, first.position)
+        view.player.time = 0.0
+        np.testing.assert_allclose(first.position, 0.0, atol=1e-9)
+        np.testing.assert_allclose(ground.position, level, atol=1e-9)
+        view.player.time, view.following = view.player.duration, False
+        np.testing.assert_array_equal(first.position, 0.0)
+
+
+def test_a_body_that_stays_cannot_be_followed(reach: Solution) -> None:
+    with View(reach, playing=False, follow=True) as view:
+        assert not view.following
+        with pytest.raises(UnknownNameError, match="direction 'left' not found"):
+            view.look_from("left")
+    with pytest.raises(UnknownNameError, match="camera 'left' not found"):
+        View(reach, camera="left")
 
 
 def test_missing_meshes_are_named_and_replaced(

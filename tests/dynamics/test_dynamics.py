@@ -14,7 +14,7 @@ from casadi import SX
 from tests.support.dynamics_models import JOINTS, mimic_tree, sample, tree
 from trajopt.dynamics import RobotExpressions, SmoothFriction
 from trajopt.errors import InvalidArgumentError, UnknownNameError
-from trajopt.robots import load_robot
+from trajopt.robots import Robot, load_robot
 
 ALL = list(JOINTS)
 # Pinocchio's derivatives take every motion subspace as constant, which is wrong for these: for a universal joint
@@ -119,37 +119,74 @@ def rnea_differences(model: pin.Model, q: np.ndarray, v: np.ndarray, a: np.ndarr
     return np.column_stack(by_q) / (2 * h), np.column_stack(by_v) / (2 * h)
 
 
+def numbers_of(model: pin.Model, rng: np.random.Generator) -> tuple[dict[str, np.ndarray], pin.Model]:
+    """Values of parameters by name, and the model with these numbers.
+
+    A third of the bodies has a mass, a third a mass and a centre of mass, and a third all three.
+    """
+    values, changed = {}, model.copy()
+    for joint, name in enumerate(model.names):
+        frame = next((f for f in model.frames if f.parentJoint == joint and f.name != name), None)
+        if joint == 0 or frame is None:
+            continue
+        body = frame.placement.actInv(model.inertias[joint])
+        mass, com, inertia = rng.uniform(0.2, 4.0), rng.normal(size=3), np.diag([0.3, 0.4, 0.5]) + 0.02
+        values[f"{frame.name}.mass"] = np.array(mass)
+        if joint % 3:
+            values[f"{frame.name}.com"] = com
+        if joint % 3 == 2:
+            values[f"{frame.name}.inertia"] = inertia[np.triu_indices(3)]
+        told = pin.Inertia(mass, com if joint % 3 else body.lever, body.inertia * mass / body.mass)
+        if joint % 3 == 2:
+            told = pin.Inertia(mass, com, inertia)
+        changed.inertias[joint] = frame.placement.act(told)
+        values[f"{name}.translation"] = changed.jointPlacements[joint].translation = rng.normal(size=3)
+        if nv := model.joints[joint].nv:
+            at = slice(model.idx_vs[joint], model.idx_vs[joint] + nv)
+            own = {name: np.array(getattr(changed, name)) for name in ("armature", "damping", "friction")}
+            for quantity, array in own.items():
+                array[at] = rng.uniform(0.1, 1.0, nv)
+                values[f"{name}.{quantity}"] = array[at] if nv > 1 else array[at][0]
+                setattr(changed, quantity, array)
+    return values, changed
+
+
 @pytest.mark.parametrize("with_derivatives", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_factors_of_bodies_match_a_changed_model(case: str, with_derivatives: bool) -> None:
-    """A body's factor multiplies its mass and its inertia about its own centre of mass."""
+def test_parameters_match_a_changed_model(case: str, with_derivatives: bool) -> None:
+    """Masses, centres, inertias and joints of every type: dynamics and kinematics are those of Pinocchio."""
     model = CASES[case]()
-    joints = list(range(1, model.njoints))[:: 1 if model.njoints < 6 else 3]
-    values = np.random.default_rng(4).uniform(0.2, 4.0, len(joints))
-    changed = model.copy()
-    for joint, value in zip(joints, values):
-        body = model.inertias[joint]
-        changed.inertias[joint] = pin.Inertia(value * body.mass, body.lever, value * body.inertia)
+    values, changed = numbers_of(model, np.random.default_rng(4))
+    parameters = Robot(model).with_parameters(values).parameters
     point = sample(model, 5)
     data, (q, v, a) = changed.createData(), point
-    symbols = [SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("a", model.nv), SX.sym("f", len(joints))]
-    factors = dict(zip(joints, ca.vertsplit(symbols[3])))
-    robot = RobotExpressions(model, symbols[0], symbols[1], factors=factors, with_derivatives=with_derivatives)
+    symbols = [SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("a", model.nv)]
+    inputs = [*symbols, *(p.parameter.symbol for p in parameters.values())]
+    numbers = [*point, *values.values()]
+    robot = RobotExpressions(model, *symbols[:2], parameters=parameters, with_derivatives=with_derivatives)
     results = [robot.rnea(symbols[2]), robot.gravity(), robot.crba(), robot.forward_dynamics(symbols[2])]
     results += [robot.com_position(), robot.com_jacobian(), robot.centroidal_momentum()]
-    found = ca.Function("f", symbols, results).call([*point, values])
+    last = model.nframes - 1
+    results += [robot.frame_placement(last)[1], robot.frame_velocity(last, pin.LOCAL)]
+    found = ca.Function("f", inputs, results).call(numbers)
     mass = np.triu(pin.crba(changed, data, q))
     wanted = [pin.rnea(changed, data, q, v, a), pin.computeGeneralizedGravity(changed, data, q)]
     wanted += [mass + np.triu(mass, 1).T, pin.aba(changed, data, q, v, a)]
     wanted += [pin.centerOfMass(changed, data, q), pin.jacobianCenterOfMass(changed, data, q)]
     wanted += [pin.computeCentroidalMomentum(changed, data, q, v).vector]
-    for one, other in zip(found, wanted):
+    pin.forwardKinematics(changed, data, q, v)
+    wanted += [pin.updateFramePlacement(changed, data, last).translation]
+    wanted += [pin.getFrameVelocity(changed, data, last, pin.LOCAL).vector]
+    for one, other in zip(found, wanted, strict=True):
         close(one, np.array(other))
     if not any(name in joint for joint in model.names for name in MOVING_SUBSPACE):
         pin.computeRNEADerivatives(changed, data, q, v, a)
-        slopes = ca.Function("d", symbols, robot.rnea_derivatives(symbols[2])).call([*point, values])
+        slopes = ca.Function("d", inputs, robot.rnea_derivatives(symbols[2])).call(numbers)
         close(slopes[0], data.dtau_dq)
         close(slopes[1], data.dtau_dv)
+    rough = RobotExpressions(model, *symbols[:2], parameters=parameters, friction=SmoothFriction(0.3))
+    (friction,) = ca.Function("f", inputs, [rough.rnea(symbols[2]) - robot.rnea(symbols[2])]).call(numbers)
+    close(friction, changed.damping * v + changed.friction * np.tanh(v / 0.3))
 
 
 @pytest.mark.parametrize("case", CASES)

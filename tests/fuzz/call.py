@@ -54,7 +54,7 @@ _NAN_MEANS_NONE = {
 }
 _ASSIGNED = re.compile(r"^(ShootingProblem|Callback|Case|Family|ActionModelNumDiff)")  # x0, and what is the user's own
 _SLOW = re.compile(
-    r"^(plot_|animate|film|Solution.(plot|animate|film)|ClosedLoop.film|gait_guess|ContactSchedule.plot|Solver\w+.solve|GaitModels|gait_problem)"
+    r"^(plot_|animate|film|Solution.(plot|animate|film)|SolutionBatch.plot|ClosedLoop.film|gait_guess|ContactSchedule.plot|Solver\w+.solve|GaitModels|gait_problem)"
 )
 
 

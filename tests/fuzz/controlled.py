@@ -94,6 +94,10 @@ def _guess(w: World, rng: Random) -> Any:
     return rng.choice([None, (_states(w, rng), np.zeros((T, nu))), _small(w).solution])
 
 
+def _anew(x: Any, times: Any) -> tuple[Any, Any]:
+    return np.tile(x, (len(times), 1)), np.zeros((T, 1 if len(x) == 2 else 2))
+
+
 def _saved(w: World, rng: Random) -> Any:
     return log(w, rng).save(folder() / "loop.npz")
 
@@ -138,7 +142,7 @@ CONTROLLED: dict[str, Callable[[World, Random], Any]] = {
     "MPCOptions.hessian": lambda w, rng: rng.choice(["exact", "gauss-newton"]),
     "MPCOptions.solver_options": lambda w, rng: trajopt.solvers.SQPOptions(max_iterations=3),
     "MPCOptions.soft": lambda w, rng: rng.choice([None, (1.0, 0.0)]),
-    "MPCOptions.on_failure": lambda w, rng: rng.choice(["feedback", "solve"]),
+    "MPCOptions.on_failure": lambda w, rng: rng.choice(["feedback", "solve", _anew]),
     "ParameterSchedule.times": lambda w, rng: [0.0, 0.5],
     "ParameterSchedule.values": lambda w, rng: {"foot.reference": [[0.0, 1.0], [2.0, 3.0]], "foot.weight": [1.0, 0.0]},
     "ParameterSchedule.period": lambda w, rng: rng.uniform(0.6, 1.0),

@@ -13,6 +13,7 @@ from tests.fuzz.articulated import FIXED_ARTICULATED
 from tests.fuzz.controlled import FIXED_CONTROLLED
 from tests.fuzz.displayed import FIXED_DISPLAYED
 from tests.fuzz.driving import FIXED_DRIVING
+from tests.fuzz.identified import FIXED_IDENTIFIED
 from tests.fuzz.kinematic import FIXED_KINEMATIC
 from tests.fuzz.learned import FIXED_LEARNED
 from tests.fuzz.reduced import FIXED_REDUCED
@@ -29,6 +30,7 @@ from trajopt.solvers import qp
 
 FIXED: dict[str, Callable[[World, Random], Any]] = {
     **FIXED_SIMULATED,
+    **FIXED_IDENTIFIED,
     **FIXED_KINEMATIC,
     **FIXED_ARTICULATED,
     **FIXED_DRIVING,
@@ -39,6 +41,8 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     **FIXED_DISPLAYED,
     **FIXED_SWEPT,
     "Solution": lambda w, rng: w.solution,
+    "SolutionBatch": lambda w, rng: w.solutions,
+    "SolutionLibrary": lambda w, rng: trajopt.SolutionLibrary(w.converged_solutions),
     "ProblemCase": lambda w, rng: problems.load("lqr"),
     "ProblemInfo": lambda w, rng: problems.describe("lqr"),
     "Family": lambda w, rng: problems.describe("lqr"),

@@ -40,14 +40,17 @@ BY_THE_PACKAGE = {
     *("iterate", "results", "knot_expressions", "term_expressions", "row_derivative"),
     *("lagrangian_expressions", "lagrangian_hessian", "arguments_of", "build_terms", "build_forces", "call_hint"),
     *("attribute_hint", "check_lift", "check_new", "cure_of", "may_be_set", "take"),
+    "solve_in_lanes",
 }
 """Methods that the package calls on what users give it."""
 
 RESULTS = {
+    "SolutionBatch",
     *("IterationRecord", "Solution", "ProblemCase", "ProblemInfo", "ProblemValues", "ProblemDerivatives", "Controls"),
     *("PendulumPlan", "LimitUse", "Reached", "QPSolution", "ConstraintRows"),
     *("Scan", "Wall"),
     *("Rollout", "ArticulatedBody", "BodyJoint", "EndEffector"),
+    *("Combination", "Identification"),
     *("Failure", "Failures", "Outcome", "Sweep"),
     *("IKResult", "IKBatch", "IKPath", "IKStep", "Departure", "TaskResidual"),
     "Shape",

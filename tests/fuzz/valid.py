@@ -17,6 +17,7 @@ from tests.fuzz.articulated import ARTICULATED
 from tests.fuzz.controlled import CONTROLLED
 from tests.fuzz.displayed import DISPLAYED
 from tests.fuzz.driving import DRIVING
+from tests.fuzz.identified import IDENTIFIED
 from tests.fuzz.kinematic import KINEMATIC
 from tests.fuzz.learned import LEARNED
 from tests.fuzz.reduced import REDUCED
@@ -215,6 +216,10 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "Solution.film.path": lambda w, rng: folder() / rng.choice(["film.gif", "still.png"]),
     "Solution.film.options": lambda w, rng: {"size": (80, 64), "fps": 10.0},
     "Solution.to_csv.path": lambda w, rng: folder() / "table.csv",
+    "SolutionLibrary.solutions": lambda w, rng: w.converged_solutions,
+    "SolutionLibrary.save.path": lambda w, rng: folder() / "library.npz",
+    "SolutionLibrary.load.path": lambda w, rng: w.converged_solutions.save(folder() / "saved library.npz"),
+    "SolutionBatch.load.path": lambda w, rng: w.solutions.save(folder() / "saved batch.npz"),
     "Solution.load.path": lambda w, rng: w.solution.save(folder() / "saved.npz"),
     "Stance.com": _numbers(3),
     "Stance.feet": lambda w, rng: {"a": (0.0, 0.0, 0.0), "b": w.foothold(rng)},
@@ -378,6 +383,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "parameters": lambda w, rng: {"limit": 1.0},
     "path": lambda w, rng: folder() / "file.png",
     "Solution.save.path": lambda w, rng: folder() / "file.npz",
+    "SolutionBatch.save.path": lambda w, rng: folder() / "batch.npz",
     "position": _numbers(3),
     "posture": lambda w, rng: None,
     "problem": lambda w, rng: w.problem(rng),
@@ -450,7 +456,8 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "str": _one_of("one", "two"),
 }
 
-VALID |= SIMULATED | KINEMATIC | ARTICULATED | DRIVING | LEARNED | REDUCED | SENSED | CONTROLLED | DISPLAYED | SWEPT
+VALID |= SIMULATED | IDENTIFIED | KINEMATIC | ARTICULATED | DRIVING | LEARNED | REDUCED | SENSED
+VALID |= CONTROLLED | DISPLAYED | SWEPT
 
 for _name, _state in PARTS.items():
     for _door in ("at_rest.x", "check.x", "normalize.x", "integrate.x", "jintegrate.x"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import dataclasses
 import functools
 import shutil
 import tempfile
@@ -98,6 +99,20 @@ class World:
         small = self if not self.legged else world("arm")
         problem = small.problem(Random(0))
         return solvers.SolverFDDP(problem, solvers.FDDPOptions(max_iterations=2)).solve()
+
+    @functools.cached_property
+    def solutions(self) -> trajopt.SolutionBatch:
+        """Two solves in one call."""
+        small = self if not self.legged else world("arm")
+        problem = small.problem(Random(0))
+        solver = solvers.SolverFDDP(problem, solvers.FDDPOptions(max_iterations=2))
+        return solver.solve_batch(x0=np.tile(problem.x0, (2, 1)))
+
+    @functools.cached_property
+    def converged_solutions(self) -> trajopt.SolutionBatch:
+        """Solutions of a batch as if they had converged, for a library."""
+        status = np.full(len(self.solutions), "CONVERGED")
+        return dataclasses.replace(self.solutions, status=status)
 
     @functools.cached_property
     def legged_solution(self) -> trajopt.Solution:

@@ -181,3 +181,13 @@ def test_the_command(tmp_path: Path) -> None:
     )
     assert placed.exit_code == 1
     assert "norm" in placed.stderr
+
+
+def test_a_target_beyond_all_numbers_is_out_of_reach() -> None:
+    tasks = placement_task(STATE, FRAME)
+    far = np.hstack([np.eye(3), np.full((3, 1), 1e155)])
+    result = ik.solve(STATE.robot, tasks, {"tool.reference": far}, starts=2)
+    assert result.status is ik.IKStatus.UNREACHABLE
+    for junk, message in [("x", "got 'x'"), (None, "got None"), (np.ones(3), r"got \(3,\)")]:
+        with pytest.raises(InvalidArgumentError, match=rf"q: expected .*\({STATE.nq},\) or .*{message}"):
+            result.judge(junk)  # type: ignore[arg-type]

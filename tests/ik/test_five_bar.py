@@ -159,6 +159,8 @@ def test_the_closed_chain_falls_with_its_energy() -> None:
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(InvalidArgumentError, match=r"rod: expected a number > 0 \[m\], got 0"):
         FiveBar(rod=0.0)
+    with pytest.raises(InvalidArgumentError, match="rod: moment of inertia: expected a finite number, got inf"):
+        FiveBar(rod=1e200)
     with pytest.raises(InvalidArgumentError, match=r"masses\[1\]: expected a number > 0 \[kg\], got -1"):
         FiveBar(masses=(1.0, -1.0))
     with pytest.raises(InvalidArgumentError, match=r"cranks: expected shape \(2,\), got \(3,\); angles of the left"):

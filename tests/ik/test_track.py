@@ -17,6 +17,8 @@ from tests.support.model_list import state_of
 from trajopt import ik
 from trajopt.ik import IKPathStatus
 from trajopt.kernels import compilations
+from trajopt.plotting.film import film_of
+from trajopt.plotting.ik_path import motion_of_path
 
 FINE = 1e-9  # of a limit that holds exactly, up to rounding of (v⁺ - v) / dt
 
@@ -275,7 +277,7 @@ def test_tasks_with_costs_only_are_tracked() -> None:
     assert track.residuals["hand"].value.shape == (len(track), 6)
 
 
-def test_results_are_kept_and_drawn(tmp_path: Path) -> None:
+def test_results_are_kept_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state = panda()
     track = ik.track(state.robot, hand_and_posture(state), circle(0.4, 0.01), 0.01, q0=POSTURE, acceleration=20.0)
     again = pickle.loads(pickle.dumps(track))
@@ -284,3 +286,9 @@ def test_results_are_kept_and_drawn(tmp_path: Path) -> None:
     track.plot(tmp_path / "track.png")
     assert (tmp_path / "track.png").stat().st_size > 20_000
     assert track.animate(tmp_path / "track.gif").stat().st_size > 5_000
+    motion = motion_of_path(track)
+    np.testing.assert_array_equal(motion.xs, np.hstack([track.qs, track.vs]))
+    np.testing.assert_array_equal(motion.times, track.times)
+    np.testing.assert_array_equal(film_of(motion).goals, track.wanted[:, -1])
+    monkeypatch.setattr("trajopt.display.pictures.find_browser", lambda: None)
+    assert track.film(tmp_path / "track.png", time=0.1).stat().st_size > 5_000

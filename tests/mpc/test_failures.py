@@ -14,9 +14,10 @@ from tests.mpc import support
 from tests.mpc.test_shift import standing
 from tests.support import ocp_problems
 from trajopt import mpc, planar, problems
-from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownNameError
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, TrajoptError, UnknownNameError
 from trajopt.mpc import MPCOptions, MPCStatus
-from trajopt.mpc.converged import Converged
+from trajopt.mpc.converged import Converged, PlanOutcome
+from trajopt.mpc.real_time import RealTimeIteration
 from trajopt.shooting import ShootingProblem
 from trajopt.solvers import SolverSQP, SQPOptions
 from trajopt.states import StateSE3
@@ -86,6 +87,71 @@ def test_a_failed_step_follows_the_last_plan_and_the_next_one_recovers(mode: str
     assert again.status is not MPCStatus.FAILED
     solution = SolverSQP(ShootingProblem(np.array([0.9, 0.0]), c.problem.running, c.problem.terminal)).solve()
     np.testing.assert_allclose(c.step([0.9, 0.0]).u, solution.us[0], atol=1e-6)
+
+
+def failing_once(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Makes so many feedback phases fail."""
+    feedback, left = RealTimeIteration.feedback, [times]
+
+    def failing(self: RealTimeIteration, plan: Any, x: Any) -> Any:
+        if left[0]:
+            left[0] -= 1
+            return PlanOutcome(MPCStatus.FAILED, "no way", 1)
+        return feedback(self, plan, x)
+
+    monkeypatch.setattr(RealTimeIteration, "feedback", failing)
+
+
+def test_a_failed_step_is_repeated_from_a_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def guess(x: Any, times: Any) -> tuple[Any, Any]:
+        asked.append((x, times))
+        return np.zeros((11, 2)), np.zeros((10, 1))
+
+    c = brittle(on_failure=guess)
+    c.reset()
+    c.step([1.0, 0.0])
+    failing_once(monkeypatch, 1)
+    again = c.step([0.5, 0.2], 0.2)
+    np.testing.assert_allclose(asked[0][0], [0.5, 0.2])
+    np.testing.assert_allclose(asked[0][1], 0.2 + 0.1 * np.arange(11))
+    assert len(asked) == 1
+    assert (again.status, again.iterations) == (MPCStatus.SOLVED, 2)
+    assert again.reason == "repeated from the guess of on_failure, as no way"
+    exact = SolverSQP(ShootingProblem(np.array([0.5, 0.2]), c.problem.running, c.problem.terminal)).solve()
+    np.testing.assert_allclose(again.u, exact.us[0], atol=1e-6)
+
+
+def test_a_guess_that_fails_too_leaves_the_last_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    c, plain = brittle(on_failure=lambda x, times: (np.zeros((11, 2)), np.zeros((10, 1)))), brittle()
+    for each in (c, plain):
+        each.reset()
+        each.step([1.0, 0.0])
+    failing_once(monkeypatch, 2)
+    bad = c.step([0.8, 0.0])
+    failing_once(monkeypatch, 1)
+    expected = plain.step([0.8, 0.0])
+    assert bad.status is expected.status is MPCStatus.FAILED
+    assert bad.reason == expected.reason
+    np.testing.assert_array_equal(bad.u, expected.u)
+    np.testing.assert_array_equal(bad.K, expected.K)
+
+
+@pytest.mark.parametrize(
+    ("guess", "said"),
+    [
+        (lambda x, times: x, r"on_failure: expected a function that returns \(xs, us\)"),
+        (lambda x, times: (np.zeros((11, 2)), np.zeros(10)), r"on_failure: us: expected shape \(10, 1\)"),
+        (lambda x, times: 1 / 0, "on_failure"),
+    ],
+)
+def test_a_guess_that_is_none(guess: Any, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    c = brittle(on_failure=guess)
+    c.reset()
+    failing_once(monkeypatch, 1)
+    with pytest.raises(TrajoptError, match=said):
+        c.step([1.0, 0.0])
 
 
 def test_controls_of_failed_steps_are_within_limits() -> None:

@@ -10,7 +10,7 @@ import pytest
 import trajopt
 from tests.mpc import support
 from trajopt import mpc, problems
-from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt.errors import InvalidArgumentError, TrajoptError, UnknownNameError
 from trajopt.types import Reals
 
 
@@ -188,6 +188,29 @@ def test_a_schedule_sets_the_knots_that_have_a_parameter() -> None:
     np.testing.assert_array_equal(c.problem.get_parameter("hand.weight"), [100.0] * 3 + [50.0] * 3)
     c.step(c.problem.x0)
     np.testing.assert_array_equal(c.problem.get_parameter("torques.upper"), [before] * 2 + [weak] * 3)
+
+
+def test_a_schedule_may_see_measured_states() -> None:
+    class Watching:
+        def __init__(self) -> None:
+            self.seen: list[tuple[float, Any]] = []
+
+        def see(self, t: float, x: Any) -> None:
+            self.seen.append((t, x))
+
+        def __call__(self, times: Any) -> dict[str, Any]:
+            return {"hand.weight": np.full(len(times), 10.0 + len(self.seen))}
+
+    c, table = controller(), Watching()
+    c.schedule(table)
+    x0 = c.reset(t=1.0).xs[0]
+    c.step(x0 + 1e-3)
+    assert [t for t, _ in table.seen] == pytest.approx([1.0, 1.0])
+    np.testing.assert_allclose(table.seen[1][1], x0 + 1e-3)
+    assert np.all(c.problem.get_parameter("hand.weight") == 12.0)  # of the window that is prepared
+    table.see = lambda t, x: 1 / 0  # type: ignore[method-assign,assignment]
+    with pytest.raises(TrajoptError, match="table.see"):
+        c.step(x0)
 
 
 def test_knots_of_a_kind_need_not_follow_one_another() -> None:

@@ -16,11 +16,15 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
+from tests.support.few_iterations import few_iterations
 from tests.support.unsolved import arm, pendulum, solution_of, solved, trot
 from trajopt import cli, problems
 from trajopt.analysis import legged_motion
+from trajopt.analysis.obstacles import planes_of
+from trajopt.analysis.vehicles import vehicle_of
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, MissingDependencyError, ModelEvaluationError
+from trajopt.plotting import plot_path
 from trajopt.plotting.film import film_of
 from trajopt.plotting.frames import frame_times
 from trajopt.plotting.stage import FilmStage
@@ -152,7 +156,7 @@ def test_a_leg_keeps_its_colour_when_the_body_leans_over_it() -> None:
     ("make", "expected"),
     [
         (trot, ["right", "left", "in contact", "centre of mass", "paths of the feet"]),
-        (lambda: solved("unicycle"), ["body x", "body y", "path", "target"]),
+        (lambda: solved("unicycle"), ["body x", "body y", "vehicle, not to scale", "path", "target"]),
         (pendulum, ["path"]),
         (arm, ["path", "target"]),
     ],
@@ -161,6 +165,45 @@ def test_the_legend_names_the_drawn_parts(make: Callable[[], Solution], expected
     stage = FilmStage(film_of(make()))
     (legend,) = stage.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == expected
+
+
+def test_the_world_and_the_outline_of_a_vehicle_are_drawn() -> None:
+    solution = few_iterations("parking")[1]
+    gate = np.array([[-0.2, 0.5], [0.2, 0.5]])
+    stage = FilmStage(film_of(solution, lines=[gate]))
+    assert "walls" in [artist.get_label() for artist in stage._axes.get_children()]
+    (line,) = [line for line in stage._axes.get_lines() if line.get_label() == "_line"]
+    np.testing.assert_array_equal(line.get_xydata(), gate)
+    assert solution.times is not None
+    stage.show(float(solution.times[7]), "")
+    x, y, theta = solution.xs[7]
+    corners = stage._vehicle.get_xydata()
+    np.testing.assert_allclose(corners[:4].mean(axis=0), [x, y], atol=1e-12)
+    ahead = corners[0] - corners[1]  # from the rear left to the front left
+    np.testing.assert_allclose(ahead / np.linalg.norm(ahead), [np.cos(theta), np.sin(theta)], atol=1e-12)
+    axes = plot_path(solution, frames=5).axes[0]
+    outlines = next(line for line in axes.get_lines() if line.get_label() == "vehicle, not to scale")
+    np.testing.assert_allclose(np.asarray(outlines.get_xydata())[:4].mean(axis=0), solution.xs[0, :2], atol=1e-12)
+
+
+def test_an_incline_is_drawn() -> None:
+    solution = few_iterations("block-on-incline")[1]
+    stage = FilmStage(film_of(solution))
+    (ground,) = [patch for patch in stage._axes.get_children() if patch.get_label() == "_ground"]
+    (x0, z0), (x1, z1) = ground.get_xy()[:2]
+    normal = planes_of(solution)[0]
+    assert (z1 - z0) / (x1 - x0) == pytest.approx(-normal[0] / normal[2])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "half"), [("parking", "unicycle", 0.15), ("quadrotor-obstacles", "quadrotor", 0.2)]
+)
+def test_the_size_of_a_vehicle_is_its_parameter_or_a_part_of_the_motion(name: str, kind: str, half: float) -> None:
+    problem = problems.load(name).problem
+    xs = np.linspace(problem.x0, problem.x0 + np.eye(problem.state.nx)[1] * 1.5, problem.T + 1)
+    vehicle = vehicle_of(solution_of(problem, xs, np.zeros((problem.T, problem.nu))))
+    assert (vehicle.kind, vehicle.half) == (kind, pytest.approx(half))
+    assert vehicle.to_scale == (kind == "quadrotor")
 
 
 def test_the_key_of_forces_is_to_scale() -> None:

@@ -80,7 +80,7 @@ def test_a_foot_that_is_in_the_air_at_the_end_does_not_land() -> None:
     schedule = solution.problem.schedule
     try:
         solution.problem.schedule = None
-        assert not any(foot.lands for foot in legged_motion(solution).feet)
+        assert not any(foot.lands for foot in legged_motion(dataclasses.replace(solution)).feet)
     finally:
         solution.problem.schedule = schedule
 

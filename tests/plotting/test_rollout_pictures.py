@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 
 from tests.support.texts import check_texts
 from trajopt import cli
+from trajopt.analysis.legs import is_legged
 from trajopt.analysis.skeleton import skeleton_of
-from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
+from trajopt.plotting.film import film_of
+from trajopt.plotting.rollout import animate_rollout, motion_of_rollout, plot_rollout, rollout_report
 from trajopt.plotting.rollout_motion import rollout_motion, thinned
 from trajopt.problems.cart_push import cart_and_box
 from trajopt.robots import load_robot
@@ -115,12 +117,26 @@ def test_the_animation_plays_in_real_time(tmp_path: Path, base: str | None) -> N
         assert image.n_frames == 7  # type: ignore[attr-defined]
 
 
+def test_a_film_is_of_the_rollout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trajopt.display.pictures.find_browser", lambda: None)
+    solution = motion_of_rollout(fall())
+    np.testing.assert_array_equal(solution.xs, fall().xs[::10])
+    np.testing.assert_allclose(solution.times, np.linspace(0.0, 0.3, 31), atol=1e-12)
+    assert is_legged(solution)
+    film = film_of(solution)
+    assert film.side
+    np.testing.assert_allclose(film.forces(0.295)[0][:, 2], 0.0, atol=1e-3)  # feet stand on the floor at the end
+    pictures = [np.asarray(Image.open(fall().film(tmp_path / f"{t}.png", time=t, size=(300, 200)))) for t in (0.0, 0.3)]
+    assert np.mean(np.abs(np.subtract(*pictures, dtype=float)).max(axis=2) > 60.0) > 0.003
+
+
 def test_an_animation_without_contacts(tmp_path: Path) -> None:
     rollout = Simulator(load_robot("planar-2r")).rollout(np.zeros(4), None, 10, 1e-2)
     assert animate_rollout(rollout, tmp_path / "arm.gif").stat().st_size > 0
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trajopt.display.pictures.find_browser", lambda: None)  # meshes take 15 s to draw in software
     plot, film = tmp_path / "fall.png", tmp_path / "fall.gif"
     arguments = ["simulate", "small-quadruped", "--mode", "RK1F", "--duration", "0.3", "--height", "0.02"]
     done = CliRunner().invoke(cli.app, [*arguments, "--plot", str(plot), "--animate", str(film)])

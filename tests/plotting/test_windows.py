@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
 from tests.support import window_backend
 from tests.support.unsolved import arm, pendulum, trot
-from trajopt import gaits, load_robot, problems
+from trajopt import StateMultibody, gaits, ik, load_robot, problems
+from trajopt.notebook import columns
 from trajopt.plotting import plot_motion, plot_solution
 from trajopt.plotting.inline import InlineFigure
 from trajopt.plotting.window import new_figure
@@ -120,6 +122,54 @@ def test_a_problem_and_a_case_show_themselves() -> None:
     ):
         assert text in html
     assert "ActionModelLQR" in problems.load("lqr").problem._repr_html_()
+
+
+def test_a_robot_and_its_state_show_themselves() -> None:
+    robot = load_robot("small-quadruped")
+    html = robot._repr_html_()
+    assert is_picture(html)
+    for text in (
+        "Robot small-quadruped",
+        "nq = 19, nv = 18",
+        "floating",
+        "lf_haa",
+        "-0.8 to 0.8 rad",
+        "30 N m",
+        "FreeFlyer",
+    ):
+        assert text in html
+    html = StateMultibody(robot)._repr_html_()
+    for text in ("nx = 37", "ndx = 36", "v:lf_haa", "rad/s", "-0.8", "inf"):
+        assert text in html
+    assert "</tr><tr>" in html
+    assert html.count("<tr>") == 2 + 1 + 36
+    assert "and 10 more" in columns(["a"], [["1"]] * 50)
+
+
+def test_an_ik_result_shows_itself() -> None:
+    q, off = np.array([0.5, -1.25]), np.array([0.0, 0.125])
+    result = ik.IKResult(
+        q=q, configurations=q[None], status=ik.IKStatus.UNREACHABLE, cost=0.0, distance=0.125, iterations=7, starts=8,
+        active_limits=("q:elbow",), judge=lambda _: {"<tool>": ik.TaskResidual(off, off, "m")},
+    )  # fmt: skip
+    html = result._repr_html_()
+    for text in (
+        str(result.status),
+        "[ 0.5  -1.25]",
+        "&lt;tool&gt;",
+        "[0.    0.125] [m]",
+        "q:elbow",
+        "7 from 8 starts",
+    ):
+        assert text in html
+    assert str(result).splitlines()[2:4] == ["<tool>     [0.    0.125] [m]", "distance   0.125"]
+
+
+def test_a_closed_loop_shows_itself() -> None:
+    html = problems.mpc.load("cart-pole-balance").simulate(0.1)._repr_html_()
+    assert is_picture(html)
+    for text in ("Closed loop of 0.1 s", "5 steps of 20 ms", "5 solved"):
+        assert text in html
 
 
 def test_names_are_escaped() -> None:

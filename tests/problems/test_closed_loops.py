@@ -13,10 +13,11 @@ from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.kernels import compilations
 from trajopt.mpc import ClosedLoop
 from trajopt.problems import mpc as loops
-from trajopt.problems.mpc import drive, drive_scans, quadruped, trot
+from trajopt.problems.mpc import drive, drive_scans, quadruped, rest, trot
 from trajopt.problems.mpc.quadruped_report import contact_forces
 from trajopt.residuals import FrictionCone
 from trajopt.robots import load_robot
+from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers import SolverSQP
 from trajopt.types import Reals
 
@@ -246,6 +247,65 @@ def test_diagonal_pairs_swing_in_turn() -> None:
     np.testing.assert_array_equal(active[:, 0], ~front_left)
     assert np.all(heights[active > 0] == pytest.approx(quadruped.RADIUS))
     assert heights.max() == pytest.approx(quadruped.RADIUS + 0.06, abs=1e-3)
+
+
+def test_a_rhythm_is_faster_for_a_while() -> None:
+    rhythm, times = trot.Rhythm(2.0), np.linspace(0.0, 3.0, 61)
+    np.testing.assert_array_equal(rhythm(times), times)
+    rhythm.hurry(1.0)
+    rhythm.hurry(1.2)
+    rhythm.hurry(2.0)
+    fast = np.interp(times, [0.0, 1.0, 1.2 + trot.HURRY, 2.0, 2.0 + trot.HURRY, 3.0], [0, 0, 0.5, 0.5, 0.8, 0.8])
+    np.testing.assert_allclose(rhythm(times), times + fast, atol=1e-12)
+    rhythm.hurry(0.5)  # another run begins
+    np.testing.assert_allclose(rhythm(times), times + np.interp(times, [0.5, 0.8], [0.0, 0.3]), atol=1e-12)
+
+
+def test_a_trot_hurries_far_from_the_commanded_velocity_alone() -> None:
+    gait, x = case_of("quadruped-trot-mpc").follows, case_of("quadruped-trot-mpc").x0.copy()
+    times = np.array([0.0, 2.0])
+    gait.see(0.0, x)
+    for speed, hurries in ((0.9, 0.0), (-1.1, trot.HURRY)):
+        x[20] = speed
+        gait.see(1.0, x)
+        np.testing.assert_allclose(gait.rhythm(times), times + np.array([0.0, hurries]))
+    gait.see(0.0, case_of("quadruped-trot-mpc").x0)
+    np.testing.assert_array_equal(gait.rhythm(times), times)
+
+
+def test_a_late_foot_is_not_in_contact_at_the_first_knot() -> None:
+    gait, x = case_of("quadruped-trot-mpc").follows, case_of("quadruped-trot-mpc").x0.copy()
+    times = 0.02 * np.arange(5)
+    gait.see(0.0, x)
+    assert gait.contacts(times).min() == 1.0
+    x[8:10] += 0.3, -0.6  # thigh and knee of the left front leg: the foot is 97 mm up
+    gait.see(0.0, x)
+    expected = np.ones((5, 4))
+    expected[0, 0] = 0.0
+    np.testing.assert_array_equal(gait.contacts(times), expected)
+    np.testing.assert_array_equal(gait(times)["contacts.FL_foot.active"], expected[:, 0])
+    assert gait.active(times).min() == 1.0
+    gait.see(0.0, case_of("quadruped-trot-mpc").x0)
+
+
+def test_a_guess_at_rest_holds_the_trunk() -> None:
+    """At the measured place and heading, with torques under which standing feet bear the weight and legs hang."""
+    case = case_of("quadruped-trot-mpc")
+    gait, problem = case.follows, case.controller.problem
+    case.controller.reset()
+    times, x = case.controller.offsets, case.x0.copy()
+    x[:2], x[3:7] = (3.0, -2.0), (0.0, 0.0, np.sin(0.4), np.cos(0.4))
+    xs, us = rest.AtRest(problem, gait)(x, times)
+    np.testing.assert_allclose(xs, np.tile(x, (len(times), 1)), atol=1e-12)
+    evaluator = Evaluator(problem)
+    evaluator.xs[:], evaluator.us[:] = xs, us
+    evaluator.expand(None)
+    stands = np.flatnonzero(gait.active(times[:-1]).min(axis=1) == 1.0)
+    assert len(stands) >= 10
+    np.testing.assert_allclose(evaluator.f[1:][stands], 0.0, atol=1e-6)  # the next state is the same one
+    swings = np.setdiff1d(np.arange(len(us)), stands)
+    assert len(swings) >= 10
+    assert np.abs(evaluator.f[1:][swings]).max() < 1.0  # a trunk on two legs tips, and no leg is kicked
 
 
 def test_forces_are_those_of_pinocchio() -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from tests.simulator.bodies import MODES, block, corners, simulator, state, whole_input
 from trajopt import ActuationModelMatrix, CostStack, ResidualModelControl, ResidualModelState, ShootingProblem
-from trajopt.errors import DuplicateNameError, InvalidArgumentError, UnknownNameError
+from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.kernels import compiler
 from trajopt.model.programs import outputs_at
+from trajopt.robots import Robot
 from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
 from trajopt.solvers import SolverFDDP
 
@@ -32,7 +33,8 @@ def heavier() -> pin.Model:
 
 def changing(mode: str = "FORWARD_RK1F", **options: object) -> Simulator:
     level = 1e6 if mode.endswith("F") else 1e4
-    return Simulator(block(), corners(strength=level), mode, barrier_weight=0.05, masses=NEW, **options)
+    robot = Robot(block()).with_parameters([f"{frame}.mass" for frame in NEW])
+    return Simulator(robot, corners(strength=level), mode, barrier_weight=0.05, **options)
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in ("FORWARD_RK1I", "FORWARD_RK2I")])  # as RK4I
@@ -46,7 +48,7 @@ def test_steps_are_those_of_a_changed_robot(mode: str) -> None:
         for one, two in zip(found, wanted):
             assert np.abs(one - two).max() <= 1e-12 * max(1.0, np.abs(two).max())
         for frame, mass in NEW.items():
-            sim.set_parameter(f"bodies.{frame}.mass", mass)
+            sim.set_parameter(f"robot.{frame}.mass", mass)
 
 
 def test_a_change_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,21 +56,21 @@ def test_a_change_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     before = sim.simulate(DT, x, Dqdq=True)
     count = compiler.compilations()
     monkeypatch.setattr("trajopt.simulator.programs._derivatives", lambda *a: pytest.fail("built"))
-    sim.set_parameter("bodies.box.mass", 5.0)
+    sim.set_parameter("robot.box.mass", 5.0)
     again = pickle.loads(pickle.dumps(sim))
     assert np.abs(sim.simulate(DT, x, Dqdq=True)[1] - before[1]).max() > 1e-3
     assert compiler.compilations() == count
     assert np.array_equal(again.simulate(DT, x)[0], sim.simulate(DT, x)[0])
-    assert again.parameter_values() == {"bodies.box.mass": 5.0}
+    assert again.parameter_values() == {"robot.box.mass": 5.0}
     sim.set_floor([0, 0, 1, 0], [MDPContact("box")])
-    assert sim.parameter_values() == {"bodies.box.mass": 5.0}
+    assert sim.parameter_values() == {"robot.box.mass": 5.0}
 
 
 def test_the_file_says_the_first_values() -> None:
     parameters = changing().model.parameters()
-    assert [float(parameters[f"bodies.{frame}.mass"].default) for frame in NEW] == [2.0, 0.5]
-    assert parameters["bodies.box.mass"].unit == "kg"
-    assert not [name for name in simulator().model.parameters() if name.startswith("bodies")]
+    assert [float(parameters[f"robot.{frame}.mass"].default) for frame in NEW] == [2.0, 0.5]
+    assert parameters["robot.box.mass"].unit == "kg"
+    assert not [name for name in simulator().model.parameters() if name.startswith("robot.")]
 
 
 def test_a_heavier_body_falls_alike_and_presses_more() -> None:
@@ -76,7 +78,7 @@ def test_a_heavier_body_falls_alike_and_presses_more() -> None:
     sim, x = changing(), state(-0.5)
     x[7:] = 0.0
     for frame in NEW:
-        sim.set_parameter(f"bodies.{frame}.mass", 7.0)
+        sim.set_parameter(f"robot.{frame}.mass", 7.0)
     assert np.linalg.norm(sim.simulate(DT, x)[0][8:11]) == pytest.approx(9.81 * DT, rel=1e-9)
     sim.set_PD_controller(20.0, 0.5)
     rest = np.r_[0, 0, 0.049, 0, 0, 0, 1, np.zeros(8)]
@@ -85,30 +87,12 @@ def test_a_heavier_body_falls_alike_and_presses_more() -> None:
 
 
 def test_messages() -> None:
-    model = block()
-    model.addFrame(pin.Frame("lid", 1, 0, pin.SE3.Identity(), pin.FrameType.OP_FRAME))
-    fine = model.addJoint(1, pin.JointModelRX(), pin.SE3.Identity(), "light")
-    model.addFrame(pin.Frame("feather", fine, 0, pin.SE3.Identity(), pin.FrameType.OP_FRAME))
-    wrong = [
-        (["nose"], UnknownNameError, "frame 'nose' not found"),
-        (["box", "lid"], DuplicateNameError, "'box' and 'lid' are on one rigid body; remove one of them"),
-        (
-            ["feather"],
-            InvalidArgumentError,
-            "masses: expected frames on moving bodies .*, got 'feather', which is of mass 0",
-        ),
-        (["universe"], InvalidArgumentError, "got 'universe', which is fixed to the world"),
-        ("box", InvalidArgumentError, "masses: expected a list of names, got 'box'"),
-    ]
-    for masses, error, message in wrong:
-        with pytest.raises(error, match=message):
-            Simulator(model, masses=masses)
     sim = changing()
     for value in (0.0, -1.0, np.nan, "heavy"):
-        with pytest.raises(InvalidArgumentError, match=r"bodies\.box\.mass: expected"):
-            sim.set_parameter("bodies.box.mass", value)
-    with pytest.raises(UnknownNameError, match="parameter 'bodies.lid.mass' not found"):
-        sim.set_parameter("bodies.lid.mass", 1.0)
+        with pytest.raises(InvalidArgumentError, match=r"robot\.box\.mass: expected"):
+            sim.set_parameter("robot.box.mass", value)
+    with pytest.raises(UnknownNameError, match="parameter 'robot.lid.mass' not found"):
+        sim.set_parameter("robot.lid.mass", 1.0)
 
 
 def action(sim: Simulator) -> ActionModelSimulator:
@@ -126,14 +110,14 @@ def test_an_action_model_takes_other_masses_too() -> None:
     wanted = outputs_at(action(plain), action(plain).program("calc_diff"), x, u)
     sim = changing()
     for frame, mass in NEW.items():
-        sim.set_parameter(f"bodies.{frame}.mass", mass)
+        sim.set_parameter(f"robot.{frame}.mass", mass)
     model = action(sim)
     for one, other in zip(outputs_at(model, model.program("calc_diff"), x, u), wanted):
         assert np.abs(one - other).max() <= 1e-12 * max(1.0, np.abs(other).max())
     x0 = state(0.002, tilt=0.0, speed=0.0)
     problems = [ShootingProblem(x0, [action(s)] * 4, CostStack(s.state)) for s in (changing(), plain)]
     for frame, mass in NEW.items():
-        problems[0].set_parameter(f"bodies.{frame}.mass", mass)
+        problems[0].set_parameter(f"robot.{frame}.mass", mass)
     found, right = (SolverFDDP(problem).solve() for problem in problems)
     assert found.cost == pytest.approx(right.cost, rel=1e-9)
     assert np.abs(found.xs - right.xs).max() < 1e-8

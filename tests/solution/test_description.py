@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import pickle
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 from trajopt import Solution, problems
 from trajopt.errors import InvalidArgumentError
+from trajopt.shooting import inspection
 from trajopt.solution.description import Description
 
 OF_THE_PROBLEM = ("state", "models", "items", "terminal_items", "values", "schedule", "spheres", "start")
@@ -80,3 +83,32 @@ def test_a_loaded_solution_pickles_with_its_description(solution: Solution, tmp_
     again = pickle.loads(pickle.dumps(loaded))
     assert again.to_dict() == loaded.to_dict()
     np.testing.assert_equal(plain(again.description.lines), plain(loaded.description.lines))
+
+
+def test_numbers_are_computed_once_for_a_solution(solution: Solution, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    evaluate = inspection.cost_terms
+
+    def counted(*given: Any) -> Any:
+        calls.append(1)
+        return evaluate(*given)
+
+    monkeypatch.setattr(inspection, "cost_terms", counted)
+    solution = dataclasses.replace(solution)
+    first = solution.cost_terms()
+    for name in solution.cost_terms():
+        first[name][:] = np.nan  # a copy
+        assert np.isfinite(solution.cost_terms()[name][0])
+    assert len(calls) == 1
+    other = dataclasses.replace(solution, xs=2.0 * solution.xs)
+    assert any(not np.array_equal(other.cost_terms()[name], rows) for name, rows in solution.cost_terms().items())
+    assert len(calls) == 2
+    assert pickle.loads(pickle.dumps(solution)).cost_terms().keys() == first.keys()
+    assert len(calls) == 3
+    kept = weakref.ref(solution)
+    gc.disable()  # nothing refers to the solution, so no collection is needed to free it
+    try:
+        del solution
+        assert kept() is None
+    finally:
+        gc.enable()

@@ -84,6 +84,13 @@ def arm() -> Any:
     return contact_dynamics_of(contacts, friction="smooth")
 
 
+def variable() -> Any:
+    """A foot of a floating robot whose numbers are run-time parameters."""
+    state = robot_state("variable")
+    contacts = trajopt.ContactStack(state).add("foot", contact_kinds(state, "foot0")["3D-local_world_aligned"]())
+    return contact_dynamics_of(contacts, friction="smooth")
+
+
 def slider() -> Any:
     """A planar joint and more contacts than it has room for, with damping; one of them is not active."""
     state = robot_state("slider")
@@ -125,9 +132,10 @@ def simple_costs() -> trajopt.CostStack:
 
 def contact_differentials() -> dict[str, Callable[[], Any]]:
     models = {"hopper": hopper, "arm": arm, "slider": slider, "four-bar": four_bar, "none": free}
+    models["variable"] = variable
     models["constrained"] = constrained_hopper
     models["constrained-forces"] = lambda: constrained_hopper(simple_costs(), motion=False)
-    inverse = {"hopper": hopper, "arm": arm, "slider": slider, "constrained": constrained_hopper}
+    inverse = {"hopper": hopper, "arm": arm, "slider": slider, "constrained": constrained_hopper, "variable": variable}
     return {f"contact-{name}": make for name, make in models.items()} | {
         f"inverse-{name}": lambda make=make: inverse_model(make())  # type: ignore[misc]
         for name, make in inverse.items()
@@ -138,6 +146,7 @@ def impulse_actions() -> dict[str, Callable[[], Any]]:
     return {
         "impulse-hopper": lambda: impulse("hopper", "foot0"),
         "impulse-arm": lambda: impulse("arm", "2_RX_frame"),
+        "impulse-variable": lambda: impulse("variable", "foot0"),
         "impulse-constrained": lambda: impulse("hopper", "foot0", constrained=True),
     }
 

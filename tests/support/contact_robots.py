@@ -76,13 +76,20 @@ ROBOTS: dict[str, Callable[[], pin.Model]] = {
     "zoo": lambda: grounded_tree(["Ellipsoid", "SphericalZYX", "Translation"], 6),
     "mimic": lambda: mimic_tree(2),
     "four-bar": four_bar,
+    "variable": lambda: legged(1, ["RX"], 7),
+}
+PARAMETERS = {
+    "variable": [
+        *("base_frame.mass", "foot0.mass", "foot0.com", "foot0.inertia"),
+        *("leg0_0.damping", "leg0_0.friction", "leg0_0.armature", "leg0_0.translation"),
+    ]
 }
 
 
 @cache
 def robot_state(name: str) -> trajopt.StateMultibody:
     """The state of a robot of the list."""
-    return trajopt.StateMultibody(Robot(ROBOTS[name](), name=name))
+    return trajopt.StateMultibody(Robot(ROBOTS[name](), name=name).with_parameters(PARAMETERS.get(name, ())))
 
 
 def random_state(name: str, seed: int) -> Reals:

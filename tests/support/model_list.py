@@ -68,7 +68,7 @@ STATES: dict[str, Callable[[], StateAbstract]] = {
     **{name: lambda name=name: robot_state(name) for name in ROBOTS},  # type: ignore[misc]
 }
 TIP = {"planar-2r": "tool", "planar-3r": "tool", "talos_arm": "gripper_left_joint", "solo12": "FR_FOOT"}
-TIP |= dict.fromkeys(("cart-pole", "double-pendulum", "ball", "drone"), "tip")
+TIP |= dict.fromkeys(("cart-pole", "double-pendulum", "ball", "drone"), "tip") | {"variable": "foot0"}
 
 
 @cache
@@ -343,7 +343,7 @@ def small_costs(state: StateAbstract) -> trajopt.CostStack:
 
 def free_dynamics(name: str, *, controlled: bool = True, **options: Any) -> Any:
     state = state_of(name)
-    if name in ("drone", "solo12"):
+    if name in ("drone", "solo12", "variable"):
         actuation: Any = trajopt.ActuationModelFloatingBase(state)
     elif name == "cart-pole":
         actuation = trajopt.ActuationModelMatrix(state, [[1.0], [0.0]])
@@ -402,6 +402,7 @@ DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] 
     },
     "planar-3r-squashed": lambda: squashed("planar-3r"),
     "talos_arm-friction": lambda: free_dynamics("talos_arm", friction="smooth"),
+    "variable": lambda: free_dynamics("variable", friction="smooth"),
     "pendulum": lambda: Pendulum(small_costs(StateVector(2))),
     "van-der-pol": lambda: VanDerPol(small_costs(StateVector(2))),
     "attitude": lambda: Attitude(small_costs(state_of("ball"))),

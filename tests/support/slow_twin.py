@@ -67,7 +67,8 @@ def numeric_terms(
 ) -> list[NumericTerm]:
     terms = []
     for term in costs.terms:
-        instant, named = Instant(costs.state, nu, forces=forces, motion=motion, applied=applied), term.parameters(nu)
+        instant = Instant(costs.state, nu, forces=forces, motion=motion, applied=applied)
+        named = term.parameters(nu) | costs.state.parameters()
         moving = [getattr(instant, motion)] if motion else []
         z = ca.vertcat(*moving, *instant.forces.values())
         r = term.residual.evaluate(instant)

@@ -207,6 +207,7 @@ def test_the_store_of_another_recipe_is_refused(goals: Any, tmp_path: Path) -> N
     with pytest.raises(InvalidArgumentError, match="store: expected a new folder, or one of the same recipe"):
         trajopt.sweep(other, values, executor=Here(), store=tmp_path)
     facts = (tmp_path / "recipe.json").read_text()
+    assert json.loads(facts)["coordinates"] == ["q:joint_1", "q:joint_2", "v:joint_1", "v:joint_2"]
     (tmp_path / "recipe.json").write_text(facts.replace('"fingerprint": "', '"fingerprint": "0'))
     with pytest.raises(InvalidArgumentError, match="was begun with another version"):
         trajopt.sweep(REACH, values, executor=Here(), store=tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import logging
 import sys
 from pathlib import Path
@@ -212,3 +213,16 @@ def test_wrong_questions_are_refused(outcomes: Sweep, ask: Any, message: str) ->
 def test_a_folder_without_a_store_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match=r"folder: expected the store of a sweep, got .* without chunks/"):
         Sweep.read(tmp_path)
+
+
+def test_components_of_the_initial_state_have_its_names(outcomes: Sweep) -> None:
+    assert outcomes.label("x0[1]") == "x0[1]"  # of a store without names, as those of earlier versions
+    facts = {"format": 1, "fingerprint": "", "recipe": {}, "coordinates": ["y", "theta"]}
+    (outcomes.folder / "recipe.json").write_text(json.dumps(facts))
+    for component, label in [
+        ("x0[1]", "x0[1], theta"),
+        ("x0[2]", "x0[2]"),
+        ("x0", "x0"),
+        ("goal.reference[1]", "goal.reference[1]"),
+    ]:
+        assert outcomes.label(component) == label

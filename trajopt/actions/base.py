@@ -97,7 +97,7 @@ class ActionModelAbstract(Model):
         return self.nu
 
     def parameters(self) -> dict[str, Parameter]:
-        return {**super().parameters(), **self.constraints.parameters(self.stage_nu)}
+        return {**super().parameters(), **self.state.parameters(), **self.constraints.parameters(self.stage_nu)}
 
     def instant(self) -> Instant:
         """Symbols of a running knot, of which expressions are built."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.checks import as_numbers, check_shape
+from trajopt.checks import as_numbers, check_count, check_shape
 from trajopt.errors import ImmutableError, InvalidArgumentError
 
 UNKNOWN = float("nan")
@@ -55,7 +55,7 @@ class ActionData:
     Luu: Any
 
     def __init__(self, nx: int, ndx: int, nu: int) -> None:
-        sizes = {"nx": nx, "ndx": ndx, "nu": nu}
+        sizes = {name: check_count(name, size) for name, size in (("nx", nx), ("ndx", ndx), ("nu", nu))}
         for name, shape in _SHAPES.items():
             object.__setattr__(self, name, np.zeros([sizes[axis] for axis in shape]))
         self.forget()

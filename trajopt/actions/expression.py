@@ -13,6 +13,7 @@ from casadi import SX
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.data import ActionData
 from trajopt.actions.expansion import Expansion, Implicit, Multipliers, Point, Values
+from trajopt.checks import check_instance
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
@@ -161,6 +162,7 @@ class ActionModelExpression(ActionModelAbstract):
         return program
 
     def calc(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
+        check_instance("data", data, ActionData, "use model.create_data()")
         x, u = self._checked(x, u)
         if u is None:
             data.cost = outputs_at(self, self.program("terminal"), x)[0]
@@ -169,6 +171,7 @@ class ActionModelExpression(ActionModelAbstract):
         data.xnext, data.cost = xnext.ravel(), cost
 
     def calc_diff(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
+        check_instance("data", data, ActionData, "use model.create_data()")
         x, u = self._checked(x, u)
         n = self.state.ndx
         if u is None:

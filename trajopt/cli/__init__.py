@@ -12,6 +12,7 @@ import typer
 
 from trajopt.cli.cache import cache_app
 from trajopt.cli.check import check_model
+from trajopt.cli.identify import identify_robot
 from trajopt.cli.ik import inverse_kinematics
 from trajopt.cli.inverse_dynamics import forces_of_motion
 from trajopt.cli.list import list_problems
@@ -46,6 +47,7 @@ app.command("show")(show_motion)
 app.command("mpc")(control)
 app.command("simulate")(simulate_fall)
 app.command("inverse-dynamics")(forces_of_motion)
+app.command("identify")(identify_robot)
 app.command("ik")(inverse_kinematics)
 app.command("sweep")(sweep)
 app.command("check")(check_model)

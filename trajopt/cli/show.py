@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,6 +29,8 @@ def show_motion(
     ] = None,
     port: Annotated[int, typer.Option(help="Port of the page on this machine; 0 selects a free port.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
+    camera: Annotated[str, typer.Option(help="First direction of the camera: corner, side, front or top.")] = "corner",
+    follow: Annotated[bool, typer.Option("--follow", help="Let the camera follow a body that goes on.")] = False,
     shapes: Annotated[
         bool, typer.Option("--shapes", help="Draw the collision shapes of a robot, not its meshes.")
     ] = False,
@@ -37,6 +39,8 @@ def show_motion(
     from trajopt.files import check_output_path
 
     with clean_errors():
+        from trajopt.checks import check_known
+        from trajopt.display.camera import DIRECTIONS
         from trajopt.display.extra import DISPLAY
         from trajopt.display.page import check_address
 
@@ -45,6 +49,7 @@ def show_motion(
             check_output_path(html, "--html", (".html",))
         else:
             check_address("127.0.0.1", port)
+        look: dict[str, Any] = {"camera": check_known("--camera", camera, DIRECTIONS), "follow": follow}
         screen = Screen()
         if _is_robot(name):
             if html is not None or robot is not None or assigned:
@@ -58,13 +63,13 @@ def show_motion(
         label = Path(name).stem if name.endswith(".npz") else name
         solve = _prepared(screen, name, robot, assigned)
         if html is None:
-            show_until_closed(screen, solve, label, port, browser, status=True)
+            show_until_closed(screen, solve, label, port, browser, status=True, **look)
             return
         from trajopt.display import show
 
         solution = solve()
         _say_status(screen, solution)
-        show(solution, html, labels=[label])
+        show(solution, html, labels=[label], **look)
         screen.row("page", f"{html} ({html.stat().st_size / 1e6:.1f} MB)")
 
 
@@ -102,6 +107,8 @@ def show_until_closed(
     browser: bool = True,
     *,
     status: bool = False,
+    camera: str = "corner",
+    follow: bool = False,
 ) -> None:
     """Serves a page and prints its address, then shows there what `solve` returns, until Ctrl-C.
 
@@ -114,6 +121,8 @@ def show_until_closed(
         port: Port of the page; 0 selects a free port.
         browser: Whether to open the page.
         status: Whether to print the solution's status.
+        camera: First direction of the camera.
+        follow: Whether the camera follows the body.
     """
     from trajopt.display.page import Page
 
@@ -126,7 +135,7 @@ def show_until_closed(
         solution = solve()
         if status:
             _say_status(screen, solution)
-        with View(solution, labels=[label], page=page) as view:
+        with View(solution, labels=[label], page=page, camera=camera, follow=follow) as view:
             view.wait()
 
 

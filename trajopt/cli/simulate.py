@@ -31,7 +31,7 @@ def simulate_fall(
     as_json: AsJson = False,
 ) -> None:
     """Drop a robot on a floor while its joints hold a posture."""
-    from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
+    from trajopt.plotting.rollout import plot_rollout, rollout_report
     from trajopt.plotting.window import write
     from trajopt.robots.on_base import load_on_base
     from trajopt.simulator import Simulator
@@ -39,7 +39,7 @@ def simulate_fall(
     from trajopt.simulator.end_spheres import ends_of
 
     with clean_errors():
-        check_outputs(plot, animate=(animate, (".gif", ".mp4")))
+        check_outputs(plot, animate)
         screen, begin = Screen(as_json=as_json), time.perf_counter()
         drop = Drop(configuration=configuration, height=height, duration=duration, dt=dt, kp=kp, kd=kd)
         simulator = Simulator(load_on_base(robot, base), mode=stepping_mode(mode))
@@ -49,5 +49,5 @@ def simulate_fall(
             screen.row(key, words)
         screen.row("time", f"{time.perf_counter() - begin:.2f} s")
         screen.write("picture", plot, lambda path: write(plot_rollout(rollout), path))
-        screen.write("animation", animate, lambda path: animate_rollout(rollout, path))
+        screen.write("animation", animate, rollout.film)
         screen.finish(robot=rollout.robot.name, duration=rollout.times[-1], x=rollout.xs[-1], limited=rollout.limited)

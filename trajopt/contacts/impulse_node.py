@@ -34,8 +34,9 @@ class ImpulseNode(ImplicitNode):
         state = impulses.state
         self._q, self._v, self._restitution = instant.x[: state.nq], instant.x[state.nq :], restitution
         self._damping = damping
-        self._model, self._seen = state.model, SX.sym("seen", state.nv)
-        moving = RobotExpressions(state.model, self._q, self._seen)
+        self._model, self._parameters = state.model, state.robot.parameters
+        self._seen = SX.sym("seen", state.nv)
+        moving = RobotExpressions(state.model, self._q, self._seen, parameters=self._parameters)
         motions = frame_motions(moving, SX(np.zeros(state.nv)), impulses.frames)
         super().__init__(instant, impulses, instant.robot, motions, SX.sym("change", state.nv), damping)
 
@@ -76,4 +77,5 @@ class ImpulseNode(ImplicitNode):
         """The robot at rest and without gravity, whose dynamics are M(q) w."""
         model = self._model.copy()
         model.gravity.setZero()
-        return RobotExpressions(model, self._q, SX(np.zeros(self.w.numel())), with_derivatives=True)
+        still = SX(np.zeros(self.w.numel()))
+        return RobotExpressions(model, self._q, still, parameters=self._parameters, with_derivatives=True)

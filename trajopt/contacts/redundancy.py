@@ -22,7 +22,9 @@ Stack = TouchStackAbstract[Any]
 
 
 def statics(model: Model, stack: Stack) -> Program:
-    """Program (x, activity of each contact) -> gravity torques (nv,), and J (nc, nv) with zero rows if inactive.
+    """Program (x, activity of each contact, parameters of the robot) -> gravity torques (nv,), and J (nc, nv).
+
+    The rows of J are zero for inactive contacts.
 
     Args:
         model: Model with the contacts or impulses; it caches the program.
@@ -34,14 +36,15 @@ def statics(model: Model, stack: Stack) -> Program:
 def _build_statics(stack: Stack) -> Program:
     state, x = stack.state, SX.sym("x", stack.state.nx)
     still = SX(np.zeros(state.nv))
-    robot = RobotExpressions(state.model, x[: state.nq], still)
+    robot = RobotExpressions(state.model, x[: state.nq], still, parameters=state.robot.parameters)
     motions = frame_motions(robot, still, stack.frames)
     active = SX.sym("active", len(stack.names))
     rows = [ca.repmat(active[i], stack[name].nc, 1) for i, name in enumerate(stack.names)]
     jacobian = stack.jacobian(motions)
     if rows:
         jacobian = jacobian * ca.repmat(ca.vertcat(*rows), 1, state.nv)
-    return Program.of("statics", ca.Function("statics", [x, active], [robot.gravity(), jacobian]))
+    symbols = [x, active, state.layout.symbols]
+    return Program.of("statics", ca.Function("statics", symbols, [robot.gravity(), jacobian]))
 
 
 def rest_forces(model: Model, stack: Stack, matrix: Reals, x: Reals, parameters: Mapping[str, Any] | None) -> Reals:
@@ -56,7 +59,7 @@ def rest_forces(model: Model, stack: Stack, matrix: Reals, x: Reals, parameters:
     """
     values = {name: p.default for name, p in stack.parameters().items()} | dict(parameters or {})
     active = [float(values[key]) for key in stack.active_names().values()]
-    gravity, jacobian = statics(model, stack).evaluate(x, active)
+    gravity, jacobian = statics(model, stack).evaluate(x, active, stack.state.layout.column_of(values))
     return np.asarray(np.linalg.pinv(np.hstack([matrix, jacobian.T])) @ gravity.ravel(), dtype=np.float64)
 
 
@@ -72,7 +75,8 @@ def check_independent(model: Model, stack: Stack, cure: str) -> None:
     active = [name for name, key in stack.active_names().items() if parameters[key].default]
     if not active:
         return
-    _, rows = statics(model, stack).evaluate(stack.state.rand(0), np.ones(len(stack.names)))  # without symmetry
+    point = stack.state.rand(0), np.ones(len(stack.names)), stack.state.layout.column()  # a state without symmetry
+    _, rows = statics(model, stack).evaluate(*point)
     jacobian = rows[np.repeat([name in active for name in stack.names], list(stack.sizes.values()))]
     rank = np.linalg.matrix_rank(jacobian, tol=1e-9 * max(1.0, float(np.abs(jacobian).max())))
     if rank < len(jacobian):

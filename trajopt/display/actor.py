@@ -32,6 +32,7 @@ class Actor(Switched):
         layers: Kinds of layers that it may have.
 
     Attributes:
+        solution: The solution.
         body: Meshes of the robot, or the body of a system without a robot.
         layers: Layers by label; layers that are hidden at first are built when they are shown.
         timeline: Times of the knots.
@@ -43,7 +44,7 @@ class Actor(Switched):
     def __init__(
         self, scene: Any, solution: Solution, name: str, number: int = 0, layers: Sequence[LayerKind] = LAYERS
     ) -> None:
-        self.timeline = Timeline(solution)
+        self.solution, self.timeline = solution, Timeline(solution)
         super().__init__(scene, name)
         bodies = [kind for kind in LAYERS if kind.body and kind.applies(solution)]
         if solution.robot is None and not bodies:
@@ -68,6 +69,10 @@ class Actor(Switched):
         for layer in (self.body, *self.layers.values()):
             if layer.visible:
                 layer.at(time)
+
+    def move(self, way: Reals) -> None:
+        """Moves the whole scene of this solution by a way (3,) [m] from where it belongs."""
+        self._root.position = tuple(way)
 
     def follow(self, xs: Reals) -> None:
         """Switches to another trajectory of states (T + 1, nx), such as that of an iteration.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time as clock
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ def film(
     size: tuple[int, int] = SIZE,
     camera: str | npt.ArrayLike = "corner",
     obstacles: npt.ArrayLike = (),
+    lines: Sequence[npt.ArrayLike] = (),
     progress: bool = True,
 ) -> Path:
     """Writes the motion as a film with the robot's meshes, contact forces, paths, goals, obstacles and the ground.
@@ -60,6 +61,7 @@ def film(
             position and a point to look at, shape (2, 3) [m]. Line drawings have their own.
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m],
             besides those in costs and constraints.
+        lines: Polylines, such as gates, each with points (n, 2) or (n, 3) [m].
         progress: Whether to show a progress bar on a terminal.
 
     Returns:
@@ -81,8 +83,9 @@ def film(
     times = np.array([moment]) if still else frame_times(0.0, duration, pace, rate)
     shot = Shot(
         solution=solution,
-        layers=(*LAYERS, *around(obstacles)),
+        layers=(*LAYERS, *around(obstacles, lines)),
         obstacles=obstacles,
+        lines=lines,
         camera=check_camera(camera),
         size=_pixels(size),
     )

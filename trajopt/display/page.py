@@ -15,6 +15,7 @@ from trajopt.checks import check_count, check_text, is_loopback
 from trajopt.display.browser import open_page
 from trajopt.display.extra import DISPLAY
 from trajopt.display.origins import own_origins_only
+from trajopt.display.scripts import name_tab
 from trajopt.display.stage import light_simply
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.closing import Closing
@@ -63,7 +64,13 @@ class Page(Closing):
         gui = self.server.gui
         gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
         gui.main_panel.dock_right()
+        self.name(words or "trajopt")
         self._words = gui.add_html(f'<div style="padding:0 1em">{escape(words)}</div>') if words else None
+
+    def name(self, title: str) -> None:
+        """Names the browser's tab and the panel of controls."""
+        check_text("title", title)
+        name_tab(self.server, title)
 
     def start(self) -> None:
         """Removes the text, as a view fills the page now."""

@@ -34,6 +34,7 @@ class Shot:
         solution: The motion.
         layers: Kinds of layers that it may have, those of `obstacles` included.
         obstacles: Upright cylinders or balls, as in `film`.
+        lines: Polylines, as in `film`.
         camera: Name of a direction, or a camera.
         size: Width and height of a picture [pixel].
     """
@@ -41,6 +42,7 @@ class Shot:
     solution: Solution
     layers: Sequence[LayerKind]
     obstacles: npt.ArrayLike
+    lines: Sequence[npt.ArrayLike]
     camera: str | Camera
     size: tuple[int, int]
 
@@ -51,7 +53,7 @@ def frames_of(shot: Shot, times: Reals, pace: float) -> Iterator[tuple[Iterator[
     studio = _open_studio()
     if isinstance(studio, str):
         _LOG.warning("film: line drawings instead of meshes: %s", studio)
-        film = film_of(shot.solution, shot.obstacles)
+        film = film_of(shot.solution, shot.obstacles, shot.lines)
         yield drawn_frames(film, film.times[0] + times, pace, size=shot.size), palette()
         return
     _LOG.info("film: meshes, drawn by %s", studio.browser)

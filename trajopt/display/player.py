@@ -7,9 +7,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from trajopt.checks import check_finite, check_positive
+from trajopt.types import Reals
 
 RATE = 30.0  # frame rate [1/s]
+_BACK, _ON = "\u2039", "\u203a"  # labels of the buttons for single knots
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
 _HOLD = 0.7  # pause at the start when a page opens, and at the end before the motion repeats [s]
 
@@ -21,7 +25,7 @@ class Player:
 
     Args:
         gui: viser's controls.
-        duration: Duration of the motion [s].
+        knots: Times of the knots, at which single steps stop; the last is the end of the motion (n,) [s].
         show: Function that shows a time [s]; it is called by one thread at a time.
         watched: Function that returns whether a page is open.
         playing: Whether the motion plays at first.
@@ -30,21 +34,24 @@ class Player:
     def __init__(
         self,
         gui: Any,
-        duration: float,
+        knots: Reals,
         show: Callable[[float], None],
         watched: Callable[[], bool],
         *,
         playing: bool = True,
     ) -> None:
-        self.duration, self._show, self._watched = duration, show, watched
+        self._knots: Reals = np.unique(knots)
+        self.duration, self._show, self._watched = float(self._knots[-1]), show, watched
         self._lock, self._stopped, self._time = threading.RLock(), threading.Event(), 0.0
-        self._playing, self._still = playing and duration > 0.0, _HOLD  # _still: remaining pause [s]
+        self._playing, self._still = playing and self.duration > 0.0, _HOLD  # _still: remaining pause [s]
         self._button = gui.add_button("Pause" if self._playing else "Play")
-        end = max(duration, 1e-3)
+        end = max(self.duration, 1e-3)
         self._slider = gui.add_slider("time [s]", min=0.0, max=end, step=end / 1000.0, initial_value=0.0)
         self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
         self._again = gui.add_checkbox("repeat", True)
-        self._button.on_click(lambda _: self.pause() if self.playing else self.play())
+        steps = gui.add_button_group("knot", (_BACK, _ON), hint="Keys: space plays and pauses, arrows go by one knot")
+        steps.on_click(lambda event: self.step(1 if event.target.value == _ON else -1))
+        self._button.on_click(lambda _: self.toggle())
         self._slider.on_update(self._dragged)
         self._thread = threading.Thread(target=self._run, name="trajopt player", daemon=True)
 
@@ -87,6 +94,21 @@ class Player:
             if self._time >= self.duration:
                 self.time = 0.0
             self._playing, self._still, self._button.label = self.duration > 0.0, 0.0, "Pause"
+
+    def toggle(self) -> None:
+        """Pauses if the motion plays, otherwise plays."""
+        self.pause() if self.playing else self.play()
+
+    def step(self, knots: int) -> None:
+        """Pauses, and moves by a number of knots, backwards if it is negative."""
+        with self._lock:
+            self.pause()
+            near = 1e-9 * max(self.duration, 1.0)
+            if knots > 0:
+                place = int(np.searchsorted(self._knots, self._time + near)) + knots - 1
+            else:
+                place = int(np.searchsorted(self._knots, self._time - near)) + knots
+            self.time = float(self._knots[min(max(place, 0), len(self._knots) - 1)])
 
     def pause(self) -> None:
         """Stops playing."""

@@ -82,8 +82,14 @@ class RobotBody(Layer):
 
     def at(self, time: float) -> None:
         configuration = self._timeline.states(self._xs, time)[:, : self._model.nq]
-        for node, pose in zip(self._nodes, joint_poses(self._model, configuration, self._joints)[0]):
+        poses = joint_poses(self._model, configuration, [1, *self._joints])[0]
+        self._place = poses[0, :3]
+        for node, pose in zip(self._nodes, poses[1:]):
             node.position, node.wxyz = pose[:3], pose[3:]
+
+    @property
+    def place(self) -> Reals:
+        return self._place
 
     def points(self) -> Reals:
         """Returns two opposite corners (2, 3) of a box around the joints at some times [m]."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
+from trajopt import notebook
 from trajopt.checks import check_instance
 from trajopt.costs.cost_stack import CostStack
 from trajopt.display.extra import DISPLAY
@@ -16,6 +17,7 @@ from trajopt.display.page import Page
 from trajopt.display.robot import RobotBody
 from trajopt.display.stage import set_stage
 from trajopt.objects.closing import Closing
+from trajopt.plotting.notebook import html_of_robot
 from trajopt.robots import Robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution.solution import motion_solution
@@ -24,6 +26,7 @@ from trajopt.types import Reals
 
 AWAY = 1.0  # range of a sliding coordinate without limits, to both sides [m]
 STEPS = 400  # of a slider
+_HEIGHT = 500  # height of the frame in a notebook [pixel]
 
 
 class RobotPage(Closing):
@@ -59,6 +62,7 @@ class RobotPage(Closing):
         self.page = Page(host, port)
         atexit.register(self.close)
         self.page.start()
+        self.page.name(self.robot.name)
         motion = motion_solution(
             ShootingProblem(state.at_rest(self._first), [], CostStack(state)),
             state.at_rest(self._first)[None],
@@ -130,6 +134,10 @@ class RobotPage(Closing):
         )
         low, high = (low if abs(low) < 100.0 else value - away), (high if abs(high) < 100.0 else value + away)
         return min(low, value), max(high, value, low + 1e-6), value
+
+    def _repr_html_(self) -> str:
+        still = html_of_robot(self.robot)
+        return still if self.page.closed else notebook.page(self.url, _HEIGHT, still)
 
     def __repr__(self) -> str:
         return f"RobotPage({self.robot.name!r}; {'closed' if self.page.closed else self.url})"

@@ -32,6 +32,8 @@ class ShowOptions(TypedDict, total=False):
     covariance: StateCovariance | None
     grid: OccupancyGrid | None
     scans: Scan | Sequence[Scan]
+    camera: str
+    follow: bool
     host: str
     port: int
     browser: bool
@@ -57,6 +59,8 @@ def show(
     covariance: StateCovariance | None = None,
     grid: OccupancyGrid | None = None,
     scans: Scan | Sequence[Scan] = (),
+    camera: str = "corner",
+    follow: bool = False,
     host: str = "127.0.0.1",
     port: int = 0,
     browser: bool = True,
@@ -69,7 +73,7 @@ def show(
         labels: Name of each solution.
         iterates: Trajectories (T + 1, nx) of the first solution's iterations, selected by a slider, for example from
             `CallbackLogger(trajectories=True)`.
-        layers: Labels of hidden layers to show: "margins", "friction cones".
+        layers: Labels of hidden layers to show: "strobe", "ghosts", "friction cones", "margins".
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m],
             besides those in costs and constraints of the first solution.
         lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
@@ -77,6 +81,8 @@ def show(
             standard deviations along the path of its tool, feet or body.
         grid: Map to draw as walls around the motion.
         scans: LIDAR scan, or one for each knot of the first solution, drawn with its beams and the nearest wall.
+        camera: First direction of the camera: "corner", "side", "front" or "top".
+        follow: Whether the camera follows the first body, for motions that go on; a file keeps it.
         host: Address at which the server listens.
         port: Port of the server; 0 selects a free port.
         browser: Whether to open the page; without a screen, or in a notebook, it is not opened.
@@ -87,11 +93,12 @@ def show(
 
     Raises:
         InvalidArgumentError: There is nothing to show, an argument does not fit, or the file cannot be written.
-        UnknownNameError: There is no layer of this name.
+        UnknownNameError: There is no layer or camera of this name.
         MissingDependencyError: The extra `display` is not installed.
     """
     check_flag("browser", browser)
     options: dict[str, Any] = {"labels": labels, "iterates": iterates, "host": host, "port": port}
+    options |= {"camera": camera, "follow": follow}
     options["layers"] = layer_kinds(
         solutions, layers=layers, obstacles=obstacles, lines=lines, covariance=covariance, grid=grid, scans=scans
     )

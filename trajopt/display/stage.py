@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.types import Reals
 
@@ -17,22 +18,24 @@ FOV = 45.0  # field of view [deg]
 _BELOW = 0.05  # depth of a motion below z = 0 at which the ground is lowered, relative to the motion's size [-]
 
 
-def set_stage(server: Any, points: Reals) -> None:
-    """Sets the ground, the light and the initial camera for points (n, 3) [m]."""
-    add_ground(server.scene, points)
+def set_stage(server: Any, points: Reals, direction: npt.ArrayLike = VIEW) -> Any:
+    """Sets the ground, and the first camera in a direction (3,), for points (n, 3) [m]; returns the ground."""
+    away = np.asarray(direction) / np.linalg.norm(direction)
+    ground = add_ground(server.scene, points)
     low, high = points.min(axis=0), points.max(axis=0)
     center, distance = (low + high) / 2.0, 0.55 * _size(points) / np.sin(np.radians(FOV / 2))
     camera = server.initial_camera
     camera.up, camera.fov = (0.0, 0.0, 1.0), float(np.radians(FOV))
     camera.look_at = tuple(float(c) for c in center)
-    camera.position = tuple(float(c) for c in center + distance * VIEW / np.linalg.norm(VIEW))
+    camera.position = tuple(float(c) for c in center + distance * away)
+    return ground
 
 
-def add_ground(scene: Any, points: Reals) -> None:
-    """Adds the ground below points (n, 3) [m]."""
+def add_ground(scene: Any, points: Reals) -> Any:
+    """Adds the ground below points (n, 3) [m], and returns it."""
     size, lowest = _size(points), float(points[:, 2].min())
     cell = 10.0 ** np.floor(np.log10(size / 2.0))
-    scene.add_grid(
+    return scene.add_grid(
         "/ground",
         position=(0.0, 0.0, min(0.0, lowest) if lowest < -_BELOW * size else 0.0),
         infinite_grid=True,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import atexit
 import logging
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from trajopt import notebook
 from trajopt.analysis.basics import check_solution
 from trajopt.checks import (
     check_array,
@@ -18,20 +18,26 @@ from trajopt.checks import (
     check_flag,
     check_instance,
     check_items,
+    check_known,
     check_positive,
     check_text,
     check_texts,
 )
 from trajopt.display.actor import Actor
+from trajopt.display.camera import DIRECTIONS
 from trajopt.display.extra import DISPLAY
+from trajopt.display.keys import add_keys
 from trajopt.display.layers import LAYERS, PANELS, LayerKind, PanelKind
+from trajopt.display.offline import offline_page
 from trajopt.display.page import Page
 from trajopt.display.player import RATE, Player
-from trajopt.display.stage import light_as_usual, set_stage
+from trajopt.display.stage import set_stage
+from trajopt.display.viewpoint import Viewpoint
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnsupportedOperationError
 from trajopt.files import check_output_path, output_file
 from trajopt.objects.closing import Closing
 from trajopt.objects.read import Read
+from trajopt.plotting.notebook import html_of_solution
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
@@ -57,6 +63,8 @@ class View(Closing):
         layers: Kinds of layers that the first solution may have.
         panels: Kinds of panels beside the scene, if the solution has them.
         page: An empty page that is already served, with its own host and port.
+        camera: First direction of the camera: "corner", "side", "front" or "top".
+        follow: Whether the camera follows the first body at first, as `following`.
 
     Attributes:
         url: URL of the page.
@@ -71,6 +79,7 @@ class View(Closing):
     Raises:
         InvalidArgumentError: There is nothing to show, states are not finite, labels do not fit, or the port is in
             use.
+        UnknownNameError: There is no camera of this name.
         MissingDependencyError: The extra `display` is not installed.
     """
 
@@ -91,6 +100,8 @@ class View(Closing):
         layers: Sequence[LayerKind] = LAYERS,
         panels: Sequence[PanelKind] = PANELS,
         page: Page | None = None,
+        camera: str = "corner",
+        follow: bool = False,
     ) -> None:
         DISPLAY.load("viser")
         DISPLAY.load("trimesh")
@@ -100,11 +111,14 @@ class View(Closing):
         layers, panels = _check_kinds("layers", layers, LayerKind), _check_kinds("panels", panels, PanelKind)
         self._iterates = _check_iterates(iterates, self.solutions)
         check_text("host", host), check_count("port", port, most=65535)
+        self._direction = check_known("camera", camera, DIRECTIONS)
+        check_flag("follow", follow)
         self.page = Page(host, port) if page is None else _check_empty(page)
         self.server = self.page.server
         atexit.register(self.close)
         try:
             self._fill(names, check_flag("playing", playing), layers, panels)
+            self.following = follow
         except BaseException:
             self.close()
             raise
@@ -117,6 +131,7 @@ class View(Closing):
             self._set_scene(names, layers)
             self._add_controls(playing)
             self.player.time = 0.0
+        self._panel_kinds = tuple(panels)
         for kind in panels:
             self._add_panel(self.server.gui, kind)
         self.player.time = 0.0
@@ -126,14 +141,18 @@ class View(Closing):
         self.page.start()
         pairs = enumerate(zip(names, self.solutions))
         self.actors = {name: Actor(self.server.scene, solution, f"/{name}", i, layers) for i, (name, solution) in pairs}
-        set_stage(self.server, np.concatenate([actor.points() for actor in self.actors.values()]))
+        points = np.concatenate([actor.points() for actor in self.actors.values()])
+        self._ground = set_stage(self.server, points, DIRECTIONS[self._direction])
+        self.page.name(", ".join(names))
 
     def _add_controls(self, playing: bool) -> None:
         """Adds the clock, and checkboxes for solutions and layers."""
         gui, first = self.server.gui, next(iter(self.actors.values()))
         self._panels: list[Any] = []
-        duration = max(actor.timeline.duration for actor in self.actors.values())
-        self.player = Player(gui, duration, self._show, lambda: bool(self.server.get_clients()), playing=playing)
+        knots = np.concatenate([actor.timeline.times for actor in self.actors.values()])
+        self.player = Player(gui, knots, self._show, lambda: bool(self.server.get_clients()), playing=playing)
+        self._viewpoint = Viewpoint(self.server, [*self.actors.values()], self._ground, self._again)
+        add_keys(gui, self.player, self._viewpoint)
         if len(self._iterates) > 1:
             last = len(self._iterates)
             slider = gui.add_slider("iteration", min=1, max=last, step=1, initial_value=last)
@@ -142,6 +161,27 @@ class View(Closing):
             self._checkboxes(gui, "Solutions", self.actors)
         if first.layers:
             self._checkboxes(gui, "Layers", first.layers)
+
+    @property
+    def following(self) -> bool:
+        """Whether the camera follows the first body; it cannot follow a body that stays in its place."""
+        return self._viewpoint.following
+
+    @following.setter
+    def following(self, wanted: bool) -> None:
+        self._viewpoint.following = check_flag("following", wanted)
+
+    def look_from(self, direction: str) -> None:
+        """Turns the cameras of all open pages to a direction: "corner", "side", "front" or "top".
+
+        Raises:
+            UnknownNameError: There is no direction of this name.
+        """
+        self._viewpoint.look_from(check_known("direction", direction, DIRECTIONS))
+
+    def _again(self) -> None:
+        """Shows the current time again."""
+        self.player.time = self.player.time
 
     def _add_panel(self, gui: Any, kind: PanelKind) -> None:
         """Adds a panel in a folder, or logs a warning if its numbers cannot be computed."""
@@ -165,7 +205,7 @@ class View(Closing):
 
                 def change(_: Any, box: Any = box, thing: Any = thing) -> None:
                     thing.visible = box.value
-                    self.player.time = self.player.time
+                    self._again()
 
                 box.on_update(change)
 
@@ -179,7 +219,7 @@ class View(Closing):
         if number >= len(self._iterates):
             raise InvalidArgumentError(f"iteration: expected one of {len(self._iterates)} iterates, got {number}")
         next(iter(self.actors.values())).follow(self._iterates[number])
-        self.player.time = self.player.time
+        self._again()
 
     def _show(self, time: float) -> None:
         """Moves everything to a time [s]."""
@@ -187,6 +227,7 @@ class View(Closing):
             for actor in self.actors.values():
                 if actor.visible:
                     actor.at(time)
+            self._viewpoint.move()
         for panel in self._panels:
             panel.at(time)
 
@@ -195,7 +236,10 @@ class View(Closing):
         return self.page.open()
 
     def html(self, *, frames_per_second: float = RATE) -> str:
-        """Returns the motion as an HTML page that plays without a server or network, with the currently visible layers.
+        """Returns the motion as an HTML page that plays without a server or network.
+
+        It has the title, all layers with their colours and checkboxes, and the curves. Layers that are visible now are
+        visible at first.
 
         Args:
             frames_per_second: Frame rate, > 0 [1/s]; it is lowered to keep at most 1,500 frames.
@@ -206,22 +250,8 @@ class View(Closing):
         rate = check_positive("frames_per_second", frames_per_second)
         if self.closed:
             raise UnsupportedOperationError("view: expected an open one, got a closed one; show the solution again")
-        duration = self.player.duration
-        rate = min(rate, _MOST / max(duration, 1e-9))
-        playing, time = self.player.playing, self.player.time
-        self.player.pause()
-        self.player.time = 0.0
-        recording = self.server.get_scene_serializer()
-        for frame in np.arange(1, int(np.ceil(duration * rate - 1e-9)) + 1):
-            recording.insert_sleep(1.0 / rate)
-            self.player.time = min(frame / rate, duration)
-        light_as_usual(recording)
-        page = str(recording.as_html())
-        self.player.time = time
-        if playing:
-            self.player.play()
-        title = escape(", ".join(self.actors))
-        return page.replace("<title>Viser</title>", f"<title>{title}</title>", 1)
+        rate = min(rate, _MOST / max(self.player.duration, 1e-9))
+        return offline_page(self.server, self.player, self.actors, self._panel_kinds, rate)
 
     def save(self, path: str | Path, *, frames_per_second: float = RATE) -> Path:
         """Writes the page of `html` to a .html file, and returns its path.
@@ -252,9 +282,8 @@ class View(Closing):
         return f"View({', '.join(self.actors)}; {state})"
 
     def _repr_html_(self) -> str:
-        if self.closed:
-            return f"<code>{escape(repr(self))}</code>"
-        return f'<iframe src="{self.url}" width="100%" height="{_HEIGHT}" style="border:1px solid #ddd"></iframe>'
+        still = html_of_solution(self.solutions[0])
+        return still if self.closed else notebook.page(self.url, _HEIGHT, still)
 
 
 def _labels(labels: Sequence[str] | None, count: int) -> list[str]:

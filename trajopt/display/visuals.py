@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
@@ -39,6 +40,7 @@ class JointMeshes:
     meshes: tuple[Mesh, ...]
 
 
+@functools.lru_cache(maxsize=8)
 def joint_meshes(robot: Robot) -> tuple[JointMeshes, ...]:
     """Returns the meshes of a robot by joint.
 

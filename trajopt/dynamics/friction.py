@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
-import numpy as np
-import pinocchio as pin
 from casadi import SX
 
 from trajopt.checks import check_positive
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.robots import Robot
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,31 @@ class SmoothFriction:
             return SmoothFriction()
         raise InvalidArgumentError(f"friction: expected None, 'smooth' or a SmoothFriction, got {shown(friction)}")
 
-    def torque(self, model: pin.Model, v: SX) -> SX:
-        """Torque that overcomes friction at the velocity v, (nv,) [N m, N]."""
-        return SX(np.array(model.damping)) * v + SX(np.array(model.friction)) * ca.tanh(v / self.width)
+    @staticmethod
+    def for_robot(
+        friction: SmoothFriction | str | None, robot: Robot, argument: str = "friction"
+    ) -> SmoothFriction | None:
+        """As `of`, for a model of a robot.
 
-    def slope(self, model: pin.Model, v: SX) -> SX:
+        Raises:
+            InvalidArgumentError: There is no friction, but the robot has damping or friction as a parameter.
+        """
+        smooth = SmoothFriction.of(friction)
+        unused = [name for name, p in robot.parameters.items() if p.quantity in ("damping", "friction")]
+        if smooth is None and unused:
+            raise InvalidArgumentError(
+                f"{argument}: expected 'smooth' or a SmoothFriction, got None, with which the robot's parameter "
+                f"{unused[0]!r} has no effect"
+            )
+        return smooth
+
+    def torque(self, numbers: Sequence[SX], v: SX) -> SX:
+        """Torque (nv,) that overcomes friction at the velocity v, for damping and friction (nv,) [N m, N]."""
+        damping, friction = numbers
+        return damping * v + friction * ca.tanh(v / self.width)
+
+    def slope(self, numbers: Sequence[SX], v: SX) -> SX:
         """Derivative of the torque by v, (nv,); the friction of a joint depends on its own velocity only."""
+        damping, friction = numbers
         steep = (1 - ca.tanh(v / self.width) ** 2) / self.width
-        return SX(np.array(model.damping)) + SX(np.array(model.friction)) * steep
+        return damping + friction * steep

@@ -37,7 +37,7 @@ from trajopt.lie import quaternion_to_rotation
 from trajopt.lie.scalars import matrix3
 from trajopt.types import Reals
 
-JointKind = Literal["revolute", "prismatic", "helical", "spherical", "translation", "planar", "free_flyer"]
+JointKind = Literal["revolute", "prismatic", "helical", "spherical", "translation", "planar", "free_flyer", "fixed"]
 Rate = dict[int, SX | float]
 
 _E = np.eye(6)
@@ -82,6 +82,11 @@ def expand_joint(model: pin.Model, joint_id: int, q: SX) -> tuple[list[Elementar
     if joint.shortname() == "JointModelMimic":
         return _mimic(model, joint_id, joint, q)
     return _expand(joint, q)
+
+
+def moved_by(position: SX) -> ElementaryJoint:
+    """Joint without rates, which moves its child by a position (3,) [m]."""
+    return ElementaryJoint("fixed", pin.SE3.Identity(), Placement(SX(np.eye(3)), position), np.zeros((6, 0)), ())
 
 
 def simple_joints(model: pin.Model) -> Iterator[Any]:

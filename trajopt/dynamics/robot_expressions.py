@@ -19,6 +19,7 @@ from trajopt.dynamics.sparse_ltdl import SparseLTDL
 from trajopt.dynamics.spatial import Placement, Spatial
 from trajopt.dynamics.tree import Tree, constant_placement
 from trajopt.dynamics.tree_dynamics import TreeDynamics
+from trajopt.dynamics.variable_bodies import Parameters, joint_numbers
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.robots.masses import check_masses
 
@@ -37,7 +38,7 @@ class RobotExpressions:
         v: Velocity, SX (nv,) [rad/s, m/s]; None if no quantity needs it.
         friction: Friction to add to the joint torques of rnea and its derivatives: None (default, as in Pinocchio and
             Crocoddyl), "smooth" for the model's damping and friction with the default width, or a SmoothFriction.
-        factors: Factors by which mass and inertia of bodies are multiplied, by the index of their joint [-].
+        parameters: Run-time parameters of the robot, `robot.parameters`; by default the model's numbers are constants.
         with_derivatives: Whether derivatives are needed too. Coriolis forces are then computed as ½ ∂τ/∂v v, which
             saves a recursion: forward_dynamics with its derivatives takes 5,710 operations instead of 6,091
             (talos_arm). Without derivatives, False gives shorter expressions.
@@ -58,13 +59,15 @@ class RobotExpressions:
         v: SX | None = None,
         *,
         friction: SmoothFriction | str | None = None,
-        factors: Mapping[int, SX] | None = None,
+        parameters: Parameters | None = None,
         with_derivatives: bool = False,
     ) -> None:
         self.model = model
         self.q = checked_column("q", q, model.nq)
         self.v = None if v is None else checked_column("v", v, model.nv)
-        self.tree = Tree(model, self.q, factors)
+        self.parameters = dict(parameters or {})
+        self._rubbing = [joint_numbers(model, self.parameters, name) for name in ("damping", "friction")]
+        self.tree = Tree(model, self.q, self.parameters)
         self.coordinates = VelocityMap(model, self.tree, self.q, self.v)
         self.friction = SmoothFriction.of(friction)
         self.with_derivatives = with_derivatives
@@ -315,7 +318,7 @@ class RobotExpressions:
         dq, dv = dynamics.configuration_derivative(relative, external), dynamics.velocity_derivative().dv
         dq, dv = self.coordinates.torque_derivatives(torques, dq, dv, dynamics.mass_columns().matrix, a)
         if self.friction is not None and self.v is not None:
-            dv = dv + ca.diag(self.friction.slope(self.model, self.v))
+            dv = dv + ca.diag(self.friction.slope(self._rubbing, self.v))
         return dq, dv
 
     def shift(self) -> SX:
@@ -339,16 +342,13 @@ class RobotExpressions:
 
     def armature(self) -> SX:
         """Rotor inertias (nv,) that the model adds to the diagonal of the mass matrix [kg m², kg]."""
-        return SX(np.array(self.model.armature))
+        return joint_numbers(self.model, self.parameters, "armature")
 
     def friction_torque(self) -> SX:
-        """Torques (nv,) that overcome the friction of the joints [N m, N].
-
-        They have the sign of v, and are zero if friction is off.
-        """
+        """Torques (nv,) that overcome the friction of the joints [N m, N], with the sign of v."""
         if self.friction is None or self.v is None:
             return SX(np.zeros(self.model.nv))
-        return self.friction.torque(self.model, self.v)
+        return self.friction.torque(self._rubbing, self.v)
 
     def _check(self, name: str, number: int, size: int) -> int:
         if not 0 <= number < size:

@@ -15,6 +15,7 @@ from casadi import SX
 
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.dynamics.variable_bodies import Parameters
 from trajopt.kernels.interrupts import Heard
 from trajopt.kernels.recent import Recent
 from trajopt.model.pickled import pickled
@@ -31,18 +32,24 @@ def state_symbol(nx: int) -> SX:
 
 
 def shared_expressions(
-    model: pin.Model, x: SX, *, friction: SmoothFriction | None, derivatives: bool
+    model: pin.Model,
+    x: SX,
+    *,
+    friction: SmoothFriction | None,
+    derivatives: bool,
+    parameters: Parameters | None = None,
 ) -> RobotExpressions:
     """Expressions of a robot at its state x = (q, v), SX (nq + nv,); see `RobotExpressions`.
 
     They are shared by all who pass `state_symbol(nx)`, within one thread. They belong to the model as it is now.
     """
     if x is not state_symbol(model.nq + model.nv):
-        return RobotExpressions(model, x[: model.nq], x[model.nq :], friction=friction, with_derivatives=derivatives)
-    robot = _kept.get((pickled(model), threading.get_ident()), lambda: _built(model.copy(), x))
+        return _built(model, x, parameters).branch(friction=friction, with_derivatives=derivatives)
+    key = pickled(model), tuple(parameters or ()), threading.get_ident()
+    robot = _kept.get(key, lambda: _built(model.copy(), x, parameters))
     return robot.branch(friction=friction, with_derivatives=derivatives)
 
 
-def _built(model: pin.Model, x: SX) -> RobotExpressions:
+def _built(model: pin.Model, x: SX, parameters: Parameters | None) -> RobotExpressions:
     with Heard():
-        return RobotExpressions(model, x[: model.nq], x[model.nq :])
+        return RobotExpressions(model, x[: model.nq], x[model.nq :], parameters=parameters)

@@ -10,61 +10,11 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics.frame_choice import Branch, along_z, choose_slides, slid
-from trajopt.dynamics.joint_table import ElementaryJoint, Rate, expand_joint
+from trajopt.dynamics.joint_table import ElementaryJoint, Rate, expand_joint, moved_by
+from trajopt.dynamics.rigid_parameters import RigidParameters, cleaned
 from trajopt.dynamics.spatial import Inertia, Placement, Spatial, rounded, spatial
+from trajopt.dynamics.variable_bodies import Parameters, translations, variable_bodies
 from trajopt.lie.scalars import plus, times
-from trajopt.types import Reals
-
-
-@dataclass
-class RigidParameters:
-    """Numeric rigid-body inertia about the origin of a frame: mass, first moment, rotational inertia."""
-
-    mass: float
-    moment: Reals
-    rotational: Reals
-
-    @staticmethod
-    def zero() -> RigidParameters:
-        """Returns the parameters of a body without mass."""
-        return RigidParameters(0.0, np.zeros(3), np.zeros((3, 3)))
-
-    @staticmethod
-    def of(inertia: pin.Inertia) -> RigidParameters:
-        """Parameters of a Pinocchio inertia, about the origin of its frame."""
-        lever = np.array(inertia.lever)
-        cross = pin.skew(lever)
-        return RigidParameters(inertia.mass, inertia.mass * lever, inertia.inertia - inertia.mass * cross @ cross)
-
-    def seen_from(self, placement: pin.SE3) -> RigidParameters:
-        """The same inertia about another frame; `placement` is its own frame in that one."""
-        r, p = placement.rotation, placement.translation
-        h = r @ self.moment
-        hx, px = pin.skew(h), pin.skew(p)
-        rotational = r @ self.rotational @ r.T - px @ hx - hx @ px - self.mass * px @ px
-        return RigidParameters(self.mass, h + self.mass * p, rotational)
-
-    def plus(self, other: RigidParameters) -> RigidParameters:
-        """Returns the parameters of two bodies joined together, about the same frame."""
-        return RigidParameters(self.mass + other.mass, self.moment + other.moment, self.rotational + other.rotational)
-
-    def minus(self, other: RigidParameters) -> RigidParameters:
-        """Difference of two bodies with the same frame."""
-        return RigidParameters(self.mass - other.mass, self.moment - other.moment, self.rotational - other.rotational)
-
-    def expression(self) -> Inertia:
-        """The parameters as an expression of constants."""
-        rotational = (self.rotational + self.rotational.T) / 2
-        return Inertia(SX(self.mass), SX(_clean(self.moment)), SX(_clean(rotational)))
-
-    def second_moments(self) -> Reals:
-        """J = Σ m r rᵀ = tr(I) / 2 - I, (3, 3) [kg m²]."""
-        return np.trace(self.rotational) / 2 * np.eye(3) - (self.rotational + self.rotational.T) / 2
-
-
-def _clean(a: Reals) -> Reals:
-    """Entries, where those at the level of rounding errors become 0; this simplifies products."""
-    return np.where(np.abs(a) < 1e-15 * np.abs(a).max(initial=0.0), 0.0, a)
 
 
 @dataclass
@@ -102,7 +52,7 @@ class Tree:
     Args:
         model: Pinocchio's model.
         q: Configuration, SX (nq,).
-        factors: Factors by which mass and inertia of bodies are multiplied, by the index of their joint; by default 1.
+        parameters: Run-time parameters of the robot; none by default.
 
     Attributes:
         links: Elementary joints with their bodies.
@@ -112,29 +62,39 @@ class Tree:
         mass: Total mass of the bodies [kg].
     """
 
-    def __init__(self, model: pin.Model, q: SX, factors: Mapping[int, SX] | None = None) -> None:
+    def __init__(self, model: pin.Model, q: SX, parameters: Parameters | None = None) -> None:
         self.links: list[Link] = []
         self.attachment: list[tuple[int, pin.SE3]] = [(-1, pin.SE3.Identity())]
         self.rates: list[Rate] = []
-        self._grow(model, q)
-        scaled = dict(factors or {})
+        self._grow(model, q, translations(parameters or {}))
+        variable = variable_bodies(model, parameters or {})
         self.grounded, self.mass = SX(3, 1), SX(0)
-        self._add(model, [joint for joint in range(1, model.njoints) if joint not in scaled], SX(1))
-        for joint, factor in scaled.items():
-            self._add(model, [joint], factor)
+        fixed = [joint for joint in range(1, model.njoints) if joint not in variable]
+        self._add([(joint, RigidParameters.of(model.inertias[joint])) for joint in fixed], SX(1))
+        for pieces in variable.values():
+            for joint, body, factor in pieces:
+                self._add([(joint, body)], factor)
 
     @property
     def is_direct(self) -> bool:
         """True if the rates of the tree are the velocities of the model: no mimic and no ellipsoid joint."""
         return all(rate == {i: 1.0} for i, rate in enumerate(self.rates))
 
-    def _grow(self, model: pin.Model, q: SX) -> None:
-        """Appends the links of every joint, with their frames moved along their axes."""
+    def _grow(self, model: pin.Model, q: SX, positions: Mapping[int, SX]) -> None:
+        """Appends the links of every joint, with their frames moved along their axes.
+
+        A joint with a variable position follows a link without rates, which has this position in the parent.
+        """
         joints: list[ElementaryJoint] = []
         branches: list[Branch] = []
         for joint_id in range(1, model.njoints):
             link, offset = self.attachment[model.parents[joint_id]]
-            offset = offset * model.jointPlacements[joint_id]
+            if joint_id in positions:
+                branches.append(Branch(link, "fixed", offset))
+                joints.append(moved_by(positions[joint_id]))
+                link, offset = len(joints) - 1, pin.SE3(model.jointPlacements[joint_id].rotation, np.zeros(3))
+            else:
+                offset = offset * model.jointPlacements[joint_id]
             chain, after = expand_joint(model, joint_id, q)
             for joint in chain:
                 branches.append(Branch(link, joint.kind, offset * joint.before))
@@ -156,20 +116,20 @@ class Tree:
             for link, after in self.attachment
         ]
 
-    def _add(self, model: pin.Model, joints: Iterable[int], factor: SX) -> None:
-        """Adds the bodies of some joints, multiplied by a factor; this is valid since regrouping is linear."""
+    def _add(self, bodies: Iterable[tuple[int, RigidParameters]], factor: SX) -> None:
+        """Adds bodies in the frames of some joints, multiplied by a factor; valid since regrouping is linear."""
         parameters = [RigidParameters.zero() for _ in range(len(self.links) + 1)]  # the last ones are the world's
-        for joint in joints:
+        for joint, body in bodies:
             i, after = self.attachment[joint]
-            parameters[i] = parameters[i].plus(RigidParameters.of(model.inertias[joint]).seen_from(after))
-            self.mass += factor * model.inertias[joint].mass
+            parameters[i] = parameters[i].plus(body.seen_from(after))
+            self.mass += factor * body.mass
         for i in reversed(range(len(self.links))):
             link = self.links[i]
             moved = _movable(link.joint.kind, parameters[i])
             parameters[i] = parameters[i].minus(moved)
             parameters[link.parent] = parameters[link.parent].plus(moved.seen_from(link.before))
             link.inertia = _sum(link.inertia, parameters[i].expression(), factor)
-            second_moments = SX(_clean(parameters[i].second_moments()))
+            second_moments = SX(cleaned(parameters[i].second_moments()))
             link.second_moments = plus(link.second_moments, times(factor, second_moments))
         self.grounded = self.grounded + factor * SX(parameters[-1].moment)
 

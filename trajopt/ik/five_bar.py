@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.checks import as_numbers, check_array, check_positive
+from trajopt.checks import as_numbers, check_array, check_finite, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.ik.planar import planar_2r
 from trajopt.objects.immutable import Immutable
@@ -45,7 +45,7 @@ class FiveBar(Immutable):
         robot: The open chain, a Robot.
 
     Raises:
-        InvalidArgumentError: A length or a mass is not positive.
+        InvalidArgumentError: A length or a mass is not positive, or a moment of inertia overflows.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class FiveBar(Immutable):
                     parent, pin.JointModelRZ(), place, name, free, free, middle - np.pi, middle + np.pi
                 )
                 model.addJointFrame(parent, -1)
-                turning = mass * length**2 / 12.0  # [kg m²]
+                turning = check_finite(f"{bar}: moment of inertia", mass * length * length / 12.0)  # [kg m²]
                 inertia = pin.Inertia(mass, np.array([length / 2, 0.0, 0.0]), np.diag([0.0, turning, turning]))
                 model.appendBodyToJoint(parent, inertia, pin.SE3.Identity())
                 place = pin.SE3(np.eye(3), np.array([length, 0.0, 0.0]))

@@ -6,13 +6,14 @@ import os
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from trajopt.ik.result import TaskResidual
 from trajopt.objects.lazy import above
 from trajopt.robots import Robot
+from trajopt.solution.film_options import FilmOptions
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -122,10 +123,21 @@ class IKPath:
         return above("plotting.ik_path.plot_ik_path")(self, path, figure=figure)
 
     def animate(self, path: str | os.PathLike[str], **options: Any) -> Path:
-        """Writes an animation of the motion, .gif or .mp4.
+        """Writes the motion as a line drawing that moves, .gif or .mp4.
 
         Args:
             path: File to write.
             **options: `speed` and `frames_per_second` of `trajopt.plotting.animate`.
         """
         return above("plotting.ik_path.animate_ik_path")(self, path, **options)
+
+    def film(self, path: str | os.PathLike[str], **options: Unpack[FilmOptions]) -> Path:
+        """Writes the motion as a film with the robot's meshes (.mp4, .gif, .png); see `trajopt.display.film`.
+
+        Args:
+            path: File to write.
+            **options: `fps`, `speed`, `seconds`, `time`, `size`, `camera`, `obstacles`, `lines` and `progress`; by
+                default the lines are the reference paths.
+        """
+        around: FilmOptions = {"lines": list(self.wanted)}
+        return above("display.film")(above("plotting.ik_path.motion_of_path")(self), path, **{**around, **options})

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from trajopt.checks import as_numbers
+from trajopt.errors import InvalidArgumentError
 from trajopt.ik.result import TaskResidual
 from trajopt.ik.tasks import TaskModel
 from trajopt.types import Reals
@@ -37,6 +39,10 @@ class Judge:
 
     def __call__(self, q: Reals) -> dict[str, TaskResidual]:
         """Residuals at a configuration (nq,), arrays (nr,); at configurations (n, nq), arrays (n, nr)."""
+        nq = self.function.size1_in(0)
+        q = as_numbers("q", q, f"a configuration ({nq},) or configurations (n, {nq})")
+        if q.ndim not in (1, 2) or q.shape[-1] != nq:
+            raise InvalidArgumentError(f"q: expected shape ({nq},) or (n, {nq}), got {q.shape}")
         values = [np.array(each).T for each in self.function(np.atleast_2d(q).T, np.atleast_2d(self.p).T)]
         rows, lower, upper = (each.reshape(np.size(q) // np.shape(q)[-1], -1) for each in values[:3])
         beyond, residuals, end = rows - np.clip(rows, lower, upper), {}, 0

@@ -9,6 +9,7 @@ from enum import Enum
 
 import numpy as np
 
+from trajopt import notebook
 from trajopt.types import Reals
 
 
@@ -90,15 +91,22 @@ class IKResult:
         """Residual of each task at q, by name."""
         return self.judge(self.q)
 
-    def __str__(self) -> str:
-        lines = [f"status     {self.status}", f"q          {np.array2string(self.q, precision=6, max_line_width=100)}"]
-        lines += [f"{name:<10} {residual}" for name, residual in self.residuals.items()]
+    def _words(self) -> dict[str, str]:
+        """The result in text by keyword."""
+        words = {"status": str(self.status), "q": np.array2string(self.q, precision=6, max_line_width=100)}
+        words |= {name: repr(residual) for name, residual in self.residuals.items()}
         if self.distance:
-            lines.append(f"distance   {self.distance:.6g}")
-            lines.append(f"failed     {', '.join(self.failed)}")
+            words["distance"] = f"{self.distance:.6g}"
+            words["failed"] = ", ".join(self.failed)
         if self.active_limits:
-            lines.append(f"at limits  {', '.join(self.active_limits)}")
-        return "\n".join([*lines, f"iterations {self.iterations} from {self.starts} starts"])
+            words["at limits"] = ", ".join(self.active_limits)
+        return {**words, "iterations": f"{self.iterations} from {self.starts} starts"}
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<10} {words}" for name, words in self._words().items())
+
+    def _repr_html_(self) -> str:
+        return notebook.table("IKResult", self._words())
 
 
 @dataclass(frozen=True, kw_only=True)

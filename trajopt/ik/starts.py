@@ -23,6 +23,7 @@ KINDS: dict[type, str] = {
 }
 """Tasks that determine the placement of a frame, by the part that they determine."""
 
+_FAR = 1e100  # farthest coordinate of a target [m]
 FIRST_RANDOM = 16
 """Number of starts near the target; later ones are random."""
 CANDIDATES, RANKED = 4, 8
@@ -84,7 +85,7 @@ class Starts:
 
     def _targets(self, p: Reals) -> Reals:
         """Targets of the frame in the form that `SeedTable.nearest` takes."""
-        flat = p[:, self._where]
+        flat = np.clip(p[:, self._where], -_FAR, _FAR)  # squares of distances stay finite
         if self._kind == TRANSLATION:
             return flat
         return flat.reshape(len(p), -1, 3).swapaxes(1, 2)

@@ -100,8 +100,8 @@ class TaskModel(Model):
         _check_limits(self.state)
 
     def parameters(self) -> dict[str, Parameter]:
-        """Run-time parameters of all tasks, such as "tool.reference"."""
-        return {**self.constraints.parameters(0), **self.costs.parameters(0)}
+        """Run-time parameters of the robot and of all tasks, such as "tool.reference"."""
+        return {**self.state.parameters(), **self.constraints.parameters(0), **self.costs.parameters(0)}
 
     @functools.cached_property
     def nc(self) -> int:

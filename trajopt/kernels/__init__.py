@@ -1,18 +1,21 @@
 """Compiler from expressions to machine code that evaluates several knots at once."""
 
-from trajopt.kernels.call_sequence import CallSequence
+from trajopt.kernels.call_sequence import CallSequence, GroupCalls
 from trajopt.kernels.compiler import compilations, compiled
 from trajopt.kernels.driver import KernelCall, Rows, blocks_of, lane_rows, rows
+from trajopt.kernels.lane_copies import copy_vectors
 from trajopt.kernels.machine import Kernel, compile_together, forget, kernel, lane_count, wait_until_optimised
 from trajopt.kernels.parallel import ParallelCalls, SideBySide
 from trajopt.kernels.program import Program
 from trajopt.kernels.reductions import Reduction
 from trajopt.kernels.steps import Array, Step
 from trajopt.kernels.threads import get_num_threads, set_num_threads
+from trajopt.kernels.vector_sines import with_vector_sines
 
 __all__ = [
     "Array",
     "CallSequence",
+    "GroupCalls",
     "Kernel",
     "KernelCall",
     "ParallelCalls",
@@ -25,6 +28,7 @@ __all__ = [
     "compilations",
     "compile_together",
     "compiled",
+    "copy_vectors",
     "forget",
     "get_num_threads",
     "kernel",
@@ -33,4 +37,5 @@ __all__ = [
     "rows",
     "set_num_threads",
     "wait_until_optimised",
+    "with_vector_sines",
 ]

@@ -11,28 +11,31 @@ from trajopt.kernels.machine import Kernel
 from trajopt.kernels.rows import Ints, Rows
 
 
-def check_call(kernels: Sequence[Kernel], kinds: Ints, indices: Ints, arguments: Sequence[Rows]) -> None:
+def check_call(
+    kernels: Sequence[Kernel], kinds: Ints, indices: Ints, arguments: Sequence[Rows], *, packed: bool = False
+) -> None:
     """Checks that kernels, blocks and arrays fit together; see `KernelCall`.
 
     Raises:
         InvalidArgumentError: They do not fit.
     """
     _check_kernels(kernels, len(arguments))
-    width = kernels[0].width
-    if kinds.ndim != 1 or indices.shape != (len(kinds), width):
+    lanes = 1 if packed else kernels[0].width
+    size = kernels[0].width if packed else 1  # numbers of an element of a row
+    if kinds.ndim != 1 or indices.shape != (len(kinds), lanes):
         raise InvalidArgumentError(
-            f"kinds, indices: expected shapes (B,) and (B, {width}), got {kinds.shape} and {indices.shape}"
+            f"kinds, indices: expected shapes (B,) and (B, {lanes}), got {kinds.shape} and {indices.shape}"
         )
     if len(kinds) and not 0 <= kinds.min() <= kinds.max() < len(kernels):
         raise InvalidArgumentError(f"kinds: expected indices of {len(kernels)} kernels, got {set(kinds.tolist())}")
     for i, rows in enumerate(arguments):
         _check_array(_name(kernels[0], i), rows, output=i >= kernels[0].n_in)
         for kind, kernel in enumerate(kernels):
-            _check_rows(_name(kernel, i), rows, kernel.lengths[i], indices[kinds == kind])
+            _check_rows(_name(kernel, i), rows, kernel.lengths[i] * size, indices[kinds == kind])
             _check_runs(_name(kernel, i), rows, kernel.lengths[i], output=i >= kernel.n_in)
-    if width == 1:
+    if lanes == 1:
         for kind, kernel in enumerate(kernels):
-            _check_overlap(kernel, arguments, indices[kinds == kind, 0])
+            _check_overlap(kernel, arguments, indices[kinds == kind, 0], size)
 
 
 def _name(kernel: Kernel, i: int) -> str:
@@ -103,8 +106,8 @@ def _check_runs(name: str, rows: Rows, length: int, *, output: bool) -> None:
         )
 
 
-def _check_overlap(kernel: Kernel, arguments: Sequence[Rows], indices: Ints) -> None:
-    """Checks that with one lane no output shares memory with another argument in the same row."""
+def _check_overlap(kernel: Kernel, arguments: Sequence[Rows], indices: Ints, size: int) -> None:
+    """Checks that work in place writes no output that shares memory with another argument in the same row."""
     starts = [rows.address + indices * rows.row_stride for rows in arguments]
     for i in range(kernel.n_in, len(arguments)):
         for j in range(i):
@@ -113,7 +116,7 @@ def _check_overlap(kernel: Kernel, arguments: Sequence[Rows], indices: Ints) -> 
             if not np.may_share_memory(arguments[i].array, arguments[j].array):
                 continue
             gap = starts[i] - starts[j]
-            if np.any((gap < 8 * kernel.lengths[j]) & (-gap < 8 * kernel.lengths[i])):
+            if np.any((gap < 8 * size * kernel.lengths[j]) & (-gap < 8 * size * kernel.lengths[i])):
                 raise InvalidArgumentError(
-                    f"{_name(kernel, i)} shares memory with {_name(kernel, j)}; with one lane use separate arrays"
+                    f"{_name(kernel, i)} shares memory with {_name(kernel, j)}; in place use separate arrays"
                 )

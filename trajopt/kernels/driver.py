@@ -34,9 +34,10 @@ _FIRST, _END, _SCRATCH = (CALL.index(name) for name in ("first", "end", "scratch
 
 
 @functools.cache
-def _driver(width: int) -> tuple[Any, int, int, int]:
+def _driver(width: int, packed: bool) -> tuple[Any, int, int, int]:
     """The function that runs a call, and the addresses of those that run a call, one block, and a range of blocks."""
-    image = compiler.object_code(lambda: driver_text(width), "driver", str(width))
+    about = ("driver", str(width), *(("packed",) if packed else ()))
+    image = compiler.object_code(lambda: driver_text(width, packed=packed), *about)
     names = [f"trajopt_{what}_{width}" for what in ("run", "whole", "block", "blocks")]
     addresses = compiler.load([image], names, {})
     run, whole, block, blocks = (addresses[name] for name in names)
@@ -52,6 +53,8 @@ class KernelCall:
         indices: Row for each lane of each block, shape (B, W).
         arguments: The kernels' inputs, then their outputs. With one lane, kernels work on the arrays in place, so an
             output must not overlap another argument in the same row. With several lanes it may.
+        packed: Whether a row of an array holds the numbers of W lanes already: element e of lane l at e W + l. Several
+            lanes then work in place, as one lane does, and `indices` is (B, 1).
 
     Attributes:
         settled: True if the code in use is the kernels' final one.
@@ -62,17 +65,23 @@ class KernelCall:
     """
 
     def __init__(
-        self, kernels: Sequence[Kernel], kinds: npt.ArrayLike, indices: npt.ArrayLike, arguments: Sequence[Rows]
+        self,
+        kernels: Sequence[Kernel],
+        kinds: npt.ArrayLike,
+        indices: npt.ArrayLike,
+        arguments: Sequence[Rows],
+        *,
+        packed: bool = False,
     ) -> None:
-        self._kernels = list(kernels)
+        self._kernels, self._packed = list(kernels), packed
         self._arguments = list(arguments)  # keeps the arrays alive
         self._kinds = np.ascontiguousarray(kinds, dtype=np.int64)
         self._indices = np.ascontiguousarray(indices, dtype=np.int64)
-        check_call(self._kernels, self._kinds, self._indices, self._arguments)
+        check_call(self._kernels, self._kinds, self._indices, self._arguments, packed=packed)
         for each in self._kernels:
             each.calls.add(self)
         width = self._kernels[0].width
-        self._run, self._run_whole, self._run_block, self._run_blocks = _driver(width)
+        self._run, self._run_whole, self._run_block, self._run_blocks = _driver(width, packed)
         self._tables = self._make_tables()
         self._call = np.zeros(len(CALL), dtype=np.int64)  # argument of the driver
         self._address = int(self._call.ctypes.data)
@@ -127,7 +136,8 @@ class KernelCall:
     def _other_bytes(self) -> int:
         """Scratch that running a block needs besides that of the kernel."""
         width = self._kernels[0].width
-        packed = 8 * width * max(sum(k.lengths) for k in self._kernels) if width > 1 else 0
+        copied = width > 1 and not self._packed
+        packed = 8 * width * max(sum(k.lengths) for k in self._kernels) if copied else 0
         return argument_bytes(len(self._arguments)) + packed
 
     @property

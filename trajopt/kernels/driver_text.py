@@ -35,15 +35,16 @@ def argument_bytes(arrays: int) -> int:
     return -(-8 * arrays // 64) * 64
 
 
-def driver_text(width: int) -> str:
-    """LLVM text of the driver for W lanes.
+def driver_text(width: int, *, packed: bool = False) -> str:
+    """LLVM text of the driver for W lanes; with `packed`, rows of arrays hold the numbers of all lanes already.
 
     `trajopt_run_W` and `trajopt_whole_W` run a call's range of blocks; `trajopt_block_W` runs one block with its own
     scratch. The latter two have the signature of a job's units, see `thread_pool_text`. `trajopt_blocks_W` runs any
     range of blocks and has the signature of a unit of `call_sequence_text`.
     """
-    texts = [_run_text(width), _ENTRIES.format(W=width), _blocks_text(width)]
-    return "\n".join([*texts, packing_text(width)] if width > 1 else texts)
+    in_place = packed or width == 1
+    texts = [_run_text(width), _ENTRIES.format(W=width), _blocks_text(width, in_place)]
+    return "\n".join(texts if in_place else [*texts, packing_text(width)])
 
 
 def _run_text(width: int) -> str:
@@ -58,7 +59,7 @@ def _field(b: Builder, name: str) -> str:
     return b.field("%call", CALL.index(name), "i64" if name in ("n_in", "n", "first", "end") else "ptr")
 
 
-def _blocks_text(width: int) -> str:
+def _blocks_text(width: int, in_place: bool) -> str:
     b = Builder(f"define void @trajopt_blocks_{width}(ptr %call, i64 %first, i64 %end, ptr %scratch)")
     tables = {name: _field(b, name) for name in TABLES}
     n = tables["n"]
@@ -66,12 +67,13 @@ def _blocks_text(width: int) -> str:
     room = b.op(f"and i64 {b.index((n, 8), 63)}, -64")
     with b.loop("%first", "%end", only_if=b.op("icmp slt i64 %first, %end")) as block:
         kind = b.field(tables["kinds"], block.index)
-        index = b.op(f"getelementptr [{width} x i64], ptr {tables['indices']}, i64 {block.index}")
+        lanes = 1 if in_place else width
+        index = b.op(f"getelementptr [{lanes} x i64], ptr {tables['indices']}, i64 {block.index}")
         first = b.op(f"mul i64 {kind}, {n}")
         lengths = b.op(f"getelementptr i64, ptr {tables['lengths']}, i64 {first}")
         with b.loop(0, n, carried=[("i64", room)]) as array:
             slot = b.op(f"getelementptr ptr, ptr %scratch, i64 {array.index}")
-            if width == 1:
+            if in_place:
                 base, stride = (
                     b.field(tables["bases"], array.index, "ptr"),
                     b.field(tables["row_strides"], array.index),
@@ -88,7 +90,7 @@ def _blocks_text(width: int) -> str:
                 array.carry(b.index((length, 8 * width), (array.values[0], 1)))
         own = b.op(f"getelementptr i8, ptr %scratch, i64 {array.results[0]}")
         b.do(f"call void {b.field(tables['entries'], kind, 'ptr')}(ptr %scratch, ptr {own})")
-        if width > 1:
+        if not in_place:
             bounds = b.op(f"getelementptr i64, ptr {tables['run_bounds']}, i64 {first}")
             with b.loop(tables["n_in"], n) as result:
                 _unpack(b, width, tables, result.index, (rows, index, bounds))

@@ -120,6 +120,10 @@ class ParameterLayout:
             column[self.slices[name]] = p.flat(p.check(name, passed[name]) if name in passed else p.default)
         return column
 
+    def column_of(self, values: Mapping[str, Any]) -> Reals:
+        """As `column`, where values of other names have no effect."""
+        return self.column({name: value for name, value in values.items() if name in self.parameters})
+
 
 def non_negative(argument: str, value: Any) -> Reals:
     """A number >= 0 as the value of a parameter."""

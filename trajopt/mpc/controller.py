@@ -21,6 +21,7 @@ from trajopt.mpc.limits import Limits
 from trajopt.mpc.options import MPCOptions
 from trajopt.mpc.plan import SAME, Plan, Shift
 from trajopt.mpc.real_time import RealTimeIteration
+from trajopt.mpc.repeat import repeated, tried
 from trajopt.mpc.sensitivity import PlanDerivatives
 from trajopt.mpc.step import MPCStatus, MPCStep
 from trajopt.mpc.window import Schedule, Window
@@ -124,6 +125,7 @@ class MPCController(Immutable):
         started = time.perf_counter()
         if self._estimator is not None:
             self._estimator.begin(np.ones(self.problem.nu))
+        self._window.see(now, x)
         self._window.move(now)
         self._compile()
         plan, self._t, self._begun = self._plan, None, False
@@ -220,6 +222,7 @@ class MPCController(Immutable):
         started = time.perf_counter()
         now = self._time(t)
         measured = self.problem.state.check(x, "x")
+        self._window.see(now, measured)
         if not self._prepared or abs(now - self._next) > SAME * self.dt:
             self._prepare(now)
         outcome = self._planned(measured)
@@ -231,16 +234,15 @@ class MPCController(Immutable):
 
     def _planned(self, x: Reals) -> PlanOutcome:
         """Computes the plan from a measured state; if that fails, continues the policy of the last plan."""
-        again = self._failed and self.options.on_failure == "solve"
-        engine = self._solve if again else self._engine
-        try:
-            outcome = engine.feedback(self._plan, x)
-        except ModelEvaluationError as error:
-            outcome = PlanOutcome(MPCStatus.FAILED, str(error), 0)
+        plan, on_failure = self._plan, self.options.on_failure
+        engine = self._solve if self._failed and on_failure == "solve" else self._engine
+        outcome = tried(engine, plan, x)
+        if outcome.status is MPCStatus.FAILED and callable(on_failure):
+            outcome = repeated(engine, plan, x, plan.t + self._window.offsets, on_failure, outcome)
         self._failed = outcome.status is MPCStatus.FAILED
         if self._failed:
-            self._limits.fall_back(self._plan, x)
-            self._judge.see(self._plan)
+            self._limits.fall_back(plan, x)
+            self._judge.see(plan)
         return outcome
 
     def prepare(self) -> None:
@@ -329,7 +331,8 @@ class MPCController(Immutable):
 
         Args:
             table: A ParameterSchedule; or a function from the times of all knots (N + 1,) [s] to a dictionary of rows
-                (N + 1, *shape) by parameter name.
+                (N + 1, *shape) by parameter name. If it has a method `see(t, x)`, it gets each measured state (nx,)
+                with its time [s], the first one from `reset`, so that it can react.
             knots: "all", or "running" to leave the last knot unchanged.
         """
         self._window.schedule(table, knots)

@@ -100,6 +100,9 @@ class ClosedLoop(ExplainsAttributes):
         steps = f"{len(self)} steps of {self.dt:g} s"
         return f"ClosedLoop({self.times[-1]:g} s, {steps}, {self.outcome}, cost={self.cost:.8g})"
 
+    def _repr_html_(self) -> str:
+        return above("plotting.notebook.html_of_closed_loop")(self)
+
     def __len__(self) -> int:
         """Number of control periods [-]."""
         return len(self.us)
@@ -192,22 +195,31 @@ class ClosedLoop(ExplainsAttributes):
         """Draws histograms of step times and feedback times, with 99th percentiles and the control period."""
         return above("plotting.closed_loops.plot_timing")(self, figure=figure)
 
-    def animate(self, path: str | Path, *, speed: float = 1.0, obstacles: npt.ArrayLike = ()) -> Path:
+    def animate(
+        self,
+        path: str | Path,
+        *,
+        speed: float = 1.0,
+        obstacles: npt.ArrayLike = (),
+        lines: Sequence[npt.ArrayLike] = (),
+    ) -> Path:
         """Writes the motion as a line drawing that moves (.gif, .mp4); see `trajopt.plotting.animate`.
 
         Args:
             path: File to write; .mp4 needs the extra `film` or the program ffmpeg.
             speed: Playback speed relative to real time [-].
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
+            lines: Polylines to draw, such as gates and rails, each with points (n, 2) or (n, 3) [m].
         """
-        return above("plotting.closed_loops.animate_closed_loop")(self, path, speed=speed, obstacles=obstacles)
+        picture = above("plotting.closed_loops.animate_closed_loop")
+        return picture(self, path, speed=speed, obstacles=obstacles, lines=lines)
 
     def film(self, path: str | Path, **options: Unpack[FilmOptions]) -> Path:
         """Writes the motion as a film with the robot's meshes (.mp4, .gif, .png); see `trajopt.display.film`.
 
         Args:
             path: File to write.
-            **options: `fps`, `speed`, `seconds`, `time`, `size`, `camera`, `obstacles` and `progress`.
+            **options: `fps`, `speed`, `seconds`, `time`, `size`, `camera`, `obstacles`, `lines` and `progress`.
         """
         return above("display.film")(above("plotting.closed_loops.motion_of")(self), path, **options)
 

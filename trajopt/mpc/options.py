@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+
+import numpy.typing as npt
 
 from trajopt.checks import (
     check_count,
@@ -15,10 +17,14 @@ from trajopt.checks import (
 )
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.solvers import SolverOptions
+from trajopt.types import Reals
 
 MODES = ("real-time", "converged")
 ON_FAILURE = ("feedback", "solve")
 HESSIANS = ("exact", "gauss-newton")
+
+Guess = Callable[[Reals, Reals], tuple[npt.ArrayLike, npt.ArrayLike]]
+"""Function from a measured state (nx,) and the times of the knots (N + 1,) [s] to xs (N + 1, nx) and us (N, nu)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +53,9 @@ class MPCOptions:
         offset_free: True to estimate a constant disturbance of the controls, such as the torques of a payload, and to
             subtract it. Plans hold the limits of controls without it; the applied control always does.
         on_failure: Behaviour after a failed step. With "feedback" further steps start from the last plan until one
-            succeeds; with "solve" the next step is a full solve from the last plan.
+            succeeds; with "solve" the next step is a full solve from the last plan. With a function from the measured
+            state (nx,) and the times of the knots (N + 1,) [s] to a guess (xs, us), the step is repeated at once from
+            that guess, whose first state is replaced by the measured one.
     """
 
     dt: float | None = None
@@ -59,15 +67,18 @@ class MPCOptions:
     soft: tuple[float, float] | None = None
     estimate: Mapping[str, float] = field(default_factory=dict)
     offset_free: bool = False
-    on_failure: str = "feedback"
+    on_failure: str | Guess = "feedback"
 
     def __post_init__(self) -> None:
         for name in ("dt", "time_budget"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_positive(name, getattr(self, name), unit="s"))
         for name, choices in (("mode", MODES), ("hessian", HESSIANS), ("on_failure", ON_FAILURE)):
+            if name == "on_failure" and callable(self.on_failure):
+                continue
             if not isinstance(getattr(self, name), str) or getattr(self, name) not in choices:
                 expected = " or ".join(repr(each) for each in choices)
+                expected += ", or a function of (x, times)" if name == "on_failure" else ""
                 raise InvalidArgumentError(f"{name}: expected {expected}, got {shown(getattr(self, name))}")
         check_count("iterations", self.iterations, least=1)
         if self.solver_options is not None:

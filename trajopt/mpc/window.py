@@ -17,7 +17,10 @@ from trajopt.shooting.knots import Index, index_of
 from trajopt.types import Reals
 
 Schedule = Callable[[Reals], Mapping[str, Any]]
-"""Function from the times of all knots (N + 1,) [s] to rows (N + 1, *shape) by parameter name."""
+"""Function from the times of all knots (N + 1,) [s] to rows (N + 1, *shape) by parameter name.
+
+Its method `see(t, x)`, where it has one, gets each measured state.
+"""
 
 Places = tuple[Index, slice]
 """Knots, and the columns of a parameter in their rows."""
@@ -98,6 +101,16 @@ class Window:
             raise InvalidArgumentError(f"knots: expected 'all' or 'running', got {shown(knots)}")
         self._scheduled(table, knots, self.offsets, checked=True)
         self._schedules.append((table, knots))
+
+    def see(self, t: float, x: Reals) -> None:
+        """Tells schedules with a method `see` a measured state (nx,) and its time [s]."""
+        for table, _ in self._schedules:
+            see = getattr(table, "see", None)
+            if callable(see):
+                try:
+                    see(t, x.copy())
+                except Exception as error:
+                    raise function_raised("table.see", error) from error
 
     def check(self, first: float, last: float) -> None:
         """Raises InvalidArgumentError if a reference does not cover the times from `first` to `last` [s]."""

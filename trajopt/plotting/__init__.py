@@ -13,6 +13,7 @@ from trajopt.objects.lazy import lazy
 
 if TYPE_CHECKING:
     from trajopt.plotting.animation import animate
+    from trajopt.plotting.batches import plot_batch
     from trajopt.plotting.com import plot_com
     from trajopt.plotting.configurations import plot_configurations
     from trajopt.plotting.constraints import plot_constraints
@@ -39,6 +40,7 @@ __all__ = [
     "animate",
     "animate_rollout",
     "check_picture_path",
+    "plot_batch",
     "plot_com",
     "plot_configurations",
     "plot_constraints",

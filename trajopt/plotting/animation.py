@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ def animate(
     speed: float = 1.0,
     frames_per_second: float = 25.0,
     obstacles: npt.ArrayLike = (),
+    lines: Sequence[npt.ArrayLike] = (),
 ) -> Path:
     """Writes the motion as an animation: stick figure, contacts and forces, ground, goals, paths and obstacles.
 
@@ -43,6 +44,7 @@ def animate(
         speed: Playback speed relative to real time [-].
         frames_per_second: Frame rate, > 0 [1/s]; in a GIF rounded to a delay of whole 10 ms, at least 20 ms.
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
+        lines: Polylines, such as gates, each with points (n, 2) or (n, 3) [m]; not drawn for a legged robot.
 
     Returns:
         The path.
@@ -53,7 +55,7 @@ def animate(
         MissingDependencyError: The path ends with .mp4, and there is no ffmpeg.
     """
     path = check_film_path(path)
-    film = film_of(solution, obstacles)
+    film = film_of(solution, obstacles, lines)
     write_film(film, path, speed, frames_per_second)
     return path
 

@@ -311,11 +311,16 @@ def _reference_entry() -> Any:
 
 
 def animate_closed_loop(
-    log: ClosedLoop, path: str | Path, *, speed: float = 1.0, obstacles: npt.ArrayLike = ()
+    log: ClosedLoop,
+    path: str | Path,
+    *,
+    speed: float = 1.0,
+    obstacles: npt.ArrayLike = (),
+    lines: Sequence[npt.ArrayLike] = (),
 ) -> Path:
     """Writes the motion as an animation; see `ClosedLoop.animate`."""
     checked = check_film_path(path)
-    film = film_of(motion_of(log), obstacles)
+    film = film_of(motion_of(log), obstacles, lines)
     write_film(film, checked, speed, 25.0)
     return checked
 

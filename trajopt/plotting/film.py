@@ -11,11 +11,16 @@ import numpy.typing as npt
 from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import LeggedMotion, has_contacts, is_legged, legged_motion
+from trajopt.analysis.obstacles import planes_of
 from trajopt.analysis.skeleton import skeleton_of
+from trajopt.analysis.vehicles import outlines_of, vehicle_of
+from trajopt.analysis.walls import walls_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.path import AXIS, axes_at
 from trajopt.plotting.projection import OBLIQUE
+from trajopt.plotting.scene import SceneLines
+from trajopt.plotting.walls import near_walls
 from trajopt.robots import Robot
 from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.solution import Solution
@@ -23,6 +28,21 @@ from trajopt.types import Reals
 
 KNOT = 0.05  # duration of a knot without a time step [s]
 _WEIGHT, _LONGEST = 0.25, 0.35  # arrow lengths of the weight, and of large forces, relative to the robot's height [-]
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Surroundings of a motion, in world axes.
+
+    Attributes:
+        lines: Polylines, such as gates.
+        walls: Boxes (n, 2, 3) that the motion stays in [m].
+        planes: Coefficients (a, b, c, d) of planes that contacts may touch.
+    """
+
+    lines: SceneLines
+    walls: Reals
+    planes: Sequence[tuple[float, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +57,9 @@ class Film:
         trails: Paths of the tool, of all feet, or of other points (n, T + 1, 3) [m].
         goals: Target points (n, 3) [m].
         obstacles: Balls (x, y, z, radius), shape (n, 4) [m]; z is NaN for upright cylinders.
+        outlines: Outline of a vehicle at each knot (T + 1, n, 3), with gaps at NaN [m]; otherwise empty.
+        outline_label: Name of the outline in the legend.
+        world: Lines, walls and planes around the motion; None in a side view.
         motion: Contacts; None without contacts.
         side: Whether the motion is seen from the side, as for legged robots.
         turn: Map from world axes to view axes (3, 3): a rotation. In a side view it also shifts points on the left
@@ -52,6 +75,9 @@ class Film:
     trails: Reals
     goals: Reals
     obstacles: Reals
+    outlines: Reals
+    outline_label: str
+    world: World | None
     motion: LeggedMotion | None
     side: bool
     turn: Reals
@@ -93,12 +119,20 @@ class Film:
         return [(f.positions[t] + f.outline[t]) @ self.turn.T for f in feet]
 
 
-def film_of(solution: Solution, obstacles: npt.ArrayLike = (), *, aside: bool = True, forces: bool = True) -> Film:
+def film_of(
+    solution: Solution,
+    obstacles: npt.ArrayLike = (),
+    lines: Sequence[npt.ArrayLike] = (),
+    *,
+    aside: bool = True,
+    forces: bool = True,
+) -> Film:
     """Returns the film of a solution.
 
     Args:
         solution: The solution.
         obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
+        lines: Polylines, such as gates, each with points (n, 2) or (n, 3) [m].
         aside: Whether a legged robot is seen from its side; otherwise all axes are world axes.
         forces: Whether to compute contact forces.
 
@@ -106,7 +140,7 @@ def film_of(solution: Solution, obstacles: npt.ArrayLike = (), *, aside: bool = 
         InvalidArgumentError: A state is not finite; there is no robot, pose or model with `skeleton` to draw; or the
             obstacles have a wrong shape.
     """
-    bodies = check_obstacles(obstacles)
+    bodies, around = check_obstacles(obstacles), SceneLines(lines, ())
     skeleton, trails, goals = body_of(check_solution(solution))
     if not np.all(np.isfinite(skeleton.points)):
         raise InvalidArgumentError(
@@ -115,6 +149,8 @@ def film_of(solution: Solution, obstacles: npt.ArrayLike = (), *, aside: bool = 
     robot = solution.robot
     legged = forces and has_contacts(solution)
     abscissa, label = time_axis(solution)
+    outlines = outlines_of(solution)
+    places = np.concatenate([skeleton.points.reshape(-1, 3), np.reshape(goals, (-1, 3))])
     return filmed(
         skeleton,
         legged_motion(solution) if legged else None,
@@ -125,6 +161,9 @@ def film_of(solution: Solution, obstacles: npt.ArrayLike = (), *, aside: bool = 
         trails=trails,
         goals=goals,
         obstacles=bodies,
+        outlines=outlines,
+        outline_label=vehicle_of(solution).label if outlines.size else "",
+        world=World(lines=around, walls=near_walls(walls_of(solution), places), planes=planes_of(solution)),
     )
 
 
@@ -139,6 +178,9 @@ def filmed(
     trails: Sequence[Reals] = (),
     goals: Sequence[Reals] = (),
     obstacles: npt.ArrayLike = (),
+    outlines: Reals | None = None,
+    outline_label: str = "",
+    world: World | None = None,
 ) -> Film:
     """Returns the film of a body, with all parts turned from world axes to view axes.
 
@@ -153,6 +195,9 @@ def filmed(
         trails: Paths of points, (T + 1, 3) each [m].
         goals: Target points, (3,) each [m].
         obstacles: Balls (x, y, z, radius), shape (n, 4) [m]; z is NaN for upright cylinders.
+        outlines: Outline of a vehicle at each knot (T + 1, n, 3) [m]; None for other bodies.
+        outline_label: Name of the outline in the legend.
+        world: Surroundings of the motion; a side view does not show them.
     """
     side = facing is not None
     facing = np.eye(3) if facing is None else facing
@@ -172,6 +217,9 @@ def filmed(
         trails=np.reshape(trails, (-1, len(points), 3)) @ turn.T,
         goals=np.reshape(goals, (-1, 3)) @ turn.T,
         obstacles=_turned(np.reshape(obstacles, (-1, 4)), turn),
+        outlines=np.zeros((len(points), 0, 3)) if outlines is None else outlines,
+        outline_label=outline_label,
+        world=None if side else world,
         motion=motion,
         side=side,
         turn=turn,

@@ -29,6 +29,7 @@ from trajopt.plotting.style import (
     whole_figure,
 )
 from trajopt.plotting.window import write
+from trajopt.solution.solution import Solution, described_motion
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -151,6 +152,13 @@ def _limit_lines(axes: Axes, values: tuple[float, float]) -> None:
         draw_limit(axes, value)
     margin = 0.08 * (values[1] - values[0])
     axes.set_ylim(values[0] - margin, values[1] + margin)
+
+
+def motion_of_path(track: IKPath) -> Solution:
+    """Returns the motion as a Solution, for films and views, with the ends of the reference paths as goals."""
+    goals = tuple(zip(track.frames, track.wanted[:, -1]))
+    xs = np.hstack([track.qs, track.vs])
+    return described_motion(xs, solver="ik.track", robot=track.robot, times=track.times, goals=goals)
 
 
 def animate_ik_path(

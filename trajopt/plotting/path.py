@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, time_axis
+from trajopt.analysis.vehicles import outlines_of, vehicle_of
 from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import corners, draw_obstacle, obstacles_around
 from trajopt.plotting.scene import Scene, SceneLines, check_points, draw_color_bar, scene_of
-from trajopt.plotting.style import GREY, PALETTE, RED, drawing, time_ramp, whole_figure
+from trajopt.plotting.style import GREY, PALETTE, RAMP, RED, drawing, time_ramp, whole_figure
 from trajopt.plotting.walls import draw_walls, near_walls, wall_points
 from trajopt.types import Reals
 
@@ -91,6 +92,9 @@ def plot_path(
         shade = time_ramp()(np.linspace(0.0, 1.0, len(points)) if len(points) > 1 else np.ones(1))
         for t, point in enumerate(points):
             scene.draw(point[None], color=shade[t], marker="o", markersize=4, linestyle="", zorder=3, label="_knot")
+        outlines = outlines_of(solution)[spread(points, frames)]
+        if outlines.size:
+            scene.draw(_apart(outlines), color=RAMP[1], linewidth=1.0, zorder=2.5, label=vehicle_of(solution).label)
         _draw_axes(scene, axes)
         if len(marks):
             scene.draw(marks, color=RED, marker="*", linestyle="", markersize=12, markeredgecolor="white",
@@ -115,11 +119,15 @@ def axes_at(poses: Reals, length: float) -> Reals:
     return np.stack([origins, origins + length * np.swapaxes(turns, 1, 2)], axis=2)
 
 
+def _apart(lines: Reals) -> Reals:
+    """Joins lines (n, m, 3) with gaps between them."""
+    gaps = np.full((len(lines), 1, 3), np.nan)
+    return np.concatenate([lines, gaps], axis=1).reshape(-1, 3)
+
+
 def _draw_axes(scene: Scene, axes: Reals) -> None:
     """Draws the axes of the body (n, 3, 2, 3) that are visible in the view."""
-    gap = np.full((len(axes), 1, 3), np.nan)
     for i, (color, name) in enumerate(BODY_AXES):
         across = np.ptp(axes[:, i], axis=1)
         if np.any(across[:, list(scene.shown)] > 1e-2 * np.max(across, initial=0.0)):
-            lines = np.concatenate([axes[:, i], gap], axis=1).reshape(-1, 3)
-            scene.draw(lines, color=color, linewidth=1.8, zorder=4, label=f"body {name}")
+            scene.draw(_apart(axes[:, i]), color=color, linewidth=1.8, zorder=4, label=f"body {name}")

@@ -20,6 +20,7 @@ from trajopt.plotting.rollout_motion import base_heights, rollout_motion, thinne
 from trajopt.plotting.style import drawing, legend_beside, line_look, set_time_axis, split, whole_figure
 from trajopt.robots.bases import base_joints
 from trajopt.simulator import Rollout
+from trajopt.solution.solution import Solution, described_motion
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -134,6 +135,13 @@ def animate_rollout(
     )
     write_film(film, path, speed, frames_per_second)
     return path
+
+
+def motion_of_rollout(rollout: Rollout) -> Solution:
+    """Returns a rollout as a Solution, for films and views; its knots are 10 ms apart or more."""
+    rollout = thinned(rollout, _STEP)
+    own: dict[str, Any] = {"robot": rollout.robot, "times": rollout.times, "goals": ()}
+    return described_motion(rollout.xs, solver="Simulator", legs=rollout_motion(rollout), **own)
 
 
 def rollout_report(rollout: Rollout) -> dict[str, str]:

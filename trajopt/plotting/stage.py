@@ -14,6 +14,7 @@ from trajopt.plotting.scene import Scene, scene_of
 from trajopt.plotting.solids import Hull, around_solids
 from trajopt.plotting.strip import round_down
 from trajopt.plotting.style import GREEN, GREY, RAMP, RED, legend_below
+from trajopt.plotting.walls import draw_walls, wall_points
 from trajopt.plotting.window import new_figure
 from trajopt.types import Reals
 
@@ -59,6 +60,7 @@ class FilmStage:
         self._body = self._curve(color=RAMP[2], marker="o", markersize=8, linestyle="", zorder=6)
         bone: dict[str, Any] = {"marker": "o", "solid_capstyle": "round", "linewidth": 3.2, "markersize": 4.5}
         self._bones = [self._curve(color=color, zorder=2 + i, **bone) for i, color in enumerate(_SIDES)]
+        self._vehicle = self._curve(color=RAMP[2], linewidth=1.6, zorder=4.8)
         self._axes_of_body = [self._curve(color=color, linewidth=2.4, zorder=5) for color, _ in BODY_AXES]
         self._sliders = self._curve(color=RAMP[2], marker="s", markersize=14, linestyle="", zorder=3)
         self._com = self._curve(
@@ -86,6 +88,7 @@ class FilmStage:
             self._move(bones, _broken([points[list(pair)] for pair in group]))
         for hull, solid in zip(self._hulls, film.skeleton.solids):
             hull.move(film.between(solid.points, time))
+        self._move(self._vehicle, film.between(film.outlines, time))
         for curve, axis in zip(self._axes_of_body, film.between(film.axes, time)):
             self._move(curve, axis)
         for curve, trail in zip(self._trails, film.trails):
@@ -122,13 +125,21 @@ class FilmStage:
         film = self.film
         around = corners(film.obstacles, film.skeleton.points.reshape(-1, 3))
         more = np.concatenate([film.trails.reshape(-1, 3), film.axes.reshape(-1, 3), film.goals, around])
-        more = np.concatenate([more, around_solids(film.skeleton)])
+        world, outlines = film.world, film.outlines.reshape(-1, 3)
+        more = np.concatenate([more, around_solids(film.skeleton), outlines[np.isfinite(outlines).all(axis=1)]])
+        if world is not None:
+            places = film.skeleton.points.reshape(-1, 3)
+            more = np.concatenate([more, world.lines.points, wall_points(world.walls, places)])
         scene = scene_of(self.figure, film.skeleton.points, more, None)
         if len(scene.shown) == 2:
             scene.axes.set(xlim=scene.axes.get_xlim(), ylim=scene.axes.get_ylim())
             scene.axes.set_aspect("equal", adjustable="box")  # the figure gets the shape of the axes
         level = None if film.motion is None else film.motion.ground
-        draw_planes(scene, [] if level is None else [(0.0, 0.0, 1.0, -level)])
+        if world is not None:
+            draw_walls(scene, world.walls)
+            world.lines.draw(scene)
+        planes = [] if world is None else list(world.planes)
+        draw_planes(scene, planes or ([] if level is None else [(0.0, 0.0, 1.0, -level)]))
         return scene.axes, scene.shown
 
     def _fit(self) -> None:
@@ -202,6 +213,8 @@ class FilmStage:
         for i, (color, name) in enumerate(BODY_AXES[: film.axes.shape[1]]):
             if np.ptp(film.axes[:, i][..., list(self._shown)], axis=1).max(initial=0.0) > 1e-9:
                 entries.append(Line2D([], [], color=color, linewidth=2.4, label=f"body {name}"))
+        if film.outlines.size:
+            entries.append(Line2D([], [], color=RAMP[2], linewidth=1.6, label=film.outline_label))
         if len(film.trails):
             feet = film.side and film.motion is not None and len(film.trails) == len(film.motion.feet)
             entries.append(Line2D([], [], label="paths of the feet" if feet else "path", **_path_look(film)))

@@ -150,7 +150,7 @@ def plot_success_map(
             edges = [np.linspace(varied[name].min(), varied[name].max(), _BINS + 1) for name in (across, up)]
             places = [np.clip(np.digitize(varied[n], e) - 1, 0, _BINS - 1) for n, e in zip((across, up), edges)]
             _draw_shares(axes, sweep, edges, places)
-        axes.set(xlabel=across, ylabel=up)
+        axes.set(xlabel=sweep.label(across), ylabel=sweep.label(up))
         axes.grid(visible=False)
         return whole_figure(target)
 
@@ -231,7 +231,7 @@ def _draw_line(target: Figure | SubFigure, sweep: Sweep, name: str, values: Real
     axes.plot(values[good], sweep.cost[good], ".", color=BLUE, label="converged")
     for value in values[~good]:
         axes.axvline(value, color=RED, linewidth=0.6, alpha=0.5)
-    axes.set(xlabel=name, ylabel="cost")
+    axes.set(xlabel=sweep.label(name), ylabel="cost")
     if np.any(~good):
         axes.plot([], [], color=RED, linewidth=0.6, label="did not converge")
         axes.legend()
@@ -311,7 +311,7 @@ def plot_parallel_coordinates(sweep: Sweep, *, figure: Figure | SubFigure | None
         drawn = _lines(axes, heights[:, good], cmap=colors, norm=norm, alpha=alpha, linewidths=0.8)
         drawn.set_array(sweep.cost[good])
         failed = _lines(axes, heights[:, rows], colors=RED, alpha=0.5, linewidths=0.6, zorder=3)
-        _draw_upright_axes(axes, columns)
+        _draw_upright_axes(axes, {sweep.label(name): column for name, column in columns.items()})
         drawn.set_label(f"{len(good)} of {np.count_nonzero(sweep.converged)} converged rows, dark: high cost")
         if len(rows):
             failed.set_label(f"{len(rows)} of {np.count_nonzero(~sweep.converged)} failed rows")
@@ -337,7 +337,7 @@ def _draw_upright_axes(axes: Axes, columns: Mapping[str, Reals]) -> None:
         axes.text(place, -0.02, low, ha="center", va="top", fontsize=8.0)
         axes.text(place, 1.02, high, ha="center", va="bottom", fontsize=8.0)
     axes.set(xlim=(-0.3, len(columns) - 0.7), ylim=(-0.1, 1.1), yticks=[])
-    names = [name.replace("[", "\n[") for name in columns]
+    names = [name.replace(", ", "\n") if ", " in name else name.replace("[", "\n[") for name in columns]
     axes.set_xticks(range(len(columns)), names)
     axes.tick_params(axis="x", length=0.0)
     axes.grid(visible=False)

@@ -135,7 +135,8 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         """Keeps the function's expression, which the content hash covers instead of its code."""
         u = instant.u if self.uses_control else SX(0, 1)
         cure = "make each an argument of the function and declare it: parameters={name: value}"
-        meaning = function_of(self._title, [instant.x, u, *self._symbols.values()], [result], cure)
+        of_robot = [parameter.symbol for parameter in self.state.parameters().values()]
+        meaning = function_of(self._title, [instant.x, u, *self._symbols.values(), *of_robot], [result], cure)
         first = self._meanings.setdefault(int(u.numel()), meaning)
         self._steady = self._steady and first.serialize() == meaning.serialize()
         self._unknown = None if self._steady else Unknown(self._function)

@@ -6,8 +6,9 @@ from trajopt.objects.calls import explain_calls
 from trajopt.objects.lazy import lazy
 from trajopt.robots.bases import with_base
 from trajopt.robots.builtin import planar_arm
+from trajopt.robots.loading import load_robot
 from trajopt.robots.names import unknown_robot
-from trajopt.robots.robot import Robot, load_robot
+from trajopt.robots.robot import Robot
 from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.robots.shapes import Shape
 from trajopt.robots.single_body import single_rigid_body

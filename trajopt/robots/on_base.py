@@ -7,7 +7,8 @@ from os import PathLike
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots.bases import floats, with_base
-from trajopt.robots.robot import Robot, load_robot
+from trajopt.robots.loading import load_robot
+from trajopt.robots.robot import Robot
 
 
 def load_on_base(source: str, base: str | None = None, package_dirs: Sequence[str | PathLike[str]] = ()) -> Robot:

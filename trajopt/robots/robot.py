@@ -16,7 +16,6 @@ import pinocchio as pin
 
 from trajopt.checks import (
     check_bounds,
-    check_flag,
     check_instance,
     check_items,
     check_known,
@@ -25,14 +24,13 @@ from trajopt.checks import (
     check_text,
     check_texts,
 )
-from trajopt.errors import InvalidArgumentError, shown, unknown_name
+from trajopt.errors import InvalidArgumentError
 from trajopt.objects.immutable import Immutable
 from trajopt.objects.lazy import above
 from trajopt.robots.bases import floats, without_joints
-from trajopt.robots.builtin import BUILTIN_ROBOTS
-from trajopt.robots.example import load_example_robot
-from trajopt.robots.files import FILE_SUFFIXES, find_file, load_file
+from trajopt.robots.configurations import reference_configurations
 from trajopt.robots.mimic import check_picklable
+from trajopt.robots.parameters import PREFIX, RobotParameter, check_inertias, robot_parameters, with_numbers
 from trajopt.robots.placements import check_configuration
 from trajopt.robots.shapes import Shape
 from trajopt.types import Reals
@@ -40,13 +38,6 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.robots.collisions import CollisionShapes
     from trajopt.robots.round_bodies import Capsule, Sphere
-
-
-class _Configurations(dict[str, Reals]):
-    """Configurations by name; the error for an unknown name lists the valid names."""
-
-    def __missing__(self, name: str) -> Reals:
-        raise unknown_name("configuration", name, self)
 
 
 class Robot(Immutable):
@@ -74,6 +65,8 @@ class Robot(Immutable):
         UnknownNameError: A frame or joint does not exist.
     """
 
+    _parameters: Mapping[str, RobotParameter] = {}  # set in robots with parameters only: others keep their content
+
     not_content = ("shapes", "source", "package_dirs", "_collision_shapes")  # used for pictures and rows of residuals
 
     def __init__(
@@ -95,7 +88,7 @@ class Robot(Immutable):
         self.name = (name is not None and check_text("name", name)) or model.name or "robot"
         own = {} if configurations is None else check_mapping("configurations", configurations, "write {name: q}")
         check_texts("configurations", list(own))
-        for key, q in {**_reference_configurations(model), **own}.items():
+        for key, q in {**reference_configurations(model), **own}.items():
             checked = check_configuration(self.model, f"configurations[{key!r}]", q)
             self.model.referenceConfigurations[key] = checked
         self.shapes = tuple(check_items("shapes", shapes, "shapes", cure="ArticulationBuilder creates them"))
@@ -140,7 +133,7 @@ class Robot(Immutable):
     @property
     def configurations(self) -> dict[str, Reals]:
         """Copies of the reference configurations by name, each of shape (nq,)."""
-        return _reference_configurations(self.model)
+        return reference_configurations(self.model)
 
     def configuration(self, name: str) -> Reals:
         """Returns a copy of a reference configuration, shape (nq,).
@@ -183,6 +176,54 @@ class Robot(Immutable):
         robot = _rebuild(*self.__reduce__()[1])
         robot._collision_shapes = above("robots.collisions.declared.declared_shapes")(self, shapes)
         return robot
+
+    @property
+    def parameters(self) -> dict[str, RobotParameter]:
+        """Its run-time parameters by name, such as "forearm.mass"."""
+        return dict(self._parameters)
+
+    def with_parameters(self, names: str | Iterable[str]) -> Robot:
+        """Returns the robot with further run-time parameters; problems name them "robot.forearm.mass" and so on.
+
+        | name | value |
+        |---|---|
+        | FRAME.mass | mass of the rigid body with this frame, > 0 [kg]; without FRAME.inertia, it scales the inertia |
+        | FRAME.com | centre of mass of the body in the frame (3,) [m] |
+        | FRAME.inertia | (xx, xy, xz, yy, yz, zz) about the centre of mass in the frame's axes [kg m²] |
+        | JOINT.damping, JOINT.friction | torque per velocity [N m s/rad, N s/m], and dry friction [N m, N], >= 0 |
+        | JOINT.armature | inertia of the rotor, >= 0 [kg m², kg] |
+        | JOINT.translation | position of the joint in the frame of its parent joint (3,) [m] |
+
+        Friction acts in models with `friction="smooth"`. Numbers of several velocities are arrays (nv,). Welded links
+        form one body. Methods of the robot, such as `com`, use the numbers of `model`.
+
+        Args:
+            names: Names of the parameters.
+
+        Raises:
+            UnknownNameError: A frame, joint or quantity does not exist.
+            InvalidArgumentError: Two frames are on one body, a body is fixed or has no mass, or a joint mimics another.
+        """
+        more = (names,) if isinstance(names, str) else check_texts("names", names)
+        robot = _rebuild(*self.__reduce__()[1])
+        if parameters := robot_parameters(self, (*self._parameters, *more)):
+            robot._parameters = parameters
+        return robot
+
+    def with_values(self, values: Mapping[str, npt.ArrayLike]) -> Robot:
+        """Returns the robot with other masses, inertias, placements or friction, in its model.
+
+        Args:
+            values: Values by name as in `with_parameters`, or with "robot." in front, as in `solution.unknowns`.
+        Raises: As in `with_parameters`, or a value has a wrong size or sign.
+        """
+        passed = check_mapping("values", values, 'write {"forearm.mass": 2.0}')
+        given = {check_text("values", name).removeprefix(PREFIX): value for name, value in passed.items()}
+        known = robot_parameters(self, (*self._parameters, *given))
+        checked = {name: known[name].parameter.check(name, value) for name, value in given.items()}
+        check_inertias(checked)
+        _, (model, *more) = self.__reduce__()
+        return _rebuild(with_numbers(model, known, checked), *more)
 
     def joint_id(self, name: str) -> int:
         """Index of a joint in the model; the universe is 0.
@@ -285,6 +326,11 @@ class Robot(Immutable):
             UnknownNameError: A joint or the configuration does not exist.
             InvalidArgumentError: The configuration has a wrong size or a rotation that is not normalised.
         """
+        if self._parameters:
+            raise InvalidArgumentError(
+                "lock_joints: expected a robot without parameters, as locked links become one body; lock joints first, "
+                "then call with_parameters"
+            )
         locked = [self.joint_id(name) for name in ([names] if isinstance(names, str) else check_texts("names", names))]
         if configuration is None:
             q = pin.neutral(self.model)
@@ -316,80 +362,25 @@ class Robot(Immutable):
 
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
         more = (self.shapes, self._distances, self.source, self.package_dirs, self._collision_shapes)
-        return _rebuild, (self.model, self.name, *more)
+        names = (tuple(self._parameters),) if self._parameters else ()
+        return _rebuild, (self.model, self.name, *more, *names)
 
     def __repr__(self) -> str:
         base = "floating base" if self.floating_base else "fixed base"
         joints = self.joint_names
         listed = ", ".join(joints[:12]) + (f", ... ({len(joints)})" if len(joints) > 12 else "")
         configurations = ", ".join(self.configurations) or "none"
+        parameters = f"; parameters: {', '.join(self._parameters)}" if self._parameters else ""
         return (
             f"Robot({self.name!r}, nq={self.nq}, nv={self.nv}, {base}, joints: {listed}; "
-            f"configurations: {configurations})"
+            f"configurations: {configurations}{parameters})"
         )
 
-
-def load_robot(
-    source: str | PathLike[str],
-    *,
-    floating_base: bool | None = None,
-    package_dirs: Sequence[str | PathLike[str]] = (),
-    name: str | None = None,
-    mimic: bool = False,
-) -> Robot:
-    """Loads a robot from a file or by name.
-
-    Args:
-        source: Path of a URDF (.urdf) or MJCF (.xml, .mjcf) file, or a name: one of the robots defined in code
-            ("planar-2r", "planar-3r", "double-pendulum", "cart-pole", "small-quadruped", "small-biped", "four-limbs"),
-            or one of example-robot-data ("talos_arm", "talos_legs", "anymal", "hyq", "solo12", "kinova", ...) if that
-            package is installed.
-        floating_base: True adds a free flyer named "root_joint" above the root link; False keeps the root link fixed.
-            By default a robot from a file has the base of that file (fixed for a URDF), and an example robot has the
-            base of example-robot-data (floating for legged and flying robots).
-        package_dirs: Folders in which "package://..." and relative paths are searched.
-        name: Name of the robot; by default the name in `source` or in the file.
-        mimic: Whether joints of a file that follow others, by <mimic> of a URDF or a linear equality of two joints in
-            an MJCF, stay coupled. They then have no coordinate of their own, and no motor. By default they move freely.
-
-    Raises:
-        UnknownNameError: No robot has this name; the message lists the valid names.
-        MissingDependencyError: The robot is not defined in code, and example-robot-data is not installed.
-        InvalidArgumentError: The file does not exist or cannot be read; one of its numbers is none, not finite or
-            impossible; or the robot cannot have the base that `floating_base` selects.
-    """
-    if not isinstance(source, (str, PathLike)):
-        raise InvalidArgumentError(
-            f"source: expected the name of a robot such as 'ur5', or the path of a .urdf or .xml, got {shown(source)}"
-        )
-    text = source if isinstance(source, str) else str(check_path("source", source))
-    name = None if name is None else check_text("name", name)
-    floating_base = None if floating_base is None else check_flag("floating_base", floating_base)
-    mimic = check_flag("mimic", mimic)
-    package_dirs = [
-        check_path("package_dirs", folder) for folder in check_items("package_dirs", package_dirs, "folders")
-    ]
-    is_path = not isinstance(source, str) or "/" in text or "\\" in text or text.lower().endswith(FILE_SUFFIXES)
-    if is_path:
-        path = find_file(text, package_dirs)
-        model = load_file(path, floating_base, mimic=mimic)
-        return Robot(model, name=name, source=path, package_dirs=package_dirs)
-    if mimic:
-        raise InvalidArgumentError(f"mimic: expected False for {text!r}, got True; pass the path of the robot's file")
-    if text in BUILTIN_ROBOTS:
-        if floating_base:
-            raise InvalidArgumentError(
-                f"floating_base: expected None or False for {text!r}, got True; this robot has a fixed base only"
-            )
-        return Robot(BUILTIN_ROBOTS[text](), name=name or text)
-    return Robot(load_example_robot(text, floating_base), name=name or text, source=text)
-
-
-def _reference_configurations(model: pin.Model) -> dict[str, Reals]:
-    return _Configurations({entry.key(): np.array(entry.data()) for entry in model.referenceConfigurations})
+    def _repr_html_(self) -> str:
+        return above("plotting.notebook.html_of_robot")(self)
 
 
 def _rebuild(model: pin.Model, name: str, *more: Any) -> Robot:
     robot = Robot(model, name=name, **dict(zip(("shapes", "distances", "source", "package_dirs"), more)))
     robot._collision_shapes = more[4] if len(more) > 4 else None
-    return robot
+    return robot.with_parameters(more[5]) if len(more) > 5 else robot

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import casadi as ca
 from casadi import SX
@@ -48,18 +49,38 @@ def expansion(model: ActionModelExpression, nu: int, nc: int = 0, *, lift: int |
     program = Program(f"{type(model).__name__}: expansion")
     x, u = program.input(model.state.nx), program.input(model.nu)
     p, following = program.input(model.layout.size), program.input(model.state.nx)
-    e = model.expansion(program, Point(x=x, u=u, parameters=p, following=following), lift=lift)
-    xnext, gap = _closed(program, model.state, e, following)
+    point = Point(x=x, u=u, parameters=p, following=following)
+    xnext, gap, e = padded_expansion(program, model, point, nu, lift=lift)
     F = e.F if e.lift is None else e.lift.Fv
-    g, H = e.g, e.H
-    assert F is not None
-    if model.nu < nu:
-        F, g, H = program.call(_pad(F.shape[0], model.state.ndx, model.nu, nu), F, g, H)
     blocks = () if e.lift is None else (e.lift.dt, e.lift.J0, e.lift.J1)
+    assert F is not None
     rows = _rows(program, model, nc, (e.rows, e.C), (1, model.state.ndx + nu))
     more = () if not kept else program.call(_stacked(e.kept, kept), *e.kept)
-    program.output(xnext, e.cost, gap, F, *blocks, g, H, *rows, *more, *_status(program))
+    program.output(xnext, e.cost, gap, F, *blocks, e.g, e.H, *rows, *more, *_status(program))
     return program
+
+
+def padded_expansion(
+    program: Program, model: ActionModelExpression, point: Point, nu: int, *, lift: int | None = None
+) -> tuple[Array, Array, Expansion]:
+    """Adds the expansion of a running knot: next state x⁺, gap x⁺ ⊖ x of the next knot, derivatives for `nu` controls.
+
+    Args:
+        program: The program.
+        model: The model, which may have fewer controls.
+        point: Point of the knot, with the state of the next one.
+        nu: Number of controls.
+        lift: Size of the blocks of a lift, see `Lift`; None for all rows of F.
+    """
+    assert point.following is not None
+    e = model.expansion(program, point, lift=lift)
+    xnext, gap = _closed(program, model.state, e, point.following)
+    F = e.F if e.lift is None else e.lift.Fv
+    assert F is not None
+    if model.nu < nu:
+        F, g, H = program.call(_pad(F.shape[0], model.state.ndx, model.nu, nu), F, e.g, e.H)
+        e = replace(e, F=F, g=g, H=H) if e.lift is None else replace(e, lift=replace(e.lift, Fv=F), g=g, H=H)
+    return xnext, gap, e
 
 
 @_once

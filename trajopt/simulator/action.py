@@ -48,8 +48,7 @@ class ActionModelSimulator(ActionModelCostedAbstract):
     Costs and constraints may depend on x, u, contact forces and accelerations; the cost is multiplied by dt. Forces
     have the names of the simulator's contacts and are in the world's axes. In modes with impulses p, they are the
     means p / dt. Accelerations are (v⁺ - v) / dt. Run-time parameters are dt, those of the simulator, such as
-    barrier_weight and contacts.LF_FOOT.friction, and those of costs and constraints. Cost and constraint terms use the
-    masses of the robot's file.
+    barrier_weight and contacts.LF_FOOT.friction, and those of costs and constraints.
 
     Args:
         simulator: Simulator whose mode steps (q, v), or has a backward mode. The model copies its settings; later

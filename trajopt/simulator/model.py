@@ -21,7 +21,6 @@ from trajopt.model.base import Model
 from trajopt.model.parameters import Parameter, ParameterLayout, positive
 from trajopt.robots import Robot
 from trajopt.simulator.black_box import BlackBoxColumns, told_name
-from trajopt.simulator.bodies import body_masses
 from trajopt.simulator.contact import (
     SimulatorContactAbstract,
     Touch,
@@ -49,7 +48,7 @@ class SimulatorModel(Model):
     """Robot with contacts and a mode, and the values of them that can change at run time.
 
     Run-time parameters are `dt`, `barrier_weight`, those of each contact, such as `contacts.LF_FOOT.friction`, and
-    requested masses, such as `bodies.base_link.mass`.
+    those of the robot, such as `robot.base_link.mass`.
 
     Args:
         robot: The robot.
@@ -61,7 +60,6 @@ class SimulatorModel(Model):
         v_tol: Creep speed of resting contacts, > 0 [m/s]; it only sets the default β.
         joint_friction: "smooth" for the damping and dry friction in the robot's file, a SmoothFriction, or None for no
             friction.
-        masses: Names of frames whose rigid bodies have a variable mass; their inertia is proportional to it.
         joint_stops: Joints with stops, see `check_joint_stops`.
         torque_limits: Largest torques, see `check_torque_limits`.
         dt: Time step [s].
@@ -83,7 +81,6 @@ class SimulatorModel(Model):
         barrier_weight: float | None = None,
         v_tol: float = 1e-4,
         joint_friction: SmoothFriction | str | None = None,
-        masses: Sequence[str] = (),
         joint_stops: Any = False,
         torque_limits: Any = None,
         dt: float = 1e-3,
@@ -119,8 +116,7 @@ class SimulatorModel(Model):
                 )
             convert = functools.partial(check_positive_bounds, size=nv)
             self.torque_limits = self.parameter("torque_limits", limits, unit="N m, N", convert=convert)
-        self.joint_friction = SmoothFriction.of(joint_friction)
-        self._masses = body_masses(robot, masses)
+        self.joint_friction = SmoothFriction.for_robot(joint_friction, robot, "joint_friction")
         self.dt = self.parameter("dt", dt, unit="s", convert=_time_step)
         check_positive("v_tol", v_tol, unit="m/s")
         if barrier_weight is None:
@@ -136,7 +132,7 @@ class SimulatorModel(Model):
             if (strength := contact.resting_strength(self.state.robot)) is not None:
                 own["strength"] = replace(own["strength"], default=np.array(self._level_time * strength))
             parameters |= {f"contacts.{contact.name}.{name}": p for name, p in own.items()}
-        return parameters | {f"bodies.{body.frame}.mass": body.mass for body in self._masses}
+        return parameters | self.state.parameters()
 
     @property
     def black_boxes(self) -> list[ExternalWrench]:
@@ -177,13 +173,12 @@ class SimulatorModel(Model):
 
     def robot(self, q: SX, v: SX | None, *, weightless: bool = False) -> RobotExpressions:
         """Expressions of the robot with derivatives; without gravity and friction if `weightless`."""
-        factors = {body.joint: body.factor for body in self._masses}
-        if not weightless:
-            friction = self.joint_friction
-            return RobotExpressions(self.state.model, q, v, friction=friction, factors=factors, with_derivatives=True)
-        model = self.state.model.copy()
-        model.gravity = pin.Motion.Zero()
-        return RobotExpressions(model, q, v, factors=factors, with_derivatives=True)
+        model, friction = self.state.model, self.joint_friction
+        if weightless:
+            model, friction = model.copy(), None
+            model.gravity = pin.Motion.Zero()
+        parameters = self.state.robot.parameters
+        return RobotExpressions(model, q, v, friction=friction, parameters=parameters, with_derivatives=True)
 
     def touches(self, robot: RobotExpressions) -> list[Touch]:
         """Returns Jacobian, law, wrenches and force of each contact at the configuration of `robot`, as expressions."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy.typing as npt
 
 from trajopt.checks import check_array, check_count
 from trajopt.errors import function_raised
+from trajopt.objects.lazy import above
 from trajopt.robots import Robot
 from trajopt.simulator.contact import SimulatorContactAbstract
 from trajopt.types import Reals
@@ -51,6 +54,16 @@ class Rollout:
     def __repr__(self) -> str:
         limited = "".join(f", {name} {time:g} s at its torque limit" for name, time in self.limited.items())
         return f"Rollout({self.robot.name!r}, {len(self.times) - 1} steps, {self.times[-1]:g} s{limited})"
+
+    def film(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Writes the motion as a film with the robot's meshes (.mp4, .gif, .png); see `trajopt.display.film`.
+
+        Args:
+            path: File to write.
+            **options: `fps`, `speed`, `seconds`, `time`, `size`, `camera`, `obstacles`, `lines` and `progress`.
+        """
+        written: Path = above("display.film")(above("plotting.rollout.motion_of_rollout")(self), path, **options)
+        return written
 
 
 def roll_out(simulator: Simulator, x0: npt.ArrayLike, taus: Any, steps: int, dt: float) -> Rollout:

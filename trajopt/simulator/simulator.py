@@ -71,8 +71,6 @@ class Simulator(Immutable):
             direction.
         joint_friction: "smooth" for the damping and dry friction of the joints, a SmoothFriction, or None for no
             friction.
-        masses: Names of frames, such as "base_link". The mass of the rigid body with this frame becomes the run-time
-            parameter `bodies.base_link.mass` [kg]. Its inertia is proportional to it, its centre of mass is fixed.
         joint_stops: True for stops at all position limits of the joints, names of joints, or limits by name such as
             {"knee": (-2.0, 0.0)} [rad, m]. A stop keeps its joint within its limits at the end of each step, without
             rebound, up to 100 rad/s. Modes FORWARD_RK1F, BACKWARD_RK1F and INVERSE_BACKWARD_RK1F only. None by
@@ -98,7 +96,6 @@ class Simulator(Immutable):
         barrier_weight: float | None = None,
         v_tol: float = 1e-4,
         joint_friction: SmoothFriction | str | None = None,
-        masses: Sequence[str] = (),
         joint_stops: bool | Sequence[str] | Mapping[str, Sequence[float]] = False,
         torque_limits: bool | npt.ArrayLike | None = None,
         accuracy: int = DOUBLES,
@@ -115,7 +112,6 @@ class Simulator(Immutable):
             "barrier_weight": barrier_weight,
             "v_tol": v_tol,
             "joint_friction": joint_friction,
-            "masses": masses,
             "joint_stops": joint_stops,
             "torque_limits": torque_limits,
         }
@@ -178,7 +174,7 @@ class Simulator(Immutable):
         self._threads = check_count("n", n, least=1, most=1024)
 
     def set_parameter(self, name: str, value: Any) -> None:
-        """Sets a run-time parameter: `barrier_weight`, or one of a contact such as "contacts.LF_FOOT.friction".
+        """Sets a run-time parameter: `barrier_weight`, "contacts.LF_FOOT.friction", or "robot.base_link.mass".
 
         Raises:
             UnknownNameError: There is no parameter of this name.

@@ -13,6 +13,8 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.solution.description import Description
 
+_COMPUTED = "_computed"  # where a trajectory keeps what its descriptions have computed
+
 
 class DescribedMotion(ExplainsAttributes):
     """Base class of trajectories that know their names and units: a solution with a problem, or one from a file.
@@ -38,7 +40,10 @@ class DescribedMotion(ExplainsAttributes):
         """Names, units and numbers, computed from the problem when they are read, or taken from the file."""
         from trajopt.solution.description import Description
 
-        return Description(cast(Any, self))
+        return Description(cast(Any, self), vars(self).setdefault(_COMPUTED, {}))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != _COMPUTED}
 
     def frame_path(self, frame: str, *, placements: bool = False) -> Reals:
         """Returns the positions of a frame of the robot in the world along the trajectory, shape (T + 1, 3) [m].

@@ -49,12 +49,13 @@ _KEPT = (
 class Description:
     """Names, units and numbers of a solved problem.
 
-    With a problem, each attribute is computed when it is first read. Without one, the attributes are those of the file
-    that the solution was loaded from. An attribute that the file does not store is None or empty, and coordinates and
-    controls without names are numbered.
+    With a problem, each attribute is computed when it is first read, once for each solution. Without one, the
+    attributes are those of the file that the solution was loaded from. An attribute that the file does not store is
+    None or empty, and coordinates and controls without names are numbered.
 
     Args:
         solution: The solution.
+        computed: Attributes that have been computed for this solution, by name; new ones are added.
 
     Attributes:
         known: Whether there is a problem, or a file that describes one; files of formats 1 and 2 do not.
@@ -91,9 +92,12 @@ class Description:
         pose_goals: Target positions of this body (n, 3) [m].
     """
 
-    def __init__(self, solution: Solution) -> None:
+    __slots__ = ("__dict__", "_problem", "_solution")
+
+    def __init__(self, solution: Solution, computed: dict[str, Any]) -> None:
+        self.__dict__ = computed  # the solution keeps it, and it does not refer to the solution
         self._solution, self._problem = solution, cast("ShootingProblem", solution.problem)
-        if solution.problem is None:
+        if solution.problem is None and not computed:
             vars(self).update(_numbered(solution.xs, solution.us) | dict(solution.described))
 
     def _solved(self, read: Callable[[ShootingProblem], T]) -> T:

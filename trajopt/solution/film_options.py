@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypedDict
 
 import numpy.typing as npt
@@ -17,4 +18,5 @@ class FilmOptions(TypedDict, total=False):
     size: tuple[int, int]
     camera: str | npt.ArrayLike
     obstacles: npt.ArrayLike
+    lines: Sequence[npt.ArrayLike]
     progress: bool

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -58,6 +58,7 @@ class Solution(DescribedMotion):
             splits by constraint, and "dynamics" (T + 1, ndx) of SolverSQP; with k scalars of unknowns also "unknowns"
             (T + 1, k), the derivative of the cost from each knot on by them [cost / unit].
         unknowns: Values of the parameters that the solver chose, by name; see `ShootingProblem.free`.
+        optima: Distinct optima of a solve from several starts, the lowest first: cost [cost], and number of starts.
         problem: The problem; None after `load` without a problem.
         parameters: Values of the problem's parameters in the solve, by name: one row for each knot with the parameter.
         described: Attributes of `description` from a file, used if there is no problem.
@@ -80,6 +81,7 @@ class Solution(DescribedMotion):
     Vxx: Reals | None = None
     multipliers: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     unknowns: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
+    optima: tuple[tuple[float, int], ...] = ()
     problem: ShootingProblem | None = field(default=None, repr=False, compare=False)
     parameters: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -88,7 +90,7 @@ class Solution(DescribedMotion):
         from trajopt.solution.description import completed
 
         before = state.pop("description", None)  # of an object pickled at revision 2720678
-        later = {"described": {} if before is None else completed(vars(before)), "unknowns": {}}
+        later = {"described": {} if before is None else completed(vars(before)), "unknowns": {}, "optima": ()}
         vars(self).update(later | state)
 
     @property
@@ -230,7 +232,13 @@ class Solution(DescribedMotion):
         return above("plotting.plot_summary")(self, path)
 
     def animate(
-        self, path: str | Path, *, speed: float = 1.0, frames_per_second: float = 25.0, obstacles: npt.ArrayLike = ()
+        self,
+        path: str | Path,
+        *,
+        speed: float = 1.0,
+        frames_per_second: float = 25.0,
+        obstacles: npt.ArrayLike = (),
+        lines: Sequence[npt.ArrayLike] = (),
     ) -> Path:
         """Writes the motion as a line drawing that moves (.gif, .mp4); see `trajopt.plotting.animate`.
 
@@ -239,9 +247,10 @@ class Solution(DescribedMotion):
             speed: Playback speed relative to real time [-].
             frames_per_second: Frame rate [1/s].
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius), to draw [m].
+            lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
         """
         return above("plotting.animate")(
-            self, path, speed=speed, frames_per_second=frames_per_second, obstacles=obstacles
+            self, path, speed=speed, frames_per_second=frames_per_second, obstacles=obstacles, lines=lines
         )
 
     def film(self, path: str | Path, **options: Unpack[FilmOptions]) -> Path:
@@ -251,7 +260,7 @@ class Solution(DescribedMotion):
 
         Args:
             path: File to write.
-            **options: `fps`, `speed`, `seconds`, `time`, `size`, `camera`, `obstacles` and `progress`.
+            **options: `fps`, `speed`, `seconds`, `time`, `size`, `camera`, `obstacles`, `lines` and `progress`.
         """
         return above("display.film")(self, path, **options)
 
@@ -359,6 +368,21 @@ def motion_solution(
     effort: dict[str, Any] = {"status": SolverStatus.CONVERGED, "iterations": 0, "history": (), "seconds": 0.0}
     own: dict[str, Any] = {"problem": problem, "x0": problem.x0, "parameters": problem.parameter_values()}
     return Solution(xs=xs, us=us, cost=cost, solver=solver, **effort, **own)
+
+
+def described_motion(xs: Reals, *, solver: str, **fields: Any) -> Solution:
+    """Returns a trajectory without a problem as a Solution that views and films can show.
+
+    Args:
+        xs: States (T + 1, nx).
+        solver: Where it comes from.
+        **fields: Attributes of its description, such as `robot`, `times`, `legs` and `goals`.
+    """
+    from trajopt.solution.description import completed
+
+    effort: dict[str, Any] = {"status": SolverStatus.CONVERGED, "iterations": 0, "history": (), "seconds": 0.0}
+    us = np.zeros((len(xs) - 1, 0))
+    return Solution(xs=xs, us=us, cost=float("nan"), solver=solver, x0=xs[0], described=completed(fields), **effort)
 
 
 def _without_problem() -> InvalidArgumentError:

@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt import notebook
 from trajopt.checks import all_finite, check_array, check_count
 from trajopt.errors import ImmutableError, InvalidArgumentError, shown
+from trajopt.model.parameters import Parameter
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.robots import Robot
 from trajopt.robots.placements import NORM_TOLERANCE
@@ -257,6 +259,10 @@ class StateAbstract(ExplainsAttributes, ABC):
         """Unit of each coordinate of dx: "rad", "m", "rad/s", "m/s", or "-"."""
         return list(self._units)
 
+    def parameters(self) -> dict[str, Parameter]:
+        """Run-time parameters of the robot, such as "robot.forearm.mass"; empty for other states."""
+        return {}
+
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
@@ -274,6 +280,9 @@ class StateAbstract(ExplainsAttributes, ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(nx={self.nx}, ndx={self.ndx})"
+
+    def _repr_html_(self) -> str:
+        return notebook.state(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if not _is_cached(type(self), name)}

@@ -11,6 +11,7 @@ import pinocchio as pin
 
 from trajopt.checks import all_finite, check_array, shape_of
 from trajopt.errors import InvalidArgumentError
+from trajopt.model.parameters import Parameter, ParameterLayout
 from trajopt.robots import Robot
 from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.states.accurate import evaluate, joints_to_replace
@@ -190,8 +191,17 @@ class StateMultibody(StateOfPartsAbstract):
     def _shape_hint(self) -> str:
         return f"a state of {self.robot.name!r} is (q, v) with nq = {self.nq} and nv = {self.nv}"
 
+    @functools.cached_property
+    def layout(self) -> ParameterLayout:
+        """Layout of the robot's parameters in one column of numbers."""
+        return ParameterLayout(self.parameters())
+
+    def parameters(self) -> dict[str, Parameter]:
+        return {p.parameter.name: p.parameter for p in self.robot.parameters.values()}
+
     def _same_content(self, other: StateMultibody) -> bool:
-        return self.model is other.model or bool(self.model == other.model)
+        same = self.model is other.model or bool(self.model == other.model)
+        return same and list(self.robot.parameters) == list(other.robot.parameters)
 
 
 def _limits(model: pin.Model, joints: tuple[JointSpace, ...]) -> tuple[Reals, Reals]:

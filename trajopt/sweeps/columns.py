@@ -21,8 +21,6 @@ PARAMETER = "p:"
 OUTCOMES = ("index", "status", "converged", "cost", "iterations", "seconds", "error")
 """Arrays of a chunk with one number or text per row; other arrays are parameters and trajectories."""
 
-WIDE = 16  # a table has all elements of values up to this size, and only the varying elements of larger ones
-
 _log = logging.getLogger(__name__)
 
 
@@ -133,20 +131,3 @@ def _trajectories(file: Path, name: str) -> Any:
             "to solve the row again"
         )
     return values
-
-
-def components(parameters: Mapping[str, Any], *, varied: bool) -> dict[str, Any]:
-    """Splits parameters with values (n, ...) into columns (n,) of numbers, such as "goal.reference[2]".
-
-    Args:
-        parameters: Values by name, (n, ...).
-        varied: True to leave out columns whose numbers are all equal.
-    """
-    columns = {}
-    for name, values in parameters.items():
-        flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
-        for place, column in zip(np.ndindex(values.shape[1:]), flat.T):
-            differs = column.dtype.kind in "biuf" and len(column) > 0 and not np.all(column == column[0])
-            if differs or not (varied or flat.shape[1] > WIDE):
-                columns[name + (f"[{', '.join(map(str, place))}]" if place else "")] = column
-    return columns

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.checks import check_known, check_number, check_path, is_integer
+from trajopt.checks import check_known, check_number, check_path, check_text, is_integer
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
 from trajopt.objects.read import Read
 from trajopt.solution import Solution
-from trajopt.sweeps.columns import OUTCOMES, Columns, components, read_columns
+from trajopt.solution.components import components
+from trajopt.sweeps.columns import OUTCOMES, Columns, read_columns
 from trajopt.sweeps.failures import Failures
 from trajopt.sweeps.outcome import Outcome
-from trajopt.sweeps.store import chunk_files, solve_again
+from trajopt.sweeps.store import chunk_files, read_facts, solve_again
 from trajopt.sweeps.tables import write_csv, write_parquet
 from trajopt.types import Reals
 
@@ -81,6 +82,17 @@ class Sweep(ExplainsAttributes):
     def varied(self) -> dict[str, Any]:
         """Components of parameters that differ between rows (n,), by names such as "goal.reference[2]"."""
         return components(self.parameters, varied=True)
+
+    def label(self, component: str) -> str:
+        """Returns the text of a component of `varied` in pictures, such as "x0[1], theta" for the initial state."""
+        name, _, place = check_text("component", component).removesuffix("]").partition("[")
+        if name != "x0" or not place.isdecimal():
+            return component
+        try:
+            names = read_facts(self.folder)["coordinates"]
+        except InvalidArgumentError:  # the store has been deleted since
+            return component
+        return f"{component}, {names[int(place)]}" if int(place) < len(names) else component
 
     @property
     def table(self) -> dict[str, Any]:

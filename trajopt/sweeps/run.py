@@ -91,7 +91,7 @@ def sweep(
         check_count("ahead", ahead, least=1),
     )
     with _executor(executor, workers) as used, shown_progress(n, check_flag("progress", progress)) as tell:
-        place = Store(store, recipe, mark)
+        place = Store(store, recipe, mark, setup.solver.problem.state.coordinate_names)
         engine = Engine(executor=used, store=place, ahead=most, tell=tell, begin=functools.partial(_compile, setup))
         engine.run(chunks)
     try:

@@ -42,12 +42,13 @@ class Store:
         folder: The folder.
         recipe: Recipe of the sweep.
         fingerprint: Fingerprint of what the recipe builds.
+        coordinates: Name of each coordinate of a state, for pictures.
 
     Raises:
         InvalidArgumentError: The folder cannot be written, or belongs to another recipe.
     """
 
-    def __init__(self, folder: str | Path, recipe: Recipe, fingerprint: str) -> None:
+    def __init__(self, folder: str | Path, recipe: Recipe, fingerprint: str, coordinates: Sequence[str] = ()) -> None:
         self.folder = check_path("store", folder)
         self._fingerprint = fingerprint
         self._chunks = self.folder / "chunks"
@@ -57,6 +58,7 @@ class Store:
                 self._check(recipe)
             else:
                 facts = {"format": FORMAT, "fingerprint": fingerprint, "recipe": json.loads(recipe.text)}
+                facts["coordinates"] = list(coordinates)
                 _replace(self.folder / "recipe.json", json.dumps(facts, indent=1).encode())
             (self.folder / "chunks.json").unlink(missing_ok=True)
         except OSError as error:
@@ -136,7 +138,8 @@ def read_facts(folder: Path) -> Mapping[str, Any]:
         facts = json.loads((folder / "recipe.json").read_text())
         if facts["format"] > FORMAT:
             raise ValueError(f"format {facts['format']}, this version reads up to {FORMAT}; upgrade trajopt")
-        return {"fingerprint": str(facts["fingerprint"]), "recipe": dict(facts["recipe"])}
+        names = tuple(map(str, facts.get("coordinates", ())))  # absent in stores of earlier versions
+        return {"fingerprint": str(facts["fingerprint"]), "recipe": dict(facts["recipe"]), "coordinates": names}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidArgumentError(
             f"store: expected the folder of a sweep, got {shown(str(folder))}, whose recipe.json cannot be read: "

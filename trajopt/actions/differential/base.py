@@ -231,8 +231,8 @@ class DifferentialActionModelAbstract(Model):
         return name_of(self.state, type(self))
 
     def parameters(self) -> dict[str, Parameter]:
-        n = self.stage_nu
-        return {**super().parameters(), **self.costs.parameters(n), **self.constraints.parameters(n)}
+        n, own = self.stage_nu, {**super().parameters(), **self.state.parameters()}
+        return {**own, **self.costs.parameters(n), **self.constraints.parameters(n)}
 
     def create_data(self) -> ActionData:
         """Arrays for the results of one evaluation; `xnext` holds the rate of the state (ndx,)."""

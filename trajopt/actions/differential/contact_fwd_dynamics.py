@@ -69,9 +69,9 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         damping: float = 0.0,
         friction: SmoothFriction | str | None = None,
     ) -> None:
-        check_parts(type(self).__name__, state, actuation, contacts)
+        robot = check_parts(type(self).__name__, state, actuation, contacts).robot
         self.actuation, self.contacts = actuation, contacts
-        self.friction = SmoothFriction.of(friction)
+        self.friction = SmoothFriction.for_robot(friction, robot)
         super().__init__(state, actuation.nu, costs, constraints=constraints, **actuation.controls)
         self.damping = self.parameter("damping", damping, unit="1/kg", convert=non_negative)
         if not damping > 0:

@@ -75,13 +75,14 @@ class DifferentialActionModelContactInvDynamics(DifferentialActionModelInvDynami
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """Control (0, f), shape (nu,), with f of the smallest (τ, λ) that satisfies B τ + Jᵀ λ = g(q) [N, N m]."""
         multipliers = rest_forces(self, self.contacts, self.actuation.matrix, x, parameters)[self.actuation.nu :]
-        forces = kept(self, "forces", self._build_forces).evaluate(x, multipliers)[0].ravel()
+        numbers = self.state.layout.column_of(parameters or {})
+        forces = kept(self, "forces", self._build_forces).evaluate(x, multipliers, numbers)[0].ravel()
         return np.concatenate([np.zeros(self.state.nv), forces])
 
     def _build_forces(self) -> Program:
-        """Program (x, λ) -> T λ, the forces in the contacts' reference frames."""
+        """Program (x, λ, parameters of the robot) -> T λ, the forces in the contacts' reference frames."""
         instant, multipliers = Instant(self.state, 0), SX.sym("multipliers", self.contacts.nc)
         turn = self.contacts.force_map(frame_motions(instant.robot, SX(np.zeros(self.state.nv)), self.contacts.frames))
         forces = multipliers if turn is None else ca.mtimes(turn, multipliers)
-        function = ca.Function("forces", [instant.x, multipliers], [forces])
+        function = ca.Function("forces", [instant.x, multipliers, self.state.layout.symbols], [forces])
         return Program.of(f"{type(self).__name__}: forces", function)

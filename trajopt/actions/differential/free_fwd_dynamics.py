@@ -18,7 +18,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
-from trajopt.states.state_multibody import check_robot_state
+from trajopt.states.state_multibody import StateMultibody, check_robot_state
 from trajopt.types import Reals
 
 
@@ -40,6 +40,7 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
 
     implicit_hessian = True
 
+    state: StateMultibody
     actuation: ActuationModelAbstract
 
     def __init__(
@@ -51,11 +52,11 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         constraints: ConstraintStack | None = None,
         friction: SmoothFriction | str | None = None,
     ) -> None:
-        check_robot_state(type(self).__name__, state)
+        robot = check_robot_state(type(self).__name__, state).robot
         check_actuation(actuation, state)
         super().__init__(state, actuation.nu, costs, constraints=constraints, **actuation.controls)
         self.actuation = actuation
-        self.friction = SmoothFriction.of(friction)
+        self.friction = SmoothFriction.for_robot(friction, robot)
 
     def torques(self, instant: Instant) -> dict[str, SX]:
         return self.actuation.by_motor(instant.u)
@@ -79,13 +80,19 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         )
 
     def _build_gravity(self) -> Program:
-        """Program x -> g(q), the gravity torques."""
+        """Program (x, parameters of the robot) -> g(q), the gravity torques."""
         instant = Instant(self.state, self.nu)
-        function = ca.Function("gravity", [instant.x], [instant.robot.gravity()])
+        function = ca.Function("gravity", [instant.x, self.state.layout.symbols], [instant.robot.gravity()])
         return Program.of(f"{type(self).__name__}: gravity", function)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """Control u = B⁺ g(q), shape (nu,) [N m, N], which balances gravity at rest."""
-        gravity = kept(self, "gravity", self._build_gravity).evaluate(x)[0].ravel()
+        numbers = self.state.layout.column_of(parameters or {})
+        gravity = self.gravity_program.evaluate(x, numbers)[0].ravel()
         torques: Reals = np.linalg.pinv(self.actuation.matrix).astype(np.float64) @ gravity
         return np.asarray(self.actuation.controls_for(torques), dtype=np.float64)
+
+    @property
+    def gravity_program(self) -> Program:
+        """Program (x, parameters of the robot) -> g(q), the gravity torques (nv,) [N m, N]."""
+        return kept(self, "gravity", self._build_gravity)

@@ -69,7 +69,7 @@ class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract
         robot_state = check_parts(type(self).__name__, state, actuation, contacts)
         check_linear(actuation, type(self).__name__)
         self.actuation, self.contacts = actuation, contacts
-        self.friction = SmoothFriction.of(friction)
+        self.friction = SmoothFriction.for_robot(friction, robot_state.robot)
         self._motors, self._idle = _split(actuation.matrix)
         names, units = _control_names(robot_state, contacts)
         super().__init__(

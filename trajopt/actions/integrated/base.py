@@ -20,7 +20,7 @@ from trajopt.actions.integrated.control import (
     parameter_names,
 )
 from trajopt.actions.parts import ModelParts
-from trajopt.checks import check_instance, check_non_negative, check_positive
+from trajopt.checks import check_instance, check_non_negative, check_positive, check_shape
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.instant import Instant
@@ -175,7 +175,7 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
         closed = self.differential.quasi_static(x, parameters)
         if closed is not None:
             return self.control.constant(closed)
-        still = np.array(x, dtype=np.float64)
+        still = check_shape("x", x, (self.state.nx,))
         if self.differential.second_order:
             still[self.state.nx - self.state.ndx // 2 :] = 0.0
         return super().quasi_static(still)

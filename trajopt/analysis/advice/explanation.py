@@ -33,11 +33,13 @@ from trajopt.solution.solution import Solution
 _METHODS = {"policy": "rollouts", "linear": "along lines", "interior": "by interior points"}
 MOST_LIMITS = 8
 """Largest number of listed limits."""
+MOST_OPTIMA = 6
+"""Largest number of listed optima."""
 
 
 def explain(solution: Solution) -> str:
     """Explains a solution in text; see `Solution.explain`."""
-    lines = [f"{solution.solver}: {solution.status}.", _numbers(solution), *_methods(solution)]
+    lines = [f"{solution.solver}: {solution.status}.", _numbers(solution), *_methods(solution), *_optima(solution)]
     lines += [*unknown_lines(solution), *_terms(solution)]
     constraints = constraint_rows(solution)
     lines += constraint_lines(solution, constraints)
@@ -62,6 +64,13 @@ def _methods(solution: Solution) -> list[str]:
     runs = [(method, len(list(run))) for method, run in groupby(record.method for record in solution.history)]
     steps = [f"{count} {_METHODS[method]}" for method, count in runs if method in _METHODS]
     return [f"  steps: {', then '.join(steps)}"] if len(steps) > 1 else []
+
+
+def _optima(solution: Solution) -> list[str]:
+    """Line about the optima of a solve from several starts."""
+    words = [f"{cost:.7g} from {count} start{'s' * (count > 1)}" for cost, count in solution.optima[:MOST_OPTIMA]]
+    more = len(solution.optima) - len(words)
+    return [f"  optima: {', '.join(words)}{f' and {more} more' if more > 0 else ''}"] if words else []
 
 
 def _at(solution: Solution, knot: int) -> str:

@@ -5,6 +5,7 @@ from trajopt.analysis.obstacles import obstacles_of
 from trajopt.display.layers.balance import CentreOfMass, Footholds, SupportPolygons, stands_on_feet
 from trajopt.display.layers.base import Layer, LayerKind, Panel, PanelKind
 from trajopt.display.layers.bodies import Beads, PoseBody, SkeletonBody, is_placeless, is_pose, is_skeleton
+from trajopt.display.layers.copies import Ghosts, Strobe, has_copies
 from trajopt.display.layers.curves import Curves, has_curves
 from trajopt.display.layers.forces import ContactForces, FrictionCones, has_cones
 from trajopt.display.layers.margins import Margins, has_constraints
@@ -26,6 +27,8 @@ LAYERS: tuple[LayerKind, ...] = (
     LayerKind(label="obstacles", applies=lambda solution: bool(obstacles_of(solution)), build=Obstacles),
     LayerKind(label="planes", applies=lambda solution: bool(tilted_planes(solution)), build=Planes),
     LayerKind(label="margins", applies=has_margins, build=MarginsInScene, on=False),
+    LayerKind(label="strobe", applies=has_copies, build=Strobe, on=False),
+    LayerKind(label="ghosts", applies=has_copies, build=Ghosts, on=False),
 )
 """All kinds of parts in the scene besides a robot's meshes."""
 

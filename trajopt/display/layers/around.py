@@ -32,6 +32,8 @@ class Around(Layer):
         lines: Polylines, each with points (n, 3) [m].
     """
 
+    legend = PALETTE[4]
+
     def __init__(self, scene: Any, solution: Solution, name: str, *, bodies: Reals, lines: Sequence[Reals]) -> None:
         super().__init__(scene, solution, name)
         pairs = np.concatenate([np.zeros((0, 2, 3)), *(segments(np.asarray(line)) for line in lines)])

@@ -24,6 +24,8 @@ _LINE = 2.0  # width of lines [pixel]
 class CentreOfMass(Layer):
     """Centre of mass (blue), its path, and its projection on the ground beside the centre of pressure (red)."""
 
+    legend = BLUE
+
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
         self._motion = motion = _motion(solution)
@@ -69,6 +71,8 @@ class CentreOfMass(Layer):
 class SupportPolygons(Layer):
     """Convex hull of the soles of all feet in contact with the floor; for two point feet the line between them."""
 
+    legend = RAMP[1]
+
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
         self._motion = motion = _motion(solution)
@@ -97,6 +101,8 @@ class SupportPolygons(Layer):
 
 class Footholds(Layer):
     """Footprints at each landing: discs for point feet, outlines for soles."""
+
+    legend = "#333333"
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)

@@ -22,9 +22,16 @@ class Switched:
     Args:
         scene: viser's scene: `server.scene`.
         name: Path of the frame in the scene.
+
+    Attributes:
+        path: Path of the frame in the scene.
     """
 
+    legend = ""
+    """Colour in legends, as a background in CSS; empty for objects with their own colours."""
+
     def __init__(self, scene: Any, name: str) -> None:
+        self.path = name
         self._root = scene.add_frame(name, show_axes=False)
 
     @property
@@ -35,6 +42,11 @@ class Switched:
     @visible.setter
     def visible(self, wanted: bool) -> None:
         self._root.visible = bool(wanted)
+
+    @property
+    def note(self) -> str:
+        """Text beside the label, such as the scale of arrows; empty by default."""
+        return ""
 
 
 class Layer(ABC, Switched):
@@ -73,9 +85,9 @@ class Layer(ABC, Switched):
         return np.zeros((0, 3))
 
     @property
-    def note(self) -> str:
-        """Text beside the label, such as the scale of arrows; empty by default."""
-        return ""
+    def place(self) -> Reals:
+        """Point (3,) of a body that a camera may follow [m]; the origin by default."""
+        return np.zeros(3)
 
 
 class Panel(ABC):

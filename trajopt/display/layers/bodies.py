@@ -62,6 +62,7 @@ class SkeletonBody(Layer):
     def at(self, time: float) -> None:
         shown = self.film.skeleton
         points = self.film.between(shown.points, time)
+        self._place = points[0]
         for rod, (a, b) in zip(self._rods, shown.bones):
             along = points[b] - points[a]
             length = float(np.linalg.norm(along))
@@ -71,6 +72,10 @@ class SkeletonBody(Layer):
             handle.position = tuple(points[i])
         for handle, solid in zip(self._solids, shown.solids):
             handle.vertices = self.film.between(solid.points, time).astype(np.float32)
+
+    @property
+    def place(self) -> Reals:
+        return self._place
 
     def points(self) -> Reals:
         every = self.film.skeleton.points.reshape(-1, 3)
@@ -102,7 +107,12 @@ class PoseBody(Layer):
 
     def at(self, time: float) -> None:
         pose = self.pose(time)
+        self._place = pose[:3, 3]
         self._body.position, self._body.wxyz = tuple(pose[:3, 3]), quaternion(pose[:3, :3])
+
+    @property
+    def place(self) -> Reals:
+        return self._place
 
     def points(self) -> Reals:
         return self._poses[:, :3, 3]

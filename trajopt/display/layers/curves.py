@@ -130,7 +130,7 @@ class Curves(Panel):
             "series": tuple(series),
             "scales": {"x": {"time": False}, "y": {"range": chart.ends}},
             "axes": ({"label": "time [s]"}, {"label": chart.title}),
-            "legend": {"live": False},
+            "legend": {"live": True},
         }
 
 

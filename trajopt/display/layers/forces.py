@@ -27,6 +27,8 @@ class ContactForces(Layer):
         scale: Length of an arrow per force [m/N].
     """
 
+    legend = "rgb(190, 20, 30)"
+
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
         self.scale, size = _LONGER * self.film.scale, size_of(self.film)
@@ -60,6 +62,8 @@ class ContactForces(Layer):
 
 class FrictionCones(Layer):
     """Cone |f_t| <= μ f_n at each foot in contact: green, and red if friction is fully used."""
+
+    legend = GREEN
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)

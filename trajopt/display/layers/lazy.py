@@ -26,6 +26,7 @@ class LazyLayer:
     """
 
     def __init__(self, kind: LayerKind, scene: Any, solution: Solution, name: str) -> None:
+        self.path = name
         self._kind, self._scene, self._solution, self._name = kind, scene, solution, name
         self._layer: Layer | None = None
         self._xs: Reals | None = None
@@ -42,6 +43,11 @@ class LazyLayer:
             self._layer = self._built()
         if self._layer is not None:
             self._layer.visible = wanted
+
+    @property
+    def legend(self) -> str:
+        """Colour in legends; empty until the layer is built."""
+        return "" if self._layer is None else self._layer.legend
 
     @property
     def note(self) -> str:

@@ -44,6 +44,8 @@ class MarginsInScene(Layer):
     red at zero margin, and grey from half of that distance on.
     """
 
+    legend = f"linear-gradient(90deg, rgb{FREE}, rgb{NEAR}, rgb{LIMIT})"
+
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
         self._timeline = Timeline(solution)

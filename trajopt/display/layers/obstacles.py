@@ -23,6 +23,8 @@ _REACH = 0.15  # margin of planes around a motion, relative to its largest exten
 class Obstacles(Layer):
     """Balls, capsules and upright cylinders of distance costs and constraints, at their current positions."""
 
+    legend = PALETTE[4]
+
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
         points = self.film.skeleton.points.reshape(-1, 3)

@@ -11,7 +11,7 @@ from trajopt.analysis.goals import goal_placements, goal_poses, moving_goals
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import quaternion, ramp, rgb
 from trajopt.display.layers.films import film, has_place, size_of, trails_of
-from trajopt.plotting.style import RED
+from trajopt.plotting.style import RAMP, RED
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
@@ -21,6 +21,8 @@ _STAR, _AXIS = 0.03, 0.12  # radius of a goal, and length of its axes, relative 
 
 class Paths(Layer):
     """Paths of feet, of tools, or of the body, from the first knot (light) to the last (dark)."""
+
+    legend = f"linear-gradient(90deg, {', '.join(RAMP)})"
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)
@@ -46,6 +48,8 @@ class Goals(Layer):
 
     Terminal goals are fixed. Smaller points show the current reference of moving goals.
     """
+
+    legend = RED
 
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         super().__init__(scene, solution, name)

@@ -36,6 +36,8 @@ class Map(Layer):
         grid: The grid.
     """
 
+    legend = GREY
+
     def __init__(self, scene: Any, solution: Solution, name: str, *, grid: OccupancyGrid) -> None:
         super().__init__(scene, solution, name)
         left, right, low, high = grid.extent
@@ -65,6 +67,8 @@ class Scans(Layer):
         name: Path of the layer in the scene.
         scans: One scan, or one for each knot.
     """
+
+    legend = RED
 
     def __init__(self, scene: Any, solution: Solution, name: str, *, scans: Sequence[Scan]) -> None:
         super().__init__(scene, solution, name)

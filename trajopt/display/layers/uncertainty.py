@@ -31,6 +31,8 @@ class Uncertainty(Layer):
         covariance: Covariances of the solution.
     """
 
+    legend = RED
+
     def __init__(self, scene: Any, solution: Solution, name: str, *, covariance: StateCovariance) -> None:
         super().__init__(scene, solution, name)
         self.ellipsoids = ellipsoids_of(covariance)

@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.analysis.vehicles import vehicle_of
 from trajopt.display.layers.drawing import Color, rgb, turned_up
-from trajopt.display.layers.films import film, size_of
 from trajopt.plotting.style import PALETTE, RAMP
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
-_PART = 0.1  # half length of a body of unknown size, relative to the size of its motion [-]
 _DARK, _RED = rgb("#333333"), rgb(PALETTE[1])
-ROTORS = ("front", "left", "rear", "right")
 
 
 def build_vehicle(scene: Any, solution: Solution, name: str) -> str:
@@ -25,32 +23,20 @@ def build_vehicle(scene: Any, solution: Solution, name: str) -> str:
         solution: The solution; its states are poses.
         name: Path of the frame.
     """
-    controls = {control.removeprefix("u:") for control in solution.control_names}
-    parameters = solution.description.values
-    half = _PART * size_of(film(solution))
-    coordinates = {coordinate.rpartition(".")[2] for coordinate in solution.coordinate_names}
-    if controls.issuperset(ROTORS):
-        _quadrotor(scene, name, _first(parameters, "arm", half))
-        return "quadrotor"
-    if controls == {"right", "left"}:
-        _drive(scene, name, _first(parameters, "half_track", half), _first(parameters, "radius", 0.5 * half))
-        return "differential drive"
-    if "theta" in coordinates:
+    vehicle = vehicle_of(solution)
+    kind, half = vehicle.kind, vehicle.half
+    if kind == "quadrotor":
+        _quadrotor(scene, name, half)
+    elif kind == "differential drive":
+        _drive(scene, name, half, vehicle.radius)
+    elif kind == "unicycle":
         _cart(scene, name, half)
-        return "unicycle"
-    if "qw" not in coordinates:
+    elif kind == "point":
         scene.add_icosphere(f"{name}/ball", 0.4 * half, rgb(RAMP[2]))
-        return "point"
-    scene.add_box(f"{name}/box", rgb(RAMP[2]), (half, 0.7 * half, 0.4 * half))
-    scene.add_frame(f"{name}/axes", axes_length=half, axes_radius=0.05 * half)
-    return "body"
-
-
-def _first(parameters: Any, parameter: str, otherwise: float) -> float:
-    """Value of a parameter at its first knot, or the default `otherwise`."""
-    values = np.ravel(parameters.get(parameter, ()))
-    values = values[np.isfinite(values)]
-    return float(values[0]) if len(values) else otherwise
+    else:
+        scene.add_box(f"{name}/box", rgb(RAMP[2]), (half, 0.7 * half, 0.4 * half))
+        scene.add_frame(f"{name}/axes", axes_length=half, axes_radius=0.05 * half)
+    return kind
 
 
 def _quadrotor(scene: Any, name: str, arm: float) -> None:

@@ -1,0 +1,100 @@
+"""Portfolio: one problem from several guesses side by side, of which the best solution is returned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.errors import TrajoptError, UnsupportedOperationError
+from trajopt.solution import Solution, SolutionBatch
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting import ShootingProblem
+    from trajopt.solvers.base import SolverAbstract
+
+SPREADS = (0.3, 1.0)
+"""Sizes of random guesses, in turns: states in tangent space [-]."""
+SAME = 1e-6
+"""Costs that differ by less, relative to the larger one, are the same optimum [-]."""
+
+
+def guesses(problem: ShootingProblem, xs: Reals, us: Reals, starts: int, seed: int) -> tuple[Reals, Reals]:
+    """Guesses of states (starts, T + 1, nx) and controls (starts, T, nu).
+
+    The first is the one that was passed, (T + 1, nx) and (T, nu). Then come the rollout of its controls, x0 at rest
+    with the controls that hold it, and the rollout of no control, as far as they differ; then random states
+    xs[t] ⊕ s sin(π t / T) d with d ~ N(0, 1) in positions and the controls that hold them.
+    """
+    rest = np.tile(problem.x0, (problem.T + 1, 1))
+    found = [(xs, us)]
+    held = _held(problem, rest)
+    for candidate in (_rolled(problem, us), held, _rolled(problem, np.zeros_like(us))):
+        if candidate is not None and not any(_same(candidate, other) for other in found):
+            found.append(candidate)
+    rng, state = np.random.default_rng(seed), problem.state
+    while len(found) < starts:
+        direction = rng.standard_normal(state.ndx)
+        direction[getattr(state, "nv", state.ndx) :] = 0.0
+        steps = SPREADS[len(found) % 2] * np.sin(np.pi * np.arange(problem.T + 1) / max(problem.T, 1))
+        states = np.array([state.integrate(x, step * direction) for x, step in zip(xs, steps)])
+        found.append(_held(problem, states) or (states, us))
+    return np.array([pair[0] for pair in found[:starts]]), np.array([pair[1] for pair in found[:starts]])
+
+
+def _rolled(problem: ShootingProblem, us: Reals) -> tuple[Reals, Reals] | None:
+    try:
+        return problem.rollout(us), us
+    except TrajoptError:
+        return None
+
+
+def _held(problem: ShootingProblem, states: Reals) -> tuple[Reals, Reals] | None:
+    try:
+        return states, problem.quasi_static(states[:-1])
+    except TrajoptError:
+        return None
+
+
+def _same(a: tuple[Reals, Reals], b: tuple[Reals, Reals]) -> bool:
+    return all(np.array_equal(x, y) for x, y in zip(a, b))
+
+
+def best_of(solutions: SolutionBatch) -> Solution:
+    """The converged solution with the lowest cost, or the cheapest one if none converged, with the optima of all.
+
+    Raises:
+        UnsupportedOperationError: All solves raised errors.
+    """
+    begun = np.flatnonzero(np.isfinite(solutions.cost) & (solutions.iterations > 0))
+    if not len(begun):
+        raise UnsupportedOperationError(f"solve: none of {len(solutions)} starts has a solution: {solutions.error[0]}")
+    good = begun[solutions.converged[begun]]
+    chosen = good if len(good) else begun
+    row = int(chosen[np.argmin(solutions.cost[chosen])])
+    found: Solution = solutions[row]
+    seconds = float(np.nansum(solutions.seconds))
+    return replace(found, seconds=seconds, optima=_optima(solutions.cost[good]))
+
+
+def _optima(costs: Reals) -> tuple[tuple[float, int], ...]:
+    """Cost of each distinct optimum and the number of starts that lead to it, the lowest first."""
+    found: list[list[Any]] = []
+    for cost in np.sort(costs):
+        if found and abs(cost - found[-1][0]) <= SAME * max(abs(cost), abs(found[-1][0])):
+            found[-1][1] += 1
+        else:
+            found.append([float(cost), 1])
+    return tuple((cost, count) for cost, count in found)
+
+
+def solve_from(solver: SolverAbstract[Any], xs: Reals, us: Reals, starts: int, seed: int) -> Solution:
+    """Solves a solver's problem from several guesses, see `SolverAbstract.solve`."""
+    from trajopt.solvers.batch.solve import solve_rows
+
+    states, controls = guesses(solver.problem, xs, us, starts, seed)
+    x0 = np.tile(solver.problem.x0, (starts, 1))
+    solutions = solve_rows(solver, x0, None, states, controls, time_limit=None, progress=False)
+    return best_of(solutions)

@@ -1,0 +1,273 @@
+"""Trajectories and directions of many problems, one a lane, and the compiled calls that work on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.kernels import (
+    GroupCalls,
+    Kernel,
+    KernelCall,
+    Program,
+    Rows,
+    compile_together,
+    copy_vectors,
+    kernel,
+    lane_count,
+    rows,
+    with_vector_sines,
+)
+from trajopt.shooting import programs
+from trajopt.shooting.arrays import padded
+from trajopt.solvers.riccati import lanes
+from trajopt.types import Ints, Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting.problem import ShootingProblem
+
+GUESS = tuple((name, name) for name in ("xs", "us", "x0", "p"))
+"""Arrays that a problem brings into its lane, as pairs of names for `LaneMemory.copy`."""
+DIRECTION = (*GUESS, *((name, name) for name in ("K", "k", "f", "Vf")))
+"""Arrays that a rollout along the direction reads."""
+TRIAL = (("xs_try", "xs_try"), ("us_try", "us_try"))
+ACCEPTED = (("xs_try", "xs"), ("us_try", "us"))
+
+
+NUMBERS = ("rho", "rho_on_value", "with_gaps", "alpha", "theta")
+"""Numbers of a lane."""
+
+
+class LaneMemory:
+    """Arrays of G groups of W lanes, and calls that run chosen groups.
+
+    Lane n is lane n % W of group n // W. An array (G, T + 1, ..., W) has the numbers of all knots; some of the last
+    knot are unused.
+
+    Args:
+        problem: The problem.
+        groups: Number of groups G [-].
+        gaps: Whether a step of length α closes the part α of gaps; if not, each step closes all of them.
+        varied: Whether parameters differ between lanes; if not, all groups share them.
+
+    Attributes:
+        W: Lanes of a group [-].
+        groups: Number of groups G [-].
+        arrays: Arrays by name: states and controls `xs`, `us`, initial states `x0`, parameters `p`, direction `K`, `k`,
+            gaps `f` and V f `Vf`, trials `xs_try`, `us_try`, `dx`, `costs`, and numbers of a lane (G, 1, 1, W).
+        kinds: Number of the kind of each running knot (T,).
+        backward: Expansion and backward pass.
+        roll_out: Rollout with the step lengths `alpha`.
+        measure: Expansion for scales alone.
+        scales: Results of `measure` (G, T + 1, s + 2, W), see `lanes.scale_step`.
+    """
+
+    def __init__(self, problem: ShootingProblem, groups: int, *, gaps: bool, varied: bool) -> None:
+        self.W, self.groups, self._T = lane_count(), groups, problem.T
+        n, nx, nu, width = problem.state.ndx, problem.state.nx, problem.nu, problem.table.values.shape[1]
+        self._numbers = {"xs": nx, "us": nu, "p": width, "K": nu * n, "k": nu, "f": n, "Vf": n}
+        self._numbers |= {"xs_try": nx, "us_try": nu, "dx": n, "costs": 1}
+        shared = {"p": not varied, "f": not gaps, "Vf": not gaps, "dx": not gaps}  # or of no use behind a call
+        self.arrays = {name: self._array(size, shared.get(name, False)) for name, size in self._numbers.items()}
+        self.arrays |= {name: padded((groups, 1, 1, self.W)) for name in NUMBERS}
+        self._numbers["x0"] = nx
+        self.arrays["x0"] = padded((groups, 1, nx, self.W))
+        self._sums, self.scales = padded((self._T + 1, len(lanes.SUMS), self.W)), self._array(n + nu + 2)
+        self._address = {name: self._addresses(array) for name, array in self.arrays.items()}
+        self._pairs: dict[tuple[tuple[str, str], ...], tuple[Ints, Ints, Ints]] = {}
+        self._value = padded((self._T + 1, n * n, self.W)), padded((self._T + 1, n, self.W))
+        self._totals = padded((groups, 1, len(lanes.SUMS), self.W))
+        self._closed = padded((1, n, self.W))
+        self._gaps = gaps
+        self._kernels = _Kernels(problem)
+        self.kinds = self._kernels.kinds
+        compile_together(self._kernels.all)
+        self.backward = GroupCalls([self.backward_calls(g) for g in range(groups)])
+        self.roll_out = GroupCalls([self._roll_out(g) for g in range(groups)])
+        self.measure = GroupCalls([self._measure(g) for g in range(groups)])
+
+    def _array(self, size: int, shared: bool = False) -> Reals:
+        return padded((1 if shared else self.groups, self._T + 1, size, self.W))
+
+    def extend(self, sizes: Mapping[str, int]) -> None:
+        """Adds arrays (G, T + 1, size, W), sizes by name."""
+        for name, size in sizes.items():
+            self.arrays[name] = self._array(size)
+            self._numbers[name], self._address[name] = size, self._addresses(self.arrays[name])
+
+    def _addresses(self, array: Reals) -> Ints:
+        """Address of the first number of an array (G, ...) in each lane; all groups may share it."""
+        lane, stride = np.arange(self.groups * self.W), array.strides[0] if len(array) > 1 else 0
+        return int(array.ctypes.data) + lane // self.W * stride + lane % self.W * 8
+
+    def set(self, name: str, places: Ints, values: Reals) -> None:
+        """Sets a number of lanes (m,) to values (m,)."""
+        self.arrays[name][places // self.W, 0, 0, places % self.W] = values
+
+    def regularize(self, places: Ints, rho: Reals, *, on_value: bool) -> None:
+        """Sets ρ of lanes (m,), on V too if wanted."""
+        self.set("rho", places, rho)
+        self.set("rho_on_value", places, rho if on_value else np.zeros(len(places)))
+
+    def value(self, after: int) -> list[Rows]:
+        """Rows of V and v of the knot so many knots later, which the groups share one after the other."""
+        return [rows(array, offset=after) for array in self._value]
+
+    def sums(self, after: int) -> Rows:
+        """Rows of the sums of the knot so many knots later, which the groups share one after the other."""
+        return rows(self._sums, offset=after)
+
+    def of(self, g: int, *names: str) -> list[Rows]:
+        """Rows of the arrays of a group; `name+` begins at the next knot, numbers of a lane are the same for all."""
+        found = []
+        for name in names:
+            whole = self.arrays[name.removesuffix("+")]
+            array = whole[g if len(whole) > 1 else 0]
+            found.append(
+                rows(array, offset=1) if name.endswith("+") else Rows(array, 0) if len(array) == 1 else rows(array)
+            )
+        return found
+
+    def backward_calls(self, g: int) -> list[KernelCall]:
+        """Backward pass of a group: its end, its steps, the gap before its first knot."""
+        kernels, order = self._kernels, np.arange(self._T)[::-1]
+        at_end = [*self.of(g, "xs", "p", "rho_on_value"), *self.value(0), self.sums(0)]
+        end = call_at_knots(kernels.end, [self._T], at_end)
+        inputs = [*self.of(g, "xs", "us", "p", "xs+"), *self.value(1), self.sums(1)]
+        inputs += self.of(g, "rho", "rho_on_value", "with_gaps")
+        outputs = [*self.value(0), self.sums(0), *self.of(g, "K", "k", "f+", "Vf+")]
+        steps = call_at_knots(kernels.backward, order, [*inputs, *outputs], kernels.kinds[order])
+        inputs = [*self.of(g, "x0", "xs"), *self.value(0), self.sums(0), *self.of(g, "with_gaps")]
+        begin = call_at_knots(kernels.begin, [0], [*inputs, Rows(self._totals[g], 0), *self.of(g, "f", "Vf")])
+        return [end, steps, begin]
+
+    def _roll_out(self, g: int) -> list[KernelCall]:
+        gaps = self.of(g, "f", "f+") if self._gaps else [Rows(self._closed, 0)] * 2
+        start = call_at_knots(self._kernels.start, [0], [*self.of(g, "x0"), gaps[0], *self.of(g, "alpha", "xs_try")])
+        inputs = [*self.of(g, "xs_try", "xs", "us", "k", "K"), gaps[1], *self.of(g, "alpha", "p")]
+        outputs = self.of(g, "xs_try+", "us_try", "costs", "dx")
+        steps = call_at_knots(self._kernels.step, np.arange(self._T), [*inputs, *outputs], self._kernels.kinds)
+        end = call_at_knots(self._kernels.last, [self._T], self.of(g, "xs_try", "xs", "p", "costs", "dx"))
+        return [start, steps, end]
+
+    def _measure(self, g: int) -> list[KernelCall]:
+        whole = self.scales[g]
+        s = whole.shape[1] - 2
+        n = self.arrays["f"].shape[2]
+        parts = [_part(whole, 0), _part(whole, s), _part(whole, s + 1)]
+        steps = call_at_knots(
+            self._kernels.scale, np.arange(self._T), [*self.of(g, "xs", "us", "p", "xs+"), *parts], self._kernels.kinds
+        )
+        ends = [_part(whole, 0), _part(whole, s), _part(whole, s + 1)]
+        end = call_at_knots(self._kernels.scale_end, [self._T], [*self.of(g, "xs", "p"), *ends])
+        whole[self._T, n:s] = 0.0
+        return [steps, end]
+
+    def totals(self) -> Reals:
+        """Sums of the last backward pass in each lane (6, G W), in the order of `lanes.SUMS`."""
+        return self._totals[:, 0].transpose(1, 0, 2).reshape(len(lanes.SUMS), -1)
+
+    # Copies between lanes and rows
+
+    def copy(self, names: tuple[tuple[str, str], ...], source: Ints, target: Ints) -> None:
+        """Copies arrays, pairs of names from and to, from lanes (m,) to other lanes (m,)."""
+        if not len(source):
+            return
+        if names not in self._pairs:
+            own = [(a, b) for a, b in names if len(self.arrays[a]) == self.groups]
+            sizes = np.array([self.arrays[a][0].size // self.W for a, _ in own], dtype=np.int64)
+            froms, tos = (np.array([self._address[pair[i]] for pair in own]) for i in (0, 1))
+            self._pairs[names] = froms, tos, sizes
+        froms, tos, sizes = self._pairs[names]
+        table = np.empty((len(sizes), len(source), 5), dtype=np.int64)
+        table[:, :, 0], table[:, :, 1], table[:, :, 2] = froms[:, source], tos[:, target], sizes[:, None]
+        table[:, :, 3:] = 8 * self.W
+        copy_vectors(table.reshape(-1, 5))
+
+    def load(self, name: str, values: Reals, target: Ints) -> None:
+        """Writes rows (m, ...) of values to an array of lanes (m,); what all groups share is set to the first row."""
+        if not len(target):
+            return
+        if len(self.arrays[name]) < self.groups:
+            self.arrays[name][0] = values[0][:, :, None]
+            return
+        held = np.ascontiguousarray(values, dtype=np.float64)
+        starts = int(held.ctypes.data) + np.arange(len(target)) * held.strides[0]
+        copy_vectors(_table(starts, self._address[name][target], held[0].size, 8, 8 * self.W))
+
+    def read(self, name: str, source: Ints, knots: int) -> Reals:
+        """Rows (m, knots, size) of an array of lanes (m,)."""
+        values = np.empty((len(source), knots, self._numbers[name]))
+        if len(source):
+            starts = int(values.ctypes.data) + np.arange(len(source)) * values.strides[0]
+            copy_vectors(_table(self._address[name][source], starts, values[0].size, 8 * self.W, 8))
+        return values
+
+    def clear(self, name: str, target: Ints) -> None:
+        """Writes zeros to an array of lanes (m,)."""
+        array = self.arrays[name]
+        if len(array) == self.groups and len(target):
+            array[target // self.W, ..., target % self.W] = 0.0
+
+    def groups_of(self, places: Ints) -> Ints:
+        """Groups of lanes (m,), ascending."""
+        return np.flatnonzero(np.bincount(places // self.W))
+
+
+def lane_kernel(program: Program) -> Kernel:
+    """Kernel of a program for lanes."""
+    return kernel(with_vector_sines(program), lane_count())
+
+
+class _Kernels:
+    """Kernels of a problem, one for each kind of running knot where there are several."""
+
+    def __init__(self, problem: ShootingProblem) -> None:
+        nu, running, end = problem.nu, problem.kinds[:-1], problem.kinds[-1].model
+        models = [kind.model for kind in running]
+        assert isinstance(end, ActionModelExpression)
+
+        def each(program: object) -> list[Kernel]:
+            return [lane_kernel(program(model)) for model in models]  # type: ignore[operator]
+
+        def one(program: Program) -> list[Kernel]:
+            return [lane_kernel(program)]
+
+        self.kinds = np.zeros(problem.T, dtype=np.int64)
+        for i, kind in enumerate(running):
+            self.kinds[list(kind.knots)] = i
+        self.backward = each(lambda model: lanes.backward_step(model, nu))
+        self.end, self.begin = one(lanes.backward_end(end)), one(lanes.backward_begin(end))
+        self.scale = each(lambda model: lanes.scale_step(model, nu))
+        self.scale_end = one(lanes.scale_end(end))
+        self.step, self.last = each(programs.step), one(programs.terminal_step(end))
+        self.start = one(lanes.start(end))
+
+    @property
+    def all(self) -> list[Kernel]:
+        """All kernels."""
+        several = [self.backward, self.end, self.begin, self.scale, self.scale_end, self.step, self.last, self.start]
+        return [each for some in several for each in some]
+
+
+def call_at_knots(
+    kernels: list[Kernel], order: Sequence[int] | Ints, arguments: list[Rows], kinds: Ints | None = None
+) -> KernelCall:
+    """Call at knots in this order."""
+    blocks = np.asarray(order, dtype=np.int64).reshape(-1, 1)
+    return KernelCall(kernels, np.zeros(len(blocks)) if kinds is None else kinds, blocks, arguments, packed=True)
+
+
+def _part(array: Reals, first: int) -> Rows:
+    """Rows of an array (T + 1, size, W), of which each begins at element `first`."""
+    return Rows(array[:, first:], array.strides[0])
+
+
+def _table(source: Ints, target: Ints, count: int, apart: int, aside: int) -> Ints:
+    """Numbers of copies, see `copy_vectors`."""
+    table = np.empty((len(source), 5), dtype=np.int64)
+    table[:, 0], table[:, 1], table[:, 2], table[:, 3], table[:, 4] = source, target, count, apart, aside
+    return table

@@ -1,0 +1,51 @@
+"""Copies of lanes, calls on rows that hold all lanes, and calls for chosen groups."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.kernels import GroupCalls, KernelCall, Program, copy_vectors, kernel, lane_count, rows
+from trajopt.shooting.arrays import padded
+
+W = lane_count()
+
+
+def test_a_lane_is_copied_to_another_one_and_to_a_row() -> None:
+    source, target, row = np.arange(5.0 * W).reshape(5, W), np.zeros((5, W)), np.zeros(5)
+    at, to, flat = (int(array.ctypes.data) for array in (source, target, row))
+    copy_vectors(np.array([[at + 8, to + 16, 5, 8 * W, 8 * W], [at, flat, 4, 8 * W, 8]]))
+    expected = np.zeros((5, W))
+    expected[:, 2] = source[:, 1]
+    np.testing.assert_array_equal(target, expected)
+    np.testing.assert_array_equal(row, [*source[:4, 0], 0.0])
+
+
+def square() -> Program:
+    x = ca.SX.sym("x", 3)
+    return Program.of("square", ca.Function("square", [x], [x**2, ca.sum1(x)]))
+
+
+def test_chosen_groups_work_in_place() -> None:
+    x, y, total = (padded((4, 2, size, W)) for size in (3, 3, 1))
+    x[:] = np.random.default_rng(0).normal(size=x.shape)
+    k = kernel(square(), W)
+    order = [[1], [0]]
+    calls = [[KernelCall([k], [0, 0], order, [rows(x[g]), rows(y[g]), rows(total[g])], packed=True)] for g in range(4)]
+    GroupCalls(calls)(np.array([1, 3]))
+    np.testing.assert_array_equal(y[[1, 3]], x[[1, 3]] ** 2)
+    np.testing.assert_allclose(total[[1, 3], :, 0], x[[1, 3]].sum(axis=2), rtol=1e-13)
+    assert not y[[0, 2]].any()
+
+
+def test_rows_of_lanes_are_checked() -> None:
+    k = kernel(square(), W)
+    x, y, total = padded((2, 3, W)), padded((2, 3, W)), padded((2, 1, W))
+    with pytest.raises(InvalidArgumentError, match=r"kinds, indices: expected shapes \(B,\) and \(B, 1\)"):
+        KernelCall([k], [0], [[0] * W], [rows(x), rows(y), rows(total)], packed=True)
+    with pytest.raises(InvalidArgumentError, match=rf"expected rows 0 to 2 of {3 * W} numbers"):
+        KernelCall([k], [0, 0], [[0], [2]], [rows(x), rows(y), rows(total)], packed=True)
+    with pytest.raises(InvalidArgumentError, match=r"in place use separate arrays"):
+        KernelCall([k], [0], [[0]], [rows(x), rows(x), rows(total)], packed=True)

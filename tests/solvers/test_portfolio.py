@@ -1,0 +1,100 @@
+"""One problem from several guesses, and libraries of warm starts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trajopt import SolutionLibrary, problems
+from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt.solvers import DDPOptions, SolverDDP, SolverFDDP, SolverSQP
+
+
+def pendulum(T: int = 40) -> Any:
+    return problems.load("pendulum", T=T).problem
+
+
+def starts(n: int) -> Any:
+    return np.random.default_rng(0).uniform(-0.6, 0.6, (n, 2))
+
+
+@pytest.mark.parametrize("kind", [SolverDDP, SolverFDDP, SolverSQP])
+def test_the_best_of_several_starts(kind: Any) -> None:
+    solver = kind(problems.load("pendulum-limits" if kind is SolverSQP else "pendulum", T=40).problem)
+    one, best = solver.solve(), solver.solve(starts=6)
+    assert best.converged
+    assert best.cost <= one.cost * (1 + 1e-9)
+    assert best.cost == pytest.approx(best.optima[0][0])
+    assert sum(count for _, count in best.optima) <= 6
+    assert [cost for cost, _ in best.optima] == sorted(cost for cost, _ in best.optima)
+    assert re.search(r"optima: [\d.]+ from \d start", best.explain())
+    assert np.abs(best.gaps()).max() < 1e-8
+    again = solver.solve(starts=6)
+    np.testing.assert_array_equal(again.xs, best.xs)
+
+
+def test_several_starts_find_an_optimum_that_one_misses() -> None:
+    """A pendulum that may swing up either way: from some guesses it takes the longer one."""
+    problem = pendulum(60)
+    problem.x0 = [0.8, -1.0]
+    solver = SolverDDP(problem)
+    best = solver.solve(starts=12, seed=1)
+    costs = [cost for cost, _ in best.optima]
+    assert len(costs) > 1
+    assert costs[1] > 1.001 * costs[0]
+
+
+def test_a_guess_that_was_passed_is_one_of_the_starts() -> None:
+    problem = pendulum()
+    solver = SolverDDP(problem, DDPOptions(max_iterations=3))
+    solution = SolverDDP(problem).solve()
+    best = solver.solve(solution, starts=3)
+    assert best.converged
+    assert best.cost == pytest.approx(solution.cost, rel=1e-8)
+
+
+def test_starts_are_checked() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"starts: expected an integer >= 1, got 0"):
+        SolverDDP(pendulum()).solve(starts=0)
+
+
+def test_the_nearest_solution_is_the_guess(tmp_path: Path) -> None:
+    problem = pendulum()
+    solver, X = SolverDDP(problem), starts(30)
+    solutions = solver.solve_batch(X)
+    library = solutions.library()
+    assert len(library) == np.count_nonzero(solutions.converged)
+    scale = X.std(axis=0)
+    for x0 in starts(5) + 0.05:
+        distances = np.linalg.norm((X - x0) / scale, axis=1)
+        found = library.nearest(x0, count=3)
+        np.testing.assert_array_equal(found.x0, X[np.argsort(distances)[:3]])
+        problem.x0 = x0
+        warm, cold = solver.solve(library), solver.solve(solutions[int(np.argmin(distances))])
+        np.testing.assert_array_equal(warm.xs, cold.xs)
+    assert len(library.nearest(X[0], count=1000)) == len(library)
+    loaded = SolutionLibrary.load(library.save(tmp_path / "library.npz"), problem)
+    np.testing.assert_array_equal(loaded.nearest(X[3]).xs, library.nearest(X[3]).xs)
+    assert repr(loaded) == repr(library) == f"SolutionLibrary({len(library)} solves by SolverDDP, found by x0)"
+
+
+def test_parameters_count_beside_x0() -> None:
+    problem = pendulum()
+    solver = SolverDDP(problem)
+    library = solver.solve_batch(parameters={"mass": np.array([0.5, 1.0, 2.0])}).library()
+    problem.set_parameter("mass", 1.8)
+    assert library.guess(problem).cost == library.nearest(problem.x0, {"mass": 2.0}).cost[0]
+    with pytest.raises(InvalidArgumentError, match=r"parameters: expected a value of each of mass, missing mass"):
+        library.nearest(problem.x0)
+    with pytest.raises(UnknownNameError, match=r"parameters: 'lenght' not found. Known: mass"):
+        library.nearest(problem.x0, {"lenght": 1.0})
+
+
+def test_a_library_needs_converged_rows() -> None:
+    solver = SolverDDP(pendulum(), DDPOptions(max_iterations=1))
+    with pytest.raises(InvalidArgumentError, match=r"solutions: expected converged rows, got none"):
+        solver.solve_batch(starts(3)).library()

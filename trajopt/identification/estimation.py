@@ -1,0 +1,219 @@
+"""Identification: least squares over measured states and controls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.actions.differential.free_fwd_dynamics import DifferentialActionModelFreeFwdDynamics
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.integrated.rk4 import IntegratedActionModelRK4
+from trajopt.actuation import ActuationModelFull
+from trajopt.checks import as_numbers, check_instance, check_items, check_mapping, check_texts
+from trajopt.costs import CostStack
+from trajopt.dynamics.friction import SmoothFriction
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, unknown_name
+from trajopt.identification.combinations import null_space
+from trajopt.identification.coordinates import Coordinates
+from trajopt.identification.log import Log
+from trajopt.identification.result import Identification
+from trajopt.identification.smoother import Smoother
+from trajopt.identification.trajectory import LogProblem
+from trajopt.robots import Robot
+from trajopt.robots.parameters import PREFIX, with_numbers
+from trajopt.states import StateMultibody
+from trajopt.types import Reals
+
+MAX_ITERATIONS = 30
+STEP = 1e-2  # largest last change, in standard deviations [-]
+RANK = 1e-13  # relative eigenvalue of the scaled information of directions that a log does not tell [-]
+UNMEASURED = 1e3  # standard deviation of states that are not measured [their unit]
+
+
+def identify(
+    model: Robot | ActionModelExpression,
+    log: Log | Sequence[Log],
+    unknown: Sequence[str],
+    *,
+    noise: Mapping[str, npt.ArrayLike],
+    friction: SmoothFriction | str | None = None,
+) -> Identification:
+    """Finds parameters of a model from measured states and controls, with their uncertainty.
+
+    The states x_t, the controls u_t and the parameters have the least Σ |(x̂_t ⊖ x_t) / σ_x|² + Σ |(û_t - u_t) / σ_u|²
+    among those with x_{t+1} = f(x_t, u_t), where x̂ and û are measured. This is the estimate of maximum likelihood for
+    independent normal noise of states and of controls; noise of the controls is also that of the process.
+
+    Args:
+        model: A robot without contacts, with a motor at each joint; torques are constant between measurements, and
+            steps are those of RK4. Or an action model; its time steps become those of the log.
+        log: Measurements, or several of them with the same parameters.
+        unknown: Names of the parameters: of a robot as in `Robot.with_parameters`, such as "forearm.mass"; of an action
+            model as in a problem, such as "robot.forearm.mass" or "length".
+        noise: Standard deviations: "x" of states, or "q" and "v" of configurations and velocities, and "u" of controls;
+            numbers, or one for each coordinate of the tangent space. inf for a state that is not measured.
+        friction: Friction of the joints of a robot, as in DifferentialActionModelFreeFwdDynamics; "smooth" by default
+            if a damping or friction is unknown, and else none. Steps longer than 2.7 inertia · width / friction are
+            unstable at low speed: choose a greater width.
+
+    Returns:
+        Estimates, covariance, and the combinations of parameters that the log tells.
+
+    Raises:
+        InvalidArgumentError: An argument has the wrong type or size, or nothing depends on an unknown.
+        UnknownNameError: A parameter does not exist.
+        ModelEvaluationError: The model has no finite values at the measurements.
+    """
+    names = list(dict.fromkeys(check_texts("unknown", unknown)))
+    if not names:
+        raise InvalidArgumentError("unknown: expected names of parameters, got none; robot.with_parameters lists them")
+    action, names = _action(model, names, friction)
+    single = isinstance(log, Log)
+    logs = [check_instance("log", each, Log) for each in ([log] if single else check_items("log", log, "logs"))]
+    if not logs:
+        raise InvalidArgumentError("log: expected at least one Log, got none")
+    sx, su = _noise(action, noise)
+    problems = [LogProblem(action, each, names) for each in logs]
+    coordinates = Coordinates(problems[0].unknowns)
+    eta = first = coordinates.of(problems[0].theta)
+    R, Q = np.minimum(sx, UNMEASURED) ** 2, su**2
+    for iteration in range(1, MAX_ITERATIONS + 1):  # noqa: B007 - read behind the loop
+        slope = coordinates.slope(eta)
+        smoothers = [Smoother(p.linear(coordinates.theta(eta), slope), R, Q) for p in problems]
+        information = np.sum([s.information for s in smoothers], axis=0)
+        gradient = np.sum([s.gradient for s in smoothers], axis=0)
+        scales = coordinates.scales(eta)
+        null = null_space(information, scales, RANK)
+        step = _step(information, gradient, scales, null)
+        factor = coordinates.largest_step(eta, step)
+        size = float(np.sqrt(max(step @ information @ step, 0.0)))
+        for problem, smoother in zip(problems, smoothers):
+            problem.move(*smoother.changes(factor * step))
+        eta = eta + factor * step
+        if not np.all(np.isfinite(eta)):
+            raise ModelEvaluationError("identify: the estimate is not finite; check units and noise of the log")
+        diverged = coordinates.has_diverged(eta, first)
+        if diverged or (size < STEP and factor == 1.0):
+            break
+    chi2 = float(sum(s.chi2 - s.gradient @ step for s in smoothers))
+    measured = np.count_nonzero(sx < UNMEASURED)
+    count = sum((len(each) * measured - len(sx)) for each in logs)
+    theta, before = coordinates.theta(eta), coordinates.theta(first)
+    values, guesses = problems[0].shaped(theta), problems[0].shaped(before)
+    robot = _robot(action, values)
+    if isinstance(model, Robot):  # names as given
+        values, guesses = ({name.removeprefix(PREFIX): v for name, v in each.items()} for each in (values, guesses))
+    return Identification(
+        robot=robot,
+        logs=tuple(logs),
+        values=values,
+        guesses=guesses,
+        coordinates=coordinates,
+        estimate=eta,
+        information=information,
+        null_space=null * scales[:, None],
+        chi2=chi2,
+        dof=count - (len(eta) - null.shape[1]),
+        iterations=iteration,
+        converged=size < STEP and factor == 1.0 and not diverged,
+        states=tuple(p.xs for p in problems),
+        controls=tuple(p.us for p in problems),
+        controls_before=tuple(p.controls_for(before) for p in problems),
+        of_robot=isinstance(action.state, StateMultibody),
+        control_names=tuple(name.removeprefix("u:") for name in action.control_names),
+        control_units=_control_units(model, action),
+    )
+
+
+def _action(model: Any, names: list[str], friction: Any) -> tuple[ActionModelExpression, list[str]]:
+    """The action model, and the names of its unknowns."""
+    if isinstance(model, ActionModelExpression):
+        known = model.parameters()
+        for name in names:
+            if name not in known:
+                raise unknown_name("unknown: parameter", name, known)
+        if friction is not None:
+            raise InvalidArgumentError("friction: expected None for an action model, which has its own, got one")
+        return model, names
+    robot = check_instance("model", model, Robot, "or pass an action model that is an expression").with_parameters(
+        names
+    )
+    state = StateMultibody(robot)
+    if robot.floating_base:
+        raise InvalidArgumentError(
+            f"model: expected a robot on a fixed base, got {robot.name!r}; pass an action model with its motors and "
+            "contacts"
+        )
+    if friction is None and any(p.quantity in ("damping", "friction") for p in robot.parameters.values()):
+        friction = "smooth"
+    motors, costs = ActuationModelFull(state), CostStack(state)
+    dynamics = DifferentialActionModelFreeFwdDynamics(state, motors, costs, friction=friction)
+    return IntegratedActionModelRK4(dynamics, dt=1e-3), [PREFIX + name for name in names]
+
+
+def _control_units(model: Any, action: ActionModelExpression) -> tuple[str, ...]:
+    """Unit of each control; those of torques and forces if each joint has a motor."""
+    if not isinstance(model, Robot):
+        return tuple(action.control_units)
+    return tuple("N" if unit == "m" else "N m" for unit in action.state.tangent_units[: action.nu])
+
+
+def _robot(action: ActionModelExpression, values: Mapping[str, Reals]) -> Robot | None:
+    """The robot with the estimates; None without robot, or if a mass or friction is out of range."""
+    if not isinstance(action.state, StateMultibody):
+        return None
+    robot, known = action.state.robot, action.state.robot.parameters
+    own = {name.removeprefix(PREFIX): value for name, value in values.items() if name.startswith(PREFIX)}
+    try:
+        checked = {name: known[name].parameter.check(name, value) for name, value in own.items()}
+    except InvalidArgumentError:
+        return None
+    model = with_numbers(robot.model, known, checked)
+    return Robot(
+        model,
+        name=robot.name,
+        shapes=robot.shapes,
+        distances=robot.distances,
+        source=robot.source,
+        package_dirs=robot.package_dirs,
+    )
+
+
+def _noise(action: ActionModelExpression, noise: Mapping[str, npt.ArrayLike]) -> tuple[Reals, Reals]:
+    """Standard deviations of states (ndx,) > 0 and of controls (nu,) >= 0."""
+    given = dict(check_mapping("noise", noise, 'write {"q": 1e-4, "v": 1e-3, "u": 0.1}'))
+    ndx, half = action.state.ndx, action.state.ndx // 2
+    wanted = ("x", "u") if "x" in given or not action.state.has_velocities else ("q", "v", "u")
+    for name in given:
+        if name not in wanted:
+            raise unknown_name("noise of", name, wanted)
+    missing = [name for name in wanted if name not in given]
+    if missing:
+        raise InvalidArgumentError(
+            f"noise: expected standard deviations of {', '.join(wanted)}, got none of {missing[0]}"
+        )
+    sizes = {"x": ndx, "q": half, "v": half, "u": action.nu}
+    parts = {name: _deviations(f"noise[{name!r}]", given[name], sizes[name], zero=name == "u") for name in wanted}
+    return np.concatenate([parts[name] for name in wanted[:-1]]), parts["u"]
+
+
+def _deviations(argument: str, value: npt.ArrayLike, size: int, *, zero: bool) -> Reals:
+    numbers = as_numbers(argument, value)
+    if numbers.shape not in ((), (size,)):
+        raise InvalidArgumentError(f"{argument}: expected a number or shape ({size},), got shape {numbers.shape}")
+    if not np.all((numbers > 0.0) | ((numbers == 0.0) & zero)) or (zero and np.any(numbers == np.inf)):
+        raise InvalidArgumentError(
+            f"{argument}: expected standard deviations {'>= 0' if zero else '> 0'}, got {numbers.min()}"
+        )
+    return np.array(np.broadcast_to(numbers, (size,)))
+
+
+def _step(information: Reals, gradient: Reals, scales: Reals, null: Reals) -> Reals:
+    """Gauss-Newton step of η without a component in the directions that the log does not tell."""
+    S, b = information * np.outer(scales, scales), scales * gradient
+    weight = float(np.trace(S)) / len(S) or 1.0
+    solved = np.linalg.solve(S + weight * null @ null.T, b - null @ (null.T @ b))
+    return np.asarray(scales * (solved - null @ (null.T @ solved)))

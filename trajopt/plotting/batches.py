@@ -1,0 +1,87 @@
+"""Plots of many solutions of one problem: costs over two numbers that vary, and a fan of motions."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.checks import check_instance
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.style import GREY, RED, canvas, check_picture_path, house_style, split, time_ramp, whole_figure
+from trajopt.plotting.sweeps import plot_cost_histogram, plot_success_map
+from trajopt.plotting.window import write
+from trajopt.solution import SolutionBatch
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+_MOTIONS = 200  # largest number of motions of a fan
+_COORDINATES = 6  # largest number of coordinates in it
+
+
+def plot_batch(solutions: SolutionBatch, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Draws the costs of many solutions over two numbers that vary, and a fan of their motions.
+
+    The fan has up to 200 motions and the first coordinates of the state, darker for higher costs, and red for motions
+    that did not converge.
+
+    Args:
+        solutions: The solutions, from `solver.solve_batch`.
+        path: File to write (.png, .pdf or .svg).
+
+    Raises:
+        InvalidArgumentError: `path` cannot be written, or there are no rows.
+    """
+    path = None if path is None else check_picture_path(path)
+    check_instance("solutions", solutions, SolutionBatch, "solver.solve_batch(x0=X) returns one")
+    if not len(solutions):
+        raise InvalidArgumentError("solutions: expected at least one row, got none")
+    with house_style():
+        whole = whole_figure(canvas(None, 12.0, 5.5, apart=path is not None))
+        left, right = split(whole, 1, 2, width_ratios=[1.0, 1.1])
+        if len(solutions.varied) > 1:
+            plot_success_map(solutions, figure=left)  # type: ignore[arg-type]
+        else:
+            plot_cost_histogram(solutions, figure=left)  # type: ignore[arg-type]
+        _draw_fan(right, solutions)
+        if path is not None:
+            write(whole, path)
+        return whole
+
+
+def _draw_fan(target: Figure | SubFigure, solutions: SolutionBatch) -> None:
+    """Draws coordinates of the states over time, one line for each motion."""
+    names, times, unit = _labels(solutions)
+    begun = np.flatnonzero(np.isfinite(solutions.xs).all(axis=(1, 2)))
+    rows = begun[np.unique(np.linspace(0, len(begun) - 1, _MOTIONS).round().astype(int))] if len(begun) else begun
+    rows = rows[np.argsort(solutions.cost[rows], kind="stable")]
+    place, good = np.linspace(0.0, 1.0, max(len(rows), 2)), solutions.converged
+    shown_names = names[:_COORDINATES]
+    columns = 1 if len(shown_names) <= 2 else 2
+    panels = target.subplots(-(-len(shown_names) // columns), columns, squeeze=False, sharex=True)
+    colors = time_ramp()
+    for i, (axes, name) in enumerate(zip(panels.ravel(), shown_names)):
+        for number, row in enumerate(rows):
+            color: Any = colors(place[number]) if good[row] else RED
+            axes.plot(times, solutions.xs[row, :, i], color=color, linewidth=0.6, alpha=0.6)
+        axes.set_title(name)
+    for axes in panels.ravel()[len(shown_names) :]:
+        axes.set_visible(False)
+    for axes in panels[-1]:
+        axes.set_xlabel(unit)
+    if len(rows) < len(solutions):
+        target.suptitle(f"{len(rows)} of {len(solutions)} motions", fontsize=9.0, color=GREY)
+
+
+def _labels(solutions: SolutionBatch) -> tuple[tuple[str, ...], Reals, str]:
+    """Names of the coordinates, times of the knots, and the name of their axis."""
+    knots = np.arange(solutions.xs.shape[1], dtype=np.float64)
+    if solutions.problem is None:
+        numbered = tuple(f"x{i}" for i in range(solutions.xs.shape[2]))
+        return solutions.described.get("coordinate_names", numbered), knots, "knot"
+    times = solutions.problem.times
+    names = tuple(solutions.problem.state.coordinate_names)
+    return (names, knots, "knot") if times is None else (names, times, "time [s]")
