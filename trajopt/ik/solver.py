@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import check_count, check_flag, check_mapping, check_positive
+from trajopt.ik.coordinates import coordinates
 from trajopt.ik.fixed import fixed_joints, hold
 from trajopt.ik.residuals import Judge
 from trajopt.ik.result import IKBatch, IKResult, IKStatus
@@ -81,7 +82,7 @@ class IKSolver(Immutable):
             lower, upper = np.full_like(lower, -np.inf), np.full_like(upper, np.inf)
         self._bounds = lower, upper
         moving = self._model.moving
-        self._bounded = moving[self._model.places[moving] >= 0]
+        self._bounded = moving[self._model.limited[moving]]
         self._first = self._model.layout.column()
         self._starts = Starts(self._model, *self._model.bounds, self._fixed)
         self._search = Search(self._model, lower, upper, self.tolerance)
@@ -251,7 +252,7 @@ class IKSolver(Immutable):
     def _margins(self, q: Reals) -> Reals:
         """Distances (n, m) of moving coordinates to the nearer limit; inf without limits."""
         lower, upper = self._bounds
-        at, bounded = q[:, self._model.places[self._bounded]], self._bounded
+        at, bounded = coordinates(self._model.state, q)[:, self._bounded], self._bounded
         return np.minimum(at - lower[bounded], upper[bounded] - at)
 
     def _status(self, best: DescentEnds) -> IKStatus:

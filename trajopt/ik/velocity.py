@@ -27,11 +27,11 @@ import numpy as np
 from casadi import SX
 
 from trajopt.ik.box_program import add_box_program
+from trajopt.ik.coordinates import SIMPLE, clipped, coordinate
 from trajopt.ik.tasks import TaskModel, beyond
 from trajopt.kernels import Program
 from trajopt.model.parts import call_formula
 from trajopt.states.joint_spaces import joint_spaces
-from trajopt.states.spaces import VectorSpace
 
 INPUTS = ("p", "p_next", "low", "high", "slowest", "fastest", "acceleration", "weights", "settings")
 """Inputs of a step besides (q, v, before): parameters now and at its end, limits (nv,) each, weights of the coordinates
@@ -147,10 +147,10 @@ class VelocityBuilder:
         g, dt, nv = self.inputs, self.dt, self.model.state.nv
         down, up = SX(-np.inf * np.ones(nv)), SX(np.inf * np.ones(nv))
         for joint in self.joints:
-            if isinstance(joint.space, VectorSpace):
-                for i, j in zip(range(joint.q.start, joint.q.stop), range(joint.v.start, joint.v.stop), strict=True):
+            if isinstance(joint.space, SIMPLE):
+                for at, j in zip(ca.vertsplit(coordinate(joint, self.q)), range(joint.v.start, joint.v.stop)):
                     a = g["acceleration"][j]
-                    rooms = self.q[i] - g["low"][j], g["high"][j] - self.q[i]
+                    rooms = at - g["low"][j], g["high"][j] - at
                     speeds = [ca.if_else(room >= 0, 1.0, -1.0) * braking_speed(ca.fabs(room), a, dt) for room in rooms]
                     down[j], up[j] = -speeds[0], speeds[1]
         change = g["acceleration"] * dt
@@ -191,9 +191,9 @@ class VelocityBuilder:
         g, parts = self.inputs, []
         for joint in self.joints:
             q = joint.space.integrate(self.q[joint.q], d[joint.v])
-            if isinstance(joint.space, VectorSpace):
-                low, high, old = g["low"][joint.v], g["high"][joint.v], self.q[joint.q]
+            if isinstance(joint.space, SIMPLE):
+                low, high, old = g["low"][joint.v], g["high"][joint.v], coordinate(joint, self.q)
                 inside = ca.logic_and(old >= low, old <= high)
-                q = ca.if_else(inside, ca.fmin(ca.fmax(q, low), high), q)
+                q = ca.if_else(inside, clipped(joint, self.q[joint.q], d[joint.v], low, high), q)
             parts.append(q)
         return [ca.vertcat(*parts), ca.fmin(ca.fmax(d / self.dt, least), most)]
