@@ -34,6 +34,13 @@ def _tasks(w: World, rng: Random) -> Any:
     return rng.choice([tasks, (tasks, rest)])
 
 
+def _tasks_or_soft(w: World, rng: Random) -> Any:
+    angle = trajopt.ResidualModelState(_state(), elements=[1])
+    rows = trajopt.ConstraintStack(_state()).add("angle", angle, lower=-0.5, upper=0.5, soft=(rng.uniform(0, 1), 1.0))
+    tip = trajopt.ResidualModelFrameTranslation(_state(), "tool", _point(w, rng))
+    return rng.choice([_tasks(w, rng), rows.add("tip", tip, equals=0.0)])
+
+
 def _point(w: World, rng: Random) -> Any:
     return np.array([rng.uniform(-0.6, 0.6), 0.0, rng.uniform(-0.6, 0.6)])
 
@@ -90,6 +97,7 @@ FIXED_KINEMATIC: dict[str, Callable[[World, Random], Any]] = {
 KINEMATIC: dict[str, Callable[[World, Random], Any]] = {
     **{f"{name}.robot": _robot for name in ("solve", "solve_batch", "track", "IKSolver", "IKTracker")},
     **{f"{name}.weights": _weights for name in ("solve", "solve_batch", "track", "IKSolver", "IKTracker")},
+    **{f"{name}.tasks": _tasks_or_soft for name in ("solve", "solve_batch", "IKSolver")},
     "tasks": _tasks,
     "targets": lambda w, rng: {"tip.reference": _points(w, rng)},
     "IKSolver.solve.targets": lambda w, rng: rng.choice([None, {"tip.reference": _point(w, rng)}]),

@@ -59,7 +59,11 @@ SOLVE: dict[str, tuple[Any, type[TrajoptError], str]] = {
         InvalidArgumentError,
         r"got u, which depend on a control or on forces; remove them",
     ),
-    "soft": (lambda: ik.solve(STATE.robot, soft()), InvalidArgumentError, r"soft rows in tool; move the residual to a"),
+    "soft": (
+        lambda: ik.IKTracker(STATE.robot, soft(), np.zeros(7), 0.01),
+        InvalidArgumentError,
+        r"soft rows in tool; move the residual to a",
+    ),
     "curved": (
         lambda: ik.solve(*turning()),
         UnsupportedOperationError,

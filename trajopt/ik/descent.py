@@ -1,7 +1,8 @@
 """Levenberg-Marquardt with exact limits, as the body of an iteration; each lane has one configuration.
 
 The merit of a configuration is Φ = σ f + ½ ρ |w|², with w = s - clip(s, lower, upper) and s = c + y / ρ: the augmented
-Lagrangian of costs f and constraints c. With σ = 0, y = 0 and ρ = 1 it is half the squared violation. An iteration
+Lagrangian of costs f and constraints c. For soft rows w loses the slack s, and Φ gains its price, for the s of least Φ;
+with σ = 0 they do not count. With σ = 0, y = 0 and ρ = 1 it is half the squared violation. An iteration
 solves (H + λ I) d = -g for the coordinates that are not at an active limit, moves to q ⊕ clip(d), and accepts the step
 if Φ falls; otherwise λ grows. When no step lowers Φ any more, y becomes ρ w. Tasks are evaluated once in each
 iteration, because g and H are stored with the configuration.
@@ -165,27 +166,43 @@ class DescentBuilder:
         """Coordinates of a joint after a step (nv,), exactly within limits."""
         return clipped(joint, self.q[joint.q], step[joint.v], self.low[joint.v], self.high[joint.v])
 
+    def _slacks(self, y: SX, penalty: SX) -> tuple[SX, SX]:
+        """Rows beyond their bounds for multipliers y (nc,), and slacks s (nc,) of least Φ, 0 for hard rows."""
+        t = self.tasks
+        w = beyond(t.rows + y / penalty, t.lower, t.upper)
+        least = ca.fmax(penalty * ca.fabs(w) - t.linear, 0.0) / (penalty + t.quadratic)
+        return w, ca.if_else(w < 0, -least, least) * SX(np.where(self.model.soft, 1.0, 0.0))
+
+    def _price(self, s: SX) -> SX:
+        """Price of slacks s (nc,) [cost]."""
+        t = self.tasks
+        return ca.dot(t.linear, ca.fabs(s)) + 0.5 * ca.dot(t.quadratic, s * s) if self.model.nc else SX(0)
+
     def _evaluated(self, q: SX) -> list[SX]:
         """Φ, its gradient and Hessian, the largest violation, f, y and ρ at a configuration."""
         t, now, sigma = self.tasks, self.now, self.settings[2]
 
-        off = beyond(t.rows, t.lower, t.upper)
-        violation = ca.mmax(ca.fabs(off)) if self.model.nc else SX(0)
         updates = now["phase"] == MULTIPLIERS
-        y = ca.if_else(updates, now["penalty"] * beyond(t.rows + self.y / now["penalty"], t.lower, t.upper), self.y)
+        w, s = self._slacks(self.y, now["penalty"])
+        y = ca.if_else(updates, now["penalty"] * (w - s), self.y)
         stiffness = ca.sumsqr(t.jacobian) + 1e-12
-        first = ca.if_else(sigma > 0, FIRST_PENALTY * (sigma * ca.trace(t.hessian) + 1e-6) / stiffness, 1.0)
+        priced = ca.trace(t.hessian) + ca.dot(t.linear + t.quadratic, ca.sum2(t.jacobian**2))
+        first = ca.if_else(sigma > 0, FIRST_PENALTY * (sigma * priced + 1e-6) / stiffness, 1.0)
         grown = ca.fmin(PENALTY_GROWTH * now["penalty"], LARGEST_PENALTY)
         penalty = ca.if_else(now["phase"] == START, first, ca.if_else(updates, grown, now["penalty"]))
 
-        w = beyond(t.rows + y / penalty, t.lower, t.upper)
+        w, s = self._slacks(y, penalty)
+        counts = SX(np.where(self.model.soft, 0.0, 1.0)) + sigma * SX(np.where(self.model.soft, 1.0, 0.0))
+        violation = ca.mmax(counts * ca.fabs(beyond(t.rows - s, t.lower, t.upper))) if self.model.nc else SX(0)
         active = ca.if_else(ca.logic_or(w != 0, t.lower == t.upper), penalty, 0.0)
-        merit = 0.5 * penalty * ca.sumsqr(w)
-        g = penalty * t.jacobian.T @ w
-        H = t.jacobian.T @ (ca.diag(active) @ t.jacobian)
+        active = ca.if_else(s != 0, penalty * t.quadratic / (penalty + t.quadratic), active)
+        merit = 0.5 * penalty * ca.dot(counts * (w - s), w - s) + sigma * self._price(s)
+        g = penalty * t.jacobian.T @ (counts * (w - s))
+        H = t.jacobian.T @ (ca.diag(counts * active) @ t.jacobian)
         if self.model.has_costs:
             merit, g, H = merit + sigma * t.cost, g + sigma * t.gradient, H + sigma * t.hessian
-        results = [merit, g[self.moving], ca.tril(H[self.moving, self.moving]), violation, t.cost, y, penalty]
+        cost = t.cost + self._price(beyond(t.rows, t.lower, t.upper))
+        results = [merit, g[self.moving], ca.tril(H[self.moving, self.moving]), violation, cost, y, penalty]
         symbols = [t.q, self.model.layout.symbols, self.y, self.s, self.settings]
         evaluated = ca.Function("tasks", symbols, [ca.densify(each) for each in results])
         return list(evaluated(q, self.p, self.y, self.s, self.settings))

@@ -24,18 +24,22 @@ class Judge:
         constraints: Name, number of rows and unit of each constraint.
         costs: Name and unit of each cost.
         p: Parameters (np,), or one row for each configuration (n, np).
+        soft: Names of the constraints with soft rows.
     """
 
     function: ca.Function
     constraints: tuple[tuple[str, int, str], ...]
     costs: tuple[tuple[str, str], ...]
     p: Reals
+    soft: tuple[str, ...] = ()
 
     @staticmethod
     def of(model: TaskModel, function: ca.Function, p: Reals) -> Judge:
         """Builds the judge of a model, from its compiled `residuals`."""
         constraints = tuple((c.name, c.residual.size(0), c.residual.unit) for c in model.constraints.constraints)
-        return Judge(function, constraints, tuple((c.name, c.residual.unit) for c in model.costs.terms), p)
+        costs = tuple((c.name, c.residual.unit) for c in model.costs.terms)
+        soft = tuple(c.name for c in model.constraints.constraints if c.soft is not None)
+        return Judge(function, constraints, costs, p, soft)
 
     def __call__(self, q: Reals) -> dict[str, TaskResidual]:
         """Residuals at a configuration (nq,), arrays (nr,); at configurations (n, nq), arrays (n, nr)."""
@@ -48,12 +52,12 @@ class Judge:
         beyond, residuals, end = rows - np.clip(rows, lower, upper), {}, 0
         for name, size, unit in self.constraints:
             part = slice(end, end := end + size)
-            residuals[name] = _residual(q, rows[:, part], beyond[:, part], unit)
+            residuals[name] = _residual(q, rows[:, part], beyond[:, part], unit, name in self.soft)
         for (name, unit), value in zip(self.costs, values[3:], strict=True):
             residuals[name] = _residual(q, value, np.zeros_like(value), unit)
         return residuals
 
 
-def _residual(q: Reals, value: Reals, violation: Reals, unit: str) -> TaskResidual:
+def _residual(q: Reals, value: Reals, violation: Reals, unit: str, soft: bool = False) -> TaskResidual:
     one = np.ndim(q) == 1
-    return TaskResidual(value[0] if one else value, violation[0] if one else violation, unit)
+    return TaskResidual(value[0] if one else value, violation[0] if one else violation, unit, soft)

@@ -34,11 +34,13 @@ class TaskResidual:
         value: Residual r(q, 0), (nr,) [`unit`].
         violation: Distance of each row beyond its bounds (nr,) [`unit`]; zeros for a cost.
         unit: Unit of the residual's elements.
+        soft: Whether its rows are soft: their violation is a slack, which has a price and is no failure.
     """
 
     value: Reals
     violation: Reals
     unit: str
+    soft: bool = False
 
     def __repr__(self) -> str:
         values = np.array2string(self.value, precision=6, suppress_small=False, threshold=20)
@@ -54,8 +56,8 @@ class IKResult:
         configurations: All configurations found that satisfy the constraints (k, nq), sorted by cost, then by distance
             from limits. If none does, only the nearest one.
         status: Reason why the solve stopped.
-        cost: Value of the costs at q [cost].
-        distance: Norm of the violations of the constraints at q [units of their rows]; 0 within tolerance.
+        cost: Value of the costs at q, with the prices of slacks of soft rows [cost].
+        distance: Norm of the violations of the hard constraints at q [units of their rows]; 0 within tolerance.
         iterations: Iterations of Levenberg-Marquardt, for all groups of starts [-].
         starts: Number of starts [-].
         active_limits: Names of the tangent coordinates that are at a limit at q, such as "q:panda_joint4".
@@ -82,7 +84,8 @@ class IKResult:
     @property
     def failed(self) -> tuple[str, ...]:
         """Names of the constraints that do not hold at q, the one with the largest violation first."""
-        worst = {name: float(np.max(np.abs(each.violation), initial=0.0)) for name, each in self.residuals.items()}
+        hard = {name: each.violation for name, each in self.residuals.items() if not each.soft}
+        worst = {name: float(np.max(np.abs(violation), initial=0.0)) for name, violation in hard.items()}
         return _beyond(worst, self.tolerance)
 
     @functools.cached_property
@@ -115,8 +118,8 @@ class IKBatch:
     Attributes:
         q: The best configuration for each target (n, nq) [rad, m].
         solved: Whether each satisfies all constraints and, if there are costs, is a local minimum (n,).
-        violation: Largest violation of a row (n,) [unit of the row].
-        cost: Value of the costs (n,) [cost].
+        violation: Largest violation of a hard row (n,) [unit of the row].
+        cost: Value of the costs, with the prices of slacks of soft rows (n,) [cost].
         starts: Number of starts for each target (n,) [-].
         tolerance: Largest violation of a row that counts as none [unit of the row].
     """
@@ -138,7 +141,7 @@ class IKBatch:
     @property
     def failed(self) -> tuple[tuple[str, ...], ...]:
         """For each target the names of the constraints that do not hold, as `IKResult.failed`; n tuples."""
-        violations = {name: np.abs(each.violation) for name, each in self.residuals.items()}
+        violations = {name: np.abs(each.violation) for name, each in self.residuals.items() if not each.soft}
         worst = {name: np.max(each, axis=1, initial=0.0).tolist() for name, each in violations.items()}
         rows = ({name: values[i] for name, values in worst.items()} for i in range(len(self)))
         return tuple(_beyond(row, self.tolerance) for row in rows)

@@ -85,7 +85,7 @@ class Search:
             with_start: Whether the first candidate of each target is always used.
         """
         n, m = q.shape[:2]
-        alone = not self._model.nc  # without constraints, the first step tells how far the minimum is
+        alone = bool(np.all(self._model.soft))  # without hard rows, the first step tells how far the minimum is
         scouts = self._lanes("scouts", n * m, STALL, float(alone))
         scouts.q[:], scouts.p[:] = q.reshape(n * m, -1), np.repeat(p, m, axis=0)
         scouts.begin()

@@ -40,7 +40,7 @@ def solve(
 
     Args:
         robot: The robot.
-        tasks: A ConstraintStack (`equals`, or `lower` and `upper`), a CostStack, or a tuple of both.
+        tasks: A ConstraintStack (`equals`, or `lower` and `upper`; also `soft`), a CostStack, or a tuple of both.
         targets: Values of parameters by name, which replace those of the tasks, such as {"tool.reference":
             pinocchio.SE3}.
         limits: Whether to respect the robot's joint limits.
@@ -57,7 +57,7 @@ def solve(
 
     Raises:
         UnknownNameError: There is no parameter, or no joint, of this name.
-        InvalidArgumentError: There is no task; or a task needs a control, is soft, or has another robot; or a target
+        InvalidArgumentError: There is no task; or a task needs a control, or has another robot; or a target
             does not fit its parameter.
     """
     replaced = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')

@@ -52,7 +52,7 @@ class IKSolver(Immutable):
 
     Raises:
         UnknownNameError: `fixed` or `weights` name no joint.
-        InvalidArgumentError: There is no task; or a task needs a control, is soft, or has another robot; or a fixed
+        InvalidArgumentError: There is no task; or a task needs a control, or has another robot; or a fixed
             joint is beyond its limits, or nothing is left to move; or a weight is not > 0 or that of a fixed joint.
 
     Source: Bertsekas, Projected Newton methods (1982), for limits; Nocedal and Wright, Numerical Optimization (2006),

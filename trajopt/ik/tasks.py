@@ -39,6 +39,8 @@ class TaskExpressions:
         jacobian: Derivative of the rows by the tangent of q (nc, nv).
         lower: Lower bounds of the rows (nc,).
         upper: Upper bounds of the rows (nc,).
+        linear: Linear weights of slacks (nc,) [cost / unit of the row]; 0 for hard rows.
+        quadratic: Quadratic weights of slacks (nc,) [cost / unit²]; 0 for hard rows.
         cost: Value of the costs.
         gradient: Gradient of the costs (nv,).
         hessian: Gauss-Newton Hessian of the costs (nv, nv).
@@ -49,6 +51,8 @@ class TaskExpressions:
     jacobian: SX
     lower: SX
     upper: SX
+    linear: SX
+    quadratic: SX
     cost: SX
     gradient: SX
     hessian: SX
@@ -57,13 +61,15 @@ class TaskExpressions:
 class TaskModel(Model):
     """Constraints and costs of a robot at rest: minimise f(q, 0) subject to lower <= c(q, 0) <= upper.
 
+    Soft rows may be beyond their bounds by a slack s, which adds linear · |s| + ½ quadratic · s² to the costs.
+
     Args:
         constraints: The constraints; None for none.
         costs: The costs; None for none.
         fixed: Names of joints that do not move.
 
     Raises:
-        InvalidArgumentError: There is no task, a task needs a control, rows are soft, or nothing moves.
+        InvalidArgumentError: There is no task, a task needs a control, or nothing moves.
     """
 
     def __init__(
@@ -90,12 +96,6 @@ class TaskModel(Model):
                     f"tasks: expected residuals of the configuration, got {', '.join(stack.controlled())}, which "
                     "depend on a control or on forces; remove them"
                 )
-        soft = [c.name for c in self.constraints.constraints if c.soft is not None]
-        if soft:
-            raise InvalidArgumentError(
-                f"tasks: expected hard constraints, got soft rows in {', '.join(soft)}; move the residual to a "
-                "CostStack"
-            )
         limits(self.state)  # raises for limits that form no box
 
     def parameters(self) -> dict[str, Parameter]:
@@ -109,8 +109,14 @@ class TaskModel(Model):
 
     @property
     def has_costs(self) -> bool:
-        """Whether there are costs in addition to the constraints."""
-        return bool(self.costs.names)
+        """Whether there are costs in addition to the constraints, or slacks of soft rows, which cost something."""
+        return bool(self.costs.names or self.soft.any())
+
+    @functools.cached_property
+    def soft(self) -> npt.NDArray[np.bool_]:
+        """Whether each row of the constraints is soft (nc,)."""
+        sizes = self.constraints.sizes(0)
+        return np.array([c.soft is not None for c in self.constraints.constraints for _ in range(sizes[c.name])], bool)
 
     @property
     def bounds(self) -> tuple[Reals, Reals]:
@@ -161,12 +167,16 @@ class TaskModel(Model):
         costs = self.costs.quadratic(instant)
         at_rest = [rows, derivative[:, :nv], costs.cost, costs.Ly[:nv], costs.Lyy[:nv, :nv]]
         rows, jacobian, cost, gradient, hessian = ca.substitute(at_rest, [v], [SX(np.zeros(nv))])
-        own = self.constraints.parameters(0)
-        names = self.constraints.names
-        lower, upper = (
-            SX(ca.vertcat(SX(0, 1), *(own[f"{name}.{key}"].symbol for name in names))) for key in ("lower", "upper")
-        )
-        return TaskExpressions(instant.x[:nq], rows, jacobian, lower, upper, cost, gradient, hessian)
+        own, sizes = self.constraints.parameters(0), self.constraints.sizes(0)
+
+        def column(key: str) -> SX:
+            """Values of a parameter for all rows (nc,); 0 for constraints without it."""
+            symbols = [own[f"{n}.{key}"].symbol if f"{n}.{key}" in own else SX.zeros(sizes[n]) for n in sizes]
+            return SX(ca.vertcat(SX(0, 1), *symbols))
+
+        lower, upper, linear, quadratic = (column(key) for key in ("lower", "upper", "linear", "quadratic"))
+        q = instant.x[:nq]
+        return TaskExpressions(q, rows, jacobian, lower, upper, linear, quadratic, cost, gradient, hessian)
 
     @classmethod
     def of(cls, robot: Robot, tasks: Any) -> TaskModel:

@@ -75,6 +75,12 @@ class Following:
         weights: Mapping[str, Any] | None = None,
     ) -> None:
         self.robot, self.model = robot, TaskModel.of(robot, tasks)
+        soft = [c.name for c in self.model.constraints.constraints if c.soft is not None]
+        if soft:
+            raise InvalidArgumentError(
+                f"tasks: expected hard constraints, got soft rows in {', '.join(soft)}; move the residual to a "
+                "CostStack"
+            )
         self.dt = check_positive("dt", dt, unit="s")
         self.bounds = _bounds(self.model, check_flag("limits", limits), acceleration)
         self.fixed = fixed_joints(self.model.state, fixed, limits=limits)
