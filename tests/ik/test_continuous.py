@@ -61,6 +61,16 @@ def test_an_angle_stops_at_its_limit(low: float, high: float) -> None:
             assert result.active_limits == (() if inside else (f"q:{NAME}",))
 
 
+def test_a_start_beyond_a_limit_is_moved_inside() -> None:
+    """Also where the tool is at its target already."""
+    state = bounded()
+    start = course(state)[0]
+    point = state.robot.placement(start, FRAME)[:3, 3]
+    for tasks in (tool(state, point), trajopt.CostStack(state).add("rest", ResidualModelState(state), 0.0)):
+        result = ik.solve(state.robot, tasks, start=start, starts=1)
+        assert LOW - 1e-15 <= angles(result.q) <= HIGH + 1e-15
+
+
 def test_fixed_angles_are_within_limits() -> None:
     state = bounded()
     with pytest.raises(InvalidArgumentError, match=r"expected -2 to -0.5, the limits of the joint, got 0.7"):

@@ -106,7 +106,10 @@ def test_prices_are_values_and_results_pickle(state: StateMultibody) -> None:
     assert batch.solved.all()
     assert pickle.loads(pickle.dumps(batch)).failed == ((), ())
     rows = bound(state, (0.5, 0.0))
-    rows.add("tip", ResidualModelFrameTranslation(state, "tool", [5.0, 0.0, 0.0]), equals=0)
+    far = state.robot.placement(np.array([1.0, 0.0, 0.0]), "tool")[:3, 3]
+    rows.add("tip", ResidualModelFrameTranslation(state, "tool", 3.0 * far), equals=0)
     result = ik.solve(state.robot, rows)
     assert result.status is ik.IKStatus.UNREACHABLE
     assert result.failed == ("tip",)
+    assert result.distance == pytest.approx(np.linalg.norm(result.residuals["tip"].value))
+    assert result.distance == pytest.approx(2.0 * np.linalg.norm(far), rel=1e-6)

@@ -105,6 +105,17 @@ def test_a_step_is_the_weighted_pseudo_inverse(state: StateMultibody) -> None:
         np.testing.assert_array_equal(twin.step(there).q - START, moved)
 
 
+def test_only_ratios_of_weights_count_along_a_path(state: StateMultibody) -> None:
+    point = {"tip.reference": state.robot.placement(START, "tool")[:3, 3] - np.array([0.3, 0.0, 0.2])}
+    steps = []
+    for scale in (1e-3, 1.0, 1e3):
+        weights = dict(zip(names(state), scale * np.array([3.0, 1.0, 2.0]), strict=True))
+        tracker = ik.IKTracker(state.robot, tool(state), START, 0.01, weights=weights)
+        steps.append(np.array([tracker.step(point).q for _ in range(20)]))
+    np.testing.assert_allclose(steps[0], steps[1], atol=1e-9)
+    np.testing.assert_allclose(steps[2], steps[1], atol=1e-9)
+
+
 @pytest.mark.parametrize("method", ["differential", "optimal"])
 def test_a_dear_joint_moves_less_along_a_path(state: StateMultibody, method: str) -> None:
     path = state.robot.placement(START, "tool")[:3, 3] + np.linspace(0, 1, 101)[:, None] * [0.0, 0.0, -0.1]
@@ -144,3 +155,6 @@ def test_the_name_of_the_cost_is_taken(state: StateMultibody) -> None:
     costs = CostStack(state).add("motion", ResidualModelState(state), 1.0)
     with pytest.raises(DuplicateNameError, match="'motion' is in the stack already"):
         ik.solve(state.robot, costs, weights={})
+    for wish in (0.1, 0.2):  # without weights it is a cost like any other, whatever the start
+        costs = CostStack(state).add("motion", ResidualModelState(state, np.r_[wish, np.zeros(5)]), 1.0)
+        assert ik.solve(state.robot, costs, start=START).q[0] == pytest.approx(wish)
