@@ -183,3 +183,21 @@ def test_the_task_that_failed_is_named() -> None:
     solved = ik.solve(state.robot, near)
     assert solved.failed == ()
     assert "failed" not in str(solved)
+
+
+def test_a_batch_names_the_tasks_that_failed_for_each_target() -> None:
+    """As many solves of one target do, the worst first; also without a task that failed, and for one target."""
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
+    tip = trajopt.ResidualModelFrameTranslation(state, "tool", [0.3, 0.0, 0.4])
+    tasks = trajopt.ConstraintStack(state).add("tip", tip, equals=0.0)
+    tasks.add("bent", trajopt.ResidualModelState(state, elements=[1]), lower=0.8, upper=3.0)
+    solver = ik.IKSolver(state.robot, tasks)
+    points = np.array([[0.3, 0.0, 0.4], [5.0, 0.0, 0.0], [0.0, 0.0, 0.999], [0.5, 0.0, 0.4]])
+    batch = solver.solve_batch({"tip.reference": points})
+    singles = [solver.solve({"tip.reference": point}) for point in points]
+    assert batch.failed == tuple(each.failed for each in singles)
+    assert [not each for each in batch.failed] == batch.solved.tolist() == [True, False, False, True]
+    assert batch.failed[1] == ("tip", "bent")
+    worst = np.max([np.abs(each.violation).max(axis=1) for each in batch.residuals.values()], axis=0)
+    np.testing.assert_allclose(worst, batch.violation, atol=1e-12)
+    assert solver.solve_batch({"tip.reference": points[1:2]}).failed == (("tip", "bent"),)

@@ -70,7 +70,7 @@ class IKResult:
     iterations: int
     starts: int
     active_limits: tuple[str, ...]
-    tolerance: float
+    tolerance: float = 1e-6  # results of old files have none of their own
     judge: Callable[[Reals], dict[str, TaskResidual]] = field(repr=False)
     """Residual of each task at a configuration (nq,), for the targets of this result."""
 
@@ -83,8 +83,7 @@ class IKResult:
     def failed(self) -> tuple[str, ...]:
         """Names of the constraints that do not hold at q, the one with the largest violation first."""
         worst = {name: float(np.max(np.abs(each.violation), initial=0.0)) for name, each in self.residuals.items()}
-        beyond = [name for name in worst if worst[name] > self.tolerance]
-        return tuple(sorted(beyond, key=lambda name: -worst[name]))
+        return _beyond(worst, self.tolerance)
 
     @functools.cached_property
     def residuals(self) -> dict[str, TaskResidual]:
@@ -119,6 +118,7 @@ class IKBatch:
         violation: Largest violation of a row (n,) [unit of the row].
         cost: Value of the costs (n,) [cost].
         starts: Number of starts for each target (n,) [-].
+        tolerance: Largest violation of a row that counts as none [unit of the row].
     """
 
     q: Reals
@@ -126,6 +126,22 @@ class IKBatch:
     violation: Reals
     cost: Reals
     starts: np.ndarray[tuple[int], np.dtype[np.int64]]
+    tolerance: float = 1e-6  # results of old files have none of their own
+    judge: Callable[[Reals], dict[str, TaskResidual]] = field(repr=False)
+    """Residuals of each task at configurations (n, nq), for the targets of this result."""
+
+    @functools.cached_property
+    def residuals(self) -> dict[str, TaskResidual]:
+        """Residuals of each task at q, by name; arrays (n, nr)."""
+        return self.judge(self.q)
+
+    @property
+    def failed(self) -> tuple[tuple[str, ...], ...]:
+        """For each target the names of the constraints that do not hold, as `IKResult.failed`; n tuples."""
+        violations = {name: np.abs(each.violation) for name, each in self.residuals.items()}
+        worst = {name: np.max(each, axis=1, initial=0.0).tolist() for name, each in violations.items()}
+        rows = ({name: values[i] for name, values in worst.items()} for i in range(len(self)))
+        return tuple(_beyond(row, self.tolerance) for row in rows)
 
     def __len__(self) -> int:
         return len(self.q)
@@ -134,3 +150,8 @@ class IKBatch:
         return (
             f"IKBatch({int(np.sum(self.solved))} of {len(self)} solved, {np.mean(self.starts):.3g} starts on average)"
         )
+
+
+def _beyond(worst: dict[str, float], tolerance: float) -> tuple[str, ...]:
+    """Names of the tasks with a violation larger than the tolerance, the largest first."""
+    return tuple(sorted((name for name in worst if worst[name] > tolerance), key=lambda name: -worst[name]))

@@ -157,7 +157,15 @@ class IKSolver(Immutable):
         solved = best.violation <= self.tolerance
         if self._model.has_costs:
             solved &= best.settled
-        return IKBatch(q=best.q, solved=solved, violation=best.violation, cost=best.cost, starts=tried)
+        return IKBatch(
+            q=best.q,
+            solved=solved,
+            violation=best.violation,
+            cost=best.cost,
+            starts=tried,
+            tolerance=self.tolerance,
+            judge=Judge.of(self._model, self._values, p),
+        )
 
     def first_start(self, targets: Any = None) -> Reals:
         """Configuration (nq,) in the seed table that is nearest to a target; a batch starts from it."""
