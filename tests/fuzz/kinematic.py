@@ -58,6 +58,10 @@ def _path(w: World, rng: Random) -> Any:
     return rng.choice([_points(w, rng), {"tip.reference": _points(w, rng)}])
 
 
+def _weights(w: World, rng: Random) -> Any:
+    return rng.choice([None, {}, {_state().model.names[1]: rng.uniform(0.1, 10.0)}])
+
+
 @functools.cache
 def _track() -> ik.IKPath:
     w, rng = None, Random(1)
@@ -85,6 +89,7 @@ FIXED_KINEMATIC: dict[str, Callable[[World, Random], Any]] = {
 
 KINEMATIC: dict[str, Callable[[World, Random], Any]] = {
     **{f"{name}.robot": _robot for name in ("solve", "solve_batch", "track", "IKSolver", "IKTracker")},
+    **{f"{name}.weights": _weights for name in ("solve", "solve_batch", "track", "IKSolver", "IKTracker")},
     "tasks": _tasks,
     "targets": lambda w, rng: {"tip.reference": _points(w, rng)},
     "IKSolver.solve.targets": lambda w, rng: rng.choice([None, {"tip.reference": _point(w, rng)}]),

@@ -17,11 +17,11 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
+from trajopt.ik.coordinates import SIMPLE, clipped, coordinate
 from trajopt.ik.tasks import TaskModel, beyond
 from trajopt.kernels import Array, Program
 from trajopt.model.parts import call_formula
 from trajopt.states.joint_spaces import JointSpace, joint_spaces
-from trajopt.states.spaces import VectorSpace
 
 MEMORY = ("q", "y", "scalars", "g", "H")
 SCALARS = ("damping", "merit", "penalty", "phase", "violation", "cost", "ended")
@@ -114,9 +114,9 @@ class DescentBuilder:
         nv = self.model.state.nv
         down, up = SX(-np.inf * np.ones(nv)), SX(np.inf * np.ones(nv))
         for joint in self.joints:
-            if isinstance(joint.space, VectorSpace):
-                down[joint.v] = self.low[joint.v] - self.q[joint.q]
-                up[joint.v] = self.high[joint.v] - self.q[joint.q]
+            if isinstance(joint.space, SIMPLE):
+                at = coordinate(joint, self.q)
+                down[joint.v], up[joint.v] = self.low[joint.v] - at, self.high[joint.v] - at
         return down[self.moving], up[self.moving]
 
     def _moved(self, d: SX) -> list[SX]:
@@ -163,10 +163,7 @@ class DescentBuilder:
 
     def _moved_joint(self, joint: JointSpace, step: SX) -> SX:
         """Coordinates of a joint after a step (nv,), exactly within limits."""
-        q = joint.space.integrate(self.q[joint.q], step[joint.v])
-        if isinstance(joint.space, VectorSpace):
-            return SX(ca.fmin(ca.fmax(q, self.low[joint.v]), self.high[joint.v]))
-        return SX(q)
+        return clipped(joint, self.q[joint.q], step[joint.v], self.low[joint.v], self.high[joint.v])
 
     def _evaluated(self, q: SX) -> list[SX]:
         """Φ, its gradient and Hessian, the largest violation, f, y and ρ at a configuration."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from trajopt.checks import check_mapping, shape_of
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
+from trajopt.ik.coordinates import SIMPLE, coordinates
 from trajopt.states.joint_spaces import joint_spaces
-from trajopt.states.spaces import VectorSpace
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
@@ -52,10 +52,11 @@ def fixed_joints(
     for name in given if limits else ():
         joint = joints[name]
         low, high = state.lower[joint.v], state.upper[joint.v]
-        if isinstance(joint.space, VectorSpace) and not np.all((low <= q[joint.q]) & (q[joint.q] <= high)):
+        at = coordinates(state, q[None, : state.nq])[0, joint.v]
+        if isinstance(joint.space, SIMPLE) and not np.all((low <= at) & (at <= high)):
             raise InvalidArgumentError(
-                f"fixed[{name!r}]: expected {low[0]:g} to {high[0]:g}, the limits of the joint, got {q[joint.q][0]:g}; "
-                "or pass limits=False"
+                f"fixed[{name!r}]: expected {low[0]:g} to {high[0]:g}, the limits of the joint, got {at[0]:g}; or pass "
+                "limits=False"
             )
     return {name: tuple(q[joint.q].tolist()) for name, joint in joints.items() if name in given}
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
+from casadi import SX
 
 from trajopt.constraints import Constraint
 from trajopt.costs import CostTerm
+from trajopt.ik.coordinates import SIMPLE, coordinate, coordinates
 from trajopt.ik.path import Departure, IKPath, IKPathStatus
 from trajopt.ik.residuals import Judge
 from trajopt.ik.result import TaskResidual
@@ -15,6 +17,7 @@ from trajopt.ik.tasks import TaskModel, beyond
 from trajopt.ik.tracker import Following
 from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
 from trajopt.solution import Solution
+from trajopt.states.joint_spaces import joint_spaces
 from trajopt.types import Reals
 
 AT_LIMIT = 1e-6
@@ -63,15 +66,17 @@ def _evaluated(following: Following, p: Reals, qs: Reals) -> tuple[Reals, Reals,
     """Violations (T + 1, nc), slopes of the distance relative to |J| (T + 1,), and residuals by task."""
     model, t = following.model, following.model.expressions()
     off = beyond(t.rows, t.lower, t.upper)
-    places, bounds = model.places, following.bounds
+    bounds, at = following.bounds, SX.zeros(model.state.nv)
+    for joint in joint_spaces(model.state.model):
+        if isinstance(joint.space, SIMPLE):
+            at[joint.v] = coordinate(joint, t.q)
     slope = t.jacobian.T @ off
     for j in range(model.state.nv):
         if j not in following.moving:
             slope[j] = 0.0
-        elif places[j] >= 0:  # a position at its limit has no slope
-            at = t.q[int(places[j])]
-            down = ca.logic_and(at <= bounds[0, j] + AT_LIMIT, slope[j] > 0)
-            up = ca.logic_and(at >= bounds[1, j] - AT_LIMIT, slope[j] < 0)
+        elif model.limited[j]:  # a position at its limit has no slope
+            down = ca.logic_and(at[j] <= bounds[0, j] + AT_LIMIT, slope[j] > 0)
+            up = ca.logic_and(at[j] >= bounds[1, j] - AT_LIMIT, slope[j] < 0)
             slope[j] = ca.if_else(ca.logic_or(down, up), 0.0, slope[j])
     size = ca.sqrt(ca.sumsqr(t.jacobian) * ca.sumsqr(off)) + 1e-12
     slopes = ca.Function("slopes", [t.q, model.layout.symbols], [ca.densify(off), ca.norm_2(slope) / size])
@@ -96,9 +101,8 @@ def _wanted(model: TaskModel, p: Reals) -> dict[str, Reals]:
 def _pressed(following: Following, qs: Reals, vs: Reals) -> dict[str, Truth]:
     """Whether each limit is reached at each time (T + 1, nv), by "q", "v" and "a"."""
     low, high, slowest, fastest, most = following.bounds
-    places = following.model.places
-    limited, moving = places >= 0, np.isin(np.arange(len(places)), list(following.moving))
-    q = np.where(limited, qs[:, np.where(limited, places, 0)], 0.0)
+    limited, state = following.model.limited, following.model.state
+    moving, q = np.isin(np.arange(state.nv), list(following.moving)), coordinates(state, qs)
     a = np.vstack([np.zeros((1, vs.shape[1])), np.diff(vs, axis=0) / following.dt])
     return {
         "q": limited & (_at(q, low, -1.0) | _at(q, high, 1.0)),

@@ -9,6 +9,7 @@ from casadi import SX
 from trajopt.actions import ActionModelTerminal
 from trajopt.actions.differential.symbolic import DifferentialActionModelSymbolic
 from trajopt.actions.integrated.euler import IntegratedActionModelEuler
+from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.ik.tracker import Following
@@ -81,7 +82,8 @@ def path_problem(following: Following, p: Reals, qs: Reals, vs: Reals) -> Shooti
     if np.isfinite(most).any():
         rows.add(ACCELERATIONS, ResidualModelControl(state), lower=-most, upper=most)
     costs, end = (_costs(following) for _ in range(2))
-    costs.add(SMOOTHNESS, ResidualModelControl(state), weight=smoothness)
+    quadratic = ActivationModelWeightedQuad(following.weights)
+    costs.add(SMOOTHNESS, ResidualModelControl(state), smoothness, quadratic)
     dynamics = DifferentialActionModelKinematics(state, costs, rows, following.bounds[4])
     knot = IntegratedActionModelEuler(dynamics, dt=following.dt)
     terminal = ActionModelTerminal(end, constraints=ends)

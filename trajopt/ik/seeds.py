@@ -13,8 +13,9 @@ import pinocchio as pin
 from scipy.spatial import cKDTree
 
 from trajopt import cache
+from trajopt.ik.coordinates import placed
 from trajopt.states.joint_spaces import joint_spaces
-from trajopt.states.spaces import VectorSpace
+from trajopt.states.spaces import CircleSpace, VectorSpace
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
@@ -111,6 +112,8 @@ def _made(state: StateMultibody, frame: str | None, lower: Reals, upper: Reals) 
             low, high = lower[joint.v], upper[joint.v]
             low, high = np.where(np.isfinite(low), low, -np.pi), np.where(np.isfinite(high), high, np.pi)
             q[:, joint.q] = rng.uniform(np.minimum(low, high), np.maximum(low, high), (ENTRIES, len(low)))
+        elif isinstance(joint.space, CircleSpace) and np.isfinite(lower[joint.v]).all():
+            q[:, joint.q] = placed(joint, rng.uniform(lower[joint.v], upper[joint.v], (ENTRIES, 1)))
     if frame is not None:
         data, index = state.model.createData(), state.robot.frame_id(frame)
         for i, each in enumerate(q):

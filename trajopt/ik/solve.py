@@ -10,6 +10,7 @@ import numpy.typing as npt
 from trajopt.checks import check_mapping
 from trajopt.ik.result import IKBatch, IKResult
 from trajopt.ik.solver_cache import kept_solver
+from trajopt.ik.weights import REFERENCE
 from trajopt.robots import Robot
 
 
@@ -24,6 +25,7 @@ def solve(
     start: npt.ArrayLike | None = None,
     tolerance: float = 1e-6,
     fixed: Mapping[str, Any] | None = None,
+    weights: Mapping[str, Any] | None = None,
 ) -> IKResult:
     """Computes a configuration at rest that satisfies constraints and minimises costs.
 
@@ -49,6 +51,9 @@ def solve(
         tolerance: Largest violation of a row of the constraints [unit of the row].
         fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad];
             a start that has others is moved there.
+        weights: How dear the motion of joints is: adds the cost "motion", ½ Σ wᵢ (q ⊖ start)ᵢ², with weights > 0 by
+            name, such as {"panda_joint4": 10.0}, and 1 for all others [cost / rad², cost / m²]. Without a start, the
+            motion begins at the neutral configuration. None for no cost.
 
     Raises:
         UnknownNameError: There is no parameter, or no joint, of this name.
@@ -56,7 +61,9 @@ def solve(
             does not fit its parameter.
     """
     replaced = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')
-    solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance, fixed=fixed)
+    solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance, fixed=fixed, weights=weights)
+    if start is not None and weights is not None:
+        values.pop(REFERENCE, None)
     return solver.solve({**values, **replaced}, starts=starts, seed=seed, start=start)
 
 
@@ -70,6 +77,7 @@ def solve_batch(
     seed: int = 0,
     tolerance: float = 1e-6,
     fixed: Mapping[str, Any] | None = None,
+    weights: Mapping[str, Any] | None = None,
 ) -> IKBatch:
     """Computes configurations for many targets.
 
@@ -82,10 +90,12 @@ def solve_batch(
         seed: Seed of the random starts, which follow those near the targets.
         tolerance: Largest violation of a row of the constraints [unit of the row].
         fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad].
+        weights: How dear the motion of joints is, as in `solve`, from the neutral configuration or from
+            "motion.reference" in `targets`, a state at rest for each target (n, nx).
 
     Raises:
         UnknownNameError: There is no parameter, or no joint, of this name.
         InvalidArgumentError: The tasks are invalid as in `solve`, or targets do not fit their parameters.
     """
-    solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance, fixed=fixed)
+    solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance, fixed=fixed, weights=weights)
     return solver.solve_batch(targets, first=values, starts=starts, seed=seed)

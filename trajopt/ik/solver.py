@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import check_count, check_flag, check_mapping, check_positive
+from trajopt.ik.coordinates import coordinates
 from trajopt.ik.fixed import fixed_joints, hold
 from trajopt.ik.residuals import Judge
 from trajopt.ik.result import IKBatch, IKResult, IKStatus
@@ -17,6 +18,7 @@ from trajopt.ik.search import DescentEnds, Search
 from trajopt.ik.starts import Starts
 from trajopt.ik.targets import target_rows
 from trajopt.ik.tasks import TaskModel
+from trajopt.ik.weights import REFERENCE, solver_model
 from trajopt.objects.immutable import Immutable
 from trajopt.robots import Robot
 from trajopt.types import Reals
@@ -44,11 +46,14 @@ class IKSolver(Immutable):
         tolerance: Largest violation of a row of the constraints [unit of the row].
         fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad];
             a start that has others is moved there.
+        weights: How dear the motion of joints is: adds the cost "motion", ½ Σ wᵢ (q ⊖ start)ᵢ², with weights > 0 by
+            name, such as {"panda_joint4": 10.0}, and 1 for all others [cost / rad², cost / m²]. Without a start, the
+            motion begins at the neutral configuration; "motion.reference" is that of each target. None for no cost.
 
     Raises:
-        UnknownNameError: `fixed` names no joint.
+        UnknownNameError: `fixed` or `weights` name no joint.
         InvalidArgumentError: There is no task; or a task needs a control, is soft, or has another robot; or a fixed
-            joint is beyond its limits, or nothing is left to move.
+            joint is beyond its limits, or nothing is left to move; or a weight is not > 0 or that of a fixed joint.
 
     Source: Bertsekas, Projected Newton methods (1982), for limits; Nocedal and Wright, Numerical Optimization (2006),
     algorithm 17.4, for costs under constraints.
@@ -62,19 +67,22 @@ class IKSolver(Immutable):
         limits: bool = True,
         tolerance: float = 1e-6,
         fixed: Mapping[str, Any] | None = None,
+        weights: Mapping[str, Any] | None = None,
     ) -> None:
         self.robot = robot
         self.limits = check_flag("limits", limits)
         model = TaskModel.of(robot, tasks)
+        self._tasks = tuple(stack for stack in (model.constraints, model.costs) if stack.names)
         self._fixed = fixed_joints(model.state, fixed, limits=self.limits)
-        self._model = TaskModel(model.constraints, model.costs, tuple(self._fixed)) if self._fixed else model
+        self._weights = weights
+        self._model = solver_model(model, self._fixed, weights)
         self.tolerance = check_positive("tolerance", tolerance)
         lower, upper = self._model.bounds
         if not self.limits:
             lower, upper = np.full_like(lower, -np.inf), np.full_like(upper, np.inf)
         self._bounds = lower, upper
         moving = self._model.moving
-        self._bounded = moving[self._model.places[moving] >= 0]
+        self._bounded = moving[self._model.limited[moving]]
         self._first = self._model.layout.column()
         self._starts = Starts(self._model, *self._model.bounds, self._fixed)
         self._search = Search(self._model, lower, upper, self.tolerance)
@@ -85,8 +93,7 @@ class IKSolver(Immutable):
         return f"IKSolver({self.robot.name!r}, {tasks}, limits={self.limits}, tolerance={self.tolerance:g})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        stacks = tuple(stack for stack in (self._model.constraints, self._model.costs) if stack.names)
-        return _rebuilt, (self.robot, stacks, self.limits, self.tolerance, self._fixed)
+        return _rebuilt, (self.robot, self._tasks, self.limits, self.tolerance, self._fixed, self._weights)
 
     def solve(
         self, targets: Any = None, *, starts: int = 32, seed: int = 0, start: npt.ArrayLike | None = None
@@ -105,13 +112,17 @@ class IKSolver(Immutable):
             UnknownNameError: There is no parameter of this name.
             InvalidArgumentError: A value does not fit its parameter.
         """
-        return self._solve(self._column(targets), starts, seed, start)
+        first = None
+        if start is not None:
+            first = hold(self._model.state, self._fixed, self._model.configuration("start", start))
+        p = self._column(targets)
+        if first is not None and self._weights is not None and REFERENCE not in (targets or {}):
+            p = p.copy()
+            p[self._model.layout.slices[REFERENCE]] = self._model.state.at_rest(first)
+        return self._solve(p, starts, seed, first)
 
-    def _solve(self, p: Reals, starts: int, seed: int, start: npt.ArrayLike | None) -> IKResult:
+    def _solve(self, p: Reals, starts: int, seed: int, first: Reals | None) -> IKResult:
         begun = self._search.passes
-        first = None if start is None else self._model.configuration("start", start)
-        if first is not None:
-            first = hold(self._model.state, self._fixed, first)
         ends, tried = self._ends(p[None], starts, seed, first, AT_ONCE)
         best = self._ranked(ends)
         q = best.q[0]
@@ -241,7 +252,7 @@ class IKSolver(Immutable):
     def _margins(self, q: Reals) -> Reals:
         """Distances (n, m) of moving coordinates to the nearer limit; inf without limits."""
         lower, upper = self._bounds
-        at, bounded = q[:, self._model.places[self._bounded]], self._bounded
+        at, bounded = coordinates(self._model.state, q)[:, self._bounded], self._bounded
         return np.minimum(at - lower[bounded], upper[bounded] - at)
 
     def _status(self, best: DescentEnds) -> IKStatus:
@@ -252,5 +263,12 @@ class IKSolver(Immutable):
         return IKStatus.SOLVED
 
 
-def _rebuilt(robot: Robot, tasks: Any, limits: bool, tolerance: float, fixed: Mapping[str, Any]) -> IKSolver:
-    return IKSolver(robot, tasks, limits=limits, tolerance=tolerance, fixed=fixed)
+def _rebuilt(
+    robot: Robot,
+    tasks: Any,
+    limits: bool,
+    tolerance: float,
+    fixed: Mapping[str, Any],
+    weights: Mapping[str, Any] | None = None,
+) -> IKSolver:
+    return IKSolver(robot, tasks, limits=limits, tolerance=tolerance, fixed=fixed, weights=weights)

@@ -8,6 +8,7 @@ import numpy as np
 
 from trajopt.constraints import Constraint
 from trajopt.costs import CostTerm
+from trajopt.ik.coordinates import SIMPLE, coordinates, placed
 from trajopt.ik.fixed import hold
 from trajopt.ik.seeds import ENTRIES, PLACEMENT, ROTATION, TRANSLATION, SeedTable, seed_table
 from trajopt.ik.tasks import TaskModel
@@ -61,8 +62,9 @@ class Starts:
         for joint in joint_spaces(state.model):
             if not moving & set(range(joint.v.start, joint.v.stop)):
                 q[:, joint.q] = neutral[joint.q]
-                if joint.space.nq == joint.space.nv:
-                    q[:, joint.q] = np.clip(neutral[joint.q], lower[joint.v], upper[joint.v])
+                if isinstance(joint.space, SIMPLE):
+                    at = np.clip(coordinates(state, neutral[None])[:, joint.v], lower[joint.v], upper[joint.v])
+                    q[:, joint.q] = placed(joint, at)
         return q
 
     def candidates(self, p: Reals, tried: int, count: int, seed: int) -> Reals:

@@ -23,6 +23,7 @@ class Stepper:
         diagnostics: In the order of `DIAGNOSTICS` (T + 1, 5); the first is an input.
         p: Parameters at each time (T + 1, np), an input.
         limits: Rows low, high, slowest, fastest, acceleration (5, nv), an input [rad, m, per s, per s²].
+        weights: Weights of the coordinates of a step (nv,), an input [-].
         settings: In the order of `SETTINGS` (3,), an input.
     """
 
@@ -30,13 +31,14 @@ class Stepper:
         state = model.state
         self.q, self.v, self.diagnostics = (np.zeros((T + 1, n)) for n in (state.nq, state.nv, len(DIAGNOSTICS)))
         self.p, self.limits = np.zeros((T + 1, model.layout.size)), np.zeros((5, state.nv))
-        self.settings = np.zeros(len(SETTINGS))
+        self.weights, self.settings = np.ones(state.nv), np.zeros(len(SETTINGS))
         program = kept(model, "differential inverse kinematics", lambda: VelocityBuilder(model).step())
         memory = (self.q, self.v, self.diagnostics)
         constants = [
             rows(self.p),
             rows(self.p, offset=1),
             *(Rows(each, 0) for each in self.limits),
+            Rows(self.weights, 0),
             Rows(self.settings, 0),
         ]
         arguments = [*(rows(each) for each in memory), *constants, *(rows(each, offset=1) for each in memory)]

@@ -14,13 +14,12 @@ from casadi import SX
 from trajopt.checks import check_array
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
-from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+from trajopt.errors import InvalidArgumentError
+from trajopt.ik.coordinates import limited, limits
 from trajopt.ik.fixed import columns
 from trajopt.instant import Instant
 from trajopt.model import Model, Parameter
 from trajopt.robots import Robot
-from trajopt.states.joint_spaces import joint_spaces
-from trajopt.states.spaces import VectorSpace
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
 from trajopt.types import Reals
 
@@ -97,7 +96,7 @@ class TaskModel(Model):
                 f"tasks: expected hard constraints, got soft rows in {', '.join(soft)}; move the residual to a "
                 "CostStack"
             )
-        _check_limits(self.state)
+        limits(self.state)  # raises for limits that form no box
 
     def parameters(self) -> dict[str, Parameter]:
         """Run-time parameters of the robot and of all tasks, such as "tool.reference"."""
@@ -116,8 +115,7 @@ class TaskModel(Model):
     @property
     def bounds(self) -> tuple[Reals, Reals]:
         """Lower and upper limits of q ⊖ neutral, (nv,) each, ±inf for no limit [rad, m]."""
-        nv = self.state.nv
-        return self.state.lower[:nv].copy(), self.state.upper[:nv].copy()
+        return limits(self.state)
 
     @functools.cached_property
     def moving(self) -> npt.NDArray[np.intp]:
@@ -133,13 +131,9 @@ class TaskModel(Model):
         return np.array(sorted(moving), int)
 
     @functools.cached_property
-    def places(self) -> npt.NDArray[np.intp]:
-        """Index in q of each tangent coordinate that may have limits (nv,); -1 for the others."""
-        places = np.full(self.state.nv, -1)
-        for joint in joint_spaces(self.state.model):
-            if isinstance(joint.space, VectorSpace):
-                places[joint.v] = range(joint.q.start, joint.q.stop)
-        return places
+    def limited(self) -> npt.NDArray[np.bool_]:
+        """Whether each tangent coordinate may have limits (nv,)."""
+        return limited(self.state)
 
     def configuration(self, argument: str, q: npt.ArrayLike) -> Reals:
         """Checks a configuration of the robot (nq,)."""
@@ -206,14 +200,3 @@ class TaskModel(Model):
                     "with StateMultibody(robot)"
                 )
         return cls(by_kind.get(ConstraintStack), by_kind.get(CostStack))
-
-
-def _check_limits(state: StateMultibody) -> None:
-    """Raises UnsupportedOperationError for limits on coordinates other than lengths and angles, which form no box."""
-    for joint in joint_spaces(state.model):
-        bounded = np.isfinite(state.lower[joint.v]) | np.isfinite(state.upper[joint.v])
-        if not isinstance(joint.space, VectorSpace) and np.any(bounded):
-            raise UnsupportedOperationError(
-                f"limits: expected no limits of joint {joint.label!r}, which is not a simple coordinate, got some in "
-                "the state's bounds; add ResidualModelState as a constraint instead"
-            )

@@ -36,6 +36,7 @@ def track(
     tolerance: float = 1e-4,
     max_iterations: int = 100,
     fixed: Mapping[str, Any] | None = None,
+    weights: Mapping[str, Any] | None = None,
 ) -> IKPath:
     """Computes a motion that follows a path of targets, within limits of position, velocity and acceleration.
 
@@ -67,6 +68,9 @@ def track(
         max_iterations: Largest number of iterations of the optimal method [-].
         fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad];
             `q0` is moved there.
+        weights: How dear the motion of joints is, > 0 by name, such as {"panda_joint4": 10.0}, and 1 for all others
+            [-]: what constraints and costs leave open is done with the least Σ wᵢ vᵢ², or with the optimal method
+            Σ wᵢ aᵢ².
 
     Raises:
         UnknownNameError: There is no parameter, method or joint of this name.
@@ -83,6 +87,7 @@ def track(
         settling=settling,
         tolerance=tolerance,
         fixed=fixed,
+        weights=weights,
     )
     p = course(following.model, path, following.dt, duration)
     start = _start(following, tasks, p[0], limits) if q0 is None else following.start("q0", q0)

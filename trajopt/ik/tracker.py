@@ -16,6 +16,7 @@ from trajopt.ik.fixed import columns, fixed_joints, hold
 from trajopt.ik.stepper import Stepper
 from trajopt.ik.tasks import TaskModel
 from trajopt.ik.velocity import DIAGNOSTICS
+from trajopt.ik.weights import joint_weights, metric
 from trajopt.objects.immutable import Immutable
 from trajopt.robots import Robot
 from trajopt.types import Reals
@@ -52,9 +53,11 @@ class Following:
         settling: Time constant with which costs are minimised [s].
         tolerance: Violation of a row that counts as zero [unit of the row].
         fixed: Coordinates of joints that do not move, by joint; None for none.
+        weights: Weights of the motion of joints, by joint; None for 1.
 
     Attributes:
         model: The tasks.
+        weights: Weights of the coordinates of a step (nv,), with the geometric mean 1 [-].
         bounds: Rows low, high, slowest, fastest, acceleration (5, nv) [rad, m, per s, per s²].
     """
 
@@ -69,11 +72,13 @@ class Following:
         settling: float,
         tolerance: float,
         fixed: Mapping[str, Any] | None = None,
+        weights: Mapping[str, Any] | None = None,
     ) -> None:
         self.robot, self.model = robot, TaskModel.of(robot, tasks)
         self.dt = check_positive("dt", dt, unit="s")
         self.bounds = _bounds(self.model, check_flag("limits", limits), acceleration)
         self.fixed = fixed_joints(self.model.state, fixed, limits=limits)
+        self.weights = metric(joint_weights(self.model.state, weights, self.fixed), self.model.state.nv)
         self.bounds[SPEEDS, columns(self.model.state, self.fixed)] = 0.0
         self.settling = check_non_negative("settling", settling, unit="s")
         self.tolerance = check_positive("tolerance", tolerance)
@@ -90,7 +95,7 @@ class Following:
     def stepper(self, T: int) -> Stepper:
         """Arrays of T steps, with limits and settings."""
         stepper = Stepper(self.model, T)
-        stepper.limits[:] = self.bounds
+        stepper.limits[:], stepper.weights[:] = self.bounds, self.weights
         stepper.settings[:] = self.dt, self.settling, self.tolerance
         stepper.diagnostics[0, DIAGNOSTICS.index("curvature")] = FIRST_CURVATURE
         return stepper
@@ -120,9 +125,11 @@ class IKTracker(Immutable):
         tolerance: Violation of a row that counts as zero [unit of the row].
         fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad];
             starts are moved there, at rest; measurements are not.
+        weights: How dear the motion of joints is, > 0 by name, such as {"panda_joint4": 10.0}, and 1 for all others
+            [-]: what constraints and costs leave open is done with the least Σ wᵢ vᵢ².
 
     Raises:
-        UnknownNameError: `fixed` names no joint.
+        UnknownNameError: `fixed` or `weights` name no joint.
         InvalidArgumentError: An argument has a wrong value.
 
     Source: Kanoun, Lamiraux, Wieber, Kinematic control of redundant manipulators (2011).
@@ -140,6 +147,7 @@ class IKTracker(Immutable):
         settling: float = 0.1,
         tolerance: float = 1e-4,
         fixed: Mapping[str, Any] | None = None,
+        weights: Mapping[str, Any] | None = None,
     ) -> None:
         self._following = Following(
             robot,
@@ -150,6 +158,7 @@ class IKTracker(Immutable):
             settling=settling,
             tolerance=tolerance,
             fixed=fixed,
+            weights=weights,
         )
         self._stepper = self._following.stepper(1)
         self._start("q0", q0, None)

@@ -7,8 +7,9 @@ From q with velocity v, while targets move from p to p⁺ within dt, the step d 
 within a box: limits of velocity, |v⁺ - v| <= a dt, and speeds that allow a stop before a position limit, √(2 a Δq) for
 small dt. Each row stands for c - clip(c, lower, upper). c⁺ are the constraints at (q, p⁺), and e is the violation at
 (q, p) that earlier steps have left. w is the Levenberg-Marquardt step that removes e, and n is the step to the least
-costs in the null space. α and β are 1, or smaller so that joints can stop at the end of these steps; costs f settle
-with a time constant. σ is so small that costs act only in the null space of the constraints.
+costs in the null space. Squared norms of steps weigh each coordinate by the weight of its joint. α and β are 1, or
+smaller so that joints can stop at the end of these steps; costs f settle with a time constant. σ is so small that
+costs act only in the null space of the constraints.
 
 λ = |J| |r| bounds the curvature r · ∇²c that Gauss-Newton omits, for the part r of the residual that the last step did
 not achieve, plus μ times the requested change; for w it is μ |e|. μ is small, and grows to 1 if steps achieve less
@@ -26,14 +27,15 @@ import numpy as np
 from casadi import SX
 
 from trajopt.ik.box_program import add_box_program
+from trajopt.ik.coordinates import SIMPLE, clipped, coordinate
 from trajopt.ik.tasks import TaskModel, beyond
 from trajopt.kernels import Program
 from trajopt.model.parts import call_formula
 from trajopt.states.joint_spaces import joint_spaces
-from trajopt.states.spaces import VectorSpace
 
-INPUTS = ("p", "p_next", "low", "high", "slowest", "fastest", "acceleration", "settings")
-"""Inputs of a step besides (q, v, before): parameters now and at its end, limits (nv,) each, settings."""
+INPUTS = ("p", "p_next", "low", "high", "slowest", "fastest", "acceleration", "weights", "settings")
+"""Inputs of a step besides (q, v, before): parameters now and at its end, limits (nv,) each, weights of the coordinates
+of a step (nv,), settings."""
 SETTINGS = ("dt", "settling", "tolerance")
 COSTS, LEAST = 1e-8, 1e-10
 """σ and the smallest λ, both relative to |J|²."""
@@ -101,7 +103,7 @@ class VelocityBuilder:
 
     def _system(self) -> list[SX]:
         """Matrix and right-hand sides for the remaining violations, rows, and the quadratic costs."""
-        t, model, nv = self.tasks, self.model, self.model.state.nv
+        t, model = self.tasks, self.model
         symbols = [t.q, model.layout.symbols]
         quantities = [t.rows, t.jacobian, t.lower, t.upper, t.gradient, t.hessian]
         evaluate = ca.Function("at", symbols, [ca.densify(each) for each in quantities])
@@ -113,10 +115,11 @@ class VelocityBuilder:
         size = ca.sumsqr(J) + (1e-12 if model.nc else ca.trace(H))
         sigma = COSTS * size / (ca.trace(H) + 1e-12) if model.nc else 1.0
         curvature = self._curvature(ca.norm_2(e)) if model.nc else SX(0)
-        A = sigma * H + LEAST * size * SX.eye(nv)
+        metric = ca.diag(self.inputs["weights"])
+        A = sigma * H + LEAST * size * metric
         A = ca.densify(0.5 * (A + A.T))
         N = A + J.T @ (ca.diag(active) @ J)
-        M = N + ca.sqrt(size) * ca.fmax(curvature, MAKING_UP) * (ca.norm_2(e) if model.nc else 0.0) * SX.eye(nv)
+        M = N + ca.sqrt(size) * ca.fmax(curvature, MAKING_UP) * (ca.norm_2(e) if model.nc else 0.0) * metric
         lag = ca.if_else(ca.logic_or(e != 0, lower == upper), 1.0, 0.0)
         ways = [M, -J.T @ (active * e), lag, N, -sigma * g]
         return [*ways, c, e, J, lower, upper, weights, A, sigma * g, size, curvature]
@@ -144,10 +147,10 @@ class VelocityBuilder:
         g, dt, nv = self.inputs, self.dt, self.model.state.nv
         down, up = SX(-np.inf * np.ones(nv)), SX(np.inf * np.ones(nv))
         for joint in self.joints:
-            if isinstance(joint.space, VectorSpace):
-                for i, j in zip(range(joint.q.start, joint.q.stop), range(joint.v.start, joint.v.stop), strict=True):
+            if isinstance(joint.space, SIMPLE):
+                for at, j in zip(ca.vertsplit(coordinate(joint, self.q)), range(joint.v.start, joint.v.stop)):
                     a = g["acceleration"][j]
-                    rooms = self.q[i] - g["low"][j], g["high"][j] - self.q[i]
+                    rooms = at - g["low"][j], g["high"][j] - at
                     speeds = [ca.if_else(room >= 0, 1.0, -1.0) * braking_speed(ca.fabs(room), a, dt) for room in rooms]
                     down[j], up[j] = -speeds[0], speeds[1]
         change = g["acceleration"] * dt
@@ -168,8 +171,8 @@ class VelocityBuilder:
         refused = ca.fmax(self.diagnostics[DIAGNOSTICS.index("refused")] - NOISE * self.tolerance, 0.0)
         left = MAKING_UP * refused + (mu - LEAST_CURVATURE) * (ca.norm_2(lag * requested) if self.model.nc else 0.0)
         damping = ca.sqrt(size) * left
-        A = A + damping * SX.eye(A.shape[0])
-        b = beta * (g - damping * down)  # joints that no task needs go where costs want them
+        A = A + damping * ca.diag(self.inputs["weights"])
+        b = beta * (g - damping * self.inputs["weights"] * down)  # joints that no task needs go where costs want them
         first = ca.fmin(ca.fmax(self.dt * self.v, least), most)
         part = self.dt / (self.dt + self.settling)
         inside = ca.logic_and(lower < c, c < upper)
@@ -188,9 +191,9 @@ class VelocityBuilder:
         g, parts = self.inputs, []
         for joint in self.joints:
             q = joint.space.integrate(self.q[joint.q], d[joint.v])
-            if isinstance(joint.space, VectorSpace):
-                low, high, old = g["low"][joint.v], g["high"][joint.v], self.q[joint.q]
+            if isinstance(joint.space, SIMPLE):
+                low, high, old = g["low"][joint.v], g["high"][joint.v], coordinate(joint, self.q)
                 inside = ca.logic_and(old >= low, old <= high)
-                q = ca.if_else(inside, ca.fmin(ca.fmax(q, low), high), q)
+                q = ca.if_else(inside, clipped(joint, self.q[joint.q], d[joint.v], low, high), q)
             parts.append(q)
         return [ca.vertcat(*parts), ca.fmin(ca.fmax(d / self.dt, least), most)]
