@@ -176,7 +176,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             us: Controls (T, nu); by default those that hold the states of `xs` at rest (quasi-static).
             is_feasible: Whether `xs` is the rollout of `us` from x0, without gaps.
             multipliers: `solution.multipliers` of an earlier solution, as a warm start of SolverSQP with one start.
-            starts: Number of guesses from which to solve side by side; the best solution is returned, and its `optima`
+            starts: Number of guesses from which to solve; the best solution is returned, and its `optima`
                 lists all. Besides the guess that was passed: rollouts of its controls and of none, x0 at rest, and
                 random ones [-].
             seed: Seed of the random guesses.

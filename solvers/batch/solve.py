@@ -49,8 +49,9 @@ def solve_rows(
     *,
     time_limit: float | None,
     progress: bool,
+    lanes: bool = True,
 ) -> SolutionBatch:
-    """Solves a solver's problem for many values, see `SolverAbstract.solve_batch`."""
+    """Solves a solver's problem for many values, see `SolverAbstract.solve_batch`; without `lanes` one by one."""
     limit = None if time_limit is None else check_positive("time_limit", time_limit)
     wanted = check_flag("progress", progress)
     rows = BatchRows(solver.problem, x0, parameters, xs, us)
@@ -58,7 +59,8 @@ def solve_rows(
     with rows.kept() as base, progress_bar("solving", rows.n, wanted=wanted) as show:
         try:
             watch = Watch(rows.n, limit, show)
-            solver.solve_in_lanes(rows, results, watch)
+            if lanes:
+                solver.solve_in_lanes(rows, results, watch)
             one_by_one(solver, rows, results, watch)
         except KeyboardInterrupt:
             results.unfinished = SolverStatus.INTERRUPTED

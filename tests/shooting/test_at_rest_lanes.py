@@ -37,6 +37,8 @@ class Held(trajopt.DifferentialActionModelSymbolic):
         return u - x[0]
 
     def quasi_static(self, x: Any, parameters: Any = None) -> Any:
+        if x[0] > 10.0:
+            raise ValueError("too far")
         return np.array([x[0]])
 
 
@@ -51,3 +53,7 @@ def test_other_closed_forms_are_left_to_the_model() -> None:
     for x0, cost in zip(X, solutions.cost):
         problem.x0 = x0
         assert cost == pytest.approx(SolverDDP(problem).solve().cost, rel=1e-10)
+    X[1, 0] = 11.0
+    solutions = SolverDDP(problem).solve_batch(X)
+    assert list(solutions.status) == ["CONVERGED", "ERROR", "CONVERGED"]
+    assert "raised ValueError: too far" in solutions.error[1]

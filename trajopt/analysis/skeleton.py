@@ -33,7 +33,7 @@ def skeleton_of(
     data = model.createData()
     slides = _slides(model)
     ends, shown = ends_of(model), {model.frames[model.getFrameId(shape.link)].parentJoint for shape in shapes}
-    lone = [j for j in _lone_bodies(model, {joint for joint, _, _ in ends}) if j not in shown]
+    lone = [j for j in _lone_bodies(model, {joint for joint, _, name in ends if name}) if j not in shown]
     boxes = {j: _box(model.inertias[j]) for j in (*_loose_bodies(model, slides), *lone)}
     ends = [end for end in ends if end[0] not in boxes]
     fixed_points = [(joint, point) for joint, point, _ in ends] + [(j, p) for j, box in boxes.items() for p in box]

@@ -290,7 +290,8 @@ def facing_of(robot: Robot, x: Reals, base: int = 1) -> Reals:
 
 def _scale(motion: LeggedMotion, points: Reals) -> float:
     """Length of an arrow per force [m/N]; the largest tenth of the forces may exceed the longest arrow."""
-    tall = float(np.max(np.ptp(points[:, 1:, 2], axis=1)))
+    lowest = np.min([points[:, 1:, 2].min(axis=1), *(foot.positions[:, 2] for foot in motion.feet)], axis=0)
+    tall = float(np.max(points[:, 1:, 2].max(axis=1) - lowest))
     forces = [np.linalg.norm(foot.forces[foot.stands], axis=1) for foot in motion.feet]
     large = float(np.quantile(np.concatenate([np.zeros(1), *forces]), 0.9))
     return tall * min(_WEIGHT / max(motion.weight, 1e-9), _LONGEST / max(large, 1e-9))

@@ -159,7 +159,8 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
     knots = np.unique(timed[np.round(np.linspace(0, len(timed) - 1, frames)).astype(int)])
     knots, peak = _with_peak(motion, timed, knots)
     left = np.array([-ahead[1], ahead[0], 0.0])
-    points = skeleton.points[knots, 1:]  # without the world's origin
+    feet = [foot.positions[knots][:, None] for foot in motion.feet]
+    points = np.concatenate([skeleton.points[knots, 1:], *feet], axis=1)  # without the world's origin
     along = (points - points[:, :1]) @ (ahead + OBLIQUE * left)
     low, high = float(along.min()), float(along.max())
     tall = max(float(np.max(np.ptp(points[:, :, 2], axis=1))), _POINT)

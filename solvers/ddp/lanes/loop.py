@@ -80,9 +80,10 @@ class LaneLoop:
         self._directions_exact: ExactLanes | None = None
         self._search = LaneSearch(self._memory, rules, groups)
 
-    def fits(self, problem: ShootingProblem, *, varied: bool) -> bool:
-        """True while the lanes belong to the problem and have room for such parameters; False once models changed."""
-        return self._values is problem.table.values and varied == self._varied
+    def fits(self, problem: ShootingProblem, groups: int, *, varied: bool) -> bool:
+        """True if these are lanes of the problem's models, with enough groups and room for such parameters."""
+        enough = self._main >= groups * self._W
+        return self._values is problem.table.values and varied == self._varied and enough
 
     def run(self, queue: Queue, results: BatchResults, watch: Watch) -> None:
         """Solves the rows of a queue."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.errors import TrajoptError
+from trajopt.errors import TrajoptError, pass_on_signal
 from trajopt.shooting.at_rest_lanes import controls_at_rest_of
 from trajopt.types import Ints, Reals
 
@@ -100,12 +100,11 @@ class Queue:
             None if a is None else a[chosen] if len(a) == own.n else a.repeat(m, axis=0) for a in (own.xs, own.us)
         )
         states = np.repeat(x0[:, None], T + 1, axis=1) if xs is None else xs
-        controls = np.zeros((m, T + 1, problem.nu))
+        controls, fine = np.zeros((m, T + 1, problem.nu)), np.ones(m, dtype=np.bool_)
         if us is None:
-            controls[:, :T] = self._at_rest(states, p, same=xs is None)
+            controls[:, :T] = self._at_rest(states, p, fine, same=xs is None)
         else:
             controls[:, :T] = us
-        fine = np.ones(m, dtype=np.bool_)
         for i in range(m) if xs is not None or us is not None else ():
             try:
                 states[i], controls[i, :T] = problem.check_guess(states[i], controls[i, :T])
@@ -123,8 +122,11 @@ class Queue:
             controls[list(kind.knots), : kind.model.nu] = kind.quasi_static(x, values[0]) if kind.model.nu else 0.0
         return True
 
-    def _at_rest(self, states: Reals, p: Reals, *, same: bool) -> Reals:
-        """Controls (m, T, nu) that hold states at rest; with `same`, the states of a row are all the same."""
+    def _at_rest(self, states: Reals, p: Reals, fine: Any, *, same: bool) -> Reals:
+        """Controls (m, T, nu) that hold states at rest; with `same`, the states of a row are all the same.
+
+        Rows whose model raises an error are not `fine` (m,).
+        """
         problem, m = self._problem, len(states)
         controls, whole = np.zeros((m, problem.T, problem.nu)), True
         for kind in problem.kinds[:-1]:
@@ -139,11 +141,19 @@ class Queue:
         before = problem.table.values.copy()
         for i in range(m):
             problem.table.values[:] = p[i]
-            if same and self._one_control(controls[i], states[i, 0], p[i]):
-                continue
-            key = states[i].tobytes() + p[i].tobytes()
-            if key not in self._kept:
-                self._kept = {key: problem.quasi_static(states[i, :-1])}
-            controls[i] = self._kept[key]
+            try:
+                self._hold(controls[i], states[i], p[i], same=same)
+            except Exception as error:
+                pass_on_signal(error)
+                fine[i] = False
         problem.table.values[:] = before
         return controls
+
+    def _hold(self, controls: Reals, states: Reals, p: Reals, *, same: bool) -> None:
+        """Fills the controls (T, nu) of one row; rows with the same states and parameters share them."""
+        if same and self._one_control(controls, states[0], p):
+            return
+        key = states.tobytes() + p.tobytes()
+        if key not in self._kept:
+            self._kept = {key: self._problem.quasi_static(states[:-1])}
+        controls[:] = self._kept[key]

@@ -75,19 +75,18 @@ def solve_in_lanes(
 
 def loops_for(solver: RolloutSolverAbstract, rows: BatchRows, kept: list[LaneLoop]) -> list[LaneLoop]:
     """Loops of a solver's problem, one for each thread that the rows are worth; those that it has kept, if they fit."""
-    varied = bool(rows.parameters)
-    loops = [loop for loop in kept if loop.fits(solver.problem, varied=varied)]
-    size = solver.problem.state.ndx + solver.problem.nu
+    problem, varied = solver.problem, bool(rows.parameters)
+    size = problem.state.ndx + problem.nu
     count = max(1, min(get_num_threads(), rows.n // ROWS_OF_A_THREAD)) if size >= THREADED else 1
-    loops += [lane_loop(solver, varied=varied) for _ in range(count - len(loops))]
-    return loops[:count]
-
-
-def lane_loop(solver: RolloutSolverAbstract, *, varied: bool) -> LaneLoop:
-    """The loop of a solver's problem, whose parameters may be `varied` between rows."""
-    problem, options = solver.problem, solver.options
-    exact = options.hessian != "gauss-newton" and LagrangianHessian.available(Evaluator(problem))
     numbers = 2 * (problem.state.nx + problem.nu) + (1 + problem.state.ndx) * problem.nu + problem.state.ndx
     fitting = MEMORY // (8 * lane_count() * (problem.T + 1) * numbers)
-    groups = min(GROUPS, max(FEWEST, fitting))
+    groups = min(GROUPS, max(FEWEST, fitting), -(-rows.n // (count * lane_count())))
+    loops = [loop for loop in kept if loop.fits(problem, groups, varied=varied)]
+    return [*loops, *(_loop(solver, groups, varied=varied) for _ in range(count - len(loops)))][:count]
+
+
+def _loop(solver: RolloutSolverAbstract, groups: int, *, varied: bool) -> LaneLoop:
+    """The loop of a solver's problem, with so many groups of lanes; parameters may be `varied` between rows."""
+    problem, options = solver.problem, solver.options
+    exact = options.hessian != "gauss-newton" and LagrangianHessian.available(Evaluator(problem))
     return LaneLoop(problem, Rules(options, solver.closes_parts_of_gaps), groups, exact=exact, varied=varied)
