@@ -28,6 +28,7 @@ import numpy as np
 from casadi import SX
 
 from trajopt import source
+from trajopt.errors import pass_on_signal
 from trajopt.model import user_code
 from trajopt.model.base import Model
 from trajopt.model.parameters import Parameter
@@ -197,4 +198,5 @@ def _pickled(value: Any) -> bytes:
     try:
         return pickled(value)
     except Exception as error:
+        pass_on_signal(error)
         raise UnknownContentError(f"{type(value).__name__} cannot be pickled") from error

@@ -43,6 +43,7 @@ def _as_expression(name: str, value: Any) -> SX:
     try:
         expression = SX(ca.vertcat(*value) if isinstance(value, (list, tuple)) else value)
     except Exception as error:
+        pass_on_signal(error)
         cure = "end it with return" if value is None else "casadi.vertcat(a, b) combines several"
         raise InvalidArgumentError(
             f"{name}: expected an expression (casadi.SX), or a list of them, got {shown(value)}; {cure}"
