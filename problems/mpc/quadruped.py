@@ -13,10 +13,11 @@ from trajopt.actions.differential import DifferentialActionModelContactFwdDynami
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFloatingBase
-from trajopt.checks import check_count, check_known, check_non_negative, check_positive
+from trajopt.checks import check_count, check_known, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.contacts import ContactModel3D, ContactStack
 from trajopt.costs import CostStack
+from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.limits import cone_name
 from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
@@ -149,7 +150,7 @@ def build(
         start=0.2,
         cone=cone,
         rate=1 / dt,
-        rhythm=Rhythm(1.0 + check_non_negative("hurry - 1", check_positive("hurry", hurry) - 1.0)),
+        rhythm=Rhythm(_check_hurry(hurry)),
     )
     hits = check_rows("pushes", pushes, ("time", "impulse along x", "impulse along y"))
     return MPCCase.of(
@@ -166,6 +167,13 @@ def build(
         ],
         report=functools.partial(report, robot, trot, hits),
     )
+
+
+def _check_hurry(hurry: float) -> float:
+    rate = check_positive("hurry", hurry)
+    if rate < 1.0:
+        raise InvalidArgumentError(f"hurry: expected a number >= 1, got {rate:g}; 1 keeps the gait's speed")
+    return rate
 
 
 def ground(robot: Robot, mu: float, plant: str = "simulator") -> Simulator | mpc.MuJoCoPlant:

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+import pinocchio as pin
 
 from trajopt.gaits.limits import cone_name, cone_parameters
 from trajopt.gaits.profiles import smooth_at
@@ -61,18 +62,17 @@ class Rhythm:
         self._begins, self._ends = list[float](), list[float]()
 
     def hurry(self, t: float) -> None:
-        """Hurries from a time [s] for `HURRY`; a time before the last one forgets all that came before it."""
-        if self._begins and t < self._begins[-1]:
-            self.restart()
+        """Hurries from a time [s] for `HURRY`."""
         if not self._begins or t > self._ends[-1]:
             self._begins.append(t)
             self._ends.append(t)
         self._ends[-1] = t + HURRY
 
-    def restart(self) -> None:
-        """Forgets all times at which the robot hurried."""
-        self._begins.clear()
-        self._ends.clear()
+    def go_back(self, t: float) -> None:
+        """Forgets what began at a time [s] or later, as a controller that is reset has an earlier time."""
+        while self._begins and self._begins[-1] >= t:
+            self._begins.pop()
+            self._ends.pop()
 
     def __call__(self, times: Reals) -> Reals:
         """Phases at times (n,), (n,) [s]."""
@@ -122,13 +122,14 @@ class Trot:
 
     def see(self, t: float, x: Reals) -> None:
         """Takes a measured state (nx,) at a time [s]; hurries if its velocity is far from the commanded one."""
-        if t <= 0.0:
-            self.rhythm.restart()
+        self.rhythm.go_back(t)
         first = (len(x) + 1) // 2
         error = x[first : first + 2] - self.command.velocity(np.array([t]))[0, :2]
         if np.hypot(*error) > PUSHED:
             self.rhythm.hurry(t)
-        heights = [self.robot.placement(x[:first], foot)[2, 3] for foot in self.feet]
+        data = self.robot.model.createData()
+        pin.framesForwardKinematics(self.robot.model, data, x[:first])
+        heights = [data.oMf[self.robot.frame_id(foot)].translation[2] for foot in self.feet]
         self.aloft[:] = np.array(heights) > self.ground + ALOFT
 
     def part(self, times: Reals) -> Reals:

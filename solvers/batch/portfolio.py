@@ -21,7 +21,7 @@ MANY = 64
 """Number of starts from which on lanes are faster than one start after the other: an iteration of all lanes costs
 Python 1 ms, and the slowest start has many."""
 SAME = 1e-6
-"""Costs that differ by less, relative to the larger one, are the same optimum [-]."""
+"""Costs that differ by less, relative to the larger one, are the same optimum; smaller violations are none [-]."""
 
 
 def guesses(problem: ShootingProblem, xs: Reals, us: Reals, starts: int, seed: int) -> tuple[Reals, Reals]:
@@ -66,7 +66,9 @@ def _same(a: tuple[Reals, Reals], b: tuple[Reals, Reals]) -> bool:
 
 
 def best_of(solutions: SolutionBatch) -> Solution:
-    """The converged solution with the lowest cost, or the cheapest one if none converged, with the optima of all.
+    """The converged solution with the lowest cost, with the optima of all.
+
+    If none converged, it is the solution that violates dynamics and constraints least; of equal ones the cheapest.
 
     Raises:
         UnsupportedOperationError: All solves raised errors.
@@ -75,11 +77,18 @@ def best_of(solutions: SolutionBatch) -> Solution:
     if not len(begun):
         raise UnsupportedOperationError(f"solve: none of {len(solutions)} starts has a solution: {solutions.error[0]}")
     good = begun[solutions.converged[begun]]
-    chosen = good if len(good) else begun
-    row = int(chosen[np.argmin(solutions.cost[chosen])])
-    found: Solution = solutions[row]
+    if len(good):
+        found: Solution = solutions[int(good[np.argmin(solutions.cost[good])])]
+    else:
+        found = min((solutions[int(i)] for i in begun), key=_rank)
     seconds = float(np.nansum(solutions.seconds))
     return replace(found, seconds=seconds, optima=_optima(solutions.cost[good]))
+
+
+def _rank(solution: Solution) -> tuple[float, float]:
+    """Largest gap or violation of the last iteration, or `SAME` if it is smaller, and the cost."""
+    last = solution.history[-1]
+    return float(np.nanmax([SAME, last.gap_norm, last.constraint_violation])), solution.cost
 
 
 def _optima(costs: Reals) -> tuple[tuple[float, int], ...]:

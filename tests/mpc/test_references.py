@@ -208,9 +208,14 @@ def test_a_schedule_may_see_measured_states() -> None:
     assert [t for t, _ in table.seen] == pytest.approx([1.0, 1.0])
     np.testing.assert_allclose(table.seen[1][1], x0 + 1e-3)
     assert np.all(c.problem.get_parameter("hand.weight") == 12.0)  # of the window that is prepared
+    c.feedback(x0)
+    assert len(table.seen) == 2  # the control does not wait for it
+    c.prepare()
+    assert len(table.seen) == 3
+    c.feedback(x0)
     table.see = lambda t, x: 1 / 0  # type: ignore[method-assign,assignment]
     with pytest.raises(TrajoptError, match="table.see"):
-        c.step(x0)
+        c.prepare()
 
 
 def test_knots_of_a_kind_need_not_follow_one_another() -> None:

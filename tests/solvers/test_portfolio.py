@@ -11,8 +11,8 @@ import pytest
 
 from trajopt import SolutionLibrary, problems
 from trajopt.errors import InvalidArgumentError, UnknownNameError
-from trajopt.solvers import DDPOptions, SolverDDP, SolverFDDP, SolverSQP
-from trajopt.solvers.batch.portfolio import guesses
+from trajopt.solvers import DDPOptions, SolverDDP, SolverFDDP, SolverSQP, SQPOptions
+from trajopt.solvers.batch.portfolio import best_of, guesses
 
 
 def pendulum(T: int = 40) -> Any:
@@ -120,3 +120,15 @@ def test_a_library_needs_converged_rows() -> None:
     solver = SolverDDP(pendulum(), DDPOptions(max_iterations=1))
     with pytest.raises(InvalidArgumentError, match=r"solutions: expected converged rows, got none"):
         solver.solve_batch(starts(3)).library()
+
+
+def test_without_convergence_the_least_violation_is_best() -> None:
+    """One iteration of SolverSQP from guesses of different quality; the cheapest guess violates most."""
+    problem = problems.load("pendulum-limits", T=40).problem
+    solver = SolverSQP(problem, SQPOptions(max_iterations=1))
+    us = np.random.default_rng(0).uniform(-0.3, 0.3, (8, problem.T, problem.nu))
+    batch = solver.solve_batch(us=us, progress=False)
+    assert not batch.converged.any()
+    worst = [max(row.history[-1].gap_norm, row.history[-1].constraint_violation) for row in batch]
+    assert int(np.argmin(batch.cost)) != int(np.argmin(worst))  # cost alone would choose another one
+    np.testing.assert_array_equal(best_of(batch).us, batch.us[int(np.argmin(worst))])

@@ -234,3 +234,10 @@ def _evaluate(named: Named, xs: Reals, us: Reals, parameters: Reals) -> dict[str
     values = np.array([program.evaluate(*inputs)[0].ravel() for inputs in zip(xs, us, parameters)])
     ends = np.cumsum([0, *sizes.values()])
     return {name: values[:, i:j] for name, i, j in zip(sizes, ends, ends[1:])}
+
+
+def whole_cost(model: ActionModelExpression, instant: Instant, *, terminal: bool) -> dict[str, SX]:
+    """Cost of a knot as the only term, "cost", for models whose knot is a single expression."""
+    i, values = model.knot_expressions(terminal=terminal)
+    before, after = ca.vertcat(i.x, i.u), ca.vertcat(instant.x, instant.u)
+    return {"cost": SX(ca.substitute(values["cost"], before, after))}

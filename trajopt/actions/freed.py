@@ -12,7 +12,7 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
-from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.expression import ActionModelExpression, whole_cost
 from trajopt.actions.freed_differences import central_differences
 from trajopt.actions.freed_phases import PhaseSelection
 from trajopt.actions.lagrangian import lagrangian
@@ -271,9 +271,7 @@ class ActionModelFreed(ActionModelExpression):
         return own, replaced
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
-        i, values = self.knot_expressions(terminal=terminal)
-        before, after = ca.vertcat(i.x, i.u), ca.vertcat(instant.x, instant.u)
-        return {"cost": SX(ca.substitute(values["cost"], before, after))}
+        return whole_cost(self, instant, terminal=terminal)
 
 
 def _stacked(program: Program, x: Array, theta: Array) -> Array:

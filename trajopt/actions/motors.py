@@ -11,7 +11,7 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
-from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.expression import ActionModelExpression, whole_cost
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.checks import as_numbers, check_array, check_count
 from trajopt.costs.cost_stack import CostStack
@@ -233,9 +233,7 @@ class ActionModelMotors(ActionModelExpression):
     # Inspection
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
-        i, values = self.knot_expressions(terminal=terminal)
-        before, after = ca.vertcat(i.x, i.u), ca.vertcat(instant.x, instant.u)
-        return {"cost": SX(ca.substitute(values["cost"], before, after))}
+        return whole_cost(self, instant, terminal=terminal)
 
     def term_values(self, xs: Reals, us: Reals | None, parameters: Reals) -> dict[str, Reals]:
         inner = self._inner(xs, us, parameters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Generic, Self, TypeVar
 
 import casadi as ca
@@ -18,6 +19,23 @@ from trajopt.states.state_multibody import check_robot_state
 from trajopt.types import Reals
 
 T = TypeVar("T", bound=TouchModelAbstract)
+
+
+def check_new_name(name: Any, items: Iterable[str], user: str | None, kind: str) -> None:
+    """Checks the name of an item that is added to a stack of items of a kind.
+
+    Raises:
+        InvalidArgumentError: The name is no identifier, or a model uses the stack: `user` is its class.
+        DuplicateNameError: The stack has an item of this name.
+    """
+    if user is not None:
+        raise InvalidArgumentError(
+            f"add: expected a stack that no model uses, but {user} uses it; add all {kind}s before that"
+        )
+    if not isinstance(name, str) or not name.isidentifier():
+        raise InvalidArgumentError(f"name: expected an identifier such as 'left_foot', got {name!r}")
+    if name in items:
+        raise DuplicateNameError(f"name: {name!r} is in the stack already; choose a name other than {', '.join(items)}")
 
 
 class TouchStackAbstract(Immutable, Generic[T]):
@@ -47,16 +65,7 @@ class TouchStackAbstract(Immutable, Generic[T]):
         Returns:
             The stack itself, so that calls can be chained.
         """
-        if self._user is not None:
-            raise InvalidArgumentError(
-                f"add: expected a stack that no model uses, but {self._user} uses it; add all {self.kind}s before that"
-            )
-        if not isinstance(name, str) or not name.isidentifier():
-            raise InvalidArgumentError(f"name: expected an identifier such as 'left_foot', got {name!r}")
-        if name in self._items:
-            raise DuplicateNameError(
-                f"name: {name!r} is in the stack already; choose a name other than {', '.join(self.names)}"
-            )
+        check_new_name(name, self._items, self._user, self.kind)
         if not isinstance(item, self.item):
             example = f"{self.kind.capitalize()}Model3D(state, frame)"
             raise InvalidArgumentError(f"item: expected a {self.kind} model such as {example}, got {item!r}")

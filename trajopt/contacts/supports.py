@@ -10,8 +10,8 @@ import numpy as np
 from casadi import SX
 
 from trajopt.checks import as_numbers, check_array, check_flag
-from trajopt.contacts.stack import activity, parameter_name
-from trajopt.errors import DuplicateNameError, InvalidArgumentError, unknown_name
+from trajopt.contacts.stack import activity, check_new_name, parameter_name
+from trajopt.errors import unknown_name
 from trajopt.model.parameters import Parameter
 from trajopt.objects.immutable import Immutable
 from trajopt.robots.placements import check_placement
@@ -65,14 +65,7 @@ class SupportStack(Immutable):
         Returns:
             The stack itself, so that calls can be chained.
         """
-        if self._user is not None:
-            raise InvalidArgumentError(
-                f"add: expected a stack that no model uses, but {self._user} uses it; add all supports before that"
-            )
-        if not isinstance(name, str) or not name.isidentifier():
-            raise InvalidArgumentError(f"name: expected an identifier such as 'left_foot', got {name!r}")
-        if name in self._items:
-            raise DuplicateNameError(f"name: {name!r} is in the stack already; choose another name")
+        check_new_name(name, self._items, self._user, "support")
         active = check_flag("active", active)
         if _is_point(place):
             value, convert = check_array("place", place, (3,), cure="pass a point in the world [m]"), _point

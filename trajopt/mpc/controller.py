@@ -100,6 +100,7 @@ class MPCController(Immutable):
         self._t: float | None = None  # of the last step
         self._next = 0.0  # when the next measurement is expected
         self._begun, self._prepared, self._failed, self._preparation_time = False, False, False, 0.0
+        self._seen: tuple[float, Reals] | None = None  # last measurement, while schedules have not seen it
 
     # Once
 
@@ -126,6 +127,7 @@ class MPCController(Immutable):
         if self._estimator is not None:
             self._estimator.begin(np.ones(self.problem.nu))
         self._window.see(now, x)
+        self._seen = None
         self._window.move(now)
         self._compile()
         plan, self._t, self._begun = self._plan, None, False
@@ -222,7 +224,7 @@ class MPCController(Immutable):
         started = time.perf_counter()
         now = self._time(t)
         measured = self.problem.state.check(x, "x")
-        self._window.see(now, measured)
+        self._seen = now, measured
         if not self._prepared or abs(now - self._next) > SAME * self.dt:
             self._prepare(now)
         outcome = self._planned(measured)
@@ -257,6 +259,9 @@ class MPCController(Immutable):
 
     def _prepare(self, t: float) -> None:
         started = time.perf_counter()
+        if self._seen is not None:
+            self._window.see(*self._seen)
+            self._seen = None
         if self._estimator is not None:
             self._estimator.update()
         self._window.move(t)

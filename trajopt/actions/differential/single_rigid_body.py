@@ -54,7 +54,7 @@ class DifferentialActionModelSingleRigidBody(DifferentialActionModelReducedAbstr
             )
         super().__init__(state, supports, costs, constraints=constraints)
         inertia = robot.model.inertias[1]
-        self._mass, self._lever = float(inertia.mass), np.array(inertia.lever)
+        self._mass = float(inertia.mass)
         self._gravity = np.array(robot.model.gravity.linear)
 
     @property
