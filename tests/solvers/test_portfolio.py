@@ -126,7 +126,7 @@ def test_without_convergence_the_least_violation_is_best() -> None:
     """One iteration of SolverSQP from guesses of different quality; the cheapest guess violates most."""
     problem = problems.load("pendulum-limits", T=40).problem
     solver = SolverSQP(problem, SQPOptions(max_iterations=1))
-    us = np.random.default_rng(0).uniform(-0.3, 0.3, (8, problem.T, problem.nu))
+    us = np.random.default_rng(0).uniform(-3.0, 3.0, (8, problem.T, problem.nu))
     batch = solver.solve_batch(us=us, progress=False)
     assert not batch.converged.any()
     worst = [max(row.history[-1].gap_norm, row.history[-1].constraint_violation) for row in batch]
