@@ -123,7 +123,7 @@ def test_a_library_needs_converged_rows() -> None:
 
 
 def test_without_convergence_the_least_violation_is_best() -> None:
-    """One iteration of SolverSQP from guesses of different quality; the cheapest guess violates most."""
+    """One iteration of SolverSQP from wild guesses: the cheapest result is not the least violated one."""
     problem = problems.load("pendulum-limits", T=40).problem
     solver = SolverSQP(problem, SQPOptions(max_iterations=1))
     us = np.random.default_rng(0).uniform(-3.0, 3.0, (8, problem.T, problem.nu))
