@@ -18,7 +18,7 @@ from trajopt.kernels import patterns
 from trajopt.kernels.evaluator import FunctionEvaluator
 from trajopt.kernels.instruction_list import InstructionList
 from trajopt.kernels.instruction_table import deserialised, serialised
-from trajopt.kernels.instructions import read_instructions
+from trajopt.kernels.instructions import read_instructions, supported_table
 
 Reals = npt.NDArray[np.float64]
 
@@ -50,8 +50,8 @@ class Code(Protocol):
 class Expression:
     """CasADi function (SX) with the properties that a program needs.
 
-    In a pickle the function and its instructions are compressed and stay so until they are needed. If the machine code
-    is in the cache, they are not needed at all.
+    In a pickle the function is compressed and stays so until it is needed. If the machine code is in the cache, it is
+    not needed at all.
 
     Args:
         function: The function.
@@ -69,7 +69,6 @@ class Expression:
         self._function: ca.Function | None = function
         self._form = b""  # the function, serialised and compressed
         self._packed: bytes | None = None  # its instructions, pickled and compressed
-        self._read: tuple[Any, ...] | None = None  # instructions before they are compressed
         self._evaluators: list[FunctionEvaluator] = []
         self.label = label or function.name()
         self.instructions = int(function.n_instructions())
@@ -91,34 +90,38 @@ class Expression:
         Raises:
             UnsupportedOperationError: The function contains an operation that cannot be compiled.
         """
-        operations, *rest = self._arrays
+        if self._packed is None:
+            code = read_instructions(self.function, self._serialised)
+            numbers = itertools.chain.from_iterable(code.operations)
+            operations = np.fromiter(numbers, np.float64, 3 * len(code)).reshape(-1, 3)
+            arrays = operations, code.outputs, code.input_shapes, code.output_shapes
+            self._packed = zlib.compress(pickle.dumps(arrays, protocol=5), level=1)
+            return code
+        operations, *rest = pickle.loads(zlib.decompress(self._packed))
         ops, first, second = operations.T.tolist()
         numbers = [a if op == ca.OP_CONST else int(a) for op, a in zip(ops, first)]
         return InstructionList(list(zip(map(int, ops), numbers, map(int, second))), *rest)
 
     @functools.cached_property
     def digest(self) -> str:
-        """Hash of the function's instructions. Functions with the same instructions share machine code."""
-        operations, *rest = self._arrays
-        digest = hashlib.sha256(repr([operations.shape, *rest]).encode())
-        for array in (operations, *self.inputs):
+        """Hash of the function's instructions as CasADi has them; functions with the same ones share machine code.
+
+        Raises:
+            UnsupportedOperationError: The function contains an operation that cannot be compiled.
+        """
+        table = supported_table(self.function, self._serialised)
+        digest = hashlib.sha256(repr([pattern.shape for pattern in (*self.inputs, *self.outputs)]).encode())
+        for array in (table.records, np.array(table.constants), *self.inputs, *self.outputs):
             digest.update(array.tobytes())
         return digest.hexdigest()
 
     @property
-    def _arrays(self) -> tuple[Any, ...]:
-        """Its instructions as an array (n, 3), positions of outputs, and shapes; fast to hash and to pickle."""
-        if self._packed is not None:
-            packed: tuple[Any, ...] = pickle.loads(zlib.decompress(self._packed))
-            return packed
-        if self._read is None:
+    def _serialised(self) -> bytes:
+        if not self._form:
             form = serialised(self.function)
-            code = read_instructions(self.function, form)
             self._form = zlib.compress(form, level=1)
-            numbers = itertools.chain.from_iterable(code.operations)
-            operations = np.fromiter(numbers, np.float64, 3 * len(code)).reshape(-1, 3)
-            self._read = operations, code.outputs, code.input_shapes, code.output_shapes
-        return self._read
+            return form
+        return zlib.decompress(self._form)
 
     def evaluate(self, arrays: Sequence[Reals]) -> list[Reals]:
         """Evaluates the function with CasADi: outputs (rows, columns), from one array of matching size per input."""
@@ -131,8 +134,5 @@ class Expression:
         return results
 
     def __getstate__(self) -> dict[str, Any]:
-        digest = self.digest
-        if self._packed is None:
-            self._packed = zlib.compress(pickle.dumps(self._arrays, protocol=5), level=1)
-            self._read = None
+        digest = self.digest  # serialises the function
         return vars(self) | {"_function": None, "_evaluators": [], "digest": digest}

@@ -46,11 +46,11 @@ class _Surface:
         size = diagonal(triangles)
         self.fine = bisected(triangles, FINEST * size)
         self.tree: Any = KDTree(corners_of(bisected(self.fine, SAMPLES * size)))
-        self._supports = (corners_of(triangles) @ SPHERE.T).max(axis=0)
+        self._supports = (triangles.reshape(-1, 3) @ SPHERE.T).max(axis=0)
 
     def fit(self, part: _Part, *, rough: bool = False) -> Fit:
         allowed = np.where(part.inward, self._supports, -np.inf)
-        return fit_capsule(corners_of(part.triangles), allowed=allowed, rough=rough)
+        return fit_capsule(part.triangles.reshape(-1, 3), allowed=allowed, rough=rough)
 
 
 def cover(triangles: Reals, waste: float) -> list[Fit]:
@@ -108,7 +108,7 @@ def _grids() -> Iterator[list[tuple[float, ...]]]:
 
 def _cells(part: _Part, axes: Reals, grid: list[tuple[float, ...]]) -> list[_Part]:
     """The triangles by the cell in which their centre lies."""
-    points, middles = corners_of(part.triangles) @ axes.T, part.triangles.mean(axis=1) @ axes.T
+    points, middles = part.triangles.reshape(-1, 3) @ axes.T, part.triangles.mean(axis=1) @ axes.T
     low, high = points.min(axis=0), points.max(axis=0)
     where = (middles - low) / np.maximum(high - low, 1e-12)
     cells = np.stack([np.searchsorted(cuts, where[:, k]) for k, cuts in enumerate(grid)], axis=1)

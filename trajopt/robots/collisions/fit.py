@@ -17,7 +17,7 @@ POWER = 4.0  # of the mean over the directions; with 2 and 8, Panda's distances 
 SLACK = 1e-9  # round-off of containment [m]
 SHORTEST = 1e-5  # axis of a capsule; shorter ones are spheres [m]
 SEARCHES, EVALUATIONS = 2, 500  # of a fit
-ROUGH_EVALUATIONS = 120  # of the one search of a rough fit
+ROUGH_EVALUATIONS = 40  # of the one search of a rough fit
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,13 +84,13 @@ def fit_capsule(points: Reals, *, allowed: Reals | None = None, rough: bool = Fa
 
 
 def hull(points: Reals) -> Reals:
-    """Corners (m, 3) of the convex hull of points (n, 3); all points if they lie in a plane."""
+    """Corners (m, 3) of the convex hull of points (n, 3); all different points if they lie in a plane."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
         return np.asarray(points[ConvexHull(points).vertices])
     except (QhullError, ValueError):
-        return points
+        return np.unique(points, axis=0)
 
 
 def _capsule(variables: Reals, corners: Reals) -> tuple[Reals, Reals, float]:
