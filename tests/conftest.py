@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 VARIABLE = "TRAJOPT_CACHE_DIR"
 BOTH_TIERS = (
     *("tests.kernels.", "tests.cache.", "tests.model.test_programs", "tests.mpc.test_nothing_grows"),
-    *("tests.problems.test_contact_problems", "tests.solvers.test_outcomes", "tests.fuzz."),
+    *("tests.problems.test_contact_problems", "tests.solvers.test_outcomes"),
 )
-"""Tests of tiers, of what is kept on disk, and of long runs; all others run the quick tier, which has the same bits."""
+"""Tests of tiers, and of what is kept on disk; all others run the quick tier, which has the same bits."""
 
 _made = pytest.StashKey[str]()
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from trajopt.kernels import patterns
 from trajopt.kernels.evaluator import FunctionEvaluator
 from trajopt.kernels.instruction_list import InstructionList
-from trajopt.kernels.instruction_table import deserialised, serialised
-from trajopt.kernels.instructions import read_instructions, supported_table
+from trajopt.kernels.instruction_table import InstructionTable, deserialised, serialised
+from trajopt.kernels.instructions import merged, supported_table
 
 Reals = npt.NDArray[np.float64]
 
@@ -50,8 +50,8 @@ class Code(Protocol):
 class Expression:
     """CasADi function (SX) with the properties that a program needs.
 
-    In a pickle the function is compressed and stays so until it is needed. If the machine code is in the cache, it is
-    not needed at all.
+    In a pickle the function and its instructions are compressed and stay so until they are needed. If the machine code
+    is in the cache, they are not needed at all.
 
     Args:
         function: The function.
@@ -68,7 +68,8 @@ class Expression:
     def __init__(self, function: ca.Function, label: str = "") -> None:
         self._function: ca.Function | None = function
         self._form = b""  # the function, serialised and compressed
-        self._packed: bytes | None = None  # its instructions, pickled and compressed
+        self._instructions: bytes | None = None  # its instructions as CasADi has them, packed
+        self._packed: bytes | None = None  # its instruction list, packed
         self._evaluators: list[FunctionEvaluator] = []
         self.label = label or function.name()
         self.instructions = int(function.n_instructions())
@@ -91,16 +92,15 @@ class Expression:
             UnsupportedOperationError: The function contains an operation that cannot be compiled.
         """
         if self._packed is None:
-            code = read_instructions(self.function, self._serialised)
+            code = merged(self._table, self.inputs, self.outputs)
             numbers = itertools.chain.from_iterable(code.operations)
             operations = np.fromiter(numbers, np.float64, 3 * len(code)).reshape(-1, 3)
-            arrays = operations, code.outputs, code.input_shapes, code.output_shapes
-            self._packed = zlib.compress(pickle.dumps(arrays, protocol=5), level=1)
+            self._packed = _packed((operations, code.outputs, code.input_shapes, code.output_shapes))
             return code
-        operations, *rest = pickle.loads(zlib.decompress(self._packed))
+        operations, *rest = _unpacked(self._packed)
         ops, first, second = operations.T.tolist()
-        numbers = [a if op == ca.OP_CONST else int(a) for op, a in zip(ops, first)]
-        return InstructionList(list(zip(map(int, ops), numbers, map(int, second))), *rest)
+        constants_or_positions = [a if op == ca.OP_CONST else int(a) for op, a in zip(ops, first)]
+        return InstructionList(list(zip(map(int, ops), constants_or_positions, map(int, second))), *rest)
 
     @functools.cached_property
     def digest(self) -> str:
@@ -109,19 +109,20 @@ class Expression:
         Raises:
             UnsupportedOperationError: The function contains an operation that cannot be compiled.
         """
-        table = supported_table(self.function, self._serialised)
-        digest = hashlib.sha256(repr([pattern.shape for pattern in (*self.inputs, *self.outputs)]).encode())
-        for array in (table.records, np.array(table.constants), *self.inputs, *self.outputs):
+        table, both = self._table, (*self.inputs, *self.outputs)
+        digest = hashlib.sha256(repr([pattern.shape for pattern in both]).encode())
+        for array in (table.records, np.array(table.constants), *both):
             digest.update(array.tobytes())
         return digest.hexdigest()
 
     @property
-    def _serialised(self) -> bytes:
-        if not self._form:
+    def _table(self) -> InstructionTable:
+        if self._instructions is None:
             form = serialised(self.function)
-            self._form = zlib.compress(form, level=1)
-            return form
-        return zlib.decompress(self._form)
+            table = supported_table(self.function, form)
+            self._form, self._instructions = zlib.compress(form, level=1), _packed((table.records, table.constants))
+            return table
+        return InstructionTable(*_unpacked(self._instructions))
 
     def evaluate(self, arrays: Sequence[Reals]) -> list[Reals]:
         """Evaluates the function with CasADi: outputs (rows, columns), from one array of matching size per input."""
@@ -136,3 +137,11 @@ class Expression:
     def __getstate__(self) -> dict[str, Any]:
         digest = self.digest  # serialises the function
         return vars(self) | {"_function": None, "_evaluators": [], "digest": digest}
+
+
+def _packed(thing: Any) -> bytes:
+    return zlib.compress(pickle.dumps(thing, protocol=5), level=1)
+
+
+def _unpacked(data: bytes) -> Any:
+    return pickle.loads(zlib.decompress(data))

@@ -6,15 +6,19 @@ has its own value.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import casadi as ca
-import numpy as np
 
 from trajopt.errors import UnsupportedOperationError
+from trajopt.kernels import patterns
 from trajopt.kernels.instruction_list import BOOLEAN, COMMUTATIVE, InstructionList, InstructionWriter, drop_unused
 from trajopt.kernels.instruction_table import REFUSED, InstructionTable, instruction_table, serialised
 from trajopt.kernels.switches import guard
 
 __all__ = ["BOOLEAN", "COMMUTATIVE", "InstructionList", "expand", "read_instructions"]
+
+Patterns = Sequence[patterns.Pattern]
 
 SAME = frozenset({ca.OP_ASSIGN, ca.OP_LIFT})
 SPECIAL = SAME | {ca.OP_OUTPUT, ca.OP_CONST, ca.OP_INPUT}
@@ -45,14 +49,13 @@ def supported_table(function: ca.Function, data: bytes) -> InstructionTable:
     if function.n_instructions() == 0 and function.nnz_out() > 0:
         raise UnsupportedOperationError(f"function {function.name()!r} has no instructions that can be read")
     table = instruction_table(function, data)
-    for op in np.unique(table.records[:, 0]).tolist():
-        if op in REFUSED:
-            raise UnsupportedOperationError(f"function {function.name()!r} contains {REFUSED[op]}")
+    for op in REFUSED.keys() & table.records[:, 0].tolist():
+        raise UnsupportedOperationError(f"function {function.name()!r} contains {REFUSED[op]}")
     return table
 
 
 def read_instructions(function: ca.Function, data: bytes | None = None) -> InstructionList:
-    """Instruction list of an SX function; equal instructions are merged, unused ones removed, selections guarded.
+    """Instruction list of an SX function; see `merged`.
 
     Args:
         function: The function.
@@ -63,27 +66,42 @@ def read_instructions(function: ca.Function, data: bytes | None = None) -> Instr
     """
     function = expand(function)
     table = supported_table(function, serialised(function) if data is None else data)
-    input_position = [_row_major(function.sparsity_in(i)) for i in range(function.n_in())]
-    output_position = [_row_major(function.sparsity_out(i)) for i in range(function.n_out())]
-    outputs: list[list[int | None]] = [[None] * function.numel_out(i) for i in range(function.n_out())]
-    writer, constants = InstructionWriter(), iter(table.constants)
-    add, work = writer.add, [-1] * (function.sz_w() + 1)  # the last slot belongs to the second operand that is absent
+    inputs = [patterns.of_sparsity(function.sparsity_in(i)) for i in range(function.n_in())]
+    return merged(table, inputs, [patterns.of_sparsity(function.sparsity_out(i)) for i in range(function.n_out())])
+
+
+def merged(table: InstructionTable, inputs: Patterns, outputs: Patterns) -> InstructionList:
+    """Instruction list; equal instructions are merged, unused ones removed, selections guarded.
+
+    No function of CasADi is needed, so that another thread may call it.
+
+    Args:
+        table: The instructions.
+        inputs: For each input, the mask of elements that may differ from zero, of the input's shape.
+        outputs: The same for each output.
+    """
+    input_position, output_position = [_row_major(p) for p in inputs], [_row_major(p) for p in outputs]
+    results: list[list[int | None]] = [[None] * pattern.size for pattern in outputs]
+    slots = int(table.records[:, 1:].max(initial=0)) + 2  # the last one belongs to the second operand that is absent
+    writer, constants, work = InstructionWriter(), iter(table.constants), [-1] * slots
+    add = writer.add
     for op, first, second, third in table.records.tolist():
         if op not in SPECIAL:
             work[first] = add(op, work[second], work[third])
         elif op == ca.OP_OUTPUT:
-            outputs[first][output_position[first][third]] = work[second]
+            results[first][output_position[first][third]] = work[second]
         elif op == ca.OP_CONST:
             work[first] = writer.constant(next(constants))
         elif op == ca.OP_INPUT:
             work[first] = add(op, second, input_position[second][third])
         else:
             work[first] = work[second]
-    shapes_in = [function.size_in(i) for i in range(function.n_in())]
-    shapes_out = [function.size_out(i) for i in range(function.n_out())]
-    return drop_unused(guard(InstructionList(writer.operations, outputs, shapes_in, shapes_out)))
+    shapes_in, shapes_out = [pattern.shape for pattern in inputs], [pattern.shape for pattern in outputs]
+    return drop_unused(guard(InstructionList(writer.operations, results, shapes_in, shapes_out)))
 
 
-def _row_major(sparsity: ca.Sparsity) -> list[int]:
-    """Position of each nonzero, in CasADi's order, in the dense row-major array."""
-    return [r * sparsity.size2() + c for r, c in zip(sparsity.row(), sparsity.get_col())]
+def _row_major(pattern: patterns.Pattern) -> list[int]:
+    """Position of each nonzero, in CasADi's order by columns, in the dense row-major array."""
+    column, row = pattern.T.nonzero()
+    positions: list[int] = (row * pattern.shape[1] + column).tolist()
+    return positions

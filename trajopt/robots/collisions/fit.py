@@ -17,7 +17,7 @@ POWER = 4.0  # of the mean over the directions; with 2 and 8, Panda's distances 
 SLACK = 1e-9  # round-off of containment [m]
 SHORTEST = 1e-5  # axis of a capsule; shorter ones are spheres [m]
 SEARCHES, EVALUATIONS = 2, 500  # of a fit
-ROUGH_EVALUATIONS = 40  # of the one search of a rough fit
+ROUGH_EVALUATIONS = 60  # of the one search of a rough fit
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
