@@ -274,7 +274,7 @@ class Simulator(Immutable):
         """
         torques = None if tau is None else self._arguments.one_torque(tau)[None]
         result, by_qdq, by_tau = self._steps(dt, self._arguments.one_input(qdq), torques, Dqdq, Dtau)
-        return result[0], None if by_qdq is None else by_qdq[0], None if by_tau is None else by_tau[0]
+        return result[0].copy(), _only(by_qdq), _only(by_tau)
 
     def simulate_batched(
         self,
@@ -419,6 +419,11 @@ class Simulator(Immutable):
         )
         self._batches = [*self._batches, (key, new)][-_KEPT:]
         return new
+
+
+def _only(array: Reals | None) -> Reals | None:
+    """Copy of the row of a batch of one, so that a caller who keeps it leaves the batch to the next step."""
+    return None if array is None else array[0].copy()
 
 
 def _restored(model: SimulatorModel, settings: dict[str, Any]) -> Simulator:
