@@ -16,58 +16,13 @@ from trajopt.solvers.qp import (
     QPStatus,
     StageQP,
 )
+from trajopt.solvers.qp.recursion import Recursion
 from trajopt.solvers.riccati.riccati import LinearStep, Riccati
 from trajopt.solvers.sqp.feedback import Policy
 from trajopt.solvers.sqp.hessian import BlendedHessian
 from trajopt.types import Reals
 
 CONVEX = -1e-9  # least eigenvalue of a stage, relative to the largest, that counts as none below 0
-
-
-class Recursion(QPSolverAbstract):
-    """Solver of a program without constraint rows: a single Riccati recursion.
-
-    Args:
-        qp: The program; its arrays must not move.
-        riccati: The recursion on them.
-    """
-
-    def __init__(self, qp: StageQP, riccati: Riccati) -> None:
-        super().__init__(qp)
-        self._riccati = riccati
-        self._nothing = np.zeros(qp.lower.shape)
-
-    @staticmethod
-    def of(qp: StageQP) -> Recursion:
-        """Builds the solver of a program, with a Riccati recursion for it."""
-        return Recursion(qp, Riccati(qp.lq))
-
-    def solve(self) -> QPSolution:
-        """Returns the solution for the current content of the arrays, by one backward and one forward pass."""
-        self.factor()
-        return self.forward()
-
-    def factor(self) -> bool:
-        """Runs the backward pass. Returns whether the program is convex along the dynamics."""
-        self._outcome = self._riccati.factor()
-        return self._outcome.failure is None
-
-    def forward(self) -> QPSolution:
-        """Runs the forward pass from the current first gap, and returns the solution."""
-        failed, step = self._outcome.failure is not None, self._riccati.step
-        if not failed:
-            self._riccati.forward()
-        return QPSolution(
-            status=QPStatus.INDEFINITE if failed else QPStatus.SOLVED,
-            iterations=1,
-            dx=step.dx,
-            du=step.du,
-            lam=step.lam,
-            y=self._nothing,
-            rows=self._nothing,
-            K=self._riccati.K,
-            failed_knot=self._outcome.failed_knot,
-        )
 
 
 class InnerSolver:
