@@ -9,8 +9,8 @@ import numpy as np
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.qp import QPSolution, StageQP
+from trajopt.solvers.riccati.blended_hessian import BlendedHessian
 from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
-from trajopt.solvers.sqp.hessian import BlendedHessian
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
@@ -24,28 +24,23 @@ class StepProgram:
     A start that is to be chosen is the control of a stage before the first: dx_0 = du_{-1}, within its bounds. Stages
     have as many controls then as the larger of nu and ndx; those that a stage does not have are held at 0.
 
-    The program's cost is that of the problem times `scale`. Where that is 1 and nothing is added to the Hessian it is
-    solved on the evaluator's own arrays.
+    The program's cost is that of the problem times `scale`.
 
     Args:
         evaluator: Evaluator with the trajectory from which the step starts.
         exact: The Hessian of the Lagrangian there, H; None without it, then θ is 0.
         chosen: Whether the start is to be chosen.
         bounded: Whether the start has bounds.
-        shared: Whether the Hessian is the evaluator's own array, which nothing is to be added to.
 
     Attributes:
         qp: The program.
-        shared: Whether the Hessian is the evaluator's.
         scale: Factor of the cost [1/cost].
-        hessian: Computes the Hessian; None if it is shared.
+        hessian: Computes the Hessian.
     """
 
-    def __init__(
-        self, evaluator: Evaluator, exact: LagrangianHessian | None, *, chosen: bool, bounded: bool, shared: bool
-    ) -> None:
+    def __init__(self, evaluator: Evaluator, exact: LagrangianHessian | None, *, chosen: bool, bounded: bool) -> None:
         e = self._e = evaluator
-        self.shared, self.scale, self.chosen = shared and not chosen, 1.0, chosen
+        self.scale, self.chosen = 1.0, chosen
         n, s, first = e.state.ndx, e.state.ndx + e.nu, int(chosen)
         lq = self._extended() if chosen else self._own(e)
         nc = max(e.nc, n if bounded else 0)
@@ -60,13 +55,12 @@ class StepProgram:
         self._lower, self._upper = qp.lower[stages], qp.upper[stages]
         self._delta, self._y_ref = qp.delta[stages], qp.y_ref[stages]
         self._soft, self._any_soft = (qp.soft_linear[stages], qp.soft_quadratic[stages]), False
-        self.hessian = None if self.shared else BlendedHessian(e, exact, lq, first)
+        self.hessian = BlendedHessian(e, exact, lq, first)
 
     def _own(self, e: Evaluator) -> LinearQuadratic:
-        """The evaluator's program with own gradients, and an own Hessian if it is not shared."""
+        """The evaluator's program with a cost of its own."""
         lq = LinearQuadratic.of(e)
-        lq = replace(lq, g=lq.g.copy(), terminal_g=lq.terminal_g.copy())
-        return lq if self.shared else replace(lq, H=lq.H.copy(), terminal_H=lq.terminal_H.copy())
+        return replace(lq, **{name: getattr(lq, name).copy() for name in ("g", "terminal_g", "H", "terminal_H")})
 
     def _extended(self) -> LinearQuadratic:
         """A program with a stage before the first."""
@@ -99,8 +93,6 @@ class StepProgram:
 
     def set_hessian(self, blend: float, ridge: Reals | float, start: Reals | float = 0.0) -> None:
         """Sets the Hessian to θ H + (1 - θ) H_GN + δ I with θ = blend and δ = ridge; `hessian` computes it."""
-        if self.hessian is None:
-            return
         self.hessian.blend(blend, self.scale, ridge)
         if self.chosen:
             n = self._e.state.ndx

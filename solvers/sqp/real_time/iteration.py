@@ -71,7 +71,7 @@ class RealTimeIteration:
         self._e, self._judge, self._limits, self._iterations = evaluator, judge, limits, iterations
         available = exact and LagrangianHessian.available(evaluator)
         self._exact = LagrangianHessian(evaluator) if available else None
-        self._program = StepProgram(evaluator, self._exact, chosen=False, bounded=False, shared=False)
+        self._program = StepProgram(evaluator, self._exact, chosen=False, bounded=False)
         qp = self._program.qp
         self._solver = InteriorPoint(qp, FINE) if qp.nc else Recursion(qp)
         self._first = FirstControl(evaluator, limits)
@@ -146,10 +146,9 @@ class RealTimeIteration:
 
     def _set_blend(self, weight: float) -> None:
         """Writes the Hessian with this weight of the exact one."""
-        self._blend, hessian = weight, self._program.hessian
-        assert hessian is not None
+        self._blend = weight
         self._program.set_hessian(weight, 0.0)
-        hessian.write()
+        self._program.hessian.write()
 
     def _take_less(self) -> None:
         """Reduces the weight of the exact Hessian."""
