@@ -1,13 +1,12 @@
 """Steps along straight lines with multiple shooting: rows are hard, and a filter judges.
 
-Source: Wächter, Biegler, On the implementation of an interior-point filter line-search algorithm, 2006, section 2.3 and
-2.4, for filter and second-order correction; here a step is the solution of a quadratic program with inequalities.
+Source: Wächter, Biegler, On the implementation of an interior-point filter line-search algorithm, 2006, section 2.3,
+for the filter; a step is the solution of a quadratic program with inequalities.
 """
 
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import numpy as np
 
@@ -54,9 +53,8 @@ class LinearSteps(MethodAbstract):
             run.failed_knot, self.outcome = step.failed_knot, Outcome.INDEFINITE
             return None
         descent = Descent.along(step, Merit(work.rows, run.scale), e, exact=work.model.blend > 0.0)
-        correct = partial(work.model.corrected, run, work.rows, step)
         at, x0 = run.infeasibility, work.x0(run)
-        taken = work.lines.along(descent, self._filter, at, run.units, correct, x0=x0, full=self._full)
+        taken = work.lines.along(descent, self._filter, at, run.units, x0=x0, full=self._full)
         if taken is None:
             self.failures, self._ridge = self.failures + 1, 8.0 * max(ridge, FIRST_RIDGE)
         else:

@@ -60,7 +60,7 @@ class PolicySteps(MethodAbstract):
         options = work.options
         weight = options.initial_penalty * options.penalty_increase**raised
         self._penalty = work.penalty(run, run.y, min(weight, options.max_penalty))
-        self._warm, self._plain, self._trusted = raised > 0, False, False
+        self._plain, self._trusted = False, False
         self._ridge, self._leaps = 0.0, LEAPS
         self.mean_length, self.is_far = 1.0, True
 
@@ -91,7 +91,7 @@ class PolicySteps(MethodAbstract):
     def _direction(self, run: SQPProgress) -> tuple[QPSolution, float]:
         """The solution of the program with a penalty that leaves few of the violations, and its δ."""
         model, rows, ridge = self._work.model, self._work.rows, self._ridge
-        exact = (self._rolled or self._warm) and not self._plain
+        exact = self._rolled and not self._plain
         step, used = model.solve(run, rows, self._penalty, exact=exact, ridge=ridge)
         while (kinds := self._too_soft(run, step)) is not None:
             before, left = self._penalty, self._left(run, step).sum()

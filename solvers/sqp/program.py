@@ -83,7 +83,8 @@ class StepProgram:
             self._F[:] = LinearQuadratic.of(e).full_F()
             self._C[:], self._end[:] = e.C, e.terminal_C
         if e.nc:
-            self._bound(rows, e.c)
+            np.subtract(rows.lower, e.c, out=self._lower)
+            np.subtract(rows.upper, e.c, out=self._upper)
         if self._bounded:
             n = e.state.ndx
             zero, x = e.state.zero(), e.xs[0]
@@ -110,28 +111,6 @@ class StepProgram:
         self._any_soft = rows.any_soft
         np.multiply(rows.soft_linear, self.scale, out=linear)
         np.multiply(rows.soft_quadratic, self.scale, out=quadratic)
-
-    def correct(self, f: Reals, c: Reals, rows: RowBounds, step: QPSolution) -> None:
-        """Adds a second-order correction to gaps and rows, from their values after a full step.
-
-        Args:
-            f: Gaps after the step (T + 1, ndx).
-            c: Rows after it (T + 1, nc).
-            rows: Bounds of the rows.
-            step: The step.
-        """
-        self._f += f
-        self._bound(rows, c - step.rows)
-
-    def restore(self, f: Reals, rows: RowBounds) -> None:
-        """Removes the correction that `correct` has added; f are the gaps (T + 1, ndx) before it."""
-        self._f[:] = f
-        self._bound(rows, self._e.c)
-
-    def _bound(self, rows: RowBounds, c: Reals) -> None:
-        """Bounds of a change of rows c."""
-        np.subtract(rows.lower, c, out=self._lower)
-        np.subtract(rows.upper, c, out=self._upper)
 
     def row_bounds(self, rows: RowBounds) -> tuple[Reals, Reals]:
         """Lower and upper bounds of all rows of the program; infinite where a row has no bound."""

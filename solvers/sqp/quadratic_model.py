@@ -118,15 +118,6 @@ class QuadraticModel:
         else:
             program.set_proximal(0.0, 0.0)
 
-    def corrected(self, run: SQPProgress, rows: RowBounds, step: QPSolution, f: Reals, c: Reals) -> QPSolution:
-        """Solves again with a second-order correction, from the gaps f and rows c after the full step."""
-        before = self._e.f.copy()
-        try:
-            self._program.correct(f, c, rows, step)
-            return self._unpacked(run, self._inner.solve(convex=self.blend == 0.0))
-        finally:
-            self._program.restore(before, rows)
-
     def _unpacked(self, run: SQPProgress, found: QPSolution) -> QPSolution:
         """The solution in terms of the problem; its arrays stay."""
         step = self._program.step(found)

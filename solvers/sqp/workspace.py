@@ -46,7 +46,7 @@ class Workspace:
         self._problem, self.options = problem, options
         self.model = QuadraticModel(e, problem, options)
         self.rollouts = PolicySearch(e, options.step_lengths)
-        self.lines = LineSearch(e, options.step_lengths, rough=options.qp_iterations is not None)
+        self.lines = LineSearch(e, options.step_lengths)
         self._first = Riccati(LinearQuadratic.of(e))
         e.prepare()
         self.model.prepare()
