@@ -33,12 +33,14 @@ class QuadraticModel:
         options: Options of the solver, which choose the method for the program.
 
     Attributes:
-        blend: Part θ of the exact Hessian in that of the last program [-].
+        exact: The Hessian of the Lagrangian; None without it.
+        blend: Part θ of it in the Hessian of the last program [-].
+        ridge: δ in the Hessian of the last program.
     """
 
     def __init__(self, evaluator: Evaluator, problem: ShootingProblem, options: SQPOptions) -> None:
         e, self._options = evaluator, options
-        self._e, self.blend = e, 0.0
+        self._e, self.blend, self.ridge = e, 0.0, 0.0
         self._gradient: Reals | None = None  # of the cost in the terminal residuals, where the last step led
         self._next_gradient: Reals | None = None
         self.exact = LagrangianHessian(e) if self._takes_exact(options) else None
@@ -61,6 +63,7 @@ class QuadraticModel:
 
     def take(self, run: SQPProgress, rows: RowBounds) -> None:
         """Copies derivatives, rows and gaps at the evaluator's trajectory to the program, for the scaled cost."""
+        self._rows = rows
         self._program.take(run.scale, rows)
 
     def forget(self) -> None:
@@ -72,13 +75,12 @@ class QuadraticModel:
         self._gradient = self._next_gradient
 
     def solve(
-        self, run: SQPProgress, rows: RowBounds, penalty: AugmentedLagrangian | None, *, exact: bool, ridge: float = 0.0
-    ) -> tuple[QPSolution, float]:
-        """Returns the step, and the δ that was added to the Hessian. The status is INDEFINITE if even a large δ fails.
+        self, run: SQPProgress, penalty: AugmentedLagrangian | None, *, exact: bool = True, ridge: float = 0.0
+    ) -> QPSolution:
+        """Returns the step. The status is INDEFINITE if even a large δ fails.
 
         Args:
             run: State of the solve.
-            rows: Bounds of the rows.
             penalty: Augmented Lagrangian of the rows that are no limits; None where all rows are hard.
             exact: Whether to begin with the Hessian of the Lagrangian, if there is one.
             ridge: First δ, relative to the sizes of controls and states.
@@ -90,16 +92,16 @@ class QuadraticModel:
             self.exact.expect(self._gradient)
             self.exact()
             blend = 1.0
-        self._set_rows(rows, penalty)
+        self._set_rows(penalty)
         while True:
             self._program.set_hessian(blend, ridge / run.units.controls**2, ridge / run.units.states**2)
             self._program.hessian.write()
             found = self._inner.solve(convex=blend == 0.0)
             if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
-                self.blend = blend
+                self.blend, self.ridge = blend, ridge
                 step = self._unpacked(run, found)
                 self._next_gradient = None if self.exact is None else self.exact.gradient_after(step.dx[-1])
-                return step, ridge
+                return step
             if blend > 0.0:
                 left_out = max(2.0 * (1.0 - blend), LEFT_OUT)
                 blend = 1.0 - left_out if left_out < 1.0 else 0.0
@@ -107,12 +109,12 @@ class QuadraticModel:
                 ridge = 8.0 * ridge if increased else max(FIRST_RIDGE, ridge / 3.0)
                 increased = True
 
-    def _set_rows(self, rows: RowBounds, penalty: AugmentedLagrangian | None) -> None:
+    def _set_rows(self, penalty: AugmentedLagrangian | None) -> None:
         """Hands slacks and proximal rows to the program."""
         if not self._e.nc:
             return
-        program, general = self._program, rows.general
-        program.set_soft(rows)
+        program, general = self._program, self._rows.general
+        program.set_soft(self._rows)
         if penalty is not None:
             program.set_proximal(np.where(general, 1.0 / penalty.mu, 0.0), np.where(general, penalty.y, 0.0))
         else:

@@ -148,5 +148,5 @@ class Workspace:
     def take_gains(self, run: SQPProgress, *, hard: bool) -> None:
         """Takes the gains of a program at the trajectory, with rows hard or penalized."""
         penalty = None if hard else self.penalty(run, run.y, self.options.initial_penalty)
-        step, _ = self.model.solve(run, self.rows, penalty, exact=True)
+        step = self.model.solve(run, penalty)
         run.K = run.K if step.K is None else step.K
