@@ -1,12 +1,13 @@
 """Steps along straight lines with multiple shooting: rows are hard, and a filter judges.
 
-Source: Wächter, Biegler, On the implementation of an interior-point filter line-search algorithm, 2006, section 2.3,
-for the filter; a step is the solution of a quadratic program with inequalities.
+Source: Wächter, Biegler, On the implementation of an interior-point filter line-search algorithm, 2006, section 2.3
+and 2.4, for filter and second-order correction; a step is the solution of a quadratic program with inequalities.
 """
 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -50,8 +51,8 @@ class LinearSteps(ProgramSteps):
             run.failed_knot, self.outcome = step.failed_knot, Outcome.INDEFINITE
             return None
         descent = Descent.along(step, Merit(work.rows, run.scale), e, exact=work.model.blend > 0.0)
-        theta, x0 = run.infeasibility, work.x0(run)
-        taken = work.lines.along(descent, self._filter, theta, run.units, x0=x0, full=self._full)
+        correct, theta, x0 = partial(work.model.corrected, run, step), run.infeasibility, work.x0(run)
+        taken = work.lines.along(descent, self._filter, theta, run.units, correct, x0=x0, full=self._full)
         if taken is None:
             self.failures += 1
             self._regularize(8.0)

@@ -57,15 +57,23 @@ class PolicySearch:
             Whether there is one; the evaluator keeps its trajectory otherwise.
         """
         e, trials = self._e, self._trials[0]
-        kept = e.us.copy()
-        for controls in (us, *([np.clip(np.zeros_like(us), trials.lower, trials.upper)] if or_none else [])):
-            e.us[:], e.k[:], e.K[:] = controls, 0.0, 0.0
-            (cost,) = trials.roll_out(x0, [1.0], None)
-            if trials.in_range(0, cost):
+        for controls in (us, *([self._least_controls()] if or_none else [])):
+            if trials.in_range(0, self._cost_without_feedback(x0, controls)):
                 e.xs[:], e.us[:] = trials.xs[0], trials.us[0]
                 return True
-        e.us[:] = kept
         return False
+
+    def _least_controls(self) -> Reals:
+        """No controls, or those nearest to none within limits (T, nu)."""
+        return np.clip(np.zeros_like(self._e.us), self._trials[0].lower, self._trials[0].upper)
+
+    def _cost_without_feedback(self, x0: Reals, us: Reals) -> float:
+        """Rolls out controls in the single lane, and returns their cost [cost]."""
+        e = self._e
+        kept, e.us[:], e.k[:], e.K[:] = e.us.copy(), us, 0.0, 0.0
+        (cost,) = self._trials[0].roll_out(x0, [1.0], None)
+        e.us[:] = kept
+        return cost
 
     def along(self, descent: Descent, rows: RowBounds) -> Taken | None:
         """Returns the first rollout with enough decrease of the merit, in which no state rotates by more than FAR."""
@@ -114,12 +122,9 @@ class PolicySearch:
         Controls that hold an underactuated system at rest may drive it far from there.
         """
         e, trials, rollouts = self._e, self._trials[0], []
-        kept, e.k[:], e.K[:] = e.us.copy(), 0.0, 0.0
-        for us in (kept, np.clip(np.zeros_like(kept), trials.lower, trials.upper)):
-            e.us[:] = us
-            (cost,) = trials.roll_out(e.xs[0], [1.0], None)
+        for us in (e.us.copy(), self._least_controls()):
+            cost = self._cost_without_feedback(e.xs[0], us)
             rollouts.append(_taken(trials, 0, 0.0, descent.merit.value(cost, trials.c[0]), descent.step))
-        e.us[:] = kept
         best = min(rollouts, key=lambda taken: taken.merit)
         return best if math.isfinite(best.merit) else None
 

@@ -79,18 +79,21 @@ class StepProgram:
         np.multiply(e.g, scale, out=self._g)
         np.multiply(e.terminal_g, scale, out=qp.lq.terminal_g)
         if self.chosen:
-            self._f[:] = e.f
             self._F[:] = LinearQuadratic.of(e).full_F()
             self._C[:], self._end[:] = e.C, e.terminal_C
-        if e.nc:
-            np.subtract(rows.lower, e.c, out=self._lower)
-            np.subtract(rows.upper, e.c, out=self._upper)
+        self.set_gaps(e.f, e.c, rows)
         if self._bounded:
             n = e.state.ndx
             zero, x = e.state.zero(), e.xs[0]
             at = e.state.difference(zero, x)
             qp.C[0, :n, n : 2 * n] = e.state.jdifference(zero, x, "second")
             qp.lower[0, :n], qp.upper[0, :n] = rows.start_lower - at, rows.start_upper - at
+
+    def set_gaps(self, f: Reals, c: Reals, rows: RowBounds) -> None:
+        """Sets the gaps f (T + 1, ndx) and the rows c (T + 1, nc) from which the program starts."""
+        self._f[:] = f
+        np.subtract(rows.lower, c, out=self._lower)
+        np.subtract(rows.upper, c, out=self._upper)
 
     def set_hessian(self, blend: float, ridge: Reals | float, start: Reals | float = 0.0) -> None:
         """Sets the Hessian to θ H + (1 - θ) H_GN + δ I with θ = blend and δ = ridge; `hessian` computes it."""

@@ -120,6 +120,14 @@ class QuadraticModel:
         else:
             program.set_proximal(0.0, 0.0)
 
+    def corrected(self, run: SQPProgress, step: QPSolution, f: Reals, c: Reals) -> QPSolution:
+        """Solves again with a second-order correction, from the gaps f and rows c after the full step."""
+        program, rows, before = self._program, self._rows, self._e.f.copy()
+        program.set_gaps(before + f, c - step.rows, rows)
+        found = self._unpacked(run, self._inner.solve(convex=self.blend == 0.0))
+        program.set_gaps(before, self._e.c, rows)
+        return found
+
     def _unpacked(self, run: SQPProgress, found: QPSolution) -> QPSolution:
         """The solution in terms of the problem; its arrays stay."""
         step = self._program.step(found)
