@@ -69,11 +69,11 @@ class LinearSteps(ProgramSteps):
 
     def _direction(self, run: SQPProgress) -> QPSolution:
         """The solution of the quadratic program; with penalized rows if hard ones can't be kept."""
-        work = self._work
-        step = work.model.solve(run, None, ridge=self._ridge)
+        work, known = self._work, bool(run.lam.any())
+        step = work.model.solve(run, None, exact=known, ridge=self._ridge)
         if self._is_infeasible(run, step):
             penalty = work.penalty(run, np.zeros_like(run.y), work.options.max_penalty)
-            step = work.model.solve(run, penalty, ridge=self._ridge)
+            step = work.model.solve(run, penalty, exact=known, ridge=self._ridge)
         return step
 
     def _is_infeasible(self, run: SQPProgress, step: QPSolution) -> bool:

@@ -35,9 +35,11 @@ class PolicySearch:
     nonfinite: tuple[int, Reals, Reals] | None = None
 
     def __init__(self, evaluator: Evaluator, lengths: tuple[float, ...]) -> None:
-        self._e, self._lengths = evaluator, lengths
+        self._e, lanes = evaluator, lane_count()
         self._rotations = np.flatnonzero(evaluator.state.curved_directions)
-        self._trials = [Trials(evaluator, width, clipped=True) for width in (1, lane_count())]
+        single, many = self._trials = [Trials(evaluator, width, clipped=True) for width in (1, lanes)]
+        self._turns = [(single, lengths[:1])]
+        self._turns += [(many, lengths[i : i + lanes]) for i in range(1, len(lengths), lanes)]
 
     def prepare(self) -> None:
         """Compiles the code of the rollouts, so that a search does not wait for it."""
@@ -105,12 +107,18 @@ class PolicySearch:
         e.K[:] = step.K
         e.k[:] = -step.du - (step.K @ step.dx[:-1, :, None])[:, :, 0]
         self.nonfinite = None
-        for trials, lane, length, cost in self._tried(rows, step):
-            reached = descent.merit.value(cost, trials.c[lane])
-            if not math.isfinite(reached):
-                self.nonfinite = self.nonfinite or trials.nonfinite_trial(lane)
-            elif self._turned(trials, lane) <= FAR:
-                yield _taken(trials, lane, length, reached, step)
+        for trials, lengths in self._turns:
+            trials.begin(e.xs[0], lengths, None)
+            if rows.chosen:
+                for lane, alpha in enumerate(trials.alphas[:, 0]):
+                    trials.xs[lane, 0] = rows.within_start(e.state.integrate(e.xs[0], alpha * step.dx[0]))
+            trials.run()
+            for lane, cost in enumerate(trials.totals(len(lengths))):
+                reached = descent.merit.value(cost, trials.c[lane])
+                if not math.isfinite(reached):
+                    self.nonfinite = self.nonfinite or trials.nonfinite_trial(lane)
+                elif self._turned(trials, lane) <= FAR:
+                    yield _taken(trials, lane, lengths[lane], reached, step)
 
     def _turned(self, trials: Trials, lane: int) -> float:
         """Largest rotation of a lane's states from the trajectory, about one axis [rad]."""
@@ -127,19 +135,6 @@ class PolicySearch:
             rollouts.append(_taken(trials, 0, 0.0, descent.merit.value(cost, trials.c[0]), descent.step))
         best = min(rollouts, key=lambda taken: taken.merit)
         return best if math.isfinite(best.merit) else None
-
-    def _tried(self, rows: RowBounds, step: QPSolution) -> Iterator[tuple[Trials, int, float, float]]:
-        e, (single, many) = self._e, self._trials
-        turns = [(single, self._lengths[:1])]
-        turns += [(many, self._lengths[i : i + lane_count()]) for i in range(1, len(self._lengths), lane_count())]
-        for trials, lengths in turns:
-            trials.begin(e.xs[0], lengths, None)
-            if rows.chosen:
-                for lane, alpha in enumerate(trials.alphas[:, 0]):
-                    trials.xs[lane, 0] = rows.within_start(e.state.integrate(e.xs[0], alpha * step.dx[0]))
-            trials.run()
-            for lane, cost in enumerate(trials.totals(len(lengths))):
-                yield trials, lane, lengths[lane], cost
 
 
 def _taken(trials: Trials, lane: int, length: float, reached: float, step: QPSolution) -> Taken:

@@ -80,7 +80,8 @@ class PolicySteps(ProgramSteps):
 
     def _direction(self, run: SQPProgress) -> QPSolution:
         """The solution of the program with a penalty that leaves few of the violations."""
-        solve = partial(self._work.model.solve, run, exact=self._rolled and not self._plain, ridge=self._ridge)
+        exact = (self._rolled or bool(run.lam.any())) and not self._plain  # else multipliers are not known
+        solve = partial(self._work.model.solve, run, exact=exact, ridge=self._ridge)
         step = solve(self._penalty)
         while (kinds := self._too_soft(run, step)) is not None:
             before, left = self._penalty, self._left(run, step).sum()

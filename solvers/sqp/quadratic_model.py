@@ -39,18 +39,15 @@ class QuadraticModel:
     """
 
     def __init__(self, evaluator: Evaluator, problem: ShootingProblem, options: SQPOptions) -> None:
-        e, self._options = evaluator, options
-        self._e, self.blend, self.ridge = e, 0.0, 0.0
+        e = self._e = evaluator
+        self.blend, self.ridge = 0.0, 0.0
         self._gradient: Reals | None = None  # of the cost in the terminal residuals, where the last step led
         self._next_gradient: Reals | None = None
-        self.exact = LagrangianHessian(e) if self._takes_exact(options) else None
+        exact = options.hessian == "exact" or (options.hessian == "auto" and LagrangianHessian.available(e))
+        self.exact = LagrangianHessian(e) if exact else None  # where there is none, "exact" raises
         self._bounded = not isinstance(problem.start, str)
         self._program = StepProgram(e, self.exact, chosen=problem.start != "fixed", bounded=self._bounded)
         self._inner = InnerSolver(self._program.qp, options.qp, options.qp_iterations)
-
-    def _takes_exact(self, options: SQPOptions) -> bool:
-        """Whether the exact Hessian is wanted; with "exact" a problem without one raises."""
-        return options.hessian == "exact" or (options.hessian == "auto" and LagrangianHessian.available(self._e))
 
     def prepare(self) -> None:
         """Compiles the code of the exact Hessian, if the model uses it."""
