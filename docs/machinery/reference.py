@@ -71,6 +71,7 @@ NOT_SHOWN = {
     "trajopt.solvers.riccati",
     "trajopt.solvers.sqp",
     "trajopt.solvers.sqp.interior",
+    "trajopt.solvers.sqp.real_time",
     "trajopt.solvers.sensitivity",
     "trajopt.model",
 }

@@ -12,9 +12,9 @@ from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.ddp.searches import EXCESS, LineStep
 from trajopt.solvers.options import DDPOptions
+from trajopt.solvers.riccati.blended_hessian import BlendedHessian
 from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 from trajopt.solvers.riccati.riccati import Riccati, RiccatiFailure, RiccatiOutcome
-from trajopt.solvers.sqp.hessian import BlendedHessian
 
 BLENDS = (1.0, 0.5, 0.25, 0.125)
 """Parts θ of the exact Hessian that are tried: smaller ones solve no more arm reaches, and 1 alone two in 72 fewer."""

@@ -17,6 +17,8 @@ from trajopt.types import Ints, Reals
 if TYPE_CHECKING:  # importing it takes 0.1 s, which only who asks for an independent check should wait for
     from scipy import sparse
 
+CONVEX = -1e-9  # least eigenvalue of a stage, relative to the largest, that counts as none below 0
+
 
 @dataclass(frozen=True, eq=False)
 class SparseQP:
@@ -78,6 +80,15 @@ class SparseQP:
             y=y[(T + 1) * n : (T + 1) * (n + qp.nc)].reshape(T + 1, qp.nc),
             rows=qp.rows(np.vstack([z[:, :n], x[T * s : T * s + n]]), z[:, n:]),
         )
+
+
+def is_convex(qp: StageQP) -> bool:
+    """Whether no stage has a direction of negative curvature, which these solvers ask for."""
+    for H in (qp.lq.H, qp.lq.terminal_H[None]):
+        values = np.linalg.eigvalsh(H)  # it reads the lower triangle
+        if values.size and np.any(values[:, 0] < CONVEX * np.maximum(1.0, values[:, -1])):
+            return False
+    return True
 
 
 class Osqp(QPSolverAbstract):

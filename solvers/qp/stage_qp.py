@@ -142,6 +142,13 @@ class QPSolution:
     K: Reals | None = None
     failed_knot: int | None = None
 
+    @staticmethod
+    def failed(qp: StageQP, status: QPStatus) -> QPSolution:
+        """Returns the outcome of a program that was not solved, with zeros."""
+        T, n, rows = qp.lq.T, qp.lq.n, np.zeros(qp.lower.shape)
+        x = np.zeros((T + 1, n))
+        return QPSolution(status=status, iterations=0, dx=x, du=np.zeros((T, qp.lq.m)), lam=x, y=rows, rows=rows)
+
 
 class QPSolverAbstract(Immutable, ABC):
     """Solves a quadratic program with stages repeatedly, with the current content of its arrays.

@@ -30,11 +30,6 @@ class AugmentedLagrangian:
     y: Reals
     mu: Reals
 
-    @classmethod
-    def empty(cls) -> AugmentedLagrangian:
-        """Returns the augmented Lagrangian of a problem without constraint rows."""
-        return cls(*(np.zeros((1, 0)) for _ in range(4)))
-
     def gradient(self, c: Reals) -> Reals:
         """Gradient of the penalty with respect to the rows, μ r, at rows c (..., T + 1, nc)."""
         moved = c + self.y / self.mu

@@ -36,35 +36,27 @@ class Policy:
         if qp.nc:
             self._lq = replace(qp.lq, g=np.zeros_like(qp.lq.g), terminal_g=np.zeros_like(qp.lq.terminal_g))
             self._rows = WeightedRows.zeros(self._lq, qp.C, qp.terminal_C, qp.lower, qp.upper)
-        self._active, self._any_delta = np.zeros(qp.lower.shape), False
         self.riccati = Riccati(self._lq, rows=self._rows)
         self.K = self.riccati.K
         self._kept = np.zeros(self.K.shape)
 
-    def activate(self, y: Reals) -> None:
-        """Marks rows as active by the size of their multipliers y (T + 1, nc)."""
-        if self._rows is not None:
-            sizes = np.abs(y)
-            active = sizes > SIGNIFICANT * max(largest(sizes), TINY)
-            active |= self._qp.lower == self._qp.upper
-            self._active[:] = active
-            self._any_delta = bool(np.count_nonzero(self._qp.delta))
-            self._rows.h.fill(0.0)
-            self.riccati.find_rows()
-
-    def keep(self, *, hard: bool) -> bool:
-        """Sets K to gains that keep the active rows. Returns whether such gains exist.
+    def keep(self, y: Reals, *, hard: bool) -> bool:
+        """Sets K to gains that keep the rows that are active by their multipliers. Returns whether such gains exist.
 
         Args:
+            y: Multipliers (T + 1, nc).
             hard: Whether proximal rows count as hard ones, as they are at an optimum.
         """
         if self._rows is not None:
+            sizes, delta = np.abs(y), self._qp.delta
+            active = sizes > SIGNIFICANT * max(largest(sizes), TINY)
+            active |= self._qp.lower == self._qp.upper
             mean = total(self._diagonal) / max(self._diagonal.size, 1)
-            stiff, delta = STIFF * min(max(1.0, mean), LARGEST), self._qp.delta
-            weights: Reals | float = stiff
-            if not hard and self._any_delta:
-                weights = np.divide(1.0, delta, out=np.full_like(delta, stiff), where=delta > 0.0)
-            np.multiply(weights, self._active, out=self._rows.weights)
+            stiff = STIFF * min(max(1.0, mean), LARGEST)
+            penalties = np.divide(1.0, delta, out=np.full_like(delta, stiff), where=delta > 0.0)
+            self._rows.weights[:] = np.where(active, stiff if hard else penalties, 0.0)
+            self._rows.h.fill(0.0)
+            self.riccati.find_rows()
         np.copyto(self._kept, self.K)
         outcome = self.riccati.factor()
         if outcome.failure is None:

@@ -2,72 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-
-import numpy as np
-
-from trajopt.solvers.qp import (
-    Conic,
-    InteriorPoint,
-    InteriorPointOptions,
-    Osqp,
-    QPSolution,
-    QPSolverAbstract,
-    QPStatus,
-    StageQP,
-)
-from trajopt.solvers.riccati.riccati import LinearStep, Riccati
+from trajopt.solvers.qp import Conic, InteriorPoint, InteriorPointOptions, Osqp, QPSolution, QPStatus, StageQP
+from trajopt.solvers.qp.recursion import Recursion
+from trajopt.solvers.qp.sparse import is_convex
 from trajopt.solvers.sqp.feedback import Policy
-from trajopt.solvers.sqp.hessian import BlendedHessian
-from trajopt.types import Reals
-
-CONVEX = -1e-9  # least eigenvalue of a stage, relative to the largest, that counts as none below 0
-
-
-class Recursion(QPSolverAbstract):
-    """Solver of a program without constraint rows: a single Riccati recursion.
-
-    Args:
-        qp: The program; its arrays must not move.
-        riccati: The recursion on them.
-    """
-
-    def __init__(self, qp: StageQP, riccati: Riccati) -> None:
-        super().__init__(qp)
-        self._riccati = riccati
-        self._nothing = np.zeros(qp.lower.shape)
-
-    @staticmethod
-    def of(qp: StageQP) -> Recursion:
-        """Builds the solver of a program, with a Riccati recursion for it."""
-        return Recursion(qp, Riccati(qp.lq))
-
-    def solve(self) -> QPSolution:
-        """Returns the solution for the current content of the arrays, by one backward and one forward pass."""
-        self.factor()
-        return self.forward()
-
-    def factor(self) -> bool:
-        """Runs the backward pass. Returns whether the program is convex along the dynamics."""
-        self._outcome = self._riccati.factor()
-        return self._outcome.failure is None
-
-    def forward(self) -> QPSolution:
-        """Runs the forward pass from the current first gap, and returns the solution."""
-        failed, step = self._outcome.failure is not None, self._riccati.step
-        if not failed:
-            self._riccati.forward()
-        return QPSolution(
-            status=QPStatus.INDEFINITE if failed else QPStatus.SOLVED,
-            iterations=1,
-            dx=step.dx,
-            du=step.du,
-            lam=step.lam,
-            y=self._nothing,
-            rows=self._nothing,
-            K=self._riccati.K,
-            failed_knot=self._outcome.failed_knot,
-        )
 
 
 class InnerSolver:
@@ -79,75 +17,34 @@ class InnerSolver:
         iterations: Largest number of its iterations; its default if None.
 
     Attributes:
-        K: Gains of the last solution (T, m, n).
+        policy: The policy of the last solution.
     """
 
     def __init__(self, qp: StageQP, name: str, iterations: int | None) -> None:
-        self._qp, self._foreign = qp, name != "ipm"
-        self._policy = Policy(qp)
-        self.K = self._policy.K
-        self._solver = _solver(qp, name, iterations, self._policy.riccati)
+        self._qp, self._foreign, self.policy = qp, name != "ipm", Policy(qp)
+        self._solver: InteriorPoint | Recursion | Osqp | Conic
+        if name == "ipm" and qp.nc == 0:
+            self._solver = Recursion(qp, self.policy.riccati)
+        elif name == "ipm":
+            self._solver = InteriorPoint(qp, InteriorPointOptions(max_iterations=iterations) if iterations else None)
+        elif name == "osqp":
+            self._solver = Osqp(qp, **({} if iterations is None else {"max_iter": iterations}))
+        else:
+            self._solver = Conic(qp, name)
 
-    def solve(self, *, convex: bool, hessian: BlendedHessian | None = None) -> QPSolution:
-        """Solves the program with the current content of its arrays, and sets K to the gains of the solution.
+    def solve(self, *, convex: bool) -> QPSolution:
+        """Solves the program with the current content of its arrays, and sets the policy's gains to the solution's.
 
         Args:
             convex: Whether the Hessian is known to have no negative curvature.
-            hessian: Computes the Hessian first; None if it is up to date.
         """
-        if hessian is not None:
-            hessian.write()
+        K = self.policy.K
         if self._foreign and not convex and not is_convex(self._qp):  # ours sees that along the dynamics
-            return self._indefinite
+            return QPSolution.failed(self._qp, QPStatus.INDEFINITE)
         found = self._solver.solve()
-        if found.K is self.K:
-            return found
-        if found.K is not None:
-            self.K[:] = found.K
-        elif found.status is not QPStatus.INDEFINITE and not self._keeps(found.y, hard=False):
-            self.K[:] = 0.0
+        if found.K is None and found.status is not QPStatus.INDEFINITE:
+            if not self.policy.keep(found.y, hard=False):
+                K[:] = 0.0
+        elif found.K is not None and found.K is not K:
+            K[:] = found.K
         return found
-
-    @functools.cached_property
-    def _indefinite(self) -> QPSolution:
-        """Outcome of a program that is not convex."""
-        lq, rows = self._qp.lq, np.zeros(self._qp.lower.shape)
-        step = LinearStep.zeros(lq.T, lq.n, lq.m, 0)
-        return QPSolution(
-            status=QPStatus.INDEFINITE, iterations=0, dx=step.dx, du=step.du, lam=step.lam, y=rows, rows=rows
-        )
-
-    def keep(self, y: Reals) -> bool:
-        """Sets K to gains that keep the rows that are active by their multipliers y (T + 1, nc).
-
-        Returns whether such gains exist.
-        """
-        return self._keeps(y, hard=True)
-
-    def _keeps(self, y: Reals, *, hard: bool) -> bool:
-        self._policy.activate(y)
-        return self._policy.keep(hard=hard)
-
-    def adjoint(self, running: Reals, end: Reals, y: Reals) -> tuple[Reals, Reals]:
-        """Gradient of a function along each control (T, m), and costates (T + 1, n); see `Policy.adjoint`."""
-        return self._policy.adjoint(running, end, y)
-
-
-def _solver(qp: StageQP, name: str, iterations: int | None, riccati: Riccati) -> QPSolverAbstract:
-    """The solver of a name; the recursion where there are no rows."""
-    if name == "ipm" and qp.nc == 0:
-        return Recursion(qp, riccati)
-    if name == "ipm":
-        return InteriorPoint(qp, InteriorPointOptions(max_iterations=iterations) if iterations else None)
-    if name == "osqp":
-        return Osqp(qp, **({} if iterations is None else {"max_iter": iterations}))
-    return Conic(qp, name)
-
-
-def is_convex(qp: StageQP) -> bool:
-    """Whether no stage has a direction of negative curvature, which solvers from other packages ask for."""
-    for H in (qp.lq.H, qp.lq.terminal_H[None]):
-        values = np.linalg.eigvalsh(H)  # it reads the lower triangle
-        if values.size and np.any(values[:, 0] < CONVEX * np.maximum(1.0, values[:, -1])):
-            return False
-    return True

@@ -9,7 +9,6 @@ from trajopt.shooting.linear_trial import LinearTrial, Retraction
 from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.merit import Descent, Taken, infeasibility
-from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
@@ -20,8 +19,8 @@ Correct = Callable[[Reals, Reals], QPSolution]
 class LineSearch:
     """Tries xs ⊕ α dx, us + α du, all knots at once.
 
-    A full step that fails and adds infeasibility is corrected, unless it is itself the rough result of a few
-    iterations. After a full step the next one is tried by expanding there, which then need not be done again.
+    A full step that adds infeasibility is corrected. After a full step the next one is tried by expanding there, which
+    then need not be done again.
 
     Source: Wächter, Biegler, On the implementation of an interior-point filter line-search algorithm, 2006, section
     2.3 and 2.4; cost and infeasibility are those of the problem, without a barrier.
@@ -29,11 +28,10 @@ class LineSearch:
     Args:
         evaluator: Evaluator with the trajectory from which steps start.
         lengths: Step lengths, decreasing [-].
-        rough: Whether programs are cut short on purpose; such a step is not corrected.
     """
 
-    def __init__(self, evaluator: Evaluator, lengths: tuple[float, ...], *, rough: bool) -> None:
-        self._e, self._lengths, self._rough = evaluator, lengths, rough
+    def __init__(self, evaluator: Evaluator, lengths: tuple[float, ...]) -> None:
+        self._e, self._lengths = evaluator, lengths
         self.trial = LinearTrial(evaluator)
         certain = Retraction.available(evaluator) and not evaluator.can_fail
         self._retraction = Retraction(evaluator) if certain and lengths[0] == 1.0 else None
@@ -66,35 +64,32 @@ class LineSearch:
             x0: The start (nx,); None where it is chosen.
             full: Whether a full step is likely, as the last one was.
         """
-        rows = descent.merit.rows
+        at = theta, descent.before
 
-        def accepts(new_theta: float, taken: Taken) -> bool:
-            at, trial = (theta, descent.before), (new_theta, taken.merit)
-            return filter_.accepts(at, trial, descent.slope, taken.length, descent.enough(taken.length))
+        def accepts(trial: tuple[float, Taken]) -> bool:
+            new_theta, taken = trial
+            enough = descent.enough(taken.length)
+            return filter_.accepts(at, (new_theta, taken.merit), descent.slope, taken.length, enough)
 
         if full and self._retraction is not None:
             before = self._e.xs.copy(), self._e.us.copy()
-            new_theta, taken = self._expanded(descent, rows, units, x0)
-            if accepts(new_theta, taken):
-                return taken
+            if accepts(trial := self._expanded(descent, units, x0)):
+                return trial[1]
             self._e.xs[:], self._e.us[:] = before
             self._e.expand(x0)
         for length in self._lengths:
-            new_theta, taken = self._tried(descent, descent.step, rows, units, length)
-            if accepts(new_theta, taken):
-                return taken
-            cut = self._rough and descent.step.status is QPStatus.MAX_ITERATIONS
-            if length == self._lengths[0] == 1.0 and new_theta >= theta and not cut:
+            if accepts(trial := self._tried(descent, descent.step, units, length)):
+                return trial[1]
+            if length == self._lengths[0] == 1.0 and trial[0] >= theta:
                 corrected = correct(self.trial.f, self.trial.c)
-                if corrected.status is QPStatus.SOLVED:
-                    new_theta, taken = self._tried(descent, corrected, rows, units, length)
-                    if accepts(new_theta, taken):
-                        return taken
+                solved = corrected.status is QPStatus.SOLVED
+                if solved and accepts(trial := self._tried(descent, corrected, units, length)):
+                    return trial[1]
         return None
 
-    def _expanded(self, descent: Descent, rows: RowBounds, units: Units, x0: Reals | None) -> tuple[float, Taken]:
+    def _expanded(self, descent: Descent, units: Units, x0: Reals | None) -> tuple[float, Taken]:
         """The full step, expanded, and its infeasibility."""
-        e, step = self._e, descent.step
+        e, step, rows = self._e, descent.step, descent.merit.rows
         assert self._retraction is not None
         self._retraction.move(step.dx, rows.within_limits(step.du, e.us))
         e.expand(x0)
@@ -102,11 +97,9 @@ class LineSearch:
         reached = descent.merit.value(e.cost, e.c)
         return theta, Taken(1.0, e.xs.copy(), e.us.copy(), e.c, reached, step, expanded=True)
 
-    def _tried(
-        self, descent: Descent, step: QPSolution, rows: RowBounds, units: Units, length: float
-    ) -> tuple[float, Taken]:
+    def _tried(self, descent: Descent, step: QPSolution, units: Units, length: float) -> tuple[float, Taken]:
         """A trial, and its infeasibility."""
-        trial = self.trial
+        trial, rows = self.trial, descent.merit.rows
         trial.dx[:], trial.du[:] = step.dx, rows.within_limits(step.du, self._e.us)
         reached = descent.merit.value(trial.go(length), trial.c)
         theta = infeasibility(units.sum_of_gaps(trial.f), rows.sum_of_violations(trial.c))

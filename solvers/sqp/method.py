@@ -1,4 +1,4 @@
-"""Interface between the supervisor of SolverSQP and its methods."""
+"""Interface between the supervisor of SolverSQP and its methods, and what steps along programs have in common."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from trajopt.solution import IterationRecord
+from trajopt.solvers.qp import QPSolution
 from trajopt.solvers.sqp.merit import Descent, Taken
+from trajopt.solvers.sqp.optimality import cannot_get_closer, is_solved
 from trajopt.solvers.sqp.progress import SQPProgress
+from trajopt.solvers.sqp.quadratic_model import FIRST_RIDGE
+from trajopt.solvers.sqp.workspace import Workspace
 
 ROUNDED = 1e-12  # largest gap of a rollout
+FAILURES, STUCK = 3, 3  # searches without a step, and iterations that can't get closer, that end steps along programs
 
 
 class Outcome(enum.Enum):
@@ -47,12 +52,48 @@ class MethodAbstract(ABC):
             Its record; None if there was no step to try.
         """
 
+    def rest(self) -> None:
+        """Forgets past failures, before it goes on after another method."""
+        self.failures, self.stuck, self.outcome = 0, 0, None
+
+
+class ProgramSteps(MethodAbstract):
+    """What steps along solutions of quadratic programs have in common.
+
+    Args:
+        work: Where the trajectory is.
+    """
+
+    def __init__(self, work: Workspace) -> None:
+        self._work, self._ridge = work, 0.0
+
+    def _regularize(self, factor: float) -> None:
+        """Makes the first δ of the next program so many times the last one."""
+        self._ridge = factor * max(self._work.model.ridge, FIRST_RIDGE)
+
+    def _take(self, run: SQPProgress, step: QPSolution) -> None:
+        """Takes multipliers and gains of a program."""
+        self._work.model.accept()
+        run.lam, run.y, run.K = step.lam, step.y, run.K if step.K is None else step.K
+
+    def _conclude(self, run: SQPProgress, step: QPSolution, promised: float, *, feasible: bool, partial: bool) -> None:
+        """Sets the outcome of an iteration that the trajectory alone decides; arguments as in `is_solved`."""
+        work = self._work
+        stays = cannot_get_closer(run, work.evaluator, work.rows, work.model, work.options)
+        self.stuck, self.outcome = self.stuck + 1 if stays else 0, None
+        if is_solved(run, work.options, step, promised, feasible=feasible, partial=partial):
+            self.outcome = Outcome.SOLVED
+        elif self.stuck >= STUCK:
+            self.outcome = Outcome.STUCK
+
     def _record(self, run: SQPProgress, descent: Descent, taken: Taken | None, **columns: Any) -> IterationRecord:
         """Record of an iteration that searched along the solution of a program."""
         return run.record(
             stop=run.stationarity,
             step_length=0.0 if taken is None else taken.length,
             accepted=taken is not None,
+            regularization=self._work.model.ridge,
+            blend=self._work.model.blend,
             expected_decrease=-descent.slope,
             decrease=math.nan if taken is None else descent.before - taken.merit,
             constraint_violation=run.largest_violation,
@@ -60,7 +101,3 @@ class MethodAbstract(ABC):
             method=self.name,
             **columns,
         )
-
-    def rest(self) -> None:
-        """Forgets past failures, before it goes on after another method."""
-        self.failures, self.stuck, self.outcome = 0, 0, None

@@ -14,11 +14,9 @@ from trajopt.solvers.sqp.quadratic_model import QuadraticModel
 from trajopt.solvers.sqp.rows import RowBounds
 
 SLIGHT = 0.01  # part of the squared violations; a promise below it counts as none
-INCREASE = 10.0  # times relative_tolerance: as products of slacks and multipliers are not quite 0, a QP may promise it
 PARTIAL = 0.03  # times relative_tolerance, where the last promise was too much: it is exact without rows
 LEAST_COST = 1e-5  # times the typical cost: of what tolerances are relative to
 LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stationarity is relative to it
-
 LARGEST = 1e4  # times smaller than it is stationarity is taken at most: multipliers of a wild trajectory say nothing
 
 
@@ -61,7 +59,7 @@ def is_solved(
         return False
     solved = found.status in (QPStatus.SOLVED, QPStatus.ROUNDING) or options.qp_iterations is not None
     rounding = options.relative_tolerance * size * (PARTIAL if partial else 1.0)
-    flat = solved and -INCREASE * rounding < promised < rounding
+    flat = solved and abs(promised) < rounding
     return flat or run.stationarity < options.tolerance * min(1.0, size)
 
 

@@ -16,7 +16,6 @@ from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
 TOLERABLE = 10.0  # times the merit that the program promises: what the first rollout may have
-LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FAR = 1.5  # largest rotation of a state by one step [rad]; without a limit drones ended with a needless full turn
 
 
@@ -36,9 +35,11 @@ class PolicySearch:
     nonfinite: tuple[int, Reals, Reals] | None = None
 
     def __init__(self, evaluator: Evaluator, lengths: tuple[float, ...]) -> None:
-        self._e, self._lengths = evaluator, lengths
+        self._e, lanes = evaluator, lane_count()
         self._rotations = np.flatnonzero(evaluator.state.curved_directions)
-        self._trials = [Trials(evaluator, width, clipped=True) for width in (1, lane_count())]
+        single, many = self._trials = [Trials(evaluator, width, clipped=True) for width in (1, lanes)]
+        self._turns = [(single, lengths[:1])]
+        self._turns += [(many, lengths[i : i + lanes]) for i in range(1, len(lengths), lanes)]
 
     def prepare(self) -> None:
         """Compiles the code of the rollouts, so that a search does not wait for it."""
@@ -58,15 +59,23 @@ class PolicySearch:
             Whether there is one; the evaluator keeps its trajectory otherwise.
         """
         e, trials = self._e, self._trials[0]
-        kept = e.us.copy()
-        for controls in (us, *([np.clip(np.zeros_like(us), trials.lower, trials.upper)] if or_none else [])):
-            e.us[:], e.k[:], e.K[:] = controls, 0.0, 0.0
-            (cost,) = trials.roll_out(x0, [1.0], None)
-            if trials.in_range(0, cost):
+        for controls in (us, *([self._least_controls()] if or_none else [])):
+            if trials.in_range(0, self._cost_without_feedback(x0, controls)):
                 e.xs[:], e.us[:] = trials.xs[0], trials.us[0]
                 return True
-        e.us[:] = kept
         return False
+
+    def _least_controls(self) -> Reals:
+        """No controls, or those nearest to none within limits (T, nu)."""
+        return np.clip(np.zeros_like(self._e.us), self._trials[0].lower, self._trials[0].upper)
+
+    def _cost_without_feedback(self, x0: Reals, us: Reals) -> float:
+        """Rolls out controls in the single lane, and returns their cost [cost]."""
+        e = self._e
+        kept, e.us[:], e.k[:], e.K[:] = e.us.copy(), us, 0.0, 0.0
+        (cost,) = self._trials[0].roll_out(x0, [1.0], None)
+        e.us[:] = kept
+        return cost
 
     def along(self, descent: Descent, rows: RowBounds) -> Taken | None:
         """Returns the first rollout with enough decrease of the merit, in which no state rotates by more than FAR."""
@@ -91,17 +100,6 @@ class PolicySearch:
                 best = taken
         return best
 
-    def leap(self, descent: Descent) -> Taken | None:
-        """The full step of the last search, if it raises the merit a little only.
-
-        It leads past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it.
-        """
-        trials = self._trials[0]
-        reached = descent.merit.value(trials.totals(1)[0], trials.c[0])
-        if not reached - descent.before < LEAP * max(1.0, abs(descent.before)) or self._turned(trials, 0) > FAR:
-            return None
-        return _taken(trials, 0, self._lengths[0], reached, descent.step)
-
     def _rollouts(self, descent: Descent, rows: RowBounds) -> Iterator[Taken]:
         """Rollouts of the policy from the longest step on, without those that diverge or turn too far."""
         e, step = self._e, descent.step
@@ -109,12 +107,18 @@ class PolicySearch:
         e.K[:] = step.K
         e.k[:] = -step.du - (step.K @ step.dx[:-1, :, None])[:, :, 0]
         self.nonfinite = None
-        for trials, lane, length, cost in self._tried(rows, step):
-            reached = descent.merit.value(cost, trials.c[lane])
-            if not math.isfinite(reached):
-                self.nonfinite = self.nonfinite or trials.nonfinite_trial(lane)
-            elif self._turned(trials, lane) <= FAR:
-                yield _taken(trials, lane, length, reached, step)
+        for trials, lengths in self._turns:
+            trials.begin(e.xs[0], lengths, None)
+            if rows.chosen:
+                for lane, alpha in enumerate(trials.alphas[:, 0]):
+                    trials.xs[lane, 0] = rows.within_start(e.state.integrate(e.xs[0], alpha * step.dx[0]))
+            trials.run()
+            for lane, cost in enumerate(trials.totals(len(lengths))):
+                reached = descent.merit.value(cost, trials.c[lane])
+                if not math.isfinite(reached):
+                    self.nonfinite = self.nonfinite or trials.nonfinite_trial(lane)
+                elif self._turned(trials, lane) <= FAR:
+                    yield _taken(trials, lane, lengths[lane], reached, step)
 
     def _turned(self, trials: Trials, lane: int) -> float:
         """Largest rotation of a lane's states from the trajectory, about one axis [rad]."""
@@ -126,27 +130,11 @@ class PolicySearch:
         Controls that hold an underactuated system at rest may drive it far from there.
         """
         e, trials, rollouts = self._e, self._trials[0], []
-        kept, e.k[:], e.K[:] = e.us.copy(), 0.0, 0.0
-        for us in (kept, np.clip(np.zeros_like(kept), trials.lower, trials.upper)):
-            e.us[:] = us
-            (cost,) = trials.roll_out(e.xs[0], [1.0], None)
+        for us in (e.us.copy(), self._least_controls()):
+            cost = self._cost_without_feedback(e.xs[0], us)
             rollouts.append(_taken(trials, 0, 0.0, descent.merit.value(cost, trials.c[0]), descent.step))
-        e.us[:] = kept
         best = min(rollouts, key=lambda taken: taken.merit)
         return best if math.isfinite(best.merit) else None
-
-    def _tried(self, rows: RowBounds, step: QPSolution) -> Iterator[tuple[Trials, int, float, float]]:
-        e, (single, many) = self._e, self._trials
-        turns = [(single, self._lengths[:1])]
-        turns += [(many, self._lengths[i : i + lane_count()]) for i in range(1, len(self._lengths), lane_count())]
-        for trials, lengths in turns:
-            trials.begin(e.xs[0], lengths, None)
-            if rows.chosen:
-                for lane, alpha in enumerate(trials.alphas[:, 0]):
-                    trials.xs[lane, 0] = rows.within_start(e.state.integrate(e.xs[0], alpha * step.dx[0]))
-            trials.run()
-            for lane, cost in enumerate(trials.totals(len(lengths))):
-                yield trials, lane, lengths[lane], cost
 
 
 def _taken(trials: Trials, lane: int, length: float, reached: float, step: QPSolution) -> Taken:

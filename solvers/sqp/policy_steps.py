@@ -7,6 +7,7 @@ ALTRO, 2019; Byrd, Nocedal, Waltz, Steering exact penalty methods for nonlinear 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -14,25 +15,20 @@ import numpy.typing as npt
 from trajopt.solution import IterationRecord
 from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.merit import Descent, Merit, Taken
-from trajopt.solvers.sqp.method import MethodAbstract, Outcome
-from trajopt.solvers.sqp.optimality import cannot_get_closer, is_solved
+from trajopt.solvers.sqp.method import FAILURES, Outcome, ProgramSteps
 from trajopt.solvers.sqp.policy import TOLERABLE
 from trajopt.solvers.sqp.progress import SQPProgress
-from trajopt.solvers.sqp.quadratic_model import FIRST_RIDGE
 from trajopt.solvers.sqp.workspace import Workspace
 from trajopt.types import Reals
 
-FAILURES, STUCK = 3, 3  # searches without a step, and iterations that can't get closer, that end an attempt
-FLAT, NEAR = 1e-7, 1e-6  # promised decrease of the merit, relative to it, at the end and near it
+FLAT = 1e-7  # promised decrease of the merit, relative to it, at the end
 CUT = 0.15  # length below which the next program is Gauss-Newton's, or has a larger δ
 SMALL = 0.03  # promised decrease of the merit, relative to it, after which multipliers are renewed
 LEFT, HELP = 0.2, 0.8  # part of the violations that a program may leave; what is left after a higher penalty, at most
 RAISE, AGREES = 4.0, 0.1  # of a penalty; relative difference of a decrease and its promise, where steps are trusted
-LEAPS = 5  # full steps that raise the merit a little, of an attempt
-MEMORY = 20  # iterations over which the mean step length is taken
 
 
-class PolicySteps(MethodAbstract):
+class PolicySteps(ProgramSteps):
     """An iteration solves a program with the rows as proximal ones, and rolls out its policy.
 
     The penalty follows the programs. If one leaves more than a part of the violations, the penalty grows until another
@@ -45,10 +41,6 @@ class PolicySteps(MethodAbstract):
         rolled: Whether the trajectory is a rollout; from any other one the first step may end anywhere.
         raised: How often the first penalty has been raised, where multipliers are known [-].
         may_lose: Whether to give up where no rollout is close to what the guess promises.
-
-    Attributes:
-        mean_length: Mean of the last step lengths, 0 of none [-].
-        is_far: Whether the last program promised a decrease of the merit that is more than the end's.
     """
 
     name = "policy"
@@ -56,51 +48,49 @@ class PolicySteps(MethodAbstract):
     def __init__(
         self, work: Workspace, run: SQPProgress, *, rolled: bool, raised: int = 0, may_lose: bool = False
     ) -> None:
-        self._work, self._rolled, self._may_lose = work, rolled, may_lose
-        options = work.options
+        super().__init__(work)
+        options, self._rolled, self._may_lose = work.options, rolled, may_lose
         weight = options.initial_penalty * options.penalty_increase**raised
         self._penalty = work.penalty(run, run.y, min(weight, options.max_penalty))
-        self._warm, self._plain, self._trusted = raised > 0, False, False
-        self._ridge, self._leaps = 0.0, LEAPS
-        self.mean_length, self.is_far = 1.0, True
+        self._plain, self._trusted = False, False
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
         """Runs one iteration: a program, a rollout of its policy, and the multipliers after it."""
         work, e = self._work, self._work.evaluator
         gap = e.largest_gap
-        step, ridge = self._direction(run)
+        step = self._direction(run)
         if step.status is QPStatus.INDEFINITE:
             run.failed_knot, self.outcome = step.failed_knot, Outcome.INDEFINITE
             return None
-        exact = work.model.blend > 0.0
-        descent = Descent.along(step, Merit(work.rows, run.scale, self._penalty), e, exact=exact)
+        merit = Merit(work.rows, run.scale, self._penalty)
+        descent = Descent.along(step, merit, e, exact=work.model.blend > 0.0)
         taken = self._search(descent)
         if self._may_lose and not self._rolled and self._is_lost(taken, descent):
             self.outcome = Outcome.LOST
             return None
-        self._regularize(descent, taken, ridge)
+        self._learn(descent, taken)
         if taken is not None or (descent.is_flat(FLAT) and e.nc):  # else it stays where it is
             self._accept(run, descent, taken)
         self._rolled = True
-        length = 0.0 if taken is None else taken.length
-        self.mean_length += (length - self.mean_length) / MEMORY
-        self._conclude(run, descent, partial=0.0 < length < 1.0 and not e.nc)
-        columns = {"regularization": ridge, "gap_norm": gap, "blend": work.model.blend}
-        return self._record(run, descent, taken, **columns, nonfinite_trial=work.rollouts.nonfinite)
+        cut = taken is not None and 0.0 < taken.length < 1.0 and not e.nc
+        self._conclude(run, step, -descent.slope, feasible=run.feasible, partial=cut)
+        if self.outcome is None and self.failures >= FAILURES:
+            self.outcome = Outcome.FAILED
+        return self._record(run, descent, taken, gap_norm=gap, nonfinite_trial=work.rollouts.nonfinite)
 
-    def _direction(self, run: SQPProgress) -> tuple[QPSolution, float]:
-        """The solution of the program with a penalty that leaves few of the violations, and its δ."""
-        model, rows, ridge = self._work.model, self._work.rows, self._ridge
-        exact = (self._rolled or self._warm) and not self._plain
-        step, used = model.solve(run, rows, self._penalty, exact=exact, ridge=ridge)
+    def _direction(self, run: SQPProgress) -> QPSolution:
+        """The solution of the program with a penalty that leaves few of the violations."""
+        exact = (self._rolled or bool(run.lam.any())) and not self._plain  # else multipliers are not known
+        solve = partial(self._work.model.solve, run, exact=exact, ridge=self._ridge)
+        step = solve(self._penalty)
         while (kinds := self._too_soft(run, step)) is not None:
             before, left = self._penalty, self._left(run, step).sum()
             self._raise(run, np.where(kinds, RAISE, 1.0))
-            step, used = model.solve(run, rows, self._penalty, exact=exact, ridge=ridge)
+            step = solve(self._penalty)
             if step.status is QPStatus.INDEFINITE or not self._left(run, step).sum() < HELP * left:
                 self._penalty = before
-                return model.solve(run, rows, self._penalty, exact=exact, ridge=ridge)
-        return step, used
+                return solve(before)
+        return step
 
     def _left(self, run: SQPProgress, step: QPSolution | None) -> Reals:
         """Relative violations of general rows (T + 1, nc), now or as a program predicts them."""
@@ -130,15 +120,9 @@ class PolicySteps(MethodAbstract):
         self._penalty = replace(self._penalty, mu=mu, y=self._penalty.y if y is None else y)
 
     def _search(self, descent: Descent) -> Taken | None:
-        """A rollout that lowers the merit enough; without rows, near the end, a few may raise it a little."""
+        """A rollout that lowers the merit enough."""
         rollouts, rows = self._work.rollouts, self._work.rows
-        if not self._rolled:
-            return rollouts.first(descent, rows)
-        taken = rollouts.along(descent, rows)
-        if taken is None and not rows.general.size and self._leaps and descent.is_flat(FLAT):
-            taken = rollouts.leap(descent)
-            self._leaps -= taken is not None
-        return taken
+        return rollouts.along(descent, rows) if self._rolled else rollouts.first(descent, rows)
 
     def _is_lost(self, taken: Taken | None, descent: Descent) -> bool:
         """Whether all rollouts diverge, or the best one takes nothing of a step that promises far less."""
@@ -147,14 +131,16 @@ class PolicySteps(MethodAbstract):
         promised = descent.merit.promised(self._work.evaluator, descent.step)
         return taken.length == 0.0 and taken.merit > TOLERABLE * abs(promised)
 
-    def _regularize(self, descent: Descent, taken: Taken | None, ridge: float) -> None:
+    def _learn(self, descent: Descent, taken: Taken | None) -> None:
         """A larger δ after a failed search or a very short step; without rows first Gauss-Newton's Hessian."""
         if taken is None and not (descent.is_flat(FLAT) and self._work.evaluator.nc):
-            self.failures, self._ridge, self._trusted = self.failures + 1, 8.0 * max(ridge, FIRST_RIDGE), False
+            self.failures, self._trusted = self.failures + 1, False
+            self._regularize(8.0)
             return
         cut = taken is not None and taken.length < CUT and self._rolled
         self._plain = cut and descent.exact and not self._work.evaluator.nc
-        self.failures, self._ridge = 0, 2.0 * max(ridge, FIRST_RIDGE) if cut and not self._plain else 0.0
+        self.failures = 0
+        self._regularize(2.0 if cut and not self._plain else 0.0)
         full = taken is not None and taken.length == 1.0
         came = (descent.before - taken.merit) / (-0.5 * descent.slope) if taken and descent.slope < 0.0 else 0.0
         self._trusted = full and abs(came - 1.0) < AGREES
@@ -162,8 +148,7 @@ class PolicySteps(MethodAbstract):
     def _accept(self, run: SQPProgress, descent: Descent, taken: Taken | None) -> None:
         """Moves to the rollout, takes the program's multipliers, and renews those of the penalty near the end."""
         work, step = self._work, descent.step
-        work.model.accept()
-        run.lam, run.y, run.K = step.lam, step.y, run.K if step.K is None else step.K
+        self._take(run, step)
         if taken is not None:
             run.trajectory, run.feasible = (taken.xs, taken.us), True
         if taken is None or (taken.length >= 0.5 and -descent.slope < SMALL * max(1.0, abs(descent.before))):
@@ -172,16 +157,3 @@ class PolicySteps(MethodAbstract):
             y = step.y if whole else self._penalty.gradient(work.rows.penalized(c))
             self._raise(run, work.options.penalty_increase, work.rows.of_general(y))
         work.move(run, *run.trajectory)
-
-    def _conclude(self, run: SQPProgress, descent: Descent, *, partial: bool) -> None:
-        """Sets the outcome of the iteration."""
-        work = self._work
-        self.is_far = -descent.slope > NEAR * max(1.0, abs(descent.before))
-        stays = cannot_get_closer(run, work.evaluator, work.rows, work.model, work.options)
-        self.stuck, self.outcome = self.stuck + 1 if stays else 0, None
-        if is_solved(run, work.options, descent.step, -descent.slope, feasible=run.feasible, partial=partial):
-            self.outcome = Outcome.SOLVED
-        elif self.stuck >= STUCK:
-            self.outcome = Outcome.STUCK
-        elif self.failures >= FAILURES:
-            self.outcome = Outcome.FAILED

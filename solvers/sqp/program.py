@@ -9,8 +9,8 @@ import numpy as np
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.qp import QPSolution, StageQP
+from trajopt.solvers.riccati.blended_hessian import BlendedHessian
 from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
-from trajopt.solvers.sqp.hessian import BlendedHessian
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
@@ -24,28 +24,23 @@ class StepProgram:
     A start that is to be chosen is the control of a stage before the first: dx_0 = du_{-1}, within its bounds. Stages
     have as many controls then as the larger of nu and ndx; those that a stage does not have are held at 0.
 
-    The program's cost is that of the problem times `scale`. Where that is 1 and nothing is added to the Hessian it is
-    solved on the evaluator's own arrays.
+    The program's cost is that of the problem times `scale`.
 
     Args:
         evaluator: Evaluator with the trajectory from which the step starts.
         exact: The Hessian of the Lagrangian there, H; None without it, then θ is 0.
         chosen: Whether the start is to be chosen.
         bounded: Whether the start has bounds.
-        shared: Whether the Hessian is the evaluator's own array, which nothing is to be added to.
 
     Attributes:
         qp: The program.
-        shared: Whether the Hessian is the evaluator's.
         scale: Factor of the cost [1/cost].
-        hessian: Computes the Hessian; None if it is shared.
+        hessian: Computes the Hessian.
     """
 
-    def __init__(
-        self, evaluator: Evaluator, exact: LagrangianHessian | None, *, chosen: bool, bounded: bool, shared: bool
-    ) -> None:
+    def __init__(self, evaluator: Evaluator, exact: LagrangianHessian | None, *, chosen: bool, bounded: bool) -> None:
         e = self._e = evaluator
-        self.shared, self.scale, self.chosen = shared and not chosen, 1.0, chosen
+        self.scale, self.chosen = 1.0, chosen
         n, s, first = e.state.ndx, e.state.ndx + e.nu, int(chosen)
         lq = self._extended() if chosen else self._own(e)
         nc = max(e.nc, n if bounded else 0)
@@ -60,13 +55,12 @@ class StepProgram:
         self._lower, self._upper = qp.lower[stages], qp.upper[stages]
         self._delta, self._y_ref = qp.delta[stages], qp.y_ref[stages]
         self._soft, self._any_soft = (qp.soft_linear[stages], qp.soft_quadratic[stages]), False
-        self.hessian = None if self.shared else BlendedHessian(e, exact, lq, first)
+        self.hessian = BlendedHessian(e, exact, lq, first)
 
     def _own(self, e: Evaluator) -> LinearQuadratic:
-        """The evaluator's program with own gradients, and an own Hessian if it is not shared."""
+        """The evaluator's program with a cost of its own."""
         lq = LinearQuadratic.of(e)
-        lq = replace(lq, g=lq.g.copy(), terminal_g=lq.terminal_g.copy())
-        return lq if self.shared else replace(lq, H=lq.H.copy(), terminal_H=lq.terminal_H.copy())
+        return replace(lq, **{name: getattr(lq, name).copy() for name in ("g", "terminal_g", "H", "terminal_H")})
 
     def _extended(self) -> LinearQuadratic:
         """A program with a stage before the first."""
@@ -85,11 +79,9 @@ class StepProgram:
         np.multiply(e.g, scale, out=self._g)
         np.multiply(e.terminal_g, scale, out=qp.lq.terminal_g)
         if self.chosen:
-            self._f[:] = e.f
             self._F[:] = LinearQuadratic.of(e).full_F()
             self._C[:], self._end[:] = e.C, e.terminal_C
-        if e.nc:
-            self._bound(rows, e.c)
+        self.set_gaps(e.f, e.c, rows)
         if self._bounded:
             n = e.state.ndx
             zero, x = e.state.zero(), e.xs[0]
@@ -97,10 +89,14 @@ class StepProgram:
             qp.C[0, :n, n : 2 * n] = e.state.jdifference(zero, x, "second")
             qp.lower[0, :n], qp.upper[0, :n] = rows.start_lower - at, rows.start_upper - at
 
+    def set_gaps(self, f: Reals, c: Reals, rows: RowBounds) -> None:
+        """Sets the gaps f (T + 1, ndx) and the rows c (T + 1, nc) from which the program starts."""
+        self._f[:] = f
+        np.subtract(rows.lower, c, out=self._lower)
+        np.subtract(rows.upper, c, out=self._upper)
+
     def set_hessian(self, blend: float, ridge: Reals | float, start: Reals | float = 0.0) -> None:
         """Sets the Hessian to θ H + (1 - θ) H_GN + δ I with θ = blend and δ = ridge; `hessian` computes it."""
-        if self.hessian is None:
-            return
         self.hessian.blend(blend, self.scale, ridge)
         if self.chosen:
             n = self._e.state.ndx
@@ -118,28 +114,6 @@ class StepProgram:
         self._any_soft = rows.any_soft
         np.multiply(rows.soft_linear, self.scale, out=linear)
         np.multiply(rows.soft_quadratic, self.scale, out=quadratic)
-
-    def correct(self, f: Reals, c: Reals, rows: RowBounds, step: QPSolution) -> None:
-        """Adds a second-order correction to gaps and rows, from their values after a full step.
-
-        Args:
-            f: Gaps after the step (T + 1, ndx).
-            c: Rows after it (T + 1, nc).
-            rows: Bounds of the rows.
-            step: The step.
-        """
-        self._f += f
-        self._bound(rows, c - step.rows)
-
-    def restore(self, f: Reals, rows: RowBounds) -> None:
-        """Removes the correction that `correct` has added; f are the gaps (T + 1, ndx) before it."""
-        self._f[:] = f
-        self._bound(rows, self._e.c)
-
-    def _bound(self, rows: RowBounds, c: Reals) -> None:
-        """Bounds of a change of rows c."""
-        np.subtract(rows.lower, c, out=self._lower)
-        np.subtract(rows.upper, c, out=self._upper)
 
     def row_bounds(self, rows: RowBounds) -> tuple[Reals, Reals]:
         """Lower and upper bounds of all rows of the program; infinite where a row has no bound."""

@@ -33,33 +33,21 @@ class QuadraticModel:
         options: Options of the solver, which choose the method for the program.
 
     Attributes:
-        blend: Part θ of the exact Hessian in that of the last program [-].
+        exact: The Hessian of the Lagrangian; None without it.
+        blend: Part θ of it in the Hessian of the last program [-].
+        ridge: δ in the Hessian of the last program.
     """
 
     def __init__(self, evaluator: Evaluator, problem: ShootingProblem, options: SQPOptions) -> None:
-        e, self._options = evaluator, options
-        self._e, self.blend = e, 0.0
+        e = self._e = evaluator
+        self.blend, self.ridge = 0.0, 0.0
         self._gradient: Reals | None = None  # of the cost in the terminal residuals, where the last step led
         self._next_gradient: Reals | None = None
-        self.exact = LagrangianHessian(e) if self._takes_exact(options) else None
-        self._chosen, self._bounded = problem.start != "fixed", not isinstance(problem.start, str)
-        constrained = e.nc > 0 or self._bounded
-        self._scaled = constrained and options.qp in ("ipm", "osqp")  # these begin as for costs of size 1
-        self._simple = self.exact is None and not self._chosen and not self._scaled
-        self._kept: dict[bool, tuple[StepProgram, InnerSolver]] = {}
-        self._program, self._inner = self._pair(shared=self._simple)
-
-    def _takes_exact(self, options: SQPOptions) -> bool:
-        """Whether the exact Hessian is wanted; with "exact" a problem without one raises."""
-        return options.hessian == "exact" or (options.hessian == "auto" and LagrangianHessian.available(self._e))
-
-    def _pair(self, *, shared: bool) -> tuple[StepProgram, InnerSolver]:
-        """The program with the evaluator's own Hessian or a copy of it, and its solver."""
-        if shared not in self._kept:
-            program = StepProgram(self._e, self.exact, chosen=self._chosen, bounded=self._bounded, shared=shared)
-            inner = InnerSolver(program.qp, self._options.qp, self._options.qp_iterations)
-            self._kept[shared] = program, inner
-        return self._kept[shared]
+        exact = options.hessian == "exact" or (options.hessian == "auto" and LagrangianHessian.available(e))
+        self.exact = LagrangianHessian(e) if exact else None  # where there is none, "exact" raises
+        self._bounded = not isinstance(problem.start, str)
+        self._program = StepProgram(e, self.exact, chosen=problem.start != "fixed", bounded=self._bounded)
+        self._inner = InnerSolver(self._program.qp, options.qp, options.qp_iterations)
 
     def prepare(self) -> None:
         """Compiles the code of the exact Hessian, if the model uses it."""
@@ -68,13 +56,12 @@ class QuadraticModel:
 
     def relate(self, units: Units) -> None:
         """Makes the tolerances of programs relative to units."""
-        for program, _ in self._kept.values():
-            program.qp.row_size[:], program.qp.typical_cost[:] = program.row_units(units), 1.0
+        self._program.qp.row_size[:], self._program.qp.typical_cost[:] = self._program.row_units(units), 1.0
 
     def take(self, run: SQPProgress, rows: RowBounds) -> None:
         """Copies derivatives, rows and gaps at the evaluator's trajectory to the program, for the scaled cost."""
-        self._program, self._inner = self._pair(shared=self._simple)
-        self._program.take(run.scale if self._scaled else 1.0, rows)
+        self._rows = rows
+        self._program.take(run.scale, rows)
 
     def forget(self) -> None:
         """Begins an attempt, which knows nothing of earlier steps."""
@@ -85,13 +72,12 @@ class QuadraticModel:
         self._gradient = self._next_gradient
 
     def solve(
-        self, run: SQPProgress, rows: RowBounds, penalty: AugmentedLagrangian | None, *, exact: bool, ridge: float = 0.0
-    ) -> tuple[QPSolution, float]:
-        """Returns the step, and the δ that was added to the Hessian. The status is INDEFINITE if even a large δ fails.
+        self, run: SQPProgress, penalty: AugmentedLagrangian | None, *, exact: bool = True, ridge: float = 0.0
+    ) -> QPSolution:
+        """Returns the step. The status is INDEFINITE if even a large δ fails.
 
         Args:
             run: State of the solve.
-            rows: Bounds of the rows.
             penalty: Augmented Lagrangian of the rows that are no limits; None where all rows are hard.
             exact: Whether to begin with the Hessian of the Lagrangian, if there is one.
             ridge: First δ, relative to the sizes of controls and states.
@@ -103,18 +89,16 @@ class QuadraticModel:
             self.exact.expect(self._gradient)
             self.exact()
             blend = 1.0
-        self._set_rows(run, rows, penalty)
+        self._set_rows(penalty)
         while True:
-            if ridge > 0.0 and self._program.shared:  # it can't be added to the evaluator's array
-                self._leave_shared(run, rows, penalty)
-            ratio, sizes = ridge / (run.scale / self._program.scale), run.units
-            self._program.set_hessian(blend, ratio / sizes.controls**2, ratio / sizes.states**2)
-            found = self._inner.solve(convex=blend == 0.0, hessian=self._program.hessian)
+            self._program.set_hessian(blend, ridge / run.units.controls**2, ridge / run.units.states**2)
+            self._program.hessian.write()
+            found = self._inner.solve(convex=blend == 0.0)
             if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
-                self.blend = blend
+                self.blend, self.ridge = blend, ridge
                 step = self._unpacked(run, found)
                 self._next_gradient = None if self.exact is None else self.exact.gradient_after(step.dx[-1])
-                return step, ridge
+                return step
             if blend > 0.0:
                 left_out = max(2.0 * (1.0 - blend), LEFT_OUT)
                 blend = 1.0 - left_out if left_out < 1.0 else 0.0
@@ -122,49 +106,39 @@ class QuadraticModel:
                 ridge = 8.0 * ridge if increased else max(FIRST_RIDGE, ridge / 3.0)
                 increased = True
 
-    def _leave_shared(self, run: SQPProgress, rows: RowBounds, penalty: AugmentedLagrangian | None) -> None:
-        """Goes on with a program that has a Hessian of its own."""
-        scale = self._program.scale
-        self._program, self._inner = self._pair(shared=False)
-        self._program.take(scale, rows)
-        self._set_rows(run, rows, penalty)
-
-    def _set_rows(self, run: SQPProgress, rows: RowBounds, penalty: AugmentedLagrangian | None) -> None:
+    def _set_rows(self, penalty: AugmentedLagrangian | None) -> None:
         """Hands slacks and proximal rows to the program."""
         if not self._e.nc:
             return
-        program = self._program
-        ratio = run.scale / program.scale
-        program.set_soft(rows)
+        program, general = self._program, self._rows.general
+        program.set_soft(self._rows)
         if penalty is not None:
-            general = rows.general
-            program.set_proximal(np.where(general, ratio / penalty.mu, 0.0), np.where(general, penalty.y / ratio, 0.0))
+            program.set_proximal(np.where(general, 1.0 / penalty.mu, 0.0), np.where(general, penalty.y, 0.0))
         else:
             program.set_proximal(0.0, 0.0)
 
-    def corrected(self, run: SQPProgress, rows: RowBounds, step: QPSolution, f: Reals, c: Reals) -> QPSolution:
+    def corrected(self, run: SQPProgress, step: QPSolution, f: Reals, c: Reals) -> QPSolution:
         """Solves again with a second-order correction, from the gaps f and rows c after the full step."""
-        before = self._e.f.copy()
-        try:
-            self._program.correct(f, c, rows, step)
-            return self._unpacked(run, self._inner.solve(convex=self.blend == 0.0))
-        finally:
-            self._program.restore(before, rows)
+        program, rows, before = self._program, self._rows, self._e.f.copy()
+        program.set_gaps(before + f, c - step.rows, rows)
+        found = self._unpacked(run, self._inner.solve(convex=self.blend == 0.0))
+        program.set_gaps(before, self._e.c, rows)
+        return found
 
     def _unpacked(self, run: SQPProgress, found: QPSolution) -> QPSolution:
-        """The solution in terms of the problem, with multipliers of the scaled cost; its arrays stay."""
-        step, ratio = self._program.step(found), run.scale / self._program.scale
+        """The solution in terms of the problem; its arrays stay."""
+        step = self._program.step(found)
         if self._bounded:
-            run.start_y = self._program.start_multipliers(found) * ratio
+            run.start_y = self._program.start_multipliers(found)
         return QPSolution(
             status=step.status,
             iterations=step.iterations,
             dx=step.dx.copy(),
             du=step.du.copy(),
-            lam=step.lam * ratio,
-            y=step.y * ratio,
+            lam=step.lam.copy(),
+            y=step.y.copy(),
             rows=step.rows,
-            K=self._program.gains(self._inner.K),
+            K=self._program.gains(self._inner.policy.K),
             failed_knot=step.failed_knot,
         )
 
@@ -174,15 +148,14 @@ class QuadraticModel:
         After a change of one control later ones follow the gains of the last step: at an optimum that changes nothing;
         elsewhere, without them, an unstable system would multiply rounding errors by many powers of ten.
         """
-        program, ratio = self._program, run.scale / self._program.scale
-        along, costates = self._inner.adjoint(program.qp.lq.g, program.qp.lq.terminal_g, self._padded(run))
-        controls, start = program.controls(along)
-        return ratio * controls, ratio * start, ratio * costates
+        program = self._program
+        along, costates = self._inner.policy.adjoint(program.qp.lq.g, program.qp.lq.terminal_g, self._padded(run))
+        return *program.controls(along), costates
 
     def slope_of_violation(self, beyond: Reals, start: Reals) -> tuple[Reals, Reals]:
         """Gradient of ½ |v|² along controls and start, with v the violations of rows (T + 1, nc) and start (ndx,)."""
         lq, y = self._program.qp.lq, self._program.padded_rows(beyond, start)
-        along, _ = self._inner.adjoint(np.zeros_like(lq.g), np.zeros_like(lq.terminal_g), y)
+        along, _ = self._inner.policy.adjoint(np.zeros_like(lq.g), np.zeros_like(lq.terminal_g), y)
         return self._program.controls(along)
 
     def active_gains(self, run: SQPProgress) -> Reals | None:
@@ -193,10 +166,10 @@ class QuadraticModel:
         """
         program, y = self._program, self._padded(run)
         distance = np.where(y > 0.0, program.qp.upper, -program.qp.lower)
-        active = np.abs(y) * program.row_units(run.units) ** 2 > run.units.cost * program.scale * distance
-        return program.gains(self._inner.K).copy() if self._inner.keep(np.where(active, y, 0.0)) else None
+        active = np.abs(y) * program.row_units(run.units) ** 2 > distance
+        policy = self._inner.policy
+        return program.gains(policy.K).copy() if policy.keep(np.where(active, y, 0.0), hard=True) else None
 
     def _padded(self, run: SQPProgress) -> Reals:
         """The last multipliers of all rows of the program."""
-        ratio = run.scale / self._program.scale
-        return self._program.padded_rows(run.y / ratio, run.start_y / ratio if self._bounded else run.start_y)
+        return self._program.padded_rows(run.y, run.start_y)

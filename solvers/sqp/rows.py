@@ -9,7 +9,7 @@ from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.kinds import Kind
 from trajopt.solvers.norms import largest
-from trajopt.solvers.sqp.row_sizes import RowSizes
+from trajopt.solvers.qp.row_sizes import RowSizes
 from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 

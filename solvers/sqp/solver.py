@@ -23,7 +23,6 @@ from trajopt.solvers.sqp.policy_steps import PolicySteps
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 
-LATE, CREEP = 100, 0.1  # iteration at which a solve without rows may begin anew, and its mean step length
 MANY = 12  # searches without a step, one after the other, that end the last attempt
 CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
 WARM = 2  # times that the penalty has been raised where multipliers are known
@@ -153,13 +152,9 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         return run.iterations < self.options.max_iterations
 
     def _stalls(self, run: SQPProgress, work: Workspace) -> bool:
-        """Whether the largest error does not fall; without rows, whether steps are short for long."""
-        if work.evaluator.nc == 0:
-            method = run.method
-            slow = isinstance(method, PolicySteps) and method.is_far and method.mean_length < CREEP
-            return run.iterations == LATE and slow
+        """Whether there are rows, and the largest error does not fall."""
         error = max(run.gap, run.violation, run.complementarity, run.stationarity)
-        return run.attempts.stalls(run.iterations, error, self.options.restart)
+        return work.evaluator.nc > 0 and run.attempts.stalls(run.iterations, error, self.options.restart)
 
     def _take_lines(self, run: SQPProgress, work: Workspace) -> None:
         """Goes on with linear steps."""

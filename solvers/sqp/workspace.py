@@ -46,7 +46,7 @@ class Workspace:
         self._problem, self.options = problem, options
         self.model = QuadraticModel(e, problem, options)
         self.rollouts = PolicySearch(e, options.step_lengths)
-        self.lines = LineSearch(e, options.step_lengths, rough=options.qp_iterations is not None)
+        self.lines = LineSearch(e, options.step_lengths)
         self._first = Riccati(LinearQuadratic.of(e))
         e.prepare()
         self.model.prepare()
@@ -148,5 +148,5 @@ class Workspace:
     def take_gains(self, run: SQPProgress, *, hard: bool) -> None:
         """Takes the gains of a program at the trajectory, with rows hard or penalized."""
         penalty = None if hard else self.penalty(run, run.y, self.options.initial_penalty)
-        step, _ = self.model.solve(run, self.rows, penalty, exact=True)
+        step = self.model.solve(run, penalty)
         run.K = run.K if step.K is None else step.K

@@ -17,7 +17,7 @@ from trajopt import mpc, planar, problems
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, TrajoptError, UnknownNameError
 from trajopt.mpc import MPCOptions, MPCStatus
 from trajopt.mpc.converged import Converged, PlanOutcome
-from trajopt.mpc.real_time import RealTimeIteration
+from trajopt.mpc.real_time import RealTime
 from trajopt.shooting import ShootingProblem
 from trajopt.solvers import SolverSQP, SQPOptions
 from trajopt.states import StateSE3
@@ -91,15 +91,15 @@ def test_a_failed_step_follows_the_last_plan_and_the_next_one_recovers(mode: str
 
 def failing_once(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """Makes so many feedback phases fail."""
-    feedback, left = RealTimeIteration.feedback, [times]
+    feedback, left = RealTime.feedback, [times]
 
-    def failing(self: RealTimeIteration, plan: Any, x: Any) -> Any:
+    def failing(self: RealTime, plan: Any, x: Any) -> Any:
         if left[0]:
             left[0] -= 1
             return PlanOutcome(MPCStatus.FAILED, "no way", 1)
         return feedback(self, plan, x)
 
-    monkeypatch.setattr(RealTimeIteration, "feedback", failing)
+    monkeypatch.setattr(RealTime, "feedback", failing)
 
 
 def test_a_failed_step_is_repeated_from_a_guess(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,10 @@ from casadi import SX
 from trajopt import problems
 from trajopt.actions import ActionModelDiscrete
 from trajopt.costs import CostStack
-from trajopt.mpc.plan import Plan, Shift
+from trajopt.mpc.shift import Shift
 from trajopt.residuals import ResidualModelState
 from trajopt.shooting import ShootingProblem
+from trajopt.solvers.sqp.real_time import Plan
 from trajopt.states import StateAbstract, StateSE3, StateVector
 from trajopt.types import Reals
 

@@ -11,10 +11,10 @@ from tests.solvers.test_linear_quadratic import random_program, solution
 from trajopt import problems
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
+from trajopt.solvers.qp.row_sizes import RowSizes
+from trajopt.solvers.riccati.blended_hessian import BlendedHessian
 from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 from trajopt.solvers.riccati.riccati import Riccati
-from trajopt.solvers.sqp.hessian import BlendedHessian
-from trajopt.solvers.sqp.row_sizes import RowSizes
 from trajopt.types import Reals
 
 SCALE = 0.7

@@ -16,13 +16,12 @@ from trajopt.kernels import wait_until_optimised
 from trajopt.mpc.controlled import check_controlled
 from trajopt.mpc.converged import Converged, PlanOutcome
 from trajopt.mpc.estimator import Estimator
-from trajopt.mpc.judge import PlanEvaluator
-from trajopt.mpc.limits import Limits
+from trajopt.mpc.last_plan import LastPlan, controls_without_rows
 from trajopt.mpc.options import MPCOptions
-from trajopt.mpc.plan import SAME, Plan, Shift
-from trajopt.mpc.real_time import RealTimeIteration
+from trajopt.mpc.real_time import RealTime
 from trajopt.mpc.repeat import repeated, tried
 from trajopt.mpc.sensitivity import PlanDerivatives
+from trajopt.mpc.shift import SAME, Shift
 from trajopt.mpc.step import MPCStatus, MPCStep
 from trajopt.mpc.window import Schedule, Window
 from trajopt.objects.immutable import Immutable
@@ -30,6 +29,7 @@ from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.knots import Knots
 from trajopt.solvers import SolverAbstract, SolverSQP
+from trajopt.solvers.sqp.real_time import Limits, Plan, PlanEvaluator, RealTimeIteration
 from trajopt.types import Reals
 
 LOG = logging.getLogger("trajopt.mpc")
@@ -87,11 +87,13 @@ class MPCController(Immutable):
         self._limits = limits = Limits(e, self.problem)
         self._judge = judge = PlanEvaluator(e, limits)
         budget = self.options.time_budget
+        self._last_plan = LastPlan(e, limits)
         self._solve = Converged(kind, self.problem, own, judge, limits, budget)
-        self._engine: Converged | RealTimeIteration = self._solve
+        self._engine: Converged | RealTime = self._solve
         if self.options.mode == "real-time":
             exact = self.options.hessian == "exact"
-            self._engine = RealTimeIteration(e, judge, limits, self.options.iterations, exact, budget)
+            iteration = RealTimeIteration(e, judge, limits, iterations=self.options.iterations, exact=exact)
+            self._engine = RealTime(iteration, budget)
         self._derivatives = PlanDerivatives(self.problem, kind.__name__)
         self._estimator: Estimator | None = None
         if self.options.estimate or self.options.offset_free:
@@ -139,9 +141,9 @@ class MPCController(Immutable):
         if self._estimator is not None:
             span = self._limits.upper[0] - self._limits.lower[0]
             self._estimator.begin(np.where(np.isfinite(span), span, np.abs(plan.us).max(axis=0, initial=1e-6)))
-        if isinstance(self._engine, RealTimeIteration):
+        if isinstance(self._engine, RealTime):
             self._engine.begin()
-        if not self._plans_within and (names := self._limits.unknown_to_rows()):
+        if not self._plans_within and (names := controls_without_rows(self._evaluator, self._limits)):
             LOG.warning(
                 "plans ignore the limits of %s, so controls are clipped afterwards. Add the limits as a constraint: "
                 'ConstraintStack(state).add("limits", ResidualModelControl(state), lower=..., upper=...)',
@@ -197,7 +199,7 @@ class MPCController(Immutable):
                 engine.feedback(plan, plan.xs[0].copy())
             except ModelEvaluationError as error:  # a failed step is no error here
                 reason = str(error)
-        self._limits.fall_back(plan, plan.xs[0].copy())
+        self._last_plan.follow(plan, plan.xs[0].copy())
         return reason
 
     # Each time
@@ -243,7 +245,7 @@ class MPCController(Immutable):
             outcome = repeated(engine, plan, x, plan.t + self._window.offsets, on_failure, outcome)
         self._failed = outcome.status is MPCStatus.FAILED
         if self._failed:
-            self._limits.fall_back(plan, x)
+            self._last_plan.follow(plan, x)
             self._judge.see(plan)
         return outcome
 

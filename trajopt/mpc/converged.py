@@ -6,13 +6,11 @@ import dataclasses
 from typing import Any
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.mpc.judge import PlanEvaluator
-from trajopt.mpc.limits import Limits
-from trajopt.mpc.plan import Plan
 from trajopt.mpc.step import MPCStatus
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution, SolverStatus
 from trajopt.solvers import SolverAbstract, SolverOptions
+from trajopt.solvers.sqp.real_time import Limits, Plan, PlanEvaluator
 from trajopt.types import Reals
 
 STOPPED = (

@@ -10,13 +10,13 @@ from trajopt.checks import check_array
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, function_raised, shown
 from trajopt.mpc.converged import PlanOutcome
 from trajopt.mpc.options import Guess
-from trajopt.mpc.plan import Plan
 from trajopt.mpc.step import MPCStatus
+from trajopt.solvers.sqp.real_time import Plan
 from trajopt.types import Reals
 
 
 class Engine(Protocol):
-    """Computation of plans, as by `RealTimeIteration` and `Converged`."""
+    """Computation of plans, as by `RealTime` and `Converged`."""
 
     def prepare(self, plan: Plan) -> None:
         """Does all work that does not need the measurement."""

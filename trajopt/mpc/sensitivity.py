@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.mpc.plan import Plan
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.knots import Knots
 from trajopt.solution import Solution, SolverStatus
 from trajopt.solution.solution import motion_solution
 from trajopt.solvers import SolutionDerivatives
+from trajopt.solvers.sqp.real_time import Plan
 from trajopt.types import Reals
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.mpc.limits import Limits
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.qp import InteriorPoint, QPStatus, StageQP
 from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.sqp.real_time.limits import Limits
 from trajopt.types import Reals
 
 HELD = 1e-6  # accepted violation

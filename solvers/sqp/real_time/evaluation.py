@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from trajopt.mpc.limits import Limits
-from trajopt.mpc.plan import Plan
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.linear_trial import LinearTrial
+from trajopt.solvers.sqp.real_time.limits import Limits
+from trajopt.solvers.sqp.real_time.plan import Plan
 
 HELD = 1e-6  # violations up to this size are not reported
 
