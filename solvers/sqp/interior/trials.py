@@ -10,7 +10,7 @@ import numpy as np
 
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.linear_trial import LinearTrial
-from trajopt.solvers.sqp.interior.barrier import longest
+from trajopt.solvers.sqp.interior.barrier import PART, longest
 from trajopt.solvers.sqp.interior.point import Direction, Point
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.rows import RowBounds
@@ -73,9 +73,9 @@ class LineTrials(InteriorTrials):
         """Returns the longest step length, at most 1, that keeps the slacks off their bounds [-]."""
         barrier = point.barrier
         distances, dz = barrier.bounds.distances(barrier.slack), barrier.dz(step.ds)
-        self._z = barrier.z + longest(barrier.z, dz, barrier.part) * dz
+        self._z = barrier.z + longest(barrier.z, dz) * dz
         self._trial.dx[:], self._trial.du[:] = step.dx, step.du
-        return longest(distances, barrier.bounds.changes(step.ds), barrier.part)
+        return longest(distances, barrier.bounds.changes(step.ds))
 
     def at(self, point: Point, step: Direction, length: float, scale: float) -> Point | None:
         """Returns the point at a step length, or None; as in `InteriorTrials.at`."""
@@ -136,9 +136,9 @@ class RolloutTrials(InteriorTrials):
         further = linear - length * step.rows
         slack = np.where(barrier.bounds.on.any(axis=0), barrier.slack + linear + length * point.residual, 0.0)
         z = barrier.z + length * barrier.dz(step.ds) + barrier.dz_by_slack(further)
-        if not barrier.keeps_off(slack, barrier.part):
+        if not barrier.keeps_off(slack):
             return None
-        z = np.maximum(z, (1.0 - barrier.part) * barrier.z)
+        z = np.maximum(z, (1.0 - PART) * barrier.z)
         y = barrier.y + length * (step.y - barrier.y) + np.where(barrier.bounds.equal, 0.0, step.D * further)
         xs, us = trials.trajectory(0)
         return Point(
