@@ -32,7 +32,6 @@ ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
 SOLVED = 0.1  # times n μ, for n bounds: promise of a plain step at which it counts as solved, too
 GRADIENT = 100.0  # mean multiplier above which errors are relative
 RIDGE, LARGEST_RIDGE = 0.2, 1e30  # first and last δ
-OWN = 5e-4  # part of δ by which the weights of bounds grow
 HALVINGS = 34
 ROUNDING = 1e-6  # error that counts as none where no step gets further
 LEAST_COST = 1e-3  # of a typical cost: what the tolerance is relative to at least; rounding hides what is less
@@ -209,7 +208,7 @@ class InteriorSteps:
         return True
 
     def _is_convex(self, ridge: float, D: Reals) -> bool:
-        """Whether the Hessian is convex with δ times what the barrier would give it, see `RIDGE` and `OWN`.
+        """Whether the Hessian is convex with δ times what the barrier would give it, see `InteriorTrials`.
 
         States and controls get δ μ / size², as if a bound were their size away, and the weights D (n, nc) of bounds grow.
         So both vanish with μ, and a pair λ s = 0, whose product alone counts, is moved as far as it can.
@@ -218,7 +217,7 @@ class InteriorSteps:
         assert program.hessian is not None
         program.set_hessian(self.blend, 0.0)
         program.hessian.write()
-        self._weights.weights[:] = (1.0 + OWN * ridge) * D + self._equations.weights
+        self._weights.weights[:] = (1.0 + self._trials.own * ridge) * D + self._equations.weights
         if ridge > 0.0:
             np.einsum("tii->ti", program.qp.lq.H)[:] += ridge * mu * self._diagonal
             np.einsum("ii->i", program.qp.lq.terminal_H)[:] += ridge * mu / self._units.states**2
