@@ -62,8 +62,8 @@ def test_the_slope_of_the_barrier_is_its_derivative() -> None:
 
 
 def test_the_longest_step_keeps_a_part() -> None:
-    assert longest(np.array([1.0, 2.0]), np.array([-4.0, -1.0]), 0.99) == pytest.approx(0.2475)
-    assert longest(np.array([1.0]), np.array([3.0]), 0.99) == 1.0
+    assert longest(np.array([1.0, 2.0]), np.array([-4.0, -1.0])) == pytest.approx(0.2475)
+    assert longest(np.array([1.0]), np.array([3.0])) == 1.0
 
 
 def test_the_filter_remembers_points_that_were_left_for_less_infeasibility() -> None:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from trajopt.types import Reals
 
 PUSH = 1e-2  # first distance of a slack from its bound, relative to the bound, at least the size, or to the range
-SPREAD = 1e10  # largest ratio of a multiplier and what the barrier says, in either direction
-KEPT = 0.99  # part of a distance that a step may take away, at least
+SPREAD = 100.0  # largest ratio of a multiplier and what the barrier says: with 1e10 Hessians are indefinite more often
+PART = 0.99  # part of its distance from 0 that a slack or a multiplier may lose in one step
 SIGN = np.array([-1.0, 1.0])[:, None, None]  # of the lower and the upper side
 
 
@@ -94,18 +94,15 @@ class Barrier:
         z = np.where(bounds.on, 1.0 / bounds.size, 0.0)
         return Barrier(bounds, bounds.inside(c), z, (SIGN * z).sum(axis=0), mu)
 
-    def lowered(self, mu: float) -> Barrier:
-        """Returns a barrier with the same slacks and multipliers, and another parameter μ [cost]."""
-        return replace(self, mu=mu)
-
     def value(self, slack: Reals) -> float:
         """Cost of the barrier -μ Σ log d [cost], with the distances d of slacks (n, nc); NaN beyond a bound."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return -self.mu * float(np.log(self.bounds.distances(slack)).sum())
 
-    def complementarity(self, mu: float) -> float:
-        """Largest |z d - μ| over all bounds, for a parameter μ [cost]."""
-        return float(np.abs(self.z * self.bounds.distances(self.slack) - mu)[self.bounds.on].max(initial=0.0))
+    @property
+    def products(self) -> Reals:
+        """Products z d of the multipliers of all bounds and the slacks' distances from them [cost]."""
+        return (self.z * self.bounds.distances(self.slack))[self.bounds.on]
 
     def weights(self, residual: Reals) -> tuple[Reals, Reals]:
         """Returns the weights D in the Hessian and h in the gradient, (n, nc) each, from `Bounds.residuals` (n, nc)."""
@@ -128,10 +125,10 @@ class Barrier:
         """Change of these multipliers (2, n, nc) by a further change of the slacks (n, nc)."""
         return np.where(self.bounds.on, SIGN * self.z * ds / self.bounds.distances(self.slack), 0.0)
 
-    def keeps_off(self, slack: Reals, part: float) -> bool:
-        """Whether the slacks (n, nc) keep 1 - `part` [-] of their distances from their bounds."""
+    def keeps_off(self, slack: Reals) -> bool:
+        """Whether the slacks (n, nc) keep 1 - `PART` of their distances from their bounds."""
         bounds = self.bounds
-        near = bounds.distances(slack) < (1.0 - part) * bounds.distances(self.slack)
+        near = bounds.distances(slack) < (1.0 - PART) * bounds.distances(self.slack)
         return not (near & bounds.on).any()
 
     def moved(self, slack: Reals, z: Reals, y: Reals) -> Barrier:
@@ -140,14 +137,9 @@ class Barrier:
         z = np.where(self.bounds.on, np.clip(z, central / SPREAD, central * SPREAD), 0.0)
         return replace(self, slack=slack, z=z, y=y)
 
-    @property
-    def part(self) -> float:
-        """Largest part of its distance from 0 that a slack or a multiplier may lose in one step [-]."""
-        return max(KEPT, 1.0 - self.mu)
 
-
-def longest(value: Reals, change: Reals, part: float) -> float:
-    """Largest step length, at most 1, after which positive values keep 1 - `part` of themselves."""
+def longest(value: Reals, change: Reals) -> float:
+    """Largest step length, at most 1, after which positive values keep 1 - `PART` of themselves."""
     falling = change < 0.0
     with np.errstate(over="ignore"):
-        return min(1.0, float((-part * value[falling] / change[falling]).min(initial=np.inf)))
+        return min(1.0, float((-PART * value[falling] / change[falling]).min(initial=np.inf)))

@@ -52,11 +52,14 @@ class Point:
         return self.gaps(states) + float(np.abs(self.residual / self.barrier.bounds.size).sum())
 
     @property
+    def prices(self) -> Reals:
+        """What gaps and residuals cost at their multipliers, of each one [cost]."""
+        return np.concatenate([(self.barrier.y * self.residual).ravel(), (self.lam[-len(self.f) :] * self.f).ravel()])
+
+    @property
     def lagrangian(self) -> float:
         """φ: cost and barrier, with the multipliers' part of gaps and residuals [cost]."""
-        barrier = self.barrier
-        parts = (barrier.y * self.residual).sum() + (self.lam[-len(self.f) :] * self.f).sum()
-        return self.cost + barrier.value(barrier.slack) + float(parts)
+        return self.cost + self.barrier.value(self.barrier.slack) + float(self.prices.sum())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,7 +14,7 @@ import numpy as np
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.shooting.linear_trial import LinearTrial
-from trajopt.solvers.norms import largest
+from trajopt.solvers.norms import largest, total
 from trajopt.solvers.riccati.riccati import Riccati
 from trajopt.solvers.riccati.weighted_rows import WeightedRows
 from trajopt.solvers.sqp.filter import Filter
@@ -29,8 +29,9 @@ from trajopt.types import Reals
 
 LOWER, POWER = 0.2, 1.2  # the next barrier parameter is the smaller of LOWER μ and μ to the POWER
 ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
+SOLVED = 0.1  # times n μ, for n bounds: promise of a plain step at which it counts as solved, too
 GRADIENT = 100.0  # mean multiplier above which errors are relative
-RIDGE, LARGEST_RIDGE = 1e-4, 1e30  # first and last δ
+RIDGE, LARGEST_RIDGE = 0.2, 1e30  # first and last δ
 HALVINGS = 34
 ROUNDING = 1e-6  # error that counts as none where no step gets further
 LEAST_COST = 1e-3  # of a typical cost: what the tolerance is relative to at least; rounding hides what is less
@@ -56,7 +57,7 @@ class InteriorSteps:
     Attributes:
         error: Largest error of the first-order conditions [-].
         stationarity: Largest gradient of the Lagrangian, of the cost as it is.
-        ridge: δ I that was added to the Hessian of the last step.
+        ridge: δ of the last step, see `_is_convex` [-].
         length: Length of the last step; 0 without one [-].
         promised: Slope of the Lagrangian along the last step, for the cost without scale; 0 without a step [cost].
     """
@@ -90,7 +91,7 @@ class InteriorSteps:
         lam = np.zeros((len(c), e.state.ndx))
         self._point = Point(xs=e.xs, us=e.us, cost=self.scale * e.cost, f=e.f, c=c, barrier=barrier, lam=lam)
         self._failures, self._last_ridge, self._forced = 0, 0.0, 0.0
-        self.ridge, self.length, self.mean_length, self.promised = 0.0, 1.0, 1.0, 0.0
+        self.ridge, self.length, self.mean_length, self.promised = 0.0, 0.0, 1.0, 0.0
         self._close = 0
         self._measure()
         self._filter = Filter(max(1.0, self._point.infeasibility(units.states)), rounding=ERROR)
@@ -123,7 +124,7 @@ class InteriorSteps:
     @property
     def complementarity(self) -> float:
         """Largest product of a multiplier of the unscaled cost and its slack's distance from the bound [cost]."""
-        return self._point.barrier.complementarity(0.0) / self.scale
+        return largest(self._point.barrier.products) / self.scale
 
     @property
     def blend(self) -> float:
@@ -159,22 +160,27 @@ class InteriorSteps:
         return self.mean_length > JAMMED or point.infeasibility(self._units.states) < self._trials.tolerance
 
     def _lower_barrier(self) -> None:
-        """Lowers μ as far as the errors of the barrier problems permit; then the filter begins anew."""
-        exhausted, mu = self._is_exhausted, self._point.barrier.mu
-        while not self._is_last and (exhausted or self._error(mu) <= ACCURACY * mu):
-            lower = max(0.09 * self._tolerance, min(LOWER * mu, mu**POWER))
-            self._point = replace(self._point, barrier=replace(self._point.barrier, mu=lower))
-            self._filter.entries, exhausted, mu = [], False, lower
+        """Lowers μ while its problem counts as solved: by its errors, or as a plain Newton step promised next to nothing.
+
+        What counts as nothing is a part of what μ costs, n μ for n bounds. The filter begins anew.
+        """
+        point, mu = self._point, self._point.barrier.mu
+        left = max(abs(self.promised * self.scale), total(point.prices)) / point.barrier.products.size
+        near = self.length > 0.0 and self.ridge == 0.0 and left < SOLVED * mu
+        while not self._is_last and (near or self._error(mu) <= ACCURACY * mu):
+            near, mu = False, max(0.09 * self._tolerance, min(LOWER * mu, mu**POWER))
+            self._point = replace(self._point, barrier=replace(self._point.barrier, mu=mu))
+            self._filter.entries = []
 
     def _direction(self) -> Direction | None:
-        """Newton's step, with the least δ I in the Hessian that makes it convex; None if none does."""
+        """Newton's step, with the least δ in the Hessian that makes it convex; None if none does."""
         point, weights = self._point, self._weights
         residual, bounds = point.residual, point.barrier.bounds
         D, h = point.barrier.weights(residual)
         firm = self._equations.take(residual, point.barrier.y)
         weights.weights[:], weights.h[:] = D + self._equations.weights, h + firm
         self._riccati.find_rows()
-        if not self._factors():
+        if not self._factors(D):
             return None
         self._riccati.forward()
         found, rows = self._riccati.step, weights.values.copy()
@@ -191,24 +197,30 @@ class InteriorSteps:
             dx=dx, du=du.copy(), dx0=dx0.copy(), K=K, rows=rows, ds=ds, D=D, y=y, lam=lam, slope=float(slope)
         )
 
-    def _factors(self) -> bool:
+    def _factors(self, D: Reals) -> bool:
         """Factors the Hessian with the first δ of a growing sequence that makes it convex along the dynamics."""
         ridge, (up, down) = self._forced, self._trials.factors
-        while not self._is_convex(ridge):
+        while not self._is_convex(ridge, D):
             if ridge > LARGEST_RIDGE:
                 return False
             ridge = up * ridge if ridge > 0.0 else max(RIDGE, self._last_ridge) / down
         self.ridge, self._last_ridge = ridge, ridge or self._last_ridge
         return True
 
-    def _is_convex(self, ridge: float) -> bool:
-        program = self._program
+    def _is_convex(self, ridge: float, D: Reals) -> bool:
+        """Whether the Hessian is convex with δ times what the barrier would give it, see `InteriorTrials`.
+
+        States and controls get δ μ / size², as if a bound were their size away, and the weights D (n, nc) of bounds grow.
+        So both vanish with μ, and a pair λ s = 0, whose product alone counts, is moved as far as it can.
+        """
+        program, mu = self._program, self._point.barrier.mu
         assert program.hessian is not None
         program.set_hessian(self.blend, 0.0)
         program.hessian.write()
+        self._weights.weights[:] = (1.0 + self._trials.own * ridge) * D + self._equations.weights
         if ridge > 0.0:
-            np.einsum("tii->ti", program.qp.lq.H)[:] += ridge * self._diagonal
-            np.einsum("ii->i", program.qp.lq.terminal_H)[:] += ridge / self._units.states**2
+            np.einsum("tii->ti", program.qp.lq.H)[:] += ridge * mu * self._diagonal
+            np.einsum("ii->i", program.qp.lq.terminal_H)[:] += ridge * mu / self._units.states**2
         return self._riccati.factor(regularize_value=False).failure is None
 
     def _search(self, step: Direction) -> Point | None:
@@ -273,4 +285,4 @@ class InteriorSteps:
 
     def _error(self, mu: float) -> float:
         """Largest error of the first-order conditions of the barrier problem with μ; of the problem itself with 0."""
-        return max(self._missed, self._point.barrier.complementarity(mu) / self._large)
+        return max(self._missed, largest(self._point.barrier.products - mu) / self._large)
