@@ -217,8 +217,7 @@ class ReducedGaitModels(Immutable):
                 yield from cone_parameters(name, (cones[key].lower, cones[key].upper), on, knots)
             else:
                 yield f"{name}.weight", o.cone * on, knots
-            if sole:
-                yield f"{name}.rotation", paths[:T, i, :, :3], knots
+            yield f"{name}.rotation", paths[:T, i, :, :3], knots
             forces.append(np.zeros((T, 6 if sole else 3)))
             forces[-1][:, 2] = self._mass * GRAVITY * on / share
         yield "control.reference", np.hstack(forces), knots
