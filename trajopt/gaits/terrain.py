@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt.analysis.relief import Relief
 from trajopt.checks import check_count, check_finite, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.foothold import Foothold, as_point, between_vectors
@@ -21,6 +22,7 @@ Ground = Plane | HeightField | Box
 
 _AROUND = 16  # number of directions in which the ground around a foothold is compared with its tangent plane [-]
 _ROUGH = 0.3  # largest difference between the ground and its tangent plane, relative to the distance [-]
+_GRID, _LEAST = 81, 1.0  # points along a side of the hills in pictures [-], and least extent of a motion there [m]
 _FAR, _STEP = 0.3, 0.01  # largest shift of a foothold, and distance between the places that are tried [m]
 
 
@@ -101,6 +103,19 @@ class Terrain(Immutable):
         """
         places = np.asarray(points, dtype=np.float64).T
         return np.asarray(np.min([np.array(distance(places)).ravel() for distance in self._functions[1]], axis=0))
+
+    def relief(self, low: npt.ArrayLike, high: npt.ArrayLike) -> Relief:
+        """Ground around a motion between two corners (3,) as numbers, for pictures [m]."""
+        ends = np.stack([np.asarray(low)[:2], np.asarray(high)[:2]])
+        room = max(float(np.ptp(ends, axis=0).max()), _LEAST) / 2
+        x, y = (np.linspace(a - room, b + room, _GRID) for a, b in ends.T)
+        grid = np.stack([each.ravel() for each in np.meshgrid(x, y, indexing="ij")], axis=1)
+        tops, kinds = self._tops(grid), [type(surface) for surface in self.surfaces]
+        hills = [np.column_stack([grid, top]) for top, kind in zip(tops, kinds) if kind is HeightField]
+        planes = [surface.coefficients for surface in self.surfaces if isinstance(surface, Plane)]
+        return Relief(
+            planes=np.reshape(planes, (-1, 4)), boxes=self.boxes, hills=np.reshape(hills, (-1, _GRID, _GRID, 3))
+        )
 
     def place(self, foothold: Foothold, lift: float = 0.0, *, edge: float = 0.0) -> Foothold:
         """Moves a foothold up or down onto the ground, and away from edges; a sole turns with the ground.

@@ -18,7 +18,7 @@ from trajopt.analysis.thick_links import thick_links
 from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
-from trajopt.plotting.ground import draw_balls, draw_planes
+from trajopt.plotting.ground import draw_balls, draw_planes, draw_relief
 from trajopt.plotting.obstacles import corners, draw_obstacle, obstacles_around
 from trajopt.plotting.scene import Scene, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.solids import around_solids, draw_solids
@@ -96,6 +96,10 @@ def plot_motion(
         draw_base(scene, skeleton, rails=not len(around.lines))
         around.draw(scene)
         draw_planes(scene, planes_of(solution))
+        relief = legged_motion(solution).relief if solution.description.touches else None
+        if relief is not None:
+            draw_planes(scene, [tuple(row) for row in relief.planes.tolist()])
+            draw_relief(scene, relief)
         draw_figures(scene, skeleton, knots, len(solution.xs) - 1)
         for t in (0, len(solution.xs) - 1):  # more would hide each other
             draw_solids(scene, thick, t, time_ramp()(float(t > 0)), 1.8)
