@@ -11,7 +11,9 @@ import pinocchio as pin
 from casadi import SX
 
 import trajopt
+from trajopt.gaits import ResidualModelTerrainDistance, Terrain
 from trajopt.residuals import ResidualModelAbstract
+from trajopt.simulator import Box, HeightField, Plane
 from trajopt.states import StateAbstract
 
 TURNED = pin.exp3(np.array([0.4, -0.3, 0.7]))
@@ -59,6 +61,10 @@ def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], 
     circles, balls = [[2.0, 0.5, 0.2], [0.5, 1.0, 0.3]], [[2.0, 0.5, 1.0, 0.2], [0.5, 1.0, 0.3, 0.3]]
     hand = trajopt.Capsule(0.1, start=[0.0, 0.0, 0.0], end=[0.0, 0.0, -0.2], frame="gripper_left_joint")
 
+    def terrain() -> Terrain:
+        hill = HeightField(lambda x, y: 0.2 * ca.sin(x) * ca.cos(2 * y))
+        return Terrain(Plane((0.1, 0.2, 1.0, 3.0)), Box((-0.2, -0.3, -2.0), (1.0, 0.6, -0.7)), hill)
+
     def effort() -> ResidualModelAbstract:
         state = state_of("cart-pole")
         return trajopt.ResidualModelJointEffort(state, trajopt.ActuationModelMatrix(state, rod), [0.3])
@@ -72,5 +78,6 @@ def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], 
         "obstacles-pillars": lambda: trajopt.ResidualModelObstacleDistance(drone(), circles, tip),
         "obstacles-balls": lambda: trajopt.ResidualModelObstacleDistance(drone(), balls, tip),
         "obstacles-capsule": lambda: trajopt.ResidualModelObstacleDistance(state_of("talos_arm"), balls, hand),
+        "distance-terrain": lambda: ResidualModelTerrainDistance(drone(), terrain(), [tip, arm]),
         "distance-capsules": lambda: trajopt.ResidualModelPairDistance(state_of("talos_arm"), hand, post),
     }

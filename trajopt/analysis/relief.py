@@ -45,4 +45,4 @@ def _between(hill: Reals, x: Reals, y: Reals) -> Reals:
     s, t = (x - rows[i]) / (rows[i + 1] - rows[i]), (y - columns[j]) / (columns[j + 1] - columns[j])
     z = hill[:, :, 2]
     high = (1 - s) * ((1 - t) * z[i, j] + t * z[i, j + 1]) + s * ((1 - t) * z[i + 1, j] + t * z[i + 1, j + 1])
-    return np.where((0 <= s) & (s <= 1) & (0 <= t) & (t <= 1), high, -np.inf)
+    return np.where((s >= 0) & (s <= 1) & (t >= 0) & (t <= 1), high, -np.inf)

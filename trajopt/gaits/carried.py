@@ -46,10 +46,10 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
     states = np.tile(np.concatenate([q, np.zeros(robot.nv)]), (len(paths), 1))
     for state, turn, centre, (ahead, left) in zip(states, turns, centres, tilts):
         lean = between_vectors(np.array(UP), np.array([-ahead, -left, 1.0]) / np.sqrt(1.0 + ahead**2 + left**2))
-        rotation = lean @ pin.AngleAxis(float(turn), np.array([0.0, 0.0, 1.0])).toRotationMatrix()
+        rotation = pin.AngleAxis(float(turn), np.array([0.0, 0.0, 1.0])).toRotationMatrix()
         position = centre + rotation @ (q[:3] - centres[0])
         state[: 2 if schedule.terrain is None else 3] = position[: 2 if schedule.terrain is None else 3]
-        state[3:7] = (pin.Quaternion(rotation) * pin.Quaternion(q[3:7])).coeffs()
+        state[3:7] = (pin.Quaternion(lean @ rotation) * pin.Quaternion(q[3:7])).coeffs()
     return states
 
 

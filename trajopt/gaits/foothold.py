@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.checks import check_array, check_instance, check_text, shape_of
+from trajopt.errors import InvalidArgumentError
 from trajopt.robots.placements import check_placement, check_quaternion
 from trajopt.types import Reals
 

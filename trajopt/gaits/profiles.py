@@ -34,7 +34,7 @@ def smooth_at(s: Reals) -> tuple[Reals, Reals]:
 
 
 def steep(knots: int) -> tuple[Reals, Reals]:
-    """As `smooth`, with progress 10 s³ - 15 s⁴ + 6 s⁵: the foot rises before it moves ahead, as at the riser of a step."""
+    """As `smooth`, with progress 10 s³ - 15 s⁴ + 6 s⁵: the foot rises before it moves ahead, as at a riser."""
     s = np.arange(knots + 1) / knots
     return s**3 * (10 - 15 * s + 6 * s**2), smooth_at(s)[1]
 

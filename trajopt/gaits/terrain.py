@@ -20,6 +20,7 @@ from trajopt.types import Reals
 
 Ground = Plane | HeightField | Box
 
+_PARTS = 32  # number of parts in which places for a foothold are tried, the nearest ones first [-]
 _AROUND = 16  # number of directions in which the ground around a foothold is compared with its tangent plane [-]
 _ROUGH = 0.3  # largest difference between the ground and its tangent plane, relative to the distance [-]
 _GRID, _LEAST = 81, 1.0  # points along a side of the hills in pictures [-], and least extent of a motion there [m]
@@ -72,10 +73,7 @@ class Terrain(Immutable):
         rise, depth = check_positive("rise", rise, unit="m"), check_positive("depth", depth, unit="m")
         half, first = check_positive("width", width, unit="m") / 2, check_finite("start", start)
         end = first + (number - 1) * depth + check_positive("landing", landing, unit="m")
-        boxes = [
-            Box((first + i * depth, -half, 0.0), (end, half, (i + 1) * rise))
-            for i in range(number)
-        ]
+        boxes = [Box((first + i * depth, -half, 0.0), (end, half, (i + 1) * rise)) for i in range(number)]
         return cls(Plane((0.0, 0.0, 1.0, 0.0)), *boxes)
 
     @property
@@ -139,21 +137,29 @@ class Terrain(Immutable):
 
     def _away(self, place: Reals, edge: float) -> Reals:
         """Nearest place (2,) of the plane without a step of the ground within a distance [m]."""
+        if self._even(place[None], edge)[0]:
+            return place
         count = int(_FAR / _STEP)
-        grid = _STEP * np.array([(i, j) for i in range(-count, count + 1) for j in range(-count, count + 1)])
-        order = np.argsort(np.hypot(*grid.T), kind="stable")
-        angles = np.linspace(0.0, 2 * np.pi, _AROUND, endpoint=False)
-        ring = edge * np.column_stack([np.cos(angles), np.sin(angles)])
-        for move in grid[order][: None if edge else 1]:
-            middle = place + move
-            normal, height = self.normals(middle[None])[0], float(self.heights(middle[None])[0])
-            rise = np.abs(self.heights(middle + ring) - height + ring @ normal[:2] / normal[2])
-            if np.isfinite(height) and np.all(rise <= _ROUGH * edge + 1e-9):
-                return np.asarray(middle)
+        grid = _STEP * np.mgrid[-count : count + 1, -count : count + 1].reshape(2, -1).T
+        places = place + grid[np.argsort(np.hypot(*grid.T), kind="stable")]
+        for some in np.array_split(places, _PARTS) if edge else ():
+            even = np.flatnonzero(self._even(some, edge))
+            if len(even):
+                return np.asarray(some[even[0]])
         raise InvalidArgumentError(
             f"foothold: expected ground without a step within {edge:g} m near {np.round(place, 3).tolist()}, got none; "
             "change the lengths of the gait's steps, or edge"
         )
+
+    def _even(self, places: Reals, edge: float) -> Reals:
+        """Whether there is ground at places (n, 2), without a step within a distance [m]."""
+        angles = np.linspace(0.0, 2 * np.pi, _AROUND, endpoint=False)
+        ring = edge * np.column_stack([np.cos(angles), np.sin(angles)])
+        heights, normals = self.heights(places), self.normals(places)
+        around = self.heights((places[:, None] + ring).reshape(-1, 2)).reshape(-1, _AROUND)
+        there = np.isfinite(heights)
+        tangent = np.where(there, heights, 0.0)[:, None] - normals[:, :2] @ ring.T / normals[:, 2:]
+        return there & np.all(np.abs(around - tangent) <= _ROUGH * edge + 1e-9, axis=1)
 
     def _tops(self, points: npt.ArrayLike) -> Reals:
         """Height of each surface at points (surfaces, n) [m]."""

@@ -50,9 +50,7 @@ def shanks_and_base(robot: Robot, lifts: Mapping[str, float], margin: float) -> 
     return tuple(bodies)
 
 
-def _shank(
-    robot: Robot, geometry: Mapping[str, Surface], foot: str, lift: float, margin: float
-) -> list[Body]:
+def _shank(robot: Robot, geometry: Mapping[str, Surface], foot: str, lift: float, margin: float) -> list[Body]:
     """Capsule around the links of a shank, shortened at the foot."""
     frames = robot.model.frames
     link = next(iter(geometry))
@@ -78,8 +76,9 @@ def _box(link: str, points: Reals) -> list[Body]:
     radius = _LONG * least
     reach = max(a - np.sqrt(radius**2 - least**2), SHORTEST)
     sides = b * (2 * np.arange(count) + 1 - count) / count
-    ends = [middle + [sign * reach, 0.0, 0.0] for sign in (-1.0, 1.0)]
-    return [Capsule(radius, start=ends[0] + [0, y, 0], end=ends[1] + [0, y, 0], frame=link) for y in sides]
+    back, front = (middle + sign * reach * np.eye(3)[0] for sign in (-1.0, 1.0))
+    shifts = sides[:, None] * np.eye(3)[1]
+    return [Capsule(radius, start=back + shift, end=front + shift, frame=link) for shift in shifts]
 
 
 def _points(surface: Surface) -> Reals:

@@ -38,9 +38,7 @@ class ResidualModelTerrainDistance(ResidualModelMultibody):
     Source: the derivative is that of the distance of p_ij as a fixed point of its body (Danskin's theorem).
     """
 
-    def __init__(
-        self, state: StateAbstract, terrain: Terrain, bodies: Sequence[Sphere | Capsule | Shape]
-    ) -> None:
+    def __init__(self, state: StateAbstract, terrain: Terrain, bodies: Sequence[Sphere | Capsule | Shape]) -> None:
         check_instance("terrain", terrain, Terrain)
         chosen = [as_round(body) for body in check_items("bodies", bodies, "spheres or capsules")]
         for i, body in enumerate(chosen):
@@ -60,6 +58,12 @@ class ResidualModelTerrainDistance(ResidualModelMultibody):
     def own_bounds(self) -> tuple[Reals, Reals]:
         """Bound 0 <= r: no body touches the terrain."""
         return np.zeros(int(self.nr or 0)), np.full(int(self.nr or 0), np.inf)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Frame of the body and kind of the surface of each row."""
+        kinds = [f"{type(surface).__name__.lower()} {j}" for j, surface in enumerate(self.surfaces)]
+        return tuple(f"{body.frame}, {kind}" for body in self.bodies for kind in kinds)
 
     def evaluate(self, instant: Instant) -> SX:
         rows = [
@@ -86,5 +90,6 @@ class ResidualModelTerrainDistance(ResidualModelMultibody):
             rotation, position = instant.robot.frame_placement(frame)
             ends = [rotation @ SX(end) + position for end in body.points]
             start, along = ends[0], ends[-1] - ends[0]
-            every.append([start + s.nearest(start, ends[-1]) * along if len(ends) > 1 else start for s in self.surfaces])
+            parts = [surface.nearest(start, ends[-1]) if len(ends) > 1 else SX(0) for surface in self.surfaces]
+            every.append([start + part * along for part in parts])
         return every

@@ -18,7 +18,6 @@ from trajopt.model.base import Model
 from trajopt.model.functions import call_user
 from trajopt.types import Reals
 
-
 _FRACTIONS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a segment, where its distance from a curved surface is tried [-]
 
 
