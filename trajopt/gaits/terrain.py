@@ -11,8 +11,8 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.analysis.relief import Relief
-from trajopt.checks import check_count, check_finite, check_positive
-from trajopt.errors import InvalidArgumentError
+from trajopt.checks import as_numbers, check_array, check_count, check_finite, check_non_negative, check_positive
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.gaits.foothold import Foothold, as_point, between_vectors
 from trajopt.objects.immutable import Immutable
 from trajopt.simulator import Box, HeightField, Plane
@@ -83,11 +83,12 @@ class Terrain(Immutable):
 
     def heights(self, points: npt.ArrayLike) -> Reals:
         """Heights (n,) of the ground at points of the plane (n, 2 or more) [m]; -inf where there is none."""
-        return self._tops(points).max(axis=0)
+        return self._tops(_checked(points, 2)).max(axis=0)
 
     def normals(self, points: npt.ArrayLike) -> Reals:
         """Unit normals (n, 3) of the ground at points of the plane (n, 2 or more) [-]; up beside all surfaces."""
-        tops, xy = self._tops(points), np.asarray(points)[:, :2]
+        xy = _checked(points, 2)[:, :2]
+        tops = self._tops(xy)
         places = np.column_stack([xy, np.where(np.isfinite(tops.max(axis=0)), tops.max(axis=0), 0.0)])
         every = np.reshape([np.array(normal(places.T)).T for normal in self._functions[2]], (len(tops), -1, 3))
         level = np.array([isinstance(surface, Box) for surface in self.surfaces])
@@ -99,12 +100,12 @@ class Terrain(Immutable):
 
         They are exact for planes and for boxes that stand on one another; see HeightField for hills.
         """
-        places = np.asarray(points, dtype=np.float64).T
+        places = _checked(points, 3).T
         return np.asarray(np.min([np.array(distance(places)).ravel() for distance in self._functions[1]], axis=0))
 
     def relief(self, low: npt.ArrayLike, high: npt.ArrayLike) -> Relief:
         """Ground around a motion between two corners (3,) as numbers, for pictures [m]."""
-        ends = np.stack([np.asarray(low)[:2], np.asarray(high)[:2]])
+        ends = np.stack([check_array("low", low, (3,))[:2], check_array("high", high, (3,))[:2]])
         room = max(float(np.ptp(ends, axis=0).max()), _LEAST) / 2
         x, y = (np.linspace(a - room, b + room, _GRID) for a, b in ends.T)
         grid = np.stack([each.ravel() for each in np.meshgrid(x, y, indexing="ij")], axis=1)
@@ -126,7 +127,8 @@ class Terrain(Immutable):
         Raises:
             InvalidArgumentError: There is no ground below the foothold, or no place away from edges within 0.3 m.
         """
-        xy = self._away(np.array(foothold.position[:2]), edge)
+        foothold, lift = Foothold.of(foothold), check_finite("lift", lift)
+        xy = self._away(np.array(foothold.position[:2]), check_non_negative("edge", edge, unit="m"))
         normal = self.normals(xy[None])[0]
         position = np.array([*xy, float(self.heights(xy[None])[0])]) + lift * normal
         point = as_point("position", position)
@@ -161,10 +163,9 @@ class Terrain(Immutable):
         tangent = np.where(there, heights, 0.0)[:, None] - normals[:, :2] @ ring.T / normals[:, 2:]
         return there & np.all(np.abs(around - tangent) <= _ROUGH * edge + 1e-9, axis=1)
 
-    def _tops(self, points: npt.ArrayLike) -> Reals:
+    def _tops(self, points: Reals) -> Reals:
         """Height of each surface at points (surfaces, n) [m]."""
-        xy = np.asarray(points, dtype=np.float64)
-        return np.array([np.array(height(xy[:, 0], xy[:, 1])).ravel() for height in self._functions[0]])
+        return np.array([np.array(height(points[:, 0], points[:, 1])).ravel() for height in self._functions[0]])
 
     @functools.cached_property
     def _functions(self) -> tuple[list[Any], list[Any], list[Any]]:
@@ -177,6 +178,14 @@ class Terrain(Immutable):
 
     def __repr__(self) -> str:
         return f"Terrain({', '.join(map(repr, self.surfaces))})"
+
+
+def _checked(points: npt.ArrayLike, least: int) -> Reals:
+    """Points (n, 3), or (n, 2) if `least` is 2, as an array of finite numbers."""
+    array = as_numbers("points", points, f"points (n, {least}) [m]")
+    if array.ndim != 2 or array.shape[1] not in range(least, 4) or not np.all(np.isfinite(array)):
+        raise InvalidArgumentError(f"points: expected finite numbers of shape (n, {least}) [m], got {shown(points)}")
+    return array
 
 
 def _many(function: ca.Function) -> Any:

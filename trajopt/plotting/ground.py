@@ -60,10 +60,10 @@ def draw_ground(axes: Axes, motion: LeggedMotion, footholds: Reals, sections: Se
     """
     bottom = axes.get_ylim()[0]
     for i, section in enumerate(sections):
-        line = np.maximum(section, [-np.inf, bottom]).T
+        across, up = np.maximum(section, [-np.inf, bottom]).T
         near = i == len(sections) - 1
-        axes.plot(*line, color=GROUND, linewidth=1.2 if near else 0.6, zorder=1, label="_ground")
-        axes.fill_between(*line, bottom, color=EARTH, alpha=1.0 if near else 0.5, linewidth=0, zorder=0.5 * near,
+        axes.plot(across, up, color=GROUND, linewidth=1.2 if near else 0.6, zorder=1, label="_ground")
+        axes.fill_between(across, up, bottom, color=EARTH, alpha=1.0 if near else 0.5, linewidth=0, zorder=0.5 * near,
                           label="_earth")  # fmt: skip
     if sections:
         return
