@@ -152,7 +152,8 @@ class IKSolver(Immutable):
 
         Args:
             targets: Values of parameters by name, one row for each target: {"tool.reference": (n, 4, 4)}.
-            starts: Largest number of starts for each target [-].
+            starts: Largest number of starts for each target [-]. With costs, a target ends when three starts have led
+                to the same least cost.
             seed: Seed of the random starts, which follow those near the target.
             first: Values of parameters by name that all targets share.
 
