@@ -164,8 +164,8 @@ class IKSolver(Immutable):
         p = target_rows(self._model.layout, self._column(first, "first", "tool.upper"), targets)
         parts = []
         for i in range(0, len(p), TOGETHER):
-            first = FIRST if self._model.has_costs else 1
-            ends, tried = self._ends(p[i : i + TOGETHER], starts, seed, None, first, one_is_enough=True)
+            count = FIRST if self._model.has_costs else 1
+            ends, tried = self._ends(p[i : i + TOGETHER], starts, seed, None, count, one_is_enough=True)
             order = np.lexsort((ends.cost, ends.merit, ends.violation > self.tolerance, ends.target))
             places = np.unique(ends.target[order], return_index=True)[1]
             parts.append((ends.where(order[places]), tried))

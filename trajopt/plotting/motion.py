@@ -87,14 +87,8 @@ def plot_motion(
     with drawing(figure, 7.2, 6.0) as target:
         solids = [around_solids(each) for each in (skeleton, thick)]
         legs = _legs(solution, skeleton)
-        more = [
-            legs.reshape(-1, 3)[np.isfinite(legs.reshape(-1, 3)).all(axis=1)],
-            paths.reshape(-1, 3),
-            marks,
-            corners(bodies, points),
-            *solids,
-            around.points,
-        ]
+        feet = legs[np.isfinite(legs).all(axis=3)]
+        more = [feet, paths.reshape(-1, 3), marks, corners(bodies, points), *solids, around.points]
         more.append(wall_points(walls, points))
         scene = scene_of(target, skeleton.points, np.concatenate(more), view)
         knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
