@@ -134,6 +134,6 @@ FAMILY = Family(
     build=build,
     robots=tuple(ROBOTS),
     usual={"rise": 0.1, "depth": 0.28},
-    reference_cost=2300.86328,
+    reference_cost=2300.81319,
     reference_source=TRAJOPT_SQP,
 )

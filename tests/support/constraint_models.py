@@ -24,6 +24,11 @@ def mixture(x: SX, u: SX) -> SX:
     return ca.vertcat(u[0] * ca.cos(x[0]), x[1] + 0.3 * u[0], x[0] * x[1])
 
 
+def hill(x: SX, y: SX) -> SX:
+    """Height of a hill [m]."""
+    return 0.2 * ca.sin(x) * ca.cos(2 * y)
+
+
 def constraints_of(state: StateAbstract, *, controlled: bool = True) -> trajopt.ConstraintStack:
     """Rows of the state, of two things at once where there are controls, and of the control."""
     stack = trajopt.ConstraintStack(state).add("near", trajopt.ResidualModelState(state), lower=-1.0, upper=1.0)
@@ -62,8 +67,8 @@ def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], 
     hand = trajopt.Capsule(0.1, start=[0.0, 0.0, 0.0], end=[0.0, 0.0, -0.2], frame="gripper_left_joint")
 
     def terrain() -> Terrain:
-        hill = HeightField(lambda x, y: 0.2 * ca.sin(x) * ca.cos(2 * y))
-        return Terrain(Plane((0.1, 0.2, 1.0, 3.0)), Box((-0.2, -0.3, -2.0), (1.0, 0.6, -0.7)), hill)
+        box = Box((-0.2, -0.3, -2.0), (1.0, 0.6, -0.7))
+        return Terrain(Plane((0.1, 0.2, 1.0, 3.0)), box, HeightField(hill))
 
     def effort() -> ResidualModelAbstract:
         state = state_of("cart-pole")

@@ -71,15 +71,15 @@ class Box(SurfaceAbstract):
             p = start + s * along
             return ca.dot(ca.fmax(p - SX(self.high), 0) - ca.fmax(SX(self.low) - p, 0), along)
 
-        before, after = SX(0), SX(1)
+        before, after, zero = SX(0), SX(1), ROUND_OFF * ca.norm_1(along)
         for face in (self.low, self.high):
             for i in range(3):
                 moves = ca.fabs(along[i]) > ROUND_OFF
                 s = (face[i] - start[i]) / ca.if_else(moves, along[i], 1.0)
                 s = ca.if_else(moves, ca.fmin(ca.fmax(s, 0), 1), 0.0)
                 g = slope(s)
-                before = ca.if_else(g <= 0, ca.fmax(before, s), before)
-                after = ca.if_else(g >= 0, ca.fmin(after, s), after)
+                before = ca.if_else(g <= zero, ca.fmax(before, s), before)
+                after = ca.if_else(g >= -zero, ca.fmin(after, s), after)
         low, high = slope(before), slope(after)
         flat = ca.logic_or(before >= after, high - low < ROUND_OFF**2)
         part = ca.fmin(ca.fmax(-low / ca.if_else(flat, 1.0, high - low), 0), 1)
