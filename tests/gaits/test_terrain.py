@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 import casadi as ca
 import coal
@@ -144,7 +145,7 @@ def test_what_is_refused() -> None:
         flat.on(gaits.Terrain(Box((-1, -1, -1), (0.2, 1, 0))))
     with pytest.raises(InvalidArgumentError, match="schedule: expected the terrain of the models, None, got Terrain"):
         gaits.GaitModels(robot(), placed.start, limits=True).problem(placed)
-    with pytest.raises(InvalidArgumentError, match="expected collision geometry"):
+    with pytest.raises(InvalidArgumentError, match="limits: expected bodies that keep off the terrain"):
         gaits.gait_problem(robot(), placed, limits=True)
     state = trajopt.StateMultibody(robot())
     with pytest.raises(InvalidArgumentError, match=r"bodies\[0\]: expected a Sphere or Capsule on a frame"):
@@ -207,6 +208,15 @@ def test_nothing_of_the_robot_touches_the_stairs_but_its_feet() -> None:
     assert min(least["rest floor"], least["rest stair"]) > 0.05
     assert -0.003 < min(least["foot floor"], least["foot stair"]) < 0.001  # its mesh is not quite a ball
     assert least["foot edge"] > 0.01
+
+
+def test_files_keep_the_stairs(tmp_path: Path) -> None:
+    climbed().save(tmp_path / "climb.npz")
+    kept, own = legged_motion(Solution.load(tmp_path / "climb.npz")).relief, legged_motion(climbed()).relief
+    assert kept is not None
+    assert own is not None
+    for name in ("planes", "boxes", "hills"):
+        np.testing.assert_array_equal(getattr(kept, name), getattr(own, name))
 
 
 def test_pictures_and_the_view_show_the_stairs() -> None:

@@ -284,7 +284,13 @@ class GaitModels(Immutable):
         assert self.terrain is not None
         places = [place.position for place in self.stance.feet.values()]
         lifts = dict(zip(self.stance.feet, self.terrain.distances(places).tolist()))
-        return shanks_and_base(self.robot, lifts, self.limits.margin)
+        bodies = shanks_and_base(self.robot, lifts, self.limits.margin)
+        if not bodies:
+            raise InvalidArgumentError(
+                f"limits: expected bodies that keep off the terrain, because {self.robot.name} has no collision "
+                "geometry, got none; pass GaitLimits(bodies=[...]), or GaitLimits(terrain=False)"
+            )
+        return bodies
 
     def _costs(self, *, landing: bool) -> CostStack:
         """Cost terms of the state that running and terminal knots share; `landing` if feet may land at the knot."""

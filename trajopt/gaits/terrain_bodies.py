@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.stance import foot_frame
 from trajopt.robots import Robot
 from trajopt.robots.collisions.fit import fit_capsule
@@ -24,17 +25,17 @@ def shanks_and_base(robot: Robot, lifts: Mapping[str, float], margin: float) -> 
 
     A shank is what the joint above a foot moves, without the foot. Its capsule ends above the foot, so that it keeps
     the margin when the foot stands on level ground and the shank is tilted by up to 60 degrees. The base is a box in
-    its frame, covered by capsules side by side along its x axis.
+    its frame, covered by capsules side by side along its x axis. Without collision geometry there are none.
 
     Args:
         robot: Robot with a floating base.
         lifts: Distance from the ground of each foot that stands, by the name of its frame [m].
         margin: Distance that the bodies keep [m].
-
-    Raises:
-        InvalidArgumentError: The robot's file has no collision geometry.
     """
-    geometry, frames = surfaces(robot), robot.model.frames
+    try:
+        geometry, frames = surfaces(robot), robot.model.frames
+    except InvalidArgumentError:
+        return ()
     links = {link: frames[robot.frame_id(link)].parentJoint for link in geometry}
     bodies: list[Body] = []
     for foot, lift in lifts.items():
