@@ -1,4 +1,4 @@
-"""Draws the picture of a walk: `python docs/gait_picture.py` writes quadruped-walk.png to docs/."""
+"""Draws a walk and a climb: `python docs/gait_picture.py` writes quadruped-walk.png and go2-stairs.png to docs/."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 import trajopt
-from trajopt import gaits
+from trajopt import gaits, problems
 from trajopt.plotting import plot_contact_forces, plot_strip
 from trajopt.solvers import SolverFDDP
 
@@ -16,7 +16,7 @@ FEET = ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]
 
 
 def main() -> None:
-    """Solves a walk of Go2 and draws it."""
+    """Solves a walk and a climb of Go2 and draws them."""
     robot = trajopt.load_robot("go2")
     stance = gaits.Stance.of(robot, FEET)
     models = gaits.GaitModels(robot, stance)
@@ -29,6 +29,7 @@ def main() -> None:
     plot_strip(solution, 7, figure=strip)
     plot_contact_forces(solution, walk, figure=forces)
     figure.savefig(HERE / "quadruped-walk.png", dpi=100)
+    plot_strip(problems.load("quadruped-stairs").solve(), 6).savefig(HERE / "go2-stairs.png", dpi=100)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ _ALONE = (
     *("arm-limits", "arm-reach", "arm-reach-crocoddyl", "arm-reach-seed", "arm-spheres", "block-on-incline"),
     *("cart-pole", "cart-pole-limits", "cart-push", "com-circle", "double-pendulum", "hermite-path", "hopper"),
     *("humanoid-reach", "humanoid-taichi", "lqr", "lqr-bounds", "minimum-jerk", "parking", "parking-circles"),
-    *("parking-wheels", "pendulum", "pendulum-limits", "puck", "quadrotor-obstacles", "stand-up", "unicycle"),
-    *("walk-freely",),
+    *("parking-wheels", "pendulum", "pendulum-limits", "puck", "quadrotor-obstacles", "quadruped-stairs", "stand-up"),
+    *("unicycle", "walk-freely"),
 )
 """Names of problems with modules of the same names."""
 

@@ -13,6 +13,7 @@ import pinocchio as pin
 import trajopt
 from tests.fuzz.worlds import World, world
 from trajopt import gaits
+from trajopt.simulator import Plane
 
 
 def _supports() -> trajopt.SupportStack:
@@ -47,7 +48,28 @@ def _models() -> gaits.ReducedGaitModels:
 
 
 _CENTROIDAL, _RIGID = "DifferentialActionModelCentroidal", "DifferentialActionModelSingleRigidBody"
+
+
+def _terrain(w: World, rng: Random) -> gaits.Terrain:
+    return rng.choice([gaits.Terrain(Plane((0.0, 0.1, 1.0, 0.2))), gaits.Terrain.stairs(2, rise=0.1, depth=0.3)])
+
+
 REDUCED: dict[str, Callable[[World, Random], Any]] = {
+    "terrain": _terrain,
+    "GaitModels.terrain": lambda w, rng: None,
+    "GaitLimits.terrain": lambda w, rng: True,
+    "ContactSchedule.terrain": lambda w, rng: None,
+    "Terrain.surfaces": lambda w, rng: Plane((0.0, 0.1, 1.0, 0.2)),
+    "Terrain.stairs.count": lambda w, rng: rng.randrange(1, 4),
+    "Terrain.heights.points": lambda w, rng: [(0.0, rng.uniform(-1.0, 1.0))],
+    "Terrain.normals.points": lambda w, rng: [(0.0, rng.uniform(-1.0, 1.0))],
+    "Terrain.distances.points": lambda w, rng: [(0.0, rng.uniform(-1.0, 1.0), 0.3)],
+    "Terrain.relief.low": lambda w, rng: (0.0, 0.0, 0.0),
+    "Terrain.relief.high": lambda w, rng: (1.0, 0.5, 0.5),
+    "Terrain.place.foothold": lambda w, rng: gaits.Foothold((0.1, 0.2, 0.0)),
+    "Terrain.place.edge": lambda w, rng: 0.02,
+    "ResidualModelTerrainDistance.bodies": lambda w, rng: [trajopt.Sphere(0.1, frame=w.frames[-1])],
+    "GaitLimits.bodies": lambda w, rng: [trajopt.Sphere(0.1, frame=w.frames[-1])],
     "ActionModelMotors.model": lambda w, rng: _knot(),
     "ActionModelMotors.time_constant": lambda w, rng: 0.1,
     "ActionModelMotors.motors": lambda w, rng: None,
@@ -84,4 +106,5 @@ FIXED_REDUCED: dict[str, Callable[[World, Random], Any]] = {
     _CENTROIDAL: lambda w, rng: _centroidal(),
     _RIGID: lambda w, rng: _rigid(),
     "ReducedGaitModels": lambda w, rng: _models(),
+    "Terrain": _terrain,
 }

@@ -16,6 +16,7 @@ from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.gaits.plans import ReducedPlan
 from trajopt.gaits.posing import foot_paths
 from trajopt.gaits.reduced import without_impulses
+from trajopt.plotting import plot_motion
 from trajopt.solvers import SolverFDDP, SolverSQP
 
 FEET = {
@@ -78,6 +79,18 @@ def test_a_plan_is_that_of_its_forces(model: str) -> None:
         np.testing.assert_array_equal(foot.positions[:-1], foot_paths(own)[:-1, i, :, 3])
         np.testing.assert_array_equal(foot.mu[active[i]], 0.7)
     assert "friction: tangential at most" in str(plan.explain())
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_pictures_of_plans_have_the_feet_that_stand(model: str) -> None:
+    plan = planned("go2", model)
+    motion, axes = legged_motion(plan), plot_motion(plan, frames=3).axes[0]
+    legs = [np.array(line.get_data_3d()).T for line in axes.get_lines() if line.get_label() == "_leg"]
+    ends = {tuple(np.round(leg[1], 9)) for leg in legs if np.isfinite(leg).all()}
+    knots = np.unique(np.round(np.linspace(0, len(plan.us), 3)).astype(int))
+    standing = [(f, t) for f in motion.feet for t in knots if f.stands[min(t, len(f.stands) - 1)]]
+    assert ends == {tuple(np.round(foot.positions[t], 9)) for foot, t in standing}
+    assert len(legs) == 3 * len(motion.feet)
 
 
 def test_the_guess_turns_the_base_as_planned() -> None:

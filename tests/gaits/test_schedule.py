@@ -207,7 +207,7 @@ def test_a_swing_that_cannot_be_is_refused() -> None:
         Swing("left", (0.1, 0.2))  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match=r"height: expected a number >= 0 \[m\], got -0.1"):
         Swing("left", THERE, -0.1)  # type: ignore[arg-type]
-    with pytest.raises(UnknownNameError, match="profile 'sine'.*smooth, triangle"):
+    with pytest.raises(UnknownNameError, match="profile 'sine'.*smooth, steep, triangle"):
         Swing("left", THERE, 0.1, "sine")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="expected a height or impulse=True, got neither"):
         Phase(name="p", knots=2, swings=(Swing("left", THERE, None),), impulse=False)  # type: ignore[arg-type]

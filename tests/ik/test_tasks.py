@@ -201,3 +201,21 @@ def test_a_batch_names_the_tasks_that_failed_for_each_target() -> None:
     worst = np.max([np.abs(each.violation).max(axis=1) for each in batch.residuals.values()], axis=0)
     np.testing.assert_allclose(worst, batch.violation, atol=1e-12)
     assert solver.solve_batch({"tip.reference": points[1:2]}).failed == (("tip", "bent"),)
+
+
+def test_a_batch_with_costs_stops_when_several_starts_agree() -> None:
+    """Few starts find what all starts of a single solve find, for almost all targets, and never anything better."""
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-3r"))
+    tip = trajopt.ResidualModelFrameTranslation(state, "tool", [0.3, 0.0, 0.4])
+    tasks = (trajopt.ConstraintStack(state).add("tip", tip, equals=0.0), posture(state, [0.3, 0.5, 0.4]))
+    solver, rng = ik.IKSolver(state.robot, tasks), np.random.default_rng(0)
+    points = state.robot.placement(rng.uniform(-2.0, 2.0, (60, 3)), "tool")[:, :3, 3]
+    batch = solver.solve_batch({"tip.reference": points})
+    assert batch.solved.mean() > 0.95
+    assert np.all((batch.starts >= 4) & (batch.starts <= 32))
+    assert batch.starts.mean() < 16
+    best = np.array([solver.solve({"tip.reference": point}).cost for point in points])
+    assert np.mean(batch.cost <= 1.01 * best + 1e-9) >= 0.95
+    assert np.all(batch.cost >= best - 1e-6)
+    few = solver.solve_batch({"tip.reference": points}, starts=2)
+    assert set(few.starts.tolist()) == {2}

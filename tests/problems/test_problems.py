@@ -52,6 +52,9 @@ CONSTRAINED = [
 ]
 """Those with constraints, which are SolverSQP's: tests/problems/test_constrained.py."""
 
+CLIMBS = ["quadruped-stairs"]
+"""Those on terrain: tests/gaits/test_terrain.py."""
+
 SIMULATED = ["block-on-incline", "cart-push", "hopper", "puck", "stand-up", "walk-freely"]
 """Those through contacts that are found: tests/problems/test_simulated.py."""
 
@@ -85,7 +88,7 @@ def solution_of(variant: str, solver: type[SolverAbstract]) -> Solution:
 
 
 def test_names() -> None:
-    assert problems.names() == sorted([*FAMILIES, *CONSTRAINED, *SIMULATED])
+    assert problems.names() == sorted([*FAMILIES, *CONSTRAINED, *SIMULATED, *CLIMBS])
 
 
 @pytest.mark.parametrize("solver", [SolverFDDP, SolverDDP])

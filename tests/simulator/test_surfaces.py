@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import casadi as ca
+import coal
 import numpy as np
 import pytest
 
-from trajopt.errors import InvalidArgumentError
-from trajopt.simulator import HeightField, MDPContact, Plane, Surface, SurfaceAbstract
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+from trajopt.simulator import Box, HeightField, MDPContact, Plane, Surface, SurfaceAbstract
 
 UP = np.array([0.0, 0.0, 1.0])
 SURFACES = [
@@ -16,6 +17,7 @@ SURFACES = [
     Plane((0, 0, -1, 2)),
     HeightField(lambda x, y: 0.2 * ca.sin(x) * ca.cos(2 * y)),
     Surface(lambda p: ca.norm_2(p - ca.vertcat(0.1, 0.2, -2)) - 1.5),
+    Box((-1.0, -2.0, 0.0), (0.1, -0.5, 0.3)),
 ]
 
 
@@ -46,7 +48,54 @@ def test_a_flat_height_field_is_a_plane() -> None:
     assert np.allclose(numbers(field.axes(p, UP)), numbers(plane.axes(p, UP)))
 
 
+def test_distances_from_a_box_are_those_of_another_library() -> None:
+    """Outside of it from the nearest point, inside from the nearest face."""
+    low, high = np.array([-0.5, 0.0, 0.1]), np.array([0.3, 0.9, 0.4])
+    box, p = Box(low, high), ca.SX.sym("p", 3)
+    distance = ca.Function("distance", [p], [box.distance(p)])
+    solid, point = coal.Box(*(high - low)), coal.Sphere(1e-9)
+    for place in np.random.default_rng(0).uniform(-1.0, 1.2, (200, 3)):
+        result = coal.DistanceResult()
+        at = [coal.Transform3s(np.eye(3), c) for c in ((low + high) / 2, place)]
+        known = coal.distance(solid, at[0], point, at[1], coal.DistanceRequest(), result)
+        assert float(distance(place)) == pytest.approx(known, abs=1e-6)
+
+
+@pytest.mark.parametrize("surface", [*SURFACES[:3], Box((-0.3, -0.4, -0.2), (0.5, 0.1, 0.3))])
+def test_the_nearest_point_of_a_segment_is_nearer_than_all_others(surface: SurfaceAbstract) -> None:
+    rng, fractions = np.random.default_rng(1), np.linspace(0.0, 1.0, 501)
+    start, end = ca.SX.sym("a", 3), ca.SX.sym("b", 3)
+    nearest = ca.Function("nearest", [start, end], [surface.nearest(start, end)])
+    distance = ca.Function("distance", [start], [surface.distance(start)])
+    for i in range(150):
+        a, b = rng.uniform(-1.0, 1.0, (2, 3))
+        if i % 3 == 0:
+            b[i % 9 // 3] = a[i % 9 // 3]  # along a face
+        along = a[:, None] + fractions * (b - a)[:, None]
+        least, s = float(distance(along).full().min()), float(nearest(a, b))
+        assert 0.0 <= s <= 1.0
+        value = float(distance(a + s * (b - a)))
+        # where a segment crosses the box, the middle of the part inside, which is at least half as deep as the deepest
+        assert value <= (least if least > 0 or not isinstance(surface, Box) else 0.5 * least) + 3e-9
+
+
+def test_heights_are_those_of_the_ground() -> None:
+    x, y = ca.SX(0.3), ca.SX(-0.4)
+    for surface in SURFACES[:2]:
+        height = numbers(surface.height(x, y)).item()
+        assert numbers(surface.distance(ca.vertcat(x, y, height))).item() == pytest.approx(0.0, abs=1e-12)
+    assert numbers(SURFACES[3].height(x, y)).item() == pytest.approx(0.2 * np.sin(0.3) * np.cos(0.8))
+    box = Box((0.0, -1.0, 0.0), (0.3, 1.0, 0.5))
+    assert numbers(box.height(x, y)).item() == 0.5  # the rim belongs to it
+    assert numbers(box.height(x + 1e-9, y)).item() == -np.inf
+    for surface in (SURFACES[2], SURFACES[4]):
+        with pytest.raises(UnsupportedOperationError, match="height: expected"):
+            surface.height(x, y)
+
+
 def test_wrong_surfaces_are_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"high: expected a corner above \[0.0, 0.0, 0.0\] along each axis"):
+        Box((0, 0, 0), (1, 1, 0))
     with pytest.raises(InvalidArgumentError, match="nonzero normal"):
         Plane((0, 0, 0, 1))
     with pytest.raises(InvalidArgumentError, match="coefficients: expected"):

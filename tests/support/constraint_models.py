@@ -11,7 +11,9 @@ import pinocchio as pin
 from casadi import SX
 
 import trajopt
+from trajopt.gaits import ResidualModelTerrainDistance, Terrain
 from trajopt.residuals import ResidualModelAbstract
+from trajopt.simulator import Box, HeightField, Plane
 from trajopt.states import StateAbstract
 
 TURNED = pin.exp3(np.array([0.4, -0.3, 0.7]))
@@ -20,6 +22,11 @@ TURNED = pin.exp3(np.array([0.4, -0.3, 0.7]))
 def mixture(x: SX, u: SX) -> SX:
     """Rows with a control, and one without."""
     return ca.vertcat(u[0] * ca.cos(x[0]), x[1] + 0.3 * u[0], x[0] * x[1])
+
+
+def hill(x: SX, y: SX) -> SX:
+    """Height of a hill [m]."""
+    return 0.2 * ca.sin(x) * ca.cos(2 * y)
 
 
 def constraints_of(state: StateAbstract, *, controlled: bool = True) -> trajopt.ConstraintStack:
@@ -59,6 +66,10 @@ def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], 
     circles, balls = [[2.0, 0.5, 0.2], [0.5, 1.0, 0.3]], [[2.0, 0.5, 1.0, 0.2], [0.5, 1.0, 0.3, 0.3]]
     hand = trajopt.Capsule(0.1, start=[0.0, 0.0, 0.0], end=[0.0, 0.0, -0.2], frame="gripper_left_joint")
 
+    def terrain() -> Terrain:
+        box = Box((-0.2, -0.3, -2.0), (1.0, 0.6, -0.7))
+        return Terrain(Plane((0.1, 0.2, 1.0, 3.0)), box, HeightField(hill))
+
     def effort() -> ResidualModelAbstract:
         state = state_of("cart-pole")
         return trajopt.ResidualModelJointEffort(state, trajopt.ActuationModelMatrix(state, rod), [0.3])
@@ -72,5 +83,6 @@ def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], 
         "obstacles-pillars": lambda: trajopt.ResidualModelObstacleDistance(drone(), circles, tip),
         "obstacles-balls": lambda: trajopt.ResidualModelObstacleDistance(drone(), balls, tip),
         "obstacles-capsule": lambda: trajopt.ResidualModelObstacleDistance(state_of("talos_arm"), balls, hand),
+        "distance-terrain": lambda: ResidualModelTerrainDistance(drone(), terrain(), [tip, arm]),
         "distance-capsules": lambda: trajopt.ResidualModelPairDistance(state_of("talos_arm"), hand, post),
     }

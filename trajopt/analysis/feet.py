@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.analysis.relief import Relief
 from trajopt.types import Reals
 
 
@@ -153,6 +154,7 @@ class LeggedMotion:
         com_references: Reference positions of the centre of mass, shape (T + 1, 3) [m]; NaN at knots without one.
         weight: Weight of the robot [N].
         ground: Height of level ground [m]; None if unknown, then the ground is where the feet stand.
+        relief: Ground of a gait on terrain; None without terrain.
     """
 
     abscissa: Reals
@@ -163,6 +165,7 @@ class LeggedMotion:
     com_references: Reals
     weight: float
     ground: float | None = None
+    relief: Relief | None = None
 
     @property
     def pressures(self) -> Reals:

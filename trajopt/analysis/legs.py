@@ -93,8 +93,11 @@ def motion_of(solution: Solution, problem: ShootingProblem, sole: Reals | None =
     feet = [_foot(shared, f, items, places[i]) for i, (f, items) in enumerate(touches.items())]
     abscissa, label = time_axis(solution)
     timed = np.array([m.time_step() != 0.0 for m in problem.running])
+    terrain = None if problem.schedule is None else problem.schedule.terrain
+    around = np.concatenate([com, *(foot.positions for foot in feet)])
+    relief = None if terrain is None else terrain.relief(around.min(axis=0), around.max(axis=0))
     return LeggedMotion(abscissa=abscissa, label=label, takes_time=timed, feet=tuple(feet), com=com, weight=weight,
-                        com_references=com_references(solution, values))  # fmt: skip
+                        com_references=com_references(solution, values), relief=relief)  # fmt: skip
 
 
 def _moved(model: Any, xs: Reals, frames: Iterable[str]) -> tuple[float, Reals, Reals]:

@@ -28,7 +28,8 @@ _SIDES = ("+x", "-x", "+y", "-y")
 def row_names(residual: ResidualModelAbstract, n: int) -> Names:
     """Returns name and unit of each of n rows of a constraint; names are numbers if the residual has none."""
     name_rows = _NAMES.get(type(residual))
-    names = [] if name_rows is None else name_rows(residual)
+    names = [(name, residual.unit) for name in getattr(residual, "row_names", ())]
+    names = names if name_rows is None else name_rows(residual)
     if len(names) == n:
         return names
     return [(str(row), "-" if "," in residual.unit else residual.unit) for row in range(n)]

@@ -62,6 +62,8 @@ from trajopt.gaits.quadruped import (
 from trajopt.gaits.reduced import ReducedGaitModels
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
+from trajopt.gaits.terrain import Terrain
+from trajopt.gaits.terrain_distance import ResidualModelTerrainDistance
 from trajopt.gaits.timing import FreeTime
 from trajopt.objects.calls import explain_calls
 
@@ -76,9 +78,11 @@ __all__ = [
     "PendulumPlan",
     "Phase",
     "ReducedGaitModels",
+    "ResidualModelTerrainDistance",
     "Stance",
     "StateWeights",
     "Swing",
+    "Terrain",
     "biped_footsteps",
     "biped_jump",
     "biped_walk",

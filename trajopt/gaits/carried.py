@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.gaits.foothold import heading_of
+from trajopt.gaits.foothold import UP, between_vectors, heading_of
+from trajopt.gaits.on_terrain import level_paths, slope_of
 from trajopt.gaits.posing import foot_paths
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import check_legged, configuration_of
@@ -25,7 +26,8 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
     ```
 
     The turn is the mean turn of the soles. For point feet, it is the rotation that fits their positions best. The
-    displacement is the mean over all feet.
+    displacement is the mean over all feet. On terrain, the base also tilts with the plane that fits the footholds best,
+    and rises with their mean height; problems of such schedules have these references by default.
 
     Args:
         robot: Robot with a floating base.
@@ -37,12 +39,17 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
     points = paths[:, :, :, 3]
     centres = points.mean(axis=1)
     turns = _turns_of_soles(paths) if all(f.sole for f in schedule.start.feet.values()) else _turns_of_points(points)
+    tilts = np.zeros((len(paths), 2))
+    if schedule.terrain is not None:
+        level = level_paths(schedule)
+        centres, tilts = level.mean(axis=1), np.array([slope_of(feet) for feet in level])
     states = np.tile(np.concatenate([q, np.zeros(robot.nv)]), (len(paths), 1))
-    for state, turn, centre in zip(states, turns, centres):
+    for state, turn, centre, (ahead, left) in zip(states, turns, centres, tilts):
+        lean = between_vectors(np.array(UP), np.array([-ahead, -left, 1.0]) / np.sqrt(1.0 + ahead**2 + left**2))
         rotation = pin.AngleAxis(float(turn), np.array([0.0, 0.0, 1.0])).toRotationMatrix()
         position = centre + rotation @ (q[:3] - centres[0])
-        state[:2] = position[:2]
-        state[3:7] = (pin.Quaternion(rotation) * pin.Quaternion(q[3:7])).coeffs()
+        state[: 2 if schedule.terrain is None else 3] = position[: 2 if schedule.terrain is None else 3]
+        state[3:7] = (pin.Quaternion(lean @ rotation) * pin.Quaternion(q[3:7])).coeffs()
     return states
 
 

@@ -11,11 +11,15 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.checks import check_array, check_instance, check_text, shape_of
+from trajopt.errors import InvalidArgumentError
 from trajopt.robots.placements import check_placement, check_quaternion
 from trajopt.types import Reals
 
 Vector3 = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
+
+
+UP: Vector3 = (0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -25,16 +29,24 @@ class Foothold:
     Attributes:
         position: x, y, z of the foot's frame [m].
         quaternion: x, y, z, w of a sole's frame [-]; None for a point foot.
+        normal: Normal of the ground below a point foot (3,), which becomes a unit vector [-]; a sole has that of its
+            frame.
 
     Raises:
-        InvalidArgumentError: `position` is not three finite numbers, or `quaternion` is not a unit quaternion.
+        InvalidArgumentError: `position` is not three finite numbers, `quaternion` is not a unit quaternion, or the
+            normal does not point up.
     """
 
     position: Vector3
     quaternion: Quaternion | None = None
+    normal: Vector3 = UP
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "position", as_point("position", self.position))
+        normal = np.array(as_point("normal", self.normal))
+        if not normal[2] > 0:
+            raise InvalidArgumentError(f"normal: expected a vector that points up, got {normal.tolist()}")
+        object.__setattr__(self, "normal", as_point("normal", normal / np.linalg.norm(normal)))
         if self.quaternion is not None:
             unit = check_quaternion("quaternion", self.quaternion)
             object.__setattr__(self, "quaternion", tuple(float(v) for v in unit))
@@ -60,8 +72,10 @@ class Foothold:
 
     @property
     def rotation(self) -> Reals:
-        """Rotation from the foot's frame to the world (3, 3); the identity for a point."""
-        return np.eye(3) if self.quaternion is None else np.array(pin.Quaternion(*_wxyz(self.quaternion)).matrix())
+        """Rotation from the foot's frame to the world (3, 3); for a point the shortest one from z to the normal."""
+        if self.quaternion is None:
+            return between_vectors(np.array(UP), np.array(self.normal))
+        return np.array(pin.Quaternion(*_wxyz(self.quaternion)).matrix())
 
     @property
     def placement(self) -> Reals:
@@ -72,16 +86,19 @@ class Foothold:
         """The foothold after a rigid motion in world coordinates."""
         check_instance("motion", motion, pin.SE3)
         position = as_point("motion", motion.act(np.array(self.position)))
-        return Foothold(position, None if self.quaternion is None else _quaternion(motion.rotation @ self.rotation))
+        if self.quaternion is None:
+            return Foothold(position, normal=as_point("normal", motion.rotation @ np.array(self.normal)))
+        return Foothold(position, _quaternion(motion.rotation @ self.rotation))
 
     def shifted(self, step: npt.ArrayLike) -> Foothold:
         """The foothold moved by a step (3,) [m], with the same orientation."""
-        return Foothold(as_point("step", np.add(self.position, as_point("step", step))), self.quaternion)
+        return Foothold(as_point("step", np.add(self.position, as_point("step", step))), self.quaternion, self.normal)
 
     def __repr__(self) -> str:
         place = ", ".join(f"{v:.3f}" for v in np.round(self.position, 3) + 0.0)
         if self.quaternion is None:
-            return f"({place})"
+            lean = np.degrees(np.arccos(min(self.normal[2], 1.0)))
+            return f"({place}; ground tilted by {lean:.3g}°)" if lean > 1e-3 else f"({place})"
         roll, pitch, yaw = np.degrees(pin.rpy.matrixToRpy(self.rotation))
         tilt = f", tilt {math.hypot(roll, pitch):.3g}°" if math.hypot(roll, pitch) > 1e-3 else ""
         return f"({place}; yaw {round(yaw, 3) + 0.0:.3g}°{tilt})"
@@ -105,6 +122,11 @@ def yaw_rotation(yaw: float) -> Reals:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
+def between_vectors(a: Reals, b: Reals) -> Reals:
+    """Shortest rotation (3, 3) from unit vector a to unit vector b; exactly the identity if they are equal."""
+    return np.eye(3) if np.array_equal(a, b) else np.array(pin.Quaternion.FromTwoVectors(a, b).matrix())
+
+
 def heading_of(rotation: Reals) -> float:
     """Heading of a frame: angle about the world's z axis from the world's x axis to the frame's x axis [rad]."""
     return math.atan2(rotation[1, 0], rotation[0, 0])
@@ -112,8 +134,9 @@ def heading_of(rotation: Reals) -> float:
 
 def turned(foothold: Foothold, yaw: float, position: npt.ArrayLike) -> Foothold:
     """The foothold moved to `position` (3,) [m]; a sole is also turned by `yaw` about the vertical [rad]."""
-    rotation = None if foothold.quaternion is None else _quaternion(yaw_rotation(yaw) @ foothold.rotation)
-    return Foothold(as_point("position", position), rotation)
+    turn = yaw_rotation(yaw)
+    rotation = None if foothold.quaternion is None else _quaternion(turn @ foothold.rotation)
+    return Foothold(as_point("position", position), rotation, as_point("normal", turn @ np.array(foothold.normal)))
 
 
 def _quaternion(rotation: Reals) -> Quaternion:

@@ -11,6 +11,7 @@ import pinocchio as pin
 from trajopt.actions.differential import DifferentialActionModelReducedAbstract
 from trajopt.checks import check_known
 from trajopt.errors import InvalidArgumentError
+from trajopt.gaits.carried import carried_postures
 from trajopt.gaits.lip import pendulum_plan
 from trajopt.gaits.plans import ReducedPlan
 from trajopt.gaits.posing import poses
@@ -81,11 +82,19 @@ def _references(problem: ShootingProblem, schedule: ContactSchedule) -> Reals:
         )
     for t in range(len(com)):
         last = com[t] = last if np.isnan(com[t, 0]) else com[t]
-    return _moving(problem, schedule, com)
+    return _moving(problem, schedule, com, _tilts(problem, schedule))
+
+
+def _tilts(problem: ShootingProblem, schedule: ContactSchedule) -> Reals | None:
+    """Rotations of the base (T + 1, 3, 3) on terrain; None for that of x0."""
+    if schedule.terrain is None or is_reduced(problem):
+        return None
+    states = carried_postures(problem.state.robot, schedule, problem.x0[: problem.state.nq])
+    return np.array([pin.Quaternion(x[3:7]).matrix() for x in states])
 
 
 def _pendulum(problem: ShootingProblem, schedule: ContactSchedule) -> Reals:
-    return _moving(problem, schedule, pendulum_plan(schedule, _start(problem)).com)
+    return _moving(problem, schedule, pendulum_plan(schedule, _start(problem)).com, _tilts(problem, schedule))
 
 
 def _start(problem: ShootingProblem) -> Reals:

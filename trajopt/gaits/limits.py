@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from trajopt.actuation import ActuationModelAbstract
-from trajopt.checks import check_flag
+from trajopt.checks import check_flag, check_items, check_non_negative
 from trajopt.constraints import ConstraintStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.residuals import ResidualModelAbstract
+from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
@@ -27,24 +28,35 @@ class GaitLimits:
         torques: Whether joint torques stay within the robot's limits.
         velocities: Whether joint velocities do, also before and after touch-downs, and at the end.
         positions: Whether joint positions do.
+        terrain: Whether bodies keep off the terrain of the schedule, if it has one.
+        bodies: Spheres and Capsules on frames that do; by default the shanks and the base, from the robot's collision
+            geometry.
+        margin: Distance of these bodies from the terrain, >= 0 [m].
 
     Raises:
-        InvalidArgumentError: A value is neither True nor False.
+        InvalidArgumentError: A value has a wrong type.
     """
 
     cones: bool = True
     torques: bool = True
     velocities: bool = True
     positions: bool = True
+    terrain: bool = True
+    bodies: Sequence[Sphere | Capsule] | None = None
+    margin: float = 0.01
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            object.__setattr__(self, field.name, check_flag(field.name, getattr(self, field.name)))
+            if field.type == "bool":
+                object.__setattr__(self, field.name, check_flag(field.name, getattr(self, field.name)))
+        object.__setattr__(self, "margin", check_non_negative("margin", self.margin, unit="m"))
+        if self.bodies is not None:
+            object.__setattr__(self, "bodies", check_items("bodies", self.bodies, "spheres or capsules"))
 
     @classmethod
     def none(cls) -> GaitLimits:
         """Selects no limits."""
-        return cls(cones=False, torques=False, velocities=False, positions=False)
+        return cls(cones=False, torques=False, velocities=False, positions=False, terrain=False)
 
     @classmethod
     def of(cls, limits: bool | GaitLimits) -> GaitLimits:

@@ -7,6 +7,7 @@ compiled code.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ from trajopt.constraints import ConstraintStack
 from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack, ImpulseModel3D, ImpulseModel6D, ImpulseStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.gaits.carried import carried_postures
 from trajopt.gaits.cones import cone_barrier, cone_residual, cones_of
 from trajopt.gaits.limits import GaitLimits, cone_name, constraints_of
 from trajopt.gaits.options import DYNAMICS, INTEGRATORS, GaitOptions, holding_gains
@@ -29,6 +31,9 @@ from trajopt.gaits.plans import ReducedPlan
 from trajopt.gaits.reduced import REDUCED, ReducedGaitModels
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame, standing_configuration
+from trajopt.gaits.terrain import Terrain
+from trajopt.gaits.terrain_bodies import shanks_and_base
+from trajopt.gaits.terrain_distance import ResidualModelTerrainDistance
 from trajopt.gaits.timing import FreeTime, check_timing, free_times
 from trajopt.objects.immutable import Immutable
 from trajopt.residuals import (
@@ -44,6 +49,7 @@ from trajopt.residuals import (
     WrenchCone,
 )
 from trajopt.robots import Robot
+from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.shooting import ShootingProblem
 from trajopt.states import StateMultibody
 
@@ -66,6 +72,7 @@ class GaitModels(Immutable):
         soft: Whether feet may land without impulses; all knots then get a cost term for foot velocities.
         limits: Limits that are hard constraints: True for all, False for none, or GaitLimits.
         follows: Whether problems follow the plans of reduced models, see `ReducedGaitModels`.
+        terrain: Terrain of the schedules, which bodies keep off if `limits` say so.
 
     Attributes:
         options: Weights and contact models; the weights are for SI units.
@@ -86,6 +93,7 @@ class GaitModels(Immutable):
         soft: bool = False,
         limits: bool | GaitLimits = False,
         follows: bool = False,
+        terrain: Terrain | None = None,
     ) -> None:
         self.robot = check_legged(robot)
         self.stance = check_instance("stance", stance, Stance, "use Stance.of(robot, feet)")
@@ -105,6 +113,7 @@ class GaitModels(Immutable):
         self.soft = soft
         self.limits = GaitLimits.of(limits)
         self.follows = check_flag("follows", follows)
+        self.terrain = None if terrain is None else check_instance("terrain", terrain, Terrain)
 
     def problem(
         self,
@@ -143,7 +152,10 @@ class GaitModels(Immutable):
         problem = ShootingProblem(start, running, self.terminal)
         unknown = posture is None and standing_configuration(self.robot) is None
         reference = start if unknown else configuration_of(self.robot, posture, "posture")
-        problem.set_parameter("state.reference", self.state.at_rest(reference), "all")
+        states = self.state.at_rest(reference)
+        if schedule.terrain is not None:
+            states = carried_postures(self.robot, schedule, reference)
+        problem.set_parameter("state.reference", states, "all")
         self.set_schedule(problem, schedule)
         if path is not None:
             self._follow(problem, schedule, path)
@@ -191,6 +203,11 @@ class GaitModels(Immutable):
                 f"schedule: expected the feet {', '.join(own)} in this order (soles: "
                 f"{', '.join(n for n in own if own[n]) or 'none'}), got {', '.join(kinds)} (soles: "
                 f"{', '.join(n for n in kinds if kinds[n]) or 'none'})"
+            )
+        if self.limits.terrain and repr(schedule.terrain) != repr(self.terrain):
+            raise InvalidArgumentError(
+                f"schedule: expected the terrain of the models, {self.terrain!r}, got {schedule.terrain!r}; build them "
+                "with GaitModels(..., terrain=schedule.terrain)"
             )
         if schedule.soft and not self.soft:
             raise InvalidArgumentError(
@@ -244,14 +261,36 @@ class GaitModels(Immutable):
     @functools.cached_property
     def terminal(self) -> ActionModelAbstract:
         """Terminal cost, for a last knot with or without a touch-down."""
-        return ActionModelTerminal(
-            self._costs(landing=True), constraints=constraints_of(self.limits, self.state, None, {})
-        )
+        limits = self._off_terrain(constraints_of(self.limits, self.state, None, {}))
+        return ActionModelTerminal(self._costs(landing=True), constraints=limits)
 
     def _limits(self, actuation: ActuationModelFloatingBase | None) -> ConstraintStack:
         """Constraints of a knot with the controls of `actuation`, or of a touch-down for None."""
         cones = {cone_name(key): cone_residual(self.state, key, cone) for key, cone in self._cones.items()}
-        return constraints_of(self.limits, self.state, actuation, cones)
+        return self._off_terrain(constraints_of(self.limits, self.state, actuation, cones))
+
+    def _off_terrain(self, stack: ConstraintStack) -> ConstraintStack:
+        """Adds the constraint that keeps bodies off the terrain."""
+        if self.terrain is not None and self.limits.terrain:
+            stack.add("terrain", ResidualModelTerrainDistance(self.state, self.terrain, self._bodies),
+                      lower=self.limits.margin)  # fmt: skip
+        return stack
+
+    @functools.cached_property
+    def _bodies(self) -> Sequence[Sphere | Capsule]:
+        """Bodies that keep off the terrain."""
+        if self.limits.bodies is not None:
+            return self.limits.bodies
+        assert self.terrain is not None
+        places = [place.position for place in self.stance.feet.values()]
+        lifts = dict(zip(self.stance.feet, self.terrain.distances(places).tolist()))
+        bodies = shanks_and_base(self.robot, lifts, self.limits.margin)
+        if not bodies:
+            raise InvalidArgumentError(
+                f"limits: expected bodies that keep off the terrain, because {self.robot.name} has no collision "
+                "geometry, got none; pass GaitLimits(bodies=[...]), or GaitLimits(terrain=False)"
+            )
+        return bodies
 
     def _costs(self, *, landing: bool) -> CostStack:
         """Cost terms of the state that running and terminal knots share; `landing` if feet may land at the knot."""
@@ -329,7 +368,14 @@ def gait_problem(
         reduced = ReducedGaitModels(robot, schedule.start, options, model=model, posture=posture, limits=limits)
         return reduced.problem(schedule, x0, timing=timing)
     models = GaitModels(
-        robot, schedule.start, options, costs=costs, soft=schedule.soft, limits=limits, follows=plan is not None
+        robot,
+        schedule.start,
+        options,
+        costs=costs,
+        soft=schedule.soft,
+        limits=limits,
+        follows=plan is not None,
+        terrain=schedule.terrain,
     )
     return models.problem(schedule, x0, posture=posture, timing=timing, plan=plan)
 

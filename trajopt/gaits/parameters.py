@@ -47,8 +47,7 @@ def knot_parameters(
         yield parameter_name("contacts", key, "active"), active[timed], timed
         yield f"{key}_cone.weight", options.cone * active[timed], timed
         sole, places = stance.feet[foot].sole, footholds[timed, i]
-        if sole:
-            yield f"{key}_cone.rotation", places[:, :, :3], timed
+        yield f"{key}_cone.rotation", without_copies(places[:, :, :3]), timed
         if options.gains is None:
             for gain, value in zip(("kp", "kd"), holding_gains(schedule.dt)):
                 yield parameter_name("contacts", key, gain), value, timed
@@ -59,8 +58,7 @@ def knot_parameters(
         if key in cones:
             bounds, force = (cones[key].lower, cones[key].upper), cone_name(key)
             yield from cone_parameters(force, bounds, active, [*range(T)])
-            if sole:
-                yield f"{force}.rotation", footholds[:-1, i, :, :3], [*range(T)]
+            yield f"{force}.rotation", without_copies(footholds[:-1, i, :, :3]), [*range(T)]
         references = schedule.foot_references[:, i]
         guided = ~np.isnan(references[:, 0, 0])
         landed = options.touchdown_foot * _once(schedule)
@@ -80,10 +78,18 @@ def knot_parameters(
     yield from _end(options, bool(schedule.touchdowns[-1]), nv, T)
 
 
+def without_copies(values: Reals) -> Reals:
+    """Values of knots (n, ...), or one value (...) if all are equal, which takes less time to set."""
+    return values[0] if len(values) and np.all(values == values[0]) else values
+
+
 def _footholds(schedule: ContactSchedule) -> Reals:
-    """Rotation and position of each foot's current or last foothold at each knot (T + 1, feet, 3, 4) [-, m]."""
-    places = [[foot.placement for foot in stance.feet.values()] for stance in schedule.stances]
-    return np.array(places)[schedule.phase_of_knot]
+    """Rotation and position of each foot's current or last foothold at each knot (T + 1, feet, 3, 4) [-, m].
+
+    At a touch-down it is that on which the foot lands.
+    """
+    places = np.array([[foot.placement for foot in stance.feet.values()] for stance in schedule.stances])
+    return places[schedule.phase_of_knot + schedule.touchdowns]
 
 
 def _end(options: GaitOptions, touchdown: bool, nv: int, T: int) -> Iterator[KnotParameter]:

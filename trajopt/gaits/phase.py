@@ -34,8 +34,8 @@ class Swing:
         height: Height of the path above the straight line between the footholds, >= 0 [m]; None for a foot without a
             reference in the air, which only its touch-down guides.
         profile: Path over the N knots of the phase. "smooth" starts and ends at zero velocity, and ends at the
-            foothold. "triangle", as in Crocoddyl, moves up and down at constant speed; its last knot is 2/N of the
-            height above the foothold.
+            foothold. "steep" does too, and starts and ends upright. "triangle", as in Crocoddyl, moves up and down at
+            constant speed; its last knot is 2/N of the height above the foothold.
 
     Raises:
         InvalidArgumentError: The foothold has a wrong shape, or the height is negative.

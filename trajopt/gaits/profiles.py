@@ -33,5 +33,11 @@ def smooth_at(s: Reals) -> tuple[Reals, Reals]:
     return s * s * (3 - 2 * s), 16 * (s * (1 - s)) ** 2
 
 
-PROFILES: dict[str, Callable[[int], tuple[Reals, Reals]]] = {"triangle": triangle, "smooth": smooth}
+def steep(knots: int) -> tuple[Reals, Reals]:
+    """As `smooth`, with progress 10 s³ - 15 s⁴ + 6 s⁵: the foot rises before it moves ahead, as at a riser."""
+    s = np.arange(knots + 1) / knots
+    return s**3 * (10 - 15 * s + 6 * s**2), smooth_at(s)[1]
+
+
+PROFILES: dict[str, Callable[[int], tuple[Reals, Reals]]] = {"triangle": triangle, "smooth": smooth, "steep": steep}
 """Profiles by name: functions of the number N of knots that return progress and relative height, both (N + 1,) [-]."""

@@ -29,7 +29,7 @@ from trajopt.gaits.cones import cone_barrier, cone_residual, cones_of
 from trajopt.gaits.limits import GaitLimits, cone_name, cone_parameters
 from trajopt.gaits.lip import GRAVITY
 from trajopt.gaits.options import INTEGRATORS, GaitOptions
-from trajopt.gaits.parameters import KnotParameter, identifiers
+from trajopt.gaits.parameters import KnotParameter, identifiers, without_copies
 from trajopt.gaits.posing import foot_paths
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame
@@ -217,8 +217,7 @@ class ReducedGaitModels(Immutable):
                 yield from cone_parameters(name, (cones[key].lower, cones[key].upper), on, knots)
             else:
                 yield f"{name}.weight", o.cone * on, knots
-            if sole:
-                yield f"{name}.rotation", paths[:T, i, :, :3], knots
+            yield f"{name}.rotation", without_copies(paths[:T, i, :, :3]), knots
             forces.append(np.zeros((T, 6 if sole else 3)))
             forces[-1][:, 2] = self._mass * GRAVITY * on / share
         yield "control.reference", np.hstack(forces), knots

@@ -12,13 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.checks import check_count, check_items, check_positive, is_integer
+from trajopt.checks import check_count, check_instance, check_items, check_positive, is_integer
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.gaits.foothold import as_point
 from trajopt.gaits.lip import GRAVITY
+from trajopt.gaits.on_terrain import on_terrain
 from trajopt.gaits.phase import MOST_KNOTS, Phase
 from trajopt.gaits.references import Flags, KnotReferences, knot_references, stances_of
 from trajopt.gaits.stance import Stance
+from trajopt.gaits.terrain import Terrain
 from trajopt.objects.lazy import above
 from trajopt.objects.read import Read
 from trajopt.types import Reals
@@ -46,6 +48,7 @@ class ContactSchedule:
         start: Initial stance: footholds and centre of mass.
         phases: The phases, in order.
         dt: Time step [s].
+        terrain: Terrain that the footholds are on, see `on`; None for ground at the feet.
 
     Raises:
         InvalidArgumentError: There are fewer than two knots, a foot has no role in a phase, or an attribute has a
@@ -64,6 +67,7 @@ class ContactSchedule:
     start: Stance
     phases: tuple[Phase, ...]
     dt: float
+    terrain: Terrain | None = None
 
     feet = Read[tuple[str, ...]](lambda schedule: schedule.start.names)
     times = Read[Reals](lambda schedule: schedule.references.times)
@@ -82,6 +86,8 @@ class ContactSchedule:
         phases = (self.phases,) if isinstance(self.phases, Phase) else check_items("phases", self.phases, "phases")
         object.__setattr__(self, "phases", phases)
         object.__setattr__(self, "dt", check_positive("dt", self.dt, unit="s"))
+        if self.terrain is not None:
+            check_instance("terrain", self.terrain, Terrain, "use Terrain.stairs(...) or Terrain(Plane(...), Box(...))")
         for phase in phases:
             _check_phase(phase, self.start)
         check_count("phases: number of knots", sum(phase.total_knots for phase in phases), most=MOST_KNOTS)
@@ -246,6 +252,24 @@ class ContactSchedule:
         kept = [phase.com_velocities if n == phase.knots else None for phase, n in zip(self.phases, knots)]
         phases = [dataclasses.replace(p, knots=int(n), com_velocities=v) for p, n, v in zip(self.phases, knots, kept)]
         return dataclasses.replace(self, phases=tuple(phases))
+
+    def on(self, terrain: Terrain, *, clearance: float = 0.02, edge: float = 0.05) -> ContactSchedule:
+        """Returns the schedule on terrain, which its start is on already.
+
+        Footholds move up or down onto the ground, and away from edges. Feet keep the distance from it that they have
+        at the start, such as the radius of round feet. Swings become as high as they need to be. The centre of mass
+        moves by the mean displacement of the feet. Cones of contact forces follow the normal of the ground.
+
+        Args:
+            terrain: The terrain.
+            clearance: Distance of swinging feet from the ground besides that of standing feet, less near footholds,
+                >= 0 [m].
+            edge: Distance from footholds up to which the ground must not have a step, >= 0 [m].
+
+        Raises:
+            InvalidArgumentError: A foot starts below the ground, has no ground for a foothold, or no swing to it.
+        """
+        return on_terrain(self, terrain, clearance=clearance, edge=edge)
 
     # Showing
 

@@ -124,7 +124,7 @@ class Stance:
             check_known("places: foot", name, self.feet)
         places = {name: Foothold.of(place, f"places[{name!r}]") for name, place in places.items()}
         kept = {
-            name: Foothold(place.position, self.feet[name].quaternion) if not place.sole else place
+            name: Foothold(place.position, self.feet[name].quaternion, place.normal) if not place.sole else place
             for name, place in places.items()
         }
         return Stance({**self.feet, **kept}, com)

@@ -100,6 +100,8 @@ class Search:
 
     def polished(self, p: Reals, ends: DescentEnds, sigma: float) -> DescentEnds:
         """Continues to the nearest configuration (σ = 0), or to the least cost under the constraints (σ = 1)."""
+        if not len(ends.q):
+            return ends
         lanes = self._lanes("polish", len(ends.q), SETTLED, sigma)
         lanes.q[:], lanes.p[:] = ends.q, p[ends.target]
         lanes.begin()

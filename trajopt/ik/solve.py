@@ -86,7 +86,8 @@ def solve_batch(
         tasks: A ConstraintStack, a CostStack, or a tuple of both.
         targets: Values of parameters by name, one row for each target: {"tool.reference": (n, 4, 4)}.
         limits: Whether to respect the robot's joint limits.
-        starts: Largest number of starts for each target [-].
+        starts: Largest number of starts for each target [-]. With costs, a target ends when three starts have led to
+            the same least cost.
         seed: Seed of the random starts, which follow those near the targets.
         tolerance: Largest violation of a row of the constraints [unit of the row].
         fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad].

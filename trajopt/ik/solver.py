@@ -27,6 +27,9 @@ TOGETHER = 2048
 """Number of targets of a batch that are solved at once; their memory fits the processor's cache."""
 AT_ONCE = 8
 """Largest number of starts of a target in a round, and of descents that are polished if none solves it."""
+FIRST, AGREEING, SAME = 4, 3, 1.001
+"""Starts of a target of a batch with costs in its first round, and how many must lead to the same least cost [-];
+largest ratio of these costs [-]."""
 ALIKE = 1e-3
 """Largest difference between the coordinates of equal configurations [rad, m]."""
 CLOSE = 1e-9
@@ -149,7 +152,8 @@ class IKSolver(Immutable):
 
         Args:
             targets: Values of parameters by name, one row for each target: {"tool.reference": (n, 4, 4)}.
-            starts: Largest number of starts for each target [-].
+            starts: Largest number of starts for each target [-]. With costs, a target ends when three starts have led
+                to the same least cost.
             seed: Seed of the random starts, which follow those near the target.
             first: Values of parameters by name that all targets share.
 
@@ -160,7 +164,8 @@ class IKSolver(Immutable):
         p = target_rows(self._model.layout, self._column(first, "first", "tool.upper"), targets)
         parts = []
         for i in range(0, len(p), TOGETHER):
-            ends, tried = self._ends(p[i : i + TOGETHER], starts, seed, None, 1)
+            count = FIRST if self._model.has_costs else 1
+            ends, tried = self._ends(p[i : i + TOGETHER], starts, seed, None, count, one_is_enough=True)
             order = np.lexsort((ends.cost, ends.merit, ends.violation > self.tolerance, ends.target))
             places = np.unique(ends.target[order], return_index=True)[1]
             parts.append((ends.where(order[places]), tried))
@@ -189,14 +194,15 @@ class IKSolver(Immutable):
         return self._model.layout.column(values) if values else self._first
 
     def _ends(
-        self, p: Reals, starts: int, seed: int, start: Reals | None, first: int
+        self, p: Reals, starts: int, seed: int, start: Reals | None, first: int, *, one_is_enough: bool = False
     ) -> tuple[DescentEnds, npt.NDArray[np.int64]]:
         """Final points of descents for each target (n, np), and the number of starts of each (n,).
 
-        Each round works on the targets not solved yet; rounds grow from `first` starts to eight.
+        Each round works on the targets not solved yet; rounds grow from `first` starts to eight. With costs, a target
+        takes all starts, or if `one_is_enough`, as many as lead to the least cost several times.
         """
         starts, seed = check_count("starts", starts, least=1), check_count("seed", seed)
-        parts: list[DescentEnds] = []
+        parts, cheap = list[DescentEnds](), list[DescentEnds]()
         left, tried, count, done = np.arange(len(p)), np.zeros(len(p), np.int64), first, 0
         while len(left) and done < starts:
             count = min(count, starts - done)
@@ -206,16 +212,35 @@ class IKSolver(Immutable):
                 q = np.concatenate([np.broadcast_to(np.asarray(start), (len(left), 1, q.shape[2])), q], axis=1)
             part = self._search.attempt(p[left], q, count, with_start=with_start)
             solved = part.target[part.violation <= self.tolerance]
-            parts.append(dataclasses.replace(part, target=left[part.target]))
+            part = dataclasses.replace(part, target=left[part.target])
+            parts.append(part)
             done += count
             tried[left] = done
             if not self._model.has_costs:
                 left = np.delete(left, solved)
+            elif one_is_enough:
+                cheap.append(self._search.polished(p, part.where(part.violation <= self.tolerance), 1.0))
+                left = np.setdiff1d(left, self._agreeing(DescentEnds.joined(cheap)))
             count = min(AT_ONCE, 3 * count)
-        return self._finished(p, DescentEnds.joined(parts)), tried
+        return self._finished(p, DescentEnds.joined(parts), cheap), tried
 
-    def _finished(self, p: Reals, ends: DescentEnds) -> DescentEnds:
-        """Final points after polishing: nearest configurations of unsolved targets, least costs of solved ones."""
+    def _agreeing(self, ends: DescentEnds) -> npt.NDArray[np.int64]:
+        """Targets whose least cost several starts have reached."""
+        ends = ends.where((ends.violation <= self.tolerance) & ends.settled)
+        order = np.lexsort((ends.cost, ends.target))
+        target, cost = ends.target[order], ends.cost[order]
+        targets, first = np.unique(target, return_index=True)
+        last = np.minimum(first + AGREEING - 1, len(target) - 1)
+        return targets[(target[last] == targets) & (last - first == AGREEING - 1) & (cost[last] <= SAME * cost[first])]
+
+    def _finished(self, p: Reals, ends: DescentEnds, cheap: list[DescentEnds]) -> DescentEnds:
+        """Final points after polishing: nearest configurations of unsolved targets, least costs of solved ones.
+
+        Args:
+            p: Parameters of each target (n, np).
+            ends: Final points.
+            cheap: Least costs from those that satisfy the constraints, if they are known; empty if not.
+        """
         feasible = ends.violation <= self.tolerance
         hit = np.zeros(len(p), np.bool_)
         hit[ends.target[feasible]] = True
@@ -229,10 +254,10 @@ class IKSolver(Immutable):
         joined = DescentEnds.joined(parts)
         if not self._model.has_costs:
             return joined
-        feasible = joined.violation <= self.tolerance
-        if not feasible.any():
-            return joined
-        best = self._search.polished(p, joined.where(feasible), 1.0)
+        left = DescentEnds.joined(parts[1:] if cheap and len(parts) > 1 else parts)
+        if not cheap or len(parts) > 1:
+            cheap = [*cheap, self._search.polished(p, left.where(left.violation <= self.tolerance), 1.0)]
+        best = DescentEnds.joined(cheap)
         kept = np.isin(joined.target, best.target[best.violation <= self.tolerance], invert=True)
         return DescentEnds.joined([best, joined.where(kept)])
 

@@ -109,7 +109,7 @@ def _draw_side(axes: Axes, motion: LeggedMotion) -> None:
     ]
     references = [np.column_stack([foot.references[:, :2] @ direction, foot.references[:, 2]]) for foot in motion.feet]
     _set_range(axes, np.concatenate([*paths, *references]))
-    draw_ground(axes, motion, np.concatenate(holds))
+    draw_ground(axes, motion, np.concatenate(holds), _sections(axes, motion, direction))
     for i, foot in enumerate(motion.feet):
         look = line_look(i)
         axes.plot(*references[i].T, label="_reference", **REFERENCE)
@@ -117,6 +117,17 @@ def _draw_side(axes: Axes, motion: LeggedMotion) -> None:
         axes.plot(*holds[i].T, "^", color=look["color"], markersize=7, markeredgecolor="white", linestyle="", zorder=4,
                   label="_foothold")  # fmt: skip
     axes.set(xlabel=label, ylabel="z [m]")
+
+
+def _sections(axes: Axes, motion: LeggedMotion, direction: Reals) -> list[Reals]:
+    """Section of the terrain along the way of the feet."""
+    if motion.relief is None:
+        return []
+    along = np.linspace(*axes.get_xlim(), 1000)
+    left = np.array([-direction[1], direction[0]])
+    aside = np.mean([foot.positions[:, :2] @ left for foot in motion.feet])
+    points = along[:, None] * direction + aside * left
+    return [np.column_stack([along, motion.relief.heights(points)])]
 
 
 def _set_range(axes: Axes, points: Reals) -> None:

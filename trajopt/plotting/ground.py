@@ -9,12 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.legs import Foot, LeggedMotion
+from trajopt.analysis.relief import Relief
+from trajopt.plotting.projection import OBLIQUE
 from trajopt.plotting.scene import Scene
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_FINE = 2e-3  # distance between points of a section [m]
 _LEVEL = 0.03  # largest height difference of footholds on level ground, relative to the height of the CoM [-]
 GROUND, EARTH = "#8A8A8A", "#E9E4DC"
 
@@ -25,6 +28,8 @@ def ground_level(motion: LeggedMotion) -> float | None:
     It is that of the motion if set, otherwise that of the lowest foot that stands at the start, so that a foot that
     lands higher later floats. Without a standing foot it is the height of the lowest foothold.
     """
+    if motion.relief is not None:
+        return None
     if motion.ground is not None:
         return motion.ground
     heights = np.concatenate([motion.footholds(foot)[:, 2] for foot in motion.feet])
@@ -43,15 +48,25 @@ def gap_to_ground(motion: LeggedMotion, foot: Foot, knot: int) -> float:
     return 0.0 if level is None or not foot.on_floor else float(foot.positions[knot, 2]) - level
 
 
-def draw_ground(axes: Axes, motion: LeggedMotion, footholds: Reals) -> None:
-    """Draws level ground, or steps that are as high as the footholds, with edges halfway between them.
+def draw_ground(axes: Axes, motion: LeggedMotion, footholds: Reals, sections: Sequence[Reals] = ()) -> None:
+    """Draws sections of terrain, level ground, or steps that are as high as the footholds, with edges halfway between.
 
     Args:
         axes: Axes to draw into, with limits set.
         motion: The motion.
         footholds: Horizontal and vertical positions of the footholds (n, 2) [m].
+        sections: Horizontal and vertical positions along sections of the motion's terrain (n, 2) [m], the farthest one
+            first.
     """
     bottom = axes.get_ylim()[0]
+    for i, section in enumerate(sections):
+        across, up = np.maximum(section, [-np.inf, bottom]).T
+        near = i == len(sections) - 1
+        axes.plot(across, up, color=GROUND, linewidth=1.2 if near else 0.6, zorder=1, label="_ground")
+        axes.fill_between(across, up, bottom, color=EARTH, alpha=1.0 if near else 0.5, linewidth=0, zorder=0.5 * near,
+                          label="_earth")  # fmt: skip
+    if sections:
+        return
     level = ground_level(motion)
     if level is not None:
         axes.axhline(level, color=GROUND, linewidth=1.2, zorder=1, label="_ground")
@@ -64,6 +79,57 @@ def draw_ground(axes: Axes, motion: LeggedMotion, footholds: Reals) -> None:
     corners = np.repeat(edges, 2)[1:-1], np.repeat(heights, 2)
     axes.plot(*corners, color=GROUND, linewidth=1.2, zorder=1, label="_ground")
     axes.fill_between(*corners, bottom, color=EARTH, linewidth=0, zorder=0, label="_earth")
+
+
+def sections_of(motion: LeggedMotion, ends: tuple[float, float], ahead: Reals, origin: Reals) -> list[Reals]:
+    """Returns sections of a motion's terrain in an oblique side view, below its left and its right feet.
+
+    Args:
+        motion: The motion; without terrain there are no sections.
+        ends: Horizontal positions in the picture between which the sections are [m].
+        ahead: Horizontal direction to the right in the picture, a unit vector (3,) [-].
+        origin: Point (3,) whose horizontal position in the picture is 0 [m].
+
+    Returns:
+        Horizontal and vertical positions in the picture (n, 2), the left section first [m].
+    """
+    if motion.relief is None:
+        return []
+    left = np.array([-ahead[1], ahead[0], 0.0])
+    aside = [float(np.mean((foot.positions - origin) @ left)) for foot in motion.feet]
+    across = np.arange(*ends, _FINE)
+    sections = []
+    for far in dict.fromkeys((max(aside), min(aside))):
+        points = origin + (across - OBLIQUE * far)[:, None] * ahead + far * left
+        sections.append(np.column_stack([across, motion.relief.heights(points)]))
+    return sections
+
+
+def draw_relief(scene: Scene, relief: Relief) -> None:
+    """Draws boxes and hills of a relief in space, within the limits of the axes; planes are drawn by `draw_planes`."""
+    if len(scene.shown) != 3:
+        return
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    low, high = np.transpose([scene.axes.get_xlim(), scene.axes.get_ylim(), scene.axes.get_zlim()])
+    faces = [face for a, b in relief.boxes for face in _faces(np.maximum(a, low), np.minimum(b, high))]
+    look: dict[str, Any] = {"facecolors": EARTH, "edgecolors": GROUND, "linewidths": 0.6, "alpha": 0.5, "zsort": "min"}
+    if faces:
+        scene.axes.add_collection3d(Poly3DCollection(faces, label="_ground", **look), autolim=False)
+    for hill in relief.hills:
+        inside = np.all((low[:2] <= hill[:, :, :2]) & (hill[:, :, :2] <= high[:2]), axis=2)
+        z = np.where(inside, hill[:, :, 2], np.nan)
+        scene.axes.plot_surface(hill[:, :, 0], hill[:, :, 1], z, color=EARTH, alpha=0.5, linewidth=0)
+
+
+def _faces(low: Reals, high: Reals) -> list[Reals]:
+    """Corners (4, 3) of the faces of a box, without its bottom; none if the box is empty."""
+    if not np.all(low < high):
+        return []
+    (a, b, c), (x, y, z) = low, high
+    top = [(a, b, z), (x, b, z), (x, y, z), (a, y, z)]
+    sides = [[p, q, (q[0], q[1], c), (p[0], p[1], c)] for p, q in zip(top, [*top[1:], top[0]])]
+    return [np.array(face) for face in (top, *sides)]
 
 
 def draw_planes(scene: Scene, planes: Sequence[tuple[float, ...]]) -> None:

@@ -18,7 +18,7 @@ from trajopt.analysis.thick_links import thick_links
 from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
-from trajopt.plotting.ground import draw_balls, draw_planes
+from trajopt.plotting.ground import draw_balls, draw_planes, draw_relief
 from trajopt.plotting.obstacles import corners, draw_obstacle, obstacles_around
 from trajopt.plotting.scene import Scene, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.solids import around_solids, draw_solids
@@ -86,7 +86,9 @@ def plot_motion(
     walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
     with drawing(figure, 7.2, 6.0) as target:
         solids = [around_solids(each) for each in (skeleton, thick)]
-        more = [paths.reshape(-1, 3), marks, corners(bodies, points), *solids, around.points]
+        legs = _legs(solution, skeleton)
+        feet = legs[np.isfinite(legs).all(axis=3)]
+        more = [feet, paths.reshape(-1, 3), marks, corners(bodies, points), *solids, around.points]
         more.append(wall_points(walls, points))
         scene = scene_of(target, skeleton.points, np.concatenate(more), view)
         knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
@@ -96,7 +98,15 @@ def plot_motion(
         draw_base(scene, skeleton, rails=not len(around.lines))
         around.draw(scene)
         draw_planes(scene, planes_of(solution))
+        relief = legged_motion(solution).relief if solution.description.touches else None
+        if relief is not None:
+            draw_planes(scene, [tuple(row) for row in relief.planes.tolist()])
+            draw_relief(scene, relief)
         draw_figures(scene, skeleton, knots, len(solution.xs) - 1)
+        for t in knots:
+            shade = time_ramp()(t / max(len(solution.xs) - 1, 1))
+            for leg in legs[:, t]:
+                scene.draw(leg, color=shade, linewidth=1.0, marker="o", markersize=3.0, zorder=1.9, label="_leg")
         for t in (0, len(solution.xs) - 1):  # more would hide each other
             draw_solids(scene, thick, t, time_ramp()(float(t > 0)), 1.8)
         draw_balls(scene, legged_motion(solution).feet if solution.description.spheres else (), knots)
@@ -110,6 +120,23 @@ def plot_motion(
             target.legend(loc="outside upper left", ncols=3)
         draw_color_bar(target, scene.axes, *time_axis(solution))
         return whole_figure(target)
+
+
+def _legs(solution: Solution, skeleton: Skeleton) -> Reals:
+    """Lines from the centre of mass to the feet that stand (feet, T + 1, 2, 3), for plans without legs; NaN in the air.
+
+    It is empty for robots with legs, and without contacts.
+    """
+    nothing = np.zeros((0, len(skeleton.points), 2, 3))
+    if not solution.description.touches:
+        return nothing
+    motion = legged_motion(solution)
+    if solution.robot is not None and any(foot.frame in solution.robot.frame_names for foot in motion.feet):
+        return nothing
+    legs = np.array([np.stack([motion.com, foot.positions], axis=1) for foot in motion.feet])
+    for leg, foot in zip(legs, motion.feet):
+        leg[~np.append(foot.stands, foot.stands[-1:])] = np.nan
+    return legs
 
 
 def _paths_label(solution: Solution, names: list[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.plotting.film import Film
-from trajopt.plotting.ground import draw_ground, draw_planes
+from trajopt.plotting.ground import draw_ground, draw_planes, draw_relief, sections_of
 from trajopt.plotting.obstacles import corners, draw_obstacle
 from trajopt.plotting.path import BODY_AXES
 from trajopt.plotting.scene import Scene, scene_of
@@ -117,7 +117,8 @@ class FilmStage:
         axes.grid(False)
         axes.set(xlabel="forward [m]", ylabel="z [m]")
         places = np.concatenate([film.motion.footholds(foot) for foot in film.motion.feet]) @ film.turn.T
-        draw_ground(axes, film.motion, places[:, [0, 2]])
+        ends = (float(low[0]), float(high[0]))
+        draw_ground(axes, film.motion, places[:, [0, 2]], sections_of(film.motion, ends, film.facing[0], np.zeros(3)))
         return axes, (0, 2)
 
     def _anywhere(self) -> tuple[Any, tuple[int, ...]]:
@@ -140,6 +141,9 @@ class FilmStage:
             world.lines.draw(scene)
         planes = [] if world is None else list(world.planes)
         draw_planes(scene, planes or ([] if level is None else [(0.0, 0.0, 1.0, -level)]))
+        if film.motion is not None and film.motion.relief is not None:
+            draw_planes(scene, [tuple(row) for row in film.motion.relief.planes.tolist()])
+            draw_relief(scene, film.motion.relief)
         return scene.axes, scene.shown
 
     def _fit(self) -> None:

@@ -13,7 +13,7 @@ from trajopt.analysis.basics import robot_of
 from trajopt.analysis.legs import LeggedMotion, legged_motion
 from trajopt.analysis.skeleton import Skeleton, skeleton_of
 from trajopt.checks import check_count
-from trajopt.plotting.ground import draw_ground, gap_to_ground
+from trajopt.plotting.ground import draw_ground, gap_to_ground, sections_of
 from trajopt.plotting.projection import OBLIQUE
 from trajopt.plotting.style import GREEN, GREY, RAMP, RED, drawing, whole_figure
 from trajopt.types import Reals
@@ -204,7 +204,17 @@ def _draw_ground(axes: Axes, strip: _Strip) -> None:
     places = np.concatenate([strip.motion.footholds(foot) for foot in strip.motion.feet])
     shown = [strip.seen(number, places) for number in range(len(strip.knots))]
     near = [p[np.abs(p[:, 0] - number * strip.width) < strip.width / 2] for number, p in enumerate(shown)]
-    draw_ground(axes, strip.motion, np.concatenate(near))
+    draw_ground(axes, strip.motion, np.concatenate(near), _sections(strip))
+
+
+def _sections(strip: _Strip) -> list[Reals]:
+    """Sections of the terrain below each picture, the far ones first."""
+    half, sections = strip.width / 2, list[list[Reals]]()
+    for number, knot in enumerate(strip.knots):
+        ends, origin = (strip.middle - half, strip.middle + half), strip.skeleton.points[knot, 1]
+        shift = [number * strip.width - strip.middle, 0.0]
+        sections.append([each + shift for each in sections_of(strip.motion, ends, strip.ahead, origin)])
+    return [np.concatenate(each) for each in zip(*sections)]
 
 
 def _draw_robot(axes: Axes, strip: _Strip, number: int, knot: int) -> None:

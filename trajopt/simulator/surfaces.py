@@ -12,11 +12,13 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.checks import check_array, check_text
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.kernels.derivatives import jacobian
 from trajopt.model.base import Model
 from trajopt.model.functions import call_user
 from trajopt.types import Reals
+
+_FRACTIONS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a segment, where its distance from a curved surface is tried [-]
 
 
 class SurfaceAbstract(Model):
@@ -37,6 +39,27 @@ class SurfaceAbstract(Model):
     @abstractmethod
     def normal(self, p: SX) -> SX:
         """Unit normal n (3,) at a point p (3,), which points into free space [-]."""
+
+    def height(self, x: SX, y: SX) -> SX:
+        """Height of the surface as ground at a point of the plane (1,) [m].
+
+        Raises:
+            UnsupportedOperationError: The surface is not the ground of a plane, such as a user's formula.
+        """
+        raise UnsupportedOperationError(
+            f"height: expected Plane, HeightField or Box, got {self!r}, whose height is not known"
+        )
+
+    def nearest(self, start: SX, end: SX) -> SX:
+        """Fraction (1,) of a segment between two points (3,) at which it is nearest to the surface, 0 to 1 [-].
+
+        By default it is the nearest of a few fractions.
+        """
+        best, least = SX(0), self.distance(start)
+        for s in _FRACTIONS[1:]:
+            value = self.distance(start + s * (end - start))
+            best, least = ca.if_else(value < least, s, best), ca.fmin(value, least)
+        return SX(best)
 
     def axes(self, p: SX, up: Reals) -> SX:
         """Contact axes (3, 3) at a point p, with columns two tangents and n: the shortest rotation from `up` to n."""
@@ -70,6 +93,17 @@ class Plane(SurfaceAbstract):
     def normal(self, p: SX) -> SX:
         return SX(self.coefficients[:3])
 
+    def height(self, x: SX, y: SX) -> SX:
+        a, b, c, d = self.coefficients
+        if not c > 0:
+            raise UnsupportedOperationError(
+                f"height: expected a plane whose normal points up, c > 0, got {self.coefficients}"
+            )
+        return SX(-(a * x + b * y + d) / c)
+
+    def nearest(self, start: SX, end: SX) -> SX:
+        return SX(ca.if_else(ca.dot(SX(self.coefficients[:3]), end - start) < 0, 1.0, 0.0))
+
     def axes(self, p: SX, up: Reals) -> SX:
         normal = self.coefficients[:3]
         if np.dot(normal, up) < -1 + 1e-9:  # a ceiling: the axis of the half turn is arbitrary
@@ -96,6 +130,9 @@ class HeightField(SurfaceAbstract):
         value = _scalar("height", call_user("height", height, x, y))
         slope = jacobian(value, ca.vertcat(x, y))
         self._ground = _function("height", "x and y", [x, y], [value, slope.T])
+
+    def height(self, x: SX, y: SX) -> SX:
+        return SX(self._ground(x, y)[0])
 
     def _slope(self, p: SX) -> tuple[SX, SX]:
         height, slope = self._ground(p[0], p[1])

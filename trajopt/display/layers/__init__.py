@@ -12,6 +12,7 @@ from trajopt.display.layers.margins import Margins, has_constraints
 from trajopt.display.layers.nearness import MarginsInScene, has_margins
 from trajopt.display.layers.obstacles import Obstacles, Planes, tilted_planes
 from trajopt.display.layers.paths import Goals, Paths, has_goals, has_trails
+from trajopt.display.layers.relief import TerrainLayer, has_terrain
 
 LAYERS: tuple[LayerKind, ...] = (
     LayerKind(label="body", applies=is_skeleton, build=SkeletonBody, body=True),
@@ -26,6 +27,7 @@ LAYERS: tuple[LayerKind, ...] = (
     LayerKind(label="goals", applies=has_goals, build=Goals),
     LayerKind(label="obstacles", applies=lambda solution: bool(obstacles_of(solution)), build=Obstacles),
     LayerKind(label="planes", applies=lambda solution: bool(tilted_planes(solution)), build=Planes),
+    LayerKind(label="terrain", applies=has_terrain, build=TerrainLayer),
     LayerKind(label="margins", applies=has_margins, build=MarginsInScene, on=False),
     LayerKind(label="strobe", applies=has_copies, build=Strobe, on=False),
     LayerKind(label="ghosts", applies=has_copies, build=Ghosts, on=False),

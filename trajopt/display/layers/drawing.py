@@ -117,6 +117,19 @@ def boxes(rectangles: Reals, tall: float) -> tuple[Reals, Ints]:
     return points.reshape(-1, 3), every.reshape(-1, 3)
 
 
+def cuboid(low: Reals, high: Reals) -> tuple[Reals, Ints]:
+    """Returns the mesh of a box between two corners (3,), without its bottom."""
+    points, faces = boxes(np.array([[low[0], low[1], high[0], high[1]]]), float(high[2] - low[2]))
+    return points + np.array([0.0, 0.0, low[2]]), faces
+
+
+def net(grid: Reals) -> tuple[Reals, Ints]:
+    """Returns the mesh of a surface over a grid of points (rows, columns, 3)."""
+    number = np.arange(grid.shape[0] * grid.shape[1]).reshape(grid.shape[:2])
+    a, b, c, d = (each.ravel() for each in (number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:]))
+    return grid.reshape(-1, 3), np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
+
+
 def merged(meshes: list[tuple[Reals, Ints]]) -> tuple[Reals, Ints]:
     """Returns a single mesh (vertices, faces) with those of all meshes."""
     starts = np.cumsum([0, *(len(points) for points, _ in meshes)])

@@ -14,7 +14,7 @@ from trajopt.plotting.style import PALETTE
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
-_EARTH = (150, 138, 115)
+EARTH = (150, 138, 115)
 _LOOK: dict[str, Any] = {"opacity": 0.55}
 _ABOVE = 0.25  # height of upright cylinders above a motion, relative to the motion's height [-]
 _REACH = 0.15  # margin of planes around a motion, relative to its largest extent [-]
@@ -80,21 +80,29 @@ class Planes(Layer):
         super().__init__(scene, solution, name)
         points = film(solution).skeleton.points[:, 1:].reshape(-1, 3)
         for i, (normal, offset) in enumerate(tilted_planes(solution)):
-            corners = self._corners(points, normal, offset)
+            corners = corners_of_plane(points, normal, offset, size_of(film(solution)))
             look: dict[str, Any] = {"side": "double", "opacity": 0.9, "cast_shadow": False}
-            scene.add_mesh_simple(f"{name}/{i}", *fan(corners), color=_EARTH, **look)
+            scene.add_mesh_simple(f"{name}/{i}", *fan(corners), color=EARTH, **look)
 
-    def _corners(self, points: Reals, normal: Reals, offset: float) -> Reals:
-        """Corners (4, 3) of a rectangle in a plane around the projections of points (n, 3) [m]."""
-        along = np.cross(np.eye(3)[1], normal)
-        along = np.eye(3)[0] if np.linalg.norm(along) < 1e-6 else along / np.linalg.norm(along)
-        across = np.cross(normal, along)
-        places = points @ np.column_stack([along, across])
-        low, high = places.min(axis=0), places.max(axis=0)
-        room = max(_REACH * float((high - low).max()), size_of(film(self.solution)))
-        (a, b), (c, d) = low - room, high + room
-        corners = [(a, b), (c, b), (c, d), (a, d)]
-        return np.array([x * along + y * across - offset * normal for x, y in corners])
+
+def corners_of_plane(points: Reals, normal: Reals, offset: float, size: float) -> Reals:
+    """Corners (4, 3) of a rectangle in a plane around the projections of points (n, 3) [m].
+
+    Args:
+        points: The points.
+        normal: Unit normal of the plane (3,) [-].
+        offset: Its fourth coefficient [m].
+        size: Least margin around the points [m].
+    """
+    along = np.cross(np.eye(3)[1], normal)
+    along = np.eye(3)[0] if np.linalg.norm(along) < 1e-6 else along / np.linalg.norm(along)
+    across = np.cross(normal, along)
+    places = points @ np.column_stack([along, across])
+    low, high = places.min(axis=0), places.max(axis=0)
+    room = max(_REACH * float((high - low).max()), size)
+    (a, b), (c, d) = low - room, high + room
+    corners = [(a, b), (c, b), (c, d), (a, d)]
+    return np.array([x * along + y * across - offset * normal for x, y in corners])
 
 
 def tilted_planes(solution: Solution) -> list[tuple[Reals, float]]:

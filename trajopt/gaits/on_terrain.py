@@ -1,0 +1,98 @@
+"""A schedule on terrain: footholds on the ground, swings above it, a centre of mass that rises with the feet."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.checks import check_instance, check_non_negative
+from trajopt.errors import InvalidArgumentError
+from trajopt.gaits.foothold import Foothold, Vector3, as_point
+from trajopt.gaits.phase import Phase, Swing
+from trajopt.gaits.profiles import PROFILES, smooth_at
+from trajopt.gaits.stance import Stance
+from trajopt.gaits.terrain import Terrain
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.gaits.schedule import ContactSchedule
+
+_SAMPLES = 40  # points of a swing whose distance from the ground is checked [-]
+_LIFT, _HIGHEST = 5e-3, 1.0  # step and end of the search for the height of a swing [m]
+_SHARE = 0.5  # clearance near a foothold, relative to the distance from it [-]
+
+
+def on_terrain(schedule: ContactSchedule, terrain: Terrain, *, clearance: float, edge: float) -> ContactSchedule:
+    """Schedule of `ContactSchedule.on`, which has the arguments."""
+    check_instance("terrain", terrain, Terrain)
+    room, away = check_non_negative("clearance", clearance, unit="m"), check_non_negative("edge", edge, unit="m")
+    feet = schedule.start.feet
+    lifts = dict(zip(feet, terrain.distances([place.position for place in feet.values()]).tolist()))
+    for name, lift in lifts.items():
+        if not lift >= -1e-6:
+            raise InvalidArgumentError(
+                f"terrain: expected {name!r} of the schedule's start on the ground or above it, got {-lift:.3g} m "
+                "below it; move the robot or the terrain"
+            )
+    start = Stance({name: _standing(terrain, place) for name, place in feet.items()}, schedule.start.com)
+    before, now, phases = schedule.start, start, list[Phase]()
+    for phase, after in zip(schedule.phases, schedule.stances[1:]):
+        swings = []
+        for swing in phase.swings:
+            to = terrain.place(after.feet[swing.foot], lifts[swing.foot], edge=away)
+            swings.append(_raised(terrain, now.feet[swing.foot], dataclasses.replace(swing, to=to), room))
+        new = now.stepped({swing.foot: swing.to for swing in swings}, now.com)
+        first, last = _moved(phase.com_start, before, now), _moved(phase.com, after, new)
+        phases.append(dataclasses.replace(phase, swings=tuple(swings), com=last, com_start=first))
+        before, now = after, new
+    return dataclasses.replace(schedule, start=start, phases=tuple(phases), terrain=terrain)
+
+
+def level_paths(schedule: ContactSchedule) -> Reals:
+    """Positions of the feet at each knot on straight lines between their footholds (T + 1, feet, 3) [m]."""
+    number, stances = schedule.phase_of_knot, schedule.stances
+    points = np.array([[place.position for place in stance.feet.values()] for stance in stances])
+    first = np.searchsorted(number, number)
+    length = np.array([phase.total_knots for phase in schedule.phases])[number]
+    progress = smooth_at((np.arange(len(number)) - first) / length)[0][:, None, None]
+    return np.asarray((1 - progress) * points[number] + progress * points[number + 1])
+
+
+def slope_of(points: Reals) -> Reals:
+    """Slope (2,) along x and y of the plane that fits points (n, 3) best; zero across points on a line."""
+    away = points - points.mean(axis=0)
+    return np.asarray(np.linalg.lstsq(away[:, :2], away[:, 2], rcond=1e-3)[0])
+
+
+def _standing(terrain: Terrain, place: Foothold) -> Foothold:
+    """The foothold with the normal of the ground below it."""
+    if place.sole:
+        return place
+    return dataclasses.replace(place, normal=as_point("normal", terrain.normals([place.position])[0]))
+
+
+def _raised(terrain: Terrain, start: Foothold, swing: Swing, room: float) -> Swing:
+    """The swing with the least height, at least its own, that clears the ground; a steep one if that is lower."""
+    if swing.height is None:
+        return swing
+    ends = np.array([start.position, swing.to.position])
+    lift = float(terrain.distances(ends).min())
+    for height in np.arange(swing.height, _HIGHEST + _LIFT, _LIFT).tolist():
+        for profile in dict.fromkeys((swing.profile, "steep")):
+            progress, bump = PROFILES[profile](_SAMPLES)
+            path = ends[0] + progress[:, None] * (ends[1] - ends[0])
+            path[:, 2] += height * bump
+            away = np.linalg.norm(path[:, None] - ends, axis=2).min(axis=1)
+            if np.all(terrain.distances(path) >= lift + np.minimum(room, _SHARE * away) - 1e-6):
+                return dataclasses.replace(swing, height=height, profile=profile)
+    raise InvalidArgumentError(
+        f"terrain: expected a swing of {swing.foot!r} from {start!r} to {swing.to!r} that clears the ground by "
+        f"{room:g} m, got none up to a height of {_HIGHEST:g} m; change the step length, edge or clearance"
+    )
+
+
+def _moved(com: Vector3 | None, flat: Stance, placed: Stance) -> Vector3 | None:
+    """A reference of the centre of mass, moved by the mean displacement of the feet."""
+    return None if com is None else as_point("com", np.array(com) + placed.centre - flat.centre)

@@ -1,0 +1,89 @@
+"""Bodies of a legged robot that stay off terrain: its shanks and its base."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.gaits.stance import foot_frame
+from trajopt.robots import Robot
+from trajopt.robots.collisions.fit import fit_capsule
+from trajopt.robots.collisions.surfaces import Surface, surfaces
+from trajopt.robots.round_bodies import SHORTEST, Capsule, Sphere
+from trajopt.types import Reals
+
+Body = Sphere | Capsule
+
+_STEEPEST = 2.0  # distance along a shank per height above the ground, for shanks tilted by up to 60 degrees [-]
+_WIDE, _LONG = 1.4, 1.1  # width of a strip of the base per half its height, and its radius per least radius [-]
+
+
+def shanks_and_base(robot: Robot, lifts: Mapping[str, float], margin: float) -> tuple[Body, ...]:
+    """Capsules around the shanks of the legs and around the base, from the robot's collision geometry.
+
+    A shank is what the joint above a foot moves, without the foot. Its capsule ends above the foot, so that it keeps
+    the margin when the foot stands on level ground and the shank is tilted by up to 60 degrees. The base is a box in
+    its frame, covered by capsules side by side along its x axis. Without collision geometry there are none.
+
+    Args:
+        robot: Robot with a floating base.
+        lifts: Distance from the ground of each foot that stands, by the name of its frame [m].
+        margin: Distance that the bodies keep [m].
+    """
+    try:
+        geometry, frames = surfaces(robot), robot.model.frames
+    except InvalidArgumentError:
+        return ()
+    links = {link: frames[robot.frame_id(link)].parentJoint for link in geometry}
+    bodies: list[Body] = []
+    for foot, lift in lifts.items():
+        joint = frames[foot_frame(robot, foot)].parentJoint
+        shank = [link for link in links if links[link] == joint and link != foot]
+        if shank:
+            bodies += _shank(robot, {link: geometry[link] for link in shank}, foot, lift, margin)
+    trunk = [link for link in links if links[link] == 1]
+    if trunk:
+        corners = {link: _points(geometry[link]) for link in trunk}
+        link = max(trunk, key=lambda name: float(np.prod(np.ptp(corners[name], axis=0))))
+        bodies += _box(link, corners[link])
+    return tuple(bodies)
+
+
+def _shank(robot: Robot, geometry: Mapping[str, Surface], foot: str, lift: float, margin: float) -> list[Body]:
+    """Capsule around the links of a shank, shortened at the foot."""
+    frames = robot.model.frames
+    link = next(iter(geometry))
+    base = frames[robot.frame_id(link)].placement
+    parts = [_points(surface) @ (turn := base.actInv(frames[robot.frame_id(name)].placement)).rotation.T
+             + turn.translation for name, surface in geometry.items()]  # fmt: skip
+    fit = fit_capsule(np.concatenate(parts), rough=True)
+    low = np.array(base.actInv(frames[robot.frame_id(foot)].placement).translation)
+    near, far = sorted((np.asarray(fit.start), np.asarray(fit.end)), key=lambda end: float(np.linalg.norm(end - low)))
+    along = far - near
+    length = float(np.linalg.norm(along))
+    cut = _STEEPEST * max(fit.radius + margin - lift, 0.0) - float(np.linalg.norm(near - low))
+    if length - max(cut, 0.0) < SHORTEST:
+        return [Sphere(fit.radius, frame=link, center=far)]
+    return [Capsule(fit.radius, start=near + max(cut, 0.0) / length * along, end=far, frame=link)]
+
+
+def _box(link: str, points: Reals) -> list[Body]:
+    """Capsules side by side along x that cover the box around points (n, 3) in a link's frame."""
+    middle, (a, b, c) = (points.min(axis=0) + points.max(axis=0)) / 2, np.ptp(points, axis=0) / 2
+    count = max(int(np.ceil(2 * b / (_WIDE * c))), 1)
+    least = float(np.hypot(b / count, c))
+    radius = _LONG * least
+    reach = max(a - np.sqrt(radius**2 - least**2), SHORTEST)
+    sides = b * (2 * np.arange(count) + 1 - count) / count
+    back, front = (middle + sign * reach * np.eye(3)[0] for sign in (-1.0, 1.0))
+    shifts = sides[:, None] * np.eye(3)[1]
+    return [Capsule(radius, start=back + shift, end=front + shift, frame=link) for shift in shifts]
+
+
+def _points(surface: Surface) -> Reals:
+    """Points (n, 3) whose convex hull is the geometry of a link: corners, and boxes around round bodies [m]."""
+    corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, -1).T
+    round_ones = [point + body.radius * corners for body in surface.bodies for point in body.points]
+    return np.concatenate([*(t.reshape(-1, 3) for t in surface.triangles), *round_ones])
