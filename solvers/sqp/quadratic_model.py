@@ -13,7 +13,7 @@ from trajopt.solvers.sqp.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.sqp.inner import InnerSolver
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.progress import SQPProgress
-from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.rows import RowBounds, moved_start
 from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
@@ -42,10 +42,10 @@ class QuadraticModel:
         self._gradient: Reals | None = None  # of the cost in the terminal residuals, where the last step led
         self._next_gradient: Reals | None = None
         self.exact = LagrangianHessian(e) if self._takes_exact(options) else None
-        self._chosen, self._bounded = problem.start != "fixed", not isinstance(problem.start, str)
+        self._moved, self._bounded = moved_start(problem), not isinstance(problem.start, str)
         constrained = e.nc > 0 or self._bounded
         self._scaled = constrained and options.qp in ("ipm", "osqp")  # these begin as for costs of size 1
-        self._simple = self.exact is None and not self._chosen and not self._scaled
+        self._simple = self.exact is None and self._moved is None and not self._scaled
         self._kept: dict[bool, tuple[StepProgram, InnerSolver]] = {}
         self._program, self._inner = self._pair(shared=self._simple)
 
@@ -56,7 +56,7 @@ class QuadraticModel:
     def _pair(self, *, shared: bool) -> tuple[StepProgram, InnerSolver]:
         """The program with the evaluator's own Hessian or a copy of it, and its solver."""
         if shared not in self._kept:
-            program = StepProgram(self._e, self.exact, chosen=self._chosen, bounded=self._bounded, shared=shared)
+            program = StepProgram(self._e, self.exact, moved=self._moved, bounded=self._bounded, shared=shared)
             inner = InnerSolver(program.qp, self._options.qp, self._options.qp_iterations)
             self._kept[shared] = program, inner
         return self._kept[shared]
@@ -155,7 +155,7 @@ class QuadraticModel:
         """The solution in terms of the problem, with multipliers of the scaled cost; its arrays stay."""
         step, ratio = self._program.step(found), run.scale / self._program.scale
         if self._bounded:
-            run.start_y = self._program.start_multipliers(found) * ratio
+            run.start_y = self._program.start_multipliers(found.y, found.lam) * ratio
         return QPSolution(
             status=step.status,
             iterations=step.iterations,

@@ -73,7 +73,7 @@ class RealTimeIteration:
         self._iterations, self._budget = iterations, time_budget
         available = exact and LagrangianHessian.available(evaluator)
         self._exact = LagrangianHessian(evaluator) if available else None
-        self.program = StepProgram(evaluator, self._exact, chosen=False, bounded=False, shared=False)
+        self.program = StepProgram(evaluator, self._exact, moved=None, bounded=False, shared=False)
         qp = self.program.qp
         self._solver: _Phases = _Rows(InteriorPoint(qp, FINE)) if qp.nc else _Free(Recursion.of(qp))
         self.qp_solution: QPSolution | None = None
