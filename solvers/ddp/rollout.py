@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
+from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers.base import SolverAbstract
@@ -96,6 +97,14 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     _border: Border | None = None
     _loops: list[LaneLoop] = []  # noqa: RUF012  # replaced, never changed
     closes_parts_of_gaps: ClassVar[bool] = False
+
+    def _refuse(self, problem: ShootingProblem) -> None:
+        super()._refuse(problem)
+        if problem.unknowns and problem.nu == 0:
+            raise InvalidArgumentError(
+                f"problem: {type(self).__name__} chooses unknowns together with controls, but the problem has none; "
+                "use SolverSQP"
+            )
 
     # The parts that these solvers differ in
 
@@ -229,8 +238,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         if self.problem.nu == 0:
             return {}
         e, r = self._evaluator, self._curvature.riccati or self._riccati
-        found = {"K": e.K.copy(), "k": e.k.copy(), "Vx": r.Vx.copy(), "Vxx": r.Vxx.copy()}
-        return found if self._border is None else found | {"multipliers": {"dynamics": r.Vx.copy()}}
+        return {"K": e.K.copy(), "k": e.k.copy(), "Vx": r.Vx.copy(), "Vxx": r.Vxx.copy()}
 
     def _expanded(self, run: RolloutProgress) -> None:
         """Measures gaps and gradients after new derivatives."""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.types import Reals
 
+Mask = npt.NDArray[np.bool_]
+
 ROUNDING = 1e-12  # curvature, relative to the largest one, that rounding may hide
 CONCAVE = 1e-9  # negative curvature, relative to the largest one, that is none of rounding
-ITERATIONS, HALVINGS, ENOUGH = 100, 30, 0.1
+SLIGHT = 1e-15  # decrease, relative to the size of the function, that counts as none
 
 
 def bounded_minimum(H: Reals, g: Reals, lower: Reals, upper: Reals) -> Reals | None:
     """Minimum d (k,) of g · d + ½ d · H d with lower <= d <= upper; None if H has negative curvature.
 
-    A projected Newton method: variables at a bound that the gradient pushes out are held, the others take Newton's step
-    of them alone, cut to the bounds (Bertsekas, Projected Newton methods, 1982).
+    Variables at a bound are held; the others take Newton's step up to the first bound, which is held from there on.
+    Where no step is left, the one whose bound is pulled at most is let go (Nocedal, Wright, Numerical optimization,
+    2006, algorithm 16.3).
 
     Args:
         H: Hessian (k, k), positive semidefinite.
@@ -25,33 +29,36 @@ def bounded_minimum(H: Reals, g: Reals, lower: Reals, upper: Reals) -> Reals | N
     """
     width = upper - lower
     scale = np.where(np.isfinite(width) & (width > 0.0), width, 1.0)
-    H, g, lower, upper = H * np.outer(scale, scale), g * scale, lower / scale, upper / scale
+    H, g, bounds = H * np.outer(scale, scale), g * scale, (lower, upper)
+    lower, upper = lower / scale, upper / scale
     largest = float(np.abs(H).max(initial=0.0))
     if largest > 0.0 and np.linalg.eigvalsh(H)[0] < -CONCAVE * largest:
         return None
-    ridge = ROUNDING * max(largest, float(np.abs(g).max(initial=0.0))) or 1.0
+    size = largest + float(np.abs(g).max(initial=0.0)) or 1.0
     d = np.clip(np.zeros_like(g), lower, upper)
-    for _ in range(ITERATIONS):
-        slope = g + H @ d
-        free = ~(((d <= lower) & (slope >= 0.0)) | ((d >= upper) & (slope <= 0.0)))
-        if not free.any():
+    held: Mask = (d <= lower) | (d >= upper)
+    for _ in range(20 * (len(g) + 1)):
+        slope, step = g + H @ d, np.zeros_like(d)
+        if not held.all():
+            own = H[~held][:, ~held] + ROUNDING * size * np.eye(int((~held).sum()))
+            step[~held] = np.linalg.solve(own, -slope[~held])
+        if -slope @ step > SLIGHT * size:
+            d, held = _moved(d, step, held, lower, upper)
+            continue
+        pull = np.where(lower < upper, np.where(d <= lower, -slope, slope), 0.0) * held
+        if pull.max(initial=0.0) <= ROUNDING * size:
             break
-        step = np.zeros_like(d)
-        step[free] = np.linalg.solve(H[np.ix_(free, free)] + ridge * np.eye(int(free.sum())), -slope[free])
-        moved = _searched(H, slope, d, step, lower, upper)
-        if moved is None:
-            break
-        d = moved
-    return d * scale
+        held[int(pull.argmax())] = False
+    return np.clip(d * scale, *bounds)
 
 
-def _searched(H: Reals, slope: Reals, d: Reals, step: Reals, lower: Reals, upper: Reals) -> Reals | None:
-    """The first point of halved steps, cut to the bounds, that brings enough; None if none does."""
-    for power in range(HALVINGS):
-        moved = np.clip(d + 0.5**power * step, lower, upper)
-        change = moved - d
-        if not change.any():
-            return None
-        if slope @ change + 0.5 * change @ H @ change <= ENOUGH * min(0.0, slope @ change):
-            return None if np.abs(change).max() <= ROUNDING * max(1.0, np.abs(moved).max()) else moved
-    return None
+def _moved(d: Reals, step: Reals, held: Mask, lower: Reals, upper: Reals) -> tuple[Reals, Mask]:
+    """The point after a step up to the first bound, and which variables are held there."""
+    bound = np.where(step > 0.0, upper, lower)
+    room = np.where(step != 0.0, (bound - d) / np.where(step != 0.0, step, 1.0), np.inf)
+    first = int(room.argmin())
+    if room[first] > 1.0:
+        return d + step, held
+    moved, held = np.clip(d + room[first] * step, lower, upper), held.copy()
+    moved[first], held[first] = bound[first], True
+    return moved, held
