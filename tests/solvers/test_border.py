@@ -27,6 +27,7 @@ from trajopt.solvers import (
     SolverSQP,
 )
 from trajopt.solvers.ddp.border import FIRST_RADIUS
+from trajopt.solvers.riccati import LinearQuadratic, Riccati
 from trajopt.solvers.riccati.bounded_minimum import bounded_minimum
 
 Reals = npt.NDArray[np.float64]
@@ -159,6 +160,19 @@ def test_least_of_a_program_within_bounds_is_that_of_all_active_sets() -> None:
                 least = min(least, g @ trial + 0.5 * trial @ H @ trial)
         assert g @ d + 0.5 * d @ H @ d == pytest.approx(least, rel=1e-7, abs=1e-9)
     assert bounded_minimum(np.diag([1.0, -1.0]), np.ones(2), -np.ones(2), np.ones(2)) is None
+
+
+def test_forward_pass_from_another_start_is_that_of_its_gap() -> None:
+    rng, lq = np.random.default_rng(4), LinearQuadratic.zeros(4, 3, 2)
+    lq.F[:], lq.f[:], lq.g[:], lq.H[:] = rng.normal(size=lq.F.shape), 0.0, rng.normal(size=lq.g.shape), np.eye(5)
+    lq.terminal_H[:], riccati, start = np.eye(3), Riccati(lq), np.array([0.0, 0.3, -0.7])
+    riccati.factor(feasible=True)
+    moved = riccati.forward_from(start).flat.copy()
+    assert not lq.f.any()
+    lq.f[0] = start
+    riccati.factor()
+    np.testing.assert_allclose(moved, riccati.forward().flat, atol=1e-12)
+    assert np.abs(moved).max() > 0.3
 
 
 def test_batches_and_portfolios_choose_unknowns_too() -> None:
