@@ -42,9 +42,10 @@ class Border:
         self._first = evaluator.state.ndx - size  # column of θ in tangent vectors
         self.chosen = np.zeros(size), False
 
-    def begin(self, x0: Reals, theta: Reals) -> None:
-        """Begins a solve from x0 (nx,), with a guess of θ (k,)."""
+    def begin(self, x0: Reals) -> None:
+        """Begins a solve from x0 (nx,), with the guess of θ that the evaluator's trajectory has."""
         assert not isinstance(self._problem.start, str)
+        theta = self.theta.copy()
         self._x0, (self._lower, self._upper) = x0, (bound[self._first :] for bound in self._problem.start)
         width = 0.5 * (self._upper - self._lower)
         self._size = np.where(theta != 0.0, np.abs(theta), np.where(np.isfinite(width), width, 1.0))

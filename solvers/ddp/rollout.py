@@ -101,10 +101,8 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     def _refuse(self, problem: ShootingProblem) -> None:
         super()._refuse(problem)
         if problem.unknowns and problem.nu == 0:
-            raise InvalidArgumentError(
-                f"problem: {type(self).__name__} chooses unknowns together with controls, but the problem has none; "
-                "use SolverSQP"
-            )
+            name = type(self).__name__
+            raise InvalidArgumentError(f"problem: {name} needs controls beside unknowns, got none; use SolverSQP")
 
     # The parts that these solvers differ in
 
@@ -173,15 +171,14 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
                 e, options.step_lengths, options.step_growth, self.acceptance(), clipped=self.keeps_limits
             )
             self._prepared = True
-            self._border = None
-            if self.problem.unknowns:
-                self._border = Border(e, problem, self.problem.state.nx)
+            self._border = Border(e, problem, self.problem.state.nx) if self.problem.unknowns else None
+            if self._border:
                 self._search.start_from(self._border.start)
             self._curvature = Curvature(e, self._riccati, options, self._border)
             self._curvature.prepare()
         self._evaluator.xs[:], self._evaluator.us[:] = run.trajectory
-        if self._border is not None:
-            self._border.begin(run.x0, self._border.theta.copy())
+        if self._border:
+            self._border.begin(run.x0)
         self._curvature.begin()
         run.regularization = self.options.initial_regularization
         if self._limits:
@@ -388,8 +385,8 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
 
     def _check(self, run: RolloutProgress, step: LineStep) -> None:
         options, stop = self.options, step.promise.stop
-        confirmed = run.confirmed or not options.confirm_gradient
-        confirmed = confirmed and not (self._border is not None and self._border.chosen[1])
+        cut = self._border is not None and self._border.chosen[1]
+        confirmed = not cut and (run.confirmed or not options.confirm_gradient)
         if stop <= run.loose_tolerance and run.was_feasible and confirmed and self._is_small(run, stop):
             run.status = SolverStatus.CONVERGED
             return

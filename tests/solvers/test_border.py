@@ -194,7 +194,7 @@ def test_problem_without_controls_is_refused() -> None:
     knot = trajopt.IntegratedActionModelEuler(Drift(state, nu=0, costs=costs), dt=0.1)
     problem = trajopt.ShootingProblem([0.5], [knot] * 5, costs)
     problem.free("dt", 0.01, 1.0)
-    with pytest.raises(InvalidArgumentError, match="together with controls, but the problem has none; use SolverSQP"):
+    with pytest.raises(InvalidArgumentError, match="SolverDDP needs controls beside unknowns, got none; use SolverSQP"):
         SolverDDP(problem)
 
 
