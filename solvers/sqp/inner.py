@@ -16,12 +16,41 @@ from trajopt.solvers.qp import (
     QPStatus,
     StageQP,
 )
+from trajopt.solvers.riccati.bounded_minimum import bounded_minimum
 from trajopt.solvers.riccati.riccati import LinearStep, Riccati
 from trajopt.solvers.sqp.feedback import Policy
 from trajopt.solvers.sqp.hessian import BlendedHessian
-from trajopt.types import Reals
+from trajopt.types import Ints, Reals
 
 CONVEX = -1e-9  # least eigenvalue of a stage, relative to the largest, that counts as none below 0
+
+
+class FirstState:
+    """Coordinates of the first state that a program without rows chooses, within bounds of their own.
+
+    Args:
+        moved: Indices of the coordinates (k,).
+
+    Attributes:
+        moved: The same.
+        lower: Lower bounds of dx_0 (k,); set by the caller.
+        upper: Upper bounds.
+        curvature: Curvature that is added along each (k,).
+    """
+
+    def __init__(self, moved: Ints) -> None:
+        self.moved = moved
+        self.lower, self.upper, self.curvature = (np.zeros(len(moved)) for _ in range(3))
+
+    def chosen(self, riccati: Riccati) -> Reals | None:
+        """Change of the first state (n,) of least cost, after a backward pass; None if the cost to go is not convex."""
+        V, v, found = riccati.Vxx[0], riccati.Vx[0], np.zeros(riccati.lq.n)
+        H = V[np.ix_(self.moved, self.moved)] + np.diag(self.curvature)
+        step = bounded_minimum(H, v[self.moved], self.lower, self.upper)
+        if step is None:
+            return None
+        found[self.moved] = step
+        return found
 
 
 class Recursion(QPSolverAbstract):
@@ -30,11 +59,12 @@ class Recursion(QPSolverAbstract):
     Args:
         qp: The program; its arrays must not move.
         riccati: The recursion on them.
+        first: What is to be chosen of the first state; nothing by default.
     """
 
-    def __init__(self, qp: StageQP, riccati: Riccati) -> None:
+    def __init__(self, qp: StageQP, riccati: Riccati, first: FirstState | None = None) -> None:
         super().__init__(qp)
-        self._riccati = riccati
+        self._riccati, self._first = riccati, first
         self._nothing = np.zeros(qp.lower.shape)
 
     @staticmethod
@@ -55,8 +85,13 @@ class Recursion(QPSolverAbstract):
     def forward(self) -> QPSolution:
         """Runs the forward pass from the current first gap, and returns the solution."""
         failed, step = self._outcome.failure is not None, self._riccati.step
-        if not failed:
+        if not failed and self._first is None:
             self._riccati.forward()
+        elif not failed and self._first is not None:
+            change = self._first.chosen(self._riccati)
+            failed = change is None
+            if change is not None:
+                self._riccati.forward_from(change)
         return QPSolution(
             status=QPStatus.INDEFINITE if failed else QPStatus.SOLVED,
             iterations=1,
@@ -77,16 +112,17 @@ class InnerSolver:
         qp: The program.
         name: "ipm", "osqp", or a solver that comes with CasADi.
         iterations: Largest number of its iterations; its default if None.
+        first: What a program without rows chooses of the first state; nothing by default.
 
     Attributes:
         K: Gains of the last solution (T, m, n).
     """
 
-    def __init__(self, qp: StageQP, name: str, iterations: int | None) -> None:
+    def __init__(self, qp: StageQP, name: str, iterations: int | None, first: FirstState | None = None) -> None:
         self._qp, self._foreign = qp, name != "ipm"
         self._policy = Policy(qp)
         self.K = self._policy.K
-        self._solver = _solver(qp, name, iterations, self._policy.riccati)
+        self._solver = _solver(qp, name, iterations, self._policy.riccati, first)
 
     def solve(self, *, convex: bool, hessian: BlendedHessian | None = None) -> QPSolution:
         """Solves the program with the current content of its arrays, and sets K to the gains of the solution.
@@ -133,10 +169,12 @@ class InnerSolver:
         return self._policy.adjoint(running, end, y)
 
 
-def _solver(qp: StageQP, name: str, iterations: int | None, riccati: Riccati) -> QPSolverAbstract:
+def _solver(
+    qp: StageQP, name: str, iterations: int | None, riccati: Riccati, first: FirstState | None
+) -> QPSolverAbstract:
     """The solver of a name; the recursion where there are no rows."""
     if name == "ipm" and qp.nc == 0:
-        return Recursion(qp, riccati)
+        return Recursion(qp, riccati, first)
     if name == "ipm":
         return InteriorPoint(qp, InteriorPointOptions(max_iterations=iterations) if iterations else None)
     if name == "osqp":

@@ -10,10 +10,10 @@ from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.augmented_lagrangian import AugmentedLagrangian
-from trajopt.solvers.sqp.inner import InnerSolver
-from trajopt.solvers.sqp.program import StepProgram
+from trajopt.solvers.sqp.inner import FirstState, InnerSolver
+from trajopt.solvers.sqp.program import PROXIMAL, StepProgram
 from trajopt.solvers.sqp.progress import SQPProgress
-from trajopt.solvers.sqp.rows import RowBounds, moved_start
+from trajopt.solvers.sqp.rows import RowBounds, is_flat, moved_start
 from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
@@ -43,6 +43,19 @@ class QuadraticModel:
         self._next_gradient: Reals | None = None
         self.exact = LagrangianHessian(e) if self._takes_exact(options) else None
         self._moved, self._bounded = moved_start(problem), not isinstance(problem.start, str)
+        self._first: FirstState | None = None
+        if (
+            options.qp == "ipm"
+            and e.nc == 0
+            and self._bounded
+            and self._moved is not None
+            and is_flat(problem, self._moved)
+        ):
+            self._first, self._moved, self._bounded = (
+                FirstState(self._moved),
+                None,
+                False,
+            )  # the recursion alone finds it
         constrained = e.nc > 0 or self._bounded
         self._scaled = constrained and options.qp in ("ipm", "osqp")  # these begin as for costs of size 1
         self._simple = self.exact is None and self._moved is None and not self._scaled
@@ -57,7 +70,7 @@ class QuadraticModel:
         """The program with the evaluator's own Hessian or a copy of it, and its solver."""
         if shared not in self._kept:
             program = StepProgram(self._e, self.exact, moved=self._moved, bounded=self._bounded, shared=shared)
-            inner = InnerSolver(program.qp, self._options.qp, self._options.qp_iterations)
+            inner = InnerSolver(program.qp, self._options.qp, self._options.qp_iterations, self._first)
             self._kept[shared] = program, inner
         return self._kept[shared]
 
@@ -75,6 +88,10 @@ class QuadraticModel:
         """Copies derivatives, rows and gaps at the evaluator's trajectory to the program, for the scaled cost."""
         self._program, self._inner = self._pair(shared=self._simple)
         self._program.take(run.scale if self._scaled else 1.0, rows)
+        if self._first is not None:
+            state, moved = self._e.state, self._first.moved
+            at = state.difference(state.zero(), self._e.xs[0])
+            self._first.lower[:], self._first.upper[:] = (rows.start_lower - at)[moved], (rows.start_upper - at)[moved]
 
     def forget(self) -> None:
         """Begins an attempt, which knows nothing of earlier steps."""
@@ -109,6 +126,8 @@ class QuadraticModel:
                 self._leave_shared(run, rows, penalty)
             ratio, sizes = ridge / (run.scale / self._program.scale), run.units
             self._program.set_hessian(blend, ratio / sizes.controls**2, ratio / sizes.states**2)
+            if self._first is not None:
+                self._first.curvature[:] = PROXIMAL + (ratio / sizes.states**2)[self._first.moved]
             found = self._inner.solve(convex=blend == 0.0, hessian=self._program.hessian)
             if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
                 self.blend = blend
@@ -154,7 +173,7 @@ class QuadraticModel:
     def _unpacked(self, run: SQPProgress, found: QPSolution) -> QPSolution:
         """The solution in terms of the problem, with multipliers of the scaled cost; its arrays stay."""
         step, ratio = self._program.step(found), run.scale / self._program.scale
-        if self._bounded:
+        if self._bounded or self._first is not None:
             run.start_y = self._program.start_multipliers(found.y, found.lam) * ratio
         return QPSolution(
             status=step.status,
@@ -177,6 +196,9 @@ class QuadraticModel:
         program, ratio = self._program, run.scale / self._program.scale
         along, costates = self._inner.adjoint(program.qp.lq.g, program.qp.lq.terminal_g, self._padded(run))
         controls, start = program.controls(along)
+        if self._first is not None:
+            start, moved = np.zeros(self._e.state.ndx), self._first.moved
+            start[moved] = (costates[0] + run.start_y / ratio)[moved]
         return ratio * controls, ratio * start, ratio * costates
 
     def slope_of_violation(self, beyond: Reals, start: Reals) -> tuple[Reals, Reals]:

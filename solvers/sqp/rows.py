@@ -33,6 +33,13 @@ def moved_start(problem: ShootingProblem) -> Ints | None:
     return np.flatnonzero(moved)
 
 
+def is_flat(problem: ShootingProblem, moved: Ints) -> bool:
+    """Whether these coordinates of x ⊖ state.zero() change by those of dx, at a random state as at any other."""
+    state = problem.state
+    J = state.jdifference(state.zero(), state.rand(1), "second")
+    return np.array_equal(J[moved], np.eye(state.ndx)[moved])
+
+
 class RowBounds:
     """Bounds of all rows, limits of the controls, and bounds of a start that is to be chosen.
 
