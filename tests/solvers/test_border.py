@@ -109,6 +109,16 @@ def test_bound_of_an_unknown_and_its_multiplier(solver: type[SolverAbstract[Any]
     assert "unknown 'wind[0]': 1 N, at its upper bound; to raise it by 1 % would save about" in solution.explain()
 
 
+def test_solution_beyond_the_bounds_is_a_guess() -> None:
+    far = SolverFDDP(windy(-100.0, 100.0)).solve()
+    problem = windy(-0.5, 0.5)
+    assert np.abs(far.unknowns["wind"]).min() > 1.0
+    found, own = SolverFDDP(problem).solve(far), SolverFDDP(problem).solve()
+    assert found.converged
+    assert found.cost == pytest.approx(own.cost, rel=1e-8)
+    np.testing.assert_allclose(found.unknowns["wind"], own.unknowns["wind"], atol=1e-6)
+
+
 def test_first_steps_stay_within_the_radius() -> None:
     """The size of an unknown is its value, or half the width of its bounds; full steps double the radius."""
     problem = windy(-1.0, 1.0)
