@@ -105,7 +105,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         if problem.unknowns and not self.chooses_unknowns:
             raise InvalidArgumentError(
                 f"problem: {type(self).__name__} can't choose parameters, but the problem frees "
-                f"{', '.join(problem.unknowns)}; use SolverSQP or SolverIpopt, or set the parameter to a number in a "
+                f"{', '.join(problem.unknowns)}; use SolverSQP or SolverFDDP, or set the parameter to a number in a "
                 "problem that does not free it"
             )
         if problem.constraint_names and not self.honours_constraints:

@@ -45,9 +45,12 @@ def without_unknowns(problem: ShootingProblem, xs: Reals, fields: Mapping[str, A
     nx, n, found = problem.state.nx, problem.state.ndx, dict(fields)
     theta = xs[0, nx:]
     found |= {"unknowns": freed.shaped(theta), "parameters": freed.parameters_at(theta)}
-    if found.get("K") is not None:
-        found["K"] = found["K"][:, :, :n].copy()
     multipliers = dict(found.get("multipliers", {}))
+    if found.get("Vx") is not None:
+        multipliers["unknowns"] = found["Vx"][:, n:].copy()
+    for name, place in (("K", np.s_[:, :, :n]), ("Vx", np.s_[:, :n]), ("Vxx", np.s_[:, :n, :n])):
+        if found.get(name) is not None:
+            found[name] = found[name][place].copy()
     if "dynamics" in multipliers:
         lam = multipliers["dynamics"]
         multipliers |= {"dynamics": lam[:, :n].copy(), "unknowns": lam[:, n:].copy()}

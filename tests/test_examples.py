@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from trajopt.mpc import ClosedLoop
+from trajopt.retiming import RetimedPath
 from trajopt.simulator import Rollout
 from trajopt.solution import Solution, SolverStatus
 
@@ -51,6 +52,12 @@ def test_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert found is not None
         value, limit = float(found[1]), float(bound[4].rstrip("."))
         assert value < limit if bound[3] == "below" else value > limit
+        return
+    duration = re.search(r"Expected duration: ([0-9.]+) s[ .;]", module.__doc__ or "")
+    if duration:
+        assert isinstance(solution, RetimedPath)
+        assert solution.converged
+        assert solution.duration == pytest.approx(float(duration.group(1)), rel=1e-4)
         return
     assert isinstance(solution, Solution)
     expected = re.search(r"Expected cost: ([0-9.]+)[ .;]", module.__doc__ or "")

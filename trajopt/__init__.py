@@ -145,12 +145,14 @@ if TYPE_CHECKING:
     import trajopt.planar as planar
     import trajopt.plotting as plotting
     import trajopt.problems as problems
+    import trajopt.retiming as retiming
     import trajopt.simulator as simulator
     import trajopt.solvers as solvers
     import trajopt.sweeps as sweeps
     from trajopt.analysis.comparison import compare as compare
     from trajopt.analysis.derivative_check import check_derivatives as check_derivatives
     from trajopt.identification import identify as identify
+    from trajopt.retiming import retime as retime
     from trajopt.sweeps import sweep as sweep
 else:
     __getattr__, __dir__ = lazy(__name__)
@@ -286,6 +288,8 @@ __all__ = [
     "planar",
     "plotting",
     "problems",
+    "retime",
+    "retiming",
     "set_num_threads",
     "simulator",
     "single_rigid_body",

@@ -23,7 +23,7 @@ SOURCES = DOCS.parent / "examples"
 COPIES = DOCS / "_build" / "examples"
 
 SUBJECTS = {
-    "First steps": (1, 2, 3, 4, 19, 36, 37, 40, 41),
+    "First steps": (1, 2, 3, 4, 19, 36, 37, 40, 41, 42),
     "Arms": (12, 20, 21, 22, 23, 24, 34, 35),
     "Legs": (6, 7, 18, 38),
     "Flight and contact": (8, 9, 10, 11),

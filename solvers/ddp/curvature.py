@@ -10,6 +10,7 @@ import numpy as np
 
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
+from trajopt.solvers.ddp.border import Border
 from trajopt.solvers.ddp.searches import EXCESS, LineStep
 from trajopt.solvers.options import DDPOptions
 from trajopt.solvers.riccati.blended_hessian import BlendedHessian
@@ -49,13 +50,14 @@ class ExactDirection:
     Args:
         evaluator: Evaluator with the trajectory; its models have Hessians of the Lagrangian.
         gauss_newton: The recursion of Gauss-Newton's direction.
+        border: The unknowns; None without any.
 
     Attributes:
         riccati: The recursion on it.
     """
 
-    def __init__(self, evaluator: Evaluator, gauss_newton: Riccati) -> None:
-        step = gauss_newton.step
+    def __init__(self, evaluator: Evaluator, gauss_newton: Riccati, border: Border | None) -> None:
+        step, self._border = gauss_newton.step, border
         self._gauss_newton, self._hessian = gauss_newton, LagrangianHessian(evaluator, lam=step.lam, dx=step.dx)
         self._hessian.prepare()
         _ = gauss_newton.native  # compiles its forward pass
@@ -80,7 +82,10 @@ class ExactDirection:
             ridge: ρ of this pass [cost].
             options: Options of the solve.
         """
-        self._gauss_newton.forward()
+        if self._border is None:
+            self._gauss_newton.forward()
+        else:
+            self._border.forward(self._gauss_newton)
         self._hessian(ahead=True)
         for number in range(self._first, min(self._first + TRIES, len(BLENDS))):
             outcome = self._pass(BLENDS[number], ridge, options)
@@ -94,9 +99,10 @@ class ExactDirection:
 
     def _pass(self, part: float, ridge: float, options: DDPOptions) -> RiccatiOutcome:
         self._blended.blend(part, 1.0, 0.0)
-        return self.riccati.factor(
+        outcome = self.riccati.factor(
             ridge, feasible=True, regularize_value=options.regularize_value, fill=self._blended.ready
         )
+        return outcome if self._border is None else self._border.choose(self.riccati, outcome)
 
 
 class Curvature:
@@ -106,6 +112,7 @@ class Curvature:
         evaluator: Evaluator with the trajectory.
         gauss_newton: The recursion of Gauss-Newton's direction.
         options: `hessian` of them is followed.
+        border: The unknowns; None without any.
 
     Attributes:
         blend: θ of the last direction [-].
@@ -113,8 +120,11 @@ class Curvature:
         available: Whether the options allow exact directions, and the models have them.
     """
 
-    def __init__(self, evaluator: Evaluator, gauss_newton: Riccati, options: DDPOptions) -> None:
+    def __init__(
+        self, evaluator: Evaluator, gauss_newton: Riccati, options: DDPOptions, border: Border | None = None
+    ) -> None:
         self._evaluator, self._gauss_newton, self._options = evaluator, gauss_newton, options
+        self._border = border
         asked = options.hessian == "exact"
         self.available = options.hessian != "gauss-newton" and LagrangianHessian.available(evaluator, asked=asked)
         self._exact: ExactDirection | None = None
@@ -122,12 +132,13 @@ class Curvature:
 
     def begin(self) -> None:
         """Resets what was learned from the steps of the previous solve."""
-        self._crawled, self._promised = ENOUGH if self._options.hessian == "exact" else 0, np.inf
+        self._crawled, self._promised = ENOUGH if self._begins_exact else 0, np.inf
         if self._exact is not None:
             self._exact.begin()
         self.blend, self.ridge, self._steady = 0.0, 0.0, 0
         self._tried, self._beaten, self._pause = False, 0, 0
         self._kept = self._evaluator.k, self._evaluator.K
+        self._chosen = None if self._border is None else self._border.chosen
 
     @property
     def engaged(self) -> bool:
@@ -145,13 +156,18 @@ class Curvature:
         return EAGER if self.engaged else EXCESS
 
     def prepare(self) -> None:
-        """Compiles the exact Hessian if the option `hessian` is "exact"."""
-        if self._options.hessian == "exact":
+        """Compiles the exact Hessian if the solve begins with it."""
+        if self._begins_exact:
             self._made()
+
+    @property
+    def _begins_exact(self) -> bool:
+        """Whether the first direction is exact: Gauss-Newton's Hessian has no curvature along unknowns."""
+        return self._options.hessian == "exact" or (self.available and self._border is not None)
 
     def _made(self) -> ExactDirection:
         if self._exact is None:
-            self._exact = ExactDirection(self._evaluator, self._gauss_newton)
+            self._exact = ExactDirection(self._evaluator, self._gauss_newton, self._border)
         return self._exact
 
     def direction(self, outcome: RiccatiOutcome, unit: float) -> tuple[RiccatiOutcome, float]:
@@ -176,6 +192,8 @@ class Curvature:
         begun = time.perf_counter()
         exact = self._made()
         seconds = time.perf_counter() - begun
+        if self._border is not None:
+            self._chosen = self._border.chosen
         self.blend, found = exact.factor(self.ridge * unit, self._options)
         if found is None:
             return outcome, seconds
@@ -190,16 +208,19 @@ class Curvature:
     def go_back(self) -> None:
         """Undoes `direction`: writes the Gauss-Newton k and K to the evaluator again, and sets `blend` to 0.
 
-        k is the feed-forward part (T, nu) of the direction, K are its gains (T, nu, ndx).
+        k is the feed-forward part (T, nu) of the direction, K are its gains (T, nu, ndx). The step of unknowns is
+        Gauss-Newton's again, too.
         """
         self._evaluator.k[:], self._evaluator.K[:] = self._kept
+        if self._border is not None and self._chosen is not None:
+            self._border.chosen = self._chosen
         self.blend = 0.0
 
     def judge(self, step: LineStep, tolerance: float) -> None:
         """Learns from a step whether exact directions are worth their time.
 
         With `hessian="auto"`, directions are exact after ENOUGH short or poor steps, or once more than FAR steps are
-        left.
+        left, and from the start if there are unknowns.
 
         Args:
             step: The step.

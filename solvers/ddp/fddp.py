@@ -33,7 +33,7 @@ class FDDPSolverAbstract(RolloutSolverAbstract):
             return Promise(outcome.decrease, -outcome.curvature, None, None, min(abs(run.cost), run.first_scale))
         gaps, r = self._evaluator.f, self._riccati
         d0 = outcome.decrease - float(np.vdot(r.Vx, gaps))
-        d1 = -outcome.decrease + float(np.vdot(r.Vf, gaps))
+        d1 = -outcome.curvature + float(np.vdot(r.Vf, gaps))
         return Promise(d0, d1, gaps, r.Vf)
 
     def feasible_after(self, run: RolloutProgress, length: float) -> bool:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
+from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.ddp import scales
 from trajopt.solvers.ddp.acceptance import Acceptance, Promise
+from trajopt.solvers.ddp.border import Border
 from trajopt.solvers.ddp.curvature import Curvature, shortened
 from trajopt.solvers.ddp.searches import LineSearch, LineStep
 from trajopt.solvers.options import DDPOptions, SolverOptions
@@ -84,6 +86,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
 
     keeps_limits: ClassVar[bool] = False
     use_of_x0 = "rolls out from a given x0"
+    chooses_unknowns = True
 
     options_type: ClassVar[type[SolverOptions]] = DDPOptions
     options: DDPOptions
@@ -91,8 +94,15 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     _evaluator: Evaluator  # kept between solves, with what is bound to it, from the first one on
     _prepared = False
     _limits: ControlLimits | None = None
+    _border: Border | None = None
     _loops: list[LaneLoop] = []  # noqa: RUF012  # replaced, never changed
     closes_parts_of_gaps: ClassVar[bool] = False
+
+    def _refuse(self, problem: ShootingProblem) -> None:
+        super()._refuse(problem)
+        if problem.unknowns and problem.nu == 0:
+            name = type(self).__name__
+            raise InvalidArgumentError(f"problem: {name} needs controls beside unknowns, got none; use SolverSQP")
 
     # The parts that these solvers differ in
 
@@ -145,7 +155,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
 
     def prepare(self, run: RolloutProgress) -> None:
         """Allocates the arrays for the problem. They are kept as long as the problem keeps its models."""
-        problem = self.problem
+        problem = self.whole
         if problem.nu == 0:  # there is nothing to choose: the rollout is the solution
             xs, us = problem.rollout(run.trajectory[1]), run.trajectory[1]
             run.trajectory, run.cost, run.feasible = (xs, us), problem.calc(xs, us).cost, True
@@ -161,10 +171,15 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
                 e, options.step_lengths, options.step_growth, self.acceptance(), clipped=self.keeps_limits
             )
             self._prepared = True
-            self._curvature = Curvature(e, self._riccati, options)
+            self._border = Border(e, problem, self.problem.state.nx) if self.problem.unknowns else None
+            if self._border:
+                self._search.start_from(self._border.start)
+            self._curvature = Curvature(e, self._riccati, options, self._border)
             self._curvature.prepare()
-        self._curvature.begin()
         self._evaluator.xs[:], self._evaluator.us[:] = run.trajectory
+        if self._border:
+            self._border.begin(run.x0)
+        self._curvature.begin()
         run.regularization = self.options.initial_regularization
         if self._limits:
             self._limits.begin(self._search)
@@ -252,7 +267,8 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         options, fresh, lowered = self.options, not run.expanded, False
         if self._limits:
             self._limits.centre()
-        expansion = self._evaluator.expansion(run.x0) if fresh else None
+        x0 = run.x0 if self._border is None else self._border.start(0.0)
+        expansion = self._evaluator.expansion(x0) if fresh else None
         if expansion is not None and run.iterations == 1 and options.relative_regularization:
             expansion()
             self._expanded(run)
@@ -267,6 +283,8 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             if expansion is not None:
                 self._expanded(run)
                 expansion = None
+            if self._border is not None:
+                outcome = self._border.choose(self._riccati, outcome)
             if outcome.failure is None:
                 if run.loose_tolerance < 0 and run.feasible:
                     self._measure(run, outcome.promised)
@@ -307,6 +325,8 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             if shortened(step):
                 step = self._cheaper(run, outcome, step)
         curvature.judge(step, run.loose_tolerance)
+        if self._border is not None:
+            self._border.judge(step)
         return step
 
     def _searched(self, run: RolloutProgress, outcome: RiccatiOutcome) -> LineStep:
@@ -317,12 +337,15 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     def _cheaper(self, run: RolloutProgress, outcome: RiccatiOutcome, exact: LineStep) -> LineStep:
         """An exact step that was short, or the Gauss-Newton one where that is cheaper."""
         e, curvature = self._evaluator, self._curvature
-        blend, k, K = curvature.blend, e.k.copy(), e.K.copy()
+        blend, k, K, border = curvature.blend, e.k.copy(), e.K.copy(), self._border
+        chosen = None if border is None else border.chosen
         curvature.go_back()
         step = self._searched(run, outcome)
         if step.accepted and not (exact.accepted and exact.cost <= step.cost):
             return step
         curvature.blend, e.k[:], e.K[:] = blend, k, K
+        if border is not None and chosen is not None:
+            border.chosen = chosen
         return exact
 
     def _measure(self, run: RolloutProgress, stop: float) -> None:
@@ -362,7 +385,8 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
 
     def _check(self, run: RolloutProgress, step: LineStep) -> None:
         options, stop = self.options, step.promise.stop
-        confirmed = run.confirmed or not options.confirm_gradient
+        cut = self._border is not None and self._border.chosen[1]
+        confirmed = not cut and (run.confirmed or not options.confirm_gradient)
         if stop <= run.loose_tolerance and run.was_feasible and confirmed and self._is_small(run, stop):
             run.status = SolverStatus.CONVERGED
             return

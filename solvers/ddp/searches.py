@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from trajopt.kernels import lane_count
@@ -82,6 +83,11 @@ class LineSearch:
         """Sets the lower and upper limits, (T, nu) each, to which rollouts clip the controls."""
         for trials in self._rooms:
             trials.lower[:], trials.upper[:] = lower, upper
+
+    def start_from(self, start: Callable[[float], Reals]) -> None:
+        """Sets the initial state (nx,) of rollouts by their step length, in place of the x0 of `along`."""
+        for trials in self._rooms:
+            trials.start = start
 
     def along(self, promise: Promise, x0: Reals, cost: float, *, feasible: bool, excess: float = EXCESS) -> LineStep:
         """Returns the first accepted step along the direction given by the evaluator's k and K.

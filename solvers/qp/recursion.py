@@ -9,6 +9,36 @@ import numpy as np
 from trajopt.solvers.qp.interior_point import InteriorPointOptions
 from trajopt.solvers.qp.stage_qp import QPSolution, QPSolverAbstract, QPStatus, StageQP
 from trajopt.solvers.riccati import Riccati
+from trajopt.solvers.riccati.bounded_minimum import bounded_minimum
+from trajopt.types import Ints, Reals
+
+
+class FirstState:
+    """Coordinates of the first state that a program without rows chooses, within bounds of their own.
+
+    Args:
+        moved: Indices of the coordinates (k,).
+
+    Attributes:
+        moved: The same.
+        lower: Lower bounds of dx_0 (k,); set by the caller.
+        upper: Upper bounds.
+        curvature: Curvature that is added along each (k,).
+    """
+
+    def __init__(self, moved: Ints) -> None:
+        self.moved = moved
+        self.lower, self.upper, self.curvature = (np.zeros(len(moved)) for _ in range(3))
+
+    def chosen(self, riccati: Riccati) -> Reals | None:
+        """Change of the first state (n,) of least cost, after a backward pass; None if the cost to go is not convex."""
+        V, v, change = riccati.Vxx[0], riccati.Vx[0], np.zeros(riccati.lq.n)
+        H = V[np.ix_(self.moved, self.moved)] + np.diag(self.curvature)
+        step = bounded_minimum(H, v[self.moved], self.lower, self.upper)
+        if step is None:
+            return None
+        change[self.moved] = step
+        return change
 
 
 class Recursion(QPSolverAbstract):
@@ -19,10 +49,12 @@ class Recursion(QPSolverAbstract):
     Args:
         qp: The program; its arrays must not move.
         riccati: The recursion on them; None for a new one.
+        first: What is to be chosen of the first state; nothing by default.
     """
 
-    def __init__(self, qp: StageQP, riccati: Riccati | None = None) -> None:
+    def __init__(self, qp: StageQP, riccati: Riccati | None = None, first: FirstState | None = None) -> None:
         super().__init__(qp)
+        self._first = first
         self._riccati = Riccati(qp.lq) if riccati is None else riccati
         self._nothing = np.zeros(qp.lower.shape)
 
@@ -47,8 +79,13 @@ class Recursion(QPSolverAbstract):
 
     def _forward(self) -> QPSolution:
         failed, step = self._outcome.failure is not None, self._riccati.step
-        if not failed:
+        if not failed and self._first is None:
             self._riccati.forward()
+        elif not failed and self._first is not None:
+            change = self._first.chosen(self._riccati)
+            failed = change is None
+            if change is not None:
+                self._riccati.forward_from(change)
         return QPSolution(
             status=QPStatus.INDEFINITE if failed else QPStatus.SOLVED,
             iterations=1,

@@ -275,6 +275,17 @@ class Riccati:
         self._forward(self._address, self._with_gaps | (0 if costates else recursion.SHORT))
         return self.step
 
+    def forward_from(self, dx0: Reals) -> LinearStep:
+        """`forward` with a change dx0 (n,) of the first state that the backward pass did not know."""
+        gap, gradient, flags = self.lq.f[0].copy(), self.Vx[0].copy(), self._with_gaps
+        self.lq.f[0] += dx0
+        self.Vx[0] += self.Vxx[0] @ dx0
+        self._with_gaps |= recursion.WITH_GAPS
+        try:
+            return self.forward()
+        finally:
+            self.lq.f[0], self.Vx[0], self._with_gaps = gap, gradient, flags
+
     def adjoint(self) -> tuple[Reals, Reals]:
         """Gradient along each control (T, m) of the function with gradients g and terminal_g, and costates (T + 1, n).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trajopt.solvers.qp import Conic, InteriorPoint, InteriorPointOptions, Osqp, QPSolution, QPStatus, StageQP
-from trajopt.solvers.qp.recursion import Recursion
+from trajopt.solvers.qp.recursion import FirstState, Recursion
 from trajopt.solvers.qp.sparse import is_convex
 from trajopt.solvers.sqp.feedback import Policy
 
@@ -15,16 +15,17 @@ class InnerSolver:
         qp: The program.
         name: "ipm", "osqp", or a solver that comes with CasADi.
         iterations: Largest number of its iterations; its default if None.
+        first: What a program without rows chooses of the first state; nothing by default.
 
     Attributes:
         policy: The policy of the last solution.
     """
 
-    def __init__(self, qp: StageQP, name: str, iterations: int | None) -> None:
+    def __init__(self, qp: StageQP, name: str, iterations: int | None, first: FirstState | None = None) -> None:
         self._qp, self._foreign, self.policy = qp, name != "ipm", Policy(qp)
         self._solver: InteriorPoint | Recursion | Osqp | Conic
         if name == "ipm" and qp.nc == 0:
-            self._solver = Recursion(qp, self.policy.riccati)
+            self._solver = Recursion(qp, self.policy.riccati, first)
         elif name == "ipm":
             self._solver = InteriorPoint(qp, InteriorPointOptions(max_iterations=iterations) if iterations else None)
         elif name == "osqp":

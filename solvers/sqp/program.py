@@ -13,7 +13,7 @@ from trajopt.solvers.riccati.blended_hessian import BlendedHessian
 from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.solvers.sqp.units import Units
-from trajopt.types import Reals
+from trajopt.types import Ints, Reals
 
 PROXIMAL = 1e-8  # curvature along a start that nothing else holds
 
@@ -21,15 +21,16 @@ PROXIMAL = 1e-8  # curvature along a start that nothing else holds
 class StepProgram:
     """Quadratic program of an SQP step.
 
-    A start that is to be chosen is the control of a stage before the first: dx_0 = du_{-1}, within its bounds. Stages
-    have as many controls then as the larger of nu and ndx; those that a stage does not have are held at 0.
+    Coordinates of a start that are to be chosen are the controls of a stage before the first: dx_0 = du_{-1}, within
+    their bounds; the others stay. Stages have as many controls then as the larger of nu and the number of these
+    coordinates; those that a stage does not have are held at 0.
 
     The program's cost is that of the problem times `scale`.
 
     Args:
         evaluator: Evaluator with the trajectory from which the step starts.
         exact: The Hessian of the Lagrangian there, H; None without it, then θ is 0.
-        chosen: Whether the start is to be chosen.
+        moved: Coordinates of the start that are to be chosen, see `moved_start`; None for a fixed start.
         bounded: Whether the start has bounds.
 
     Attributes:
@@ -38,12 +39,16 @@ class StepProgram:
         hessian: Computes the Hessian.
     """
 
-    def __init__(self, evaluator: Evaluator, exact: LagrangianHessian | None, *, chosen: bool, bounded: bool) -> None:
-        e = self._e = evaluator
+    def __init__(
+        self, evaluator: Evaluator, exact: LagrangianHessian | None, *, moved: Ints | None, bounded: bool
+    ) -> None:
+        e, chosen = evaluator, moved is not None
+        self._e, self._moved = e, np.zeros(0, dtype=np.int64) if moved is None else moved
         self.scale, self.chosen = 1.0, chosen
-        n, s, first = e.state.ndx, e.state.ndx + e.nu, int(chosen)
-        lq = self._extended() if chosen else self._own(e)
-        nc = max(e.nc, n if bounded else 0)
+        s, first = e.state.ndx + e.nu, int(chosen)
+        own = self._own_controls = slice(e.state.ndx, e.state.ndx + len(self._moved))
+        lq = self._extended(own) if chosen else self._own(e)
+        nc = max(e.nc, len(self._moved) if bounded else 0)
         qp = self.qp = StageQP.zeros(lq, nc)
         if not chosen:
             qp = self.qp = replace(qp, C=e.C, terminal_C=e.terminal_C)
@@ -62,14 +67,13 @@ class StepProgram:
         lq = LinearQuadratic.of(e)
         return replace(lq, **{name: getattr(lq, name).copy() for name in ("g", "terminal_g", "H", "terminal_H")})
 
-    def _extended(self) -> LinearQuadratic:
-        """A program with a stage before the first."""
+    def _extended(self, own: slice) -> LinearQuadratic:
+        """A program with a stage before the first, whose own controls are these of z."""
         e, n = self._e, self._e.state.ndx
-        m = max(e.nu, n)
-        lq = LinearQuadratic.zeros(e.T + 1, n, m)
-        lq.F[0, :, n : 2 * n] = np.eye(n)
+        lq = LinearQuadratic.zeros(e.T + 1, n, max(e.nu, len(self._moved)))
+        lq.F[0, :, own] = np.eye(n)[:, self._moved]
         padding = np.einsum("tii->ti", lq.H)
-        padding[0, n:], padding[0, n : 2 * n], padding[1:, n + e.nu :] = 1.0, PROXIMAL, 1.0
+        padding[0, n:], padding[0, own], padding[1:, n + e.nu :] = 1.0, PROXIMAL, 1.0
         return lq
 
     def take(self, scale: float, rows: RowBounds) -> None:
@@ -83,11 +87,14 @@ class StepProgram:
             self._C[:], self._end[:] = e.C, e.terminal_C
         self.set_gaps(e.f, e.c, rows)
         if self._bounded:
-            n = e.state.ndx
-            zero, x = e.state.zero(), e.xs[0]
-            at = e.state.difference(zero, x)
-            qp.C[0, :n, n : 2 * n] = e.state.jdifference(zero, x, "second")
-            qp.lower[0, :n], qp.upper[0, :n] = rows.start_lower - at, rows.start_upper - at
+            moved, k, at = self._moved, len(self._moved), e.state.difference(e.state.zero(), e.xs[0])
+            qp.C[0, :k, self._own_controls] = self._start_slopes()[np.ix_(moved, moved)]
+            qp.lower[0, :k], qp.upper[0, :k] = (rows.start_lower - at)[moved], (rows.start_upper - at)[moved]
+
+    def _start_slopes(self) -> Reals:
+        """Derivative of the coordinates of the start by its tangent vectors (ndx, ndx)."""
+        state = self._e.state
+        return state.jdifference(state.zero(), self._e.xs[0], "second")
 
     def set_gaps(self, f: Reals, c: Reals, rows: RowBounds) -> None:
         """Sets the gaps f (T + 1, ndx) and the rows c (T + 1, nc) from which the program starts."""
@@ -99,8 +106,8 @@ class StepProgram:
         """Sets the Hessian to θ H + (1 - θ) H_GN + δ I with θ = blend and δ = ridge; `hessian` computes it."""
         self.hessian.blend(blend, self.scale, ridge)
         if self.chosen:
-            n = self._e.state.ndx
-            np.einsum("ii->i", self.qp.lq.H[0])[n : 2 * n] = PROXIMAL + start
+            added = np.broadcast_to(start, self._e.state.ndx)[self._moved]
+            np.einsum("ii->i", self.qp.lq.H[0])[self._own_controls] = PROXIMAL + added
 
     def set_proximal(self, delta: Reals | float, y_ref: Reals | float) -> None:
         """Sets δ and the reference multipliers of proximal rows, (T + 1, nc) each, or one number for all rows."""
@@ -120,8 +127,8 @@ class StepProgram:
         lower, upper = np.full(self.qp.lower.shape, -np.inf), np.full(self.qp.lower.shape, np.inf)
         lower[self._first :, : self._e.nc], upper[self._first :, : self._e.nc] = rows.lower, rows.upper
         if self._bounded:
-            n = self._e.state.ndx
-            lower[0, :n], upper[0, :n] = rows.start_lower, rows.start_upper
+            k = len(self._moved)
+            lower[0, :k], upper[0, :k] = rows.start_lower[self._moved], rows.start_upper[self._moved]
         return lower, upper
 
     def row_units(self, units: Units) -> Reals:
@@ -131,11 +138,10 @@ class StepProgram:
 
     def diagonal(self, units: Units) -> Reals:
         """1 / size² of states and controls of the running knots (T, n + m), 0 of padded ones."""
-        n, s = self._e.state.ndx, self._e.state.ndx + self._e.nu
         found = np.zeros(self.qp.lq.g.shape)
-        found[self._first :, :s] = np.concatenate([units.states, units.controls]) ** -2.0
+        found[self._first :, : self._e.state.ndx + self._e.nu] = np.concatenate([units.states, units.controls]) ** -2.0
         if self.chosen:
-            found[0, n : 2 * n] = units.states**-2.0
+            found[0, self._own_controls] = units.states[self._moved] ** -2.0
         return found
 
     def row_values(self, c: Reals, x: Reals) -> Reals:
@@ -152,7 +158,7 @@ class StepProgram:
         found = np.zeros(self.qp.lower.shape)
         found[self._first :, : self._e.nc] = y
         if self._bounded:
-            found[0, : len(start)] = start
+            found[0, : len(self._moved)] = start[self._moved]
         return found
 
     def step(self, found: QPSolution) -> QPSolution:
@@ -172,12 +178,23 @@ class StepProgram:
     def controls(self, along: Reals) -> tuple[Reals, Reals]:
         """Splits values (T, m) of the program into those of controls (T, nu) and of a chosen start (ndx,) or (0,)."""
         e, o = self._e, self._first
-        return along[o:, : e.nu], along[0, : e.state.ndx] if o else np.zeros(0)
+        return along[o:, : e.nu], self._spread(along[0]) if o else np.zeros(0)
+
+    def _spread(self, values: Reals) -> Reals:
+        """Values (ndx,) of the start's coordinates from those of the chosen ones, the first of the values; 0 else."""
+        found = np.zeros(self._e.state.ndx)
+        found[self._moved] = values[: len(self._moved)]
+        return found
 
     def gains(self, K: Reals) -> Reals:
         """Returns the gains (T, nu, ndx) of the problem's controls, from the gains K of the program's controls."""
         return K[self._first :, : self._e.nu]
 
-    def start_multipliers(self, found: QPSolution) -> Reals:
-        """Returns the multipliers of the start's bounds (ndx,), from the solution of the program."""
-        return found.y[0, : self._e.state.ndx].copy()
+    def start_multipliers(self, y: Reals, lam: Reals) -> Reals:
+        """Returns the multipliers of the start's bounds (ndx,), from those of the program's rows and dynamics.
+
+        Those of coordinates that stay balance the gradient of the cost to go, λ_0.
+        """
+        held = np.linalg.solve(self._start_slopes().T, -lam[self._first])
+        held[self._moved] = y[0, : len(self._moved)]
+        return held

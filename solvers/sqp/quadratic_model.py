@@ -9,11 +9,12 @@ from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.qp import QPSolution, QPStatus
+from trajopt.solvers.qp.recursion import FirstState
 from trajopt.solvers.sqp.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.sqp.inner import InnerSolver
-from trajopt.solvers.sqp.program import StepProgram
+from trajopt.solvers.sqp.program import PROXIMAL, StepProgram
 from trajopt.solvers.sqp.progress import SQPProgress
-from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.sqp.rows import RowBounds, is_flat, moved_start
 from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
@@ -45,9 +46,12 @@ class QuadraticModel:
         self._next_gradient: Reals | None = None
         exact = options.hessian == "exact" or (options.hessian == "auto" and LagrangianHessian.available(e))
         self.exact = LagrangianHessian(e) if exact else None  # where there is none, "exact" raises
-        self._bounded = not isinstance(problem.start, str)
-        self._program = StepProgram(e, self.exact, chosen=problem.start != "fixed", bounded=self._bounded)
-        self._inner = InnerSolver(self._program.qp, options.qp, options.qp_iterations)
+        moved, self._bounded = moved_start(problem), not isinstance(problem.start, str)
+        self._first: FirstState | None = None
+        if moved is not None and self._bounded and options.qp == "ipm" and not e.nc and is_flat(problem, moved):
+            self._first, moved, self._bounded = FirstState(moved), None, False  # the recursion alone finds it
+        self._program = StepProgram(e, self.exact, moved=moved, bounded=self._bounded)
+        self._inner = InnerSolver(self._program.qp, options.qp, options.qp_iterations, self._first)
 
     def prepare(self) -> None:
         """Compiles the code of the exact Hessian, if the model uses it."""
@@ -62,6 +66,10 @@ class QuadraticModel:
         """Copies derivatives, rows and gaps at the evaluator's trajectory to the program, for the scaled cost."""
         self._rows = rows
         self._program.take(run.scale, rows)
+        if self._first is not None:
+            state, moved = self._e.state, self._first.moved
+            at = state.difference(state.zero(), self._e.xs[0])
+            self._first.lower[:], self._first.upper[:] = (rows.start_lower - at)[moved], (rows.start_upper - at)[moved]
 
     def forget(self) -> None:
         """Begins an attempt, which knows nothing of earlier steps."""
@@ -93,6 +101,8 @@ class QuadraticModel:
         while True:
             self._program.set_hessian(blend, ridge / run.units.controls**2, ridge / run.units.states**2)
             self._program.hessian.write()
+            if self._first is not None:
+                self._first.curvature[:] = PROXIMAL + (ridge / run.units.states**2)[self._first.moved]
             found = self._inner.solve(convex=blend == 0.0)
             if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
                 self.blend, self.ridge = blend, ridge
@@ -128,8 +138,8 @@ class QuadraticModel:
     def _unpacked(self, run: SQPProgress, found: QPSolution) -> QPSolution:
         """The solution in terms of the problem; its arrays stay."""
         step = self._program.step(found)
-        if self._bounded:
-            run.start_y = self._program.start_multipliers(found)
+        if self._bounded or self._first is not None:
+            run.start_y = self._program.start_multipliers(found.y, found.lam)
         return QPSolution(
             status=step.status,
             iterations=step.iterations,
@@ -150,7 +160,11 @@ class QuadraticModel:
         """
         program = self._program
         along, costates = self._inner.policy.adjoint(program.qp.lq.g, program.qp.lq.terminal_g, self._padded(run))
-        return *program.controls(along), costates
+        controls, start = program.controls(along)
+        if self._first is not None:
+            start, moved = np.zeros(self._e.state.ndx), self._first.moved
+            start[moved] = (costates[0] + run.start_y)[moved]
+        return controls, start, costates
 
     def slope_of_violation(self, beyond: Reals, start: Reals) -> tuple[Reals, Reals]:
         """Gradient of ½ |v|² along controls and start, with v the violations of rows (T + 1, nc) and start (ndx,)."""

@@ -11,7 +11,33 @@ from trajopt.shooting.kinds import Kind
 from trajopt.solvers.norms import largest
 from trajopt.solvers.qp.row_sizes import RowSizes
 from trajopt.solvers.sqp.units import Units
-from trajopt.types import Reals
+from trajopt.types import Ints, Reals
+
+
+def moved_start(problem: ShootingProblem) -> Ints | None:
+    """Tangent coordinates of the start that a solver chooses; None for a fixed start.
+
+    Left out are those with equal bounds, unless they share a rotation or a translation with others that may move.
+    """
+    start, state = problem.start, problem.state
+    if start == "fixed":
+        return None
+    if isinstance(start, str):
+        return np.arange(state.ndx)
+    moved = start[0] < start[1]
+    if moved.any() and not moved.all():
+        J = state.functions["jdifference"].sparsity_out(1)
+        rows, columns = np.array(J.row()), np.array(J.get_triplet()[1])
+        while np.any(moved[rows] != moved[columns]):
+            moved[rows] = moved[columns] = moved[rows] | moved[columns]
+    return np.flatnonzero(moved)
+
+
+def is_flat(problem: ShootingProblem, moved: Ints) -> bool:
+    """Whether these coordinates of x ⊖ state.zero() change by those of dx, at a random state as at any other."""
+    state = problem.state
+    J = state.jdifference(state.zero(), state.rand(1), "second")
+    return np.array_equal(J[moved], np.eye(state.ndx)[moved])
 
 
 class RowBounds:
@@ -38,6 +64,7 @@ class RowBounds:
         general: Mask of rows that are neither soft nor limits (T + 1, nc).
         u_lower: Lower limits of the controls (T, nu).
         u_upper: Upper limits.
+        moved: Coordinates of the start that are to be chosen, see `moved_start`; None for a fixed start.
         chosen: Whether the start is to be chosen.
         bounded: Whether the start has bounds.
         start_lower: Lower bounds of x_0 ⊖ state.zero() (ndx,), -inf where there is none.
@@ -47,7 +74,8 @@ class RowBounds:
     def __init__(self, evaluator: Evaluator, problem: ShootingProblem) -> None:
         e = self._e = evaluator
         start = problem.start
-        self.chosen, self.bounded = start != "fixed", not isinstance(start, str)
+        self.moved, self.bounded = moved_start(problem), not isinstance(start, str)
+        self.chosen = self.moved is not None
         self.lower, self.upper = e.row_bounds()
         self.soft_linear, self.soft_quadratic = problem.row_softness()
         self.soft = np.isfinite(self.soft_linear)

@@ -11,6 +11,7 @@
                                                      an environment of tests/benchmarks/peers/make_mujoco_env.sh
     python -m tests.benchmarks -o ik --pink DIR      ... inverse kinematics beside pin-pink (peers/make_ik_env.sh DIR)
     python -m tests.benchmarks -o inverse-dynamics   forces and torques of a humanoid's motion, by number of frames
+    python -m tests.benchmarks -o retiming           minimum time along paths; beside TOPP-RA if it is installed
     python -m tests.benchmarks -o identification     a Panda from 100 logs: coverage, deviations, time
     python -m tests.benchmarks -o mpc                steps of model-predictive control, and memory after 100,000 of them
     python -m tests.benchmarks -o reduced            the same with reduced models of a quadruped
@@ -58,6 +59,7 @@ from tests.benchmarks import (
     profiles,
     quadratic,
     reduced,
+    retiming,
     robustness,
     robustness_pictures,
     server,
@@ -87,6 +89,7 @@ SECTIONS = (
     "simulator",
     "ik",
     "identification",
+    "retiming",
     "inverse-dynamics",
     "articulations",
     "mpc",
@@ -106,6 +109,7 @@ SLOW = {
     "identification",
     "limits",
     "mpc",
+    "retiming",
     "robustness",
     "server",
     "startup",
@@ -193,6 +197,7 @@ def _plain(options: argparse.Namespace) -> dict[str, tuple[Callable[[], Any], An
         "ik": (lambda: inverse_kinematics.measure(options.pink), inverse_kinematics),
         "articulations": (articulations.measure, articulations),
         "identification": (identification.measure, identification),
+        "retiming": (retiming.measure, retiming),
         "inverse-dynamics": (inverse_dynamics.measure, inverse_dynamics),
         "mpc": (mpc_steps.measure, mpc_steps),
         "reduced": (reduced.measure, reduced),

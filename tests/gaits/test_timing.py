@@ -13,7 +13,7 @@ from trajopt import gaits
 from trajopt.errors import InvalidArgumentError
 from trajopt.gaits import ContactSchedule, FreeTime, Stance
 from trajopt.shooting import ShootingProblem
-from trajopt.solvers import SolverSQP
+from trajopt.solvers import SolverFDDP, SolverSQP
 
 FEET = ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]
 
@@ -56,6 +56,14 @@ def test_free_durations_are_the_best_of_a_scan_and_better_than_one_time_step() -
             for j, knots in enumerate(phases):
                 fixed.set_parameter("dt", solution.unknowns["dt"][j] * (factor if i == j else 1.0), knots=knots)
             assert SolverSQP(fixed).solve(solution).cost > solution.cost
+
+
+def test_fddp_finds_the_same_durations() -> None:
+    first, solution = solutions()
+    other = SolverFDDP(problem(timing=FreeTime(0.02, 1.0))).solve(first)
+    assert other.converged
+    assert other.cost == pytest.approx(solution.cost, rel=1e-8)
+    np.testing.assert_allclose(other.unknowns["dt"], solution.unknowns["dt"], rtol=1e-3)
 
 
 def test_schedule_of_whole_time_steps() -> None:

@@ -25,7 +25,7 @@ def program() -> tuple[StepProgram, Reals]:
     e = Evaluator(problem)
     e.xs[:], e.us[:] = problem.x0, problem.quasi_static(np.tile(problem.x0, (problem.T, 1)))
     e.expand(problem.x0)
-    found = StepProgram(e, None, chosen=False, bounded=False)
+    found = StepProgram(e, None, moved=None, bounded=False)
     found.take(1.0, RowBounds(e, problem))
     found.set_hessian(0.0, 0.0)
     found.hessian.write()

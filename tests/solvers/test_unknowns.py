@@ -15,7 +15,7 @@ from tests.support.free_problems import Case, G, Pendulum, double_integrator, sw
 from trajopt import problems
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc import MPCController
-from trajopt.solvers import SolutionDerivatives, SolverDDP, SolverFatrop, SolverFDDP, SolverIpopt, SolverSQP, SQPOptions
+from trajopt.solvers import SolutionDerivatives, SolverFatrop, SolverIpopt, SolverSQP, SQPOptions
 
 
 @pytest.mark.parametrize("factor", [0.1, 1.5, 5.0])
@@ -214,15 +214,7 @@ def test_rows_that_a_fixed_x0_determines_are_not_enforced() -> None:
     assert SolverIpopt(problem).solve().unknowns["dt"] == pytest.approx(solution.unknowns["dt"], rel=1e-5)
 
 
-@pytest.mark.parametrize("solver", [SolverDDP, SolverFDDP])
-def test_solvers_that_need_a_fixed_start_refuse(solver: type) -> None:
-    problem, _, _ = double_integrator()
-    with pytest.raises(InvalidArgumentError, match=r"frees dt; use SolverSQP or SolverIpopt"):
-        solver(problem)
-
-
 def test_controllers_and_derivatives_refuse() -> None:
-    problem = pendulum()
     free = pendulum()
     free.free("mass", 0.5, 2.0)
     solution = SolverSQP(free).solve()
@@ -230,7 +222,3 @@ def test_controllers_and_derivatives_refuse() -> None:
         MPCController(free)
     with pytest.raises(InvalidArgumentError, match="one without unknowns, got one that chose mass"):
         SolutionDerivatives(solution)
-    late = SolverFDDP(problem)
-    problem.free("mass", 0.5, 2.0)
-    with pytest.raises(InvalidArgumentError, match="frees mass"):
-        late.solve()

@@ -352,7 +352,7 @@ def gait_problem(
         costs: Further cost terms at all knots except touch-downs and the end, on StateMultibody(robot).
         limits: Limits that are hard constraints, for SolverSQP: friction and wrench cones, torques, velocities and
             positions of the joints. True for all, False for none, or GaitLimits.
-        timing: Bounds of the durations of the phases, which SolverSQP then chooses, see `FreeTime`; by default those
+        timing: Bounds of the durations of the phases, which the solver then chooses, see `FreeTime`; by default those
             of the schedule are fixed.
         model: "whole-body" dynamics with torques as controls; or contact forces as controls of a single rigid body,
             "srbd", or of "centroidal" dynamics. These have fewer states and no joints; touch-downs take no knot, and of

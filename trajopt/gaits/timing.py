@@ -22,7 +22,7 @@ ROUNDING = 1e-9  # relative error of a duration that equals its bound
 
 @dataclass(frozen=True)
 class FreeTime:
-    """Bounds of the durations of phases, within which SolverSQP chooses; the knots of a phase share a time step.
+    """Bounds of the durations of phases, within which a solver chooses; the knots of a phase share a time step.
 
     Paths of feet and of the centre of mass stretch with their phase. Knots and contacts stay, and so do gains of
     contacts, which belong to the schedule's time step.

@@ -96,10 +96,11 @@ class FreedProblem:
         return np.concatenate(values)
 
     def flat(self, values: Mapping[str, Reals]) -> Reals:
-        """Values of the unknowns (k,) from values by name; an unknown without one has its guess."""
+        """Values of the unknowns (k,) from values by name, moved to within their bounds; by default their guesses."""
         theta = self.shaped(self.guess())
         theta |= {name: value for name, value in values.items() if name in theta and theta[name].shape == value.shape}
-        return np.concatenate([value.ravel(order="F") for value in theta.values()])
+        pairs = zip(theta.values(), self.unknowns.values())
+        return np.concatenate([np.clip(value.ravel(order="F"), *unknown.bounds) for value, unknown in pairs])
 
     def shaped(self, theta: Reals) -> dict[str, Reals]:
         """Values of the unknowns by name, from θ (k,)."""

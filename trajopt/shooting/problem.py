@@ -257,7 +257,7 @@ class ShootingProblem(Immutable):
         return self._table.snapshot()
 
     def free(self, name: str, lower: Any, upper: Any, guess: Any = None, *, knots: KnotPhases = None) -> None:
-        """Makes a run-time parameter unknown: SolverSQP, SolverIpopt and SolverFatrop choose its value.
+        """Makes a run-time parameter unknown: solvers choose its value together with the motion.
 
         `problem.free("dt", 0.005, 0.05)` frees the duration of a motion, `knots=[range(0, 20), range(20, 50)]` those of
         its two phases. `Solution.unknowns` has the chosen values; the problem keeps the guess.

@@ -39,10 +39,13 @@ class Trials:
         c: Constraint rows (width, T + 1, nc).
         lower, upper: Limits of clipped controls (T, nu); set by the caller.
         gaps: Gaps (T + 1, ndx), of which a step of length α closes the fraction α; set by the caller.
+        start: Initial state (nx,) of a lane by its step length; None for the x0 that is passed.
         calls: Calls of a rollout: the running knots, then the end.
         run: Rolls out from row 0 of `xs` in every lane.
         finish: Runs the terminal knot after the running knots.
     """
+
+    start: Callable[[float], Reals] | None = None
 
     def __init__(self, evaluator: Evaluator, width: int, *, clipped: bool = False) -> None:
         e, state, T = evaluator, evaluator.state, evaluator.T
@@ -90,7 +93,10 @@ class Trials:
         self._lengths[:count] = lengths
         if count < self.width:
             self._lengths[count:] = lengths[-1]
-        self._starts[:] = x0
+        if self.start is None:
+            self._starts[:] = x0
+        else:
+            self._starts[:] = [self.start(length) for length in self._lengths]
         if gaps is None:
             self.gaps.fill(0.0)
         else:
@@ -98,7 +104,9 @@ class Trials:
             if gaps[0].any():
                 state = self.evaluator.state
                 for lane in range(self.width):
-                    self._starts[lane] = state.integrate_unchecked(x0, (self._lengths[lane] - 1.0) * gaps[0])
+                    self._starts[lane] = state.integrate_unchecked(
+                        self._starts[lane], (self._lengths[lane] - 1.0) * gaps[0]
+                    )
 
     def totals(self, count: int) -> list[float]:
         """Total costs of the first `count` lanes of the last run [cost]."""

@@ -39,6 +39,7 @@ def fits_lanes(solver: RolloutSolverAbstract) -> bool:
     """Whether lanes can solve the solver's problem, with its options, faster than one by one."""
     problem, options = solver.problem, solver.options
     small = problem.nu > 0 and problem.T > 0 and problem.state.ndx + problem.nu <= LARGE
+    small = small and not problem.unknowns
     plain = not (solver.keeps_limits or solver.callbacks or options.time_limit or options.hessian == "exact")
     return small and plain and all(isinstance(kind, CompiledKind) for kind in problem.kinds)
 

@@ -74,7 +74,7 @@ class InteriorSteps:
         e, self._units = evaluator, units
         self._e = e
         self._exact, self._rows, self._x0, self._rolls = exact, rows, x0, trial is None
-        program = self._program = StepProgram(e, exact, chosen=rows.chosen, bounded=rows.bounded)
+        program = self._program = StepProgram(e, exact, moved=rows.moved, bounded=rows.bounded)
         qp = program.qp
         self._weights = WeightedRows.zeros(qp.lq, qp.C, qp.terminal_C, qp.lower, qp.upper)
         self._trials: InteriorTrials = (
@@ -135,7 +135,7 @@ class InteriorSteps:
     def multipliers(self) -> tuple[Reals, Reals, Reals]:
         """Multipliers of the dynamics (T + 1, ndx), rows (T + 1, nc) and start (ndx,), for the unscaled cost."""
         e, lam, y = self._e, self._point.lam, self._point.barrier.y
-        start = y[0, : e.state.ndx] if self._rows.bounded else np.zeros(e.state.ndx)
+        start = self._program.start_multipliers(y, lam) if self._rows.bounded else np.zeros(e.state.ndx)
         return lam[-(e.T + 1) :] / self.scale, y[-(e.T + 1) :, : e.nc] / self.scale, start / self.scale
 
     def iterate(self) -> bool:

@@ -71,7 +71,7 @@ class RealTimeIteration:
         self._e, self._judge, self._limits, self._iterations = evaluator, judge, limits, iterations
         available = exact and LagrangianHessian.available(evaluator)
         self._exact = LagrangianHessian(evaluator) if available else None
-        self._program = StepProgram(evaluator, self._exact, chosen=False, bounded=False)
+        self._program = StepProgram(evaluator, self._exact, moved=None, bounded=False)
         qp = self._program.qp
         self._solver = InteriorPoint(qp, FINE) if qp.nc else Recursion(qp)
         self._first = FirstControl(evaluator, limits)

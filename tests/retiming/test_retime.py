@@ -1,0 +1,142 @@
+"""Retiming along paths: closed forms of one joint, scaling laws, limits between knots, errors."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import trajopt
+from trajopt.errors import InvalidArgumentError
+from trajopt.retiming import JointPath, RetimedPath, retime
+
+Reals = npt.NDArray[np.float64]
+
+
+@functools.cache
+def arm() -> trajopt.Robot:
+    return trajopt.load_robot("ur5")
+
+
+@functools.cache
+def waypoints() -> Reals:
+    return np.random.default_rng(1).uniform(-1.2, 1.2, (5, 6))
+
+
+@functools.cache
+def retimed(**limits: float) -> RetimedPath:
+    return retime(arm(), waypoints(), intervals=100, **limits)
+
+
+def line(way: float) -> Reals:
+    """The first joint, which gravity does not load, turns by an angle."""
+    return np.outer([0.0, way], np.eye(6)[0])
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({"acceleration": 3.0, "velocity": np.inf}, 2.0 * np.sqrt(2.0 / 3.0)),
+        ({"acceleration": 3.0, "velocity": 1.5}, 2.0 / 1.5 + 1.5 / 3.0),
+        ({"acceleration": 1e4, "velocity": np.inf, "jerk": 50.0}, (32.0 * 2.0 / 50.0) ** (1.0 / 3.0)),
+    ],
+)
+def test_line_takes_the_time_of_the_closed_form(limits: dict[str, float], expected: float) -> None:
+    """2 √(d / a), d / v + v / a, and (32 d / j)^⅓."""
+    errors = []
+    for intervals in (50, 200):
+        found = retime(arm(), line(2.0), torque=np.inf, intervals=intervals, **limits)
+        assert found.converged
+        errors.append(abs(found.duration / expected - 1.0))
+    assert errors[1] < 2e-3
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_slowest_joint_of_a_line_decides() -> None:
+    limits = np.array([1.0, 4.0, 1.0, 1.0, 1.0, 1.0])
+    both = retime(
+        arm(), line(1.0) + line(1.0)[:, [1, 0, 2, 3, 4, 5]], acceleration=limits, torque=np.inf, velocity=np.inf
+    )
+    one = retime(arm(), line(1.0), acceleration=1.0, torque=np.inf, velocity=np.inf)
+    assert both.duration == pytest.approx(one.duration, rel=1e-9)
+
+
+@pytest.mark.parametrize("jerk", [np.inf, 200.0])
+def test_limits_in_another_unit_of_time_scale_the_duration(jerk: float) -> None:
+    slow = retimed(velocity=3.0, acceleration=8.0, torque=np.inf, jerk=jerk)
+    fast = retimed(velocity=6.0, acceleration=32.0, torque=np.inf, jerk=8.0 * jerk)
+    assert fast.duration == pytest.approx(0.5 * slow.duration, rel=1e-7)
+
+
+@pytest.mark.parametrize("limits", [{"acceleration": 8.0}, {}, {"acceleration": 8.0, "jerk": 200.0}], ids=repr)
+def test_motion_keeps_its_limits_and_uses_one_of_them_everywhere(limits: dict[str, float]) -> None:
+    found = retimed(**limits)
+    assert found.converged
+    assert found.iterations <= 15
+    assert set(found.usage()) == {"velocity", "torque", *limits}
+    assert max(found.usage().values()) < 1.08  # between the points at which limits hold
+    middle = 0.5 * (found.times[2:-1] + found.times[1:-2])
+    used = np.concatenate(list(found.parts(middle).values()), axis=1)
+    assert np.quantile(np.abs(used).max(axis=1), 0.1) > (0.6 if "jerk" in limits else 0.95)
+
+
+def test_times_of_limits_are_in_order() -> None:
+    free, some, most = retimed(), retimed(acceleration=8.0), retimed(acceleration=8.0, jerk=200.0)
+    assert free.duration < some.duration < most.duration < 1.1 * some.duration
+
+
+@pytest.mark.parametrize("limits", [{}, {"acceleration": 8.0, "jerk": 200.0}], ids=repr)
+def test_velocities_and_accelerations_are_derivatives_of_the_motion(limits: dict[str, float]) -> None:
+    found, h = retimed(**limits), 1e-5
+    times = np.linspace(0.02, found.duration - 0.02, 37) + 1e-3
+    q, v, a = found.at(times)
+    before, after = found.at(times - h), found.at(times + h)
+    np.testing.assert_allclose(v, (after[0] - before[0]) / (2.0 * h), atol=2e-4)
+    np.testing.assert_allclose(np.median(np.abs(a - (after[1] - before[1]) / (2.0 * h))), 0.0, atol=1e-3)
+    path = JointPath(waypoints())
+    nearest = np.abs(found.at(np.linspace(0.0, found.duration, 20_000))[0][:, None] - path.waypoints).max(axis=2)
+    assert nearest.min(axis=0).max() < 1e-3
+    ends = found.at([-1.0, found.duration + 1.0])
+    np.testing.assert_allclose(ends[0], path.waypoints[[0, -1]], atol=1e-9)
+    assert not np.concatenate(ends[1:]).any()
+    np.testing.assert_allclose(found.qs[-1], path.waypoints[-1], atol=1e-9)
+    assert q.shape == found.torques(times).shape == (37, 6)
+
+
+def test_torques_are_those_of_inverse_dynamics() -> None:
+    import pinocchio as pin
+
+    found = retimed()
+    t = np.array([0.3, 0.9])
+    model = arm().model
+    expected = [pin.rnea(model, model.createData(), *each) for each in zip(*found.at(t))]
+    np.testing.assert_allclose(found.torques(t), expected, atol=1e-9)
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"velocity": -1.0}, "velocity: expected one number > 0 or 6, one for each joint, inf for no limit, got -1"),
+    ({"jerk": [1.0, 2.0]}, "jerk: expected one number > 0 or 6"),
+    ({"torque": np.inf}, r"acceleration, torque: expected a finite limit, .* pass acceleration=\.\.\."),
+    ({"torque": 20.0}, "torque: expected limits that hold the robot at rest, but velocity coordinate 1 needs"),
+    ({"intervals": 1}, "intervals"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), WRONG)
+def test_errors_name_the_cure(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=words):
+        retime(arm(), waypoints(), **arguments)
+
+
+def test_errors_of_paths_and_robots() -> None:
+    with pytest.raises(InvalidArgumentError, match="equal rows 1 and 2"):
+        JointPath([[0.0], [1.0], [1.0]])
+    with pytest.raises(InvalidArgumentError, match="n >= 2, got shape"):
+        JointPath([[0.0]])
+    with pytest.raises(InvalidArgumentError, match=r"configurations \(n, 6\) of ur5, got shape \(2, 3\)"):
+        retime(arm(), np.eye(3)[:2])
+    with pytest.raises(InvalidArgumentError, match="expected a fixed base and joints with one coordinate each"):
+        retime(trajopt.load_robot("solo12"), np.zeros((2, 19)))
