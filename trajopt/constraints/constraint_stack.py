@@ -11,9 +11,9 @@ from casadi import SX
 
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.constraints.bounds import first_bounds
+from trajopt.constraints.collisions import collision_rows
 from trajopt.constraints.constraint import Constraint
 from trajopt.constraints.robot_limits import robot_limits
-from trajopt.constraints.self_collisions import self_collisions
 from trajopt.constraints.softness import first_softness
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
@@ -95,6 +95,7 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         torques: bool = True,
         collisions: bool = False,
         margin: float = 0.01,
+        pairs: int = 12,
     ) -> Self:
         """Builds constraints "positions", "velocities" and "torques" from the limits of a robot's joints.
 
@@ -109,9 +110,9 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
             positions: Whether to limit positions [rad, m].
             velocities: Whether to limit velocities [rad/s, m/s].
             torques: Whether to limit torques and forces of the driven joints [N m, N].
-            collisions: Whether to keep its links apart: a constraint "apart_FIRST_SECOND" for each pair of
-                `Robot.collision_shapes`.
-            margin: Least distance of these pairs [m].
+            collisions: Whether to keep its links apart: a constraint "collisions", see `ResidualModelCollisions`.
+            margin: Least distance of links [m].
+            pairs: Largest number of pairs of links that have a row at a knot, the nearest ones [-].
 
         Raises:
             InvalidArgumentError: The state is not that of a robot, the actuation has another state, or the robot has no
@@ -119,7 +120,7 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         """
         stack = cls(state)
         limits = robot_limits(state, actuation, positions=positions, velocities=velocities, torques=torques)
-        apart = self_collisions(state, collisions=collisions, margin=margin)
+        apart = collision_rows(state, collisions=collisions, margin=margin, pairs=pairs)
         for name, (residual, lower, upper) in {**limits, **apart}.items():
             stack.add(name, residual, lower=lower, upper=upper)
         return stack

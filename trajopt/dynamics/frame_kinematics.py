@@ -137,6 +137,12 @@ def world_jacobian(tree: Tree, link: int, worlds: list[Placement], origin: SX, n
     return jacobian
 
 
+def rate_motions(tree: Tree, worlds: list[Placement]) -> SX:
+    """Twist (6, rates) of the bodies that each rate of the tree moves, in the world's axes about its origin."""
+    columns = [worlds[i].motion_to_parent(s).vector() for i, link in enumerate(tree.links) for s in link.columns]
+    return SX(ca.horzcat(SX(6, 0), *columns))
+
+
 def _add_columns(jacobian: SX, tree: Tree, link: int, view: Placement) -> None:
     for k, s in enumerate(tree.links[link].columns):
         column = view.motion_to_parent(s).vector()

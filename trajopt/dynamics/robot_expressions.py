@@ -366,6 +366,10 @@ class RobotExpressions:
         link, offset = self.tree.attachment[frame.parentJoint]
         return link, offset * frame.placement
 
+    def rate_motions(self) -> SX:
+        """Twist (6, rates) of the bodies that each rate of the tree moves, in the world's axes about its origin."""
+        return self._cache.once("rate motions", lambda: frame_kinematics.rate_motions(self.tree, self._worlds()))
+
     def _worlds(self) -> list[Placement]:
         return self._cache.once("worlds", lambda: frame_kinematics.world_placements(self.tree))
 

@@ -3,6 +3,7 @@
 from trajopt.objects.calls import explain_calls
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.residuals.centroidal_momentum import ResidualModelCentroidalMomentum
+from trajopt.residuals.collisions import ResidualModelCollisions
 from trajopt.residuals.com_position import ResidualModelCoMPosition
 from trajopt.residuals.contact_control_gravity import ResidualModelContactControlGrav
 from trajopt.residuals.contact_force import ResidualModelContactForce
@@ -35,6 +36,7 @@ __all__ = [
     "ResidualModelAbstract",
     "ResidualModelCentroidalMomentum",
     "ResidualModelCoMPosition",
+    "ResidualModelCollisions",
     "ResidualModelContactCoPPosition",
     "ResidualModelContactControlGrav",
     "ResidualModelContactForce",

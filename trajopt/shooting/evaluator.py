@@ -14,6 +14,7 @@ from trajopt.kernels import KernelCall, ParallelCalls, Reduction, compile_togeth
 from trajopt.model.programs import no_solution
 from trajopt.shooting.arrays import in_one_piece, lifted, padded
 from trajopt.shooting.kinds import by_class
+from trajopt.shooting.slots import slot_fillers
 from trajopt.shooting.trials import Trials
 from trajopt.types import Ints, Reals
 
@@ -61,6 +62,7 @@ class Evaluator:
         self.can_fail = any(kind.can_fail(self) for kind in kinds)
         self._end = self.terminal.terminal_expansion(self)
         self._bind()
+        self._fillers = slot_fillers(self, kinds)
         self._trials: dict[tuple[int, bool], Trials] = {}
 
     def _allocate(self) -> None:
@@ -162,7 +164,7 @@ class Evaluator:
         Run this call, at once or knot by knot, then call `check_steps`. The argument is that of `expand`.
         """
         self.has_kept = True
-        for call in self._others:
+        for call in (*self._fillers, *self._others):
             call()
         if x0 is None or x0.tobytes() == self._x_first.tobytes():  # mostly equal, and comparing bytes is fast
             self._f_first.fill(0.0)
@@ -218,7 +220,7 @@ class Evaluator:
             clipped: Whether rollouts clip controls to their limits.
         """
         rollouts = [call for width in (1, lane_count()) for call in self.trials(width, clipped=clipped).calls]
-        calls = [*self._expansions, self._end, *rollouts]
+        calls = [*self._expansions, self._end, *rollouts, *(filler.call for filler in self._fillers)]
         compile_together([each for call in calls for each in call.kernels])
         for call in calls:
             call.prepare()

@@ -38,6 +38,12 @@ def body_distances(
     return distances - np.array([radii[i] + radii[j] for i, j in pairs])
 
 
+def axis_distances(first: Reals, second: Reals) -> Reals:
+    """Distances (...) of the axes of pairs of bodies, whose ends are (..., 2, 3) and may coincide [m]."""
+    sides = [np.ascontiguousarray(side).reshape(-1, 6).T for side in (first, second)]
+    return np.asarray(_function(2, 2).map(sides[0].shape[1])(*sides)).reshape(first.shape[:-2])
+
+
 def _in_world(model: pin.Model, bodies: Sequence[Sphere | Capsule], configurations: Reals) -> list[Reals]:
     """Points (n, 1 or 2, 3) of each body in the world [m]."""
     data = model.createData()
@@ -59,5 +65,5 @@ def _function(first: int, second: int) -> ca.Function:
     """(points of the first (3 · first,), of the second) -> distance of their closest points."""
     columns = [ca.SX.sym("points", 3 * count) for count in (first, second)]
     a, b = (ca.reshape(column, 3, count).T for column, count in zip(columns, (first, second)))
-    weights = closest_points(a, b)
+    weights = closest_points(a, b, degenerate=True)
     return ca.Function("distance", columns, [ca.norm_2(a.T @ weights[0] - b.T @ weights[1])])

@@ -1,0 +1,122 @@
+"""Slots for pairs of links: rows whose two bodies are run-time numbers."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.robots import Robot
+from trajopt.robots.closest_points import closest_points, length_and_direction
+from trajopt.robots.collisions.collision_shapes import CollisionShapes
+from trajopt.types import Ints, Reals
+
+ROUND_OFF = 1e-9  # keeps the derivative finite if axes meet [m]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkSlots:
+    """Rows |p1 - p2| - (ρ1 + ρ2) of as many pairs of bodies as there are slots.
+
+    The numbers of a slot are the index of its pair, a unit vector that selects the joint of either body among
+    `joints`, the ends of both axes in the frames of these joints, and ρ1 + ρ2.
+
+    Attributes:
+        joints: Joints of the model that carry the first and the second bodies.
+        table: Numbers of a slot for each pair (pairs, width) [-, m].
+        count: Number of slots [-].
+    """
+
+    joints: tuple[tuple[int, ...], tuple[int, ...]]
+    table: Reals
+    count: int
+
+    @classmethod
+    def of(cls, robot: Robot, shapes: CollisionShapes, count: int) -> LinkSlots:
+        """Slots for the pairs of collision shapes, at most one for each pair."""
+        carriers, points = in_joints(robot.model, shapes)
+        pairs, radii = np.array(shapes.pairs, dtype=int).reshape(-1, 2), np.array([b.radius for b in shapes.bodies])
+        joints = [tuple(sorted(set(carriers[side].tolist()))) for side in pairs.T]
+        units = [np.eye(len(own))[np.searchsorted(own, carriers[side])] for own, side in zip(joints, pairs.T)]
+        ends = [points[side].reshape(-1, 6) for side in pairs.T]
+        table = np.column_stack([np.arange(len(pairs)), *units, *ends, radii[pairs].sum(axis=1)])
+        return cls((joints[0], joints[1]), table, min(count, len(pairs)))
+
+    @property
+    def width(self) -> int:
+        """Number of numbers of a slot [-]."""
+        return int(self.table.shape[1])
+
+    def rows(self, robot: RobotExpressions, slots: SX) -> tuple[SX, SX]:
+        """Distances (count,) [m] and their derivative by q (count, nv), of slots (width, count)."""
+        index, *selectors, first, second, radii = ca.vertsplit(slots, self._places)
+        placements = [_selected(robot, own, each) for own, each in zip(self.joints, selectors)]
+        found = [
+            _gap()(placements[0][:, i], first[:, i], placements[1][:, i], second[:, i], radii[i])
+            for i in range(self.count)
+        ]
+        distances, wrenches = (ca.horzcat(*each) for each in zip(*found))
+        first_moves, second_moves = (_moved(robot, own) @ each for own, each in zip(self.joints, selectors))
+        rates = (robot.rate_motions().T @ wrenches) * (first_moves - second_moves)
+        return distances.T, (_of_velocities(robot) @ rates).T
+
+    @property
+    def _places(self) -> list[int]:
+        sizes = [1, *map(len, self.joints), 6, 6, 1]
+        return np.cumsum([0, *sizes]).tolist()
+
+
+def in_joints(model: pin.Model, shapes: CollisionShapes) -> tuple[Ints, Reals]:
+    """Joint (n,) that carries each body, and the ends (n, 2, 3) of its axis in the joint's frame [m]."""
+    frames = [model.frames[model.getFrameId(body.frame)] for body in shapes.bodies]
+    ends = [np.broadcast_to(body.points, (2, 3)) for body in shapes.bodies]
+    points = [each @ frame.placement.rotation.T + frame.placement.translation for each, frame in zip(ends, frames)]
+    return np.array([frame.parentJoint for frame in frames]), np.array(points).reshape(-1, 2, 3)
+
+
+def _selected(robot: RobotExpressions, joints: tuple[int, ...], units: SX) -> SX:
+    """Rotation, column by column, and position (12, n) of the joints that unit vectors (joints, n) select."""
+    columns = [ca.vertcat(ca.vec(rotation), position) for rotation, position in map(robot.joint_placement, joints)]
+    return SX(ca.horzcat(*columns) @ units)
+
+
+def _moved(robot: RobotExpressions, joints: tuple[int, ...]) -> SX:
+    """1 where a rate of the tree moves a joint (rates, joints)."""
+    tree, moved = robot.tree, SX(len(robot.tree.rates), len(joints))
+    for column, joint in enumerate(joints):
+        link = tree.attachment[joint][0]
+        while link >= 0:
+            first = tree.links[link].first
+            moved[first : first + len(tree.links[link].columns), column] = 1.0
+            link = tree.links[link].parent
+    return moved
+
+
+def _of_velocities(robot: RobotExpressions) -> SX:
+    """Coefficient of each velocity in each rate of the tree (nv, rates)."""
+    coefficients = SX(robot.model.nv, len(robot.tree.rates))
+    for rate, terms in enumerate(robot.tree.rates):
+        for velocity, coefficient in terms.items():
+            coefficients[velocity, rate] = coefficient
+    return coefficients
+
+
+@functools.cache
+def _gap() -> ca.Function:
+    """(placement (12,), ends (6,), placement, ends, ρ1 + ρ2) -> distance, and the wrench of its derivative (6,)."""
+    symbols = [SX.sym(name, n) for name, n in (("A", 12), ("a", 6), ("B", 12), ("b", 6), ("radii", 1))]
+    first, second = (_in_world(symbols[i], symbols[i + 1]) for i in (0, 2))
+    weights = closest_points(first, second, degenerate=True)
+    point = first.T @ weights[0]
+    length, normal = length_and_direction(point - second.T @ weights[1], ROUND_OFF)
+    return ca.Function("gap", symbols, [length - symbols[4], ca.vertcat(normal, ca.cross(point, normal))])
+
+
+def _in_world(placement: SX, ends: SX) -> SX:
+    """Ends (2, 3) of an axis in the world [m]."""
+    return SX((ca.reshape(placement[:9], 3, 3) @ ca.reshape(ends, 3, 2) + placement[9:]).T)

@@ -1,0 +1,66 @@
+"""Slots of collision rows: which bodies they measure follows the states of their knots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.kernels import KernelCall, blocks_of, kernel, lane_count, rows
+from trajopt.residuals import ResidualModelCollisions
+from trajopt.shooting.arrays import padded
+from trajopt.shooting.kinds import Kind
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting.evaluator import Evaluator
+
+STILL = 5e-3  # motion of all bodies of a knot within which it keeps its pairs [m]
+
+
+class SlotFiller:
+    """Chooses the bodies of the collision rows of one constraint, at all knots of one kind.
+
+    A knot is skipped while no body has moved by more than 5 mm since the last choice.
+
+    Args:
+        evaluator: Evaluator with the states.
+        kind: The kind of knots.
+        name: Name of the constraint.
+        residual: Its residual.
+    """
+
+    def __init__(self, evaluator: Evaluator, kind: Kind, name: str, residual: ResidualModelCollisions) -> None:
+        self._residual, self._parameters = residual, evaluator.parameters
+        self._knots, self._slots = np.array(kind.knots), kind.layout.slices[f"{name}.slots"]
+        program = residual.points_program()
+        self._points = padded((len(evaluator.xs), program.outputs[0].size))
+        self._before = np.full((len(self._knots), self._points.shape[1]), np.inf)
+        self._written: Reals | None = None
+        width = lane_count()
+        blocks = blocks_of(kind.knots, width)
+        arguments = [rows(evaluator.xs), rows(self._points)]
+        self.call = KernelCall([kernel(program, width)], np.zeros(len(blocks), dtype=np.int64), blocks, arguments)
+
+    def __call__(self) -> None:
+        """Fills the slots."""
+        self.call()
+        points, slots = self._points[self._knots], self._parameters[self._knots, self._slots]
+        moved = np.abs(points - self._before).max(axis=1) > STILL
+        if self._written is not None:  # another evaluator may have filled them
+            moved |= (slots != self._written).any(axis=1)
+        if moved.any():
+            slots[moved] = self._residual.refilled(points[moved], slots[moved])
+            self._parameters[self._knots[moved], self._slots] = slots[moved]
+            self._before[moved], self._written = points[moved], slots
+
+
+def slot_fillers(evaluator: Evaluator, kinds: Sequence[Kind]) -> list[SlotFiller]:
+    """Fillers for all collision rows of these kinds of knots."""
+    return [
+        SlotFiller(evaluator, kind, constraint.name, constraint.residual)
+        for kind in kinds
+        for constraint in kind.model.constraints.constraints
+        if isinstance(constraint.residual, ResidualModelCollisions)
+    ]
