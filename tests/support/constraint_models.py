@@ -11,6 +11,7 @@ import pinocchio as pin
 from casadi import SX
 
 import trajopt
+from tests.support.collision_arm import collision_arm
 from trajopt.residuals import ResidualModelAbstract
 from trajopt.states import StateAbstract
 
@@ -66,6 +67,7 @@ def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], 
     return {
         "effort": effort,
         "state-elements": lambda: trajopt.ResidualModelState(drone(), drone().rand(2), elements=[8, 1, 4, 13]),
+        "collisions": lambda: trajopt.ResidualModelCollisions(collision_arm(), pairs=5),
         "distance-spheres": lambda: trajopt.ResidualModelPairDistance(drone(), tip, ball),
         "distance-capsule": lambda: trajopt.ResidualModelPairDistance(drone(), ball, arm),
         "obstacles-plane": lambda: trajopt.ResidualModelObstacleDistance(state_of("vector"), circles, 0.1),

@@ -97,9 +97,7 @@ class ResidualModelCollisions(ResidualModelMultibody):
             slots: Present numbers of the slots; pairs that remain keep their place.
         """
         n, links = len(points), self._links
-        nearest, _ = nearest_pairs(
-            points.reshape(n, -1, 2, 3), self._radii, self.body_pairs, self._joints, links.count
-        )
+        nearest, _ = nearest_pairs(points.reshape(n, -1, 2, 3), self._radii, self.body_pairs, self._joints, links.count)
         old = slots.reshape(n, links.count, links.width)[:, :, 0].astype(np.int64)
         return links.table[in_place(old, nearest)].reshape(n, -1)
 

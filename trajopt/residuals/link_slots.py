@@ -54,7 +54,7 @@ class LinkSlots:
 
     def rows(self, robot: RobotExpressions, slots: SX) -> tuple[SX, SX]:
         """Distances (count,) [m] and their derivative by q (count, nv), of slots (width, count)."""
-        index, *selectors, first, second, radii = ca.vertsplit(slots, self._places)
+        _, *selectors, first, second, radii = ca.vertsplit(slots, self._places)
         placements = [_selected(robot, own, each) for own, each in zip(self.joints, selectors)]
         found = [
             _gap()(placements[0][:, i], first[:, i], placements[1][:, i], second[:, i], radii[i])
