@@ -95,6 +95,7 @@ from trajopt.networks import Network
 from trajopt.objects import renamed
 from trajopt.objects.lazy import lazy
 from trajopt.residuals import (
+    Box,
     Capsule,
     FrictionCone,
     ResidualModelAbstract,
@@ -185,6 +186,7 @@ __all__ = [
     "ActuationModelFull",
     "ActuationModelMatrix",
     "ActuationModelSquashed",
+    "Box",
     "CallbackLogger",
     "CallbackVerbose",
     "Capsule",

@@ -183,6 +183,8 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "CollisionShapes.bodies": lambda w, rng: (trajopt.Sphere(0.1, frame="a"), trajopt.Sphere(0.2, frame="b")),
     "CollisionShapes.pairs": lambda w, rng: ((0, 1),),
     "CollisionShapes.left_out": lambda w, rng: {},
+    "Box.size": _one_of([0.3, 0.2, 0.1], (1.0, 2.0, 0.5)),
+    "Box.placement": _placement,
     "ResidualModelPairDistance.first": lambda w, rng: trajopt.Sphere(0.1, frame=w.frames[-1]),
     "ResidualModelPairDistance.second": lambda w, rng: rng.choice([trajopt.Sphere(0.1), trajopt.Sphere(0.2)]),
     "ResidualModelRelativePlacement.frame": lambda w, rng: w.frames[-1],

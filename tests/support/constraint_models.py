@@ -74,5 +74,6 @@ def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], 
         "obstacles-pillars": lambda: trajopt.ResidualModelObstacleDistance(drone(), circles, tip),
         "obstacles-balls": lambda: trajopt.ResidualModelObstacleDistance(drone(), balls, tip),
         "obstacles-capsule": lambda: trajopt.ResidualModelObstacleDistance(state_of("talos_arm"), balls, hand),
+        "distance-box": lambda: trajopt.ResidualModelPairDistance(drone(), trajopt.Box([0.3, 0.2, 0.1]), arm),
         "distance-capsules": lambda: trajopt.ResidualModelPairDistance(state_of("talos_arm"), hand, post),
     }

@@ -28,9 +28,10 @@ from trajopt.residuals.relative_translation import ResidualModelRelativeTranslat
 from trajopt.residuals.state import ResidualModelState
 from trajopt.residuals.symbolic import ResidualModelSymbolic
 from trajopt.residuals.wrench_cone import ResidualModelContactCoPPosition, ResidualModelContactWrenchCone, WrenchCone
-from trajopt.robots import Capsule, Sphere
+from trajopt.robots import Box, Capsule, Sphere
 
 __all__ = [
+    "Box",
     "Capsule",
     "FrictionCone",
     "ResidualModelAbstract",

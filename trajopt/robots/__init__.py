@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from trajopt.objects.calls import explain_calls
 from trajopt.objects.lazy import lazy
 from trajopt.robots.bases import with_base
+from trajopt.robots.box import Box
 from trajopt.robots.builtin import planar_arm
 from trajopt.robots.loading import load_robot
 from trajopt.robots.names import unknown_robot
@@ -22,6 +23,7 @@ else:
     __getattr__, __dir__ = lazy(__name__)
 
 __all__ = [
+    "Box",
     "Capsule",
     "CollisionShapes",
     "LeggedRobot",
