@@ -49,7 +49,7 @@ SHAPES: dict[str, tuple[Shape, Shape]] = {
         trajopt.Box([0.3, 0.2, 0.4], placement=pin.SE3(TURNED, np.array([0.3, 0.2, 0.1]))),
     ),
     "box-capsule": (
-        trajopt.Box([0.3, 0.45, 0.5], frame=ELBOW, placement=[0.05, 0.0, 0.1, 0.1, 0.2, 0.3, 0.927361849549570]),
+        trajopt.Box([0.42, 0.63, 0.7], frame=ELBOW, placement=[0.05, 0.0, 0.1, 0.1, 0.2, 0.3, 0.927361849549570]),
         trajopt.Capsule(0.05, start=[0, 0, 0], end=[0, 0, -0.3], frame=HAND),
     ),
     "box-box": (
