@@ -45,7 +45,7 @@ def states(count: int, seed: int = 0) -> np.ndarray:
 
 def indices(problem: trajopt.ShootingProblem) -> np.ndarray:
     """Pair of each slot (T + 1, pairs)."""
-    return problem.get_parameter("collisions.slots", "all")[:, 0].astype(int)
+    return problem.get_parameter("collisions.pair_slots", "all")[:, 0].astype(int)
 
 
 def test_rows_are_the_nearest_pairs_of_each_knot(problem: trajopt.ShootingProblem) -> None:
@@ -103,7 +103,7 @@ def check_derivatives(residual: ResidualModelCollisions, x: np.ndarray) -> np.nd
 
 def test_derivatives_are_those_of_differences_and_of_single_pairs() -> None:
     residual = ResidualModelCollisions(STATE, pairs=9)
-    i, chosen = Instant(STATE, 0), residual.layout.column().reshape(9, -1)[:, 0].astype(int)
+    i, chosen = Instant(STATE, 0), residual.parameters()["pair_slots"].default.T[:, 0].astype(int)
     for x in states(4, 11):
         for row, pair in zip(check_derivatives(residual, x)[:3], chosen):
             single = trajopt.ResidualModelPairDistance(STATE, *(SHAPES.bodies[k] for k in SHAPES.pairs[pair]))

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.checks import check_finite, check_flag
+from trajopt.checks import check_finite
 from trajopt.constraints.robot_limits import Limits
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.residuals.collisions import ResidualModelCollisions
+from trajopt.robots import Scene
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
 
 
-def collision_rows(state: StateAbstract, *, collisions: bool, margin: float, pairs: int) -> Limits:
+def collision_rows(
+    state: StateAbstract, *, collisions: bool | Scene, margin: float, pairs: int, obstacles: int
+) -> Limits:
     """Residual, lower and upper bounds by name; arguments and errors as in `ConstraintStack.of_robot`."""
     least = check_finite("margin", margin)
-    if not check_flag("collisions", collisions):
+    if not isinstance(collisions, (bool, np.bool_, Scene)):
+        raise InvalidArgumentError(f"collisions: expected True, False or a Scene, got {shown(collisions)}")
+    if isinstance(collisions, (bool, np.bool_)) and not collisions:
         return {}
     check_robot_state("of_robot", state)
-    residual = ResidualModelCollisions(state, pairs=pairs)
+    scene = collisions if isinstance(collisions, Scene) else None
+    residual = ResidualModelCollisions(state, scene, pairs=pairs, obstacles=obstacles)
     return {"collisions": (residual, np.full(residual.size(0), least), np.full(residual.size(0), np.inf))}

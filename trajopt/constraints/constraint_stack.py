@@ -21,6 +21,7 @@ from trajopt.instant import Instant
 from trajopt.model.parameters import ParameterLayout
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.residuals.stack import ResidualStackAbstract
+from trajopt.robots import Scene
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
@@ -93,9 +94,10 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         positions: bool = True,
         velocities: bool = True,
         torques: bool = True,
-        collisions: bool = False,
+        collisions: bool | Scene = False,
         margin: float = 0.01,
         pairs: int = 12,
+        obstacles: int = 2,
     ) -> Self:
         """Builds constraints "positions", "velocities" and "torques" from the limits of a robot's joints.
 
@@ -110,9 +112,11 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
             positions: Whether to limit positions [rad, m].
             velocities: Whether to limit velocities [rad/s, m/s].
             torques: Whether to limit torques and forces of the driven joints [N m, N].
-            collisions: Whether to keep its links apart: a constraint "collisions", see `ResidualModelCollisions`.
-            margin: Least distance of links [m].
+            collisions: Whether to keep its links apart from each other, or obstacles from which to keep them apart as
+                well: a constraint "collisions", see `ResidualModelCollisions`.
+            margin: Least distance [m].
             pairs: Largest number of pairs of links that have a row at a knot, the nearest ones [-].
+            obstacles: Largest number of obstacles for which a body has a row at a knot, the nearest ones [-].
 
         Raises:
             InvalidArgumentError: The state is not that of a robot, the actuation has another state, or the robot has no
@@ -120,7 +124,7 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         """
         stack = cls(state)
         limits = robot_limits(state, actuation, positions=positions, velocities=velocities, torques=torques)
-        apart = collision_rows(state, collisions=collisions, margin=margin, pairs=pairs)
+        apart = collision_rows(state, collisions=collisions, margin=margin, pairs=pairs, obstacles=obstacles)
         for name, (residual, lower, upper) in {**limits, **apart}.items():
             stack.add(name, residual, lower=lower, upper=upper)
         return stack

@@ -2,64 +2,110 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import casadi as ca
 import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.checks import check_count
+from trajopt.checks import check_array, check_count, check_instance, check_positive
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels import Program
 from trajopt.residuals.link_slots import LinkSlots, in_joints
 from trajopt.residuals.multibody import ResidualModelMultibody
-from trajopt.residuals.nearest import in_place, nearest_pairs
+from trajopt.residuals.scene_slots import SceneSlots
+from trajopt.robots.box import Box, check_size
+from trajopt.robots.placements import check_placement
+from trajopt.robots.round_bodies import Capsule, check_ends
+from trajopt.robots.scene import Obstacle, Scene
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
-from trajopt.types import Ints, Reals
+from trajopt.types import Reals
 
 
 class ResidualModelCollisions(ResidualModelMultibody):
-    """Signed distances of the pairs of links that are nearest to each other, r = |p1 - p2| - (ρ1 + ρ2) [m].
+    """Signed distances of the links that are nearest to each other, and of the obstacles nearest to each link [m].
 
-    The bodies are the spheres and capsules of `Robot.collision_shapes`. A row is a slot: which pair it measures is a
-    run-time number, chosen anew for each knot before each expansion of a problem. So the cost of a row does not depend
-    on the number of pairs. p1 and p2 are the closest points of the axes, in closed form; values and derivatives are
-    those of `ResidualModelPairDistance`. A constraint has the bound r >= 0 by default. In a cost the pairs would stay
-    those of the neutral configuration.
+    The bodies are the spheres and capsules of `Robot.collision_shapes`. A row is a slot: which two bodies it measures
+    is a run-time number, chosen anew for each knot before each expansion of a problem. So the cost of a row does not
+    depend on the number of bodies, and obstacles that move, come or go compile nothing. Values and derivatives are
+    those of `ResidualModelPairDistance`. A constraint has the bound r >= 0 by default. In a cost the bodies of a row
+    would stay those of the neutral configuration.
 
     Args:
         state: State of a robot with collision geometry.
-        pairs: Largest number of pairs that have a row at a knot, >= 1 [-]. More than two pairs of the same two joints
-            have one only if all others have.
-
-    Attributes:
-        body_pairs: Indices of the two bodies of each pair (n, 2).
+        scene: Obstacles in the world; none by default. The run-time parameters of an obstacle "table" are, in a
+            constraint "collisions", "collisions.table", the centre (3,) of a sphere, the ends (2, 3) of a capsule or
+            the placement (3, 4) of a box in the world, and "collisions.table_radius" or, of a box, its sides
+            "collisions.table_size" (3,) [m]. An obstacle that is not there is far away.
+        pairs: Largest number of pairs of links that have a row at a knot, >= 1 [-]. More than two pairs of the same two
+            joints have one only if all others have.
+        obstacles: Largest number of obstacles for which a link's body has a row at a knot, >= 1, of balls and capsules,
+            and again of boxes [-].
 
     Raises:
-        InvalidArgumentError: The robot has no collision geometry, or no pair of links that may touch.
+        InvalidArgumentError: The robot has no collision geometry, or there are no bodies that may touch.
     """
 
-    def __init__(self, state: StateAbstract, *, pairs: int = 12) -> None:
+    def __init__(
+        self, state: StateAbstract, scene: Scene | None = None, *, pairs: int = 12, obstacles: int = 2
+    ) -> None:
         robot = check_robot_state(type(self).__name__, state).robot
-        count, shapes = check_count("pairs", pairs, least=1), robot.collision_shapes
-        if not shapes.pairs:
+        pairs, obstacles = check_count("pairs", pairs, least=1), check_count("obstacles", obstacles, least=1)
+        there = {} if scene is None else dict(check_instance("scene", scene, Scene).obstacles)
+        shapes = robot.collision_shapes
+        self._carriers, self._ends = in_joints(robot.model, shapes)
+        radii = np.array([body.radius for body in shapes.bodies])
+        self._moving = np.flatnonzero(self._carriers)
+        self._slots: dict[str, LinkSlots | SceneSlots] = {}
+        if shapes.pairs:
+            self._slots["pair"] = LinkSlots.of(robot, shapes, pairs)
+        for kind in ("round", "box"):
+            names = tuple(name for name, each in there.items() if isinstance(each, Box) == (kind == "box"))
+            if names and len(self._moving):
+                self._slots[kind] = SceneSlots(
+                    names=names,
+                    points=tuple(_points_of(there[name]) for name in names),
+                    carriers=self._carriers[self._moving],
+                    ends=self._ends[self._moving],
+                    radii=radii[self._moving],
+                    count=min(obstacles, len(names)),
+                )
+        if not self._slots:
             raise InvalidArgumentError(
                 f"state: expected a robot with links that may touch, got {robot.name!r}, whose collision shapes have "
-                "no pairs; leave collisions out"
+                "no pairs; leave collisions out, or pass a Scene"
             )
-        self._links = LinkSlots.of(robot, shapes, count)
-        super().__init__(state, self._links.count, unit="m")
-        self.body_pairs: Ints = np.array(shapes.pairs, dtype=np.int64)
-        carriers, self._ends = in_joints(robot.model, shapes)
-        self._carriers = carriers
-        self._radii = np.array([body.radius for body in shapes.bodies])
-        joints = carriers[self.body_pairs]
-        self._joints = np.unique(joints.min(axis=1) * robot.model.njoints + joints.max(axis=1), return_inverse=True)[1]
-        points = self._points_at(pin.neutral(robot.model))
-        nearest, _ = nearest_pairs(points[None], self._radii, self.body_pairs, self._joints, self._links.count)
-        self._slots = self.parameter("slots", self._links.table[nearest[0]].T, unit="-, m")
+        super().__init__(state, sum(each.size for each in self._slots.values()), unit="m")
+        for name, obstacle in there.items():
+            self._declare(name, obstacle)
+        values = {name: p.flat(p.default)[None] for name, p in self.parameters().items()}
+        first = self.refilled(self._points_at(pin.neutral(robot.model)).reshape(1, -1), values)
+        self._symbols = {
+            kind: self.parameter(name, first[name].reshape(-1, self._slots[kind].width).T, unit="-, m")
+            for kind, name in self._names.items()
+        }
+
+    def _declare(self, name: str, obstacle: Obstacle) -> None:
+        """Declares the parameters of an obstacle; compiled code reads those of slots only."""
+        if isinstance(obstacle, Box):
+            self.parameter(name, obstacle.placement, unit="-, m", convert=check_placement)
+            self.parameter(f"{name}_size", obstacle.size, unit="m", convert=check_size)
+            return
+        if isinstance(obstacle, Capsule):
+            self.parameter(name, obstacle.points, unit="m", convert=_check_ends)
+        else:
+            self.parameter(name, obstacle.points[0], unit="m")
+        self.parameter(f"{name}_radius", obstacle.radius, unit="m", convert=_check_radius)
+
+    @property
+    def _names(self) -> dict[str, str]:
+        """Name of the parameter with the numbers of slots, by kind."""
+        return {kind: f"{kind}_slots" for kind in self._slots}
 
     @property
     def own_bounds(self) -> tuple[Reals, Reals]:
@@ -74,9 +120,13 @@ class ResidualModelCollisions(ResidualModelMultibody):
         return self.pad(rows), SX(rows.shape[0], instant.nu)
 
     def _rows(self, instant: Instant) -> tuple[SX, SX]:
-        return instant.once(("collisions", id(self)), lambda: self._links.rows(instant.robot, self._slots))
+        def build() -> tuple[SX, SX]:
+            rows = [each.rows(instant.robot, self._symbols[kind]) for kind, each in self._slots.items()]
+            return SX(ca.vertcat(*(r for r, _ in rows))), SX(ca.vertcat(*(J for _, J in rows)))
 
-    # Choice of the pairs
+        return instant.once(("collisions", id(self)), build)
+
+    # Choice of the bodies
 
     def points_program(self) -> Program:
         """Program q (nq,) -> ends of the axes of all bodies in the world (6 n,) [m]."""
@@ -89,17 +139,20 @@ class ResidualModelCollisions(ResidualModelMultibody):
             ends += [rotation @ point + position for point in points]
         return Program.of("collision shapes", ca.Function("points", [q], [ca.vertcat(*ends)]))
 
-    def refilled(self, points: Reals, slots: Reals) -> Reals:
-        """Numbers of all slots after the broad phase (n, count · width).
+    def refilled(self, points: Reals, values: Mapping[str, Reals]) -> dict[str, Reals]:
+        """Parameters with the numbers of all slots after the broad phase, by name (n, size).
 
         Args:
             points: Results of `points_program` (n, 6 bodies) [m].
-            slots: Present numbers of the slots; pairs that remain keep their place.
+            values: Present parameters by name (n, size). Bodies that remain keep their slot.
         """
-        n, links = len(points), self._links
-        nearest, _ = nearest_pairs(points.reshape(n, -1, 2, 3), self._radii, self.body_pairs, self._joints, links.count)
-        old = slots.reshape(n, links.count, links.width)[:, :, 0].astype(np.int64)
-        return links.table[in_place(old, nearest)].reshape(n, -1)
+        all_bodies = points.reshape(len(points), -1, 2, 3)
+        filled = {}
+        for kind, name in self._names.items():
+            slots = self._slots[kind]
+            bodies = all_bodies if isinstance(slots, LinkSlots) else all_bodies[:, self._moving]
+            filled[name] = slots.filled(bodies, values, values.get(name))
+        return filled
 
     def _points_at(self, q: Reals) -> Reals:
         """Ends (bodies, 2, 3) of the axes of all bodies in the world at a configuration [m]."""
@@ -108,3 +161,15 @@ class ResidualModelCollisions(ResidualModelMultibody):
         pin.forwardKinematics(model, data, q)
         places = [data.oMi[joint] for joint in self._carriers.tolist()]
         return np.array([each @ place.rotation.T + place.translation for each, place in zip(self._ends, places)])
+
+
+def _points_of(obstacle: Obstacle) -> int:
+    return 0 if isinstance(obstacle, Box) else len(obstacle.points)
+
+
+def _check_radius(argument: str, value: Any) -> Reals:
+    return np.array(check_positive(argument, value, unit="m"))
+
+
+def _check_ends(argument: str, value: Any) -> Reals:
+    return check_ends(argument, check_array(argument, value, (2, 3)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import casadi as ca
@@ -11,6 +12,7 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.residuals.nearest import in_place, nearest_pairs
 from trajopt.robots import Robot
 from trajopt.robots.closest_points import closest_points, length_and_direction
 from trajopt.robots.collisions.collision_shapes import CollisionShapes
@@ -28,11 +30,17 @@ class LinkSlots:
 
     Attributes:
         joints: Joints of the model that carry the first and the second bodies.
+        pairs: Indices of the two bodies of each pair (pairs, 2).
+        radii: Radius of each body (bodies,) [m].
+        groups: Number of the two joints of each pair (pairs,).
         table: Numbers of a slot for each pair (pairs, width) [-, m].
         count: Number of slots [-].
     """
 
     joints: tuple[tuple[int, ...], tuple[int, ...]]
+    pairs: Ints
+    radii: Reals
+    groups: Ints
     table: Reals
     count: int
 
@@ -40,17 +48,36 @@ class LinkSlots:
     def of(cls, robot: Robot, shapes: CollisionShapes, count: int) -> LinkSlots:
         """Slots for the pairs of collision shapes, at most one for each pair."""
         carriers, points = in_joints(robot.model, shapes)
-        pairs, radii = np.array(shapes.pairs, dtype=int).reshape(-1, 2), np.array([b.radius for b in shapes.bodies])
+        pairs, radii = np.array(shapes.pairs, dtype=np.int64), np.array([body.radius for body in shapes.bodies])
+        groups = np.unique(np.sort(carriers[pairs], axis=1), axis=0, return_inverse=True)[1].ravel()
         joints = [tuple(sorted(set(carriers[side].tolist()))) for side in pairs.T]
         units = [np.eye(len(own))[np.searchsorted(own, carriers[side])] for own, side in zip(joints, pairs.T)]
         ends = [points[side].reshape(-1, 6) for side in pairs.T]
         table = np.column_stack([np.arange(len(pairs)), *units, *ends, radii[pairs].sum(axis=1)])
-        return cls((joints[0], joints[1]), table, min(count, len(pairs)))
+        return cls((joints[0], joints[1]), pairs, radii, groups, table, min(count, len(pairs)))
 
     @property
     def width(self) -> int:
         """Number of numbers of a slot [-]."""
         return int(self.table.shape[1])
+
+    @property
+    def size(self) -> int:
+        """Number of rows [-]."""
+        return self.count
+
+    def filled(self, points: Reals, values: Mapping[str, Reals], slots: Reals | None) -> Reals:
+        """Numbers of all slots (n, count · width) with the nearest pairs.
+
+        Args:
+            points: Ends of the axes of all bodies in the world (n, bodies, 2, 3) [m].
+            values: Parameters of obstacles, which have no effect.
+            slots: Present numbers; pairs that remain keep their place.
+        """
+        nearest, _ = nearest_pairs(points, self.radii, self.pairs, self.groups, self.count)
+        if slots is not None:
+            nearest = in_place(slots.reshape(-1, self.count, self.width)[:, :, 0].astype(np.int64), nearest)
+        return self.table[nearest].reshape(len(points), -1)
 
     def rows(self, robot: RobotExpressions, slots: SX) -> tuple[SX, SX]:
         """Distances (count,) [m] and their derivative by q (count, nv), of slots (width, count)."""
@@ -63,7 +90,7 @@ class LinkSlots:
         distances, wrenches = (ca.horzcat(*each) for each in zip(*found))
         first_moves, second_moves = (_moved(robot, own) @ each for own, each in zip(self.joints, selectors))
         rates = (robot.rate_motions().T @ wrenches) * (first_moves - second_moves)
-        return distances.T, (_of_velocities(robot) @ rates).T
+        return distances.T, rates.T @ robot.velocities_of_rates()
 
     @property
     def _places(self) -> list[int]:
@@ -87,23 +114,10 @@ def _selected(robot: RobotExpressions, joints: tuple[int, ...], units: SX) -> SX
 
 def _moved(robot: RobotExpressions, joints: tuple[int, ...]) -> SX:
     """1 where a rate of the tree moves a joint (rates, joints)."""
-    tree, moved = robot.tree, SX(len(robot.tree.rates), len(joints))
+    moved = SX(len(robot.tree.rates), len(joints))
     for column, joint in enumerate(joints):
-        link = tree.attachment[joint][0]
-        while link >= 0:
-            first = tree.links[link].first
-            moved[first : first + len(tree.links[link].columns), column] = 1.0
-            link = tree.links[link].parent
+        moved[robot.rates_moving(joint), column] = 1.0
     return moved
-
-
-def _of_velocities(robot: RobotExpressions) -> SX:
-    """Coefficient of each velocity in each rate of the tree (nv, rates)."""
-    coefficients = SX(robot.model.nv, len(robot.tree.rates))
-    for rate, terms in enumerate(robot.tree.rates):
-        for velocity, coefficient in terms.items():
-            coefficients[velocity, rate] = coefficient
-    return coefficients
 
 
 @functools.cache

@@ -42,6 +42,41 @@ def nearest_pairs(points: Reals, radii: Reals, pairs: Ints, joints: Ints, count:
     return near[rows, order], gaps[rows, order]
 
 
+def nearest_obstacles(points: Reals, radii: Reals, numbers: Reals, count: int, *, boxes: bool) -> Ints:
+    """Indices (n, bodies, count) of the obstacles that are nearest to each body.
+
+    Args:
+        points: Ends (n, bodies, 2, 3) of the axes of all bodies in the world [m].
+        radii: Radii (bodies,) [m].
+        numbers: Numbers of each obstacle as in `SceneSlots` (n, obstacles, width).
+        count: Number of obstacles to choose, at most as many as there are.
+        boxes: Whether the obstacles are boxes.
+    """
+    gaps = (_box_distances if boxes else _axis_distances)(points, numbers)
+    return np.argsort(gaps, axis=2, kind="stable")[:, :, :count]
+
+
+def _axis_distances(points: Reals, numbers: Reals) -> Reals:
+    """Distances (n, bodies, obstacles) of axes from balls and capsules [m]."""
+    n, bodies, obstacles = len(points), points.shape[1], numbers.shape[1]
+    shape = (n, bodies, obstacles, 2, 3)
+    ends = numbers[:, None, :, 1:7].reshape(n, 1, obstacles, 2, 3)
+    return (
+        axis_distances(np.broadcast_to(points[:, :, None], shape), np.broadcast_to(ends, shape))
+        - numbers[:, None, :, 7]
+    )
+
+
+def _box_distances(points: Reals, numbers: Reals) -> Reals:
+    """Distances (n, bodies, obstacles) of five points of each axis from boxes: at most an eighth of the axis too large."""
+    rotation = numbers[:, :, 1:10].reshape(*numbers.shape[:2], 3, 3)  # transposed, as the columns follow one another
+    shares = np.linspace(0.0, 1.0, 5)[:, None]
+    spots = points[:, :, :1] + shares * (points[:, :, 1:] - points[:, :, :1])
+    local = np.einsum("noij,nboqj->nboqi", rotation, spots[:, :, None] - numbers[:, None, :, None, 10:13])
+    beyond = np.maximum(np.abs(local) - numbers[:, None, :, None, 13:], 0.0)
+    return np.asarray(np.linalg.norm(beyond, axis=-1).min(axis=-1))
+
+
 def in_place(old: Ints, new: Ints) -> Ints:
     """The new indices (n, count), where each that is among the old ones keeps its place.
 

@@ -11,6 +11,7 @@ from trajopt.robots.loading import load_robot
 from trajopt.robots.names import unknown_robot
 from trajopt.robots.robot import Robot
 from trajopt.robots.round_bodies import Capsule, Sphere
+from trajopt.robots.scene import Scene
 from trajopt.robots.shapes import Shape
 from trajopt.robots.single_body import single_rigid_body
 
@@ -28,6 +29,7 @@ __all__ = [
     "CollisionShapes",
     "LeggedRobot",
     "Robot",
+    "Scene",
     "Shape",
     "Skeleton",
     "Sphere",

@@ -33,11 +33,12 @@ class SlotFiller:
 
     def __init__(self, evaluator: Evaluator, kind: Kind, name: str, residual: ResidualModelCollisions) -> None:
         self._residual, self._parameters = residual, evaluator.parameters
-        self._knots, self._slots = np.array(kind.knots), kind.layout.slices[f"{name}.slots"]
+        self._knots = np.array(kind.knots)
+        self._slices = {key: kind.layout.slices[f"{name}.{key}"] for key in residual.parameters()}
         program = residual.points_program()
         self._points = padded((len(evaluator.xs), program.outputs[0].size))
         self._before = np.full((len(self._knots), self._points.shape[1]), np.inf)
-        self._written: Reals | None = None
+        self._read: dict[str, Reals] = {}
         width = lane_count()
         blocks = blocks_of(kind.knots, width)
         arguments = [rows(evaluator.xs), rows(self._points)]
@@ -46,14 +47,18 @@ class SlotFiller:
     def __call__(self) -> None:
         """Fills the slots."""
         self.call()
-        points, slots = self._points[self._knots], self._parameters[self._knots, self._slots]
+        points = self._points[self._knots]
+        values = {key: self._parameters[self._knots, where] for key, where in self._slices.items()}
         moved = np.abs(points - self._before).max(axis=1) > STILL
-        if self._written is not None:  # another evaluator may have filled them
-            moved |= (slots != self._written).any(axis=1)
-        if moved.any():
-            slots[moved] = self._residual.refilled(points[moved], slots[moved])
-            self._parameters[self._knots[moved], self._slots] = slots[moved]
-            self._before[moved], self._written = points[moved], slots
+        for key, before in self._read.items():  # obstacles that moved, or slots that another evaluator has filled
+            moved |= (values[key] != before).any(axis=1)
+        if not moved.any():
+            return
+        filled = self._residual.refilled(points[moved], {key: each[moved] for key, each in values.items()})
+        for key, each in filled.items():
+            values[key][moved] = each
+            self._parameters[self._knots[moved], self._slices[key]] = each
+        self._before[moved], self._read = points[moved], values
 
 
 def slot_fillers(evaluator: Evaluator, kinds: Sequence[Kind]) -> list[SlotFiller]:
