@@ -7,7 +7,7 @@ import numpy as np
 from trajopt.robots.collisions.distances import axis_distances
 from trajopt.types import Ints, Reals
 
-WIDER = 4  # pairs that bounding spheres leave, for each slot [-]
+WIDER = 3  # pairs that bounding spheres leave, for each slot [-]
 ALIKE = 2  # most slots of pairs of the same two joints [-]
 
 
@@ -24,11 +24,9 @@ def nearest_pairs(points: Reals, radii: Reals, pairs: Ints, joints: Ints, count:
     Returns:
         The indices, and their distances (n, count) [m].
     """
-    centres, extents = points.mean(axis=2), np.linalg.norm(points[:, :, 1] - points[:, :, 0], axis=2) / 2 + radii
+    centres, extents = points.mean(axis=2), _half_lengths(points) + radii
     first, second = pairs.T
-    squares = np.einsum("nbx,nbx->nb", centres, centres)
-    between = squares[:, first] + squares[:, second] - 2.0 * (centres @ centres.transpose(0, 2, 1))[:, first, second]
-    least = np.sqrt(np.maximum(between, 0.0)) - extents[:, first] - extents[:, second]
+    least = _distances(centres, centres)[:, first, second] - extents[:, first] - extents[:, second]
     left = min(WIDER * count, len(pairs))
     near = np.argpartition(least, left - 1, axis=1)[:, :left]
     rows = np.arange(len(points))[:, None]
@@ -52,29 +50,39 @@ def nearest_obstacles(points: Reals, radii: Reals, numbers: Reals, count: int, *
         count: Number of obstacles to choose, at most as many as there are.
         boxes: Whether the obstacles are boxes.
     """
-    gaps = (_box_distances if boxes else _axis_distances)(points, numbers)
-    return np.argsort(gaps, axis=2, kind="stable")[:, :, :count]
-
-
-def _axis_distances(points: Reals, numbers: Reals) -> Reals:
-    """Distances (n, bodies, obstacles) of axes from balls and capsules [m]."""
-    n, bodies, obstacles = len(points), points.shape[1], numbers.shape[1]
-    shape = (n, bodies, obstacles, 2, 3)
-    ends = numbers[:, None, :, 1:7].reshape(n, 1, obstacles, 2, 3)
-    return (
-        axis_distances(np.broadcast_to(points[:, :, None], shape), np.broadcast_to(ends, shape))
-        - numbers[:, None, :, 7]
-    )
+    if boxes:
+        return np.argsort(_box_distances(points, numbers), axis=2, kind="stable")[:, :, :count]
+    ends, rho = numbers[:, :, 1:7].reshape(*numbers.shape[:2], 2, 3), numbers[:, :, 7]
+    least = _distances(points.mean(axis=2), ends.mean(axis=2)) - (_half_lengths(ends) + rho)[:, None]
+    left = min(WIDER * count, numbers.shape[1])
+    near = np.argpartition(least, left - 1, axis=2)[:, :, :left]
+    rows = np.arange(len(points))[:, None, None]
+    gaps = axis_distances(np.broadcast_to(points[:, :, None], (*near.shape, 2, 3)), ends[rows, near]) - rho[rows, near]
+    return np.take_along_axis(near, np.argsort(gaps, axis=2, kind="stable")[:, :, :count], axis=2)
 
 
 def _box_distances(points: Reals, numbers: Reals) -> Reals:
-    """Distances (n, bodies, obstacles) of five points of each axis from boxes: at most an eighth of the axis too large."""
-    rotation = numbers[:, :, 1:10].reshape(*numbers.shape[:2], 3, 3)  # transposed, as the columns follow one another
+    """Distances (n, bodies, obstacles) of five points of each axis from boxes, up to 1/8 of the axis too large [m]."""
+    n, obstacles, bodies = *numbers.shape[:2], points.shape[1]
+    rotation = numbers[:, :, 1:10].reshape(n, obstacles, 3, 3).swapaxes(2, 3)  # its columns follow one another
     shares = np.linspace(0.0, 1.0, 5)[:, None]
-    spots = points[:, :, :1] + shares * (points[:, :, 1:] - points[:, :, :1])
-    local = np.einsum("noij,nboqj->nboqi", rotation, spots[:, :, None] - numbers[:, None, :, None, 10:13])
-    beyond = np.maximum(np.abs(local) - numbers[:, None, :, None, 13:], 0.0)
-    return np.asarray(np.linalg.norm(beyond, axis=-1).min(axis=-1))
+    spots = (points[:, :, :1] + shares * (points[:, :, 1:] - points[:, :, :1])).reshape(n, 1, -1, 3)
+    local = (spots - numbers[:, :, None, 10:13]) @ rotation
+    beyond = np.maximum(np.abs(local) - numbers[:, :, None, 13:], 0.0)
+    squares = np.einsum("...x,...x", beyond, beyond).reshape(n, obstacles, bodies, 5)
+    return np.sqrt(squares.min(axis=3)).swapaxes(1, 2)
+
+
+def _distances(first: Reals, second: Reals) -> Reals:
+    """Distances (n, a, b) of all points (n, a, 3) from all points (n, b, 3), up to rounding of large coordinates."""
+    squares = [np.einsum("...x,...x", each, each) for each in (first, second)]
+    between = squares[0][:, :, None] + squares[1][:, None] - 2.0 * (first @ second.swapaxes(1, 2))
+    return np.asarray(np.sqrt(np.maximum(between, 0.0)))
+
+
+def _half_lengths(ends: Reals) -> Reals:
+    """Half the length (n, a) of axes with ends (n, a, 2, 3)."""
+    return np.asarray(np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2) / 2.0)
 
 
 def in_place(old: Ints, new: Ints) -> Ints:

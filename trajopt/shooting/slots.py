@@ -11,7 +11,6 @@ from trajopt.kernels import KernelCall, blocks_of, kernel, lane_count, rows
 from trajopt.residuals import ResidualModelCollisions
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.kinds import Kind
-from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.shooting.evaluator import Evaluator
@@ -34,11 +33,14 @@ class SlotFiller:
     def __init__(self, evaluator: Evaluator, kind: Kind, name: str, residual: ResidualModelCollisions) -> None:
         self._residual, self._parameters = residual, evaluator.parameters
         self._knots = np.array(kind.knots)
-        self._slices = {key: kind.layout.slices[f"{name}.{key}"] for key in residual.parameters()}
+        slices = {key: kind.layout.slices[f"{name}.{key}"] for key in residual.parameters()}
+        first, end = min(each.start for each in slices.values()), max(each.stop for each in slices.values())
+        self._columns = slice(first, end)  # those of a residual follow one another
+        self._slices = {key: slice(each.start - first, each.stop - first) for key, each in slices.items()}
         program = residual.points_program()
         self._points = padded((len(evaluator.xs), program.outputs[0].size))
         self._before = np.full((len(self._knots), self._points.shape[1]), np.inf)
-        self._read: dict[str, Reals] = {}
+        self._read = np.full((len(self._knots), end - first), np.nan)
         width = lane_count()
         blocks = blocks_of(kind.knots, width)
         arguments = [rows(evaluator.xs), rows(self._points)]
@@ -47,17 +49,15 @@ class SlotFiller:
     def __call__(self) -> None:
         """Fills the slots."""
         self.call()
-        points = self._points[self._knots]
-        values = {key: self._parameters[self._knots, where] for key, where in self._slices.items()}
+        points, values = self._points[self._knots], self._parameters[self._knots, self._columns]
         moved = np.abs(points - self._before).max(axis=1) > STILL
-        for key, before in self._read.items():  # obstacles that moved, or slots that another evaluator has filled
-            moved |= (values[key] != before).any(axis=1)
+        moved |= (values != self._read).any(axis=1)  # obstacles that moved, or slots that another evaluator has filled
         if not moved.any():
             return
-        filled = self._residual.refilled(points[moved], {key: each[moved] for key, each in values.items()})
-        for key, each in filled.items():
-            values[key][moved] = each
-            self._parameters[self._knots[moved], self._slices[key]] = each
+        named = {key: values[moved, where] for key, where in self._slices.items()}
+        for key, filled in self._residual.refilled(points[moved], named).items():
+            values[moved, self._slices[key]] = filled
+        self._parameters[self._knots[moved], self._columns] = values[moved]
         self._before[moved], self._read = points[moved], values
 
 
