@@ -1,16 +1,20 @@
-"""Rows of the nearest pairs of links: their choice, values and derivatives are those of the pairs themselves."""
+"""Rows of the nearest links and obstacles: their choice, values and derivatives are those of single pairs."""
 
 from __future__ import annotations
 
+import pickle
+from typing import Any
+
 import casadi as ca
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import trajopt
 from tests.support.collision_arm import collision_arm
 from tests.support.model_list import state_of
 from tests.support.slow_twin import assert_close, central_differences
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.instant import Instant
 from trajopt.residuals import ResidualModelCollisions
 from trajopt.residuals.nearest import in_place, nearest_pairs
@@ -19,12 +23,15 @@ from trajopt.robots.collisions.distances import axis_distances, body_distances
 from trajopt.robots.collisions.samples import random_configurations
 
 STATE = collision_arm()
-SHAPES, ROBOT = STATE.robot.collision_shapes, STATE.robot
+SHAPES, ROBOT, INSTANT = STATE.robot.collision_shapes, STATE.robot, Instant(STATE, 0)
 
 
-def problem_of(states: np.ndarray, pairs: int = 6) -> trajopt.ShootingProblem:
+def problem_of(
+    states: np.ndarray, collisions: bool | trajopt.Scene = True, obstacles: int = 2
+) -> trajopt.ShootingProblem:
     """A problem that does not move, with a row for each slot, also at the end."""
-    rows = trajopt.ConstraintStack.of_robot(STATE, collisions=True, pairs=pairs, positions=False, velocities=False)
+    options: dict[str, Any] = {"pairs": 6, "obstacles": obstacles, "positions": False, "velocities": False}
+    rows = trajopt.ConstraintStack.of_robot(STATE, collisions=collisions, **options)
     motors, costs = trajopt.ActuationModelFull(STATE), trajopt.CostStack(STATE)
     costs.add("torque", trajopt.ResidualModelControl(STATE), weight=1.0)
     model = trajopt.DifferentialActionModelFreeFwdDynamics(STATE, motors, costs, constraints=rows)
@@ -125,10 +132,10 @@ def test_axes_that_are_points_are_measured_as_points() -> None:
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=(2, 40, 2, 3))
     first[:20, 1], second[10:30, 1] = first[:20, 0], second[10:30, 0]
-    shares = np.linspace(0.0, 1.0, 401)
+    shares = np.linspace(0.0, 1.0, 201)
     lines = [side[:, None, 0] + shares[:, None] * (side[:, None, 1] - side[:, None, 0]) for side in (first, second)]
     expected = np.linalg.norm(lines[0][:, :, None] - lines[1][:, None, :], axis=3).min(axis=(1, 2))
-    np.testing.assert_allclose(axis_distances(first, second), expected, atol=1e-4)
+    np.testing.assert_allclose(axis_distances(first, second), expected, atol=4e-4)
     np.testing.assert_allclose(axis_distances(first, second)[10:20], np.linalg.norm(first - second, axis=2)[10:20, 0])
 
 
@@ -152,3 +159,102 @@ def test_wrong_collisions_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="state: expected a robot with links that may touch"):
         ResidualModelCollisions(trajopt.StateMultibody(none))
     assert ResidualModelCollisions(STATE, pairs=100).nr == len(SHAPES.pairs)
+
+
+SCENE = trajopt.Scene(
+    {
+        "ball": trajopt.Sphere(0.1, center=[0.3, 0.2, 0.3]),
+        "table": trajopt.Box([1.0, 0.6, 0.05], placement=[0.2, 0.1, -0.4, 0.0, 0.0, 0.0, 1.0]),
+        "pole": trajopt.Capsule(0.05, start=[-0.3, 0.3, -0.5], end=[-0.3, 0.3, 0.6]),
+        "crate": trajopt.Box([0.2, 0.3, 0.4], placement=pin.SE3(pin.exp3(np.array([0.3, 0.5, 0.1])), np.ones(3) * 0.3)),
+        "stone": trajopt.Sphere(0.2, center=[0.5, -0.5, 0.0]),
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def scene_problem() -> trajopt.ShootingProblem:
+    return problem_of(states(4), collisions=SCENE, obstacles=2)
+
+
+def nearest_of(body: int, scene: trajopt.Scene, x: np.ndarray) -> tuple[list[float], list[float]]:
+    """Distances of a body from the two nearest round obstacles, then from both boxes, each in ascending order [m]."""
+    found: dict[bool, list[float]] = {False: [], True: []}
+    for obstacle in scene.obstacles.values():
+        single = trajopt.ResidualModelPairDistance(STATE, SHAPES.bodies[body], obstacle)
+        value = ca.Function("r", [INSTANT.x, single.layout.symbols], [single.evaluate(INSTANT)])(
+            x, single.layout.column()
+        )
+        found[isinstance(obstacle, trajopt.Box)].append(float(value))
+    return sorted(found[False])[:2], sorted(found[True])[:2]
+
+
+def test_rows_are_the_nearest_obstacles_of_each_body(scene_problem: trajopt.ShootingProblem) -> None:
+    xs = states(4, 1)
+    rows = scene_problem.calc(xs, np.zeros((3, 7))).rows[:, 6:].reshape(4, 2, 6, 2)
+    for body in (2, 3, 5, 7):  # the first two are fixed in the world
+        for t in (0, 3):
+            expected = nearest_of(body, SCENE, xs[t])
+            np.testing.assert_allclose(np.sort(rows[t, :, body - 2], axis=1), expected, atol=1e-9)
+
+
+def test_obstacles_move_at_run_time_and_between_knots(scene_problem: trajopt.ShootingProblem) -> None:
+    xs = np.tile(states(1, 2), (4, 1))
+    still = scene_problem.calc(xs, np.zeros((3, 7))).rows.copy()
+    compiled = trajopt.kernels.compiler.compilations()
+    path = [[0.3, 0.2, 0.3], [0.1, 0.1, 0.1], [0.0, 0.0, 0.0], [0.0, 0.1, 0.0]]
+    scene_problem.set_parameter("collisions.ball", path, "all")
+    scene_problem.set_parameter("collisions.table", [0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0])
+    scene_problem.set_parameter("collisions.table_size", [0.5, 0.5, 0.1])
+    rows = scene_problem.calc(xs, np.zeros((3, 7))).rows
+    assert trajopt.kernels.compiler.compilations() == compiled
+    assert np.any(rows != still)
+    for t, centre in enumerate(path):
+        moved = {**SCENE.obstacles, "ball": trajopt.Sphere(0.1, center=centre)}
+        moved["table"] = trajopt.Box([0.5, 0.5, 0.1], placement=[0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0])
+        found = np.sort(rows[t, 6:].reshape(2, 6, 2)[:, 5], axis=1)
+        np.testing.assert_allclose(found, nearest_of(7, trajopt.Scene(moved), xs[t]), atol=1e-9)
+    for name, value in (("ball", SCENE["ball"].center), ("table", SCENE["table"].placement)):
+        scene_problem.set_parameter(f"collisions.{name}", value, "all")
+    scene_problem.set_parameter("collisions.table_size", SCENE["table"].size)
+    np.testing.assert_allclose(np.sort(scene_problem.calc(xs, np.zeros((3, 7))).rows), np.sort(still), atol=1e-12)
+
+
+def test_derivatives_of_obstacles() -> None:
+    residual = ResidualModelCollisions(STATE, SCENE, obstacles=3)
+    assert residual.nr == 12 + 6 * 3 + 6 * 2
+    for x in states(3, 12):
+        assert np.abs(check_derivatives(residual, x)[12:]).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("obstacles", "message"),
+    [
+        ({}, "obstacles: expected at least one obstacle, got none"),
+        ({"a b": trajopt.Sphere(0.1)}, "expected identifiers such as 'table'"),
+        (
+            {"ball": trajopt.Sphere(0.1, frame="tool0")},
+            r"obstacles\['ball'\]: expected an obstacle that is fixed",
+        ),
+        ({"ball": [0.0, 0.0, 1.0]}, r"obstacles\['ball'\]: expected a Sphere, a Capsule or a Box"),
+        ({"shelf": trajopt.Box([800.0, 300.0, 20.0])}, r"obstacles\['shelf'\]: expected metres, got a number of 800"),
+    ],
+)
+def test_wrong_scenes_are_refused(obstacles: Any, message: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=message):
+        trajopt.Scene(obstacles)
+
+
+def test_wrong_obstacles_are_refused(scene_problem: trajopt.ShootingProblem) -> None:
+    with pytest.raises(InvalidArgumentError, match="collisions: expected True, False or a Scene"):
+        trajopt.ConstraintStack.of_robot(STATE, collisions={"ball": trajopt.Sphere(0.1)})  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="collisions.table_size: expected three sides > 0"):
+        scene_problem.set_parameter("collisions.table_size", [0.0, 1.0, 1.0])
+    with pytest.raises(InvalidArgumentError, match="collisions.ball_radius: expected a number > 0"):
+        scene_problem.set_parameter("collisions.ball_radius", 0.0)
+    with pytest.raises(UnknownNameError, match="obstacle 'tabel' not found; did you mean 'table'"):
+        _ = SCENE["tabel"]
+    assert repr(SCENE) == "Scene(ball: Sphere, table: Box, pole: Capsule, crate: Box, stone: Sphere)"
+    assert [each.kind for each in SCENE.solids()] == ["sphere", "box", "capsule", "box", "sphere"]
+    again = pickle.loads(pickle.dumps(ResidualModelCollisions(STATE, SCENE)))
+    np.testing.assert_array_equal(again.layout.column(), ResidualModelCollisions(STATE, SCENE).layout.column())
