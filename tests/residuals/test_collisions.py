@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from typing import Any
 
@@ -177,11 +178,11 @@ def scene_problem() -> trajopt.ShootingProblem:
     return problem_of(states(4), collisions=SCENE, obstacles=2)
 
 
-def nearest_of(body: int, scene: trajopt.Scene, x: np.ndarray) -> tuple[list[float], list[float]]:
-    """Distances of a body from the two nearest round obstacles, then from both boxes, each in ascending order [m]."""
+def nearest_of(link: int, scene: trajopt.Scene, x: np.ndarray) -> tuple[list[float], list[float]]:
+    """The two least distances of a link's bodies from round obstacles, then from boxes, each in ascending order [m]."""
     found: dict[bool, list[float]] = {False: [], True: []}
-    for obstacle in scene.obstacles.values():
-        single = trajopt.ResidualModelPairDistance(STATE, SHAPES.bodies[body], obstacle)
+    for body, obstacle in itertools.product(SHAPES.bodies[2 * link : 2 * link + 2], scene.obstacles.values()):
+        single = trajopt.ResidualModelPairDistance(STATE, body, obstacle)
         value = ca.Function("r", [INSTANT.x, single.layout.symbols], [single.evaluate(INSTANT)])(
             x, single.layout.column()
         )
@@ -189,13 +190,13 @@ def nearest_of(body: int, scene: trajopt.Scene, x: np.ndarray) -> tuple[list[flo
     return sorted(found[False])[:2], sorted(found[True])[:2]
 
 
-def test_rows_are_the_nearest_obstacles_of_each_body(scene_problem: trajopt.ShootingProblem) -> None:
+def test_rows_are_the_nearest_obstacles_of_each_link(scene_problem: trajopt.ShootingProblem) -> None:
     xs = states(4, 1)
-    rows = scene_problem.calc(xs, np.zeros((3, 7))).rows[:, 6:].reshape(4, 2, 6, 2)
-    for body in (2, 3, 5, 7):  # the first two are fixed in the world
+    rows = scene_problem.calc(xs, np.zeros((3, 7))).rows[:, 6:].reshape(4, 2, 3, 2)
+    for link in (1, 2, 3):  # the first one is fixed in the world
         for t in (0, 3):
-            expected = nearest_of(body, SCENE, xs[t])
-            np.testing.assert_allclose(np.sort(rows[t, :, body - 2], axis=1), expected, atol=1e-9)
+            expected = nearest_of(link, SCENE, xs[t])
+            np.testing.assert_allclose(np.sort(rows[t, :, link - 1], axis=1), expected, atol=1e-9)
 
 
 def test_obstacles_move_at_run_time_and_between_knots(scene_problem: trajopt.ShootingProblem) -> None:
@@ -212,8 +213,8 @@ def test_obstacles_move_at_run_time_and_between_knots(scene_problem: trajopt.Sho
     for t, centre in enumerate(path):
         moved = {**SCENE.obstacles, "ball": trajopt.Sphere(0.1, center=centre)}
         moved["table"] = trajopt.Box([0.5, 0.5, 0.1], placement=[0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0])
-        found = np.sort(rows[t, 6:].reshape(2, 6, 2)[:, 5], axis=1)
-        np.testing.assert_allclose(found, nearest_of(7, trajopt.Scene(moved), xs[t]), atol=1e-9)
+        found = np.sort(rows[t, 6:].reshape(2, 3, 2)[:, 2], axis=1)
+        np.testing.assert_allclose(found, nearest_of(3, trajopt.Scene(moved), xs[t]), atol=1e-9)
     for name, value in (("ball", SCENE["ball"].center), ("table", SCENE["table"].placement)):
         scene_problem.set_parameter(f"collisions.{name}", value, "all")
     scene_problem.set_parameter("collisions.table_size", SCENE["table"].size)
@@ -222,7 +223,7 @@ def test_obstacles_move_at_run_time_and_between_knots(scene_problem: trajopt.Sho
 
 def test_derivatives_of_obstacles() -> None:
     residual = ResidualModelCollisions(STATE, SCENE, obstacles=3)
-    assert residual.nr == 12 + 6 * 3 + 6 * 2
+    assert residual.nr == 12 + 3 * 3 + 3 * 3
     for x in states(3, 12):
         assert np.abs(check_derivatives(residual, x)[12:]).max() > 0.01
 

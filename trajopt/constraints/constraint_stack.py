@@ -116,7 +116,7 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
                 well: a constraint "collisions", see `ResidualModelCollisions`.
             margin: Least distance [m].
             pairs: Largest number of pairs of links that have a row at a knot, the nearest ones [-].
-            obstacles: Largest number of obstacles for which a body has a row at a knot, the nearest ones [-].
+            obstacles: Largest number of rows at a knot for each link and the obstacles nearest to it [-].
 
         Raises:
             InvalidArgumentError: The state is not that of a robot, the actuation has another state, or the robot has no

@@ -44,8 +44,8 @@ class ResidualModelCollisions(ResidualModelMultibody):
             "collisions.table_size" (3,) [m]. An obstacle that is not there is far away.
         pairs: Largest number of pairs of links that have a row at a knot, >= 1 [-]. More than two pairs of the same two
             joints have one only if all others have.
-        obstacles: Largest number of obstacles for which a link's body has a row at a knot, >= 1, of balls and capsules,
-            and again of boxes [-].
+        obstacles: Largest number of rows at a knot for each link and the balls and capsules near it, and again for the
+            boxes near it, >= 1 [-]. Bodies count as one link if one joint carries them.
 
     Raises:
         InvalidArgumentError: The robot has no collision geometry, or there are no bodies that may touch.
@@ -60,20 +60,22 @@ class ResidualModelCollisions(ResidualModelMultibody):
         shapes = robot.collision_shapes
         self._carriers, self._ends = in_joints(robot.model, shapes)
         radii = np.array([body.radius for body in shapes.bodies])
-        self._moving = np.flatnonzero(self._carriers)
+        links = {
+            joint: np.flatnonzero(self._carriers == joint) for joint in np.unique(self._carriers).tolist() if joint
+        }
+        bodies = np.column_stack([self._ends.reshape(-1, 6), radii])
         self._slots: dict[str, LinkSlots | SceneSlots] = {}
         if shapes.pairs:
             self._slots["pair"] = LinkSlots.of(robot, shapes, pairs)
         for kind in ("round", "box"):
             names = tuple(name for name, each in there.items() if isinstance(each, Box) == (kind == "box"))
-            if names and len(self._moving):
+            if names and links:
                 self._slots[kind] = SceneSlots(
                     names=names,
                     points=tuple(_points_of(there[name]) for name in names),
-                    carriers=self._carriers[self._moving],
-                    ends=self._ends[self._moving],
-                    radii=radii[self._moving],
-                    count=min(obstacles, len(names)),
+                    links=links,
+                    bodies=bodies,
+                    count=obstacles,
                 )
         if not self._slots:
             raise InvalidArgumentError(
@@ -149,9 +151,7 @@ class ResidualModelCollisions(ResidualModelMultibody):
         all_bodies = points.reshape(len(points), -1, 2, 3)
         filled = {}
         for kind, name in self._names.items():
-            slots = self._slots[kind]
-            bodies = all_bodies if isinstance(slots, LinkSlots) else all_bodies[:, self._moving]
-            filled[name] = slots.filled(bodies, values, values.get(name))
+            filled[name] = self._slots[kind].filled(all_bodies, values, values.get(name))
         return filled
 
     def _points_at(self, q: Reals) -> Reals:

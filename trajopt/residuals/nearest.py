@@ -41,34 +41,38 @@ def nearest_pairs(points: Reals, radii: Reals, pairs: Ints, joints: Ints, count:
 
 
 def nearest_obstacles(points: Reals, radii: Reals, numbers: Reals, count: int, *, boxes: bool) -> Ints:
-    """Indices (n, bodies, count) of the obstacles that are nearest to each body.
+    """Indices (n, count) of the pairs of a body and an obstacle that are nearest; obstacles vary first.
 
     Args:
-        points: Ends (n, bodies, 2, 3) of the axes of all bodies in the world [m].
-        radii: Radii (bodies,) [m].
-        numbers: Numbers of each obstacle as in `SceneSlots` (n, obstacles, width).
-        count: Number of obstacles to choose, at most as many as there are.
+        points: Ends (n, bodies, 2, 3) of the axes of the bodies of a link in the world [m].
+        radii: Their radii (bodies,) [m].
+        numbers: Numbers of each obstacle (n, obstacles, width): placement and half sides of a box, or the ends of an
+            axis and a radius [m].
+        count: Number of pairs to choose, at most as many as there are.
         boxes: Whether the obstacles are boxes.
     """
+    n, bodies, obstacles = len(points), points.shape[1], numbers.shape[1]
     if boxes:
-        return np.argsort(_box_distances(points, numbers), axis=2, kind="stable")[:, :, :count]
-    ends, rho = numbers[:, :, 1:7].reshape(*numbers.shape[:2], 2, 3), numbers[:, :, 7]
-    least = _distances(points.mean(axis=2), ends.mean(axis=2)) - (_half_lengths(ends) + rho)[:, None]
-    left = min(WIDER * count, numbers.shape[1])
-    near = np.argpartition(least, left - 1, axis=2)[:, :, :left]
-    rows = np.arange(len(points))[:, None, None]
-    gaps = axis_distances(np.broadcast_to(points[:, :, None], (*near.shape, 2, 3)), ends[rows, near]) - rho[rows, near]
-    return np.take_along_axis(near, np.argsort(gaps, axis=2, kind="stable")[:, :, :count], axis=2)
+        gaps = (_box_distances(points, numbers) - radii[:, None]).reshape(n, -1)
+        return np.argsort(gaps, axis=1, kind="stable")[:, :count]
+    ends, rho = numbers[:, :, :6].reshape(n, obstacles, 2, 3), numbers[:, :, 6]
+    extents = (_half_lengths(points) + radii)[:, :, None] + (_half_lengths(ends) + rho)[:, None]
+    least = (_distances(points.mean(axis=2), ends.mean(axis=2)) - extents).reshape(n, -1)
+    left = min(WIDER * count, bodies * obstacles)
+    near = np.argpartition(least, left - 1, axis=1)[:, :left]
+    rows, (body, obstacle) = np.arange(n)[:, None], np.divmod(near, obstacles)
+    gaps = axis_distances(points[rows, body], ends[rows, obstacle]) - radii[body] - rho[rows, obstacle]
+    return np.take_along_axis(near, np.argsort(gaps, axis=1, kind="stable")[:, :count], axis=1)
 
 
 def _box_distances(points: Reals, numbers: Reals) -> Reals:
     """Distances (n, bodies, obstacles) of five points of each axis from boxes, up to 1/8 of the axis too large [m]."""
     n, obstacles, bodies = *numbers.shape[:2], points.shape[1]
-    rotation = numbers[:, :, 1:10].reshape(n, obstacles, 3, 3).swapaxes(2, 3)  # its columns follow one another
+    rotation = numbers[:, :, :9].reshape(n, obstacles, 3, 3).swapaxes(2, 3)  # its columns follow one another
     shares = np.linspace(0.0, 1.0, 5)[:, None]
     spots = (points[:, :, :1] + shares * (points[:, :, 1:] - points[:, :, :1])).reshape(n, 1, -1, 3)
-    local = (spots - numbers[:, :, None, 10:13]) @ rotation
-    beyond = np.maximum(np.abs(local) - numbers[:, :, None, 13:], 0.0)
+    local = (spots - numbers[:, :, None, 9:12]) @ rotation
+    beyond = np.maximum(np.abs(local) - numbers[:, :, None, 12:], 0.0)
     squares = np.einsum("...x,...x", beyond, beyond).reshape(n, obstacles, bodies, 5)
     return np.sqrt(squares.min(axis=3)).swapaxes(1, 2)
 

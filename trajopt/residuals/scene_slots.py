@@ -1,4 +1,4 @@
-"""Slots for the obstacles near a body: rows whose obstacle is a set of run-time numbers."""
+"""Slots for the obstacles near a link: rows whose obstacle is a set of run-time numbers."""
 
 from __future__ import annotations
 
@@ -20,25 +20,23 @@ from trajopt.types import Ints, Reals
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SceneSlots:
-    """Rows of each body for the nearest obstacles of one kind: those with an axis (balls, capsules), or boxes.
+    """Rows of each link for the nearest obstacles of one kind: those with an axis (balls, capsules), or boxes.
 
-    The numbers of a slot are the index of its obstacle, then the ends of its axis and its radius, or the placement and
-    the half sides of a box.
+    The numbers of a slot are the index of its body and obstacle, the ends of the body's axis in the frame of its joint
+    and its radius, then the ends of the obstacle's axis and its radius, or the placement and the half sides of a box.
 
     Attributes:
         names: Names of the obstacles.
         points: Number of points of each obstacle: 1 of a ball, 2 of a capsule, 0 of a box.
-        carriers: Joint of each body (bodies,).
-        ends: Ends of the axis of each body in the frame of its joint (bodies, 2, 3) [m].
-        radii: Radius of each body (bodies,) [m].
-        count: Number of slots of a body [-].
+        links: Indices of the bodies of each link, by the joint that carries them.
+        bodies: Ends of the axis of each body in the frame of its joint, and its radius (bodies, 7) [m].
+        count: Largest number of slots of a link [-].
     """
 
     names: tuple[str, ...]
     points: tuple[int, ...]
-    carriers: Ints
-    ends: Reals
-    radii: Reals
+    links: Mapping[int, Ints]
+    bodies: Reals
     count: int
 
     @property
@@ -49,72 +47,86 @@ class SceneSlots:
     @property
     def width(self) -> int:
         """Number of numbers of a slot [-]."""
-        return 16 if self.boxes else 8
+        return 23 if self.boxes else 15
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """Number of slots of each link [-]."""
+        return {joint: min(self.count, len(own) * len(self.names)) for joint, own in self.links.items()}
 
     @property
     def size(self) -> int:
-        """Number of slots of all bodies [-]."""
-        return self.count * len(self.carriers)
+        """Number of slots of all links [-]."""
+        return sum(self.counts.values())
 
     def numbers(self, values: Mapping[str, Reals]) -> Reals:
-        """Numbers of a slot for each obstacle (n, obstacles, width), from the parameters of n knots by name."""
+        """Numbers of each obstacle (n, obstacles, 15 or 7), from the parameters of n knots by name."""
         columns = []
-        for i, (name, points) in enumerate(zip(self.names, self.points)):
+        for name, points in zip(self.names, self.points):
             place, size = values[name], values[f"{name}_size" if self.boxes else f"{name}_radius"]
             if points == 2:
                 place = place.reshape(-1, 3, 2).transpose(0, 2, 1).reshape(-1, 6)
             parts = [place, size / 2.0] if self.boxes else [np.tile(place, 3 - points), size]
-            columns.append(np.concatenate([np.full((len(place), 1), float(i)), *parts], axis=1))
+            columns.append(np.concatenate(parts, axis=1))
         return np.stack(columns, axis=1)
 
     def filled(self, points: Reals, values: Mapping[str, Reals], slots: Reals | None) -> Reals:
-        """Numbers of all slots (n, size · width) with the nearest obstacles of each body.
+        """Numbers of all slots (n, size · width) with the nearest obstacles of each link.
 
         Args:
-            points: Ends of the axes of the bodies in the world (n, bodies, 2, 3) [m].
+            points: Ends of the axes of all bodies in the world (n, bodies, 2, 3) [m].
             values: Parameters of the obstacles by name, (n, size) each.
             slots: Present numbers; obstacles that remain keep their place.
         """
-        numbers, n = self.numbers(values), len(points)
-        nearest = nearest_obstacles(points, self.radii, numbers, self.count, boxes=self.boxes).reshape(-1, self.count)
-        if slots is not None:
-            old = slots.reshape(-1, self.count, self.width)[:, :, 0].astype(np.int64)
-            nearest = in_place(old, nearest)
-        return np.take_along_axis(numbers, nearest.reshape(n, -1, 1), axis=1).reshape(n, -1)
+        n, numbers, filled, first = len(points), self.numbers(values), list[Reals](), 0
+        rows = np.arange(n)[:, None]
+        for joint, own in self.links.items():
+            end = first + self.counts[joint]
+            radii = self.bodies[own, 6]
+            nearest = nearest_obstacles(points[:, own], radii, numbers, end - first, boxes=self.boxes)
+            if slots is not None:
+                old = slots.reshape(n, self.size, self.width)[:, first:end, 0].astype(np.int64)
+                nearest = in_place(old, nearest)
+            body, obstacle = np.divmod(nearest, len(self.names))
+            parts = [nearest[:, :, None], self.bodies[own[body]], numbers[rows, obstacle]]
+            filled.append(np.concatenate(parts, axis=2))
+            first = end
+        return np.concatenate(filled, axis=1).reshape(n, -1)
 
     def rows(self, robot: RobotExpressions, slots: SX) -> tuple[SX, SX]:
         """Distances (size,) [m] and their derivative by q (size, nv), of slots (width, size)."""
         motions, coefficients = robot.rate_motions(), robot.velocities_of_rates()
         distances, derivatives = list[SX](), list[SX]()
         columns = iter(ca.horzsplit(slots))
-        for joint, ends, radius in zip(self.carriers.tolist(), self.ends, self.radii.tolist()):
+        for joint, count in self.counts.items():
             rotation, position = robot.joint_placement(joint)
-            points = [rotation @ end + position for end in ends]
             moved = robot.rates_moving(joint)
-            for _ in range(self.count):
-                distance, wrench = _gap(self.boxes)(*points, next(columns)[1:])
+            for _ in range(count):
+                numbers = next(columns)
+                points = rotation @ ca.reshape(numbers[1:7], 3, 2) + position
+                distance, wrench = _gap(self.boxes)(points, numbers[8:])
                 rates = SX(motions.shape[1], 1)
                 rates[moved] = motions[:, moved].T @ wrench
-                distances.append(distance - radius)
+                distances.append(distance - numbers[7])
                 derivatives.append(rates.T @ coefficients)
         return SX(ca.vertcat(*distances)), SX(ca.vertcat(*derivatives))
 
 
 @functools.cache
 def _gap(boxes: bool) -> ca.Function:
-    """(end, end, numbers of an obstacle) -> distance from the axis, and the wrench of its derivative (6,)."""
-    start, end = SX.sym("start", 3), SX.sym("end", 3)
+    """(ends (3, 2), numbers of an obstacle) -> distance from the axis, and the wrench of its derivative (6,)."""
+    ends = SX.sym("ends", 3, 2)
     if boxes:
         numbers = SX.sym("box", 15)
         rotation, position = ca.reshape(numbers[:9], 3, 3), numbers[9:12]
-        local = [rotation.T @ (each - position) for each in (start, end)]
-        distance, normal, point = segment_box(*local, numbers[12:])
+        local = rotation.T @ (ends - position)
+        distance, normal, point = segment_box(local[:, 0], local[:, 1], numbers[12:])
         normal, point = rotation @ normal, position + rotation @ point
     else:
         numbers = SX.sym("axis", 7)
-        first, second = ca.horzcat(start, end).T, ca.reshape(numbers[:6], 3, 2).T
+        first, second = ends.T, ca.reshape(numbers[:6], 3, 2).T
         weights = closest_points(first, second, degenerate=True)
         point = first.T @ weights[0]
         length, normal = length_and_direction(point - second.T @ weights[1], ROUND_OFF)
         distance = length - numbers[6]
-    return ca.Function("gap", [start, end, numbers], [distance, ca.vertcat(normal, ca.cross(point, normal))])
+    return ca.Function("gap", [ends, numbers], [distance, ca.vertcat(normal, ca.cross(point, normal))])
