@@ -97,7 +97,7 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         collisions: bool | Scene = False,
         margin: float = 0.01,
         pairs: int = 12,
-        obstacles: int = 2,
+        obstacles: int = 4,
     ) -> Self:
         """Builds constraints "positions", "velocities" and "torques" from the limits of a robot's joints.
 

@@ -137,31 +137,6 @@ def world_jacobian(tree: Tree, link: int, worlds: list[Placement], origin: SX, n
     return jacobian
 
 
-def rate_motions(tree: Tree, worlds: list[Placement]) -> SX:
-    """Twist (6, rates) of the bodies that each rate of the tree moves, in the world's axes about its origin."""
-    columns = [worlds[i].motion_to_parent(s).vector() for i, link in enumerate(tree.links) for s in link.columns]
-    return SX(ca.horzcat(SX(6, 0), *columns))
-
-
-def rates_moving(tree: Tree, link: int) -> list[int]:
-    """Indices of the rates of the tree that move a link, in ascending order."""
-    rates = list[int]()
-    while link >= 0:
-        first = tree.links[link].first
-        rates += range(first, first + len(tree.links[link].columns))
-        link = tree.links[link].parent
-    return sorted(rates)
-
-
-def velocities_of_rates(tree: Tree, nv: int) -> SX:
-    """Coefficient of each velocity in each rate of the tree (rates, nv)."""
-    coefficients = SX(len(tree.rates), nv)
-    for rate, terms in enumerate(tree.rates):
-        for velocity, coefficient in terms.items():
-            coefficients[rate, velocity] = coefficient
-    return coefficients
-
-
 def _add_columns(jacobian: SX, tree: Tree, link: int, view: Placement) -> None:
     for k, s in enumerate(tree.links[link].columns):
         column = view.motion_to_parent(s).vector()

@@ -366,18 +366,6 @@ class RobotExpressions:
         link, offset = self.tree.attachment[frame.parentJoint]
         return link, offset * frame.placement
 
-    def rate_motions(self) -> SX:
-        """Twist (6, rates) of the bodies that each rate of the tree moves, in the world's axes about its origin."""
-        return self._cache.once("rate motions", lambda: frame_kinematics.rate_motions(self.tree, self._worlds()))
-
-    def rates_moving(self, joint_id: int) -> list[int]:
-        """Indices of the rates of the tree that move a joint's frame."""
-        return frame_kinematics.rates_moving(self.tree, self.tree.attachment[joint_id][0])
-
-    def velocities_of_rates(self) -> SX:
-        """Coefficient of each velocity in each rate of the tree (rates, nv)."""
-        return frame_kinematics.velocities_of_rates(self.tree, self.model.nv)
-
     def _worlds(self) -> list[Placement]:
         return self._cache.once("worlds", lambda: frame_kinematics.world_placements(self.tree))
 

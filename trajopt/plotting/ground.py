@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.legs import Foot, LeggedMotion
-from trajopt.plotting.scene import Scene
+from trajopt.plotting.scene import Canvas
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def draw_ground(axes: Axes, motion: LeggedMotion, footholds: Reals) -> None:
     axes.fill_between(*corners, bottom, color=EARTH, linewidth=0, zorder=0, label="_earth")
 
 
-def draw_planes(scene: Scene, planes: Sequence[tuple[float, ...]]) -> None:
+def draw_planes(scene: Canvas, planes: Sequence[tuple[float, ...]]) -> None:
     """Draws the planes a x + b y + c z + d = 0, c > 0, that contacts may touch: their sections, or faces in space."""
     for a, b, c, d in (plane for plane in planes if plane[2] > 0):
         if scene.shown == (0, 2) and b == 0:
@@ -93,7 +93,7 @@ def _draw_section(axes: Any, ends: Reals, level: Reals) -> None:
     axes.add_artist(Polygon(corners, facecolor=EARTH, edgecolor=GROUND, linewidth=1.2, zorder=0.4, label="_ground"))
 
 
-def draw_balls(scene: Scene, feet: Sequence[Foot], knots: npt.NDArray[np.int_]) -> None:
+def draw_balls(scene: Canvas, feet: Sequence[Foot], knots: npt.NDArray[np.int_]) -> None:
     """Draws the outlines of feet that are spheres at some knots, in a plane."""
     if len(scene.shown) == 3:
         return

@@ -21,7 +21,7 @@ from trajopt.residuals.scene_slots import SceneSlots
 from trajopt.robots.box import Box, check_size
 from trajopt.robots.placements import check_placement
 from trajopt.robots.round_bodies import Capsule, check_ends
-from trajopt.robots.scene import Obstacle, Scene
+from trajopt.robots.scene import Body, Scene
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
 from trajopt.types import Reals
@@ -47,22 +47,27 @@ class ResidualModelCollisions(ResidualModelMultibody):
         obstacles: Largest number of rows at a knot for each link and the balls and capsules near it, and again for the
             boxes near it, >= 1 [-]. Bodies count as one link if one joint carries them.
 
+    Attributes:
+        scene: The obstacles where they were at the construction; None without any.
+
     Raises:
         InvalidArgumentError: The robot has no collision geometry, or there are no bodies that may touch.
     """
 
+    not_content = (*ResidualModelMultibody.not_content, "scene")  # its numbers are values of parameters
+
     def __init__(
-        self, state: StateAbstract, scene: Scene | None = None, *, pairs: int = 12, obstacles: int = 2
+        self, state: StateAbstract, scene: Scene | None = None, *, pairs: int = 12, obstacles: int = 4
     ) -> None:
         robot = check_robot_state(type(self).__name__, state).robot
         pairs, obstacles = check_count("pairs", pairs, least=1), check_count("obstacles", obstacles, least=1)
+        self.scene = scene
         there = {} if scene is None else dict(check_instance("scene", scene, Scene).obstacles)
         shapes = robot.collision_shapes
         self._carriers, self._ends = in_joints(robot.model, shapes)
         radii = np.array([body.radius for body in shapes.bodies])
-        links = {
-            joint: np.flatnonzero(self._carriers == joint) for joint in np.unique(self._carriers).tolist() if joint
-        }
+        joints = [joint for joint in np.unique(self._carriers).tolist() if joint]
+        links = {joint: np.flatnonzero(self._carriers == joint) for joint in joints}
         bodies = np.column_stack([self._ends.reshape(-1, 6), radii])
         self._slots: dict[str, LinkSlots | SceneSlots] = {}
         if shapes.pairs:
@@ -92,7 +97,7 @@ class ResidualModelCollisions(ResidualModelMultibody):
             for kind, name in self._names.items()
         }
 
-    def _declare(self, name: str, obstacle: Obstacle) -> None:
+    def _declare(self, name: str, obstacle: Body) -> None:
         """Declares the parameters of an obstacle; compiled code reads those of slots only."""
         if isinstance(obstacle, Box):
             self.parameter(name, obstacle.placement, unit="-, m", convert=check_placement)
@@ -163,7 +168,7 @@ class ResidualModelCollisions(ResidualModelMultibody):
         return np.array([each @ place.rotation.T + place.translation for each, place in zip(self._ends, places)])
 
 
-def _points_of(obstacle: Obstacle) -> int:
+def _points_of(obstacle: Body) -> int:
     return 0 if isinstance(obstacle, Box) else len(obstacle.points)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
+from trajopt.dynamics.rates import rate_motions, rates_moving, velocities_of_rates
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.residuals.nearest import in_place, nearest_pairs
 from trajopt.robots import Robot
@@ -89,8 +90,8 @@ class LinkSlots:
         ]
         distances, wrenches = (ca.horzcat(*each) for each in zip(*found))
         first_moves, second_moves = (_moved(robot, own) @ each for own, each in zip(self.joints, selectors))
-        rates = (robot.rate_motions().T @ wrenches) * (first_moves - second_moves)
-        return distances.T, rates.T @ robot.velocities_of_rates()
+        rates = (rate_motions(robot.tree).T @ wrenches) * (first_moves - second_moves)
+        return distances.T, rates.T @ velocities_of_rates(robot.tree, robot.model.nv)
 
     @property
     def _places(self) -> list[int]:
@@ -116,7 +117,7 @@ def _moved(robot: RobotExpressions, joints: tuple[int, ...]) -> SX:
     """1 where a rate of the tree moves a joint (rates, joints)."""
     moved = SX(len(robot.tree.rates), len(joints))
     for column, joint in enumerate(joints):
-        moved[robot.rates_moving(joint), column] = 1.0
+        moved[rates_moving(robot.tree, joint), column] = 1.0
     return moved
 
 

@@ -93,18 +93,23 @@ class ResidualModelPairDistance(ResidualModelMultibody):
         return self.parameter(name, shape.points, unit="m", convert=_check_points)
 
     @property
+    def has_boxes(self) -> bool:
+        """Whether one of the shapes is a box."""
+        return any(self._boxes)
+
+    @property
     def own_bounds(self) -> tuple[Reals, Reals]:
         """Bound 0 <= r: the shapes do not overlap."""
         return np.zeros(1), np.full(1, np.inf)
 
     def evaluate(self, instant: Instant) -> SX:
-        if any(self._boxes):
+        if self.has_boxes:
             return self._contact(instant)[0] - self.radii[0] - self.radii[1]
         p1, p2 = self._closest(instant)
         return SX(length_and_direction(p1 - p2, ROUND_OFF)[0] - self.radii[0] - self.radii[1])
 
     def derivative(self, instant: Instant) -> tuple[SX, SX]:
-        if any(self._boxes):
+        if self.has_boxes:
             _, normal, point = self._contact(instant)
             moving = self._velocity(instant, 0, point) - self._velocity(instant, 1, point)
             return self.pad(normal.T @ moving), SX(1, instant.nu)

@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
+from trajopt.dynamics.rates import rate_motions, rates_moving, velocities_of_rates
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.residuals.link_slots import ROUND_OFF
 from trajopt.residuals.nearest import in_place, nearest_obstacles
@@ -95,12 +96,12 @@ class SceneSlots:
 
     def rows(self, robot: RobotExpressions, slots: SX) -> tuple[SX, SX]:
         """Distances (size,) [m] and their derivative by q (size, nv), of slots (width, size)."""
-        motions, coefficients = robot.rate_motions(), robot.velocities_of_rates()
+        motions, coefficients = rate_motions(robot.tree), velocities_of_rates(robot.tree, robot.model.nv)
         distances, derivatives = list[SX](), list[SX]()
         columns = iter(ca.horzsplit(slots))
         for joint, count in self.counts.items():
             rotation, position = robot.joint_placement(joint)
-            moved = robot.rates_moving(joint)
+            moved = rates_moving(robot.tree, joint)
             for _ in range(count):
                 numbers = next(columns)
                 points = rotation @ ca.reshape(numbers[1:7], 3, 2) + position

@@ -153,7 +153,7 @@ def _first_largest(candidates: Iterable[Contact]) -> Contact:
 
 
 def _beyond(point: SX, half: SX) -> SX:
-    """How far a point is beyond the sides of a box (3,)."""
+    """Vector (3,) from the nearest point of a box to a point; 0 inside."""
     return SX(point - ca.fmin(ca.fmax(point, -half), half))
 
 

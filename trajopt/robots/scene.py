@@ -15,7 +15,7 @@ from trajopt.robots.box import Box
 from trajopt.robots.round_bodies import Capsule, Sphere, round_solid
 from trajopt.robots.shapes import Shape
 
-Obstacle = Sphere | Capsule | Box
+Body = Sphere | Capsule | Box
 FAR = 100.0  # coordinate beyond which an obstacle counts as one in millimetres [m]
 
 
@@ -33,7 +33,7 @@ class Scene(Immutable):
             another type, or it is so large or far away that it is not in metres.
     """
 
-    def __init__(self, obstacles: Mapping[str, Obstacle]) -> None:
+    def __init__(self, obstacles: Mapping[str, Body]) -> None:
         checked = check_mapping("obstacles", obstacles, 'write {"table": Box([1.0, 0.6, 0.05])}')
         if not checked:
             raise InvalidArgumentError(
@@ -44,11 +44,11 @@ class Scene(Immutable):
         self._obstacles = dict(checked)
 
     @property
-    def obstacles(self) -> Mapping[str, Obstacle]:
+    def obstacles(self) -> Mapping[str, Body]:
         """The obstacles by name; read-only."""
         return MappingProxyType(self._obstacles)
 
-    def __getitem__(self, name: str) -> Obstacle:
+    def __getitem__(self, name: str) -> Body:
         if name not in self._obstacles:
             raise unknown_name("obstacle", name, self._obstacles)
         return self._obstacles[name]
@@ -64,7 +64,7 @@ class Scene(Immutable):
         return f"Scene({', '.join(f'{name}: {type(each).__name__}' for name, each in self._obstacles.items())})"
 
 
-def solid(obstacle: Obstacle) -> Shape:
+def solid(obstacle: Body) -> Shape:
     """An obstacle as a solid on the frame "universe"."""
     link = "universe" if obstacle.frame is None else obstacle.frame
     if isinstance(obstacle, Box):
