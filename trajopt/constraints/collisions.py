@@ -14,7 +14,7 @@ from trajopt.states.state_multibody import check_robot_state
 
 
 def collision_rows(
-    state: StateAbstract, *, collisions: bool | Scene, margin: float, pairs: int, obstacles: int
+    state: StateAbstract, *, collisions: bool | Scene, margin: float, pairs: int = 12, obstacles: int = 4
 ) -> Limits:
     """Residual, lower and upper bounds by name; arguments and errors as in `ConstraintStack.of_robot`."""
     least = check_finite("margin", margin)

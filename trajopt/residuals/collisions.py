@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -135,6 +136,7 @@ class ResidualModelCollisions(ResidualModelMultibody):
 
     # Choice of the bodies
 
+    @functools.cached_property
     def points_program(self) -> Program:
         """Program q (nq,) -> ends of the axes of all bodies in the world (6 n,) [m]."""
         model = self.state.robot.model
