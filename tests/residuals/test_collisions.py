@@ -15,6 +15,8 @@ import trajopt
 from tests.support.collision_arm import collision_arm
 from tests.support.model_list import state_of
 from tests.support.slow_twin import assert_close, central_differences
+from tests.support.unsolved import solution_of
+from trajopt.analysis.advice.crowded_slots import crowded_slots
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.instant import Instant
 from trajopt.residuals import ResidualModelCollisions
@@ -178,7 +180,7 @@ def scene_problem() -> trajopt.ShootingProblem:
     return problem_of(states(4), collisions=SCENE, obstacles=2)
 
 
-def nearest_of(link: int, scene: trajopt.Scene, x: np.ndarray) -> tuple[list[float], list[float]]:
+def nearest_of(link: int, scene: trajopt.Scene, x: np.ndarray, every: bool = False) -> tuple[list[float], list[float]]:
     """The two least distances of a link's bodies from round obstacles, then from boxes, each in ascending order [m]."""
     found: dict[bool, list[float]] = {False: [], True: []}
     for body, obstacle in itertools.product(SHAPES.bodies[2 * link : 2 * link + 2], scene.obstacles.values()):
@@ -187,7 +189,8 @@ def nearest_of(link: int, scene: trajopt.Scene, x: np.ndarray) -> tuple[list[flo
             x, single.layout.column()
         )
         found[isinstance(obstacle, trajopt.Box)].append(float(value))
-    return sorted(found[False])[:2], sorted(found[True])[:2]
+    count = None if every else 2
+    return sorted(found[False])[:count], sorted(found[True])[:count]
 
 
 def test_rows_are_the_nearest_obstacles_of_each_link(scene_problem: trajopt.ShootingProblem) -> None:
@@ -226,6 +229,26 @@ def test_derivatives_of_obstacles() -> None:
     assert residual.nr == 12 + 3 * 3 + 3 * 3
     for x in states(3, 12):
         assert np.abs(check_derivatives(residual, x)[12:]).max() > 0.01
+
+
+@pytest.mark.parametrize("pairs", [1, 24])
+def test_pairs_that_are_too_near_without_a_row_are_told(pairs: int) -> None:
+    limits = trajopt.ConstraintStack.of_robot(STATE, collisions=SCENE, pairs=pairs, obstacles=1 if pairs == 1 else 9)
+    end = trajopt.ActionModelTerminal(trajopt.CostStack(STATE), constraints=limits)
+    x = STATE.zero()
+    problem = trajopt.ShootingProblem(x, [], end)
+    problem.set_parameter("collisions.lower", 0.5)
+    rows = problem.calc([x], np.zeros((0, 0))).rows[0, -limits["collisions"].residual.size(0) :]
+    lines = crowded_slots(solution_of(problem, x[None], np.zeros((0, 0))))
+    gaps = body_distances(ROBOT.model, SHAPES.bodies, SHAPES.pairs, x[None, : ROBOT.nq])[0].tolist()
+    for link in (1, 2, 3):
+        gaps += itertools.chain(*nearest_of(link, SCENE, x, every=True))
+    hidden = int((np.array(gaps) < 0.5).sum()) - int((rows < 0.5).sum())
+    assert (hidden > 5) == (pairs == 1)
+    assert len(lines) == (hidden > 0)
+    if lines:
+        assert f"{hidden} pairs of 'collisions' are too near without a row, such as arm_left_" in lines[0]
+        assert "m apart at knot 0" in lines[0]
 
 
 @pytest.mark.parametrize(

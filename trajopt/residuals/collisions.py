@@ -161,6 +161,20 @@ class ResidualModelCollisions(ResidualModelMultibody):
             filled[name] = self._slots[kind].filled(all_bodies, values, values.get(name))
         return filled
 
+    def without_row(self, qs: Reals, values: Mapping[str, Reals]) -> dict[str, Reals]:
+        """Distances (n,) of bodies at configurations qs (n, nq), by their names; inf where the two have a row [m].
+
+        Args:
+            qs: The configurations.
+            values: Parameters by name (n, size), flat; those of slots say which bodies have a row.
+        """
+        points, found = np.array([self._points_at(q) for q in qs]), dict[str, Reals]()
+        names = self.state.robot.collision_shapes.names
+        for kind, slots in self._slots.items():
+            gaps = np.where(slots.has_row(values[self._names[kind]]), np.inf, slots.gaps(points, values))
+            found |= dict(zip(slots.labels(names), gaps.T))
+        return found
+
     def _points_at(self, q: Reals) -> Reals:
         """Ends (bodies, 2, 3) of the axes of all bodies in the world at a configuration [m]."""
         model = self.state.robot.model

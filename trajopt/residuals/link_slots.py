@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+import numpy.typing as npt
 import pinocchio as pin
 from casadi import SX
 
@@ -17,6 +18,7 @@ from trajopt.residuals.nearest import in_place, nearest_pairs
 from trajopt.robots import Robot
 from trajopt.robots.closest_points import closest_points, length_and_direction
 from trajopt.robots.collisions.collision_shapes import CollisionShapes
+from trajopt.robots.collisions.distances import axis_distances
 from trajopt.types import Ints, Reals
 
 ROUND_OFF = 1e-9  # keeps the derivative finite if axes meet [m]
@@ -79,6 +81,22 @@ class LinkSlots:
         if slots is not None:
             nearest = in_place(slots.reshape(-1, self.count, self.width)[:, :, 0].astype(np.int64), nearest)
         return self.table[nearest].reshape(len(points), -1)
+
+    def gaps(self, points: Reals, values: Mapping[str, Reals]) -> Reals:
+        """Distances (n, pairs) of all pairs [m]; arguments as in `filled`."""
+        first, second = self.pairs.T
+        return axis_distances(points[:, first], points[:, second]) - self.radii[first] - self.radii[second]
+
+    def labels(self, names: Sequence[str]) -> list[str]:
+        """Words for all pairs, from the names of the bodies."""
+        return [f"{names[i]} and {names[j]}" for i, j in self.pairs.tolist()]
+
+    def has_row(self, slots: Reals) -> npt.NDArray[np.bool_]:
+        """Mask (n, pairs) of the pairs that have a slot; `slots` are their numbers (n, count · width)."""
+        mask = np.zeros((len(slots), len(self.pairs)), dtype=np.bool_)
+        chosen = slots.reshape(len(slots), self.count, self.width)[:, :, 0].astype(np.int64)
+        np.put_along_axis(mask, chosen, True, axis=1)
+        return mask
 
     def rows(self, robot: RobotExpressions, slots: SX) -> tuple[SX, SX]:
         """Distances (count,) [m] and their derivative by q (count, nv), of slots (width, count)."""

@@ -53,7 +53,7 @@ def nearest_obstacles(points: Reals, radii: Reals, numbers: Reals, count: int, *
     """
     n, bodies, obstacles = len(points), points.shape[1], numbers.shape[1]
     if boxes:
-        gaps = (_box_distances(points, numbers) - radii[:, None]).reshape(n, -1)
+        gaps = obstacle_gaps(points, radii, numbers, boxes=True).reshape(n, -1)
         return np.argsort(gaps, axis=1, kind="stable")[:, :count]
     ends, rho = numbers[:, :, :6].reshape(n, obstacles, 2, 3), numbers[:, :, 6]
     extents = (_half_lengths(points) + radii)[:, :, None] + (_half_lengths(ends) + rho)[:, None]
@@ -63,6 +63,17 @@ def nearest_obstacles(points: Reals, radii: Reals, numbers: Reals, count: int, *
     rows, (body, obstacle) = np.arange(n)[:, None], np.divmod(near, obstacles)
     gaps = axis_distances(points[rows, body], ends[rows, obstacle]) - radii[body] - rho[rows, obstacle]
     return np.take_along_axis(near, np.argsort(gaps, axis=1, kind="stable")[:, :count], axis=1)
+
+
+def obstacle_gaps(points: Reals, radii: Reals, numbers: Reals, *, boxes: bool) -> Reals:
+    """Distances (n, bodies, obstacles) [m], of boxes up to 1/8 of the body's axis too large; as `nearest_obstacles`."""
+    if boxes:
+        return np.asarray(_box_distances(points, numbers) - radii[:, None])
+    n, obstacles = numbers.shape[:2]
+    shape = (n, points.shape[1], obstacles, 2, 3)
+    ends = np.broadcast_to(numbers[:, None, :, :6].reshape(n, 1, obstacles, 2, 3), shape)
+    gaps = axis_distances(np.broadcast_to(points[:, :, None], shape), ends)
+    return np.asarray(gaps - radii[:, None] - numbers[:, None, :, 6])
 
 
 def _box_distances(points: Reals, numbers: Reals) -> Reals:

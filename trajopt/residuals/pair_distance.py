@@ -128,7 +128,8 @@ class ResidualModelPairDistance(ResidualModelMultibody):
             distance, normal, point = box_box(turned, moved, self._halves[other], self._halves[own])
         else:
             ends = ca.horzsplit(rotation.T @ (shape.T - position))
-            distance, normal, point = (point_box if len(ends) == 1 else segment_box)(*ends, self._halves[own])
+            half = self._halves[own]
+            distance, normal, point = point_box(ends[0], half) if len(ends) == 1 else segment_box(*ends, half)
         away = rotation @ normal
         return distance, away if own == 1 else -away, SX(position + rotation @ point)
 

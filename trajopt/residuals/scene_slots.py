@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+import numpy.typing as npt
 from casadi import SX
 
 from trajopt.dynamics.rates import rate_motions, rates_moving, velocities_of_rates
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.residuals.link_slots import ROUND_OFF
-from trajopt.residuals.nearest import in_place, nearest_obstacles
+from trajopt.residuals.nearest import in_place, nearest_obstacles, obstacle_gaps
 from trajopt.robots.box_distances import segment_box
 from trajopt.robots.closest_points import closest_points, length_and_direction
 from trajopt.types import Ints, Reals
@@ -93,6 +94,26 @@ class SceneSlots:
             filled.append(np.concatenate(parts, axis=2))
             first = end
         return np.concatenate(filled, axis=1).reshape(n, -1)
+
+    def gaps(self, points: Reals, values: Mapping[str, Reals]) -> Reals:
+        """Distances (n, bodies · obstacles) of the bodies of all links, link by link [m]; arguments as in `filled`."""
+        numbers, own = self.numbers(values), np.concatenate(list(self.links.values()))
+        return obstacle_gaps(points[:, own], self.bodies[own, 6], numbers, boxes=self.boxes).reshape(len(points), -1)
+
+    def labels(self, names: Sequence[str]) -> list[str]:
+        """Words for all bodies and obstacles, from the names of the bodies."""
+        return [f"{names[i]} and {name}" for own in self.links.values() for i in own.tolist() for name in self.names]
+
+    def has_row(self, slots: Reals) -> npt.NDArray[np.bool_]:
+        """Mask (n, bodies · obstacles) of those that have a slot; `slots` are their numbers (n, size · width)."""
+        masks, first = list[npt.NDArray[np.bool_]](), 0
+        chosen = slots.reshape(len(slots), self.size, self.width)[:, :, 0].astype(np.int64)
+        for joint, own in self.links.items():
+            end = first + self.counts[joint]
+            masks.append(np.zeros((len(slots), len(own) * len(self.names)), dtype=np.bool_))
+            np.put_along_axis(masks[-1], chosen[:, first:end], True, axis=1)
+            first = end
+        return np.concatenate(masks, axis=1)
 
     def rows(self, robot: RobotExpressions, slots: SX) -> tuple[SX, SX]:
         """Distances (size,) [m] and their derivative by q (size, nv), of slots (width, size)."""

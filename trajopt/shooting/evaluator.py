@@ -176,7 +176,9 @@ class Evaluator:
         Run this call, at once or knot by knot, then call `check_steps`. The argument is that of `expand`.
         """
         self.has_kept = True
-        for call in (*self._fillers, *self._others):
+        for fill in self._fillers:
+            fill()
+        for call in self._others:
             call()
         if x0 is None or x0.tobytes() == self._x_first.tobytes():  # mostly equal, and comparing bytes is fast
             self._f_first.fill(0.0)
