@@ -129,7 +129,9 @@ class ResidualModelPairDistance(ResidualModelMultibody):
         else:
             ends = ca.horzsplit(rotation.T @ (shape.T - position))
             half = self._halves[own]
-            distance, normal, point = point_box(ends[0], half) if len(ends) == 1 else segment_box(*ends, half)
+            distance, normal, point = (
+                point_box(ends[0], half) if len(ends) == 1 else segment_box(ends[0], ends[1], half)
+            )
         away = rotation @ normal
         return distance, away if own == 1 else -away, SX(position + rotation @ point)
 
