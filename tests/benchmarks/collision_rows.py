@@ -1,7 +1,8 @@
 """Expansions of a Panda with collision rows: `python -m tests.benchmarks.collision_rows`.
 
-Nine or ten capsules on the links, 20 obstacles, 104 knots, one thread; times without and with the broad phase. Bar: with
-four slots a link at most 3 times an expansion without rows. On the same machine, each number is the best of many.
+Nine capsules on seven links, 20 obstacles, 104 knots, one thread. Bar: with four slots a link for balls and capsules at
+most 3 times an expansion without rows. Each number is the best of many; the last column includes a broad phase of all
+knots.
 """
 
 from __future__ import annotations
@@ -25,11 +26,8 @@ KINDS = {"balls": ("ball",), "balls and capsules": ("ball", "capsule"), "boxes":
 def robot_in_capsules() -> trajopt.Robot:
     """Panda with every other fitted capsule of its moving links, without pairs of links."""
     robot = trajopt.load_robot("panda")
-    bodies = [
-        body
-        for body in robot.collision_shapes.bodies
-        if robot.model.frames[robot.frame_id(str(body.frame))].parentJoint
-    ]
+    frames, shapes = robot.model.frames, robot.collision_shapes
+    bodies = [body for body in shapes.bodies if frames[robot.frame_id(str(body.frame))].parentJoint]
     return robot.with_collision_shapes(CollisionShapes(bodies=tuple(bodies[::2][:CAPSULES]), pairs=()))
 
 
@@ -90,7 +88,7 @@ def main() -> bool:
     wait_until_optimised()
     first, good = evaluators["no rows"], True
     print(
-        f"{len(bodies)} capsules, {OBSTACLES} obstacles      rows  µs per knot  times that without  all slots filled anew"
+        f"{len(bodies)} capsules, {OBSTACLES} obstacles      rows  µs per knot  times that without  slots filled anew"
     )
     for name, e in evaluators.items():
         alone, own = best(lambda: first.expand(None), 200), best(lambda e=e: e.expand(None), 200)  # type: ignore[misc]
