@@ -87,9 +87,7 @@ def main() -> bool:
     evaluators = {name: evaluator(state, stack) for name, stack in stacks.items()}
     wait_until_optimised()
     first, good = evaluators["no rows"], True
-    print(
-        f"{len(bodies)} capsules, {OBSTACLES} obstacles      rows  µs per knot  times that without  slots filled anew"
-    )
+    print(f"{len(bodies)} capsules, {OBSTACLES} obstacles      rows  µs per knot  times without  slots filled anew")
     for name, e in evaluators.items():
         alone, own = best(lambda: first.expand(None), 200), best(lambda e=e: e.expand(None), 200)  # type: ignore[misc]
         anew = best(lambda e=e: _moved(e), 20)  # type: ignore[misc]

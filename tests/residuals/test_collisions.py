@@ -24,6 +24,7 @@ from trajopt.residuals.nearest import in_place, nearest_pairs
 from trajopt.robots.collisions import CollisionShapes
 from trajopt.robots.collisions.distances import axis_distances, body_distances
 from trajopt.robots.collisions.samples import random_configurations
+from trajopt.solvers import SolverIpopt, SolverSQP
 
 STATE = collision_arm()
 SHAPES, ROBOT, INSTANT = STATE.robot.collision_shapes, STATE.robot, Instant(STATE, 0)
@@ -229,6 +230,31 @@ def test_derivatives_of_obstacles() -> None:
     assert residual.nr == 12 + 3 * 3 + 3 * 3
     for x in states(3, 12):
         assert np.abs(check_derivatives(residual, x)[12:]).max() > 0.01
+
+
+@pytest.mark.parametrize("solver", [SolverSQP, SolverIpopt])
+def test_solvers_keep_the_margin_with_few_slots(solver: Any) -> None:
+    target = ROBOT.placement(random_configurations(ROBOT.model, 40, 8), "gripper_left_joint")[:, :3, 3]
+    goal, motion = trajopt.ResidualModelFrameTranslation(STATE, "gripper_left_joint", target[0]), "motion"
+    end = trajopt.CostStack(STATE).add("goal", goal, weight=100.0)
+    end.add(motion, trajopt.ResidualModelState(STATE), weight=1e-2)
+    terminal = [
+        trajopt.ActionModelTerminal(end, constraints=trajopt.ConstraintStack.of_robot(STATE, collisions=on, pairs=3))
+        for on in (False, True)
+    ]
+    least = []
+    for at_end in terminal:
+        nearest = []
+        problem = trajopt.ShootingProblem(STATE.zero(), [], at_end, start="free")
+        for each in target[:4]:
+            problem.set_parameter("goal.reference", each)
+            solution = solver(problem).solve()
+            found = body_distances(ROBOT.model, SHAPES.bodies, SHAPES.pairs, solution.xs[:, : ROBOT.nq])
+            nearest.append(found.min() if solution.converged else np.inf)
+        least.append(min(nearest))
+        assert np.isfinite(nearest).sum() > 1
+    assert least[0] < 0.0
+    assert least[1] > 0.01 - 1e-5
 
 
 @pytest.mark.parametrize("pairs", [1, 24])
