@@ -246,13 +246,13 @@ def test_solvers_keep_the_margin_with_few_slots(solver: Any) -> None:
     for at_end in terminal:
         nearest = []
         problem = trajopt.ShootingProblem(STATE.zero(), [], at_end, start="free")
-        for each in target[:4]:
+        for each in target[11:14]:
             problem.set_parameter("goal.reference", each)
             solution = solver(problem).solve()
             found = body_distances(ROBOT.model, SHAPES.bodies, SHAPES.pairs, solution.xs[:, : ROBOT.nq])
             nearest.append(found.min() if solution.converged else np.inf)
         least.append(min(nearest))
-        assert np.isfinite(nearest).sum() > 1
+        assert np.isfinite(nearest).sum() == 3
     assert least[0] < 0.0
     assert least[1] > 0.01 - 1e-5
 
