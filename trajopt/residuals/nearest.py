@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from trajopt.robots.collisions.distances import axis_distances
@@ -40,29 +42,38 @@ def nearest_pairs(points: Reals, radii: Reals, pairs: Ints, joints: Ints, count:
     return near[rows, order], gaps[rows, order]
 
 
-def nearest_obstacles(points: Reals, radii: Reals, numbers: Reals, count: int, *, boxes: bool) -> Ints:
-    """Indices (n, count) of the pairs of a body and an obstacle that are nearest; obstacles vary first.
+def nearest_obstacles(
+    points: Reals, radii: Reals, numbers: Reals, links: Sequence[Ints], counts: Sequence[int], *, boxes: bool
+) -> list[Ints]:
+    """Indices (n, count) of the nearest pairs of a body and an obstacle for each link; obstacles vary first.
 
     Args:
-        points: Ends (n, bodies, 2, 3) of the axes of the bodies of a link in the world [m].
+        points: Ends (n, bodies, 2, 3) of the axes of all bodies in the world [m].
         radii: Their radii (bodies,) [m].
         numbers: Numbers of each obstacle (n, obstacles, width): placement and half sides of a box, or the ends of an
             axis and a radius [m].
-        count: Number of pairs to choose, at most as many as there are.
+        links: Indices of the bodies of each link.
+        counts: Number of pairs to choose for each link, at most as many as there are.
         boxes: Whether the obstacles are boxes.
     """
-    n, bodies, obstacles = len(points), points.shape[1], numbers.shape[1]
+    n, obstacles = numbers.shape[:2]
     if boxes:
-        gaps = obstacle_gaps(points, radii, numbers, boxes=True).reshape(n, -1)
-        return np.argsort(gaps, axis=1, kind="stable")[:, :count]
+        gaps = obstacle_gaps(points, radii, numbers, boxes=True)
+        of_links = [gaps[:, own].reshape(n, -1) for own in links]
+        return [np.argsort(each, axis=1, kind="stable")[:, :count] for each, count in zip(of_links, counts)]
     ends, rho = numbers[:, :, :6].reshape(n, obstacles, 2, 3), numbers[:, :, 6]
     extents = (_half_lengths(points) + radii)[:, :, None] + (_half_lengths(ends) + rho)[:, None]
-    least = (_distances(points.mean(axis=2), ends.mean(axis=2)) - extents).reshape(n, -1)
-    left = min(WIDER * count, bodies * obstacles)
-    near = np.argpartition(least, left - 1, axis=1)[:, :left]
-    rows, (body, obstacle) = np.arange(n)[:, None], np.divmod(near, obstacles)
+    least = _distances(points.mean(axis=2), ends.mean(axis=2)) - extents
+    lefts = [min(WIDER * count, len(own) * obstacles) for own, count in zip(links, counts)]
+    nears = [
+        np.argpartition(least[:, own].reshape(n, -1), left - 1, axis=1)[:, :left] for own, left in zip(links, lefts)
+    ]
+    rows, obstacle = np.arange(n)[:, None], np.concatenate([near % obstacles for near in nears], axis=1)
+    body = np.concatenate([own[near // obstacles] for own, near in zip(links, nears)], axis=1)
     gaps = axis_distances(points[rows, body], ends[rows, obstacle]) - radii[body] - rho[rows, obstacle]
-    return np.take_along_axis(near, np.argsort(gaps, axis=1, kind="stable")[:, :count], axis=1)
+    parts = np.split(gaps, np.cumsum(lefts)[:-1], axis=1)
+    orders = [np.argsort(part, axis=1, kind="stable")[:, :count] for part, count in zip(parts, counts)]
+    return [np.take_along_axis(near, order, axis=1) for near, order in zip(nears, orders)]
 
 
 def obstacle_gaps(points: Reals, radii: Reals, numbers: Reals, *, boxes: bool) -> Reals:
@@ -79,13 +90,15 @@ def obstacle_gaps(points: Reals, radii: Reals, numbers: Reals, *, boxes: bool) -
 def _box_distances(points: Reals, numbers: Reals) -> Reals:
     """Distances (n, bodies, obstacles) of five points of each axis from boxes, up to 1/8 of the axis too large [m]."""
     n, obstacles, bodies = *numbers.shape[:2], points.shape[1]
-    rotation = numbers[:, :, :9].reshape(n, obstacles, 3, 3).swapaxes(2, 3)  # its columns follow one another
-    shares = np.linspace(0.0, 1.0, 5)[:, None]
-    spots = (points[:, :, :1] + shares * (points[:, :, 1:] - points[:, :, :1])).reshape(n, 1, -1, 3)
-    local = (spots - numbers[:, :, None, 9:12]) @ rotation
-    beyond = np.maximum(np.abs(local) - numbers[:, :, None, 12:], 0.0)
-    squares = np.einsum("...x,...x", beyond, beyond).reshape(n, obstacles, bodies, 5)
-    return np.sqrt(squares.min(axis=3)).swapaxes(1, 2)
+    shares, start = np.linspace(0.0, 1.0, 5)[:, None], points[:, :, :1]
+    spots = (start + shares * (points[:, :, 1:] - start)).reshape(n, 1, -1, 3)
+    own = [np.ascontiguousarray(each) for each in np.moveaxis(numbers[:, :, None], 3, 0)]
+    local = [np.ascontiguousarray(spots[..., j]) - own[9 + j] for j in range(3)]
+    squares = np.zeros(local[0].shape)
+    for i in range(3):  # faster than products of many small matrices
+        along = np.abs(sum(own[3 * i + j] * local[j] for j in range(3)))
+        squares += np.maximum(along - own[12 + i], 0.0) ** 2
+    return np.asarray(np.sqrt(squares.reshape(n, obstacles, bodies, 5).min(axis=3)).swapaxes(1, 2))
 
 
 def _distances(first: Reals, second: Reals) -> Reals:

@@ -80,20 +80,16 @@ class SceneSlots:
             values: Parameters of the obstacles by name, (n, size) each.
             slots: Present numbers; obstacles that remain keep their place.
         """
-        n, numbers, filled, first = len(points), self.numbers(values), list[Reals](), 0
-        rows = np.arange(n)[:, None]
-        for joint, own in self.links.items():
-            end = first + self.counts[joint]
-            radii = self.bodies[own, 6]
-            nearest = nearest_obstacles(points[:, own], radii, numbers, end - first, boxes=self.boxes)
-            if slots is not None:
-                old = slots.reshape(n, self.size, self.width)[:, first:end, 0].astype(np.int64)
-                nearest = in_place(old, nearest)
-            body, obstacle = np.divmod(nearest, len(self.names))
-            parts = [nearest[:, :, None], self.bodies[own[body]], numbers[rows, obstacle]]
-            filled.append(np.concatenate(parts, axis=2))
-            first = end
-        return np.concatenate(filled, axis=1).reshape(n, -1)
+        n, numbers = len(points), self.numbers(values)
+        links, counts = list(self.links.values()), list(self.counts.values())
+        nearest = nearest_obstacles(points, self.bodies[:, 6], numbers, links, counts, boxes=self.boxes)
+        if slots is not None:
+            old = slots.reshape(n, self.size, self.width)[:, :, 0].astype(np.int64)
+            nearest = list(map(in_place, np.split(old, np.cumsum(counts)[:-1], axis=1), nearest))
+        body = np.concatenate([own[each // len(self.names)] for own, each in zip(links, nearest)], axis=1)
+        index = np.concatenate(nearest, axis=1)
+        obstacle = numbers[np.arange(n)[:, None], index % len(self.names)]
+        return np.concatenate([index[:, :, None], self.bodies[body], obstacle], axis=2).reshape(n, -1)
 
     def gaps(self, points: Reals, values: Mapping[str, Reals]) -> Reals:
         """Distances (n, bodies · obstacles) of the bodies of all links, link by link [m]; arguments as in `filled`."""
