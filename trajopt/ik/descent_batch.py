@@ -80,11 +80,11 @@ class Lanes:
         self.scalars[:, SCALARS.index("penalty")] = 1.0
         self.scalars[:, SCALARS.index("phase")] = START
         self.left[:] = 1.0
+        for fill in self._fillers:
+            fill.switch_off()
 
     def start(self) -> None:
         """Evaluates all rows, as the first iteration."""
-        for fill in self._fillers:
-            fill()
         self._run("start", self._kernels.start, self.lengths, np.arange(self.n))
 
     def take(self, other: Lanes, chosen: Ints) -> None:
@@ -99,8 +99,10 @@ class Lanes:
         chosen = np.flatnonzero(active) if self.n > FEW else np.arange(self.n)
         self["ended"][~active] = 1.0
         self._run("descent", self._kernels.descent, self.left, chosen)
-        for fill in self._fillers:
-            self._reopen(fill())
+        ended = self.left[:, 0] == 0.0
+        if self._fillers and np.any(ended & active):
+            for fill in self._fillers:
+                self._reopen(fill(ended & active))
         return PASSES
 
     def _reopen(self, changed: npt.NDArray[np.bool_]) -> None:

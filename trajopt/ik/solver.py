@@ -51,8 +51,8 @@ class IKSolver(Immutable):
             name, such as {"panda_joint4": 10.0}, and 1 for all others [cost / rad², cost / m²]. Without a start, the
             motion begins at the neutral configuration; "motion.reference" is that of each target. None for no cost.
         collisions: Whether to keep links apart from each other, or obstacles from which to keep them apart as well: a
-            constraint "collisions", see `ResidualModelCollisions`. A descent chooses the nearest bodies anew after
-            every four iterations, and before it ends.
+            constraint "collisions", see `ResidualModelCollisions`. A descent begins without them; where it ends, it
+            chooses the nearest bodies, and goes on until these are far enough apart.
         margin: Least distance of links from each other and from obstacles [m].
 
     Raises:

@@ -161,6 +161,10 @@ class ResidualModelCollisions(ResidualModelMultibody):
             filled[name] = self._slots[kind].filled(all_bodies, values, values.get(name))
         return filled
 
+    def off(self) -> dict[str, Reals]:
+        """Parameters with the numbers of slots that measure nothing, by name (size,)."""
+        return {name: self._slots[kind].off() for kind, name in self._names.items()}
+
     def without_row(self, qs: Reals, values: Mapping[str, Reals]) -> dict[str, Reals]:
         """Distances (n,) of bodies at configurations qs (n, nq), by their names; inf where the two have a row [m].
 

@@ -21,6 +21,7 @@ from trajopt.robots.collisions.collision_shapes import CollisionShapes
 from trajopt.robots.collisions.distances import axis_distances
 from trajopt.types import Ints, Reals
 
+FAR = 1e3  # distance of a slot without bodies [m]
 ROUND_OFF = 1e-9  # keeps the derivative finite if axes meet [m]
 
 
@@ -81,6 +82,12 @@ class LinkSlots:
         if slots is not None:
             nearest = in_place(slots.reshape(-1, self.count, self.width)[:, :, 0].astype(np.int64), nearest)
         return self.table[nearest].reshape(len(points), -1)
+
+    def off(self) -> Reals:
+        """Numbers of slots without a pair (count · width): a distance of 1 km without a derivative."""
+        numbers = np.zeros((self.count, self.width))
+        numbers[:, 0], numbers[:, -1] = -1.0, -FAR
+        return numbers.ravel()
 
     def gaps(self, points: Reals, values: Mapping[str, Reals]) -> Reals:
         """Distances (n, pairs) of all pairs [m]; arguments as in `filled`."""

@@ -13,7 +13,7 @@ from casadi import SX
 
 from trajopt.dynamics.rates import rate_motions, rates_moving, velocities_of_rates
 from trajopt.dynamics.robot_expressions import RobotExpressions
-from trajopt.residuals.link_slots import ROUND_OFF
+from trajopt.residuals.link_slots import FAR, ROUND_OFF
 from trajopt.residuals.nearest import in_place, nearest_obstacles, obstacle_gaps
 from trajopt.robots.box_distances import segment_box
 from trajopt.robots.closest_points import closest_points, length_and_direction
@@ -90,6 +90,12 @@ class SceneSlots:
         index = np.concatenate(nearest, axis=1)
         obstacle = numbers[np.arange(n)[:, None], index % len(self.names)]
         return np.concatenate([index[:, :, None], self.bodies[body], obstacle], axis=2).reshape(n, -1)
+
+    def off(self) -> Reals:
+        """Numbers of slots without an obstacle (size · width): a distance of about 1 km."""
+        numbers = np.zeros((self.size, self.width))
+        numbers[:, 0], numbers[:, 7] = -1.0, -FAR
+        return numbers.ravel()
 
     def gaps(self, points: Reals, values: Mapping[str, Reals]) -> Reals:
         """Distances (n, bodies · obstacles) of the bodies of all links, link by link [m]; arguments as in `filled`."""

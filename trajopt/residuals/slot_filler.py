@@ -53,18 +53,31 @@ class SlotFiller:
         arguments = [rows(states), rows(self._points)]
         self.call = KernelCall([kernel(program, width)], np.zeros(len(blocks), dtype=np.int64), blocks, arguments)
 
-    def __call__(self) -> npt.NDArray[np.bool_]:
-        """Fills the slots; returns a mask of the chosen rows that have other bodies or obstacles than before."""
+    def switch_off(self) -> None:
+        """Makes the slots of all chosen rows measure nothing."""
+        for key, numbers in self._residual.off().items():
+            where = self._slices[key]
+            columns = slice(self._columns.start + where.start, self._columns.start + where.stop)
+            self._parameters[self._chosen, columns] = numbers
+
+    def __call__(self, these: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.bool_]:
+        """Fills the slots; returns a mask of the chosen rows that have other bodies or obstacles than before.
+
+        Args:
+            these: Mask of the chosen rows to fill; None for all.
+        """
         self.call()
         points, values = self._points[self._chosen], self._parameters[self._chosen, self._columns]
         moved = np.abs(points - self._before).max(axis=1) > self._still
         moved |= (values != self._read).any(axis=1)  # obstacles that moved, or slots that another filler has filled
+        if these is not None:
+            moved &= these
         if moved.any():
             before = values.copy()
             named = {key: values[moved, where] for key, where in self._slices.items()}
             for key, filled in self._residual.refilled(points[moved], named).items():
                 values[moved, self._slices[key]] = filled
             self._parameters[self._chosen[moved], self._columns] = values[moved]
-            self._before[moved], self._read = points[moved], values
+            self._before[moved], self._read[moved] = points[moved], values[moved]
             moved = (values != before).any(axis=1)
         return moved
