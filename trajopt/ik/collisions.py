@@ -50,6 +50,11 @@ def fillers_of(model: TaskModel, q: Reals, p: Reals) -> list[SlotFiller]:
     ]
 
 
+def has_collisions(model: TaskModel) -> bool:
+    """Whether tasks have collision rows."""
+    return any(isinstance(item.residual, ResidualModelCollisions) for item in model.constraints.constraints)
+
+
 def filled(model: TaskModel, q: Reals, p: Reals) -> Reals:
     """Parameters (n, np) with the bodies that are nearest at configurations q (n, nq)."""
     p = np.array(p)

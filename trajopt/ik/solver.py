@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import check_count, check_flag, check_mapping, check_positive
-from trajopt.ik.collisions import filled, with_collisions
+from trajopt.ik.collisions import with_collisions
 from trajopt.ik.coordinates import coordinates
 from trajopt.ik.fixed import fixed_joints, hold
 from trajopt.ik.residuals import Judge
@@ -147,7 +147,7 @@ class IKSolver(Immutable):
             starts=int(tried[0]),
             active_limits=tuple(names[i] for i in pressed),
             tolerance=self.tolerance,
-            judge=Judge.of(self._model, self._values, filled(self._model, q[None], p[None])[0]),
+            judge=Judge.of(self._model, self._values, p),
         )
 
     def solve_batch(
@@ -183,7 +183,7 @@ class IKSolver(Immutable):
             cost=best.cost,
             starts=tried,
             tolerance=self.tolerance,
-            judge=Judge.of(self._model, self._values, filled(self._model, best.q, p)),
+            judge=Judge.of(self._model, self._values, p),
         )
 
     def first_start(self, targets: Any = None) -> Reals:
