@@ -10,10 +10,13 @@ from trajopt.robots.collisions.distances import axis_distances
 from trajopt.types import Ints, Reals
 
 WIDER = 3  # pairs that bounding spheres leave, for each slot [-]
+RELEVANT = 0.1  # distance beyond which the nearest pairs need not be certain [m]
 ALIKE = 2  # most slots of pairs of the same two joints [-]
 
 
-def nearest_pairs(points: Reals, radii: Reals, pairs: Ints, joints: Ints, count: int) -> tuple[Ints, Reals]:
+def nearest_pairs(
+    points: Reals, radii: Reals, pairs: Ints, joints: Ints, count: int, wider: int = WIDER
+) -> tuple[Ints, Reals]:
     """Indices (n, count) of the nearest pairs, at most two of the same joints before the others.
 
     Args:
@@ -22,6 +25,7 @@ def nearest_pairs(points: Reals, radii: Reals, pairs: Ints, joints: Ints, count:
         pairs: Indices of two bodies (pairs, 2).
         joints: Number of the two joints of each pair (pairs,).
         count: Number of pairs to choose, at most as many as there are.
+        wider: Pairs that bounding spheres leave at first, for each that is chosen [-].
 
     Returns:
         The indices, and their distances (n, count) [m].
@@ -29,21 +33,44 @@ def nearest_pairs(points: Reals, radii: Reals, pairs: Ints, joints: Ints, count:
     centres, extents = points.mean(axis=2), _half_lengths(points) + radii
     first, second = pairs.T
     least = _distances(centres, centres)[:, first, second] - extents[:, first] - extents[:, second]
-    left = min(WIDER * count, len(pairs))
+    left = min(wider * count, len(pairs))
     near = np.argpartition(least, left - 1, axis=1)[:, :left]
     rows = np.arange(len(points))[:, None]
     gaps = axis_distances(points[rows, first[near]], points[rows, second[near]])
     gaps -= radii[first[near]] + radii[second[near]]
     order = np.argsort(gaps, axis=1, kind="stable")
     near, gaps = near[rows, order], gaps[rows, order]
-    same = joints[near]
-    before = np.tril(same[:, :, None] == same[:, None, :], -1).sum(axis=2)
-    order = np.argsort(before >= ALIKE, axis=1, kind="stable")[:, :count]
-    return near[rows, order], gaps[rows, order]
+    chosen = _few_of_each(joints[near])[:, :count]
+    result, lengths = near[rows, chosen], gaps[rows, chosen]
+    if left < len(pairs):  # others may be nearer where bounding spheres of many overlap
+        farthest = np.minimum(lengths.max(axis=1), RELEVANT)
+        others = np.take_along_axis(least, near, axis=1).max(axis=1) < farthest
+        if others.any():
+            found = nearest_pairs(points[others], radii, pairs, joints, count, 4 * wider)
+            result[others], lengths[others] = found
+    return result, lengths
+
+
+def _few_of_each(groups: Ints) -> Ints:
+    """Order (n, m) of numbers in which the first `ALIKE` occurrences of each come before the others."""
+    rank = np.zeros(groups.shape, dtype=np.int64)
+    order = np.argsort(groups, axis=1, kind="stable")
+    ordered = np.take_along_axis(groups, order, axis=1)
+    place = np.arange(groups.shape[1])
+    starts = np.where(np.diff(ordered, axis=1, prepend=-1) != 0, place, 0)
+    np.put_along_axis(rank, order, place - np.maximum.accumulate(starts, axis=1), axis=1)
+    return np.argsort(rank >= ALIKE, axis=1, kind="stable")
 
 
 def nearest_obstacles(
-    points: Reals, radii: Reals, numbers: Reals, links: Sequence[Ints], counts: Sequence[int], *, boxes: bool
+    points: Reals,
+    radii: Reals,
+    numbers: Reals,
+    links: Sequence[Ints],
+    counts: Sequence[int],
+    *,
+    boxes: bool,
+    wider: int = WIDER,
 ) -> list[Ints]:
     """Indices (n, count) of the nearest pairs of a body and an obstacle for each link; obstacles vary first.
 
@@ -55,6 +82,7 @@ def nearest_obstacles(
         links: Indices of the bodies of each link.
         counts: Number of pairs to choose for each link, at most as many as there are.
         boxes: Whether the obstacles are boxes.
+        wider: Pairs that bounding spheres leave at first, for each that is chosen [-].
     """
     n, obstacles = numbers.shape[:2]
     if boxes:
@@ -64,7 +92,7 @@ def nearest_obstacles(
     ends, rho = numbers[:, :, :6].reshape(n, obstacles, 2, 3), numbers[:, :, 6]
     extents = (_half_lengths(points) + radii)[:, :, None] + (_half_lengths(ends) + rho)[:, None]
     least = _distances(points.mean(axis=2), ends.mean(axis=2)) - extents
-    lefts = [min(WIDER * count, len(own) * obstacles) for own, count in zip(links, counts)]
+    lefts = [min(wider * count, len(own) * obstacles) for own, count in zip(links, counts)]
     nears = [
         np.argpartition(least[:, own].reshape(n, -1), left - 1, axis=1)[:, :left] for own, left in zip(links, lefts)
     ]
@@ -73,6 +101,11 @@ def nearest_obstacles(
     gaps = axis_distances(points[rows, body], ends[rows, obstacle]) - radii[body] - rho[rows, obstacle]
     parts = np.split(gaps, np.cumsum(lefts)[:-1], axis=1)
     orders = [np.argsort(part, axis=1, kind="stable")[:, :count] for part, count in zip(parts, counts)]
+    for own, near, part, order in zip(links, nears, parts, orders):
+        farthest = np.minimum(np.take_along_axis(part, order, axis=1).max(axis=1), RELEVANT)
+        others = np.take_along_axis(least[:, own].reshape(n, -1), near, axis=1).max(axis=1) < farthest
+        if near.shape[1] < len(own) * obstacles and others.any():  # where bounding spheres of many overlap
+            return nearest_obstacles(points, radii, numbers, links, counts, boxes=False, wider=4 * wider)
     return [np.take_along_axis(near, order, axis=1) for near, order in zip(nears, orders)]
 
 
