@@ -275,6 +275,8 @@ def test_declared_shapes_stay_when_joints_are_locked_and_parameters_added() -> N
     assert locked.collision_shapes.left_out == {"neighbours": ()}
     both = own.lock_joints(["arm_left_3_joint", "arm_left_4_joint"])
     assert both.collision_shapes.pairs == ((0, 2),)
+    twice = own.lock_joints(["arm_left_3_joint"]).lock_joints(["arm_left_4_joint"])
+    assert twice.collision_shapes.pairs == ((0, 2),)
     assert own.with_parameters("arm_left_7_link.mass").collision_shapes.pairs == ((0, 1), (0, 2))
 
 
