@@ -95,10 +95,12 @@ from trajopt.networks import Network
 from trajopt.objects import renamed
 from trajopt.objects.lazy import lazy
 from trajopt.residuals import (
+    Box,
     Capsule,
     FrictionCone,
     ResidualModelAbstract,
     ResidualModelCentroidalMomentum,
+    ResidualModelCollisions,
     ResidualModelCoMPosition,
     ResidualModelContactControlGrav,
     ResidualModelContactCoPPosition,
@@ -126,7 +128,7 @@ from trajopt.residuals import (
     Sphere,
     WrenchCone,
 )
-from trajopt.robots import Robot, load_robot, single_rigid_body
+from trajopt.robots import Robot, Scene, load_robot, single_rigid_body
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolutionBatch, SolutionLibrary, SolverStatus
 from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateSE3, StateSO3, StateVector
@@ -186,6 +188,7 @@ __all__ = [
     "ActuationModelFull",
     "ActuationModelMatrix",
     "ActuationModelSquashed",
+    "Box",
     "CallbackLogger",
     "CallbackVerbose",
     "Capsule",
@@ -228,6 +231,7 @@ __all__ = [
     "ResidualModelAbstract",
     "ResidualModelCentroidalMomentum",
     "ResidualModelCoMPosition",
+    "ResidualModelCollisions",
     "ResidualModelContactCoPPosition",
     "ResidualModelContactControlGrav",
     "ResidualModelContactForce",
@@ -252,6 +256,7 @@ __all__ = [
     "ResidualModelState",
     "ResidualModelSymbolic",
     "Robot",
+    "Scene",
     "ShootingProblem",
     "Solution",
     "SolutionBatch",

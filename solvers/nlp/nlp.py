@@ -92,9 +92,10 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
             xs, us, largest = program.trajectory(np.array(found["x"]).ravel(), xs)
             stats = self._solver.stats()
             run.iterations += int(stats["iter_count"])
-            if largest < FAR:
+            before = problem.table.values.copy()
+            reached = problem.calc(xs, us)  # chooses the bodies of collision rows
+            if largest < FAR and np.array_equal(before, problem.table.values):
                 break
-        reached = problem.calc(xs, us)
         run.trajectory, run.cost = (xs, us), reached.cost
         run.y = program.multipliers(np.array(found["lam_g"]).ravel())
         run.feasible = bool(np.abs(reached.gaps).max() < 1e-6)

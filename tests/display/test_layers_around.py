@@ -11,17 +11,23 @@ import pytest
 import trajopt
 from tests.analysis.test_goals import POINT, TURNED, arm, placement, translation
 from tests.display.recording import Recording
+from tests.support.collision_arm import collision_arm
 from tests.support.unsolved import solution_of
 from trajopt import problems
+from trajopt.analysis.approaches import approaches_of
 from trajopt.analysis.goals import pose_goals
 from trajopt.analysis.obstacles import obstacles_of
 from trajopt.display.layers.around import around
 from trajopt.display.layers.obstacles import Obstacles, Planes, tilted_planes
 from trajopt.display.layers.paths import Goals, has_goals
 from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.obstacles import solids_around
 from trajopt.solution import Solution
 
 BALLS = np.array([[0.5, 0.2, 0.4, 0.1], [0.1, 0.6, 0.3, 0.2]])  # [m]
+
+
+CORNERS = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3, indexing="ij")).reshape(3, 8).T
 
 
 def test_a_goal_is_a_ball_with_axes_if_it_has_a_rotation() -> None:
@@ -110,6 +116,28 @@ def test_a_capsule_in_the_world_is_a_rod_between_two_balls() -> None:
     rod = scene.nodes["/obstacles/0/rod"]
     assert rod.scale == pytest.approx((0.1, 0.1, 2.0))
     assert rod.position == pytest.approx((0.0, 1.0, 1.0))
+
+
+def test_a_scene_is_drawn_with_its_boxes() -> None:
+    state = collision_arm()
+    turn = pin.exp3(np.array([0.0, 0.0, 0.5]))
+    crate = trajopt.Box([0.2, 0.4, 0.6], placement=pin.SE3(turn, np.array([1.0, 0.0, 0.3])))
+    scene = trajopt.Scene({"ball": trajopt.Sphere(0.1, center=[0.0, 1.0, 0.0]), "crate": crate})
+    limits = trajopt.ConstraintStack.of_robot(state, collisions=scene)
+    terminal = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=limits)
+    solution = solution_of(trajopt.ShootingProblem(state.zero(), [], terminal), state.zero()[None], np.zeros((0, 7)))
+    ball, box = obstacles_of(solution)
+    assert (ball.name, box.name, box.box, ball.radii[0]) == ("collisions.ball", "collisions.crate", True, 0.1)
+    np.testing.assert_allclose((box.points[0] - [1.0, 0.0, 0.3]) @ turn, CORNERS * [0.2, 0.4, 0.6] / 2, atol=1e-12)
+    drawn = Recording()
+    Obstacles(drawn, solution, "/obstacles")
+    node = drawn.nodes["/obstacles/1/box"]
+    assert node.scale == pytest.approx((0.2, 0.4, 0.6))
+    assert node.position == pytest.approx((1.0, 0.0, 0.3))
+    assert node.wxyz == pytest.approx((np.cos(0.25), 0.0, 0.0, np.sin(0.25)))
+    (hull,) = solids_around(solution, ())
+    np.testing.assert_allclose(hull, box.points[0])
+    assert approaches_of(solution) == []
 
 
 def test_tilted_planes_a_simulator_lie_below_the_motion() -> None:

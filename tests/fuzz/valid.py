@@ -26,6 +26,7 @@ from tests.fuzz.simulated import SIMULATED, rollout_of_arm
 from tests.fuzz.swept import SWEPT
 from tests.fuzz.worlds import T, World, folder, speed, world
 from tests.support import constrained
+from tests.support.collision_arm import collision_arm
 from trajopt import analysis, gaits, problems, solvers
 
 
@@ -183,6 +184,11 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "CollisionShapes.bodies": lambda w, rng: (trajopt.Sphere(0.1, frame="a"), trajopt.Sphere(0.2, frame="b")),
     "CollisionShapes.pairs": lambda w, rng: ((0, 1),),
     "CollisionShapes.left_out": lambda w, rng: {},
+    "ResidualModelCollisions.state": lambda w, rng: collision_arm(),
+    "ResidualModelCollisions.scene": lambda w, rng: rng.choice([None, trajopt.Scene({"ball": trajopt.Sphere(0.1)})]),
+    "Scene.obstacles": lambda w, rng: {"ball": trajopt.Sphere(0.1), "table": trajopt.Box([1.0, 1.0, 0.1])},
+    "Box.size": _one_of([0.3, 0.2, 0.1], (1.0, 2.0, 0.5)),
+    "Box.placement": _placement,
     "ResidualModelPairDistance.first": lambda w, rng: trajopt.Sphere(0.1, frame=w.frames[-1]),
     "ResidualModelPairDistance.second": lambda w, rng: rng.choice([trajopt.Sphere(0.1), trajopt.Sphere(0.2)]),
     "ResidualModelRelativePlacement.frame": lambda w, rng: w.frames[-1],

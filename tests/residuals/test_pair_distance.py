@@ -1,4 +1,4 @@
-"""Distances of spheres and capsules against Coal, with derivatives, at parallel axes and coinciding centres too."""
+"""Distances of spheres, capsules and boxes against Coal, with derivatives, at parallel axes and equal centres too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from trajopt.instant import Instant
 from trajopt.robots.closest_points import closest_points
 
 Reals = npt.NDArray[np.float64]
-Shape = trajopt.Sphere | trajopt.Capsule
+Shape = trajopt.Sphere | trajopt.Capsule | trajopt.Box
+TURNED = pin.exp3(np.array([0.3, -0.2, 0.5]))
 STATE: Any = state_of("talos_arm")
 HAND, ELBOW = "gripper_left_joint", "arm_left_4_joint"
 SHAPES: dict[str, tuple[Shape, Shape]] = {
@@ -43,6 +44,18 @@ SHAPES: dict[str, tuple[Shape, Shape]] = {
         trajopt.Capsule(0.03, start=[0, 0, 0], end=[0, 0.1, -0.2], frame=HAND),
         trajopt.Capsule(0.02, start=[0.3, 0, 0], end=[0.2, 0.2, 0.3], frame=ELBOW),
     ),
+    "sphere-box": (
+        trajopt.Sphere(0.1, frame=HAND, center=[0.02, 0.01, -0.1]),
+        trajopt.Box([0.3, 0.2, 0.4], placement=pin.SE3(TURNED, np.array([0.3, 0.2, 0.1]))),
+    ),
+    "box-capsule": (
+        trajopt.Box([0.42, 0.63, 0.7], frame=ELBOW, placement=[0.05, 0.0, 0.1, 0.1, 0.2, 0.3, 0.927361849549570]),
+        trajopt.Capsule(0.05, start=[0, 0, 0], end=[0, 0, -0.3], frame=HAND),
+    ),
+    "box-box": (
+        trajopt.Box([0.1, 0.2, 0.15], frame=HAND),
+        trajopt.Box([0.3, 0.2, 0.4], placement=pin.SE3(TURNED, np.array([0.2, 0.3, 0.0]))),
+    ),
 }
 
 
@@ -59,6 +72,10 @@ def coal_distance(first: Shape, second: Shape, q: Reals) -> float:
     bodies = []
     for shape in (first, second):
         place = pin.SE3.Identity() if shape.frame is None else data.oMf[STATE.model.getFrameId(shape.frame)]
+        if isinstance(shape, trajopt.Box):
+            place = place * pin.SE3(shape.placement[:, :3], shape.placement[:, 3])
+            bodies.append((coal.Box(*np.asarray(shape.size)), coal.Transform3s(place.rotation, place.translation)))
+            continue
         points = [place.act(np.asarray(p)) for p in shape.points]
         if len(points) == 1:
             bodies.append((coal.Sphere(shape.radius), coal.Transform3s(np.eye(3), points[0])))
@@ -68,7 +85,10 @@ def coal_distance(first: Shape, second: Shape, q: Reals) -> float:
         middle = coal.Transform3s(turn.toRotationMatrix(), (points[0] + points[1]) / 2)
         bodies.append((coal.Capsule(shape.radius, float(np.linalg.norm(along))), middle))
     (a, place_a), (b, place_b) = bodies
-    return float(coal.distance(a, place_a, b, place_b, coal.DistanceRequest(), coal.DistanceResult()))
+    request = coal.DistanceRequest()
+    request.enable_signed_distance, request.gjk_max_iterations = True, 1000
+    request.gjk_tolerance = request.epa_tolerance = 1e-12
+    return float(coal.distance(a, place_a, b, place_b, request, coal.DistanceResult()))
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -76,12 +96,13 @@ def test_distances_are_those_of_coal(name: str) -> None:
     first, second = SHAPES[name]
     residual = trajopt.ResidualModelPairDistance(STATE, first, second)
     distance, values = function_of(residual), residual.layout.column()
-    found = []
+    found, within = [], 1e-9 if "box" in name else 1e-6  # of Coal between capsules
     for seed in range(60):
         x = STATE.rand(seed)
         found.append(float(distance(x, values)[0]))
-        assert found[-1] == pytest.approx(coal_distance(first, second, x[: STATE.nq]), abs=1e-6)
+        assert found[-1] == pytest.approx(coal_distance(first, second, x[: STATE.nq]), abs=within)
     assert max(found) > 0.05
+    assert min(found) < 0.0 or "box" not in name
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -137,6 +158,36 @@ def test_overlap_and_coinciding_centres() -> None:
     assert np.all(np.isfinite(np.asarray(derivative)))
 
 
+def inside(kind: str, rng: np.random.Generator) -> tuple[Shape, Shape]:
+    """A small shape in or at a box."""
+    box = trajopt.Box(rng.uniform(0.4, 0.8, 3), placement=pin.SE3(pin.exp3(rng.normal(size=3)), rng.normal(size=3)))
+    centre = box.placement[:, 3] + rng.uniform(-0.4, 0.4, 3)
+    if kind == "sphere":
+        return trajopt.Sphere(0.05, frame="universe", center=centre), box
+    if kind == "capsule":
+        reach = rng.uniform(-0.3, 0.3, 3)
+        return trajopt.Capsule(0.05, frame="universe", start=centre - reach, end=centre + reach), box
+    turn = pin.SE3(pin.exp3(rng.normal(size=3)), centre)
+    return trajopt.Box(rng.uniform(0.1, 0.4, 3), frame="universe", placement=turn), box
+
+
+@pytest.mark.parametrize("kind", ["sphere", "capsule", "box"])
+def test_depths_in_boxes_are_those_of_coal(kind: str) -> None:
+    rng, q = np.random.default_rng(2), pin.neutral(STATE.model)
+    residual = trajopt.ResidualModelPairDistance(STATE, *inside(kind, rng))
+    distance, parameters = function_of(residual), residual.parameters()
+    deep = 0
+    for _ in range(40):
+        first, second = inside(kind, rng)
+        residual = trajopt.ResidualModelPairDistance(STATE, first, second)
+        r, derivative = distance(STATE.zero(), residual.layout.column())
+        assert float(r) == pytest.approx(coal_distance(first, second, q), abs=1e-6)
+        assert np.all(np.isfinite(np.asarray(derivative)))
+        deep += float(r) < -0.06  # deeper than the radius
+    assert deep > 10
+    assert set(parameters) == {"first", "second", "radii", "second_size"} | ({"first_size"} if kind == "box" else set())
+
+
 def test_obstacles_move_at_run_time() -> None:
     residual = trajopt.ResidualModelPairDistance(STATE, *SHAPES["sphere-sphere"])
     stack = trajopt.ConstraintStack(STATE).add("apart", residual)
@@ -147,7 +198,7 @@ def test_obstacles_move_at_run_time() -> None:
     moved = trajopt.Sphere(0.4, center=[0, 0, 5.0])
     expected = coal_distance(trajopt.Sphere(0.3, frame=HAND, center=[0.02, 0.01, -0.1]), moved, x[: STATE.nq])
     assert problem.calc([x], np.zeros((0, 0))).rows[0, 0] == pytest.approx(expected, abs=1e-7)
-    for value, message in (([0.1, 0.0], "expected radii > 0"), ([0.1], "apart.radii: expected")):
+    for value, message in (([0.1, 0.0], "expected radii > 0, or >= 0 of a box"), ([0.1], "apart.radii: expected")):
         with pytest.raises(InvalidArgumentError, match=message):
             problem.set_parameter("apart.radii", value)
 
@@ -158,7 +209,7 @@ def test_bad_shapes_are_refused() -> None:
         trajopt.ResidualModelPairDistance(STATE, ball, ball)
     with pytest.raises(InvalidArgumentError, match=f"got both in frame '{HAND}'"):
         trajopt.ResidualModelPairDistance(STATE, hand, trajopt.Sphere(0.2, frame=HAND, center=[1, 0, 0]))
-    with pytest.raises(InvalidArgumentError, match="second: expected a Sphere or a Capsule"):
+    with pytest.raises(InvalidArgumentError, match="second: expected a Sphere, Capsule or Box"):
         trajopt.ResidualModelPairDistance(STATE, hand, HAND)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="frame 'hand' not found"):
         trajopt.ResidualModelPairDistance(STATE, ball, trajopt.Sphere(0.1, frame="hand"))
@@ -168,5 +219,9 @@ def test_bad_shapes_are_refused() -> None:
         trajopt.Capsule(0.1, start=[0, 0, 0], end=[0, 0, 0])
     with pytest.raises(WrongCallError, match=r"Capsule: .*\(radius, \*, start, end, frame\)"):
         trajopt.Capsule(0.1, [0, 0, 0], [0, 0, 1])  # type: ignore[misc]
+    with pytest.raises(InvalidArgumentError, match="size: expected three sides > 0"):
+        trajopt.Box([0.1, 0.0, 0.2])
+    with pytest.raises(InvalidArgumentError, match="placement: expected"):
+        trajopt.Box([0.1, 0.1, 0.2], placement=[0.0, np.nan, 0.0])
     with pytest.raises(InvalidArgumentError, match="center"):
         trajopt.Sphere(0.1, center=[0, 0])

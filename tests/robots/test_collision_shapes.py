@@ -263,6 +263,23 @@ def test_a_robot_of_code_has_its_own_shapes_and_one_without_geometry_is_refused(
         _ = load_robot("planar-2r").collision_shapes
 
 
+def test_declared_shapes_stay_when_joints_are_locked_and_parameters_added() -> None:
+    robot = load_robot("talos_arm")
+    frames = ("arm_left_2_link", "arm_left_4_link", "arm_left_5_link")
+    bodies = tuple(trajopt.Sphere(0.05, frame=frame) for frame in frames)
+    shapes = CollisionShapes(bodies=bodies, pairs=((0, 1), (0, 2)), left_out={"neighbours": ((1, 2),)})
+    own = robot.with_collision_shapes(shapes)
+    locked = pickle.loads(pickle.dumps(own)).lock_joints(["arm_left_5_joint"])
+    assert [body.frame for body in locked.collision_shapes.bodies] == list(frames)
+    assert locked.collision_shapes.pairs == ((0, 1), (0, 2))
+    assert locked.collision_shapes.left_out == {"neighbours": ()}
+    both = own.lock_joints(["arm_left_3_joint", "arm_left_4_joint"])
+    assert both.collision_shapes.pairs == ((0, 2),)
+    twice = own.lock_joints(["arm_left_3_joint"]).lock_joints(["arm_left_4_joint"])
+    assert twice.collision_shapes.pairs == ((0, 2),)
+    assert own.with_parameters("arm_left_7_link.mass").collision_shapes.pairs == ((0, 1), (0, 2))
+
+
 def test_solids_are_the_bodies() -> None:
     for body, solid in zip((shapes := load_robot("ur5").collision_shapes).bodies, shapes.solids(), strict=True):
         ends = np.array(sorted(solid.ends.tolist()))
@@ -275,15 +292,8 @@ def test_constraints_of_a_robot_keep_its_links_apart() -> None:
     state = trajopt.StateMultibody(robot)
     plain = trajopt.ConstraintStack.of_robot(state)
     stack = trajopt.ConstraintStack.of_robot(state, collisions=True, margin=0.02)
-    names, shapes = robot.collision_shapes.names, robot.collision_shapes
-    assert stack.names == (*plain.names, *(f"apart_{names[i]}_{names[j]}" for i, j in shapes.pairs))
-    end = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=stack)
-    x = state.at_rest(random_configurations(robot.model, 1, seed=4)[0])
-    rows = trajopt.ShootingProblem(x, [], end).calc([x], np.zeros((0, 0))).rows[0]
-    expected = body_distances(robot.model, shapes.bodies, shapes.pairs, x[None, : robot.nq])[0]
-    np.testing.assert_allclose(rows[-len(expected) :], expected, atol=1e-8)
-    first = stack[f"apart_{names[shapes.pairs[0][0]]}_{names[shapes.pairs[0][1]]}"]
-    np.testing.assert_array_equal((first.lower, first.upper), ([0.02], [np.inf]))
+    assert stack.names == (*plain.names, "collisions")
+    np.testing.assert_array_equal((stack["collisions"].lower, stack["collisions"].upper), ([0.02] * 12, [np.inf] * 12))
     with pytest.raises(InvalidArgumentError, match="collisions: expected"):
         trajopt.ConstraintStack.of_robot(state, collisions="all")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="margin: expected"):

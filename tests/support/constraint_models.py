@@ -11,9 +11,10 @@ import pinocchio as pin
 from casadi import SX
 
 import trajopt
+from tests.support.collision_arm import collision_arm
 from trajopt.gaits import ResidualModelTerrainDistance, Terrain
 from trajopt.residuals import ResidualModelAbstract
-from trajopt.simulator import Box, HeightField, Plane
+from trajopt.simulator import BoxSurface, HeightField, Plane
 from trajopt.states import StateAbstract
 
 TURNED = pin.exp3(np.array([0.4, -0.3, 0.7]))
@@ -67,7 +68,7 @@ def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], 
     hand = trajopt.Capsule(0.1, start=[0.0, 0.0, 0.0], end=[0.0, 0.0, -0.2], frame="gripper_left_joint")
 
     def terrain() -> Terrain:
-        box = Box((-0.2, -0.3, -2.0), (1.0, 0.6, -0.7))
+        box = BoxSurface((-0.2, -0.3, -2.0), (1.0, 0.6, -0.7))
         return Terrain(Plane((0.1, 0.2, 1.0, 3.0)), box, HeightField(hill))
 
     def effort() -> ResidualModelAbstract:
@@ -77,6 +78,7 @@ def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], 
     return {
         "effort": effort,
         "state-elements": lambda: trajopt.ResidualModelState(drone(), drone().rand(2), elements=[8, 1, 4, 13]),
+        "collisions": lambda: trajopt.ResidualModelCollisions(collision_arm(), pairs=5),
         "distance-spheres": lambda: trajopt.ResidualModelPairDistance(drone(), tip, ball),
         "distance-capsule": lambda: trajopt.ResidualModelPairDistance(drone(), ball, arm),
         "obstacles-plane": lambda: trajopt.ResidualModelObstacleDistance(state_of("vector"), circles, 0.1),
@@ -84,5 +86,6 @@ def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], 
         "obstacles-balls": lambda: trajopt.ResidualModelObstacleDistance(drone(), balls, tip),
         "obstacles-capsule": lambda: trajopt.ResidualModelObstacleDistance(state_of("talos_arm"), balls, hand),
         "distance-terrain": lambda: ResidualModelTerrainDistance(drone(), terrain(), [tip, arm]),
+        "distance-box": lambda: trajopt.ResidualModelPairDistance(drone(), trajopt.Box([0.3, 0.2, 0.1]), arm),
         "distance-capsules": lambda: trajopt.ResidualModelPairDistance(state_of("talos_arm"), hand, post),
     }

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from trajopt.analysis.references import distances_of
-from trajopt.residuals import ResidualModelPairDistance
+from trajopt.residuals import ResidualModelCollisions, ResidualModelPairDistance
 from trajopt.robots.closest_points import closest_points
 from trajopt.types import Reals
 
@@ -47,13 +47,23 @@ class Approach:
 
 
 def approaches_of(solution: Solution) -> list[Approach]:
-    """Computes the closest points for each distance cost and constraint; empty for a solution without its problem.
+    """Computes the closest points for each distance cost and constraint between balls and capsules.
+
+    It is empty for a solution without its problem, and without boxes and the rows of `ResidualModelCollisions`.
 
     Args:
         solution: The solution.
     """
     items, values = distances_of(solution)
+    items = [item for item in items if _is_round(item.residual)]
     return [_approach(solution, item, values) for item in items]
+
+
+def _is_round(residual: Any) -> bool:
+    """Whether all bodies of a residual are balls and capsules that do not change from knot to knot."""
+    if isinstance(residual, ResidualModelPairDistance):
+        return not residual.has_boxes
+    return not isinstance(residual, ResidualModelCollisions)
 
 
 def _approach(solution: Solution, item: Any, values: Mapping[str, Reals]) -> Approach:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.references import distances_of
-from trajopt.residuals import ResidualModelObstacleDistance, ResidualModelPairDistance
+from trajopt.residuals import ResidualModelCollisions, ResidualModelObstacleDistance, ResidualModelPairDistance
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -17,18 +17,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Obstacle:
-    """A ball, capsule or upright cylinder, fixed or moving: all points within a radius of a point, segment or axis.
+    """A ball, capsule, box or upright cylinder, fixed or moving: all points within a radius of a point, axis or box.
 
     Attributes:
         name: Name of the cost term or constraint, with an index if it has several obstacles.
-        points: Centre of a ball or cylinder (T + 1, 1, 3), or ends of a capsule (T + 1, 2, 3) [m]; z is NaN for an
-            upright cylinder. NaN at knots without the obstacle.
-        radii: Radius (T + 1,) [m].
+        points: Centre of a ball or cylinder (T + 1, 1, 3), ends of a capsule (T + 1, 2, 3), or corners of a box (T + 1,
+            8, 3), whose last coordinate changes first [m]; z is NaN for an upright cylinder. NaN at knots without the
+            obstacle.
+        radii: Radius (T + 1,) [m]; that of a box rounds it.
     """
 
     name: str
     points: Reals
     radii: Reals
+
+    @property
+    def box(self) -> bool:
+        """Whether the obstacle is a box."""
+        return self.points.shape[1] == 8
 
     @property
     def upright(self) -> bool:
@@ -58,10 +64,25 @@ def obstacles_of(solution: Solution) -> list[Obstacle]:
         pair = item.residual.frame_ids if isinstance(item.residual, ResidualModelPairDistance) else []
         for i, (key, frame) in enumerate(zip(("first", "second"), pair)):
             if frame is None:
-                points = values[f"{item.name}.{key}"]
-                points = points[:, None] if points.ndim == 2 else points
-                obstacles.append(Obstacle(name=item.name, points=points, radii=values[f"{item.name}.radii"][:, i]))
+                size, radii = values.get(f"{item.name}.{key}_size"), values[f"{item.name}.radii"][:, i]
+                obstacles.append(_obstacle(item.name, values[f"{item.name}.{key}"], size, radii))
+        scene = item.residual.scene if isinstance(item.residual, ResidualModelCollisions) else None
+        for name in () if scene is None else scene.obstacles:
+            own = f"{item.name}.{name}"
+            places = values[own]
+            absent = np.isnan(places.reshape(len(places), -1)[:, 0])
+            radii = values.get(f"{own}_radius", np.where(absent, np.nan, 0.0))
+            obstacles.append(_obstacle(own, places, values.get(f"{own}_size"), radii))
     return _without_copies(obstacles)
+
+
+def _obstacle(name: str, places: Reals, size: Reals | None, radii: Reals) -> Obstacle:
+    """An obstacle from its parameters at all knots: centre, ends, or placement and sides."""
+    if size is None:
+        return Obstacle(name=name, points=places[:, None] if places.ndim == 2 else places, radii=radii)
+    signs = np.array(np.meshgrid(*[[-0.5, 0.5]] * 3, indexing="ij")).reshape(3, 8).T
+    corners = (signs * size[:, None]) @ places[:, :, :3].swapaxes(1, 2) + places[:, None, :, 3]
+    return Obstacle(name=name, points=corners, radii=radii)
 
 
 def planes_of(solution: Solution) -> list[tuple[float, ...]]:

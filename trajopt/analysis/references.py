@@ -12,6 +12,7 @@ from trajopt.analysis.basics import check_solution
 from trajopt.constraints.constraint import Constraint
 from trajopt.costs.cost_stack import CostTerm
 from trajopt.residuals import (
+    ResidualModelCollisions,
     ResidualModelCoMPosition,
     ResidualModelFramePlacement,
     ResidualModelFrameTranslation,
@@ -56,7 +57,7 @@ def _one_of_each_name(items: Iterable[Item]) -> Iterable[Item]:
 
 def distances_of(solution: Solution) -> tuple[list[Item], Mapping[str, Reals]]:
     """Returns costs and constraints on distances, and parameter values; empty for a solution without problem."""
-    kinds = (ResidualModelObstacleDistance, ResidualModelPairDistance)
+    kinds = (ResidualModelCollisions, ResidualModelObstacleDistance, ResidualModelPairDistance)
     items = [item for item in check_solution(solution).description.items if isinstance(item.residual, kinds)]
     return items, knot_values(solution) if items else {}
 

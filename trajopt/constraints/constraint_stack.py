@@ -11,9 +11,9 @@ from casadi import SX
 
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.constraints.bounds import first_bounds
+from trajopt.constraints.collisions import collision_rows
 from trajopt.constraints.constraint import Constraint
 from trajopt.constraints.robot_limits import robot_limits
-from trajopt.constraints.self_collisions import self_collisions
 from trajopt.constraints.softness import first_softness
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
@@ -21,6 +21,7 @@ from trajopt.instant import Instant
 from trajopt.model.parameters import ParameterLayout
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.residuals.stack import ResidualStackAbstract
+from trajopt.robots import Scene
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
@@ -93,8 +94,10 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         positions: bool = True,
         velocities: bool = True,
         torques: bool = True,
-        collisions: bool = False,
+        collisions: bool | Scene = False,
         margin: float = 0.01,
+        pairs: int = 12,
+        obstacles: int = 4,
     ) -> Self:
         """Builds constraints "positions", "velocities" and "torques" from the limits of a robot's joints.
 
@@ -109,9 +112,11 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
             positions: Whether to limit positions [rad, m].
             velocities: Whether to limit velocities [rad/s, m/s].
             torques: Whether to limit torques and forces of the driven joints [N m, N].
-            collisions: Whether to keep its links apart: a constraint "apart_FIRST_SECOND" for each pair of
-                `Robot.collision_shapes`.
-            margin: Least distance of these pairs [m].
+            collisions: Whether to keep its links apart from each other, or obstacles from which to keep them apart as
+                well: a constraint "collisions", see `ResidualModelCollisions`.
+            margin: Least distance [m].
+            pairs: Largest number of pairs of links that have a row at a knot, the nearest ones [-].
+            obstacles: Largest number of rows at a knot for each link and the obstacles nearest to it [-].
 
         Raises:
             InvalidArgumentError: The state is not that of a robot, the actuation has another state, or the robot has no
@@ -119,7 +124,7 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         """
         stack = cls(state)
         limits = robot_limits(state, actuation, positions=positions, velocities=velocities, torques=torques)
-        apart = self_collisions(state, collisions=collisions, margin=margin)
+        apart = collision_rows(state, collisions=collisions, margin=margin, pairs=pairs, obstacles=obstacles)
         for name, (residual, lower, upper) in {**limits, **apart}.items():
             stack.add(name, residual, lower=lower, upper=upper)
         return stack

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.ik.collisions import fillers_of
 from trajopt.ik.descent import FIRST_DAMPING, MEMORY, SCALARS, SETTINGS, START, DescentBuilder
 from trajopt.ik.tasks import TaskModel
 from trajopt.kernels import Kernel, KernelCall, Program, Rows, kernel, lane_count, rows
@@ -69,6 +70,7 @@ class Lanes:
         self.lengths, self.left = np.zeros((n, 1)), np.zeros((n, 1))
         self._limits, self.settings = (low.copy(), high.copy()), np.zeros(len(SETTINGS))
         self._calls: dict[str, KernelCall] = {}
+        self._fillers = fillers_of(kernels.model, self.q, self.p)
 
     def begin(self) -> None:
         """Resets all memory except q; the next iteration is a first one."""
@@ -78,6 +80,8 @@ class Lanes:
         self.scalars[:, SCALARS.index("penalty")] = 1.0
         self.scalars[:, SCALARS.index("phase")] = START
         self.left[:] = 1.0
+        for fill in self._fillers:
+            fill.switch_off()
 
     def start(self) -> None:
         """Evaluates all rows, as the first iteration."""
@@ -95,7 +99,17 @@ class Lanes:
         chosen = np.flatnonzero(active) if self.n > FEW else np.arange(self.n)
         self["ended"][~active] = 1.0
         self._run("descent", self._kernels.descent, self.left, chosen)
+        ended = self.left[:, 0] == 0.0
+        if self._fillers and np.any(ended & active):
+            for fill in self._fillers:
+                self._reopen(fill(ended & active))
         return PASSES
+
+    def _reopen(self, changed: npt.NDArray[np.bool_]) -> None:
+        """Lets rows (n,) whose collision rows measure other bodies evaluate these first, even if they had ended."""
+        self.left[changed] = 1.0
+        for name, value in (("phase", START), ("ended", 0.0), ("violation", np.inf)):
+            self[name][changed] = value
 
     def __getitem__(self, name: str) -> Reals:
         """Memory of all rows, by a name in `SCALARS` (n,)."""

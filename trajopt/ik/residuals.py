@@ -9,6 +9,7 @@ import numpy as np
 
 from trajopt.checks import as_numbers
 from trajopt.errors import InvalidArgumentError
+from trajopt.ik.collisions import filled, has_collisions
 from trajopt.ik.result import TaskResidual
 from trajopt.ik.tasks import TaskModel
 from trajopt.types import Reals
@@ -25,6 +26,7 @@ class Judge:
         costs: Name and unit of each cost.
         p: Parameters (np,), or one row for each configuration (n, np).
         soft: Names of the constraints with soft rows.
+        colliding: The tasks, if they have collision rows, which measure the bodies that are nearest; else None.
     """
 
     function: ca.Function
@@ -32,6 +34,7 @@ class Judge:
     costs: tuple[tuple[str, str], ...]
     p: Reals
     soft: tuple[str, ...] = ()
+    colliding: TaskModel | None = None
 
     @staticmethod
     def of(model: TaskModel, function: ca.Function, p: Reals) -> Judge:
@@ -39,7 +42,7 @@ class Judge:
         constraints = tuple((c.name, c.residual.size(0), c.residual.unit) for c in model.constraints.constraints)
         costs = tuple((c.name, c.residual.unit) for c in model.costs.terms)
         soft = tuple(c.name for c in model.constraints.constraints if c.soft is not None)
-        return Judge(function, constraints, costs, p, soft)
+        return Judge(function, constraints, costs, p, soft, model if has_collisions(model) else None)
 
     def __call__(self, q: Reals) -> dict[str, TaskResidual]:
         """Residuals at a configuration (nq,), arrays (nr,); at configurations (n, nq), arrays (n, nr)."""
@@ -47,7 +50,10 @@ class Judge:
         q = as_numbers("q", q, f"a configuration ({nq},) or configurations (n, {nq})")
         if q.ndim not in (1, 2) or q.shape[-1] != nq:
             raise InvalidArgumentError(f"q: expected shape ({nq},) or (n, {nq}), got {q.shape}")
-        values = [np.array(each).T for each in self.function(np.atleast_2d(q).T, np.atleast_2d(self.p).T)]
+        rows_of_q, p = np.atleast_2d(q), np.atleast_2d(self.p)
+        if self.colliding is not None:
+            p = filled(self.colliding, rows_of_q, np.broadcast_to(p, (len(rows_of_q), p.shape[1])))
+        values = [np.array(each).T for each in self.function(rows_of_q.T, p.T)]
         rows, lower, upper = (each.reshape(np.size(q) // np.shape(q)[-1], -1) for each in values[:3])
         beyond, residuals, end = rows - np.clip(rows, lower, upper), {}, 0
         for name, size, unit in self.constraints:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy.typing as npt
 
 from trajopt.checks import check_mapping
+from trajopt.ik.collisions import with_collisions
 from trajopt.ik.result import IKBatch, IKResult
 from trajopt.ik.solver_cache import kept_solver
 from trajopt.ik.weights import REFERENCE
-from trajopt.robots import Robot
+from trajopt.robots import Robot, Scene
 
 
 def solve(
@@ -26,6 +27,8 @@ def solve(
     tolerance: float = 1e-6,
     fixed: Mapping[str, Any] | None = None,
     weights: Mapping[str, Any] | None = None,
+    collisions: bool | Scene = False,
+    margin: float = 0.01,
 ) -> IKResult:
     """Computes a configuration at rest that satisfies constraints and minimises costs.
 
@@ -54,6 +57,9 @@ def solve(
         weights: How dear the motion of joints is: adds the cost "motion", ½ Σ wᵢ (q ⊖ start)ᵢ², with weights > 0 by
             name, such as {"panda_joint4": 10.0}, and 1 for all others [cost / rad², cost / m²]. Without a start, the
             motion begins at the neutral configuration. None for no cost.
+        collisions: Whether to keep links apart from each other, or a Scene from which to keep them apart as well: a
+            constraint "collisions", as in `ConstraintStack.of_robot`.
+        margin: Least distance of links from each other and from obstacles [m].
 
     Raises:
         UnknownNameError: There is no parameter, or no joint, of this name.
@@ -61,6 +67,7 @@ def solve(
             does not fit its parameter.
     """
     replaced = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')
+    tasks = with_collisions(robot, tasks, collisions, margin)
     solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance, fixed=fixed, weights=weights)
     if start is not None and weights is not None:
         values.pop(REFERENCE, None)
@@ -78,6 +85,8 @@ def solve_batch(
     tolerance: float = 1e-6,
     fixed: Mapping[str, Any] | None = None,
     weights: Mapping[str, Any] | None = None,
+    collisions: bool | Scene = False,
+    margin: float = 0.01,
 ) -> IKBatch:
     """Computes configurations for many targets.
 
@@ -93,10 +102,13 @@ def solve_batch(
         fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad].
         weights: How dear the motion of joints is, as in `solve`, from the neutral configuration or from
             "motion.reference" in `targets`, a state at rest for each target (n, nx).
+        collisions: Whether to keep links apart from each other, or a Scene from which to keep them apart as well.
+        margin: Least distance of links from each other and from obstacles [m].
 
     Raises:
         UnknownNameError: There is no parameter, or no joint, of this name.
         InvalidArgumentError: The tasks are invalid as in `solve`, or targets do not fit their parameters.
     """
+    tasks = with_collisions(robot, tasks, collisions, margin)
     solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance, fixed=fixed, weights=weights)
     return solver.solve_batch(targets, first=values, starts=starts, seed=seed)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import check_count, check_flag, check_mapping, check_positive
+from trajopt.ik.collisions import with_collisions
 from trajopt.ik.coordinates import coordinates
 from trajopt.ik.fixed import fixed_joints, hold
 from trajopt.ik.residuals import Judge
@@ -20,7 +21,7 @@ from trajopt.ik.targets import target_rows
 from trajopt.ik.tasks import TaskModel
 from trajopt.ik.weights import REFERENCE, solver_model
 from trajopt.objects.immutable import Immutable
-from trajopt.robots import Robot
+from trajopt.robots import Robot, Scene
 from trajopt.types import Reals
 
 TOGETHER = 2048
@@ -52,6 +53,10 @@ class IKSolver(Immutable):
         weights: How dear the motion of joints is: adds the cost "motion", ½ Σ wᵢ (q ⊖ start)ᵢ², with weights > 0 by
             name, such as {"panda_joint4": 10.0}, and 1 for all others [cost / rad², cost / m²]. Without a start, the
             motion begins at the neutral configuration; "motion.reference" is that of each target. None for no cost.
+        collisions: Whether to keep links apart from each other, or obstacles from which to keep them apart as well: a
+            constraint "collisions", see `ResidualModelCollisions`. A descent begins without them; where it ends, it
+            chooses the nearest bodies, and goes on until these are far enough apart.
+        margin: Least distance of links from each other and from obstacles [m].
 
     Raises:
         UnknownNameError: `fixed` or `weights` name no joint.
@@ -71,8 +76,11 @@ class IKSolver(Immutable):
         tolerance: float = 1e-6,
         fixed: Mapping[str, Any] | None = None,
         weights: Mapping[str, Any] | None = None,
+        collisions: bool | Scene = False,
+        margin: float = 0.01,
     ) -> None:
         self.robot = robot
+        tasks = with_collisions(robot, tasks, collisions, margin)
         self.limits = check_flag("limits", limits)
         model = TaskModel.of(robot, tasks)
         self._tasks = tuple(stack for stack in (model.constraints, model.costs) if stack.names)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from trajopt.analysis.legs import Foot, LeggedMotion
 from trajopt.analysis.relief import Relief
 from trajopt.plotting.projection import OBLIQUE
-from trajopt.plotting.scene import Scene
+from trajopt.plotting.scene import Canvas
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def sections_of(motion: LeggedMotion, ends: tuple[float, float], ahead: Reals, o
     return sections
 
 
-def draw_relief(scene: Scene, relief: Relief) -> None:
+def draw_relief(scene: Canvas, relief: Relief) -> None:
     """Draws boxes and hills of a relief in space, within the limits of the axes; planes are drawn by `draw_planes`."""
     if len(scene.shown) != 3:
         return
@@ -132,7 +132,7 @@ def _faces(low: Reals, high: Reals) -> list[Reals]:
     return [np.array(face) for face in (top, *sides)]
 
 
-def draw_planes(scene: Scene, planes: Sequence[tuple[float, ...]]) -> None:
+def draw_planes(scene: Canvas, planes: Sequence[tuple[float, ...]]) -> None:
     """Draws the planes a x + b y + c z + d = 0, c > 0, that contacts may touch: their sections, or faces in space."""
     for a, b, c, d in (plane for plane in planes if plane[2] > 0):
         if scene.shown == (0, 2) and b == 0:
@@ -159,7 +159,7 @@ def _draw_section(axes: Any, ends: Reals, level: Reals) -> None:
     axes.add_artist(Polygon(corners, facecolor=EARTH, edgecolor=GROUND, linewidth=1.2, zorder=0.4, label="_ground"))
 
 
-def draw_balls(scene: Scene, feet: Sequence[Foot], knots: npt.NDArray[np.int_]) -> None:
+def draw_balls(scene: Canvas, feet: Sequence[Foot], knots: npt.NDArray[np.int_]) -> None:
     """Draws the outlines of feet that are spheres at some knots, in a plane."""
     if len(scene.shown) == 3:
         return

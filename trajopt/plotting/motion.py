@@ -19,8 +19,8 @@ from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.plotting.ground import draw_balls, draw_planes, draw_relief
-from trajopt.plotting.obstacles import corners, draw_obstacle, obstacles_around
-from trajopt.plotting.scene import Scene, SceneLines, check_points, draw_color_bar, scene_of
+from trajopt.plotting.obstacles import corners, draw_hulls, draw_obstacle, obstacles_around, solids_around
+from trajopt.plotting.scene import Canvas, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.solids import around_solids, draw_solids
 from trajopt.plotting.style import GREY, RED, drawing, time_ramp, whole_figure
 from trajopt.plotting.walls import draw_walls, near_walls, wall_points
@@ -81,6 +81,7 @@ def plot_motion(
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     skeleton, paths, names, marks = _parts(solution, frame, targets)
     bodies, points = obstacles_around(solution, obstacles), skeleton.points.reshape(-1, 3)
+    hulls = solids_around(solution, obstacles)
     thick = dataclasses.replace(skeleton, solids=thick_links(solution))
     around = SceneLines(lines, reference)
     walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
@@ -89,11 +90,12 @@ def plot_motion(
         legs = _legs(solution, skeleton)
         feet = legs[np.isfinite(legs).all(axis=3)]
         more = [feet, paths.reshape(-1, 3), marks, corners(bodies, points), *solids, around.points]
-        more.append(wall_points(walls, points))
+        more += [wall_points(walls, points), *hulls]
         scene = scene_of(target, skeleton.points, np.concatenate(more), view)
         knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
         for body in bodies:
             draw_obstacle(scene, body, points)
+        draw_hulls(scene, hulls)
         draw_walls(scene, walls)
         draw_base(scene, skeleton, rails=not len(around.lines))
         around.draw(scene)
@@ -178,7 +180,7 @@ def _parts(
     return skeleton, paths, names, marks
 
 
-def draw_base(scene: Scene, skeleton: Skeleton, *, rails: bool = True) -> None:
+def draw_base(scene: Canvas, skeleton: Skeleton, *, rails: bool = True) -> None:
     """Draws the fixed base, and with `rails` a rail below each slider, a little longer than its way."""
     for slider in skeleton.sliders if rails else ():
         track = skeleton.points[:, slider]
@@ -190,7 +192,7 @@ def draw_base(scene: Scene, skeleton: Skeleton, *, rails: bool = True) -> None:
         scene.draw(base, color=GREY, linewidth=3.0, marker="s", markersize=5, zorder=1, label="_base")
 
 
-def draw_figures(scene: Scene, skeleton: Skeleton, knots: npt.NDArray[np.int_], last: int) -> None:
+def draw_figures(scene: Canvas, skeleton: Skeleton, knots: npt.NDArray[np.int_], last: int) -> None:
     """Draws stick figures at some knots; those before knot `last` are lighter."""
     ramp = time_ramp()
     for t in knots:

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.obstacles import obstacles_of
-from trajopt.plotting.scene import Scene
+from trajopt.plotting.scene import Canvas
+from trajopt.plotting.solids import Hull
 from trajopt.plotting.style import GREY
-from trajopt.robots.round_bodies import check_round
+from trajopt.robots.round_bodies import Capsule, check_round, round_solid
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -36,6 +37,31 @@ def obstacles_around(solution: Solution, obstacles: npt.ArrayLike) -> Reals:
     return np.reshape(still, (-1, 4))
 
 
+def solids_around(solution: Solution, obstacles: npt.ArrayLike) -> list[Reals]:
+    """Points (n, 3) around boxes and capsules of the solution that do not move [m]; none if others are to be drawn."""
+    if len(check_obstacles(obstacles)):
+        return []
+    still = []
+    for each in obstacles_of(solution):
+        here = np.isfinite(each.radii)
+        if each.points.shape[1] > 1 and here.any() and np.ptp(each.points[here], axis=0).max() == 0.0:
+            still.append(_around(each.points[here][0], float(each.radii[here][0])))
+    return still
+
+
+def _around(points: Reals, radius: float) -> Reals:
+    """Points whose convex hull is a box with these corners, or a capsule with these ends."""
+    if len(points) > 2:
+        return points
+    return round_solid(Capsule(radius, start=points[0], end=points[1]), "universe").points()
+
+
+def draw_hulls(scene: Canvas, solids: list[Reals]) -> None:
+    """Draws obstacles from points (n, 3) around them."""
+    for points in solids:
+        Hull(scene, points, GREY)
+
+
 def corners(bodies: Reals, points: Reals) -> Reals:
     """Returns two opposite corners of a box around each obstacle, (m, 3) [m]."""
     ends = np.array([body[:3] + sign * body[3] for body in bodies for sign in (-1.0, 1.0)]).reshape(-1, 3)
@@ -55,7 +81,7 @@ def _span(points: Reals) -> tuple[float, float]:
     return min(low, 0.0), high + _ABOVE * float(np.ptp(points, axis=0).max())
 
 
-def draw_obstacle(scene: Scene, body: Reals, points: Reals) -> None:
+def draw_obstacle(scene: Canvas, body: Reals, points: Reals) -> None:
     """Draws a ball, or a cylinder that begins at the floor; in a plane its outline."""
     look: dict[str, Any] = {"color": GREY, "linewidth": 0, "alpha": 0.35}
     angle = np.linspace(0, 2 * np.pi, 49)

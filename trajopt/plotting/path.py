@@ -14,7 +14,7 @@ from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import corners, draw_obstacle, obstacles_around
-from trajopt.plotting.scene import Scene, SceneLines, check_points, draw_color_bar, scene_of
+from trajopt.plotting.scene import Canvas, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.style import GREY, PALETTE, RAMP, RED, drawing, time_ramp, whole_figure
 from trajopt.plotting.walls import draw_walls, near_walls, wall_points
 from trajopt.types import Reals
@@ -125,7 +125,7 @@ def _apart(lines: Reals) -> Reals:
     return np.concatenate([lines, gaps], axis=1).reshape(-1, 3)
 
 
-def _draw_axes(scene: Scene, axes: Reals) -> None:
+def _draw_axes(scene: Canvas, axes: Reals) -> None:
     """Draws the axes of the body (n, 3, 2, 3) that are visible in the view."""
     for i, (color, name) in enumerate(BODY_AXES):
         across = np.ptp(axes[:, i], axis=1)

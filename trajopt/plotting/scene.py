@@ -29,7 +29,7 @@ _AROUND = 58.0  # room for labels around a box in space, at 100 pixels per inch 
 
 
 @dataclass(frozen=True)
-class Scene:
+class Canvas:
     """Axes in three dimensions, or in a plane of two world axes.
 
     Attributes:
@@ -98,7 +98,7 @@ class SceneLines:
         every = np.concatenate([*self.lines, self.reference, np.zeros((0, 3))])
         return np.asarray(every[np.isfinite(every).all(axis=1)])
 
-    def draw(self, scene: Scene) -> None:
+    def draw(self, scene: Canvas) -> None:
         """Draws the lines, and the reference dashed."""
         for line in self.lines:
             scene.draw(np.asarray(line), color=DARK, linewidth=1.4, zorder=1.5, label="_line")
@@ -121,7 +121,7 @@ def hidden_axis(points: Reals, more: Reals) -> int | None:
     return flat[0] if flat else None
 
 
-def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple[float, float] | None) -> Scene:
+def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple[float, float] | None) -> Canvas:
     """Returns axes with equal scales that contain the robot's points (T + 1, n, 3) and other points (m, 3) [m]."""
     everything = np.concatenate([points.reshape(-1, 3), more])
     low, high = everything.min(axis=0), everything.max(axis=0)
@@ -135,7 +135,7 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
         axes.set(xlabel=f"{_AXES[shown[0]]} [m]", ylabel=f"{_AXES[shown[1]]} [m]")
         axes.margins(0.0)
         axes.update_datalim(np.stack([low - margin, high + margin])[:, shown])
-        return Scene(axes, shown)
+        return Canvas(axes, shown)
     axes = target.add_subplot(projection="3d", proj_type="ortho")
     center, half = (low + high) / 2, np.maximum((high - low) / 2 + margin, 0.15 * size)
     axes.set(xlim=(center[0] - half[0], center[0] + half[0]), ylim=(center[1] - half[1], center[1] + half[1]))
@@ -150,7 +150,7 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
         axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
         axis.set_major_locator(_ticks(axes, center, half[i] * np.eye(3)[i]))
         axis.labelpad = 9 if axis is axes.zaxis else 10
-    return Scene(axes, (0, 1, 2))
+    return Canvas(axes, (0, 1, 2))
 
 
 def _zoom(axes: Any, half: Reals, fill: float) -> float:

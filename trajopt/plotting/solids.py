@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.plotting.scene import Scene
+from trajopt.plotting.scene import Canvas
 from trajopt.robots.skeleton import Skeleton
 from trajopt.types import Reals
 
@@ -29,7 +29,7 @@ class Hull:
         zorder: Drawing order; larger numbers are in front [-].
     """
 
-    def __init__(self, scene: Scene, points: Reals, color: Any, zorder: float = 1.5) -> None:
+    def __init__(self, scene: Canvas, points: Reals, color: Any, zorder: float = 1.5) -> None:
         from matplotlib.colors import to_rgba
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
@@ -57,7 +57,7 @@ class Hull:
         return np.asarray(flat[ConvexHull(flat).vertices])
 
 
-def draw_solids(scene: Scene, skeleton: Skeleton, knot: int, color: Any, zorder: float) -> None:
+def draw_solids(scene: Canvas, skeleton: Skeleton, knot: int, color: Any, zorder: float) -> None:
     """Draws the solids at a knot, in their own colours or otherwise in `color`."""
     for solid in skeleton.solids:
         Hull(scene, solid.points[knot], solid.color or color, zorder)

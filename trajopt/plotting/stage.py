@@ -10,7 +10,7 @@ from trajopt.plotting.film import Film
 from trajopt.plotting.ground import draw_ground, draw_planes, draw_relief, sections_of
 from trajopt.plotting.obstacles import corners, draw_obstacle
 from trajopt.plotting.path import BODY_AXES
-from trajopt.plotting.scene import Scene, scene_of
+from trajopt.plotting.scene import Canvas, scene_of
 from trajopt.plotting.solids import Hull, around_solids
 from trajopt.plotting.strip import round_down
 from trajopt.plotting.style import GREEN, GREY, RAMP, RED, legend_below
@@ -53,7 +53,7 @@ class FilmStage:
         self._size = float(np.ptp(points.reshape(-1, 3), axis=0).max())
         self._groups = self._sides(film.skeleton.points[0])
         self._draw_still()
-        scene = Scene(self._axes, self._shown)
+        scene = Canvas(self._axes, self._shown)
         self._hulls = [Hull(scene, solid.points[0], solid.color or RAMP[2]) for solid in film.skeleton.solids]
         path = _path_look(film)
         self._trails = [self._curve(zorder=1.5 if film.side else 4, **path) for _ in film.trails]
@@ -168,7 +168,7 @@ class FilmStage:
         skeleton = self.film.skeleton
         around = np.concatenate([skeleton.points.reshape(-1, 3), self.film.goals])
         for body in self.film.obstacles:
-            draw_obstacle(Scene(self._axes, self._shown), body, around)
+            draw_obstacle(Canvas(self._axes, self._shown), body, around)
         for slider in skeleton.sliders:
             track = skeleton.points[:, slider]
             rail = np.stack([track.min(axis=0), track.max(axis=0)])

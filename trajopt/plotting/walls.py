@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.plotting.scene import DARK, Scene
+from trajopt.plotting.scene import DARK, Canvas
 from trajopt.plotting.style import GREY
 from trajopt.types import Reals
 
@@ -27,7 +27,7 @@ def wall_points(boxes: Reals, points: Reals) -> Reals:
     return np.reshape(places, (-1, 3))
 
 
-def draw_walls(scene: Scene, boxes: Reals) -> None:
+def draw_walls(scene: Canvas, boxes: Reals) -> None:
     """Draws walls as lines with a shade behind them, or in space as faces."""
     if len(scene.shown) == 3:
         _draw_faces(scene, boxes)
@@ -47,7 +47,7 @@ def draw_walls(scene: Scene, boxes: Reals) -> None:
         scene.axes.add_artist(patch)  # which, unlike add_patch, leaves the limits as they are
 
 
-def _draw_faces(scene: Scene, boxes: Reals) -> None:
+def _draw_faces(scene: Canvas, boxes: Reals) -> None:
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     limits = np.transpose([scene.axes.get_xlim(), scene.axes.get_ylim(), scene.axes.get_zlim()])

@@ -3,6 +3,7 @@
 from trajopt.objects.calls import explain_calls
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.residuals.centroidal_momentum import ResidualModelCentroidalMomentum
+from trajopt.residuals.collisions import ResidualModelCollisions
 from trajopt.residuals.com_position import ResidualModelCoMPosition
 from trajopt.residuals.contact_control_gravity import ResidualModelContactControlGrav
 from trajopt.residuals.contact_force import ResidualModelContactForce
@@ -27,14 +28,16 @@ from trajopt.residuals.relative_translation import ResidualModelRelativeTranslat
 from trajopt.residuals.state import ResidualModelState
 from trajopt.residuals.symbolic import ResidualModelSymbolic
 from trajopt.residuals.wrench_cone import ResidualModelContactCoPPosition, ResidualModelContactWrenchCone, WrenchCone
-from trajopt.robots import Capsule, Sphere
+from trajopt.robots import Box, Capsule, Sphere
 
 __all__ = [
+    "Box",
     "Capsule",
     "FrictionCone",
     "ResidualModelAbstract",
     "ResidualModelCentroidalMomentum",
     "ResidualModelCoMPosition",
+    "ResidualModelCollisions",
     "ResidualModelContactCoPPosition",
     "ResidualModelContactControlGrav",
     "ResidualModelContactForce",

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 from trajopt.objects.calls import explain_calls
 from trajopt.objects.lazy import lazy
 from trajopt.robots.bases import with_base
+from trajopt.robots.box import Box
 from trajopt.robots.builtin import planar_arm
 from trajopt.robots.loading import load_robot
 from trajopt.robots.names import unknown_robot
 from trajopt.robots.robot import Robot
 from trajopt.robots.round_bodies import Capsule, Sphere
+from trajopt.robots.scene import Scene
 from trajopt.robots.shapes import Shape
 from trajopt.robots.single_body import single_rigid_body
 
@@ -22,10 +24,12 @@ else:
     __getattr__, __dir__ = lazy(__name__)
 
 __all__ = [
+    "Box",
     "Capsule",
     "CollisionShapes",
     "LeggedRobot",
     "Robot",
+    "Scene",
     "Shape",
     "Skeleton",
     "Sphere",

@@ -6,13 +6,19 @@ import casadi as ca
 from casadi import SX
 
 PARALLEL = 1e-12  # axes count as parallel below this squared sine of their angle [-]
+NO_LENGTH = 1e-100  # replaces a product of squared lengths that is 0 [m², m⁴]
 
 
-def closest_points(first: SX, second: SX) -> tuple[SX, SX]:
+def closest_points(first: SX, second: SX, *, degenerate: bool = False) -> tuple[SX, SX]:
     """Weights (n,), >= 0 with sum 1, of the points (n, 3) of each shape that give the closest points of the two.
 
     The distance of two segments is convex in both parameters, so that it is exact to clamp one and solve for the other,
     twice. Parallel segments have many closest pairs; one of them is returned.
+
+    Args:
+        first: Points of the first shape.
+        second: Points of the second shape.
+        degenerate: Whether two points of a shape may coincide.
 
     Source: Ericson, Real-Time Collision Detection, 2005, sections 5.1.2 and 5.1.9.
     """
@@ -24,7 +30,10 @@ def closest_points(first: SX, second: SX) -> tuple[SX, SX]:
         return _weights(_along(first, second.T)), SX(1)
     d1, d2, r = (first[1, :] - first[0, :]).T, (second[1, :] - second[0, :]).T, (first[0, :] - second[0, :]).T
     a, b, e, c, f = ca.dot(d1, d1), ca.dot(d1, d2), ca.dot(d2, d2), ca.dot(d1, r), ca.dot(d2, r)
-    s = _clamped((b * f - c * e) / (a * e - b * b + PARALLEL * a * e))
+    across = a * e - b * b + PARALLEL * a * e
+    if degenerate:
+        a, e, across = (ca.fmax(each, NO_LENGTH) for each in (a, e, across))
+    s = _clamped((b * f - c * e) / across)
     t = _clamped((b * s + f) / e)
     return _weights(_clamped((b * t - c) / a)), _weights(t)
 

@@ -99,6 +99,7 @@ class Robot(Immutable):
         folders = check_items("package_dirs", package_dirs, "folders")
         self.package_dirs = tuple(str(check_path("package_dirs", folder)) for folder in folders)
         self._collision_shapes: CollisionShapes | None = None
+        self._declared = False  # whether the collision shapes are those of `with_collision_shapes`
 
     @property
     def nq(self) -> int:
@@ -175,6 +176,7 @@ class Robot(Immutable):
         """
         robot = _rebuild(*self.__reduce__()[1])
         robot._collision_shapes = above("robots.collisions.declared.declared_shapes")(self, shapes)
+        robot._declared = True
         return robot
 
     @property
@@ -317,6 +319,8 @@ class Robot(Immutable):
     def lock_joints(self, names: str | Iterable[str], configuration: str | npt.ArrayLike | None = None) -> Robot:
         """Returns a robot with some joints locked; their coordinates are removed from the reference configurations.
 
+        Shapes of `with_collision_shapes` stay, without pairs that no longer move relative to each other.
+
         Args:
             names: Names of the joints to lock.
             configuration: Configuration at which they are locked, shape (nq,), or the name of a reference
@@ -340,7 +344,11 @@ class Robot(Immutable):
             q = check_configuration(self.model, "configuration", configuration)
         model = without_joints(self.model, locked, q)
         left = {joint: bounds for joint, bounds in self._distances.items() if model.existJointName(joint)}
-        return _rebuild(model, self.name, self.shapes, left, self.source, self.package_dirs)
+        robot = _rebuild(model, self.name, self.shapes, left, self.source, self.package_dirs)
+        if self._declared:
+            robot._collision_shapes = above("robots.collisions.declared.moving_apart")(robot, self._collision_shapes)
+            robot._declared = True
+        return robot
 
     def _checked_distances(self, distances: Mapping[str, npt.ArrayLike]) -> dict[str, tuple[float, float]]:
         checked = {}
@@ -361,7 +369,8 @@ class Robot(Immutable):
         return super().__reduce_ex__(protocol)
 
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
-        more = (self.shapes, self._distances, self.source, self.package_dirs, self._collision_shapes)
+        own = (self._collision_shapes, self._declared)
+        more = (self.shapes, self._distances, self.source, self.package_dirs, own)
         names = (tuple(self._parameters),) if self._parameters else ()
         return _rebuild, (self.model, self.name, *more, *names)
 
@@ -382,5 +391,5 @@ class Robot(Immutable):
 
 def _rebuild(model: pin.Model, name: str, *more: Any) -> Robot:
     robot = Robot(model, name=name, **dict(zip(("shapes", "distances", "source", "package_dirs"), more)))
-    robot._collision_shapes = more[4] if len(more) > 4 else None
+    robot._collision_shapes, robot._declared = more[4] if len(more) > 4 else (None, False)
     return robot.with_parameters(more[5]) if len(more) > 5 else robot

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pinocchio as pin
 
 from trajopt.checks import as_numbers, check_array, check_positive, check_text
 from trajopt.errors import InvalidArgumentError, shown
@@ -77,6 +78,18 @@ def as_round(shape: Sphere | Capsule | Shape) -> Sphere | Capsule:
         start, end = shape.ends
         return Capsule(float(shape.size[0]), start=start, end=end, frame=shape.link)
     return shape  # type: ignore[return-value]  # the caller checks
+
+
+def round_solid(body: Sphere | Capsule, link: str) -> Shape:
+    """A sphere or capsule as a solid on the frame `link`, for pictures."""
+    placement, points = np.eye(4), body.points
+    placement[:3, 3] = points.mean(axis=0)
+    if len(points) == 1:
+        return Shape(link=link, kind="sphere", size=np.array([body.radius]), placement=placement)
+    along = points[1] - points[0]
+    length = float(np.linalg.norm(along))
+    placement[:3, :3] = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), along / length).toRotationMatrix()
+    return Shape(link=link, kind="capsule", size=np.array([body.radius, length]), placement=placement)
 
 
 def _set_common(shape: Sphere | Capsule) -> None:

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from trajopt.errors import ModelEvaluationError, shown_numbers
 from trajopt.kernels import KernelCall, ParallelCalls, Reduction, compile_together, lane_count
 from trajopt.model.programs import no_solution
+from trajopt.residuals import ResidualModelCollisions
+from trajopt.residuals.slot_filler import SlotFiller
 from trajopt.shooting.arrays import in_one_piece, lifted, padded
 from trajopt.shooting.kinds import by_class
 from trajopt.shooting.trials import Trials
@@ -19,6 +21,8 @@ from trajopt.types import Ints, Reals
 
 if TYPE_CHECKING:
     from trajopt.shooting.problem import ShootingProblem
+
+STILL = 5e-3  # motion of all bodies of a knot within which its collision rows keep their bodies [m]
 
 
 class Evaluator:
@@ -61,6 +65,7 @@ class Evaluator:
         self.can_fail = any(kind.can_fail(self) for kind in kinds)
         self._end = self.terminal.terminal_expansion(self)
         self._bind()
+        self._fillers = self._slot_fillers()
         self._trials: dict[tuple[int, bool], Trials] = {}
 
     def _allocate(self) -> None:
@@ -100,6 +105,15 @@ class Evaluator:
         compiled = [call for call in calls if isinstance(call, KernelCall)]  # these run in parallel
         self._compiled = ParallelCalls(compiled, then=[self._cost, self._sum_of_gaps, self._largest_gap])
         self._others = [call for call in calls if call not in compiled]
+
+    def _slot_fillers(self) -> list[SlotFiller]:
+        """Fillers of all collision rows; the terminal knot has its own."""
+        return [
+            SlotFiller(self.xs, self.parameters, kind.knots, kind.layout, item.name, item.residual, STILL)
+            for kind in (*self.running, self.terminal)
+            for item in kind.model.constraints.constraints
+            if isinstance(item.residual, ResidualModelCollisions)
+        ]
 
     def keep(self, size: int) -> None:
         """Makes all later expansions fill `kept`, with `size` numbers per knot."""
@@ -162,6 +176,8 @@ class Evaluator:
         Run this call, at once or knot by knot, then call `check_steps`. The argument is that of `expand`.
         """
         self.has_kept = True
+        for fill in self._fillers:
+            fill()
         for call in self._others:
             call()
         if x0 is None or x0.tobytes() == self._x_first.tobytes():  # mostly equal, and comparing bytes is fast
@@ -218,7 +234,7 @@ class Evaluator:
             clipped: Whether rollouts clip controls to their limits.
         """
         rollouts = [call for width in (1, lane_count()) for call in self.trials(width, clipped=clipped).calls]
-        calls = [*self._expansions, self._end, *rollouts]
+        calls = [*self._expansions, self._end, *rollouts, *(filler.call for filler in self._fillers)]
         compile_together([each for call in calls for each in call.kernels])
         for call in calls:
             call.prepare()

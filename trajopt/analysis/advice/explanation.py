@@ -19,6 +19,7 @@ from trajopt.analysis import (
 )
 from trajopt.analysis.advice.clamped_controls import clamped_controls, clamped_words
 from trajopt.analysis.advice.constraints import constraint_lines, moving_the_start, relaxation, softening
+from trajopt.analysis.advice.crowded_slots import crowded_slots
 from trajopt.analysis.advice.domain import left_domain
 from trajopt.analysis.advice.facts import curvature_left_out, gap_left, guess_lost, has_black_boxes, other_solvers
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
@@ -47,7 +48,8 @@ def explain(solution: Solution) -> str:
         lines += _optimality(solution)
     lines += _gait(solution)
     lines += _limits(solution)
-    lines += [f"-> {advice}" for advice in (*_advice(solution, constraints), *misses(solution))]
+    advices = [*_advice(solution, constraints), *misses(solution), *crowded_slots(solution)]
+    lines += [f"-> {advice}" for advice in advices]
     if solution.problem is None:
         lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
     return "\n".join(lines)

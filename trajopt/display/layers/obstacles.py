@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from trajopt.analysis.obstacles import Obstacle, obstacles_of, planes_of
 from trajopt.display.layers.base import Layer
@@ -21,7 +22,7 @@ _REACH = 0.15  # margin of planes around a motion, relative to its largest exten
 
 
 class Obstacles(Layer):
-    """Balls, capsules and upright cylinders of distance costs and constraints, at their current positions."""
+    """Balls, capsules, boxes and upright cylinders of distance costs and constraints, at their current positions."""
 
     legend = PALETTE[4]
 
@@ -34,8 +35,10 @@ class Obstacles(Layer):
         self.at(0.0)
 
     def _add(self, name: str, each: Obstacle) -> tuple[Any, list[Any]]:
-        """Adds an obstacle: a rod or cylinder if it has one, and its balls, all of radius 1."""
+        """Adds an obstacle: a rod, cylinder or box if it has one, and its balls, all of radius or side 1."""
         color = rgb(PALETTE[4])
+        if each.box:
+            return self.scene.add_box(f"{name}/box", color, (1.0, 1.0, 1.0), **_LOOK), []
         if each.upright:
             return self.scene.add_cylinder(f"{name}/cylinder", 1.0, 1.0, color, **_LOOK), []
         count = each.points.shape[1]
@@ -57,6 +60,13 @@ class Obstacles(Layer):
         for handle in (*balls, *([] if rod is None else [rod])):
             handle.visible = shown
         if not shown:
+            return
+        if each.box:
+            sides = points[[4, 2, 1]] - points[0]
+            lengths = np.linalg.norm(sides, axis=1)
+            turn = pin.Quaternion((sides / lengths[:, None]).T)
+            rod.position, rod.wxyz = tuple(points.mean(axis=0)), (turn.w, turn.x, turn.y, turn.z)
+            rod.scale = tuple(lengths)
             return
         ends = points if not each.upright else np.array([[*points[0, :2], z] for z in self._span])
         for ball, point in zip(balls, ends):

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import pinocchio as pin
 
 from trajopt.checks import check_items, check_mapping, check_path, check_text, check_texts
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
 from trajopt.files import MALFORMED, check_output_path, output_file
-from trajopt.robots.round_bodies import Capsule, Sphere
+from trajopt.robots.round_bodies import Capsule, Sphere, round_solid
 from trajopt.robots.shapes import Shape
 
 FORMAT = "trajopt collision shapes 1"
@@ -64,7 +63,7 @@ class CollisionShapes:
 
     def solids(self) -> tuple[Shape, ...]:
         """The bodies on frames as solids, for pictures."""
-        return tuple(_solid(body) for body in self.bodies if body.frame is not None)
+        return tuple(round_solid(body, body.frame) for body in self.bodies if body.frame is not None)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes a .json file.
@@ -120,18 +119,6 @@ class CollisionShapes:
             f"CollisionShapes({capsules} capsules, {len(self.bodies) - capsules} spheres, {len(self.pairs)} pairs; "
             f"left out: {left_out})"
         )
-
-
-def _solid(body: Sphere | Capsule) -> Shape:
-    placement, points = np.eye(4), body.points
-    placement[:3, 3] = points.mean(axis=0)
-    link = str(body.frame)
-    if len(points) == 1:
-        return Shape(link=link, kind="sphere", size=np.array([body.radius]), placement=placement)
-    along = points[1] - points[0]
-    length = float(np.linalg.norm(along))
-    placement[:3, :3] = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), along / length).toRotationMatrix()
-    return Shape(link=link, kind="capsule", size=np.array([body.radius, length]), placement=placement)
 
 
 def _body(entry: Any) -> Sphere | Capsule:

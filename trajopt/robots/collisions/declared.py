@@ -28,6 +28,18 @@ def declared_shapes(
     return with_pairs(robot.model, bodies)
 
 
+def moving_apart(robot: Robot, shapes: CollisionShapes) -> CollisionShapes:
+    """The shapes without pairs on one joint of a robot, such as one whose joints between them are locked."""
+    model = robot.model
+    joints = [model.frames[robot.frame_id(str(body.frame))].parentJoint for body in shapes.bodies]
+
+    def kept(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+        return tuple((i, j) for i, j in pairs if joints[i] != joints[j])
+
+    left_out = {reason: kept(pairs) for reason, pairs in shapes.left_out.items()}
+    return CollisionShapes(bodies=shapes.bodies, pairs=kept(shapes.pairs), left_out=left_out)
+
+
 def _check(robot: Robot, bodies: Iterable[object]) -> None:
     for body in bodies:
         if not isinstance(body, (Sphere, Capsule)) or body.frame is None:

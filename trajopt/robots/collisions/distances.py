@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
-import casadi as ca
 import numpy as np
 import pinocchio as pin
 
-from trajopt.robots.closest_points import closest_points
+from trajopt.robots.closest_points import NO_LENGTH, PARALLEL
 from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.types import Reals
 
@@ -25,39 +23,39 @@ def body_distances(
         pairs: Indices of two bodies each.
         configurations: Configurations (n, nq).
     """
-    points = _in_world(model, bodies, configurations)
-    distances = np.zeros((len(configurations), len(pairs)))
-    kinds = [(len(bodies[i].points), len(bodies[j].points)) for i, j in pairs]
-    for kind in set(kinds):
-        columns = [column for column, each in enumerate(kinds) if each == kind]
-        sides = [np.stack([points[pairs[c][side]] for c in columns], axis=1) for side in (0, 1)]
-        flat = [side.reshape(-1, 3 * side.shape[2]).T for side in sides]
-        gaps = _function(*kind).map(flat[0].shape[1])(*flat)
-        distances[:, columns] = np.asarray(gaps).reshape(len(configurations), len(columns))
-    radii = np.array([body.radius for body in bodies])
-    return distances - np.array([radii[i] + radii[j] for i, j in pairs])
+    points, radii = _in_world(model, bodies, configurations), np.array([body.radius for body in bodies])
+    first, second = np.array(pairs, dtype=int).reshape(-1, 2).T
+    return axis_distances(points[:, first], points[:, second]) - radii[first] - radii[second]
 
 
-def _in_world(model: pin.Model, bodies: Sequence[Sphere | Capsule], configurations: Reals) -> list[Reals]:
-    """Points (n, 1 or 2, 3) of each body in the world [m]."""
+def axis_distances(first: Reals, second: Reals) -> Reals:
+    """Distances (...) of the axes of pairs of bodies, whose ends are (..., 2, 3) and may coincide [m].
+
+    The formula is that of `closest_points`.
+    """
+    d1, d2, r = (
+        first[..., 1, :] - first[..., 0, :],
+        second[..., 1, :] - second[..., 0, :],
+        first[..., 0, :] - second[..., 0, :],
+    )
+    a, b, e, c, f = (np.einsum("...x,...x", *each) for each in ((d1, d1), (d1, d2), (d2, d2), (d1, r), (d2, r)))
+    across = np.maximum(a * e - b * b + PARALLEL * a * e, NO_LENGTH)
+    a, e = np.maximum(a, NO_LENGTH), np.maximum(e, NO_LENGTH)
+    s = np.clip((b * f - c * e) / across, 0.0, 1.0)
+    t = np.clip((b * s + f) / e, 0.0, 1.0)
+    s = np.clip((b * t - c) / a, 0.0, 1.0)
+    return np.asarray(np.linalg.norm(r + s[..., None] * d1 - t[..., None] * d2, axis=-1))
+
+
+def _in_world(model: pin.Model, bodies: Sequence[Sphere | Capsule], configurations: Reals) -> Reals:
+    """Ends (n, bodies, 2, 3) of the axis of each body in the world, equal for a sphere [m]."""
     data = model.createData()
     frames = [None if body.frame is None else model.getFrameId(body.frame) for body in bodies]
-    points = [np.empty((len(configurations), *body.points.shape)) for body in bodies]
+    ends = [np.broadcast_to(body.points, (2, 3)) for body in bodies]
+    points = np.empty((len(configurations), len(bodies), 2, 3))
     for row, q in enumerate(configurations):
         pin.framesForwardKinematics(model, data, q)
-        for body, frame, out in zip(bodies, frames, points):
-            if frame is None:
-                out[row] = body.points
-            else:
-                placement = data.oMf[frame]
-                out[row] = body.points @ placement.rotation.T + placement.translation
+        for out, each, frame in zip(points[row], ends, frames):
+            place = pin.SE3.Identity() if frame is None else data.oMf[frame]
+            out[:] = each @ place.rotation.T + place.translation
     return points
-
-
-@functools.cache
-def _function(first: int, second: int) -> ca.Function:
-    """(points of the first (3 · first,), of the second) -> distance of their closest points."""
-    columns = [ca.SX.sym("points", 3 * count) for count in (first, second)]
-    a, b = (ca.reshape(column, 3, count).T for column, count in zip(columns, (first, second)))
-    weights = closest_points(a, b)
-    return ca.Function("distance", columns, [ca.norm_2(a.T @ weights[0] - b.T @ weights[1])])

@@ -1,0 +1,28 @@
+"""Rows that keep the bodies of a robot apart."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.checks import check_finite
+from trajopt.constraints.robot_limits import Limits
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.residuals.collisions import ResidualModelCollisions
+from trajopt.robots import Scene
+from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
+
+
+def collision_rows(
+    state: StateAbstract, *, collisions: bool | Scene, margin: float, pairs: int = 12, obstacles: int = 4
+) -> Limits:
+    """Residual, lower and upper bounds by name; arguments and errors as in `ConstraintStack.of_robot`."""
+    least = check_finite("margin", margin)
+    if not isinstance(collisions, (bool, np.bool_, Scene)):
+        raise InvalidArgumentError(f"collisions: expected True, False or a Scene, got {shown(collisions)}")
+    if isinstance(collisions, (bool, np.bool_)) and not collisions:
+        return {}
+    check_robot_state("of_robot", state)
+    scene = collisions if isinstance(collisions, Scene) else None
+    residual = ResidualModelCollisions(state, scene, pairs=pairs, obstacles=obstacles)
+    return {"collisions": (residual, np.full(residual.size(0), least), np.full(residual.size(0), np.inf))}

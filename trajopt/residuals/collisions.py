@@ -1,0 +1,200 @@
+"""Residual of the distances of those bodies that are nearest to one another."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.checks import check_array, check_count, check_instance, check_positive
+from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
+from trajopt.kernels import Program
+from trajopt.residuals.link_slots import LinkSlots, in_joints
+from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.residuals.scene_slots import SceneSlots
+from trajopt.robots.box import Box, check_size
+from trajopt.robots.placements import check_placement
+from trajopt.robots.round_bodies import Capsule, check_ends
+from trajopt.robots.scene import Body, Scene
+from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
+from trajopt.types import Reals
+
+
+class ResidualModelCollisions(ResidualModelMultibody):
+    """Signed distances of the links that are nearest to each other, and of the obstacles nearest to each link [m].
+
+    The bodies are the spheres and capsules of `Robot.collision_shapes`. A row is a slot: which two bodies it measures
+    is a run-time number, chosen anew for each knot before each expansion of a problem. So the cost of a row does not
+    depend on the number of bodies, and obstacles that move, come or go compile nothing. Values and derivatives are
+    those of `ResidualModelPairDistance`. A constraint has the bound r >= 0 by default. In a cost the bodies of a row
+    would stay those of the neutral configuration.
+
+    Args:
+        state: State of a robot with collision geometry.
+        scene: Obstacles in the world; none by default. The run-time parameters of an obstacle "table" are, in a
+            constraint "collisions", "collisions.table", the centre (3,) of a sphere, the ends (2, 3) of a capsule or
+            the placement (3, 4) of a box in the world, and "collisions.table_radius" or, of a box, its sides
+            "collisions.table_size" (3,) [m]. An obstacle that is not there is far away.
+        pairs: Largest number of pairs of links that have a row at a knot, >= 1 [-]. More than two pairs of the same two
+            joints have one only if all others have.
+        obstacles: Largest number of rows at a knot for each link and the balls and capsules near it, and again for the
+            boxes near it, >= 1 [-]. Bodies count as one link if one joint carries them.
+
+    Attributes:
+        scene: The obstacles where they were at the construction; None without any.
+
+    Raises:
+        InvalidArgumentError: The robot has no collision geometry, or there are no bodies that may touch.
+    """
+
+    not_content = (*ResidualModelMultibody.not_content, "scene")  # its numbers are values of parameters
+
+    def __init__(
+        self, state: StateAbstract, scene: Scene | None = None, *, pairs: int = 12, obstacles: int = 4
+    ) -> None:
+        robot = check_robot_state(type(self).__name__, state).robot
+        pairs, obstacles = check_count("pairs", pairs, least=1), check_count("obstacles", obstacles, least=1)
+        self.scene = scene
+        there = {} if scene is None else dict(check_instance("scene", scene, Scene).obstacles)
+        shapes = robot.collision_shapes
+        self._carriers, self._ends = in_joints(robot.model, shapes)
+        radii = np.array([body.radius for body in shapes.bodies])
+        joints = [joint for joint in np.unique(self._carriers).tolist() if joint]
+        links = {joint: np.flatnonzero(self._carriers == joint) for joint in joints}
+        bodies = np.column_stack([self._ends.reshape(-1, 6), radii])
+        self._slots: dict[str, LinkSlots | SceneSlots] = {}
+        if shapes.pairs:
+            self._slots["pair"] = LinkSlots.of(robot, shapes, pairs)
+        for kind in ("round", "box"):
+            names = tuple(name for name, each in there.items() if isinstance(each, Box) == (kind == "box"))
+            if names and links:
+                self._slots[kind] = SceneSlots(
+                    names=names,
+                    points=tuple(_points_of(there[name]) for name in names),
+                    links=links,
+                    bodies=bodies,
+                    count=obstacles,
+                )
+        if not self._slots:
+            raise InvalidArgumentError(
+                f"state: expected a robot with links that may touch, got {robot.name!r}, whose collision shapes have "
+                "no pairs; leave collisions out, or pass a Scene"
+            )
+        super().__init__(state, sum(each.size for each in self._slots.values()), unit="m")
+        for name, obstacle in there.items():
+            self._declare(name, obstacle)
+        values = {name: p.flat(p.default)[None] for name, p in self.parameters().items()}
+        first = self.refilled(self._points_at(pin.neutral(robot.model)).reshape(1, -1), values)
+        self._symbols = {
+            kind: self.parameter(name, first[name].reshape(-1, self._slots[kind].width).T, unit="-, m")
+            for kind, name in self._names.items()
+        }
+
+    def _declare(self, name: str, obstacle: Body) -> None:
+        """Declares the parameters of an obstacle; compiled code reads those of slots only."""
+        if isinstance(obstacle, Box):
+            self.parameter(name, obstacle.placement, unit="-, m", convert=check_placement)
+            self.parameter(f"{name}_size", obstacle.size, unit="m", convert=check_size)
+            return
+        if isinstance(obstacle, Capsule):
+            self.parameter(name, obstacle.points, unit="m", convert=_check_ends)
+        else:
+            self.parameter(name, obstacle.points[0], unit="m")
+        self.parameter(f"{name}_radius", obstacle.radius, unit="m", convert=_check_radius)
+
+    @property
+    def _names(self) -> dict[str, str]:
+        """Name of the parameter with the numbers of slots, by kind."""
+        return {kind: f"{kind}_slots" for kind in self._slots}
+
+    @property
+    def own_bounds(self) -> tuple[Reals, Reals]:
+        """Bound 0 <= r: the bodies do not overlap."""
+        return np.zeros(self.size(0)), np.full(self.size(0), np.inf)
+
+    def evaluate(self, instant: Instant) -> SX:
+        return self._rows(instant)[0]
+
+    def derivative(self, instant: Instant) -> tuple[SX, SX]:
+        rows = self._rows(instant)[1]
+        return self.pad(rows), SX(rows.shape[0], instant.nu)
+
+    def _rows(self, instant: Instant) -> tuple[SX, SX]:
+        def build() -> tuple[SX, SX]:
+            rows = [each.rows(instant.robot, self._symbols[kind]) for kind, each in self._slots.items()]
+            return SX(ca.vertcat(*(r for r, _ in rows))), SX(ca.vertcat(*(J for _, J in rows)))
+
+        return instant.once(("collisions", id(self)), build)
+
+    # Choice of the bodies
+
+    @functools.cached_property
+    def points_program(self) -> Program:
+        """Program q (nq,) -> ends of the axes of all bodies in the world (6 n,) [m]."""
+        model = self.state.robot.model
+        q = SX.sym("q", model.nq)
+        robot = RobotExpressions(model, q)
+        ends = []
+        for joint, points in zip(self._carriers.tolist(), self._ends):
+            rotation, position = robot.joint_placement(joint)
+            ends += [rotation @ point + position for point in points]
+        return Program.of("collision shapes", ca.Function("points", [q], [ca.vertcat(*ends)]))
+
+    def refilled(self, points: Reals, values: Mapping[str, Reals]) -> dict[str, Reals]:
+        """Parameters with the numbers of all slots after the broad phase, by name (n, size).
+
+        Args:
+            points: Results of `points_program` (n, 6 bodies) [m].
+            values: Present parameters by name (n, size). Bodies that remain keep their slot.
+        """
+        all_bodies = points.reshape(len(points), -1, 2, 3)
+        filled = {}
+        for kind, name in self._names.items():
+            filled[name] = self._slots[kind].filled(all_bodies, values, values.get(name))
+        return filled
+
+    def off(self) -> dict[str, Reals]:
+        """Parameters with the numbers of slots that measure nothing, by name (size,)."""
+        return {name: self._slots[kind].off() for kind, name in self._names.items()}
+
+    def without_row(self, qs: Reals, values: Mapping[str, Reals]) -> dict[str, Reals]:
+        """Distances (n,) of bodies at configurations qs (n, nq), by their names; inf where the two have a row [m].
+
+        Args:
+            qs: The configurations.
+            values: Parameters by name (n, size), flat; those of slots say which bodies have a row.
+        """
+        points, found = np.array([self._points_at(q) for q in qs]), dict[str, Reals]()
+        names = self.state.robot.collision_shapes.names
+        for kind, slots in self._slots.items():
+            gaps = np.where(slots.has_row(values[self._names[kind]]), np.inf, slots.gaps(points, values))
+            found |= dict(zip(slots.labels(names), gaps.T))
+        return found
+
+    def _points_at(self, q: Reals) -> Reals:
+        """Ends (bodies, 2, 3) of the axes of all bodies in the world at a configuration [m]."""
+        model = self.state.robot.model
+        data = model.createData()
+        pin.forwardKinematics(model, data, q)
+        places = [data.oMi[joint] for joint in self._carriers.tolist()]
+        return np.array([each @ place.rotation.T + place.translation for each, place in zip(self._ends, places)])
+
+
+def _points_of(obstacle: Body) -> int:
+    return 0 if isinstance(obstacle, Box) else len(obstacle.points)
+
+
+def _check_radius(argument: str, value: Any) -> Reals:
+    return np.array(check_positive(argument, value, unit="m"))
+
+
+def _check_ends(argument: str, value: Any) -> Reals:
+    return check_ends(argument, check_array(argument, value, (2, 3)))

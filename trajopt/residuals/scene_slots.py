@@ -1,0 +1,156 @@
+"""Slots for the obstacles near a link: rows whose obstacle is a set of run-time numbers."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.dynamics.rates import rate_motions, rates_moving, velocities_of_rates
+from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.residuals.link_slots import FAR, ROUND_OFF
+from trajopt.residuals.nearest import in_place, nearest_obstacles, obstacle_gaps
+from trajopt.robots.box_distances import segment_box
+from trajopt.robots.closest_points import closest_points, length_and_direction
+from trajopt.types import Ints, Reals
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SceneSlots:
+    """Rows of each link for the nearest obstacles of one kind: those with an axis (balls, capsules), or boxes.
+
+    The numbers of a slot are the index of its body and obstacle, the ends of the body's axis in the frame of its joint
+    and its radius, then the ends of the obstacle's axis and its radius, or the placement and the half sides of a box.
+
+    Attributes:
+        names: Names of the obstacles.
+        points: Number of points of each obstacle: 1 of a ball, 2 of a capsule, 0 of a box.
+        links: Indices of the bodies of each link, by the joint that carries them.
+        bodies: Ends of the axis of each body in the frame of its joint, and its radius (bodies, 7) [m].
+        count: Largest number of slots of a link [-].
+    """
+
+    names: tuple[str, ...]
+    points: tuple[int, ...]
+    links: Mapping[int, Ints]
+    bodies: Reals
+    count: int
+
+    @property
+    def boxes(self) -> bool:
+        """Whether the obstacles are boxes."""
+        return self.points[0] == 0
+
+    @property
+    def width(self) -> int:
+        """Number of numbers of a slot [-]."""
+        return 23 if self.boxes else 15
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """Number of slots of each link [-]."""
+        return {joint: min(self.count, len(own) * len(self.names)) for joint, own in self.links.items()}
+
+    @property
+    def size(self) -> int:
+        """Number of slots of all links [-]."""
+        return sum(self.counts.values())
+
+    def numbers(self, values: Mapping[str, Reals]) -> Reals:
+        """Numbers of each obstacle (n, obstacles, 15 or 7), from the parameters of n knots by name."""
+        columns = []
+        for name, points in zip(self.names, self.points):
+            place, size = values[name], values[f"{name}_size" if self.boxes else f"{name}_radius"]
+            if points == 2:
+                place = place.reshape(-1, 3, 2).transpose(0, 2, 1).reshape(-1, 6)
+            parts = [place, size / 2.0] if self.boxes else [np.tile(place, 3 - points), size]
+            columns.append(np.concatenate(parts, axis=1))
+        return np.stack(columns, axis=1)
+
+    def filled(self, points: Reals, values: Mapping[str, Reals], slots: Reals | None) -> Reals:
+        """Numbers of all slots (n, size · width) with the nearest obstacles of each link.
+
+        Args:
+            points: Ends of the axes of all bodies in the world (n, bodies, 2, 3) [m].
+            values: Parameters of the obstacles by name, (n, size) each.
+            slots: Present numbers; obstacles that remain keep their place.
+        """
+        n, numbers = len(points), self.numbers(values)
+        links, counts = list(self.links.values()), list(self.counts.values())
+        nearest = nearest_obstacles(points, self.bodies[:, 6], numbers, links, counts, boxes=self.boxes)
+        if slots is not None:
+            old = slots.reshape(n, self.size, self.width)[:, :, 0].astype(np.int64)
+            nearest = list(map(in_place, np.split(old, np.cumsum(counts)[:-1], axis=1), nearest))
+        body = np.concatenate([own[each // len(self.names)] for own, each in zip(links, nearest)], axis=1)
+        index = np.concatenate(nearest, axis=1)
+        obstacle = numbers[np.arange(n)[:, None], index % len(self.names)]
+        return np.concatenate([index[:, :, None], self.bodies[body], obstacle], axis=2).reshape(n, -1)
+
+    def off(self) -> Reals:
+        """Numbers of slots without an obstacle (size · width): a distance of about 1 km."""
+        numbers = np.zeros((self.size, self.width))
+        numbers[:, 0], numbers[:, 7] = -1.0, -FAR
+        return numbers.ravel()
+
+    def gaps(self, points: Reals, values: Mapping[str, Reals]) -> Reals:
+        """Distances (n, bodies · obstacles) of the bodies of all links, link by link [m]; arguments as in `filled`."""
+        numbers, own = self.numbers(values), np.concatenate(list(self.links.values()))
+        return obstacle_gaps(points[:, own], self.bodies[own, 6], numbers, boxes=self.boxes).reshape(len(points), -1)
+
+    def labels(self, names: Sequence[str]) -> list[str]:
+        """Words for all bodies and obstacles, from the names of the bodies."""
+        return [f"{names[i]} and {name}" for own in self.links.values() for i in own.tolist() for name in self.names]
+
+    def has_row(self, slots: Reals) -> npt.NDArray[np.bool_]:
+        """Mask (n, bodies · obstacles) of those that have a slot; `slots` are their numbers (n, size · width)."""
+        masks, first = list[npt.NDArray[np.bool_]](), 0
+        chosen = slots.reshape(len(slots), self.size, self.width)[:, :, 0].astype(np.int64)
+        for joint, own in self.links.items():
+            end = first + self.counts[joint]
+            masks.append(np.zeros((len(slots), len(own) * len(self.names)), dtype=np.bool_))
+            np.put_along_axis(masks[-1], chosen[:, first:end], True, axis=1)
+            first = end
+        return np.concatenate(masks, axis=1)
+
+    def rows(self, robot: RobotExpressions, slots: SX) -> tuple[SX, SX]:
+        """Distances (size,) [m] and their derivative by q (size, nv), of slots (width, size)."""
+        motions, coefficients = rate_motions(robot.tree), velocities_of_rates(robot.tree, robot.model.nv)
+        distances, derivatives = list[SX](), list[SX]()
+        columns = iter(ca.horzsplit(slots))
+        for joint, count in self.counts.items():
+            rotation, position = robot.joint_placement(joint)
+            moved = rates_moving(robot.tree, joint)
+            for _ in range(count):
+                numbers = next(columns)
+                points = rotation @ ca.reshape(numbers[1:7], 3, 2) + position
+                distance, wrench = _gap(self.boxes)(points, numbers[8:])
+                rates = SX(motions.shape[1], 1)
+                rates[moved] = motions[:, moved].T @ wrench
+                distances.append(distance - numbers[7])
+                derivatives.append(rates.T @ coefficients)
+        return SX(ca.vertcat(*distances)), SX(ca.vertcat(*derivatives))
+
+
+@functools.cache
+def _gap(boxes: bool) -> ca.Function:
+    """(ends (3, 2), numbers of an obstacle) -> distance from the axis, and the wrench of its derivative (6,)."""
+    ends = SX.sym("ends", 3, 2)
+    if boxes:
+        numbers = SX.sym("box", 15)
+        rotation, position = ca.reshape(numbers[:9], 3, 3), numbers[9:12]
+        local = rotation.T @ (ends - position)
+        distance, normal, point = segment_box(local[:, 0], local[:, 1], numbers[12:])
+        normal, point = rotation @ normal, position + rotation @ point
+    else:
+        numbers = SX.sym("axis", 7)
+        first, second = ends.T, ca.reshape(numbers[:6], 3, 2).T
+        weights = closest_points(first, second, degenerate=True)
+        point = first.T @ weights[0]
+        length, normal = length_and_direction(point - second.T @ weights[1], ROUND_OFF)
+        distance = length - numbers[6]
+    return ca.Function("gap", [ends, numbers], [distance, ca.vertcat(normal, ca.cross(point, normal))])

@@ -1,0 +1,94 @@
+"""Obstacles in the world by name, for collisions, pictures and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from trajopt.checks import check_mapping, check_text
+from trajopt.errors import InvalidArgumentError, shown, unknown_name
+from trajopt.objects.immutable import Immutable
+from trajopt.robots.box import Box
+from trajopt.robots.round_bodies import Capsule, Sphere, round_solid
+from trajopt.robots.shapes import Shape
+
+Body = Sphere | Capsule | Box
+FAR = 100.0  # coordinate beyond which an obstacle counts as one in millimetres [m]
+
+
+class Scene(Immutable):
+    """Spheres, capsules and boxes that are fixed in the world.
+
+    In a problem, placements and sizes are run-time parameters that may differ between knots, so that obstacles that
+    move, come or go compile nothing; see `ResidualModelCollisions`.
+
+    Args:
+        obstacles: Obstacles by name, each an identifier such as "table".
+
+    Raises:
+        InvalidArgumentError: There is no obstacle, a name is not an identifier, an obstacle is on a frame or of
+            another type, or it is so large or far away that it is not in metres.
+    """
+
+    def __init__(self, obstacles: Mapping[str, Body]) -> None:
+        checked = check_mapping("obstacles", obstacles, 'write {"table": Box([1.0, 0.6, 0.05])}')
+        if not checked:
+            raise InvalidArgumentError(
+                "obstacles: expected at least one obstacle, got none; pass collisions=True for the robot alone"
+            )
+        for name, obstacle in checked.items():
+            _check(name, obstacle)
+        self._obstacles = dict(checked)
+
+    @property
+    def obstacles(self) -> Mapping[str, Body]:
+        """The obstacles by name; read-only."""
+        return MappingProxyType(self._obstacles)
+
+    def __getitem__(self, name: str) -> Body:
+        if name not in self._obstacles:
+            raise unknown_name("obstacle", name, self._obstacles)
+        return self._obstacles[name]
+
+    def __len__(self) -> int:
+        return len(self._obstacles)
+
+    def solids(self) -> tuple[Shape, ...]:
+        """The obstacles as solids on the frame "universe", for pictures."""
+        return tuple(solid(obstacle) for obstacle in self._obstacles.values())
+
+    def __repr__(self) -> str:
+        return f"Scene({', '.join(f'{name}: {type(each).__name__}' for name, each in self._obstacles.items())})"
+
+
+def solid(obstacle: Body) -> Shape:
+    """An obstacle as a solid on the frame "universe"."""
+    link = "universe" if obstacle.frame is None else obstacle.frame
+    if isinstance(obstacle, Box):
+        placement = np.vstack([obstacle.placement, [0.0, 0.0, 0.0, 1.0]])
+        return Shape(link=link, kind="box", size=np.asarray(obstacle.size), placement=placement)
+    return round_solid(obstacle, link)
+
+
+def _check(name: Any, obstacle: Any) -> None:
+    """Raises InvalidArgumentError unless an obstacle is one of the world, in metres."""
+    if not check_text("obstacles", name, such_as="table").isidentifier():
+        raise InvalidArgumentError(f"obstacles: expected identifiers such as 'table' as names, got {name!r}")
+    where = f"obstacles[{name!r}]"
+    if not isinstance(obstacle, (Sphere, Capsule, Box)):
+        raise InvalidArgumentError(f"{where}: expected a Sphere, a Capsule or a Box, got {shown(obstacle)}")
+    if obstacle.frame is not None:
+        raise InvalidArgumentError(
+            f"{where}: expected an obstacle that is fixed in the world, got one on frame {obstacle.frame!r}; add it to "
+            "the robot with with_collision_shapes"
+        )
+    numbers = [obstacle.size, obstacle.placement] if isinstance(obstacle, Box) else [obstacle.radius, obstacle.points]
+    largest = max(float(np.abs(np.asarray(each)).max()) for each in numbers)
+    if largest > FAR:
+        raise InvalidArgumentError(
+            f"{where}: expected metres, got a number of {largest:g}, {largest / FAR:.3g} times the largest allowed; "
+            "divide numbers in millimetres by 1000"
+        )
