@@ -19,8 +19,8 @@ Correct = Callable[[Reals, Reals], QPSolution]
 class LineSearch:
     """Tries xs ⊕ α dx, us + α du, all knots at once.
 
-    A full step that adds infeasibility is corrected, unless its program was cut short. After a full step the next one is tried by expanding there, which
-    then need not be done again.
+    A full step that adds infeasibility is corrected, unless its program was cut short. After a full step the next one
+    is tried by expanding there, which then need not be done again.
 
     Source: Wächter, Biegler, On the implementation of an interior-point filter line-search algorithm, 2006, section
     2.3 and 2.4; cost and infeasibility are those of the problem, without a barrier.
