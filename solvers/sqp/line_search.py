@@ -19,8 +19,8 @@ Correct = Callable[[Reals, Reals], QPSolution]
 class LineSearch:
     """Tries xs ⊕ α dx, us + α du, all knots at once.
 
-    A full step that adds infeasibility is corrected. After a full step the next one is tried by expanding there, which
-    then need not be done again.
+    A full step that adds infeasibility is corrected, unless its program was cut short. After a full step the next one
+    is tried by expanding there, which then need not be done again.
 
     Source: Wächter, Biegler, On the implementation of an interior-point filter line-search algorithm, 2006, section
     2.3 and 2.4; cost and infeasibility are those of the problem, without a barrier.
@@ -80,7 +80,8 @@ class LineSearch:
         for length in self._lengths:
             if accepts(trial := self._tried(descent, descent.step, units, length)):
                 return trial[1]
-            if length == self._lengths[0] == 1.0 and trial[0] >= theta:
+            cut = descent.step.status is QPStatus.MAX_ITERATIONS  # a correction would be cut short too
+            if length == self._lengths[0] == 1.0 and trial[0] >= theta and not cut:
                 corrected = correct(self.trial.f, self.trial.c)
                 solved = corrected.status is QPStatus.SOLVED
                 if solved and accepts(trial := self._tried(descent, corrected, units, length)):

@@ -1,4 +1,4 @@
-"""Interface between the supervisor of SolverSQP and its methods, and what steps along programs have in common."""
+"""Interface between the supervisor of SolverSQP and its methods, and the base of those that solve programs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class MethodAbstract(ABC):
 
 
 class ProgramSteps(MethodAbstract):
-    """What steps along solutions of quadratic programs have in common.
+    """Base of methods whose steps lie along solutions of quadratic programs.
 
     Args:
         work: Where the trajectory is.

@@ -16,6 +16,7 @@ from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
 TOLERABLE = 10.0  # times the merit that the program promises: what the first rollout may have
+LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FAR = 1.5  # largest rotation of a state by one step [rad]; without a limit drones ended with a needless full turn
 
 
@@ -99,6 +100,17 @@ class PolicySearch:
             if best is None or taken.merit < best.merit:
                 best = taken
         return best
+
+    def leap(self, descent: Descent) -> Taken | None:
+        """The full step of the last search, if it raises the merit a little only.
+
+        It leads past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it.
+        """
+        trials, length = self._trials[0], self._turns[0][1][0]
+        reached = descent.merit.value(trials.totals(1)[0], trials.c[0])
+        if not reached - descent.before < LEAP * max(1.0, abs(descent.before)) or self._turned(trials, 0) > FAR:
+            return None
+        return _taken(trials, 0, length, reached, descent.step)
 
     def _rollouts(self, descent: Descent, rows: RowBounds) -> Iterator[Taken]:
         """Rollouts of the policy from the longest step on, without those that diverge or turn too far."""

@@ -25,6 +25,7 @@ FLAT = 1e-7  # promised decrease of the merit, relative to it, at the end
 CUT = 0.15  # length below which the next program is Gauss-Newton's, or has a larger δ
 SMALL = 0.03  # promised decrease of the merit, relative to it, after which multipliers are renewed
 LEFT, HELP = 0.2, 0.8  # part of the violations that a program may leave; what is left after a higher penalty, at most
+LEAPS = 5  # full steps that raise the merit a little, of an attempt
 RAISE, AGREES = 4.0, 0.1  # of a penalty; relative difference of a decrease and its promise, where steps are trusted
 
 
@@ -52,7 +53,7 @@ class PolicySteps(ProgramSteps):
         options, self._rolled, self._may_lose = work.options, rolled, may_lose
         weight = options.initial_penalty * options.penalty_increase**raised
         self._penalty = work.penalty(run, run.y, min(weight, options.max_penalty))
-        self._plain, self._trusted = False, False
+        self._plain, self._trusted, self._leaps = False, False, LEAPS
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
         """Runs one iteration: a program, a rollout of its policy, and the multipliers after it."""
@@ -120,9 +121,15 @@ class PolicySteps(ProgramSteps):
         self._penalty = replace(self._penalty, mu=mu, y=self._penalty.y if y is None else y)
 
     def _search(self, descent: Descent) -> Taken | None:
-        """A rollout that lowers the merit enough."""
+        """A rollout that lowers the merit enough; without rows, near the end, a few may raise it a little."""
         rollouts, rows = self._work.rollouts, self._work.rows
-        return rollouts.along(descent, rows) if self._rolled else rollouts.first(descent, rows)
+        if not self._rolled:
+            return rollouts.first(descent, rows)
+        taken = rollouts.along(descent, rows)
+        if taken is None and not rows.general.size and self._leaps and descent.is_flat(FLAT):
+            taken = rollouts.leap(descent)
+            self._leaps -= taken is not None
+        return taken
 
     def _is_lost(self, taken: Taken | None, descent: Descent) -> bool:
         """Whether all rollouts diverge, or the best one takes nothing of a step that promises far less."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -15,6 +16,8 @@ from trajopt import problems
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers import SolverFDDP, SolverSQP, SQPOptions
+from trajopt.solvers.qp import QPSolution, QPStatus
+from trajopt.solvers.sqp.quadratic_model import QuadraticModel
 
 STEPS = ("policy", "linear")
 INNER = ("ipm", "osqp")
@@ -94,6 +97,24 @@ def test_few_iterations_of_the_interior_point(qp_iterations: int) -> None:
     assert solution.converged
     assert solution.cost == pytest.approx(0.689878879, rel=1e-6)
     assert worst(solution) < 1e-6
+
+
+def test_rough_steps_are_not_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second-order correction of a program that was cut short would be cut short too, and thrown away."""
+    corrections: list[QPStatus] = []
+    corrected = QuadraticModel.corrected
+
+    def counted(self: QuadraticModel, run: Any, step: QPSolution, f: Any, c: Any) -> QPSolution:
+        corrections.append(step.status)
+        return corrected(self, run, step, f, c)
+
+    monkeypatch.setattr(QuadraticModel, "corrected", counted)
+    problem = problems.load("quadrotor-obstacles").problem
+    for qp_iterations, iterations in ((None, 1), (5, 10)):
+        options = SQPOptions(steps="linear", qp="ipm", qp_iterations=qp_iterations, max_iterations=iterations)
+        SolverSQP(problem, options).solve()
+    assert corrections
+    assert QPStatus.MAX_ITERATIONS not in corrections
 
 
 @pytest.mark.parametrize("qp", INNER)

@@ -1,4 +1,4 @@
-"""Plan: what a real-time iteration improves."""
+"""Plan of a window: trajectory, gains and multipliers, which a real-time iteration improves."""
 
 from __future__ import annotations
 
