@@ -14,7 +14,7 @@ import pinocchio as pin
 from tests.fuzz.worlds import T, World, world
 from trajopt.simulator import (
     ActionModelSimulator,
-    Box,
+    BoxSurface,
     HeightField,
     MDPContact,
     Plane,
@@ -117,7 +117,7 @@ def _of(*values: Any) -> Maker:
     return lambda w, rng: rng.choice(values)
 
 
-BOX = Box((-1, -1, -1), (1, 1, 0))
+BOX = BoxSurface((-1, -1, -1), (1, 1, 0))
 FIXED_SIMULATED: dict[str, Maker] = {
     "Simulator": lambda w, rng: simulator_of(w.kind).copy(),
     "ActionModelSimulator": _action,
@@ -145,16 +145,16 @@ SIMULATED: dict[str, Maker] = {
     "ExternalWrench.parameters": lambda w, rng: {"gain": 100.0},
     "HeightField.height": lambda w, rng: hills,
     "Surface.distance": lambda w, rng: ball,
-    "Box.low": lambda w, rng: (-1.0, -0.5, rng.uniform(-1.0, -0.1)),
-    "Box.high": lambda w, rng: (1.0, rng.uniform(0.1, 0.5), 0.0),
-    "Box.body": lambda w, rng: rng.choice([None, w.frames[0]]),
+    "BoxSurface.low": lambda w, rng: (-1.0, -0.5, rng.uniform(-1.0, -0.1)),
+    "BoxSurface.high": lambda w, rng: (1.0, rng.uniform(0.1, 0.5), 0.0),
+    "BoxSurface.body": lambda w, rng: rng.choice([None, w.frames[0]]),
     "Plane.coefficients": lambda w, rng: (0.0, 0.1, 1.0, 0.2),
     "Plane.body": lambda w, rng: rng.choice([None, w.frames[0]]),
     "HeightField.body": lambda w, rng: rng.choice([None, w.frames[0]]),
     "Surface.body": lambda w, rng: rng.choice([None, w.frames[0]]),
     "MDPContact.offset": lambda w, rng: np.array([0.0, 0.01, -0.02]),
     "MDPContact.surface": lambda w, rng: rng.choice(
-        [Plane((0, 0, 1, 0)), HeightField(hills), Surface(ball), ball, Box((-1, -1, -1), (1, 1, 0))]
+        [Plane((0, 0, 1, 0)), HeightField(hills), Surface(ball), ball, BoxSurface((-1, -1, -1), (1, 1, 0))]
     ),
     "MDPContact.friction": lambda w, rng: rng.uniform(0.0, 1.0),
     "MDPContact.rays": _of(3, 6),

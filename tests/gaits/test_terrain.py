@@ -20,7 +20,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.parameters import knot_parameters
 from trajopt.plotting import plot_feet, plot_motion, plot_strip
 from trajopt.robots.collisions.surfaces import collision_geometry
-from trajopt.simulator import Box, HeightField, Plane, Surface
+from trajopt.simulator import BoxSurface, HeightField, Plane, Surface
 from trajopt.solution import Solution
 
 FEET = ("lf_foot", "rf_foot", "lh_foot", "rh_foot")
@@ -128,21 +128,21 @@ def test_what_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="surfaces: expected at least one"):
         gaits.Terrain()
     for surface in (Surface(lambda p: p[2]), "floor"):
-        with pytest.raises(InvalidArgumentError, match=r"surfaces\[0\]: expected a Plane, HeightField or Box"):
+        with pytest.raises(InvalidArgumentError, match=r"surfaces\[0\]: expected a Plane, HeightField or BoxSurface"):
             gaits.Terrain(surface)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match=r"surfaces\[0\]: expected a plane whose normal points up"):
         gaits.Terrain(Plane((1, 0, 0, 0)))
     with pytest.raises(
         InvalidArgumentError, match=r"surfaces\[1\]: expected a surface of the world, got one of 'cart'"
     ):
-        gaits.Terrain(Plane((0, 0, 1, 0)), Box((0, 0, 0), (1, 1, 1), body="cart"))
+        gaits.Terrain(Plane((0, 0, 1, 0)), BoxSurface((0, 0, 0), (1, 1, 1), body="cart"))
     flat, placed = trot_on(STAIRS)
     with pytest.raises(InvalidArgumentError, match="terrain: expected 'lf_foot' of the schedule's start on the ground"):
         flat.on(gaits.Terrain(Plane((0, 0, 1, -0.5))))
     with pytest.raises(InvalidArgumentError, match="foothold: expected ground without a step within 0.2 m near"):
         flat.on(STAIRS, edge=0.2)
     with pytest.raises(InvalidArgumentError, match="foothold: expected ground without a step"):
-        flat.on(gaits.Terrain(Box((-1, -1, -1), (0.2, 1, 0))))
+        flat.on(gaits.Terrain(BoxSurface((-1, -1, -1), (0.2, 1, 0))))
     with pytest.raises(InvalidArgumentError, match="schedule: expected the terrain of the models, None, got Terrain"):
         gaits.GaitModels(robot(), placed.start, limits=True).problem(placed)
     with pytest.raises(InvalidArgumentError, match="limits: expected bodies that keep off the terrain"):

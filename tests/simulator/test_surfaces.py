@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
-from trajopt.simulator import Box, HeightField, MDPContact, Plane, Surface, SurfaceAbstract
+from trajopt.simulator import BoxSurface, HeightField, MDPContact, Plane, Surface, SurfaceAbstract
 
 UP = np.array([0.0, 0.0, 1.0])
 SURFACES = [
@@ -17,7 +17,7 @@ SURFACES = [
     Plane((0, 0, -1, 2)),
     HeightField(lambda x, y: 0.2 * ca.sin(x) * ca.cos(2 * y)),
     Surface(lambda p: ca.norm_2(p - ca.vertcat(0.1, 0.2, -2)) - 1.5),
-    Box((-1.0, -2.0, 0.0), (0.1, -0.5, 0.3)),
+    BoxSurface((-1.0, -2.0, 0.0), (0.1, -0.5, 0.3)),
 ]
 
 
@@ -51,7 +51,7 @@ def test_a_flat_height_field_is_a_plane() -> None:
 def test_distances_from_a_box_are_those_of_another_library() -> None:
     """Outside of it from the nearest point, inside from the nearest face."""
     low, high = np.array([-0.5, 0.0, 0.1]), np.array([0.3, 0.9, 0.4])
-    box, p = Box(low, high), ca.SX.sym("p", 3)
+    box, p = BoxSurface(low, high), ca.SX.sym("p", 3)
     distance = ca.Function("distance", [p], [box.distance(p)])
     solid, point = coal.Box(*(high - low)), coal.Sphere(1e-9)
     for place in np.random.default_rng(0).uniform(-1.0, 1.2, (200, 3)):
@@ -61,7 +61,7 @@ def test_distances_from_a_box_are_those_of_another_library() -> None:
         assert float(distance(place)) == pytest.approx(known, abs=1e-6)
 
 
-@pytest.mark.parametrize("surface", [*SURFACES[:3], Box((-0.3, -0.4, -0.2), (0.5, 0.1, 0.3))])
+@pytest.mark.parametrize("surface", [*SURFACES[:3], BoxSurface((-0.3, -0.4, -0.2), (0.5, 0.1, 0.3))])
 def test_the_nearest_point_of_a_segment_is_nearer_than_all_others(surface: SurfaceAbstract) -> None:
     rng, fractions = np.random.default_rng(1), np.linspace(0.0, 1.0, 501)
     start, end = ca.SX.sym("a", 3), ca.SX.sym("b", 3)
@@ -76,7 +76,7 @@ def test_the_nearest_point_of_a_segment_is_nearer_than_all_others(surface: Surfa
         assert 0.0 <= s <= 1.0
         value = float(distance(a + s * (b - a)))
         # where a segment crosses the box, the middle of the part inside, which is at least half as deep as the deepest
-        assert value <= (least if least > 0 or not isinstance(surface, Box) else 0.5 * least) + 3e-9
+        assert value <= (least if least > 0 or not isinstance(surface, BoxSurface) else 0.5 * least) + 3e-9
 
 
 def test_heights_are_those_of_the_ground() -> None:
@@ -85,7 +85,7 @@ def test_heights_are_those_of_the_ground() -> None:
         height = numbers(surface.height(x, y)).item()
         assert numbers(surface.distance(ca.vertcat(x, y, height))).item() == pytest.approx(0.0, abs=1e-12)
     assert numbers(SURFACES[3].height(x, y)).item() == pytest.approx(0.2 * np.sin(0.3) * np.cos(0.8))
-    box = Box((0.0, -1.0, 0.0), (0.3, 1.0, 0.5))
+    box = BoxSurface((0.0, -1.0, 0.0), (0.3, 1.0, 0.5))
     assert numbers(box.height(x, y)).item() == 0.5  # the rim belongs to it
     assert numbers(box.height(x + 1e-9, y)).item() == -np.inf
     for surface in (SURFACES[2], SURFACES[4]):
@@ -95,7 +95,7 @@ def test_heights_are_those_of_the_ground() -> None:
 
 def test_wrong_surfaces_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match=r"high: expected a corner above \[0.0, 0.0, 0.0\] along each axis"):
-        Box((0, 0, 0), (1, 1, 0))
+        BoxSurface((0, 0, 0), (1, 1, 0))
     with pytest.raises(InvalidArgumentError, match="nonzero normal"):
         Plane((0, 0, 0, 1))
     with pytest.raises(InvalidArgumentError, match="coefficients: expected"):

@@ -13,7 +13,7 @@ from casadi import SX
 import trajopt
 from trajopt.gaits import ResidualModelTerrainDistance, Terrain
 from trajopt.residuals import ResidualModelAbstract
-from trajopt.simulator import Box, HeightField, Plane
+from trajopt.simulator import BoxSurface, HeightField, Plane
 from trajopt.states import StateAbstract
 
 TURNED = pin.exp3(np.array([0.4, -0.3, 0.7]))
@@ -67,7 +67,7 @@ def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], 
     hand = trajopt.Capsule(0.1, start=[0.0, 0.0, 0.0], end=[0.0, 0.0, -0.2], frame="gripper_left_joint")
 
     def terrain() -> Terrain:
-        box = Box((-0.2, -0.3, -2.0), (1.0, 0.6, -0.7))
+        box = BoxSurface((-0.2, -0.3, -2.0), (1.0, 0.6, -0.7))
         return Terrain(Plane((0.1, 0.2, 1.0, 3.0)), box, HeightField(hill))
 
     def effort() -> ResidualModelAbstract:

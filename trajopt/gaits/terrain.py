@@ -15,10 +15,10 @@ from trajopt.checks import as_numbers, check_array, check_count, check_finite, c
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.gaits.foothold import Foothold, as_point, between_vectors
 from trajopt.objects.immutable import Immutable
-from trajopt.simulator import Box, HeightField, Plane
+from trajopt.simulator import BoxSurface, HeightField, Plane
 from trajopt.types import Reals
 
-Ground = Plane | HeightField | Box
+Ground = Plane | HeightField | BoxSurface
 
 _PARTS = 32  # number of parts in which places for a foothold are tried, the nearest ones first [-]
 _AROUND = 16  # number of directions in which the ground around a foothold is compared with its tangent plane [-]
@@ -48,7 +48,7 @@ class Terrain(Immutable):
         for i, surface in enumerate(surfaces):
             here = f"surfaces[{i}]"
             if not isinstance(surface, Ground):
-                raise InvalidArgumentError(f"{here}: expected a Plane, HeightField or Box, got {surface!r}")
+                raise InvalidArgumentError(f"{here}: expected a Plane, HeightField or BoxSurface, got {surface!r}")
             if surface.body is not None:
                 raise InvalidArgumentError(f"{here}: expected a surface of the world, got one of {surface.body!r}")
             if isinstance(surface, Plane) and not surface.coefficients[2] > 0:
@@ -73,13 +73,13 @@ class Terrain(Immutable):
         rise, depth = check_positive("rise", rise, unit="m"), check_positive("depth", depth, unit="m")
         half, first = check_positive("width", width, unit="m") / 2, check_finite("start", start)
         end = first + (number - 1) * depth + check_positive("landing", landing, unit="m")
-        boxes = [Box((first + i * depth, -half, 0.0), (end, half, (i + 1) * rise)) for i in range(number)]
+        boxes = [BoxSurface((first + i * depth, -half, 0.0), (end, half, (i + 1) * rise)) for i in range(number)]
         return cls(Plane((0.0, 0.0, 1.0, 0.0)), *boxes)
 
     @property
     def boxes(self) -> Reals:
         """Lowest and highest corners of the boxes (n, 2, 3) [m]."""
-        return np.reshape([(box.low, box.high) for box in self.surfaces if isinstance(box, Box)], (-1, 2, 3))
+        return np.reshape([(box.low, box.high) for box in self.surfaces if isinstance(box, BoxSurface)], (-1, 2, 3))
 
     def heights(self, points: npt.ArrayLike) -> Reals:
         """Heights (n,) of the ground at points of the plane (n, 2 or more) [m]; -inf where there is none."""
@@ -91,7 +91,7 @@ class Terrain(Immutable):
         tops = self._tops(xy)
         places = np.column_stack([xy, np.where(np.isfinite(tops.max(axis=0)), tops.max(axis=0), 0.0)])
         every = np.reshape([np.array(normal(places.T)).T for normal in self._functions[2]], (len(tops), -1, 3))
-        level = np.array([isinstance(surface, Box) for surface in self.surfaces])
+        level = np.array([isinstance(surface, BoxSurface) for surface in self.surfaces])
         every[level] = (0.0, 0.0, 1.0)  # also on the rim of a box
         return np.asarray(every[tops.argmax(axis=0), np.arange(len(xy))])
 

@@ -2,7 +2,7 @@
 
 from trajopt.objects.calls import explain_calls
 from trajopt.simulator.action import ActionModelSimulator
-from trajopt.simulator.box import Box
+from trajopt.simulator.box_surface import BoxSurface
 from trajopt.simulator.contact import MDPContact, SimulatorContactAbstract
 from trajopt.simulator.external_wrench import ExternalWrench
 from trajopt.simulator.modes import SimulatorMode, Variant
@@ -12,7 +12,7 @@ from trajopt.simulator.surfaces import HeightField, Plane, Surface, SurfaceAbstr
 
 __all__ = [
     "ActionModelSimulator",
-    "Box",
+    "BoxSurface",
     "ExternalWrench",
     "HeightField",
     "MDPContact",

@@ -15,7 +15,7 @@ from trajopt.simulator.surfaces import SurfaceAbstract
 ROUND_OFF = 1e-9  # keeps the gradient finite on the surface [m]
 
 
-class Box(SurfaceAbstract):
+class BoxSurface(SurfaceAbstract):
     """Axis-aligned box: φ(p) = |max(d, 0)| + min(max_i d_i, 0) with d = max(low - p, p - high), each per axis.
 
     φ is the exact distance outside, with rounded edges, and the depth of the nearest face inside.
