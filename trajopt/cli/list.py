@@ -16,7 +16,7 @@ GROUPS = {
     "arms": ("arm-reach", "arm-limits", "arm-spheres", "minimum-jerk"),
     "legs": (
         *("quadruped-trot", "quadruped-walk", "quadruped-pace", "quadruped-bound", "quadruped-jump"),
-        *("biped-walk", "biped-jump", "humanoid-reach", "humanoid-taichi", "com-circle"),
+        *("quadruped-stairs", "biped-walk", "biped-jump", "humanoid-reach", "humanoid-taichi", "com-circle"),
     ),
     "contacts that the simulator finds": (
         *("hopper", "stand-up", "walk-freely", "puck", "cart-push", "block-on-incline"),

@@ -87,9 +87,7 @@ class ContactSchedule:
         object.__setattr__(self, "phases", phases)
         object.__setattr__(self, "dt", check_positive("dt", self.dt, unit="s"))
         if self.terrain is not None:
-            check_instance(
-                "terrain", self.terrain, Terrain, "use Terrain.stairs(...) or Terrain(Plane(...), ...)"
-            )
+            check_instance("terrain", self.terrain, Terrain, "use Terrain.stairs(...)")
         for phase in phases:
             _check_phase(phase, self.start)
         check_count("phases: number of knots", sum(phase.total_knots for phase in phases), most=MOST_KNOTS)

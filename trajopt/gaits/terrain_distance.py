@@ -62,7 +62,9 @@ class ResidualModelTerrainDistance(ResidualModelMultibody):
     @property
     def row_names(self) -> tuple[str, ...]:
         """Frame of the body and kind of the surface of each row."""
-        kinds = [f"{type(surface).__name__.lower()} {j}" for j, surface in enumerate(self.surfaces)]
+        kinds = [
+            f"{type(surface).__name__.removesuffix('Surface').lower()} {j}" for j, surface in enumerate(self.surfaces)
+        ]
         return tuple(f"{body.frame}, {kind}" for body in self.bodies for kind in kinds)
 
     def evaluate(self, instant: Instant) -> SX:
