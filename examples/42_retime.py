@@ -36,7 +36,7 @@ def main(plot: bool = False) -> trajopt.retiming.RetimedPath:
     times = np.linspace(0.0, motion.duration, 5)
     print("configurations at", np.round(times, 3), "s:", np.round(motion.at(times)[0], 2).tolist())
     if plot:
-        motion.plot("retimed.png")
+        motion.plot().savefig("retimed.png")
     return motion
 
 

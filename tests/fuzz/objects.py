@@ -17,6 +17,7 @@ from tests.fuzz.identified import FIXED_IDENTIFIED
 from tests.fuzz.kinematic import FIXED_KINEMATIC
 from tests.fuzz.learned import FIXED_LEARNED
 from tests.fuzz.reduced import FIXED_REDUCED
+from tests.fuzz.retimed import FIXED_RETIMED
 from tests.fuzz.sensed import FIXED_SENSED
 from tests.fuzz.simulated import FIXED_SIMULATED
 from tests.fuzz.swept import FIXED_SWEPT
@@ -31,6 +32,7 @@ from trajopt.solvers import qp
 FIXED: dict[str, Callable[[World, Random], Any]] = {
     **FIXED_SIMULATED,
     **FIXED_IDENTIFIED,
+    **FIXED_RETIMED,
     **FIXED_KINEMATIC,
     **FIXED_ARTICULATED,
     **FIXED_DRIVING,

@@ -21,6 +21,7 @@ from tests.fuzz.identified import IDENTIFIED
 from tests.fuzz.kinematic import KINEMATIC
 from tests.fuzz.learned import LEARNED
 from tests.fuzz.reduced import REDUCED
+from tests.fuzz.retimed import RETIMED
 from tests.fuzz.sensed import SENSED
 from tests.fuzz.simulated import SIMULATED, rollout_of_arm
 from tests.fuzz.swept import SWEPT
@@ -462,7 +463,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "str": _one_of("one", "two"),
 }
 
-VALID |= SIMULATED | IDENTIFIED | KINEMATIC | ARTICULATED | DRIVING | LEARNED | REDUCED | SENSED
+VALID |= SIMULATED | IDENTIFIED | KINEMATIC | ARTICULATED | DRIVING | LEARNED | REDUCED | RETIMED | SENSED
 VALID |= CONTROLLED | DISPLAYED | SWEPT
 
 for _name, _state in PARTS.items():

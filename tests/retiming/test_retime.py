@@ -140,3 +140,11 @@ def test_errors_of_paths_and_robots() -> None:
         retime(arm(), np.eye(3)[:2])
     with pytest.raises(InvalidArgumentError, match="expected a fixed base and joints with one coordinate each"):
         retime(trajopt.load_robot("solo12"), np.zeros((2, 19)))
+
+
+def test_plot_shows_parts_of_the_limits_that_there_are() -> None:
+    figure = retimed(acceleration=8.0).plot()
+    assert [axes.get_ylabel().split("\n")[0] for axes in figure.axes] == ["velocity", "acceleration", "torque"]
+    lines = figure.axes[0].get_lines()
+    assert len(lines) == 6 + 2
+    assert max(np.abs(line.get_ydata()).max() for line in lines[:6]) == pytest.approx(1.0, abs=0.05)

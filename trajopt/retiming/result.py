@@ -117,16 +117,9 @@ class RetimedPath:
         """
         return {name: float(np.abs(part).max()) for name, part in self.parts(self._clock.x).items()}
 
-    def plot(self, path: Any = None) -> Figure:
-        """Plots velocities, accelerations, torques and jerks, each relative to its limit, over time.
-
-        Args:
-            path: File to write; none by default.
-        """
-        figure: Figure = above("plotting.retiming.plot_retimed")(self)
-        if path is not None:
-            figure.savefig(path)
-        return figure
+    def plot(self) -> Figure:
+        """Plots velocities, accelerations, torques and jerks over time, each relative to its limit."""
+        return above("plotting.retiming.plot_retimed")(self)
 
     @functools.cached_property
     def _clock(self) -> Any:
