@@ -1,5 +1,6 @@
 """Robots from the builder in the other parts: optimal control, inverse kinematics, simulator, files, pictures."""
 
+import dataclasses
 import functools
 import pickle
 from pathlib import Path
