@@ -1,5 +1,6 @@
 """Robots from the builder in the other parts: optimal control, inverse kinematics, simulator, files, pictures."""
 
+import dataclasses
 import functools
 import pickle
 from pathlib import Path
@@ -88,8 +89,10 @@ def test_pair_distances_take_solids_of_the_robot() -> None:
     off = tethered().robot.shapes[0]
     values = trajopt.ResidualModelPairDistance(tethered(), off, own).parameters()
     np.testing.assert_allclose(values["first"].default, [0.1, 0.2, 0.3])
-    with pytest.raises(ValueError, match="first: expected a Sphere or a Capsule"):
-        trajopt.ResidualModelPairDistance(state, robot.shapes[0], own)
+    box = trajopt.ResidualModelPairDistance(state, robot.shapes[0], own).parameters()
+    np.testing.assert_allclose(box["first_size"].default, robot.shapes[0].size)
+    with pytest.raises(ValueError, match="first: expected a Sphere, Capsule or Box"):
+        trajopt.ResidualModelPairDistance(state, dataclasses.replace(rod, kind="cylinder"), own)
 
 
 def test_files_and_pickles_keep_the_robot(tmp_path: Path) -> None:

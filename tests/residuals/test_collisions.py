@@ -279,7 +279,7 @@ def test_pairs_that_are_too_near_without_a_row_are_told(pairs: int) -> None:
     assert (hidden > 5) == (pairs == 1)
     assert len(lines) == (hidden > 0)
     if lines:
-        assert f"{hidden} pairs of 'collisions' are too near without a row, such as arm_left_" in lines[0]
+        assert f"too near without a row of 'collisions', {hidden} in all: arm_left_" in lines[0]
         assert "m apart at knot 0" in lines[0]
 
 

@@ -232,6 +232,9 @@ def test_shapes_in_a_file(tmp_path: Path) -> None:
         path.write_text(damaged)
         with pytest.raises(InvalidArgumentError, match="path: expected collision shapes in"):
             CollisionShapes.load(path)
+    (tmp_path / "picture.json").write_bytes(b"\x89PNG")
+    with pytest.raises(InvalidArgumentError, match="cannot be read"):
+        CollisionShapes.load(tmp_path / "picture.json")
     with pytest.raises(InvalidArgumentError, match="cannot be read"):
         CollisionShapes.load(tmp_path / "none.json")
 

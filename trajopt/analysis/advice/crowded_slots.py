@@ -22,6 +22,8 @@ def crowded_slots(solution: Solution) -> list[str]:
             continue
         margins = values[f"{item.name}.lower"].min(axis=1)
         knots = np.flatnonzero(np.isfinite(margins))
+        if solution.problem is not None and solution.problem.start == "fixed" and len(margins) > 1:
+            knots = knots[knots > 0]  # no solver can change x0
         own = {
             key: np.array([p.flat(row) for row in values[f"{item.name}.{key}"][knots]])
             for key, p in residual.parameters().items()
@@ -34,7 +36,7 @@ def crowded_slots(solution: Solution) -> list[str]:
             knot = int(knots[excess[pair].argmax()])
             gap = float(margins[knot]) - near[pair]
             lines.append(
-                f"{len(near)} pairs of {item.name!r} are too near without a row, such as {pair}, {gap:.3g} m apart at "
+                f"too near without a row of {item.name!r}, {len(near)} in all: {pair}, {gap:.3g} m apart at "
                 f"knot {knot}{time_words(solution, knot)}: raise pairs= and obstacles= of the constraint"
             )
     return lines

@@ -84,7 +84,7 @@ class CollisionShapes:
         path = check_path("path", path)
         try:
             return cls.from_json(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
+        except (OSError, UnicodeDecodeError) as error:
             raise InvalidArgumentError(f"path: {str(path)!r} cannot be read: {error}") from error
         except InvalidArgumentError as error:
             raise InvalidArgumentError(f"path: expected collision shapes in {str(path)!r}, got {error}") from error
