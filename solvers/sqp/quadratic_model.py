@@ -102,7 +102,7 @@ class QuadraticModel:
             self._program.set_hessian(blend, ridge / run.units.controls**2, ridge / run.units.states**2)
             self._program.hessian.write()
             if self._first is not None:
-                self._first.curvature[:] = PROXIMAL + (ridge / run.units.states**2)[self._first.moved]
+                self._first.curvature[:] = PROXIMAL * run.scale + (ridge / run.units.states**2)[self._first.moved]
             found = self._inner.solve(convex=blend == 0.0)
             if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
                 self.blend, self.ridge = blend, ridge
