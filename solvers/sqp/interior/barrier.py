@@ -106,15 +106,17 @@ class Barrier:
 
     def weights(self, residual: Reals) -> tuple[Reals, Reals]:
         """Returns the weights D in the Hessian and h in the gradient, (n, nc) each, from `Bounds.residuals` (n, nc)."""
-        distance = self.bounds.distances(self.slack)
-        stiffness = (self.z / distance).sum(axis=0)
-        pull = (SIGN * np.where(self.bounds.on, self.mu / distance, 0.0)).sum(axis=0)
-        return stiffness, stiffness * residual + pull
+        stiffness = (self.z / self.bounds.distances(self.slack)).sum(axis=0)
+        return stiffness, stiffness * residual + self._pull
 
     def slope(self, ds: Reals) -> float:
         """Derivative of the barrier along a change of the slacks (n, nc)."""
-        along = np.where(self.bounds.on, SIGN * self.mu / self.bounds.distances(self.slack), 0.0).sum(axis=0)
-        return float((along * ds).sum())
+        return float((self._pull * ds).sum())
+
+    @property
+    def _pull(self) -> Reals:
+        """Gradient of the barrier by the slacks (n, nc)."""
+        return np.where(self.bounds.on, SIGN * self.mu / self.bounds.distances(self.slack), 0.0).sum(axis=0)
 
     def dz(self, ds: Reals) -> Reals:
         """Newton's change of the bounds' multipliers (2, n, nc), for a change ds (n, nc) of the slacks."""

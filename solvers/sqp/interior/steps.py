@@ -35,7 +35,6 @@ RIDGE, LARGEST_RIDGE = 0.2, 1e30  # first and last δ
 HALVINGS = 34
 ROUNDING = 1e-6  # error that counts as none where no step gets further
 LEAST_COST = 1e-3  # of a typical cost: what the tolerance is relative to at least; rounding hides what is less
-LONG = 8  # iterations in a row with errors up to ROUNDING that count as getting no further
 DECREASE = 1e-4  # part of the promised decrease that must come (Armijo)
 ERROR = 2e-15  # of the Lagrangian by rounding, relative to its size
 JAMMED, MEMORY = 0.02, 10  # mean step length of a solve that bounds have stopped, over about so many iterations
@@ -92,17 +91,14 @@ class InteriorSteps:
         self._point = Point(xs=e.xs, us=e.us, cost=self.scale * e.cost, f=e.f, c=c, barrier=barrier, lam=lam)
         self._failures, self._last_ridge, self._forced = 0, 0.0, 0.0
         self.ridge, self.length, self.mean_length, self.promised = 0.0, 0.0, 1.0, 0.0
-        self._close = 0
         self._measure()
         self._filter = Filter(max(1.0, self._point.infeasibility(units.states)), rounding=ERROR)
 
     @property
     def solved(self) -> bool:
         """Whether the first-order conditions hold up to the tolerance, or as well as rounding errors permit."""
-        at_rounding = self._failures > 0 or self._close >= LONG
-        if at_rounding and self.error <= ROUNDING:
-            return True
-        return self._is_last and (self.error <= self._tolerance or self._is_exhausted)
+        small = ROUNDING if self._failures else self._tolerance if self._is_last else 0.0
+        return self.error <= small or (self._is_last and self._is_exhausted)
 
     @property
     def _is_last(self) -> bool:
@@ -111,10 +107,14 @@ class InteriorSteps:
 
     @property
     def _is_exhausted(self) -> bool:
-        """Whether Newton's step promised less than the rounding of the Lagrangian, where gaps and residuals are 0."""
-        point, promised = self._point, abs(self.promised * self.scale)
-        small = self.length > 0.0 and self.ridge == 0.0 and promised < ERROR * max(1.0, abs(point.lagrangian))
-        return small and point.infeasibility(self._units.states) < self._trials.tolerance
+        """Whether a plain step promised less than the rounding of the Lagrangian, where gaps and residuals are 0."""
+        small = self._is_plain and abs(self.promised * self.scale) < ERROR * max(1.0, abs(self._point.lagrangian))
+        return small and self._point.infeasibility(self._units.states) < self._trials.tolerance
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the last search found a step, and its Hessian was convex without δ."""
+        return self.length > 0.0 and self.ridge == 0.0
 
     @property
     def _tolerance(self) -> float:
@@ -156,17 +156,16 @@ class InteriorSteps:
         self._e.expand(self._x0)
         self._point = point
         self._measure()
-        self._close = self._close + 1 if self.error <= ROUNDING else 0
         return self.mean_length > JAMMED or point.infeasibility(self._units.states) < self._trials.tolerance
 
     def _lower_barrier(self) -> None:
-        """Lowers μ while its problem counts as solved: by its errors, or as a plain Newton step promised next to nothing.
+        """Lowers μ while its problem is solved: by its errors, or as a plain step promised little beside n μ.
 
-        What counts as nothing is a part of what μ costs, n μ for n bounds. The filter begins anew.
+        The barrier costs n μ for n bounds. The filter begins anew.
         """
         point, mu = self._point, self._point.barrier.mu
-        left = max(abs(self.promised * self.scale), total(point.prices)) / point.barrier.products.size
-        near = self.length > 0.0 and self.ridge == 0.0 and left < SOLVED * mu
+        left = max(abs(self.promised * self.scale), total(point.prices))
+        near = self._is_plain and left < SOLVED * mu * point.barrier.products.size
         while not self._is_last and (near or self._error(mu) <= ACCURACY * mu):
             near, mu = False, max(0.09 * self._tolerance, min(LOWER * mu, mu**POWER))
             self._point = replace(self._point, barrier=replace(self._point.barrier, mu=mu))
@@ -208,10 +207,9 @@ class InteriorSteps:
         return True
 
     def _is_convex(self, ridge: float, D: Reals) -> bool:
-        """Whether the Hessian is convex with δ times what the barrier would give it, see `InteriorTrials`.
+        """Whether the Hessian is convex with δ times the curvature of barriers, which vanishes with μ.
 
-        States and controls get δ μ / size², as if a bound were their size away, and the weights D (n, nc) of bounds grow.
-        So both vanish with μ, and a pair λ s = 0, whose product alone counts, is moved as far as it can.
+        States and controls get δ μ / size², as if a bound were their size away; weights D (n, nc) of bounds grow.
         """
         program, mu = self._program, self._point.barrier.mu
         assert program.hessian is not None

@@ -66,7 +66,7 @@ class LineTrials(InteriorTrials):
     first_barrier, tolerance = 0.01, 1e-8
     eliminates = False  # a double pendulum by inverse dynamics ends at .0037 with the weight, at .0129 without
     own = 0.0  # with that of rollouts Alp rider takes 300 iterations, not 113
-    factors = 8.0, 3.0  # with those of rollouts 8 of 11 shuttles are solved, not 10
+    factors = 4.0, 16.0
 
     def __init__(self, evaluator: Evaluator, program: StepProgram, trial: LinearTrial) -> None:
         super().__init__(evaluator, program)
