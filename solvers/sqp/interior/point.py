@@ -44,11 +44,7 @@ class Point:
         return float(np.abs(self.f / states).sum())
 
     def infeasibility(self, states: Reals) -> float:
-        """Infeasibility θ = Σ |f| + Σ |c - s| of gaps f and of rows c with slacks s, relative to their sizes.
-
-        Args:
-            states: Sizes of the states (ndx,).
-        """
+        """Infeasibility θ = Σ |f| + Σ |c - s| of gaps f and rows c, relative to sizes, (ndx,) of the states."""
         return self.gaps(states) + float(np.abs(self.residual / self.barrier.bounds.size).sum())
 
     @property

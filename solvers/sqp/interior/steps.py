@@ -32,6 +32,7 @@ ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
 SOLVED = 0.1  # times n μ, for n bounds: promise of a plain step at which it counts as solved, too
 GRADIENT = 100.0  # mean multiplier above which errors are relative
 RIDGE, LARGEST_RIDGE = 0.2, 1e30  # first and last δ
+UP, DOWN = 4.0, 16.0  # factors by which δ grows until the Hessian is convex, and falls from one step to the next
 HALVINGS = 34
 ROUNDING = 1e-6  # error that counts as none where no step gets further
 LEAST_COST = 1e-3  # of a typical cost: what the tolerance is relative to at least; rounding hides what is less
@@ -59,6 +60,7 @@ class InteriorSteps:
         ridge: δ of the last step, see `_is_convex` [-].
         length: Length of the last step; 0 without one [-].
         promised: Slope of the Lagrangian along the last step, for the cost without scale; 0 without a step [cost].
+        blend: Part of the exact Hessian of the Lagrangian in that of the steps: 1, or 0 for Gauss-Newton's [-].
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class InteriorSteps:
         self._trials: InteriorTrials = (
             RolloutTrials(e, program, rows) if trial is None else LineTrials(e, program, trial)
         )
-        self.scale = 1.0 / units.cost
+        self.scale, self.blend = 1.0 / units.cost, 0.0 if exact is None else 1.0
         self._diagonal = program.diagonal(units)
         c = program.row_values(e.c, e.xs[0])
         bounds = Bounds.of(*program.row_bounds(rows), program.row_units(units))
@@ -127,11 +129,6 @@ class InteriorSteps:
         return largest(self._point.barrier.products) / self.scale
 
     @property
-    def blend(self) -> float:
-        """Part of the exact Hessian of the Lagrangian in that of the steps: 1, or 0 for Gauss-Newton's [-]."""
-        return 0.0 if self._exact is None else 1.0
-
-    @property
     def multipliers(self) -> tuple[Reals, Reals, Reals]:
         """Multipliers of the dynamics (T + 1, ndx), rows (T + 1, nc) and start (ndx,), for the unscaled cost."""
         e, lam, y = self._e, self._point.lam, self._point.barrier.y
@@ -149,7 +146,7 @@ class InteriorSteps:
         self.mean_length += (self.length - self.mean_length) / MEMORY
         if step is None or point is None:
             self._failures, self._filter.entries, self.promised = self._failures + 1, [], 0.0
-            self._forced = self._trials.factors[0] * max(self.ridge, RIDGE)
+            self._forced = UP * max(self.ridge, RIDGE)
             return step is not None and self._failures < FAILURES
         self._failures, self._forced, self.promised = 0, 0.0, step.slope / self.scale
         self._e.xs[:], self._e.us[:] = point.xs, point.us
@@ -198,11 +195,11 @@ class InteriorSteps:
 
     def _factors(self, D: Reals) -> bool:
         """Factors the Hessian with the first δ of a growing sequence that makes it convex along the dynamics."""
-        ridge, (up, down) = self._forced, self._trials.factors
+        ridge = self._forced
         while not self._is_convex(ridge, D):
             if ridge > LARGEST_RIDGE:
                 return False
-            ridge = up * ridge if ridge > 0.0 else max(RIDGE, self._last_ridge) / down
+            ridge = UP * ridge if ridge > 0.0 else max(RIDGE, self._last_ridge) / DOWN
         self.ridge, self._last_ridge = ridge, ridge or self._last_ridge
         return True
 

@@ -28,14 +28,12 @@ class InteriorTrials(ABC):
         first_barrier: First barrier parameter μ, relative to the typical cost [-].
         tolerance: Error that counts as none, relative to the typical cost [-].
         eliminates: Whether the recursion eliminates equations; else they have a weight of 1e8, see `Equations`.
-        factors: Factors by which δ grows until the Hessian is convex, and falls from one step to the next [-].
         own: Part of δ by which the weights of bounds grow [-].
     """
 
     first_barrier: ClassVar[float]
     tolerance: ClassVar[float]
     eliminates: ClassVar[bool]
-    factors: ClassVar[tuple[float, float]]
     own: ClassVar[float]
 
     def __init__(self, evaluator: Evaluator, program: StepProgram) -> None:
@@ -66,7 +64,6 @@ class LineTrials(InteriorTrials):
     first_barrier, tolerance = 0.01, 1e-8
     eliminates = False  # a double pendulum by inverse dynamics ends at .0037 with the weight, at .0129 without
     own = 0.0  # with that of rollouts Alp rider takes 300 iterations, not 113
-    factors = 4.0, 16.0
 
     def __init__(self, evaluator: Evaluator, program: StepProgram, trial: LinearTrial) -> None:
         super().__init__(evaluator, program)
@@ -115,7 +112,6 @@ class RolloutTrials(InteriorTrials):
 
     eliminates, first_barrier, tolerance = True, 0.005, 1e-7  # FilterDDP's; with 1e-8 acrobots take 250 iterations
     own = 5e-4  # acrobots: 165 iterations, not 185; with 5e-2 cart-poles take 100, not 76
-    factors = 4.0, 16.0  # acrobots: 199 iterations and 24 of 30 better optima, not 214 and 12
 
     def __init__(self, evaluator: Evaluator, program: StepProgram, rows: RowBounds) -> None:
         super().__init__(evaluator, program)
