@@ -49,7 +49,7 @@ class Point:
 
     @property
     def prices(self) -> Reals:
-        """What gaps and residuals cost at their multipliers, of each one [cost]."""
+        """Products of gaps and residuals with their multipliers, one for each [cost]."""
         return np.concatenate([(self.barrier.y * self.residual).ravel(), (self.lam[-len(self.f) :] * self.f).ravel()])
 
     @property
