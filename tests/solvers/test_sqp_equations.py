@@ -20,7 +20,7 @@ from trajopt.solvers.qp import StageQP
 from trajopt.solvers.riccati import LinearQuadratic, Riccati
 from trajopt.solvers.riccati.weighted_rows import WeightedRows
 from trajopt.solvers.sqp.interior import InteriorSteps, are_curved
-from trajopt.solvers.sqp.interior.barrier import PART, SPREAD, Bounds
+from trajopt.solvers.sqp.interior.barrier import PART, Bounds
 from trajopt.solvers.sqp.interior.equations import DELTA, FIRM, Equations
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.solvers.sqp.units import Units
@@ -190,7 +190,7 @@ def test_rollouts_have_the_costates_of_their_trajectory() -> None:
         before = steps._point.barrier
         assert steps.iterate()
         after, qp = steps._point.barrier, steps._program.qp
-        largest = SPREAD * after.mu / after.bounds.distances(after.slack)
+        largest = steps._trials.spread * after.mu / after.bounds.distances(after.slack)
         assert np.all(after.z >= 0.99 * np.minimum((1.0 - PART) * before.z, largest))
         lq, F, lam = qp.lq, qp.lq.full_F(), steps._point.lam
         expected = lq.terminal_g + after.y[-1] @ qp.terminal_C

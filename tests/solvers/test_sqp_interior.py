@@ -64,7 +64,7 @@ def test_the_slope_of_the_barrier_is_its_derivative() -> None:
 
 
 def test_the_longest_step_keeps_a_part() -> None:
-    assert longest(np.array([1.0, 2.0]), np.array([-4.0, -1.0])) == pytest.approx(0.24975)
+    assert longest(np.array([1.0, 2.0]), np.array([-4.0, -1.0])) == pytest.approx(0.2475)
     assert longest(np.array([1.0]), np.array([3.0])) == 1.0
 
 
@@ -150,7 +150,9 @@ def test_the_regularisation_is_relative_to_the_barrier(rollouts: bool, own: floa
     steps._is_convex(0.0, D)
     plain, weights = lq.H.copy(), steps._weights.weights.copy()
     steps._is_convex(100.0, D)
-    assert lq.H - plain == pytest.approx(np.tile(np.diag(100.0 * mu / sizes**2), (e.T, 1, 1)), rel=1e-9, abs=1e-12)
+    assert lq.H - plain == pytest.approx(
+        np.tile(np.diag(100.0 * (mu if rollouts else 1.0) / sizes**2), (e.T, 1, 1)), rel=1e-9, abs=1e-12
+    )
     assert steps._weights.weights - weights == pytest.approx(100.0 * own * D, abs=1e-6)
 
 

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from trajopt.types import Reals
 
 PUSH = 1e-2  # first distance of a slack from its bound, relative to the bound, at least the size, or to the range
-SPREAD = 100.0  # largest ratio of a multiplier and what the barrier says: with 1e10 Hessians are indefinite more often
-PART = 0.999  # part of its distance from 0 that a slack or a multiplier may lose in one step
+PART = 0.99  # part of its distance from 0 that a slack or a multiplier may lose in one step
 SIGN = np.array([-1.0, 1.0])[:, None, None]  # of the lower and the upper side
 
 
@@ -131,10 +130,10 @@ class Barrier:
         """Whether the slacks (n, nc) keep 1 - `PART` of their distances from their bounds."""
         return bool((self.bounds.distances(slack) >= (1.0 - PART) * self.bounds.distances(self.slack)).all())
 
-    def moved(self, slack: Reals, z: Reals, y: Reals) -> Barrier:
-        """Returns the barrier at other slacks and multipliers, with z clipped to a range about the central μ/d."""
+    def moved(self, slack: Reals, z: Reals, y: Reals, spread: float) -> Barrier:
+        """Returns the barrier at other slacks and multipliers, with z at most `spread` [-] times μ/d, or part of it."""
         central = self.mu / self.bounds.distances(slack)
-        z = np.where(self.bounds.on, np.clip(z, central / SPREAD, central * SPREAD), 0.0)
+        z = np.where(self.bounds.on, np.clip(z, central / spread, central * spread), 0.0)
         return replace(self, slack=slack, z=z, y=y)
 
 

@@ -31,8 +31,7 @@ LOWER, POWER = 0.2, 1.2  # the next barrier parameter is the smaller of LOWER μ
 ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
 SOLVED = 0.1  # times n μ, for n bounds: promise of a plain step at which it counts as solved, too
 GRADIENT = 100.0  # mean multiplier above which errors are relative
-RIDGE, LARGEST_RIDGE = 0.2, 1e30  # first and last δ
-UP, DOWN = 4.0, 16.0  # factors by which δ grows until the Hessian is convex, and falls from one step to the next
+LARGEST_RIDGE = 1e30  # last δ
 HALVINGS = 34
 ROUNDING = 1e-6  # error that counts as none where no step gets further
 LEAST_COST = 1e-3  # of a typical cost: what the tolerance is relative to at least; rounding hides what is less
@@ -146,7 +145,7 @@ class InteriorSteps:
         self.mean_length += (self.length - self.mean_length) / MEMORY
         if step is None or point is None:
             self._failures, self._filter.entries, self.promised = self._failures + 1, [], 0.0
-            self._forced = UP * max(self.ridge, RIDGE)
+            self._forced = self._trials.factors[0] * max(self.ridge, self._trials.first_ridge)
             return step is not None and self._failures < FAILURES
         self._failures, self._forced, self.promised = 0, 0.0, step.slope / self.scale
         self._e.xs[:], self._e.us[:] = point.xs, point.us
@@ -195,20 +194,20 @@ class InteriorSteps:
 
     def _factors(self, D: Reals) -> bool:
         """Factors the Hessian with the first δ of a growing sequence that makes it convex along the dynamics."""
-        ridge = self._forced
+        ridge, first, (up, down) = self._forced, self._trials.first_ridge, self._trials.factors
         while not self._is_convex(ridge, D):
             if ridge > LARGEST_RIDGE:
                 return False
-            ridge = UP * ridge if ridge > 0.0 else max(RIDGE, self._last_ridge) / DOWN
+            ridge = up * ridge if ridge > 0.0 else max(first, self._last_ridge) / down
         self.ridge, self._last_ridge = ridge, ridge or self._last_ridge
         return True
 
     def _is_convex(self, ridge: float, D: Reals) -> bool:
-        """Whether the Hessian is convex with δ times the curvature of barriers, which vanishes with μ.
+        """Whether the Hessian is convex with δ / size², of rollouts with δ times the curvature of barriers.
 
         States and controls get δ μ / size², as if a bound were their size away; weights D (n, nc) of bounds grow.
         """
-        program, mu = self._program, self._point.barrier.mu
+        program, mu = self._program, self._point.barrier.mu if self._trials.own else 1.0
         assert program.hessian is not None
         program.set_hessian(self.blend, 0.0)
         program.hessian.write()
