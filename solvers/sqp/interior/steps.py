@@ -35,6 +35,7 @@ LARGEST_RIDGE = 1e30  # last δ
 HALVINGS = 34
 ROUNDING = 1e-6  # error that counts as none where no step gets further
 LEAST_COST = 1e-3  # of a typical cost: what the tolerance is relative to at least; rounding hides what is less
+LONG = 8  # iterations in a row with errors up to ROUNDING that count as getting no further
 DECREASE = 1e-4  # part of the promised decrease that must come (Armijo)
 ERROR = 2e-15  # of the Lagrangian by rounding, relative to its size
 JAMMED, MEMORY = 0.02, 10  # mean step length of a solve that bounds have stopped, over about so many iterations
@@ -90,7 +91,7 @@ class InteriorSteps:
         barrier = Barrier.at(bounds, c, self._trials.first_barrier)
         lam = np.zeros((len(c), e.state.ndx))
         self._point = Point(xs=e.xs, us=e.us, cost=self.scale * e.cost, f=e.f, c=c, barrier=barrier, lam=lam)
-        self._failures, self._last_ridge, self._forced = 0, 0.0, 0.0
+        self._failures, self._close, self._last_ridge, self._forced = 0, 0, 0.0, 0.0
         self.ridge, self.length, self.mean_length, self.promised = 0.0, 0.0, 1.0, 0.0
         self._measure()
         self._filter = Filter(max(1.0, self._point.infeasibility(units.states)), rounding=ERROR)
@@ -98,7 +99,8 @@ class InteriorSteps:
     @property
     def solved(self) -> bool:
         """Whether the first-order conditions hold up to the tolerance, or as well as rounding errors permit."""
-        small = ROUNDING if self._failures else self._tolerance if self._is_last else 0.0
+        near = self._failures or self._close >= LONG
+        small = ROUNDING if near else self._tolerance if self._is_last else 0.0
         return self.error <= small or (self._is_last and self._is_exhausted)
 
     @property
@@ -109,13 +111,13 @@ class InteriorSteps:
     @property
     def _is_exhausted(self) -> bool:
         """Whether a plain step promised less than the rounding of the Lagrangian, where gaps and residuals are 0."""
-        small = self._is_plain and abs(self.promised * self.scale) < ERROR * max(1.0, abs(self._point.lagrangian))
-        return small and self._point.infeasibility(self._units.states) < self._trials.tolerance
-
-    @property
-    def _is_plain(self) -> bool:
-        """Whether the last search found a step, and its Hessian was convex without δ."""
-        return self.length > 0.0 and self.ridge == 0.0
+        small = abs(self.promised * self.scale) < ERROR * max(1.0, abs(self._point.lagrangian))
+        return (
+            self.length > 0.0
+            and self.ridge == 0.0
+            and small
+            and self._point.infeasibility(self._units.states) < self._trials.tolerance
+        )
 
     @property
     def _tolerance(self) -> float:
@@ -152,6 +154,7 @@ class InteriorSteps:
         self._e.expand(self._x0)
         self._point = point
         self._measure()
+        self._close = self._close + 1 if self.error <= ROUNDING else 0
         return self.mean_length > JAMMED or point.infeasibility(self._units.states) < self._trials.tolerance
 
     def _lower_barrier(self) -> None:
@@ -161,7 +164,7 @@ class InteriorSteps:
         """
         point, mu = self._point, self._point.barrier.mu
         left = max(abs(self.promised * self.scale), total(point.prices))
-        near = self._is_plain and left < SOLVED * mu * point.barrier.products.size
+        near = self.length > 0.0 and self.ridge == 0.0 and left < SOLVED * mu * point.barrier.products.size
         while not self._is_last and (near or self._error(mu) <= ACCURACY * mu):
             near, mu = False, max(0.09 * self._tolerance, min(LOWER * mu, mu**POWER))
             self._point = replace(self._point, barrier=replace(self._point.barrier, mu=mu))
@@ -203,10 +206,7 @@ class InteriorSteps:
         return True
 
     def _is_convex(self, ridge: float, D: Reals) -> bool:
-        """Whether the Hessian is convex with δ / size², of rollouts with δ times the curvature of barriers.
-
-        States and controls get δ μ / size², as if a bound were their size away; weights D (n, nc) of bounds grow.
-        """
+        """Whether the Hessian is convex with δ / size²; of rollouts with δ μ / size², and D (n, nc) of bounds grows."""
         program, mu = self._program, self._point.barrier.mu if self._trials.own else 1.0
         assert program.hessian is not None
         program.set_hessian(self.blend, 0.0)
