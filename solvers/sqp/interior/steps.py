@@ -158,10 +158,7 @@ class InteriorSteps:
         return self.mean_length > JAMMED or point.infeasibility(self._units.states) < self._trials.tolerance
 
     def _lower_barrier(self) -> None:
-        """Lowers μ while its problem is solved: by its errors, or as a plain step promised little beside n μ.
-
-        The barrier costs n μ for n bounds. The filter begins anew.
-        """
+        """Lowers μ while its problem is solved: by its errors, or as a plain step promised little beside n μ."""
         point, mu = self._point, self._point.barrier.mu
         left = max(abs(self.promised * self.scale), total(point.prices))
         near = self.length > 0.0 and self.ridge == 0.0 and left < SOLVED * mu * point.barrier.products.size
