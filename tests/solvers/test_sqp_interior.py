@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -91,7 +93,7 @@ def test_below_an_infeasibility_that_counts_as_none_the_function_decides() -> No
     assert judge.accepts((0.0, 5.0), (1e-7, 4.8), slope=-1e-12, length=1.0, enough=4.9)
 
 
-def solved(problem: ShootingProblem, xs: Reals, us: Reals, *, rollouts: bool) -> tuple[InteriorSteps, Evaluator, int]:
+def begun(problem: ShootingProblem, xs: Reals, us: Reals, *, rollouts: bool) -> tuple[InteriorSteps, Evaluator]:
     e = Evaluator(problem)
     e.prepare(clipped=True)
     trial = LinearTrial(e)
@@ -101,7 +103,11 @@ def solved(problem: ShootingProblem, xs: Reals, us: Reals, *, rollouts: bool) ->
     e.expand(problem.x0)
     rows = RowBounds(e, problem)
     units = Units.of(e, rows, Riccati(LinearQuadratic.of(e)))
-    steps = InteriorSteps(e, rows, LagrangianHessian(e), None if rollouts else trial, problem.x0, units)
+    return InteriorSteps(e, rows, LagrangianHessian(e), None if rollouts else trial, problem.x0, units), e
+
+
+def solved(problem: ShootingProblem, xs: Reals, us: Reals, *, rollouts: bool) -> tuple[InteriorSteps, Evaluator, int]:
+    steps, e = begun(problem, xs, us, rollouts=rollouts)
     for iteration in range(300):
         if steps.solved or not steps.iterate():
             return steps, e, iteration
@@ -130,3 +136,37 @@ def test_a_trailer_from_linear_steps_alone() -> None:
     assert iterations < 100
     assert steps.error < 1e-8
     assert e.largest_gap < 1e-8
+
+
+@pytest.mark.parametrize(("rollouts", "own"), [(False, 0.0), (True, 5e-4)])
+def test_the_regularisation_is_relative_to_the_barrier(rollouts: bool, own: float) -> None:
+    """δ adds δ μ / size² to the Hessian, and to the weights of bounds, of rollouts, their `own` part."""
+    steps, e = begun(
+        double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=rollouts
+    )
+    D = np.ones_like(steps._weights.weights)
+    lq, sizes, mu = steps._program.qp.lq, np.concatenate([steps._units.states, steps._units.controls]), 5e-3
+    steps._point = replace(steps._point, barrier=replace(steps._point.barrier, mu=mu))
+    steps._is_convex(0.0, D)
+    plain, weights = lq.H.copy(), steps._weights.weights.copy()
+    steps._is_convex(100.0, D)
+    assert lq.H - plain == pytest.approx(
+        np.tile(np.diag(100.0 * (mu if rollouts else 1.0) / sizes**2), (e.T, 1, 1)), rel=1e-9, abs=1e-12
+    )
+    assert steps._weights.weights - weights == pytest.approx(100.0 * own * D, abs=1e-6)
+
+
+def test_a_barrier_problem_is_solved_where_a_plain_step_promises_little() -> None:
+    steps, _ = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
+    first, count = steps._point.barrier.mu, steps._point.barrier.products.size
+    assert steps._error(first) > 10.0 * first
+    for promised, ridge, length, lowered in (
+        (0.2 * first * count, 0.0, 1.0, False),  # too much
+        (0.05 * first * count, 1.0, 1.0, False),  # a regularised step promises less than there is
+        (0.05 * first * count, 0.0, 0.0, False),  # no step was found
+        (0.05 * first * count, 0.0, 0.5, True),
+    ):
+        steps.promised, steps.ridge, steps.length = -promised / steps.scale, ridge, length
+        steps._lower_barrier()
+        assert (steps._point.barrier.mu < first) is lowered
+    assert steps._point.barrier.mu == pytest.approx(0.2 * first)

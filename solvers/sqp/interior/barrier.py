@@ -10,7 +10,6 @@ import numpy.typing as npt
 from trajopt.types import Reals
 
 PUSH = 1e-2  # first distance of a slack from its bound, relative to the bound, at least the size, or to the range
-SPREAD = 100.0  # largest ratio of a multiplier and what the barrier says: with 1e10 Hessians are indefinite more often
 PART = 0.99  # part of its distance from 0 that a slack or a multiplier may lose in one step
 SIGN = np.array([-1.0, 1.0])[:, None, None]  # of the lower and the upper side
 
@@ -106,15 +105,17 @@ class Barrier:
 
     def weights(self, residual: Reals) -> tuple[Reals, Reals]:
         """Returns the weights D in the Hessian and h in the gradient, (n, nc) each, from `Bounds.residuals` (n, nc)."""
-        distance = self.bounds.distances(self.slack)
-        stiffness = (self.z / distance).sum(axis=0)
-        pull = (SIGN * np.where(self.bounds.on, self.mu / distance, 0.0)).sum(axis=0)
-        return stiffness, stiffness * residual + pull
+        stiffness = (self.z / self.bounds.distances(self.slack)).sum(axis=0)
+        return stiffness, stiffness * residual + self._pull
 
     def slope(self, ds: Reals) -> float:
         """Derivative of the barrier along a change of the slacks (n, nc)."""
-        along = np.where(self.bounds.on, SIGN * self.mu / self.bounds.distances(self.slack), 0.0).sum(axis=0)
-        return float((along * ds).sum())
+        return float((self._pull * ds).sum())
+
+    @property
+    def _pull(self) -> Reals:
+        """Gradient of the barrier by the slacks (n, nc)."""
+        return np.where(self.bounds.on, SIGN * self.mu / self.bounds.distances(self.slack), 0.0).sum(axis=0)
 
     def dz(self, ds: Reals) -> Reals:
         """Newton's change of the bounds' multipliers (2, n, nc), for a change ds (n, nc) of the slacks."""
@@ -127,14 +128,12 @@ class Barrier:
 
     def keeps_off(self, slack: Reals) -> bool:
         """Whether the slacks (n, nc) keep 1 - `PART` of their distances from their bounds."""
-        bounds = self.bounds
-        near = bounds.distances(slack) < (1.0 - PART) * bounds.distances(self.slack)
-        return not (near & bounds.on).any()
+        return bool((self.bounds.distances(slack) >= (1.0 - PART) * self.bounds.distances(self.slack)).all())
 
-    def moved(self, slack: Reals, z: Reals, y: Reals) -> Barrier:
-        """Returns the barrier at other slacks and multipliers, with z clipped to a range about the central μ/d."""
+    def moved(self, slack: Reals, z: Reals, y: Reals, spread: float) -> Barrier:
+        """Returns the barrier at other slacks and multipliers, with z at most `spread` [-] times μ/d, or part of it."""
         central = self.mu / self.bounds.distances(slack)
-        z = np.where(self.bounds.on, np.clip(z, central / SPREAD, central * SPREAD), 0.0)
+        z = np.where(self.bounds.on, np.clip(z, central / spread, central * spread), 0.0)
         return replace(self, slack=slack, z=z, y=y)
 
 

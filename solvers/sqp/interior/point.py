@@ -44,16 +44,12 @@ class Point:
         return float(np.abs(self.f / states).sum())
 
     def infeasibility(self, states: Reals) -> float:
-        """Infeasibility θ = Σ |f| + Σ |c - s| of gaps f and of rows c with slacks s, relative to their sizes.
-
-        Args:
-            states: Sizes of the states (ndx,).
-        """
+        """Infeasibility θ = Σ |f| + Σ |c - s| of gaps f and rows c, relative to sizes, (ndx,) of the states."""
         return self.gaps(states) + float(np.abs(self.residual / self.barrier.bounds.size).sum())
 
     @property
     def prices(self) -> Reals:
-        """What gaps and residuals cost at their multipliers, of each one [cost]."""
+        """Products of gaps and residuals with their multipliers, one for each [cost]."""
         return np.concatenate([(self.barrier.y * self.residual).ravel(), (self.lam[-len(self.f) :] * self.f).ravel()])
 
     @property

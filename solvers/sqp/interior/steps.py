@@ -31,7 +31,7 @@ LOWER, POWER = 0.2, 1.2  # the next barrier parameter is the smaller of LOWER μ
 ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
 SOLVED = 0.1  # times n μ, for n bounds: promise of a plain step at which it counts as solved, too
 GRADIENT = 100.0  # mean multiplier above which errors are relative
-RIDGE, LARGEST_RIDGE = 0.2, 1e30  # first and last δ
+LARGEST_RIDGE = 1e30  # last δ
 HALVINGS = 34
 ROUNDING = 1e-6  # error that counts as none where no step gets further
 LEAST_COST = 1e-3  # of a typical cost: what the tolerance is relative to at least; rounding hides what is less
@@ -60,6 +60,7 @@ class InteriorSteps:
         ridge: δ of the last step, see `_is_convex` [-].
         length: Length of the last step; 0 without one [-].
         promised: Slope of the Lagrangian along the last step, for the cost without scale; 0 without a step [cost].
+        blend: Part of the exact Hessian of the Lagrangian in that of the steps: 1, or 0 for Gauss-Newton's [-].
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class InteriorSteps:
         self._trials: InteriorTrials = (
             RolloutTrials(e, program, rows) if trial is None else LineTrials(e, program, trial)
         )
-        self.scale = 1.0 / units.cost
+        self.scale, self.blend = 1.0 / units.cost, 0.0 if exact is None else 1.0
         self._diagonal = program.diagonal(units)
         c = program.row_values(e.c, e.xs[0])
         bounds = Bounds.of(*program.row_bounds(rows), program.row_units(units))
@@ -90,19 +91,17 @@ class InteriorSteps:
         barrier = Barrier.at(bounds, c, self._trials.first_barrier)
         lam = np.zeros((len(c), e.state.ndx))
         self._point = Point(xs=e.xs, us=e.us, cost=self.scale * e.cost, f=e.f, c=c, barrier=barrier, lam=lam)
-        self._failures, self._last_ridge, self._forced = 0, 0.0, 0.0
+        self._failures, self._close, self._last_ridge, self._forced = 0, 0, 0.0, 0.0
         self.ridge, self.length, self.mean_length, self.promised = 0.0, 0.0, 1.0, 0.0
-        self._close = 0
         self._measure()
         self._filter = Filter(max(1.0, self._point.infeasibility(units.states)), rounding=ERROR)
 
     @property
     def solved(self) -> bool:
         """Whether the first-order conditions hold up to the tolerance, or as well as rounding errors permit."""
-        at_rounding = self._failures > 0 or self._close >= LONG
-        if at_rounding and self.error <= ROUNDING:
-            return True
-        return self._is_last and (self.error <= self._tolerance or self._is_exhausted)
+        near = self._failures or self._close >= LONG
+        small = ROUNDING if near else self._tolerance if self._is_last else 0.0
+        return self.error <= small or (self._is_last and self._is_exhausted)
 
     @property
     def _is_last(self) -> bool:
@@ -111,10 +110,14 @@ class InteriorSteps:
 
     @property
     def _is_exhausted(self) -> bool:
-        """Whether Newton's step promised less than the rounding of the Lagrangian, where gaps and residuals are 0."""
-        point, promised = self._point, abs(self.promised * self.scale)
-        small = self.length > 0.0 and self.ridge == 0.0 and promised < ERROR * max(1.0, abs(point.lagrangian))
-        return small and point.infeasibility(self._units.states) < self._trials.tolerance
+        """Whether a plain step promised less than the rounding of the Lagrangian, where gaps and residuals are 0."""
+        small = abs(self.promised * self.scale) < ERROR * max(1.0, abs(self._point.lagrangian))
+        return (
+            self.length > 0.0
+            and self.ridge == 0.0
+            and small
+            and self._point.infeasibility(self._units.states) < self._trials.tolerance
+        )
 
     @property
     def _tolerance(self) -> float:
@@ -125,11 +128,6 @@ class InteriorSteps:
     def complementarity(self) -> float:
         """Largest product of a multiplier of the unscaled cost and its slack's distance from the bound [cost]."""
         return largest(self._point.barrier.products) / self.scale
-
-    @property
-    def blend(self) -> float:
-        """Part of the exact Hessian of the Lagrangian in that of the steps: 1, or 0 for Gauss-Newton's [-]."""
-        return 0.0 if self._exact is None else 1.0
 
     @property
     def multipliers(self) -> tuple[Reals, Reals, Reals]:
@@ -149,7 +147,7 @@ class InteriorSteps:
         self.mean_length += (self.length - self.mean_length) / MEMORY
         if step is None or point is None:
             self._failures, self._filter.entries, self.promised = self._failures + 1, [], 0.0
-            self._forced = self._trials.factors[0] * max(self.ridge, RIDGE)
+            self._forced = self._trials.factors[0] * max(self.ridge, self._trials.first_ridge)
             return step is not None and self._failures < FAILURES
         self._failures, self._forced, self.promised = 0, 0.0, step.slope / self.scale
         self._e.xs[:], self._e.us[:] = point.xs, point.us
@@ -160,13 +158,10 @@ class InteriorSteps:
         return self.mean_length > JAMMED or point.infeasibility(self._units.states) < self._trials.tolerance
 
     def _lower_barrier(self) -> None:
-        """Lowers μ while its problem counts as solved: by its errors, or as a plain Newton step promised next to nothing.
-
-        What counts as nothing is a part of what μ costs, n μ for n bounds. The filter begins anew.
-        """
+        """Lowers μ while its problem is solved: by its errors, or as a plain step promised little beside n μ."""
         point, mu = self._point, self._point.barrier.mu
-        left = max(abs(self.promised * self.scale), total(point.prices)) / point.barrier.products.size
-        near = self.length > 0.0 and self.ridge == 0.0 and left < SOLVED * mu
+        left = max(abs(self.promised * self.scale), total(point.prices))
+        near = self.length > 0.0 and self.ridge == 0.0 and left < SOLVED * mu * point.barrier.products.size
         while not self._is_last and (near or self._error(mu) <= ACCURACY * mu):
             near, mu = False, max(0.09 * self._tolerance, min(LOWER * mu, mu**POWER))
             self._point = replace(self._point, barrier=replace(self._point.barrier, mu=mu))
@@ -199,21 +194,17 @@ class InteriorSteps:
 
     def _factors(self, D: Reals) -> bool:
         """Factors the Hessian with the first δ of a growing sequence that makes it convex along the dynamics."""
-        ridge, (up, down) = self._forced, self._trials.factors
+        ridge, first, (up, down) = self._forced, self._trials.first_ridge, self._trials.factors
         while not self._is_convex(ridge, D):
             if ridge > LARGEST_RIDGE:
                 return False
-            ridge = up * ridge if ridge > 0.0 else max(RIDGE, self._last_ridge) / down
+            ridge = up * ridge if ridge > 0.0 else max(first, self._last_ridge) / down
         self.ridge, self._last_ridge = ridge, ridge or self._last_ridge
         return True
 
     def _is_convex(self, ridge: float, D: Reals) -> bool:
-        """Whether the Hessian is convex with δ times what the barrier would give it, see `InteriorTrials`.
-
-        States and controls get δ μ / size², as if a bound were their size away, and the weights D (n, nc) of bounds grow.
-        So both vanish with μ, and a pair λ s = 0, whose product alone counts, is moved as far as it can.
-        """
-        program, mu = self._program, self._point.barrier.mu
+        """Whether the Hessian is convex with δ / size²; of rollouts with δ μ / size², and D (n, nc) of bounds grows."""
+        program, mu = self._program, self._point.barrier.mu if self._trials.own else 1.0
         assert program.hessian is not None
         program.set_hessian(self.blend, 0.0)
         program.hessian.write()

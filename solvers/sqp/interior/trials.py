@@ -28,15 +28,19 @@ class InteriorTrials(ABC):
         first_barrier: First barrier parameter μ, relative to the typical cost [-].
         tolerance: Error that counts as none, relative to the typical cost [-].
         eliminates: Whether the recursion eliminates equations; else they have a weight of 1e8, see `Equations`.
+        own: Part of δ by which the weights of bounds grow, where δ is relative to μ; 0 where it is not [-].
+        first_ridge: First δ.
         factors: Factors by which δ grows until the Hessian is convex, and falls from one step to the next [-].
-        own: Part of δ by which the weights of bounds grow [-].
+        spread: Largest ratio of a multiplier and what the barrier says, in either direction [-].
     """
 
     first_barrier: ClassVar[float]
     tolerance: ClassVar[float]
     eliminates: ClassVar[bool]
-    factors: ClassVar[tuple[float, float]]
     own: ClassVar[float]
+    first_ridge: ClassVar[float]
+    factors: ClassVar[tuple[float, float]]
+    spread: ClassVar[float]
 
     def __init__(self, evaluator: Evaluator, program: StepProgram) -> None:
         self._e, self._program = evaluator, program
@@ -65,8 +69,7 @@ class LineTrials(InteriorTrials):
 
     first_barrier, tolerance = 0.01, 1e-8
     eliminates = False  # a double pendulum by inverse dynamics ends at .0037 with the weight, at .0129 without
-    own = 0.0  # with that of rollouts Alp rider takes 300 iterations, not 113
-    factors = 8.0, 3.0  # with those of rollouts 8 of 11 shuttles are solved, not 10
+    own, first_ridge, factors, spread = 0.0, 1e-4, (8.0, 3.0), 1e10  # those of rollouts: 15 of 20 shuttles, not 19
 
     def __init__(self, evaluator: Evaluator, program: StepProgram, trial: LinearTrial) -> None:
         super().__init__(evaluator, program)
@@ -97,7 +100,7 @@ class LineTrials(InteriorTrials):
             cost=scale * cost,
             f=gaps,
             c=self._program.row_values(trial.c, trial.xs[0]),
-            barrier=barrier.moved(slack, self._z, y),
+            barrier=barrier.moved(slack, self._z, y, self.spread),
             lam=point.lam + length * (step.lam - point.lam),
         )
 
@@ -114,8 +117,7 @@ class RolloutTrials(InteriorTrials):
     """
 
     eliminates, first_barrier, tolerance = True, 0.005, 1e-7  # FilterDDP's; with 1e-8 acrobots take 250 iterations
-    own = 5e-4  # acrobots: 165 iterations, not 185; with 5e-2 cart-poles take 100, not 76
-    factors = 4.0, 16.0  # acrobots: 199 iterations and 24 of 30 better optima, not 214 and 12
+    own, first_ridge, factors, spread = 5e-4, 0.2, (4.0, 16.0), 100.0  # acrobots: 159 iterations, not 199
 
     def __init__(self, evaluator: Evaluator, program: StepProgram, rows: RowBounds) -> None:
         super().__init__(evaluator, program)
@@ -151,7 +153,7 @@ class RolloutTrials(InteriorTrials):
             cost=scale * cost,
             f=np.zeros_like(e.f),
             c=self._program.row_values(trials.c[0], xs[0]),
-            barrier=barrier.moved(slack, z, y),
+            barrier=barrier.moved(slack, z, y, self.spread),
             lam=point.lam + length * (step.lam - point.lam),
         )
 
