@@ -32,7 +32,7 @@ BASE = 6  # velocities of the base [-]
 STRENGTH = 1e7  # of the ground [N/m³]
 MOMENT = 3.752106570594339  # mass of the small quadruped times its standing height [kg m]
 LENGTHS = tuple(0.7**i for i in range(20))  # of steps: halved ones are lost from half of the guesses close by
-ITERATIONS = 400  # at most; the Gauss-Newton steps of a Solo12 converge slowly, after 304
+MOST = 400  # at most; the Gauss-Newton steps of a Solo12 converge slowly, after 304
 GAINS = (30.0, 1.0)  # keep the small quadruped's joints folded while it sinks into the ground [N m/rad, N m s/rad]
 
 
@@ -160,7 +160,7 @@ def build(
         problem=ShootingProblem(x0, [model] * count, _costs(state, x1, (100.0, 100.0, 10.0, 1.0, 0.1))),
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, actuation.nu)),
-        options=SQPOptions(steps="linear", step_lengths=LENGTHS, max_iterations=ITERATIONS) if limits else FDDPOptions(),
+        options=SQPOptions(steps="linear", step_lengths=LENGTHS, max_iterations=MOST) if limits else FDDPOptions(),
         report=functools.partial(report, x1, legged_robot(robot).feet, body.radii[0]),
         **({} if robot == FAMILY.robots[0] else {"reference_cost": None, "reference_source": ""}),
     )
