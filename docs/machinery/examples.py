@@ -23,8 +23,8 @@ SOURCES = DOCS.parent / "examples"
 COPIES = DOCS / "_build" / "examples"
 
 SUBJECTS = {
-    "First steps": (1, 2, 3, 4, 19, 36, 37, 40, 41),
-    "Arms": (12, 20, 21, 22, 23, 24, 34, 35, 42, 43),
+    "First steps": (1, 2, 3, 4, 19, 36, 37, 40, 41, 42),
+    "Arms": (12, 20, 21, 22, 23, 24, 34, 35, 43),
     "Legs": (6, 7, 18, 38),
     "Flight and contact": (8, 9, 10, 11),
     "Control loops": (5, 13, 14, 15, 16, 17, 33),
