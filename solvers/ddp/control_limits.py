@@ -9,7 +9,7 @@ from trajopt.solvers.ddp.box_options import BoxOptions
 from trajopt.solvers.ddp.searches import LineSearch
 from trajopt.solvers.options import SolverOptions
 from trajopt.solvers.riccati.recursion import BOX_OPTIONS
-from trajopt.solvers.riccati.riccati import Box
+from trajopt.solvers.riccati.riccati import ControlBox
 from trajopt.types import Reals
 
 
@@ -32,7 +32,7 @@ class ControlLimits:
         self._e, self.options = evaluator, options
         self.lower, self.upper = evaluator.control_limits()
         numbers = np.array([float(getattr(options, f"box_{name}")) for name in BOX_OPTIONS])
-        self.box = Box(np.empty_like(self.lower), np.empty_like(self.upper), numbers)
+        self.box = ControlBox(np.empty_like(self.lower), np.empty_like(self.upper), numbers)
 
     def begin(self, search: LineSearch) -> None:
         """Reads the limits anew, for a search too, and forgets the last feed-forward."""

@@ -1,6 +1,6 @@
 """Riccati recursion: quadratic programs with stages, by one backward and one forward pass."""
 
 from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
-from trajopt.solvers.riccati.riccati import Box, LinearStep, Riccati, RiccatiFailure
+from trajopt.solvers.riccati.riccati import ControlBox, LinearStep, Riccati, RiccatiFailure
 
-__all__ = ["Box", "LinearQuadratic", "LinearStep", "Riccati", "RiccatiFailure"]
+__all__ = ["ControlBox", "LinearQuadratic", "LinearStep", "Riccati", "RiccatiFailure"]

@@ -61,7 +61,7 @@ class _Arguments(ctypes.Structure):
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class ControlBox:
     """Limits of the controls of a program, and how the programs of the knots are solved, see `recursion.box`.
 
     Attributes:
@@ -161,7 +161,7 @@ class Riccati:
         K: Reals | None = None,
         k: Reals | None = None,
         rows: WeightedRows | None = None,
-        box: Box | None = None,
+        box: ControlBox | None = None,
     ) -> None:
         T, n, m, nc = lq.T, lq.n, lq.m, lq.nc
         self.lq, self.rows = lq, rows

@@ -31,7 +31,7 @@ from trajopt.solvers import (
     SQPOptions,
 )
 from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
-from trajopt.solvers.riccati.riccati import Box, Riccati, RiccatiFailure
+from trajopt.solvers.riccati.riccati import ControlBox, Riccati, RiccatiFailure
 from trajopt.types import Reals
 
 PAIRS: dict[str, tuple[type[SolverAbstract], Any]] = {
@@ -73,7 +73,7 @@ def test_passes_solve_the_program_of_every_knot(n: int, m: int, curved: float, e
     lower, upper = -rng.uniform(0.0, 0.6, (T, m)), rng.uniform(0.0, 0.6, (T, m))
     lower[::3, 0], upper[1::3, -1] = -np.inf, np.inf
     lower[4], upper[4] = -np.inf, np.inf  # a knot without limits
-    box = Box(lower, upper, np.array([100.0, 0.1, float(exact)]))
+    box = ControlBox(lower, upper, np.array([100.0, 0.1, float(exact)]))
     riccati = Riccati(lq, box=box)
     outcome = riccati.factor(rho, feasible=True)
     assert outcome.failure is None
@@ -107,7 +107,7 @@ def test_passes_with_gaps_and_without_limits_are_those_without_a_box() -> None:
     rng = np.random.default_rng(0)
     lq = program(rng, 8, 4, 3, curved=0.4)
     lq.f[:] = rng.normal(size=lq.f.shape)
-    box = Box(np.full((8, 3), -0.1), np.full((8, 3), 0.1), np.array([100.0, 0.1, 1.0]))
+    box = ControlBox(np.full((8, 3), -0.1), np.full((8, 3), 0.1), np.array([100.0, 0.1, 1.0]))
     plain, boxed = Riccati(lq), Riccati(lq, box=box)
     for feasible in (False, True):
         if feasible:
@@ -121,7 +121,7 @@ def test_passes_with_gaps_and_without_limits_are_those_without_a_box() -> None:
 def test_a_program_that_is_not_convex_is_refused() -> None:
     lq = program(np.random.default_rng(1), 4, 3, 2, curved=0.1)
     lq.H[2, 3:, 3:] = -50.0 * np.eye(2)
-    riccati = Riccati(lq, box=Box(np.full((4, 2), -1.0), np.full((4, 2), 1.0), np.array([100.0, 0.1, 1.0])))
+    riccati = Riccati(lq, box=ControlBox(np.full((4, 2), -1.0), np.full((4, 2), 1.0), np.array([100.0, 0.1, 1.0])))
     outcome = riccati.factor(feasible=True)
     assert (outcome.failure, outcome.failed_knot) == (RiccatiFailure.INDEFINITE, 2)
 

@@ -7,6 +7,7 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics.joint_table import simple_joints
+from trajopt.dynamics.rates import velocities_of_rates
 from trajopt.dynamics.tree import Tree
 
 
@@ -22,7 +23,7 @@ class VelocityMap:
 
     def __init__(self, model: pin.Model, tree: Tree, q: SX, v: SX | None) -> None:
         self._q, self._v = q, v
-        self._map = _rate_map(tree, model.nv)
+        self._map = velocities_of_rates(tree, model.nv)
         self._direct = tree.is_direct and len(tree.rates) == model.nv
         self._bend = None if self._map.is_constant() else _bend(model)
 
@@ -64,20 +65,12 @@ class VelocityMap:
         return ca.mtimes(self._map.T, by_q) + torques_by_q, ca.mtimes(self._map.T, by_v)
 
 
-def _rate_map(tree: Tree, nv: int) -> SX:
-    result = SX(len(tree.rates), nv)
-    for row, rate in enumerate(tree.rates):
-        for column, coefficient in rate.items():
-            result[row, column] = coefficient
-    return result
-
-
 def _bend(model: pin.Model) -> ca.Function:
     """(q, v, a, τ) -> Ḣ (n, nv), ∂(H v)/∂q, ∂(H a + Ḣ v)/∂q (n, nv), ∂(Hᵀ τ)/∂q (nv, nv); a call inlines it."""
     q, v, a = SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("a", model.nv)
     tree = Tree(model, q)
     tau = SX.sym("tau", len(tree.rates))
-    rate_map = _rate_map(tree, model.nv)
+    rate_map = velocities_of_rates(tree, model.nv)
     # Only ellipsoid joints make H depend on q; their tangent vectors are plain: dq = δ.
     tangent = SX(model.nq, model.nv)
     for joint in simple_joints(model):
