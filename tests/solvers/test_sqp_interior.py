@@ -170,3 +170,13 @@ def test_a_barrier_problem_is_solved_where_a_plain_step_promises_little() -> Non
         steps._lower_barrier()
         assert (steps._point.barrier.mu < first) is lowered
     assert steps._point.barrier.mu == pytest.approx(0.2 * first)
+
+
+def test_a_barrier_problem_whose_residuals_cost_much_is_not_solved() -> None:
+    steps, _ = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
+    barrier = steps._point.barrier
+    assert np.abs(steps._point.residual).max() > 0.1
+    steps.promised, steps.ridge, steps.length = 0.0, 0.0, 1.0
+    steps._point = replace(steps._point, barrier=replace(barrier, y=1e3 * np.ones_like(barrier.y)))
+    steps._lower_barrier()
+    assert steps._point.barrier.mu == barrier.mu
