@@ -212,6 +212,15 @@ def test_the_parts_of_a_cost_term_are_named() -> None:
     assert found.wrong[1].where == "Slanted"
 
 
+def test_a_problem_is_checked_at_its_own_values_of_parameters() -> None:
+    """A residual of weight 0 has no part in the derivatives of the cost."""
+    state = trajopt.StateVector(2)
+    costs = trajopt.CostStack(state).add("tilt", Tilted(state), 1.0)
+    problem = trajopt.ShootingProblem([0.4, 0.8], [], costs)
+    problem.set_parameter("tilt.weight", 0.0)
+    assert [row.block for row in trajopt.check_derivatives(problem).wrong] == ["tilt: residual"]
+
+
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="subject: expected a ShootingProblem, an action model"):
         trajopt.check_derivatives("pendulum")

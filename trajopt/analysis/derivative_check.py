@@ -109,7 +109,7 @@ def check_derivatives(
         InvalidArgumentError: An argument does not fit.
         ModelEvaluationError: The model fails at the point.
     """
-    problem = _problem(subject)
+    problem = _one_knot_of_each_kind(_problem(subject))
     size, rng = check_positive("tolerance", tolerance), np.random.default_rng(check_count("seed", seed))
     given = x is not None or u is not None
     found: dict[tuple[str, str], DerivativeRow] = {}
@@ -136,6 +136,16 @@ def _problem(subject: Any) -> ShootingProblem:
             f"subject: expected a ShootingProblem, an action model or a differential one, got {shown(subject)}"
         )
     return ShootingProblem(model.state.zero(), [model], CostStack(model.state))
+
+
+def _one_knot_of_each_kind(problem: ShootingProblem) -> ShootingProblem:
+    """A problem of the first knot of each kind, with the values that parameters have there."""
+    firsts = [kind.knots[0] for kind in problem.kinds]
+    short = ShootingProblem(problem.x0, [problem.running[t] for t in firsts if t < problem.T], problem.terminal)
+    for t, first in enumerate(firsts):
+        for name, value in problem.table.at(first).items():
+            short.table.set(name, value, t)
+    return short
 
 
 def _point(problem: ShootingProblem, x: Any, u: Any, rng: np.random.Generator) -> tuple[Reals, Reals]:
