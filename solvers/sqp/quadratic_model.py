@@ -26,7 +26,8 @@ class QuadraticModel:
     """Solves the quadratic program at the trajectory of an evaluator.
 
     Its Hessian is θ H + (1 - θ) H_GN + δ I on the controls, of the scaled cost, with H that of the Lagrangian at the
-    multipliers of the last QP, if all models give it. As long as a pivot fails, 1 - θ is doubled; then δ grows.
+    multipliers of the last QP, if all models give it. As long as a pivot fails, 1 - θ is doubled; then δ grows, and if
+    the first one does not mend H_GN, because the cost itself is not convex, it grows on H, which knows more.
 
     Args:
         evaluator: Evaluator with the trajectory.
@@ -90,13 +91,13 @@ class QuadraticModel:
             exact: Whether to begin with the Hessian of the Lagrangian, if there is one.
             ridge: First δ, relative to the sizes of controls and states.
         """
-        blend, increased = 0.0, False
+        blend, begun, increased = 0.0, 0.0, False
         if self.exact is not None and exact:
             np.divide(run.lam, run.scale, out=self.exact.lam)
             np.divide(run.y, run.scale, out=self.exact.y)
             self.exact.expect(self._gradient)
             self.exact()
-            blend = 1.0
+            blend = begun = 1.0
         self._set_rows(penalty)
         while True:
             self._program.set_hessian(blend, ridge / run.units.controls**2, ridge / run.units.states**2)
@@ -109,12 +110,13 @@ class QuadraticModel:
                 step = self._unpacked(run, found)
                 self._next_gradient = None if self.exact is None else self.exact.gradient_after(step.dx[-1])
                 return step
-            if blend > 0.0:
+            if increased:
+                ridge, blend = 8.0 * ridge, begun
+            elif blend > 0.0:
                 left_out = max(2.0 * (1.0 - blend), LEFT_OUT)
                 blend = 1.0 - left_out if left_out < 1.0 else 0.0
             else:
-                ridge = 8.0 * ridge if increased else max(FIRST_RIDGE, ridge / 3.0)
-                increased = True
+                ridge, increased = max(FIRST_RIDGE, ridge / 3.0), True
 
     def _set_rows(self, penalty: AugmentedLagrangian | None) -> None:
         """Hands slacks and proximal rows to the program."""

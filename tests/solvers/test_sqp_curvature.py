@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import casadi
 import numpy as np
 import pytest
 
-from trajopt.actions import ActionData, ActionModelAbstract
+from trajopt.actions import ActionData, ActionModelAbstract, ActionModelDiscrete
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import SolverSQP, SQPOptions
@@ -77,3 +80,28 @@ def test_no_end_on_a_promise_that_was_too_much() -> None:
     assert before.step_length < 1.0
     assert before.expected_decrease < SQPOptions().relative_tolerance * LARGE
     assert last.step_length == 1.0
+
+
+class Hollow(ActionModelDiscrete):
+    """x⁺ = u + 2.45 u² + x, and at the end -2.5 x² + x: at 0 the Hessian of the cost is -5, of the Lagrangian -0.1."""
+
+    def next_state(self, x: Any, u: Any) -> Any:
+        return x + u + 2.45 * u**2
+
+    def running_cost(self, x: Any, u: Any) -> Any:
+        return casadi.SX(0.0)
+
+    def terminal_cost(self, x: Any) -> Any:
+        return x[0] - 2.5 * x[0] ** 2
+
+
+def test_where_the_cost_is_not_convex_the_lagrangian_is_made_convex() -> None:
+    """It is nearer to convex: on the Hessian of the cost δ would have to be 5, and steps much shorter."""
+    model = Hollow(StateVector(1), 1)
+    multipliers = {"dynamics": np.ones((2, 1)), "constraints": np.zeros((2, 0))}
+    options = SQPOptions(max_iterations=1)
+    first = SolverSQP(ShootingProblem(np.zeros(1), [model], model), options).solve(
+        np.zeros((2, 1)), np.zeros((1, 1)), multipliers=multipliers
+    )
+    assert first.history[0].blend == 1.0
+    assert 0.1 < first.history[0].regularization < 1.0
