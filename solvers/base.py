@@ -308,11 +308,12 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             self.build()
 
     def _multipliers(self, xs: Any, multipliers: Any) -> Mapping[str, Reals]:
-        """Multipliers for a warm start; those of a solution only if they are complete, as from SolverSQP."""
+        """Multipliers for a warm start; those of a solution only if they are complete and fit, as from SolverSQP."""
         complete = {"dynamics", "constraints"}
         if multipliers is None:
-            known = xs.multipliers if isinstance(xs, Solution) else {}
-            return known if self.takes_multipliers and complete <= set(known) else {}
+            known, rows = xs.multipliers if isinstance(xs, Solution) else {}, (self.problem.T + 1, self.problem.nc)
+            fits = complete <= set(known) and np.shape(known["constraints"]) == rows  # those of other rows do not
+            return known if self.takes_multipliers and fits else {}
         if not self.takes_multipliers:
             raise InvalidArgumentError(
                 f"multipliers: {type(self).__name__} doesn't use multipliers; use SolverSQP, or leave them out"

@@ -15,13 +15,14 @@ from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.dynamics.shared import shared_expressions, state_symbol
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.kernels.derivatives import jacobian
+from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
 
 T = TypeVar("T")
 
 
-class Instant:
+class Instant(ExplainsAttributes):
     """Symbols of state and control at one instant, and expressions of them that are built once and shared.
 
     Attributes:
@@ -70,6 +71,9 @@ class Instant:
         sizes = [tuple((each or {}).items()) for each in (forces, equations, applied)]
         self.signature = (type(state).__name__, nu, derivatives, motion, *sizes)
         self._built: dict[Hashable, Any] = {}
+
+    def attribute_hint(self, name: str) -> str:
+        return f"it is one of instant.robot.{name}" if hasattr(RobotExpressions, name) else super().attribute_hint(name)
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
         """Returns the result of `build`, which is called only at the first request for this key."""

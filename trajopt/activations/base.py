@@ -12,6 +12,7 @@ from trajopt.checks import as_numbers
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.derivatives import jacobian
 from trajopt.model.base import Model
+from trajopt.model.functions import call_user
 
 
 class ActivationModelAbstract(Model):
@@ -26,10 +27,26 @@ class ActivationModelAbstract(Model):
     def value(self, r: SX) -> SX:
         """Value a(r), a scalar, of a residual r (nr,)."""
 
+    def expression(self, r: SX) -> SX:
+        """Returns what `value` returns; of a class of the user's it is checked.
+
+        Raises:
+            InvalidArgumentError: `value` raised, or its result is no scalar expression; the message says where.
+        """
+        if type(self).__module__.split(".")[0] == "trajopt":
+            return self.value(r)
+        name = f"{type(self).__name__}.value"
+        value = call_user(name, self.value, r)
+        if value.shape != (1, 1):
+            raise InvalidArgumentError(
+                f"{name}: expected a scalar, got shape {value.shape}; sum over elements, as casadi.sumsqr(r) does"
+            )
+        return value
+
     def gradient(self, r: SX) -> SX:
         """Gradient da/dr (nr,) of a residual r (nr,)."""
         symbol = SX.sym("r", r.shape[0])
-        return ca.substitute(ca.densify(jacobian(self.value(symbol), symbol)).T, symbol, r)
+        return ca.substitute(ca.densify(jacobian(self.expression(symbol), symbol)).T, symbol, r)
 
     def hessian(self, r: SX) -> SX:
         """Hessian d²a/dr² of a residual r (nr,): its diagonal (nr,) if it is diagonal, else (nr, nr)."""

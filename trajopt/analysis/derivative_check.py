@@ -275,7 +275,7 @@ def _of_term(kind: Any, term: CostTerm, x: Reals, u: Reals, values: Any, size: f
     symbols = [instant.x, instant.u, kind.layout.symbols]
     parameters = kind.layout.column({name: values[name] for name in kind.layout.slices})
     try:
-        r = term.residual.evaluate(instant)
+        r = term.residual.expression(instant)
         derivative = ca.densify(ca.horzcat(*term.residual.derivative(instant)))
     except TrajoptError:  # for example of a black box
         return

@@ -8,7 +8,7 @@ from trajopt.checks import check_finite
 from trajopt.constraints.robot_limits import Limits
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.residuals.collisions import ResidualModelCollisions
-from trajopt.robots import Scene
+from trajopt.robots import Box, Scene
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
 
@@ -19,7 +19,8 @@ def collision_rows(
     """Residual, lower and upper bounds by name; arguments and errors as in `ConstraintStack.of_robot`."""
     least = check_finite("margin", margin)
     if not isinstance(collisions, (bool, np.bool_, Scene)):
-        raise InvalidArgumentError(f"collisions: expected True, False or a Scene, got {shown(collisions)}")
+        cure = '; pass Scene({"name": body})' if isinstance(collisions, Box) else ""
+        raise InvalidArgumentError(f"collisions: expected True, False or a Scene, got {shown(collisions)}{cure}")
     if isinstance(collisions, (bool, np.bool_)) and not collisions:
         return {}
     check_robot_state("of_robot", state)

@@ -204,7 +204,7 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
 
     def rows(self, instant: Instant) -> SX:
         """Values r of all constraints (nc,), one below the other, as expressions of an instant's symbols."""
-        return SX(ca.vertcat(SX(0, 1), *(c.residual.evaluate(instant) for c in self.constraints)))
+        return SX(ca.vertcat(SX(0, 1), *(c.residual.expression(instant) for c in self.constraints)))
 
     def named_rows(self, instant: Instant) -> dict[str, SX]:
         """The rows as {"rows": c}; empty if the stack has no constraints."""

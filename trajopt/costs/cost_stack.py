@@ -47,7 +47,7 @@ class CostTerm:
 
     def value(self, instant: Instant) -> SX:
         """Value weight · a(r), a scalar [cost]."""
-        return self.weight.symbol * self.activation.value(self.residual.evaluate(instant))
+        return self.weight.symbol * self.activation.expression(self.residual.expression(instant))
 
     def check_size(self, nu: int) -> None:
         """Raises InvalidArgumentError if the activation does not fit the residual of a model with `nu` controls."""
@@ -156,7 +156,7 @@ class CostStack(ResidualStackAbstract[CostTerm]):
         """
         gradients, changes = list[SX](), list[SX]()
         for term in self.terms:
-            r, along = term.residual.evaluate(instant), term.residual.whole_derivative(instant) @ dx
+            r, along = term.residual.expression(instant), term.residual.whole_derivative(instant) @ dx
             gradients.append(term.weight.symbol * term.activation.gradient(r))
             bend = term.activation.hessian(r)
             changes.append(term.weight.symbol * (bend * along if bend.shape[1] == 1 else bend @ along))
@@ -164,13 +164,13 @@ class CostStack(ResidualStackAbstract[CostTerm]):
 
     def quadratic(self, instant: Instant) -> QuadraticCost:
         """Value, gradient and Gauss-Newton Hessian Rᵀ Arr R, where R = (Rx, Ru, Rz) is the residual's derivative."""
-        residuals = [term.residual.evaluate(instant) for term in self.terms]
+        residuals = [term.residual.expression(instant) for term in self.terms]
         n, s = self.state.ndx + instant.nu + instant.solved.numel(), self.state.ndx + instant.nu
         cost, gradient, hessian = SX(0), SX(n, 1), SX(n, n)
         for term, r in zip(self.terms, residuals):
             jacobian = term.residual.whole_derivative(instant)
             weight, activation = term.weight.symbol, term.activation
-            cost += weight * activation.value(r)
+            cost += weight * activation.expression(r)
             gradient += jacobian.T @ (weight * activation.gradient(r))
             hessian += ca.triu(jacobian.T @ (as_matrix(weight * activation.hessian(r)) @ jacobian))
         hessian = ca.triu2symm(ca.triu(hessian))
@@ -196,14 +196,14 @@ class CostStack(ResidualStackAbstract[CostTerm]):
         hessian, rest = SX(self.state.ndx + instant.nu, self.state.ndx + instant.nu), SX(0)
         first = 0
         for term in self.terms:
-            r, weight, activation = term.residual.evaluate(instant), term.weight.symbol, term.activation
+            r, weight, activation = term.residual.expression(instant), term.weight.symbol, term.activation
             more = SX.zeros(r.shape) if delta is None else delta[first : first + r.shape[0]]
             slope = weight * activation.gradient(r) + more
             bend = weight * activation.hessian(r)
             own = term.residual.curvature(instant, slope, bend) if bend.shape[1] == 1 else None
             first += r.shape[0]
             if own is None:
-                rest += weight * activation.value(r) + ca.dot(more, r)
+                rest += weight * activation.expression(r) + ca.dot(more, r)
             else:
                 hessian += own
         return hessian, rest

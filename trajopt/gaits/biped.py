@@ -36,8 +36,9 @@ def biped_walk(
         step_height: Height of a swing, >= 0 [m].
         support_knots: Number of knots of a double support [-].
         first_step: "half" if the first step is half as long, to start at rest; or "full".
-        **options: Options that all gaits share, see `StepOptions`: dt, step_knots, cycles, heading, final_knots,
-            profile, impulse. The defaults are dt = 2e-2 and final_knots = 0: the gait ends with the touch-down.
+        **options: Options that all gaits share: dt=2e-2 [s]; step_knots=25, knots of a swing; cycles=1; heading=0,
+            angle of the steps about the vertical [rad]; final_knots=0, knots with all feet on the ground at the end;
+            profile="smooth" or "triangle", path of a swing; impulse=True, whether touch-downs are impulses.
 
     Raises:
         InvalidArgumentError: An argument has a wrong value.

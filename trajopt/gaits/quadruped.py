@@ -42,8 +42,9 @@ def quadruped_walk(
         step_height: Height of a swing, >= 0 [m].
         support_knots: Number of knots with all feet on the ground, before the steps of each side [-].
         first_step: "half" if the first stride of the first cycle is half as long, to start at rest; or "full".
-        **options: Options that all gaits share, see `StepOptions`: dt, step_knots, cycles, heading, final_knots,
-            profile, impulse.
+        **options: Options that all gaits share: dt=1e-2 [s]; step_knots=25, knots of a swing; cycles=1; heading=0,
+            angle of the steps about the vertical [rad]; final_knots=1, knots with all feet on the ground at the end;
+            profile="smooth" or "triangle", path of a swing; impulse=True, whether touch-downs are impulses.
 
     Raises:
         InvalidArgumentError: An argument has a wrong value, or the feet are in another order.

@@ -10,6 +10,7 @@ from enum import Enum
 import numpy as np
 
 from trajopt import notebook
+from trajopt.checks import check_count
 from trajopt.types import Reals
 
 
@@ -145,6 +146,27 @@ class IKBatch:
         worst = {name: np.max(each, axis=1, initial=0.0).tolist() for name, each in violations.items()}
         rows = ({name: values[i] for name, values in worst.items()} for i in range(len(self)))
         return tuple(_beyond(row, self.tolerance) for row in rows)
+
+    def explain(self, most: int = 10) -> str:
+        """Text that names targets that are not solved, with the rows that fail and by how much.
+
+        Args:
+            most: Largest number of targets to name [-].
+
+        Raises:
+            InvalidArgumentError: `most` is no number > 0.
+        """
+        rows, failed = np.flatnonzero(~self.solved), self.failed
+        lines = [f"{len(self) - len(rows)} of {len(self)} targets solved"]
+        for i in rows[: check_count("most", most, least=1)].tolist():
+            words = [
+                f"{name} by up to {np.max(np.abs(self.residuals[name].violation[i])):.3g} {self.residuals[name].unit}"
+                for name in failed[i]
+            ]
+            lines.append(f"  target {i}: {', '.join(words) or 'costs could still be lowered'}")
+        if len(rows) > most:
+            lines.append(f"  and {len(rows) - most} more")
+        return "\n".join(lines)
 
     def __len__(self) -> int:
         return len(self.q)

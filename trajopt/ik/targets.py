@@ -50,10 +50,16 @@ def target_rows(layout: ParameterLayout, first: Reals, targets: Any) -> Reals:
 
 def _flat_rows(argument: str, parameter: Parameter, values: Any) -> Reals:
     """Values of a parameter as rows (n, size), in the order of its symbol's elements."""
-    if isinstance(values, (list, tuple)):
+    scalars = isinstance(values, (list, tuple)) and all(isinstance(each, (int, float)) for each in values)
+    if isinstance(values, (list, tuple)) and not (values and scalars and parameter.shape):
         checked = [parameter.flat(parameter.check(f"{argument}[{i}]", each)) for i, each in enumerate(values)]
         return np.array(checked).reshape(-1, parameter.size)
     array = as_numbers(argument, values, f"one row for each pose, of shape {parameter.shape}")
+    if _is_one(parameter, array):
+        raise InvalidArgumentError(
+            f"{argument}: expected one row for each pose, got one value, of shape {array.shape}; pass [value], or use "
+            "ik.solve for one target"
+        )
     placements = parameter.convert is check_placement
     if placements and array.shape[1:] == (4, 4):
         array = array[:, :3]
@@ -72,6 +78,15 @@ def _flat_rows(argument: str, parameter: Parameter, values: Any) -> Reals:
     elif parameter.convert is not None:
         return _flat_rows(argument, parameter, list(array))
     return array.reshape(len(array), *parameter.shape).swapaxes(1, -1).reshape(len(array), parameter.size)
+
+
+def _is_one(parameter: Parameter, array: Reals) -> bool:
+    """Whether an array is the value of one target."""
+    try:
+        parameter.check("", array)
+    except InvalidArgumentError:
+        return False
+    return True
 
 
 def _check_rotations(argument: str, rotations: Reals) -> None:

@@ -152,7 +152,7 @@ class TaskModel(Model):
         nv = self.state.nv
         instant, t = Instant(self.state, 0), self.expressions()
         at_rest = ca.vertcat(t.q, SX(np.zeros(nv)))
-        costs = [ca.substitute(c.residual.evaluate(instant), instant.x, at_rest) for c in self.costs.terms]
+        costs = [ca.substitute(c.residual.expression(instant), instant.x, at_rest) for c in self.costs.terms]
         return ca.Function("residuals", [t.q, self.layout.symbols], [t.rows, t.lower, t.upper, *costs])
 
     def expressions(self) -> TaskExpressions:

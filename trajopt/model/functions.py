@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ def call_user(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any
     if not callable(function):
         raise InvalidArgumentError(f"{name}: expected a function, got {shown(function)}")
     try:
-        value = function(*args, **kwargs)
+        with warnings.catch_warnings():  # CasADi's about np.sin(x) of a symbol, which works
+            warnings.simplefilter("ignore", FutureWarning)
+            value = function(*args, **kwargs)
     except Exception as error:
         if isinstance(error, TrajoptError) and not isinstance(error, AttributeError):
             raise
@@ -83,15 +86,16 @@ def _happened(error: Exception, function: Callable[..., Any], args: tuple[Any, .
         sizes = ", ".join(f"{name} has {v.numel()} element{'s' * (v.numel() != 1)}" for name, v in named)
         return f"an index is out of range{where}: {sizes}"
     return (
-        f"it raised {type(error).__name__}: {text}{where}; its arguments are casadi.SX symbols: compute with them and "
-        "numbers by functions of casadi (casadi.sin), and return an SX or a list of them"
+        f"it raised {type(error).__name__}: {text}{where}; its arguments, or x and u of an instant, are casadi.SX "
+        "symbols: compute with them and numbers by functions of casadi (casadi.sin), and return an SX or a list of them"
     )
 
 
 def _named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, SX]:
-    """Arguments of a call that are symbols, by the function's own argument names."""
+    """Arguments of a call that are symbols, by the function's own argument names; of an instant x and u."""
     bound = inspect.signature(function).bind(*args, **kwargs).arguments
-    return {name: value for name, value in bound.items() if isinstance(value, SX)}
+    parts = {name: getattr(value, name, None) for value in bound.values() for name in ("x", "u")}
+    return {name: value for name, value in (parts | bound).items() if isinstance(value, SX)}
 
 
 def _line(error: Exception) -> str:

@@ -158,7 +158,7 @@ def _cures(log: ClosedLoop) -> list[str]:
             "the delay is a large part of the control period: in Python, simulate(..., compensate_delay=True) starts "
             "each plan from the predicted state after the delay"
         )
-    if log.missed:
+    if log.missed and not any(tracked.moves for tracked in log.tracked):  # errors of those are told
         cures.append(
             f"the plant does not come where plans end, it misses {log.missed} (median of the last half). So the goal is"
             " not reached although steps are solved: the model's parameters may be wrong (MPCOptions(estimate=..., "

@@ -116,7 +116,7 @@ def _of_residual(motion: Solution, kind: Kind, term: Any, knots: list[int], rows
         position = _values(kind, instant, instant.robot.frame_placement(residual.frame_id)[1], motion.xs[knots], rows)
         yield Tracked(name=term.name, labels=_AXES, unit="m", actual=position, reference=reference)
     else:
-        r = residual.evaluate(instant)
+        r = residual.expression(instant)
         weighed = _weighed(kind, term, rows, r.numel())
         values = _values(kind, instant, r, motion.xs[knots], rows)
         for name in [name for name in kind.parameters if name.startswith(f"{term.name}.")]:

@@ -12,6 +12,7 @@ from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
 from trajopt.model.base import Model
+from trajopt.model.functions import call_user
 from trajopt.model.parameters import Parameter
 from trajopt.states.base import StateAbstract, check_state
 from trajopt.types import Reals
@@ -57,13 +58,29 @@ class ResidualModelAbstract(Model):
     def evaluate(self, instant: Instant) -> SX:
         """The residual as an expression (nr,)."""
 
+    def expression(self, instant: Instant) -> SX:
+        """Returns what `evaluate` returns; of a class of the user's it is checked.
+
+        Raises:
+            InvalidArgumentError: `evaluate` raised, or its result is no expression of size nr; the message says where.
+        """
+        if type(self).__module__.split(".")[0] == "trajopt":
+            return self.evaluate(instant)
+        name, size = f"{type(self).__name__}.evaluate", self.size(instant.nu)
+        value = call_user(name, self.evaluate, instant)
+        if value.shape != (size, 1):
+            raise InvalidArgumentError(
+                f"{name}: expected shape ({size}, 1), as nr = {size} was given to the constructor, got {value.shape}"
+            )
+        return value
+
     def derivative(self, instant: Instant) -> tuple[SX, SX]:
         """Derivatives by the tangent of x (nr, ndx) and by u (nr, nu)."""
-        return instant.derivative(self.evaluate(instant))
+        return instant.derivative(self.expression(instant))
 
     def solution_derivative(self, instant: Instant) -> SX:
         """Derivative by `instant.solved` at fixed x and u (nr, n)."""
-        return jacobian(self.evaluate(instant), instant.solved)
+        return jacobian(self.expression(instant), instant.solved)
 
     def whole_derivative(self, instant: Instant) -> SX:
         """Sparse derivative by x, u and z = `instant.solved`, all independent (nr, ndx + nu + nz)."""

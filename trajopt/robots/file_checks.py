@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from pathlib import Path
+from xml.parsers import expat
 
 import numpy as np
 
 from trajopt.errors import shown
 from trajopt.robots.geom_checks import check_geoms
-from trajopt.robots.xml_elements import XmlElement, read_xml
+from trajopt.robots.xml_elements import XmlElement, parse_xml, read_xml
 
 _logger = logging.getLogger(__name__)
 
@@ -75,6 +76,24 @@ def check_file(path: Path) -> None:
             _check_inertial(element)
         elif element.tag == "joint":
             _check_joint(element)
+
+
+def broken(path: Path) -> str:
+    """What keeps a URDF from being a tree of links: its XML, or a joint's link that it does not have; empty if nothing.
+
+    Pinocchio's parser writes the reason to the terminal alone.
+    """
+    try:
+        root = parse_xml(path)
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        return f"XML that cannot be read: {error}"
+    links = {element.attributes.get("name") for element in root.all("link")}
+    for joint in root.all("joint") if root.tag == "robot" else ():
+        for end in (*joint.all("parent"), *joint.all("child")):
+            name = end.attributes.get("link")
+            if name not in links:
+                return f"{joint.owner} in line {end.line} has the {end.tag} {name!r}, and there is no such link"
+    return ""
 
 
 def _above(element: XmlElement, tags: tuple[str, ...]) -> bool:

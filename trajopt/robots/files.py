@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots.bases import floats
-from trajopt.robots.file_checks import check_file
+from trajopt.robots.file_checks import broken, check_file
 from trajopt.robots.mimic import with_equalities
 
 FILE_SUFFIXES = (".urdf", ".xml", ".mjcf")
@@ -61,7 +61,8 @@ def load_file(path: Path, floating_base: bool | None, *, mimic: bool = False) ->
         if mimic:
             model = with_equalities(model, path)
     except (ValueError, RuntimeError) as error:
-        raise InvalidArgumentError(f"source: expected a valid robot in {str(path)!r}, got: {error}") from error
+        why = broken(path) or str(error)
+        raise InvalidArgumentError(f"source: expected a valid robot in {str(path)!r}, got: {why}") from error
     if floating_base and not floats(model):
         raise InvalidArgumentError(
             f"floating_base: expected None or False, got True; the first body in {str(path)!r} already has the joint "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from os import PathLike
 
@@ -54,7 +55,7 @@ def load_robot(
         check_path("package_dirs", folder) for folder in check_items("package_dirs", package_dirs, "folders")
     ]
     is_path = not isinstance(source, str) or "/" in text or "\\" in text or text.lower().endswith(FILE_SUFFIXES)
-    if is_path:
+    if is_path or ("." in text and os.path.isfile(text)):
         path = find_file(text, package_dirs)
         model = load_file(path, floating_base, mimic=mimic)
         return Robot(model, name=name, source=path, package_dirs=package_dirs)

@@ -12,7 +12,7 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.checks import check_array, check_non_negative, check_texts
-from trajopt.errors import DuplicateNameError, InvalidArgumentError, unknown_name
+from trajopt.errors import DuplicateNameError, InvalidArgumentError, close_names, unknown_name
 from trajopt.model.parameters import Parameter, positive
 from trajopt.types import Reals
 
@@ -87,7 +87,8 @@ def robot_parameters(robot: Robot, names: Iterable[str]) -> dict[str, RobotParam
             parameters[name] = _of_joint(robot, name, owner, quantity)
         else:
             choices = [f"FRAME.{each}" for each in BODY_QUANTITIES] + [f"JOINT.{each}" for each in JOINT_QUANTITIES]
-            raise unknown_name("parameter of a robot", name, choices)
+            meant = [f"{owner}.{each}" for each in close_names(quantity, (*BODY_QUANTITIES, *JOINT_QUANTITIES))]
+            raise unknown_name("parameter of a robot", name, choices, suggest=meant)
     return parameters
 
 

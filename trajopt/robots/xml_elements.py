@@ -79,6 +79,14 @@ class XmlElement:
 
 def read_xml(path: Path) -> XmlElement | None:
     """The outermost XML element of a file; None if only Pinocchio's parser can read it."""
+    try:
+        return parse_xml(path)
+    except (expat.ExpatError, LookupError, ValueError):  # the latter two: encodings
+        return None
+
+
+def parse_xml(path: Path) -> XmlElement:
+    """The outermost XML element of a file; raises ExpatError, or LookupError or ValueError for encodings."""
     parser = expat.ParserCreate()
     roots: list[XmlElement] = []
     open_elements: list[XmlElement] = []
@@ -91,8 +99,5 @@ def read_xml(path: Path) -> XmlElement | None:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: open_elements.pop()
-    try:
-        parser.Parse(path.read_bytes(), True)
-    except (expat.ExpatError, LookupError, ValueError):  # the latter two: encodings
-        return None
+    parser.Parse(path.read_bytes(), True)
     return roots[0]

@@ -145,10 +145,12 @@ class RowTable:
             crossed = [int(k) for k in np.flatnonzero(now.lower[:, row] > now.upper[:, row])]
             crossed = [k for k in crossed if _name(self._kinds, k, row) == name]
             low, high = now.lower[t, row], now.upper[t, row]
+            together = len(crossed) > 1 and crossed == list(range(crossed[0], crossed[-1] + 1))
+            knots = range(crossed[0], crossed[-1] + 1) if together else crossed if len(crossed) > 1 else crossed[0]
             raise InvalidArgumentError(
                 f"constraint {name} at knot {t}: expected lower <= upper, got {low:g} and {high:g}; raise "
                 f"{which}.upper to at least {low:g}, or lower {which}.lower to at most {high:g}: problem.set_parameter("
-                f"'{which}.upper', value, knots={crossed[0] if len(crossed) == 1 else crossed})"
+                f"'{which}.upper', value, knots={knots})"
             )
         for t, row in np.argwhere((now.linear == 0.0) & (now.quadratic == 0.0)):
             which = _name(self._kinds, t, row).split("[")[0]

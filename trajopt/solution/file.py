@@ -62,6 +62,10 @@ def read(path: str | Path) -> dict[str, Any]:
     arrays = _arrays(path)
     try:
         facts = json.loads(str(arrays.pop("facts")))
+        if facts.get("kind") == "SolutionBatch":
+            raise InvalidArgumentError(
+                f"path: expected a file that Solution.save wrote, got {path}; SolutionBatch.load reads a batch"
+            )
         if facts["format"] > FORMAT:
             raise ValueError(f"it has format {facts['format']}, this version reads up to {FORMAT}; upgrade trajopt")
         attributes = {
@@ -73,6 +77,8 @@ def read(path: str | Path) -> dict[str, Any]:
             "history": _history(arrays),
             "described": description.read(str(arrays.pop("description", "null")), arrays),
         }
+    except InvalidArgumentError:
+        raise
     except MALFORMED as error:
         raise InvalidArgumentError(f"path: {path} cannot be read as a saved solution: {error}") from error
     named = {f"{kind}s": _named(arrays, kind) for kind in ("parameter", "multiplier", "unknown")}
@@ -88,7 +94,8 @@ def _arrays(path: Path) -> dict[str, Any]:
     try:
         arrays = read_arrays(path)
     except DamagedFileError as error:
-        raise InvalidArgumentError(f"path: {path} cannot be read as a saved solution: {error}") from error
+        wanted = "" if path.suffix == ".npz" else "; Solution.save writes .npz files"
+        raise InvalidArgumentError(f"path: {path} cannot be read as a saved solution: {error}{wanted}") from error
     if "facts" not in arrays:
         held = ", ".join(sorted(arrays)[:8]) or "nothing"
         raise InvalidArgumentError(

@@ -58,7 +58,8 @@ def sweep(
         executor: Any executor of `concurrent.futures`, such as `dask_client.get_executor()`; None for processes of
             this machine.
         chunk: Number of rows in a task of a worker, and in a file [-].
-        store: Folder of the results.
+        store: Folder of the results. Rows of earlier calls with the same recipe stay in it, and are not solved again;
+            `Sweep.read` has those of the last call.
         workers: Number of processes of this machine; None for the number of physical cores [-].
         trajectories: Whether to store states and controls.
         ahead: Number of chunks that the executor has at a time, at least twice its workers [-].
@@ -68,7 +69,7 @@ def sweep(
         The outcomes of all rows.
 
     Raises:
-        InvalidArgumentError: An argument does not fit, or the store belongs to another sweep.
+        InvalidArgumentError: An argument does not fit, or the store belongs to another recipe.
         UnknownNameError: The problem has no parameter of this name.
         MissingDependencyError: pyarrow is not installed.
         SweepError: The executor ended, a chunk failed too often, or the disk is full.

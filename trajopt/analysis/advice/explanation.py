@@ -26,7 +26,7 @@ from trajopt.analysis.advice.missed_goals import misses, out_of_reach
 from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import HELD
-from trajopt.analysis.report import tipping_words, tips
+from trajopt.analysis.report import moved_words, tipping_words, tips
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
 from trajopt.solution.solution import Solution
@@ -163,7 +163,8 @@ def _gait(solution: Solution) -> list[str]:
     if not rows:
         return []
     motion = legged_motion(solution)
-    lines = [f"  {name}: {text}" for name, text in reached_words(rows).items()]
+    lines = [f"  moved: {moved_words(solution)}"]
+    lines += [f"  {name}: {text}" for name, text in reached_words(rows).items()]
     coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
     limit = f" (mu = {coefficients.min():g})" if len(coefficients) else ""
     lines.append(f"  friction: tangential at most {friction_use(motion):.3g} of the normal force{limit}")
@@ -193,9 +194,12 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
             f"{gap}: no motion satisfies all constraints" if gap else "constraints and dynamics contradict one another"
         )
         cure = softening(constraints) or "soften a constraint: add(..., soft=(linear, quadratic))"
+        far = out_of_reach(solution)
+        others = [] if far else ["this is no proof: solver.solve(starts=8) tries other guesses as well"]
         return [
+            *others,
             f"no change of the controls reduces the violation: {relaxed}" if relaxed else left,
-            cure if out_of_reach(solution) else f"give the motion more time, or {cure}",
+            cure if far else f"give the motion more time, or {cure}",
         ]
     if status is SolverStatus.DIVERGED:
         where = f" (first at {_at(solution, solution.failed_knot)})" if solution.failed_knot is not None else ""
