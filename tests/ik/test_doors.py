@@ -195,3 +195,19 @@ def test_a_target_beyond_all_numbers_is_out_of_reach() -> None:
     for junk, message in [("x", "got 'x'"), (None, "got None"), (np.ones(3), r"got \(3,\)")]:
         with pytest.raises(InvalidArgumentError, match=rf"q: expected .*\({STATE.nq},\) or .*{message}"):
             result.judge(junk)  # type: ignore[arg-type]
+
+
+def test_a_batch_tells_which_targets_are_not_solved() -> None:
+    robot = trajopt.load_robot("planar-2r")
+    state = trajopt.StateMultibody(robot)
+    tip = trajopt.ResidualModelFrameTranslation(state, robot.frame_names[-1])
+    tasks = trajopt.ConstraintStack(state).add("tip", tip, equals=0.0)
+    near = robot.placement(np.array([0.3, 0.4]), robot.frame_names[-1])[:3, 3]
+    targets = near + np.array([[0.0, 0.0, 0.0], [50.0, 0.0, 0.0], [-70.0, 0.0, 0.0]])
+    found = ik.solve_batch(robot, tasks, {"tip.reference": targets})
+    first, *rows = found.explain(most=1).splitlines()
+    assert first == "1 of 3 targets solved"
+    assert re.fullmatch(r"  target 1: tip by up to 4[89]\.?\d* m", rows[0])
+    assert rows[1:] == ["  and 1 more"]
+    with pytest.raises(InvalidArgumentError, match=r"one row for each pose, got one value, of shape \(3,\)"):
+        ik.solve_batch(robot, tasks, {"tip.reference": near})

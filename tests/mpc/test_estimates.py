@@ -137,3 +137,12 @@ def test_explain_tells_that_a_pole_never_comes_up_although_steps_are_solved(tmp_
 @pytest.mark.parametrize("name", ["cart-pole-balance", "drive-obstacles", "quadrotor-gates"])
 def test_explain_is_silent_about_goals_that_are_reached(name: str) -> None:
     assert "does not come" not in loops.load(name).simulate().explain()
+
+
+def test_explain_tells_errors_of_a_reference_that_moves_and_not_where_plans_end() -> None:
+    """The end of a plan may be anywhere while the tool follows its path."""
+    log = dataclasses.replace(loops.load("arm-tracking").simulate(0.3), missed="v:wrist by 0.08 rad/s")
+    assert any(tracked.moves for tracked in log.tracked)
+    assert "does not come" not in log.explain()
+    log = dataclasses.replace(loops.load("cart-pole-balance").simulate(0.3), missed="theta by 3 rad")
+    assert "does not come" in log.explain()

@@ -178,6 +178,7 @@ def test_messages() -> None:
         (lambda: robot.with_parameters(["nose.mass"]), UnknownNameError, "frame 'nose' not found"),
         (lambda: robot.with_parameters(["nose.damping"]), UnknownNameError, "joint 'nose' not found"),
         (lambda: robot.with_parameters(["base_link.weight"]), UnknownNameError, "parameter of a robot 'base_link.weig"),
+        (lambda: robot.with_parameters(["base_link.mas"]), UnknownNameError, "did you mean 'base_link.mass'"),
         (lambda: robot.with_parameters(["universe.mass"]), InvalidArgumentError, "body is fixed to the world"),
         (lambda: Robot(light).with_parameters(["feather.mass"]), InvalidArgumentError, "whose body is of mass 0"),
         (

@@ -115,16 +115,29 @@ def test_package_dirs_find_a_file(urdf: Path) -> None:
     assert load_robot("two_links.urdf", package_dirs=[urdf.parent]).nq == 1
 
 
-def test_bad_files(tmp_path: Path) -> None:
+def test_bad_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidArgumentError, match=r"source: expected an existing file, got 'nowhere\.urdf'"):
         load_robot("nowhere.urdf")
     for name in ("broken.urdf", "broken.xml"):
         (tmp_path / name).write_text("<robot")
         with pytest.raises(InvalidArgumentError, match=f"source: expected a valid robot in .*{name}"):
             load_robot(tmp_path / name)
+    other = URDF.replace('<child link="', '<child link="no_', 1)
+    assert other != URDF
+    (tmp_path / "broken.urdf").write_text(other)
+    with pytest.raises(
+        InvalidArgumentError, match=r"joint '.*' in line \d+ has the child 'no_.*', and there is no such"
+    ):
+        load_robot(tmp_path / "broken.urdf")
+    (tmp_path / "broken.urdf").write_text("<robot name='x'>\n<link name='a'/><joint></robot>")
+    with pytest.raises(InvalidArgumentError, match="XML that cannot be read: mismatched tag: line 2"):
+        load_robot(tmp_path / "broken.urdf")
     (tmp_path / "robot.txt").write_text(URDF)
     with pytest.raises(InvalidArgumentError, match=r"source: expected a file \.urdf, \.xml, \.mjcf"):
         load_robot(tmp_path / "robot.txt")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidArgumentError, match=r"source: expected a file \.urdf, \.xml, \.mjcf, got 'robot.txt'"):
+        load_robot("robot.txt")
 
 
 def test_mjcf(tmp_path: Path) -> None:

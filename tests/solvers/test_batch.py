@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trajopt import SolutionBatch, SolverStatus, UnsupportedOperationError, problems
+from trajopt import Solution, SolutionBatch, SolverStatus, UnsupportedOperationError, problems
 from trajopt.errors import InvalidArgumentError, SolverInUseError, UnknownNameError
 from trajopt.solvers import DDPOptions, SolverBoxDDP, SolverBoxFDDP, SolverDDP, SolverFDDP, SolverSQP
 
@@ -240,6 +240,13 @@ def test_a_file_has_the_same_rows(tmp_path: Path) -> None:
     np.testing.assert_array_equal(row.parameters["mass"], expected.parameters["mass"])
     with pytest.raises(InvalidArgumentError, match=r"problem: expected the one that was solved"):
         SolutionBatch.load(path, problems.load("pendulum", T=20).problem)
+    with pytest.raises(
+        InvalidArgumentError, match=r"path: expected a file that Solution.save wrote.*SolutionBatch.load"
+    ):
+        Solution.load(path)
+    (tmp_path / "table.csv").write_text("a,b")
+    with pytest.raises(InvalidArgumentError, match=r"cannot be read as a saved solution.*writes \.npz files"):
+        Solution.load(tmp_path / "table.csv")
     solutions[0].save(tmp_path / "one.npz")
     with pytest.raises(InvalidArgumentError, match=r"path: expected a file that SolutionBatch.save wrote"):
         SolutionBatch.load(tmp_path / "one.npz")

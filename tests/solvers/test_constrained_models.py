@@ -237,7 +237,7 @@ def test_crossed_bounds_at_one_knot() -> None:
     problem.set_parameter("tool.lower", [-1.0, -1.0, 0.7], knots=3)
     message = (
         r"constraint tool\[2\] at knot 2: expected lower <= upper, got 0.7 and 0.5; raise tool.upper to at least 0.7, "
-        r"or lower tool.lower to at most 0.5: problem.set_parameter\('tool.upper', value, knots=\[2, 3\]\)"
+        r"or lower tool.lower to at most 0.5: problem.set_parameter\('tool.upper', value, knots=range\(2, 4\)\)"
     )
     for solver in (SolverSQP(problem), SolverIpopt(problem)):
         with pytest.raises(InvalidArgumentError, match=message):

@@ -55,6 +55,16 @@ def test_multipliers_and_a_solution_say_the_same() -> None:
     np.testing.assert_array_equal(a.xs, b.xs)
 
 
+def test_multipliers_of_a_problem_with_other_rows_are_left_out() -> None:
+    """A solution without limits is a guess for the problem with them."""
+    solution, problem = solved("pendulum"), known("pendulum").problem
+    other = dataclasses.replace(
+        solution, multipliers=solution.multipliers | {"constraints": np.zeros((problem.T + 1, 7))}
+    )
+    a, b = SolverSQP(problem).solve(other), SolverSQP(problem).solve(solution.xs, solution.us)
+    np.testing.assert_array_equal(a.xs, b.xs)
+
+
 @pytest.mark.parametrize("steps", STEPS)
 def test_receding_horizon(steps: str) -> None:
     """A pendulum follows its swing-up; at each step the next state is measured, with an error."""
