@@ -194,12 +194,12 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
             f"{gap}: no motion satisfies all constraints" if gap else "constraints and dynamics contradict one another"
         )
         cure = softening(constraints) or "soften a constraint: add(..., soft=(linear, quadratic))"
-        far = out_of_reach(solution)
-        others = [] if far else ["this is no proof: solver.solve(starts=8) tries other guesses as well"]
+        beyond = out_of_reach(solution)
+        guesses = [] if beyond else ["this is no proof: solver.solve(starts=8) tries other guesses as well"]
         return [
-            *others,
+            *guesses,
             f"no change of the controls reduces the violation: {relaxed}" if relaxed else left,
-            cure if far else f"give the motion more time, or {cure}",
+            cure if beyond else f"give the motion more time, or {cure}",
         ]
     if status is SolverStatus.DIVERGED:
         where = f" (first at {_at(solution, solution.failed_knot)})" if solution.failed_knot is not None else ""
@@ -227,7 +227,7 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
             others = f"{other_solvers(solution)}, or " if other_solvers(solution) else ""
             advice.append(f"the last steps were short: try {others}a guess closer to the goal")
     if status is SolverStatus.MAX_ITERATIONS and not advice and not far:
-        advice.append("raise max_iterations, or start from a better guess")
+        advice.append("raise max_iterations, or start from a better guess; solver.solve(starts=8) tries several")
     return advice
 
 
