@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-import trajopt
 from tests.fuzz.worlds import World, folder, world
 from tests.inverse_dynamics.support import biped, random_motion
 from trajopt.inverse_dynamics import ContactFrame, Motion
@@ -56,14 +55,26 @@ MEASURED: dict[str, Callable[[World, Random], Any]] = {
     **{f"{name}.{more}": lambda w, rng: None for name in _STILL for more in ("next_velocity", "dt")},
     "contact_inverse_dynamics.contact": _contact,
     "Motion.check.motion": lambda w, rng: _motion(),
-    **{f"{name}.motion": lambda w, rng: _motion()
-       for name in ("find_contacts", "multiple_contact_inverse_dynamics_over_time")},
-    **{f"{name}.contacts": _contacts
-       for name in ("find_contacts", "multiple_contact_inverse_dynamics",
-                    "multiple_contact_inverse_dynamics_over_time")},
-    **{f"{name}.axes": lambda w, rng: rng.choice(["world", "local"])
-       for name in ("contact_inverse_dynamics", "multiple_contact_inverse_dynamics",
-                    "multiple_contact_inverse_dynamics_over_time")},
+    **{
+        f"{name}.motion": lambda w, rng: _motion()
+        for name in ("find_contacts", "multiple_contact_inverse_dynamics_over_time")
+    },
+    **{
+        f"{name}.contacts": _contacts
+        for name in (
+            "find_contacts",
+            "multiple_contact_inverse_dynamics",
+            "multiple_contact_inverse_dynamics_over_time",
+        )
+    },
+    **{
+        f"{name}.axes": lambda w, rng: rng.choice(["world", "local"])
+        for name in (
+            "contact_inverse_dynamics",
+            "multiple_contact_inverse_dynamics",
+            "multiple_contact_inverse_dynamics_over_time",
+        )
+    },
     "ContactFrame.frame": lambda w, rng: FEET[0],
     "ContactFrame.kind": lambda w, rng: rng.choice(["point", "sole"]),
     "find_contacts.ground": lambda w, rng: rng.choice([None, 0.0]),

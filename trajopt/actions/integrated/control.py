@@ -57,7 +57,9 @@ class ControlParametrizationAbstract(Immutable):
             c: Time as a fraction of the step, 0 to 1 [-].
         """
         values = check_array("w", w, (self.nw,), cure=f"{self!r} has nw = {self.nw}")
-        return np.asarray(self._weights(check_finite("c", c)), dtype=np.float64) @ values.reshape(len(self.nodes), self.nu)
+        return np.asarray(self._weights(check_finite("c", c)), dtype=np.float64) @ values.reshape(
+            len(self.nodes), self.nu
+        )
 
     def constant(self, u: npt.ArrayLike) -> Reals:
         """Parameters (nw,) of the control that is u (nu,) during the whole step, or of bounds on u."""
