@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from trajopt import kernels
 from trajopt.checks import check_text
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.problems.ready import MODULES, describe, load
 
 REACH = "arm-reach"
@@ -33,10 +34,12 @@ def warm(robot: str, *, begin: Callable[[str], object] = lambda _: None) -> list
 
     Raises:
         UnknownNameError: There is no robot of this name; the message lists the known ones.
-        InvalidArgumentError: The robot is not an arm and has no gaits.
+        InvalidArgumentError: The robot is not an arm and has no gaits, or `begin` is not a function.
         MissingDependencyError: The robot needs a package that is not installed.
     """
     names = of_robot(check_text("robot", robot))
+    if not callable(begin):
+        raise InvalidArgumentError(f"begin: expected a function of the name of a problem, got {shown(begin)}")
     for name in names:
         begin(name)
         case = load(name, robot)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from trajopt import mpc
+from trajopt.planar import OccupancyGrid, Scan
 from trajopt.problems.case import Report, no_report
 from trajopt.problems.family import Family
 from trajopt.problems.mpc.checks import check_period
@@ -34,6 +35,8 @@ class MPCCase:
         report: Function that describes a closed loop: texts with units, by short names.
         obstacles: Obstacles for pictures, as in ProblemCase.
         lines: Lines for pictures, points (n, 2) or (n, 3) each: gates, rails, outlines [m].
+        grid: Map of the plane for pictures; None without one.
+        scanned: Function that returns the LIDAR scans of the last run, one for each control period, for pictures.
     """
 
     name: str
@@ -49,6 +52,8 @@ class MPCCase:
     report: Report = field(default=no_report, repr=False)
     obstacles: Reals = field(default_factory=lambda: np.zeros((0, 4)), repr=False)
     lines: tuple[Reals, ...] = field(default=(), repr=False)
+    grid: OccupancyGrid | None = field(default=None, repr=False)
+    scanned: Callable[[], Sequence[Scan]] = field(default=tuple, repr=False)
 
     @classmethod
     def of(
@@ -80,6 +85,12 @@ class MPCCase:
             controller.schedule(schedule)
         own = {"name": family.name, "description": family.description, "x0": problem.x0.copy(), "follows": schedule}
         return cls(controller=controller, **own | fields)
+
+    @property
+    def surroundings(self) -> dict[str, Any]:
+        """Arguments `obstacles`, `lines`, `grid` and `scans` of the log's pictures after a run."""
+        around = {"obstacles": self.obstacles, "lines": self.lines, "grid": self.grid}
+        return around | {"scans": tuple(self.scanned())}
 
     def simulate(self, duration: float | None = None, **changes: Any) -> mpc.ClosedLoop:
         """Simulates the closed loop of this case.

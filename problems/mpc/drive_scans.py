@@ -14,7 +14,7 @@ from trajopt.planar import DifferentialActionModelDiffDrive, Lidar, OccupancyGri
 from trajopt.plants.one_knot import OneKnot
 from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
-from trajopt.problems.mpc.drive import BODY_RADIUS, RADIUS, horizon, outline
+from trajopt.problems.mpc.drive import BODY_RADIUS, RADIUS, horizon
 from trajopt.types import Reals
 
 SIZE, CELL = (8.0, 5.0), 0.05  # of the room [m]
@@ -79,19 +79,26 @@ class Seen:
         count: Number of circles.
         radius: Radius of the circles [m].
         speed: Speed of the point [m/s].
+
+    Attributes:
+        scans: Scans of the last run, in their order.
     """
 
     def __init__(self, plant: ScanningPlant, count: int, radius: float, speed: float) -> None:
         self.plant, self.count, self.radius, self.speed = plant, count, radius, speed
+        self.scans: list[Scan] = []
 
     def obstacles(self) -> Reals:
         """Circles of the last scan (count, 3) [m]."""
+        if not self.scans or self.scans[-1] is not self.plant.scan:
+            self.scans.append(self.plant.scan)
         return self.plant.scan.obstacles(self.count, radius=self.radius)
 
     def __call__(self, times: Reals) -> dict[str, Reals]:
         """Parameters of knots at times (n,) [s]; a new run starts with those from time 0."""
         if times[0] == 0.0:
             self.plant.restart()
+            self.scans.clear()
         start, goal, n = np.array(START), np.array(GOAL), len(times)
         length = float(np.linalg.norm(goal - start))
         part = np.minimum(self.speed * times / length, 1.0)[:, None]
@@ -153,15 +160,9 @@ def build(
         duration=float(np.ceil(np.hypot(GOAL[0] - START[0], GOAL[1] - START[1]) / pace + 5.0)),
         dt_plant=0.02,
         report=functools.partial(report, plant.grid),
-        lines=edges(),
+        grid=plant.grid,
+        scanned=seen.scans.copy,
     )
-
-
-def edges() -> tuple[Reals, ...]:
-    """Outlines of the room, its boxes and its pillars for pictures, (n, 2) each [m]."""
-    boxes = ((0.0, 0.0, *SIZE), *BOXES)
-    corners = [np.array([(a, c), (b, c), (b, d), (a, d), (a, c)]) for a, c, b, d in boxes]
-    return (*corners, *(outline(np.array(disc)) for disc in DISCS))
 
 
 def report(grid: OccupancyGrid, log: Any) -> dict[str, str]:

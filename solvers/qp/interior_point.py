@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.checks import check_count, check_instance, check_positive
+from trajopt.checks import check_count, check_instance, check_number, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import CallSequence, Reduction
 from trajopt.solvers.qp.certificate import Certificate
@@ -113,6 +113,7 @@ class InteriorPoint(QPSolverAbstract):
             InvalidArgumentError: `begin` has not come before, or rows have become soft or hard since.
         """
         check_instance("options", options, InteriorPointOptions)
+        until = check_number("until", until)
         soft = self._is_soft()
         if soft not in self._of:
             raise InvalidArgumentError(

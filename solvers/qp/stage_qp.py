@@ -145,6 +145,7 @@ class QPSolution:
     @staticmethod
     def failed(qp: StageQP, status: QPStatus) -> QPSolution:
         """Returns the outcome of a program that was not solved, with zeros."""
+        check_instance("qp", qp, StageQP)
         T, n, rows = qp.lq.T, qp.lq.n, np.zeros(qp.lower.shape)
         x = np.zeros((T + 1, n))
         return QPSolution(status=status, iterations=0, dx=x, du=np.zeros((T, qp.lq.m)), lam=x, y=rows, rows=rows)

@@ -182,6 +182,7 @@ def test_limits_names_and_copies() -> None:
         ),
         (lambda d: KINDS[1](1, trajopt.Tableau.HEUN), "tableau: expected stages at three times, got 0, 1; use"),
         (lambda d: KINDS[0](1).at([1.0], 0.5), r"w: expected shape \(2,\), got \(1,\)"),
+        (lambda d: KINDS[0](1).at([1.0, 2.0], "half"), "c: expected a number, got 'half'"),
     ],
 )
 def test_wrong_parametrizations_name_the_cure(make: Any, message: str) -> None:

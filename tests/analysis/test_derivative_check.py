@@ -226,6 +226,8 @@ def test_what_does_not_fit_is_refused() -> None:
         trajopt.check_derivatives("pendulum")
     with pytest.raises(InvalidArgumentError, match=r"u: expected shape \(2,\), got \(1,\)"):
         trajopt.check_derivatives(Written(), X, [0.0])
+    with pytest.raises(InvalidArgumentError, match="u: expected numbers"):
+        trajopt.check_derivatives(Written(), X, np.zeros(2, dtype=[("a", "f8")]))
     with pytest.raises(InvalidArgumentError, match="tolerance: expected a number > 0"):
         trajopt.check_derivatives(Written(), tolerance=0.0)
 

@@ -106,6 +106,12 @@ def test_elements_of_a_state() -> None:
         trajopt.ResidualModelState(state, elements=[1, 1])
 
 
+def test_arguments_of_collisions_are_checked_without_collisions() -> None:
+    for argument in ("pairs", "obstacles"):
+        with pytest.raises(InvalidArgumentError, match=f"{argument}: expected an integer >= 1, got"):
+            trajopt.ConstraintStack.of_robot(robot_state("hopper"), **{argument: "many"})
+
+
 def test_cones_and_distances_bring_their_bounds() -> None:
     state = robot_state("hopper")
     cone = trajopt.FrictionCone(0.5, facets=6, rotation=TURNED, min_force=1.0, max_force=50.0)

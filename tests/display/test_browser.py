@@ -150,9 +150,46 @@ def play_offline(browser: Any, file: Path, reach: Solution, knots: Reals) -> Non
     knot = int(np.searchsorted(knots, at + 1e-9)) - 1
     wait_for(page, lambda: page.locator("#trajopt .key span span").first.text_content() == f"{reach.xs[knot, 0]:.3g}")
     assert page.evaluate(state) == [False, True, False]
+    press_keys(page, knots, first)
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert not errors
     context.close()
+
+
+def press_keys(page: Any, knots: Reals, first: np.ndarray) -> None:
+    """Arrow keys go from knot to knot and pause, space plays and pauses: also after a click in the panel."""
+
+    def now() -> float:
+        return float(page.evaluate("document.querySelector('[role=slider]').ariaValueNow"))
+
+    before = now()
+    near = int(np.searchsorted(knots, before + 1e-5))
+    for key, knot in (("ArrowRight", near), ("ArrowRight", near + 1), ("ArrowLeft", near), ("ArrowLeft", near - 1)):
+        page.keyboard.press(key)
+        wait_for(page, lambda knot=knot: abs(now() - knots[knot]) < 1e-5)
+    for _ in range(len(knots)):
+        page.keyboard.press("ArrowRight")
+    wait_for(page, lambda: abs(now() - knots[-1]) < 1e-5)  # the player does not begin anew
+    wait_for(page, lambda: changed(first, pixels(page)))
+    page.keyboard.press("ArrowLeft")
+    wait_for(page, lambda: abs(now() - knots[-2]) < 1e-5)
+    page.locator("#trajopt label", has_text="paths").click()  # the box has the focus no more
+    for _ in range(2):
+        still = now()
+        page.keyboard.press("Space")
+        wait_for(page, lambda still=still: now() != still)
+        page.keyboard.press("Space")
+        page.wait_for_timeout(100)
+        still = now()
+        page.wait_for_timeout(300)
+        assert now() == still
+        page.locator("button[data-variant=subtle][data-size=md]").first.click()  # it plays, and has the focus
+        wait_for(page, lambda still=still: now() != still)
+        page.keyboard.press("Space")
+        page.wait_for_timeout(100)
+        still = now()
+        page.wait_for_timeout(300)
+        assert now() == still
 
 
 def test_a_layer_that_is_hidden_appears_when_its_box_is_ticked(browser: Any, reach: Solution) -> None:

@@ -100,6 +100,16 @@ def test_circles_are_upright_cylinders_from_the_ground_up() -> None:
     assert high > 0.2
 
 
+def test_an_obstacle_far_away_does_not_move_the_camera_away() -> None:
+    """Sectors of a scan without a reading have circles out of range."""
+    for away, within in ((1.0, True), (40.0, False)):
+        balls = np.vstack([BALLS[:, [0, 1, 3]], [away, 0.0, 0.1]])
+        solution = point_among(lambda state, balls=balls: trajopt.ResidualModelObstacleDistance(state, balls))
+        reached = Obstacles(Recording(), solution, "/obstacles").points()[:, 0].max()
+        assert (reached > away) == within
+        assert reached > 0.3
+
+
 def test_a_capsule_in_the_world_is_a_rod_between_two_balls() -> None:
     state = trajopt.StateMultibody(trajopt.load_robot("planar-3r"))
     pair = trajopt.ResidualModelPairDistance(

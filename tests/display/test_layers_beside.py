@@ -13,10 +13,11 @@ from tests.display.recording import Recording
 from tests.support.unsolved import arm, solution_of
 from trajopt import display, planar, problems
 from trajopt.display.layers.kinds import layer_kinds
-from trajopt.display.layers.sensed import Map, Scans, rectangles
+from trajopt.display.layers.sensed import Map, Scans
 from trajopt.display.layers.uncertainty import Uncertainty
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.planar import Lidar, OccupancyGrid
+from trajopt.plotting.sensed import rectangles
 from trajopt.plotting.spread import ellipsoids_of
 from trajopt.solution import Solution
 

@@ -15,6 +15,7 @@ from tests.display.test_live import until
 from trajopt.cli.common import Screen
 from trajopt.cli.show import show_until_closed
 from trajopt.display import Page, View
+from trajopt.display.offline import moments
 from trajopt.display.origins import is_own
 from trajopt.display.player import Player
 from trajopt.errors import InvalidArgumentError
@@ -57,6 +58,22 @@ def test_the_text_of_a_page_is_removed_when_a_view_fills_it(reach: Solution) -> 
         assert [message.props.content.count("solving &lt;arm&gt; ...") for message in said] == [1]
         View(reach, page=page, playing=False)
         assert _messages(page.server, "GuiRemoveMessage")
+
+
+def test_files_stop_at_each_knot(reach: Solution) -> None:
+    """Arrow keys go to frames of the file: knots between even frames are frames too, unless there are too many."""
+    knots = np.array([0.0, 0.013, 0.05, 0.1])
+    times, stops = moments(knots, 0.1, 30.0)
+    np.testing.assert_allclose(times, [0.0, 0.013, 0.033333, 0.05, 0.066667, 0.1], atol=1e-9)
+    np.testing.assert_allclose(stops, knots, atol=1e-9)
+    times, stops = moments(np.linspace(0.0, 60.0, 7001), 60.0, 25.0)
+    np.testing.assert_array_equal(times, stops)
+    assert len(times) == 1501
+    with View(reach, playing=False) as view:
+        messages = recorded(view.html(frames_per_second=30.0))
+        times, _ = moments(view.player.knots, view.player.duration, 30.0)
+    moved = [m for m in messages if m["type"] == "SetPositionMessage" and m["name"].endswith("/elbow_joint")]
+    assert len(moved) == len(times) > len(reach.xs)
 
 
 def test_light_comes_first_and_files_do_without(reach: Solution) -> None:

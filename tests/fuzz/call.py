@@ -56,6 +56,7 @@ _ASSIGNED = re.compile(r"^(ShootingProblem|Callback|Case|Family|ActionModelNumDi
 _SLOW = re.compile(
     r"^(plot_|animate|film|Solution.(plot|animate|film)|SolutionBatch.plot|ClosedLoop.film|gait_guess|ContactSchedule.plot|Solver\w+.solve|GaitModels|gait_problem)"
 )
+_DUE = re.compile(r"^(Solver\w+\.solve_batch\.x0|retime\.acceleration|\w*inverse_dynamics\.(a|contacts?))$")
 
 
 @dataclass(frozen=True)
@@ -164,8 +165,14 @@ def _invoke(door: Door, subject: Any, arguments: dict[str, Any], rng: Random) ->
 
 
 def _called(door: Door, function: Any, arguments: dict[str, Any]) -> Any:
-    several = [p.name for p in door.parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
-    positional = [arguments[name] for name in several if name in arguments]
+    several = {p.name: p for p in door.parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)}
+    positional: list[Any] = []
+    for name, p in several.items():
+        value = arguments.get(name, ())
+        if p.kind is p.VAR_POSITIONAL and isinstance(value, tuple):
+            positional += value
+        elif name in arguments:
+            positional.append(value)
     named = {name: value for name, value in arguments.items() if name not in several}
     return function(*positional, **named)
 
@@ -206,7 +213,8 @@ def _subject(door: Door, w: World, rng: Random) -> Any:
 
 def _arguments(door: Door, w: World, rng: Random) -> tuple[dict[str, Any], dict[str, Wrong]]:
     """Arguments of a call, most of them valid, and those that are not."""
-    parameters = [p for p in _all_parameters(door, w, rng) if p.default is p.empty or rng.random() < 0.4]
+    every = _all_parameters(door, w, rng)
+    parameters = [p for p in every if p.default is p.empty or _is_due(door, p) or rng.random() < 0.4]
     count = rng.choices([0, 1, 2], [0.15, 0.7, 0.15])[0]
     chosen = rng.sample(parameters, min(count, len(parameters)))
     arguments: dict[str, Any] = {}
@@ -227,6 +235,11 @@ def _arguments(door: Door, w: World, rng: Random) -> tuple[dict[str, Any], dict[
         fitting = [name for name, known in options.items() if set(arguments) - {"name", "robot"} <= known]
         arguments["name"] = rng.choice(fitting or FAMILIES)
     return arguments, wrong
+
+
+def _is_due(door: Door, p: inspect.Parameter) -> bool:
+    """Whether an argument with a default is always passed, as one of several is needed."""
+    return bool(_DUE.match(f"{door.label}.{p.name}"))
 
 
 def _all_parameters(door: Door, w: World, rng: Random) -> list[inspect.Parameter]:

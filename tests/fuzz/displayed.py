@@ -55,8 +55,6 @@ DISPLAYED: dict[str, Callable[[World, Random], Any]] = {
     "show.layers": lambda w, rng: rng.choice([(), ["margins"]]),
     "show.obstacles": lambda w, rng: [[1.0, 2.0, 0.5]],
     "show.covariance": lambda w, rng: None,
-    "show.grid": lambda w, rng: None,
-    "show.scans": lambda w, rng: (),
     "film.solution": _solution,
     "film.path": lambda w, rng: folder() / rng.choice(["film.gif", "still.png"]),
     "film.fps": lambda w, rng: rng.uniform(5.0, 30.0),

@@ -13,6 +13,7 @@ import trajopt
 from tests.fuzz.worlds import World, folder
 from trajopt import ik
 from trajopt.ik import FiveBar, IKSolver, IKTracker
+from trajopt.robots import CollisionShapes
 
 Q0 = (0.3, 0.8)
 DT = 0.01
@@ -20,7 +21,15 @@ DT = 0.01
 
 @functools.cache
 def _state() -> trajopt.StateMultibody:
-    return trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
+    """Of an arm with a ball on each link, for collisions."""
+    balls = (trajopt.Sphere(0.05, frame="link_1"), trajopt.Sphere(0.05, frame="tool"))
+    shapes = CollisionShapes(bodies=balls, pairs=((0, 1),))
+    return trajopt.StateMultibody(trajopt.load_robot("planar-2r").with_collision_shapes(shapes))
+
+
+def _collisions(w: World, rng: Random) -> Any:
+    ball = trajopt.Sphere(0.1, center=(rng.uniform(-0.6, 0.6), 0.0, rng.uniform(-0.6, 0.6)))
+    return rng.choice([True, False, trajopt.Scene({"ball": ball})])
 
 
 def _robot(w: World, rng: Random) -> trajopt.Robot:
@@ -98,8 +107,11 @@ KINEMATIC: dict[str, Callable[[World, Random], Any]] = {
     **{f"{name}.robot": _robot for name in ("solve", "solve_batch", "track", "IKSolver", "IKTracker")},
     **{f"{name}.weights": _weights for name in ("solve", "solve_batch", "track", "IKSolver", "IKTracker")},
     **{f"{name}.tasks": _tasks_or_soft for name in ("solve", "solve_batch", "IKSolver")},
+    **{f"{name}.collisions": _collisions for name in ("solve", "solve_batch", "IKSolver")},
+    **{f"{name}.margin": lambda w, rng: 0.01 for name in ("solve", "solve_batch", "IKSolver")},
     "tasks": _tasks,
     "targets": lambda w, rng: {"tip.reference": _points(w, rng)},
+    "solve.targets": lambda w, rng: rng.choice([None, {"tip.reference": _point(w, rng)}]),
     "IKSolver.solve.targets": lambda w, rng: rng.choice([None, {"tip.reference": _point(w, rng)}]),
     "IKSolver.first_start.targets": lambda w, rng: rng.choice([None, {"tip.reference": _point(w, rng)}]),
     "IKSolver.solve_batch.first": lambda w, rng: rng.choice([None, {"tip.lower": -0.1}]),

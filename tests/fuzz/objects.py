@@ -10,12 +10,15 @@ import numpy as np
 
 import trajopt
 from tests.fuzz.articulated import FIXED_ARTICULATED
+from tests.fuzz.batched import FIXED_BATCHED
+from tests.fuzz.collided import FIXED_COLLIDED
 from tests.fuzz.controlled import FIXED_CONTROLLED
 from tests.fuzz.displayed import FIXED_DISPLAYED
 from tests.fuzz.driving import FIXED_DRIVING
 from tests.fuzz.identified import FIXED_IDENTIFIED
 from tests.fuzz.kinematic import FIXED_KINEMATIC
 from tests.fuzz.learned import FIXED_LEARNED
+from tests.fuzz.measured import FIXED_MEASURED
 from tests.fuzz.reduced import FIXED_REDUCED
 from tests.fuzz.retimed import FIXED_RETIMED
 from tests.fuzz.sensed import FIXED_SENSED
@@ -42,6 +45,9 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     **FIXED_CONTROLLED,
     **FIXED_DISPLAYED,
     **FIXED_SWEPT,
+    **FIXED_BATCHED,
+    **FIXED_COLLIDED,
+    **FIXED_MEASURED,
     "Solution": lambda w, rng: w.solution,
     "SolutionBatch": lambda w, rng: w.solutions,
     "SolutionLibrary": lambda w, rng: trajopt.SolutionLibrary(w.converged_solutions),

@@ -55,6 +55,7 @@ FIXED_SENSED: dict[str, Callable[[World, Random], Any]] = {
 SENSED: dict[str, Callable[[World, Random], Any]] = {
     "grid": lambda w, rng: _grid(),
     "scan": _scan,
+    "scans": lambda w, rng: rng.choice([_scan(w, rng), [_scan(w, rng)], ()]),
     "hand": lambda w, rng: rng.choice(["right", "left"]),
     "OccupancyGrid.occupied": lambda w, rng: rng.choice([np.eye(4), [[0, 1], [1, 0]]]),
     "OccupancyGrid.origin": lambda w, rng: (rng.uniform(-1, 1), 0.0),

@@ -14,12 +14,15 @@ import pinocchio as pin
 
 import trajopt
 from tests.fuzz.articulated import ARTICULATED
+from tests.fuzz.batched import BATCHED
+from tests.fuzz.collided import COLLIDED
 from tests.fuzz.controlled import CONTROLLED
 from tests.fuzz.displayed import DISPLAYED
 from tests.fuzz.driving import DRIVING
 from tests.fuzz.identified import IDENTIFIED
 from tests.fuzz.kinematic import KINEMATIC
 from tests.fuzz.learned import LEARNED
+from tests.fuzz.measured import MEASURED
 from tests.fuzz.reduced import REDUCED
 from tests.fuzz.retimed import RETIMED
 from tests.fuzz.sensed import SENSED
@@ -464,7 +467,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
 }
 
 VALID |= SIMULATED | IDENTIFIED | KINEMATIC | ARTICULATED | DRIVING | LEARNED | REDUCED | RETIMED | SENSED
-VALID |= CONTROLLED | DISPLAYED | SWEPT
+VALID |= CONTROLLED | DISPLAYED | SWEPT | BATCHED | COLLIDED | MEASURED
 
 for _name, _state in PARTS.items():
     for _door in ("at_rest.x", "check.x", "normalize.x", "integrate.x", "jintegrate.x"):

@@ -118,6 +118,8 @@ def test_wrong_files_are_refused_with_the_expected_content(tmp_path: Path) -> No
             read_positions(robot, tmp_path / name)
     with pytest.raises(InvalidArgumentError, match="which does not exist"):
         read_positions(robot, tmp_path / "none.csv")
+    with pytest.raises(InvalidArgumentError, match="robot: expected a Robot, got 'solo12'; use load_robot"):
+        read_positions("solo12", tmp_path / "h.csv")  # type: ignore[arg-type]
     np.savez(tmp_path / "f.npz", positions=np.zeros((3, robot.nq)))
     with pytest.raises(InvalidArgumentError, match=r"pass the time step, --dt \(dt=\)"):
         read_positions(robot, tmp_path / "f.npz")

@@ -346,3 +346,8 @@ def test_unknown_names_list_the_known_ones() -> None:
         planar.rollout(wheels(), np.zeros(3), [[1.0, 1.0]], 0.1, integrator="rk2")
     with pytest.raises(UnknownNameError, match="backward, central"):
         planar.PlanarPath.of_points(np.eye(3)[:, :2], 0.1, differences="forward")
+
+
+def test_a_path_of_very_slow_points_is_finite() -> None:
+    path = planar.PlanarPath.of_points([(0, 0), (1, 1), (2, 1)], 1e300)
+    assert np.isfinite(path.turn_rates).all()

@@ -56,6 +56,8 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         problems.warm("icub")
     with pytest.raises(InvalidArgumentError, match="robot: expected"):
         problems.warm(3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="begin: expected a function of the name of a problem, got 3"):
+        problems.warm("ur5", begin=3)  # type: ignore[arg-type]
     monkeypatch.setenv("TRAJOPT_CACHE_DIR", "off")
     result = CliRunner().invoke(app, ["warm", "ur5"])
     assert result.exit_code == 1

@@ -200,6 +200,14 @@ def test_scans_alone_lead_through_an_unknown_room() -> None:
     again = case.simulate(3.0)
     assert compilations() == before
     np.testing.assert_array_equal(again.xs, log.xs[: len(again.xs)])
+    scans = case.surroundings["scans"]
+    np.testing.assert_array_equal([scan.pose for scan in scans], again.xs[:-1, :3])  # one for each control period
+    around = case.surroundings | {"grid": None}
+    drawn = next(part for part in again.plot(**around).axes[0].get_children() if part.get_label() == "LIDAR readings")
+    every = np.concatenate([scan.points for scan in scans])
+    assert len(every) // 5 < len(drawn.get_xdata()) <= 3000
+    assert np.isin(drawn.get_xdata(), every[:, 0]).all()
+    assert not any(part.get_label() == "LIDAR readings" for part in again.plot().axes[0].get_children())
 
 
 def test_pictures_show_gates_obstacles_that_move_rails_and_references() -> None:

@@ -131,6 +131,10 @@ def test_errors_name_the_cure(arguments: dict[str, Any], words: str) -> None:
         retime(arm(), waypoints(), **arguments)
 
 
+def test_no_times_give_no_rows() -> None:
+    assert [each.shape for each in retimed(acceleration=8.0).at([])] == [(0, 6)] * 3
+
+
 def test_errors_of_paths_and_robots() -> None:
     with pytest.raises(InvalidArgumentError, match="equal rows 1 and 2"):
         JointPath([[0.0], [1.0], [1.0]])

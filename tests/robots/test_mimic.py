@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -46,14 +49,36 @@ def test_fingers_stay_coupled(tmp_path: Path, text: str, suffix: str) -> None:
     assert gripper(tmp_path, text, suffix).nv == 2
     y = [robot.placement([0.2], f"{side}_finger")[1, 3] for side in ("left", "right")]
     np.testing.assert_allclose(y, [0.2, -0.39], atol=1e-15)
-    with pytest.raises(UnsupportedOperationError, match="gripper: robots with mimic joints can't be pickled"):
-        pickle.dumps(robot)
+    for again in (pickle.loads(pickle.dumps(robot)), copy.deepcopy(robot)):
+        assert (again.nq, again.name, list(again.configurations)) == (1, "gripper", list(robot.configurations))
+        np.testing.assert_array_equal(again.placement([0.2], "right_finger"), robot.placement([0.2], "right_finger"))
+        assert trajopt.StateMultibody(again) == trajopt.StateMultibody(robot)
     state = trajopt.StateMultibody(robot)
     costs = trajopt.CostStack(state)
     d = trajopt.DifferentialActionModelFreeFwdDynamics(state, trajopt.ActuationModelFull(state), costs)
     data = d.create_data()
     d.calc(data, np.array([0.1, 0.3]), np.array([2.3]))
     np.testing.assert_allclose(data.xnext, [0.3, 2.3 / (0.3 + 4 * 0.5)], rtol=1e-12)
+
+
+def test_a_pickle_needs_no_file_and_holds_all_of_the_robot(tmp_path: Path) -> None:
+    """In another process, where the file is not; one whose joint is locked or whose mass differs is refused."""
+    robot = gripper(tmp_path, URDF, ".urdf", mimic=True, floating_base=True)
+    assert robot.nq == 8
+    data = tmp_path / "robot.pickle"
+    data.write_bytes(pickle.dumps(robot))
+    changed = robot.with_values({"left_finger.mass": 3.0})
+    locked = robot.lock_joints("root_joint")
+    for other in (changed, locked):
+        with pytest.raises(UnsupportedOperationError, match="gripper: robots with mimic joints can't be pickled.*load"):
+            pickle.dumps(other)
+    (tmp_path / "gripper.urdf").unlink()
+    with pytest.raises(UnsupportedOperationError, match="can't be pickled"):
+        pickle.dumps(robot)
+    code = f"import pickle; r = pickle.load(open({str(data)!r}, 'rb')); r.com([0] * 6 + [1, 0.2]); print(r.nq, r.mass)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("8 1.8")
 
 
 @pytest.mark.parametrize(

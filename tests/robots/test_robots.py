@@ -235,6 +235,8 @@ def test_robot_checks_its_arguments() -> None:
         Robot("talos_arm")
     with pytest.raises(InvalidArgumentError, match=r"configurations\['up'\]: expected shape \(2,\), got \(3,\)"):
         Robot(planar_arm(), configurations={"up": np.zeros(3)})
+    with pytest.raises(InvalidArgumentError, match=r"lengths\[1\]: expected a length \[m\] with a finite moment"):
+        planar_arm(lengths=(0.5, 1e200))
     hector = load_robot("hector").model
     with pytest.raises(InvalidArgumentError, match=r"configurations\['bad'\]: expected rotations .* norm 1"):
         Robot(hector, configurations={"bad": [0, 0, 0, 0, 0, 0, 1.01]})

@@ -127,3 +127,7 @@ def test_going_on_needs_a_beginning() -> None:
         InteriorPoint(program).go_on(InteriorPointOptions())
     with pytest.raises(InvalidArgumentError, match="options: expected "):
         InteriorPoint(program).begin({})
+    with pytest.raises(InvalidArgumentError, match="qp: expected a StageQP, got"):
+        QPSolution.failed({}, QPStatus.INDEFINITE)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="until: expected a number, got"):
+        InteriorPoint(program).go_on(InteriorPointOptions(), until={})  # type: ignore[arg-type]

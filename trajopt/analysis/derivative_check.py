@@ -16,7 +16,7 @@ from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.integrated.euler import IntegratedActionModelEuler
 from trajopt.activations.base import as_matrix
-from trajopt.checks import check_count, check_positive
+from trajopt.checks import check_array, check_count, check_positive
 from trajopt.costs.cost_stack import CostStack, CostTerm
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
 from trajopt.shooting import ShootingProblem
@@ -157,10 +157,7 @@ def _point(problem: ShootingProblem, x: Any, u: Any, rng: np.random.Generator) -
         moves = FAR * rng.standard_normal((T + 1, state.ndx))
         xs = np.array([state.integrate(problem.x0, move) for move in moves])
     if u is not None:
-        given = np.asarray(u, dtype=np.float64)
-        if given.shape != (problem.nu,):
-            raise InvalidArgumentError(f"u: expected shape ({problem.nu},), got {given.shape}")
-        return xs, np.tile(given, (T, 1))
+        return xs, np.tile(check_array("u", u, (problem.nu,)), (T, 1))
     return xs, FAR * rng.standard_normal((T, problem.nu))
 
 

@@ -59,15 +59,13 @@ def control(
         log = case.simulate(seed=seed, progress=not quiet and screen.console.is_terminal, **changed)
         width = _show(screen, case, log, explain)
 
-        around: dict[str, Any] = {"obstacles": case.obstacles, "lines": case.lines}
+        around = case.surroundings
 
         def draw(path: Path) -> None:
             log.plot(path, title=case.name, **around)
 
         screen.write("picture", plot, draw, width)
-        screen.write(
-            "animation", animate, lambda path: log.film(path, obstacles=case.obstacles, lines=case.lines), width
-        )
+        screen.write("animation", animate, lambda path: log.film(path, **around), width)
         screen.write("saved", save, log.save, width)
         facts = ("cost", "counts", "stopped", "missed", "violated", "first_solve")
         times = {"feedback_99": np.percentile(log.feedback_times, 99.0), "step_99": np.percentile(log.step_times, 99.0)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.checks import check_finite
+from trajopt.checks import check_count, check_finite
 from trajopt.constraints.robot_limits import Limits
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.residuals.collisions import ResidualModelCollisions
@@ -18,6 +18,7 @@ def collision_rows(
 ) -> Limits:
     """Residual, lower and upper bounds by name; arguments and errors as in `ConstraintStack.of_robot`."""
     least = check_finite("margin", margin)
+    most = {"pairs": check_count("pairs", pairs, least=1), "obstacles": check_count("obstacles", obstacles, least=1)}
     if not isinstance(collisions, (bool, np.bool_, Scene)):
         cure = '; pass Scene({"name": body})' if isinstance(collisions, Box) else ""
         raise InvalidArgumentError(f"collisions: expected True, False or a Scene, got {shown(collisions)}{cure}")
@@ -25,5 +26,5 @@ def collision_rows(
         return {}
     check_robot_state("of_robot", state)
     scene = collisions if isinstance(collisions, Scene) else None
-    residual = ResidualModelCollisions(state, scene, pairs=pairs, obstacles=obstacles)
+    residual = ResidualModelCollisions(state, scene, **most)
     return {"collisions": (residual, np.full(residual.size(0), least), np.full(residual.size(0), np.inf))}

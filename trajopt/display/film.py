@@ -6,7 +6,7 @@ import os
 import time as clock
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,16 @@ from trajopt.checks import check_count, check_finite, check_flag, check_items, c
 from trajopt.display.camera import check_camera
 from trajopt.display.layers import LAYERS
 from trajopt.display.layers.around import around
+from trajopt.display.layers.sensed import sensed
 from trajopt.display.pictures import Shot, frames_of
 from trajopt.display.timeline import Timeline
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.plotting.film import check_body
 from trajopt.plotting.frames import SUFFIXES, Frame, check_film_path, frame_rate, frame_times, write_frames
 from trajopt.solution import Solution
+
+if TYPE_CHECKING:
+    from trajopt.planar import OccupancyGrid, Scan
 
 SIZE = (800, 450)  # width and height [pixel]
 _LEAST, _LARGEST = 64, 4096  # width and height [pixel]
@@ -41,6 +45,8 @@ def film(
     camera: str | npt.ArrayLike = "corner",
     obstacles: npt.ArrayLike = (),
     lines: Sequence[npt.ArrayLike] = (),
+    grid: OccupancyGrid | None = None,
+    scans: Scan | Sequence[Scan] = (),
     progress: bool = True,
 ) -> Path:
     """Writes the motion as a film with the robot's meshes, contact forces, paths, goals, obstacles and the ground.
@@ -62,6 +68,8 @@ def film(
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m],
             besides those in costs and constraints.
         lines: Polylines, such as gates, each with points (n, 2) or (n, 3) [m].
+        grid: Map to draw as walls around the motion.
+        scans: LIDAR scan, or one for each knot, drawn as in `show`.
         progress: Whether to show a progress bar on a terminal.
 
     Returns:
@@ -83,9 +91,8 @@ def film(
     times = np.array([moment]) if still else frame_times(0.0, duration, pace, rate)
     shot = Shot(
         solution=solution,
-        layers=(*LAYERS, *around(obstacles, lines)),
-        obstacles=obstacles,
-        lines=lines,
+        layers=(*LAYERS, *around(obstacles, lines), *sensed(grid, scans, solution)),
+        drawn={"obstacles": obstacles, "lines": lines, "grid": grid, "scans": scans},
         camera=check_camera(camera),
         size=_pixels(size),
     )

@@ -48,6 +48,30 @@
     ? data.layers.forEach((layer, i) => show(layer.path, boxes[i].checked)) : setTimeout(begin, 30);
   begin();
 
+  // viser's player has no handle: its slider, a component of React, has a function that moves to a time and pauses
+  const goTo = (t) => {
+    const thumb = document.querySelector("[role=slider]");
+    let part = thumb[Object.keys(thumb).find((name) => name.startsWith("__reactFiber$"))];
+    const moves = (props) => props && typeof props.onChange === "function" && "max" in props;
+    while (part && !moves(part.memoizedProps)) part = part.return;
+    if (part) part.memoizedProps.onChange(t + 1e-7);  // messages of this time come before it
+  };
+  document.documentElement.addEventListener("keydown", (event) => {
+    const typing = event.target.closest("input:not([type=checkbox]), select, textarea");
+    if (typing || !document.querySelector("[role=slider]") || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.code === "Space" && event.target.closest("button")) event.target.blur();  // or it plays and pauses
+    if (event.code !== "ArrowLeft" && event.code !== "ArrowRight") return;
+    event.preventDefault();
+    event.stopPropagation();  // viser's camera listens at the document
+    const now = time(), next = event.code === "ArrowRight"
+      ? data.stops.find((t) => t > now + 2e-6) ?? data.stops.at(-1)
+      : data.stops.findLast((t) => t < now - 2e-6) ?? data.stops[0];
+    goTo(next);
+  });
+  panel.addEventListener("click", (event) => {  // then space plays again
+    if (event.detail && !event.target.closest("select")) document.activeElement.blur();
+  });
+
   const time = () => Number((document.querySelector("[role=slider]") || { ariaValueNow: 0 }).ariaValueNow);
   if (data.charts.length) {
     const W = 266, H = 170, LEFT = 40, BOTTOM = 18;
@@ -108,7 +132,7 @@
       hovered = chart.times[0] + part * (chart.times.at(-1) - chart.times[0]);
     });
     svg.addEventListener("mouseleave", () => { hovered = null; });
-    choice.addEventListener("change", select);
+    choice.addEventListener("change", () => { select(); choice.blur(); });
     select();
     requestAnimationFrame(follow);
   }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,10 @@ from trajopt.display.scripts import file_script, without_scripts
 from trajopt.display.stage import light_as_usual
 from trajopt.plotting.style import PALETTE
 from trajopt.solution import Solution
+from trajopt.types import Reals
 
+FRAMES = 1500  # largest number of frames
+_MICRO = 6  # digits of times [s]
 _DIGITS = 5  # significant digits of curves
 
 
@@ -34,11 +38,14 @@ def offline_page(
         rate: Frame rate, > 0 [1/s].
     """
     first = next(iter(actors.values()))
+    times, stops = moments(player.knots, player.duration, rate)
     with _all_visible(actors) as layers, _still(player):
         recording = server.get_scene_serializer()
-        for frame in np.arange(1, int(np.ceil(player.duration * rate - 1e-9)) + 1):
-            recording.insert_sleep(1.0 / rate)
-            player.time = min(frame / rate, player.duration)
+        for before, time in pairwise(times.tolist()):
+            recording.insert_sleep(time - before)
+            player.time = time
+        if player.duration:
+            recording.insert_sleep(1.0 / rate)  # the player begins anew as soon as it is at the end
         light_as_usual(recording)
         without_scripts(recording)
         _without_switches(recording, {layer["path"] for layer in layers})
@@ -51,10 +58,27 @@ def offline_page(
         "layers": layers,
         "charts": _charts(solution, panels),
         "palette": PALETTE,
+        "stops": stops.tolist(),
     }
     page = page.replace("<title>Viser</title>", f"<title>{escape(title)}</title>", 1)
     before, end, after = page.rpartition("</body>")
     return before + file_script(data) + end + after
+
+
+def moments(knots: Reals, duration: float, rate: float) -> tuple[Reals, Reals]:
+    """Returns times of recorded frames (n,), from 0 to the duration, and those to which arrow keys go (m,) [s].
+
+    Arrow keys go from knot to knot, and knots are frames too, unless that is more than 1,500.
+
+    Args:
+        knots: Times of the knots, ascending [s].
+        duration: Time of the last knot [s].
+        rate: Frame rate [1/s].
+    """
+    even = np.minimum(np.arange(int(np.ceil(duration * rate - 1e-9)) + 1) / rate, duration).round(_MICRO)
+    stops = np.unique(np.round(knots, _MICRO))
+    both = np.union1d(even, stops)
+    return (both, stops) if len(both) <= FRAMES else (even, even)
 
 
 @contextmanager

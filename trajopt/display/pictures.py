@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
-
-import numpy.typing as npt
 
 from trajopt.display.actor import Actor
 from trajopt.display.camera import Camera, camera_of
@@ -32,17 +30,15 @@ class Shot:
 
     Attributes:
         solution: The motion.
-        layers: Kinds of layers that it may have, those of `obstacles` included.
-        obstacles: Upright cylinders or balls, as in `film`.
-        lines: Polylines, as in `film`.
+        layers: Kinds of layers that it may have, those of `drawn` included.
+        drawn: Objects around the motion for line drawings: arguments of `plotting.film.film_of`.
         camera: Name of a direction, or a camera.
         size: Width and height of a picture [pixel].
     """
 
     solution: Solution
     layers: Sequence[LayerKind]
-    obstacles: npt.ArrayLike
-    lines: Sequence[npt.ArrayLike]
+    drawn: Mapping[str, Any]
     camera: str | Camera
     size: tuple[int, int]
 
@@ -53,7 +49,7 @@ def frames_of(shot: Shot, times: Reals, pace: float) -> Iterator[tuple[Iterator[
     studio = _open_studio()
     if isinstance(studio, str):
         _LOG.warning("film: line drawings instead of meshes: %s", studio)
-        film = film_of(shot.solution, shot.obstacles, shot.lines)
+        film = film_of(shot.solution, **shot.drawn)
         yield drawn_frames(film, film.times[0] + times, pace, size=shot.size), palette()
         return
     _LOG.info("film: meshes, drawn by %s", studio.browser)

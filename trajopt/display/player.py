@@ -60,6 +60,11 @@ class Player:
         self._thread.start()
 
     @property
+    def knots(self) -> Reals:
+        """Times of the knots, ascending (n,) [s]."""
+        return self._knots
+
+    @property
     def time(self) -> float:
         """Current time [s]; setting it shows that time."""
         return self._time

@@ -28,7 +28,7 @@ from trajopt.display.camera import DIRECTIONS
 from trajopt.display.extra import DISPLAY
 from trajopt.display.keys import add_keys
 from trajopt.display.layers import LAYERS, PANELS, LayerKind, PanelKind
-from trajopt.display.offline import offline_page
+from trajopt.display.offline import FRAMES, offline_page
 from trajopt.display.page import Page
 from trajopt.display.player import RATE, Player
 from trajopt.display.stage import set_stage
@@ -44,7 +44,6 @@ from trajopt.types import Reals
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 _HEIGHT = 500  # height of the frame in a notebook [pixel]
-_MOST = 1500  # largest number of frames in a file
 
 
 class View(Closing):
@@ -250,7 +249,7 @@ class View(Closing):
         rate = check_positive("frames_per_second", frames_per_second)
         if self.closed:
             raise UnsupportedOperationError("view: expected an open one, got a closed one; show the solution again")
-        rate = min(rate, _MOST / max(self.player.duration, 1e-9))
+        rate = min(rate, FRAMES / max(self.player.duration, 1e-9))
         return offline_page(self.server, self.player, self.actors, self._panel_kinds, rate)
 
     def save(self, path: str | Path, *, frames_per_second: float = RATE) -> Path:

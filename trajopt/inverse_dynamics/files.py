@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.checks import check_array, check_path, check_positive
+from trajopt.checks import check_array, check_instance, check_path, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.files import DamagedFileError, read_arrays, read_rows
 from trajopt.robots import Robot
@@ -38,6 +38,7 @@ def read_positions(robot: Robot, path: str | PathLike[str], dt: float | None = N
         InvalidArgumentError: The file cannot be read, or lacks a coordinate. Its times do not ascend, or it has no
             times and `dt` is None. Or `dt` is not > 0.
     """
+    check_instance("robot", robot, Robot, "use load_robot")
     file = check_path("path", path)
     if not os.path.isfile(file):  # Path.is_file raises for names that are too long
         raise InvalidArgumentError(f"path: expected a file, got {str(file)!r}, which does not exist")

@@ -23,6 +23,8 @@ from trajopt.types import Ints, Reals
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
+    from trajopt.planar import OccupancyGrid, Scan
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClosedLoop(ExplainsAttributes):
@@ -171,6 +173,8 @@ class ClosedLoop(ExplainsAttributes):
         title: str | None = None,
         obstacles: npt.ArrayLike = (),
         lines: Sequence[npt.ArrayLike] = (),
+        grid: OccupancyGrid | None = None,
+        scans: Scan | Sequence[Scan] = (),
     ) -> Figure:
         """Draws motion, tracking, controls, violations and computation times in one figure.
 
@@ -179,9 +183,11 @@ class ClosedLoop(ExplainsAttributes):
             title: Text before the outcome in the heading.
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
             lines: Polylines to draw, such as gates and rails, each with points (n, 2) or (n, 3) [m].
+            grid: Map of the plane to draw, its occupied cells in grey.
+            scans: LIDAR scan, or one for each control period, whose readings are drawn as points.
         """
         picture = above("plotting.closed_loops.plot_closed_loop")
-        return picture(self, path, title=title, obstacles=obstacles, lines=lines)
+        return picture(self, path, title=title, obstacles=obstacles, lines=lines, grid=grid, scans=scans)
 
     def plot_tracking(self, *, figure: Figure | SubFigure | None = None) -> Figure:
         """Draws the tracked quantities, with their references dashed; without references it draws the states."""
@@ -202,6 +208,8 @@ class ClosedLoop(ExplainsAttributes):
         speed: float = 1.0,
         obstacles: npt.ArrayLike = (),
         lines: Sequence[npt.ArrayLike] = (),
+        grid: OccupancyGrid | None = None,
+        scans: Scan | Sequence[Scan] = (),
     ) -> Path:
         """Writes the motion as a line drawing that moves (.gif, .mp4); see `trajopt.plotting.animate`.
 
@@ -210,17 +218,22 @@ class ClosedLoop(ExplainsAttributes):
             speed: Playback speed relative to real time [-].
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
             lines: Polylines to draw, such as gates and rails, each with points (n, 2) or (n, 3) [m].
+            grid: Map of the plane to draw, its occupied cells in grey.
+            scans: LIDAR scan, or one for each control period, whose readings are drawn as points.
         """
         picture = above("plotting.closed_loops.animate_closed_loop")
-        return picture(self, path, speed=speed, obstacles=obstacles, lines=lines)
+        return picture(self, path, speed=speed, obstacles=obstacles, lines=lines, grid=grid, scans=scans)
 
     def film(self, path: str | Path, **options: Unpack[FilmOptions]) -> Path:
         """Writes the motion as a film with the robot's meshes (.mp4, .gif, .png); see `trajopt.display.film`.
 
         Args:
             path: File to write.
-            **options: `fps`, `speed`, `seconds`, `time`, `size`, `camera`, `obstacles`, `lines` and `progress`.
+            **options: `fps`, `speed`, `seconds`, `time`, `size`, `camera`, `obstacles`, `lines`, `grid`, `scans` of
+                the control periods, and `progress`.
         """
+        if "scans" in options:
+            options["scans"] = above("plotting.closed_loops.samples_of")(self, options["scans"])
         return above("display.film")(above("plotting.closed_loops.motion_of")(self), path, **options)
 
     def save(self, path: str | Path) -> Path:

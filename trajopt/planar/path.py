@@ -136,7 +136,7 @@ class PlanarPath:
         p = check_array("points", numbers, (len(numbers), 2))
         central = check_known("differences", differences, DIFFERENCES) == "central"
         d = (p[2:] - p[:-2]) / (2 * step) if central else (p[1:-1] - p[:-2]) / step
-        dd = (p[2:] - 2 * p[1:-1] + p[:-2]) / step**2
+        dd = (p[2:] - 2 * p[1:-1] + p[:-2]) / step / step
         return cls.of_derivatives(step * np.arange(1, len(p) - 1), p[1:-1], d, dd, backwards=backwards)
 
     @property

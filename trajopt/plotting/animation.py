@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from trajopt.plotting.style import GREY, PALETTE, RAMP, house_style
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
+if TYPE_CHECKING:
+    from trajopt.planar import OccupancyGrid, Scan
+
 _HOLD = 1.0  # duration of the last frame [s]
 _SHADES = np.linspace(0.0, 0.85, 16)  # shades of each colour of a GIF towards white, for smooth edges of lines
 
@@ -31,6 +34,8 @@ def animate(
     frames_per_second: float = 25.0,
     obstacles: npt.ArrayLike = (),
     lines: Sequence[npt.ArrayLike] = (),
+    grid: OccupancyGrid | None = None,
+    scans: Scan | Sequence[Scan] = (),
 ) -> Path:
     """Writes the motion as an animation: stick figure, contacts and forces, ground, goals, paths and obstacles.
 
@@ -45,6 +50,8 @@ def animate(
         frames_per_second: Frame rate, > 0 [1/s]; in a GIF rounded to a delay of whole 10 ms, at least 20 ms.
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
         lines: Polylines, such as gates, each with points (n, 2) or (n, 3) [m]; not drawn for a legged robot.
+        grid: Map of the plane to draw, its occupied cells in grey.
+        scans: LIDAR scan, or one for each knot, whose readings are drawn as points.
 
     Returns:
         The path.
@@ -55,7 +62,7 @@ def animate(
         MissingDependencyError: The path ends with .mp4, and there is no ffmpeg.
     """
     path = check_film_path(path)
-    film = film_of(solution, obstacles, lines)
+    film = film_of(solution, obstacles, lines, grid=grid, scans=scans)
     write_film(film, path, speed, frames_per_second)
     return path
 

@@ -25,6 +25,7 @@ from trajopt.plotting.motion import has_motion, plot_motion
 from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.path import has_path, plot_path
 from trajopt.plotting.scene import SceneLines
+from trajopt.plotting.sensed import Sensed
 from trajopt.plotting.style import (
     BLUE,
     GREEN,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
     from trajopt.mpc.log import ClosedLoop
     from trajopt.mpc.tracking import Tracked
+    from trajopt.planar import OccupancyGrid, Scan
 
 _PUSH = PALETTE[4]
 _PANEL = 4  # largest number of lines of a tracked quantity in a panel [-]
@@ -229,6 +231,8 @@ def plot_closed_loop(
     title: str | None = None,
     obstacles: npt.ArrayLike = (),
     lines: Sequence[npt.ArrayLike] = (),
+    grid: OccupancyGrid | None = None,
+    scans: Scan | Sequence[Scan] = (),
 ) -> Figure:
     """Draws motion, tracking, controls, violations and computation times in one figure of screen size.
 
@@ -238,6 +242,8 @@ def plot_closed_loop(
         title: Text before the outcome in the heading.
         obstacles: Obstacles to draw with the motion, as in `trajopt.plotting.plot_path`.
         lines: Polylines to draw with the motion, such as gates and rails, as in `trajopt.plotting.plot_path`.
+        grid: Map to draw with the motion.
+        scans: LIDAR scan, or one for each control period.
 
     Raises:
         InvalidArgumentError: `path` cannot be written, or the log has no steps.
@@ -254,7 +260,8 @@ def plot_closed_loop(
         upper, lower = split(right, 2, 1, height_ratios=[1.9, 1.0])
         if has_motion(motion) or has_path(motion):
             above, left = split(left, 2, 1, height_ratios=[1.0, 1.2])
-            _draw_motion(log, above, obstacles, lines)
+            around: dict[str, Any] = {"obstacles": obstacles, "lines": lines, "grid": grid}
+            _draw_motion(log, above, scans=samples_of(log, scans), **around)
         plot_tracking(log, figure=left, most=_ON_PAGE)
         plot_closed_loop_controls(log, figure=upper)
         first, second = split(lower, 2, 1)
@@ -265,12 +272,12 @@ def plot_closed_loop(
     return figure
 
 
-def _draw_motion(log: ClosedLoop, figure: SubFigure, obstacles: npt.ArrayLike, lines: Sequence[npt.ArrayLike]) -> None:
+def _draw_motion(log: ClosedLoop, figure: SubFigure, **around: Any) -> None:
     motion, reference = motion_of(log), _asked_path(log)
     if has_motion(motion):
-        plot_motion(motion, 8, obstacles=obstacles, lines=lines, reference=reference, figure=figure)
+        plot_motion(motion, 8, reference=reference, figure=figure, **around)
     else:
-        plot_path(motion, 12, obstacles=obstacles, lines=lines, reference=reference, figure=figure)
+        plot_path(motion, 12, reference=reference, figure=figure, **around)
 
 
 def _asked_path(log: ClosedLoop) -> Reals:
@@ -317,12 +324,25 @@ def animate_closed_loop(
     speed: float = 1.0,
     obstacles: npt.ArrayLike = (),
     lines: Sequence[npt.ArrayLike] = (),
+    grid: OccupancyGrid | None = None,
+    scans: Scan | Sequence[Scan] = (),
 ) -> Path:
     """Writes the motion as an animation; see `ClosedLoop.animate`."""
     checked = check_film_path(path)
-    film = film_of(motion_of(log), obstacles, lines)
+    film = film_of(motion_of(log), obstacles, lines, grid=grid, scans=samples_of(log, scans))
     write_film(film, checked, speed, 25.0)
     return checked
+
+
+def samples_of(log: ClosedLoop, scans: Any) -> tuple[Scan, ...]:
+    """Returns the scans at the samples of a closed loop's motion.
+
+    Args:
+        log: The closed loop.
+        scans: One scan, or one for each control period, and one more for the end.
+    """
+    several = Sensed(None, scans).several
+    return several[:: log.every] if len(several) in (len(log), len(log) + 1) else several
 
 
 def motion_of(log: ClosedLoop) -> Solution:

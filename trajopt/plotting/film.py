@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +18,18 @@ from trajopt.analysis.vehicles import outlines_of, vehicle_of
 from trajopt.analysis.walls import walls_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import check_obstacles
-from trajopt.plotting.path import AXIS, axes_at
+from trajopt.plotting.path import axes_at, axis_length
 from trajopt.plotting.projection import OBLIQUE
 from trajopt.plotting.scene import SceneLines
+from trajopt.plotting.sensed import Sensed
 from trajopt.plotting.walls import near_walls
 from trajopt.robots import Robot
 from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.solution import Solution
 from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.planar import OccupancyGrid, Scan
 
 KNOT = 0.05  # duration of a knot without a time step [s]
 _WEIGHT, _LONGEST = 0.25, 0.35  # arrow lengths of the weight, and of large forces, relative to the robot's height [-]
@@ -36,11 +41,13 @@ class World:
 
     Attributes:
         lines: Polylines, such as gates.
+        sensed: Map, and scans at the knots.
         walls: Boxes (n, 2, 3) that the motion stays in [m].
         planes: Coefficients (a, b, c, d) of planes that contacts may touch.
     """
 
     lines: SceneLines
+    sensed: Sensed
     walls: Reals
     planes: Sequence[tuple[float, ...]]
 
@@ -94,6 +101,11 @@ class Film:
         step = float(self.times[min(t + 1, len(self.times) - 1)] - self.times[t])
         return t, min((time - float(self.times[t])) / step, 1.0) if step > 0 else 0.0
 
+    def reached(self, time: float) -> int:
+        """Returns the last knot 0..T that has begun at a time."""
+        t, part = self.knot(time)
+        return t + 1 if part >= 1.0 else t
+
     def between(self, rows: Reals, time: float) -> Reals:
         """Returns points (...) at a time, interpolated linearly between points at the knots (T + 1, ...)."""
         t, part = self.knot(time)
@@ -124,6 +136,8 @@ def film_of(
     obstacles: npt.ArrayLike = (),
     lines: Sequence[npt.ArrayLike] = (),
     *,
+    grid: OccupancyGrid | None = None,
+    scans: Scan | Sequence[Scan] = (),
     aside: bool = True,
     forces: bool = True,
 ) -> Film:
@@ -133,6 +147,8 @@ def film_of(
         solution: The solution.
         obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
         lines: Polylines, such as gates, each with points (n, 2) or (n, 3) [m].
+        grid: Map of the plane.
+        scans: LIDAR scan, or one for each knot.
         aside: Whether it is for a line drawing, with the world around the motion, outlines, and a side view of a legged
             robot; otherwise all axes are world axes.
         forces: Whether to compute contact forces.
@@ -142,7 +158,8 @@ def film_of(
             obstacles have a wrong shape.
     """
     bodies, around = check_obstacles(obstacles), SceneLines(lines, ())
-    skeleton, trails, goals = body_of(check_solution(solution))
+    sensed = Sensed(grid, scans, len(check_solution(solution).xs) - 1)
+    skeleton, trails, goals = body_of(solution)
     if not np.all(np.isfinite(skeleton.points)):
         raise InvalidArgumentError(
             "solution: expected finite states, got NaN or inf; solution.explain() says why the solve failed"
@@ -157,13 +174,13 @@ def film_of(
         facing=facing_of(robot, solution.xs[0]) if aside and robot is not None and is_legged(solution) else None,
         times=abscissa if label.startswith("time") else KNOT * abscissa,
         label=label,
-        axes=_axes(solution, skeleton.points, goals),
+        axes=_axes(solution, skeleton.points, goals, outlines),
         trails=trails,
         goals=goals,
         obstacles=bodies,
         outlines=outlines,
         outline_label=vehicle_of(solution).label if outlines.size else "",
-        world=_world(solution, around, skeleton.points, goals) if aside else None,
+        world=_world(solution, around, sensed, skeleton.points, goals) if aside else None,
     )
 
 
@@ -228,10 +245,11 @@ def filmed(
     )
 
 
-def _world(solution: Solution, lines: SceneLines, points: Reals, goals: Sequence[Reals]) -> World:
+def _world(solution: Solution, lines: SceneLines, sensed: Sensed, points: Reals, goals: Sequence[Reals]) -> World:
     """Surroundings of a motion with points (T + 1, n, 3) and goals [m]."""
     places = np.concatenate([points.reshape(-1, 3), np.reshape(goals, (-1, 3))])
-    return World(lines=lines, walls=near_walls(walls_of(solution), places), planes=planes_of(solution))
+    walls = near_walls(walls_of(solution), places)
+    return World(lines=lines, sensed=sensed, walls=walls, planes=planes_of(solution))
 
 
 def _turned(bodies: Reals, turn: Reals) -> Reals:
@@ -269,14 +287,15 @@ def body_of(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
     return skeleton, list(paths), [point for _, point in goals]
 
 
-def _axes(solution: Solution, points: Reals, goals: list[Reals]) -> Reals:
+def _axes(solution: Solution, points: Reals, goals: list[Reals], outlines: Reals) -> Reals:
     """Axes of a body, as in `Film`."""
     description = solution.description
     poses = description.poses
     if description.robot is not None or description.skeleton is not None or poses is None:
         return np.zeros((len(points), 0, 2, 3))
-    size = float(np.ptp(np.concatenate([points.reshape(-1, 3), np.reshape(goals, (-1, 3))]), axis=0).max())
-    axes = axes_at(poses, 2 * AXIS * size)
+    axes = axes_at(
+        poses, axis_length(np.concatenate([points.reshape(-1, 3), np.reshape(goals, (-1, 3))]), outlines, 2.0)
+    )
     return axes if len(axes) else np.zeros((len(points), 0, 2, 3))
 
 

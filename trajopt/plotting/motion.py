@@ -21,6 +21,7 @@ from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.plotting.ground import draw_balls, draw_planes, draw_relief
 from trajopt.plotting.obstacles import corners, draw_hulls, draw_obstacle, obstacles_around, solids_around
 from trajopt.plotting.scene import Canvas, SceneLines, check_points, draw_color_bar, scene_of
+from trajopt.plotting.sensed import Sensed
 from trajopt.plotting.solids import around_solids, draw_solids
 from trajopt.plotting.style import GREY, RED, drawing, time_ramp, whole_figure
 from trajopt.plotting.walls import draw_walls, near_walls, wall_points
@@ -29,6 +30,7 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
+    from trajopt.planar import OccupancyGrid, Scan
     from trajopt.solution import Solution
 
 
@@ -44,6 +46,8 @@ def plot_motion(
     obstacles: npt.ArrayLike = (),
     lines: Sequence[npt.ArrayLike] = (),
     reference: npt.ArrayLike = (),
+    grid: OccupancyGrid | None = None,
+    scans: Scan | Sequence[Scan] = (),
     view: tuple[float, float] | None = None,
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
@@ -66,6 +70,8 @@ def plot_motion(
             default those of distance costs and constraints that do not move.
         lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
         reference: Points (n, 2) or (n, 3) of the reference path, drawn dashed, with gaps at NaN [m].
+        grid: Map of the plane to draw, its occupied cells in grey.
+        scans: LIDAR scan, or one for each knot, whose readings are drawn as points.
         view: Elevation and azimuth of the camera [deg]; by default it looks across the main direction of the motion.
         figure: Figure or subfigure to draw into; by default a new one.
 
@@ -83,20 +89,21 @@ def plot_motion(
     bodies, points = obstacles_around(solution, obstacles), skeleton.points.reshape(-1, 3)
     hulls = solids_around(solution, obstacles)
     thick = dataclasses.replace(skeleton, solids=thick_links(solution))
-    around = SceneLines(lines, reference)
+    around, sensed = SceneLines(lines, reference), Sensed(grid, scans, len(solution.xs) - 1)
     walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
     with drawing(figure, 7.2, 6.0) as target:
         solids = [around_solids(each) for each in (skeleton, thick)]
         legs = _legs(solution, skeleton)
         feet = legs[np.isfinite(legs).all(axis=3)]
         more = [feet, paths.reshape(-1, 3), marks, corners(bodies, points), *solids, around.points]
-        more += [wall_points(walls, points), *hulls]
+        more += [wall_points(walls, points), *hulls, sensed.points(points)]
         scene = scene_of(target, skeleton.points, np.concatenate(more), view)
         knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
         for body in bodies:
             draw_obstacle(scene, body, points)
         draw_hulls(scene, hulls)
         draw_walls(scene, walls)
+        sensed.draw(scene)
         draw_base(scene, skeleton, rails=not len(around.lines))
         around.draw(scene)
         draw_planes(scene, planes_of(solution))
@@ -118,7 +125,7 @@ def plot_motion(
         if len(marks):
             scene.draw(marks, color=RED, marker="*", linestyle="", markersize=12, markeredgecolor="white",
                        label="target" if len(marks) == 1 else "targets", zorder=6)  # fmt: skip
-        if len(paths) or len(marks) or np.size(around.reference):
+        if len(paths) or len(marks) or np.size(around.reference) or sensed.several:
             target.legend(loc="outside upper left", ncols=3)
         draw_color_bar(target, scene.axes, *time_axis(solution))
         return whole_figure(target)

@@ -15,6 +15,7 @@ from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import corners, draw_obstacle, obstacles_around
 from trajopt.plotting.scene import Canvas, SceneLines, check_points, draw_color_bar, scene_of
+from trajopt.plotting.sensed import Sensed
 from trajopt.plotting.style import GREY, PALETTE, RAMP, RED, drawing, time_ramp, whole_figure
 from trajopt.plotting.walls import draw_walls, near_walls, wall_points
 from trajopt.types import Reals
@@ -22,6 +23,7 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
+    from trajopt.planar import OccupancyGrid, Scan
     from trajopt.solution import Solution
 
 
@@ -42,6 +44,8 @@ def plot_path(
     obstacles: npt.ArrayLike = (),
     lines: Sequence[npt.ArrayLike] = (),
     reference: npt.ArrayLike = (),
+    grid: OccupancyGrid | None = None,
+    scans: Scan | Sequence[Scan] = (),
     view: tuple[float, float] | None = None,
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
@@ -58,6 +62,8 @@ def plot_path(
             default those of distance costs and constraints that do not move.
         lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
         reference: Points (n, 2) or (n, 3) of the reference path, drawn dashed, with gaps at NaN [m].
+        grid: Map of the plane to draw, its occupied cells in grey.
+        scans: LIDAR scan, or one for each knot, whose readings are drawn as points.
         view: Elevation and azimuth of the camera [deg]; by default it looks across the main direction of the path.
         figure: Figure or subfigure to draw into; by default a new one.
 
@@ -78,21 +84,22 @@ def plot_path(
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     marks = check_points("targets", solution.description.pose_goals if targets is None else targets)
     bodies, around = obstacles_around(solution, obstacles), SceneLines(lines, reference)
-    points = poses[:, :3, 3]
+    points, sensed = poses[:, :3, 3], Sensed(grid, scans, len(poses) - 1)
     with drawing(figure, 7.2, 6.0) as target:
         walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
-        everything = np.concatenate([points, marks, corners(bodies, points), around.points, wall_points(walls, points)])
-        axes = axes_at(poses[spread(points, frames)], AXIS * float(np.ptp(everything, axis=0).max()))
+        more = [corners(bodies, points), around.points, wall_points(walls, points), sensed.points(points)]
+        everything, outlines = np.concatenate([points, marks, *more]), outlines_of(solution)[spread(points, frames)]
+        axes = axes_at(poses[spread(points, frames)], axis_length(everything, outlines))
         scene = scene_of(target, points[:, None], np.concatenate([everything, axes.reshape(-1, 3)]), view)
         for body in bodies:
             draw_obstacle(scene, body, points)
         draw_walls(scene, walls)
+        sensed.draw(scene)
         around.draw(scene)
         scene.draw(points, color=GREY, linewidth=1.2, zorder=2, label="path")
         shade = time_ramp()(np.linspace(0.0, 1.0, len(points)) if len(points) > 1 else np.ones(1))
         for t, point in enumerate(points):
             scene.draw(point[None], color=shade[t], marker="o", markersize=4, linestyle="", zorder=3, label="_knot")
-        outlines = outlines_of(solution)[spread(points, frames)]
         if outlines.size:
             scene.draw(_apart(outlines), color=RAMP[1], linewidth=1.0, zorder=2.5, label=vehicle_of(solution).label)
         _draw_axes(scene, axes)
@@ -108,6 +115,20 @@ def spread(points: Reals, frames: int) -> npt.NDArray[np.int_]:
     """Knots at even distances along the path, including the first and the last."""
     way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
     return np.unique([int(np.argmin(np.abs(way - place))) for place in np.linspace(0.0, way[-1], frames)])
+
+
+def axis_length(points: Reals, outlines: Reals, times: float = 1.0) -> float:
+    """Length of the body's axes in a picture with points (n, 3); with a vehicle, at most that of its outlines [m].
+
+    Args:
+        points: All points of the picture [m].
+        outlines: Outlines of the vehicle (k, n, 3), with gaps at NaN [m]; empty for other bodies.
+        times: Length of the axes of other bodies, relative to that in a still picture [-].
+    """
+    length = times * AXIS * float(np.ptp(points, axis=0).max())
+    if not outlines.size:
+        return length
+    return min(length, float(np.nanmax(np.ptp(outlines[:, ~np.isnan(outlines[0, :, 0])], axis=1))))
 
 
 def axes_at(poses: Reals, length: float) -> Reals:

@@ -11,6 +11,7 @@ from trajopt.plotting.ground import draw_ground, draw_planes, draw_relief, secti
 from trajopt.plotting.obstacles import corners, draw_obstacle
 from trajopt.plotting.path import BODY_AXES
 from trajopt.plotting.scene import Canvas, scene_of
+from trajopt.plotting.sensed import READINGS
 from trajopt.plotting.solids import Hull, around_solids
 from trajopt.plotting.strip import round_down
 from trajopt.plotting.style import GREEN, GREY, RAMP, RED, legend_below
@@ -60,6 +61,7 @@ class FilmStage:
         self._body = self._curve(color=RAMP[2], marker="o", markersize=8, linestyle="", zorder=6)
         bone: dict[str, Any] = {"marker": "o", "solid_capstyle": "round", "linewidth": 3.2, "markersize": 4.5}
         self._bones = [self._curve(color=color, zorder=2 + i, **bone) for i, color in enumerate(_SIDES)]
+        self._readings = self._curve(zorder=1.6, **READINGS)
         self._vehicle = self._curve(color=RAMP[2], linewidth=1.6, zorder=4.8)
         self._axes_of_body = [self._curve(color=color, linewidth=2.4, zorder=5) for color, _ in BODY_AXES]
         self._sliders = self._curve(color=RAMP[2], marker="s", markersize=14, linestyle="", zorder=3)
@@ -88,6 +90,8 @@ class FilmStage:
             self._move(bones, _broken([points[list(pair)] for pair in group]))
         for hull, solid in zip(self._hulls, film.skeleton.solids):
             hull.move(film.between(solid.points, time))
+        if film.world is not None:
+            self._move(self._readings, film.world.sensed.readings(film.reached(time)))
         self._move(self._vehicle, film.between(film.outlines, time))
         for curve, axis in zip(self._axes_of_body, film.between(film.axes, time)):
             self._move(curve, axis)
@@ -131,6 +135,7 @@ class FilmStage:
         if world is not None:
             places = film.skeleton.points.reshape(-1, 3)
             more = np.concatenate([more, world.lines.points, wall_points(world.walls, places)])
+            more = np.concatenate([more, world.sensed.points(places)])
         scene = scene_of(self.figure, film.skeleton.points, more, None)
         if len(scene.shown) == 2:
             scene.axes.set(xlim=scene.axes.get_xlim(), ylim=scene.axes.get_ylim())
@@ -138,6 +143,7 @@ class FilmStage:
         level = None if film.motion is None else film.motion.ground
         if world is not None:
             draw_walls(scene, world.walls)
+            world.sensed.draw_map(scene)
             world.lines.draw(scene)
         planes = [] if world is None else list(world.planes)
         draw_planes(scene, planes or ([] if level is None else [(0.0, 0.0, 1.0, -level)]))
@@ -232,6 +238,7 @@ class FilmStage:
                 "linestyle": "",
             }
             entries.append(Line2D([], [], label=name, **star))
+        entries += [] if film.world is None else film.world.sensed.entries()
         if entries:
             legend_below(self.figure, entries)
 

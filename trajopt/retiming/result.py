@@ -86,8 +86,8 @@ class RetimedPath:
             times: Times (n,), or one [s].
         """
         t = as_numbers("times", times, "times [s]")
-        motion = self._motion(t.ravel())
-        return motion[0].reshape(*t.shape, -1), motion[1].reshape(*t.shape, -1), motion[2].reshape(*t.shape, -1)
+        q, v, a = (values.reshape(*t.shape, values.shape[1]) for values in self._motion(t.ravel())[:3])
+        return q, v, a
 
     def torques(self, times: npt.ArrayLike) -> Reals:
         """Returns the torques or forces of inverse dynamics at times (n,) [s], shape (n, nv) [N m, N]."""

@@ -127,6 +127,11 @@ def _positive_pairs(lengths: Sequence[float], masses: Sequence[float] | None) ->
             f"masses: expected one mass for each of the {len(checked_lengths)} lengths (at least one), "
             f"got {len(checked_masses)}"
         )
+    for i, (length, mass) in enumerate(zip(checked_lengths, checked_masses)):
+        if not np.isfinite(mass * length * length):
+            raise InvalidArgumentError(
+                f"lengths[{i}]: expected a length [m] with a finite moment of inertia, got {length:g} with {mass:g} kg"
+            )
     return checked_lengths, checked_masses
 
 

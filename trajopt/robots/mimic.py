@@ -15,12 +15,9 @@ from trajopt.robots.xml_elements import read_xml
 _LOG = logging.getLogger(__name__)
 
 
-def check_picklable(model: pin.Model, name: str) -> None:
-    """Raises UnsupportedOperationError for joints that follow others: Pinocchio 4.1 crashes on them after a pickle."""
-    if any(joint.shortname() == "JointModelMimic" for joint in model.joints):
-        raise UnsupportedOperationError(
-            f"{name}: robots with mimic joints can't be pickled by Pinocchio; load the file in each process"
-        )
+def has_mimic(model: pin.Model) -> bool:
+    """Whether joints of a model follow others: Pinocchio 4.1 crashes on them after a pickle of the model."""
+    return any(joint.shortname() == "JointModelMimic" for joint in model.joints)
 
 
 def with_equalities(model: pin.Model, path: Path) -> pin.Model:

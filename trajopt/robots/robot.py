@@ -29,7 +29,8 @@ from trajopt.objects.immutable import Immutable
 from trajopt.objects.lazy import above
 from trajopt.robots.bases import floats, without_joints
 from trajopt.robots.configurations import reference_configurations
-from trajopt.robots.mimic import check_picklable
+from trajopt.robots.mimic import has_mimic
+from trajopt.robots.mimic_files import MimicFile, mimic_file
 from trajopt.robots.parameters import PREFIX, RobotParameter, check_inertias, robot_parameters, with_numbers
 from trajopt.robots.placements import check_configuration
 from trajopt.robots.shapes import Shape
@@ -365,8 +366,10 @@ class Robot(Immutable):
         return checked
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        check_picklable(self.model, self.name)
-        return super().__reduce_ex__(protocol)
+        if not has_mimic(self.model):
+            return super().__reduce_ex__(protocol)
+        _, (model, *more) = self.__reduce__()
+        return _from_file, (mimic_file(model, self.name, self.source), self.configurations, *more)
 
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
         own = (self._collision_shapes, self._declared)
@@ -387,6 +390,13 @@ class Robot(Immutable):
 
     def _repr_html_(self) -> str:
         return above("plotting.notebook.html_of_robot")(self)
+
+
+def _from_file(file: MimicFile, configurations: dict[str, Reals], name: str, *more: Any) -> Robot:
+    model = file.model()
+    for key, q in configurations.items():
+        model.referenceConfigurations[key] = q
+    return _rebuild(model, name, *more)
 
 
 def _rebuild(model: pin.Model, name: str, *more: Any) -> Robot:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from trajopt.planar import OccupancyGrid, Scan
 
 
 class FilmOptions(TypedDict, total=False):
@@ -19,4 +22,6 @@ class FilmOptions(TypedDict, total=False):
     camera: str | npt.ArrayLike
     obstacles: npt.ArrayLike
     lines: Sequence[npt.ArrayLike]
+    grid: OccupancyGrid | None
+    scans: Scan | Sequence[Scan]
     progress: bool

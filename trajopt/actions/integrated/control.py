@@ -13,7 +13,7 @@ from casadi import SX
 
 from trajopt.actions.expansion import StageExpansion
 from trajopt.actions.integrated.tableau import Tableau
-from trajopt.checks import check_array, check_count, check_instance, check_shape
+from trajopt.checks import check_array, check_count, check_finite, check_instance, check_shape
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
@@ -57,7 +57,9 @@ class ControlParametrizationAbstract(Immutable):
             c: Time as a fraction of the step, 0 to 1 [-].
         """
         values = check_array("w", w, (self.nw,), cure=f"{self!r} has nw = {self.nw}")
-        return np.asarray(self._weights(float(c)), dtype=np.float64) @ values.reshape(len(self.nodes), self.nu)
+        return np.asarray(self._weights(check_finite("c", c)), dtype=np.float64) @ values.reshape(
+            len(self.nodes), self.nu
+        )
 
     def constant(self, u: npt.ArrayLike) -> Reals:
         """Parameters (nw,) of the control that is u (nu,) during the whole step, or of bounds on u."""

@@ -18,6 +18,8 @@ from trajopt.types import Reals
 EARTH = (150, 138, 115)
 _LOOK: dict[str, Any] = {"opacity": 0.55}
 _ABOVE = 0.25  # height of upright cylinders above a motion, relative to the motion's height [-]
+_BESIDE = 0.06  # the same beside the path of a point in the plane, relative to the path's extent [-]
+_FAR = 2.0  # distance from a motion beyond which obstacles need not be in view, relative to its extent [-]
 _REACH = 0.15  # margin of planes around a motion, relative to its largest extent [-]
 
 
@@ -30,7 +32,8 @@ class Obstacles(Layer):
         super().__init__(scene, solution, name)
         points = self.film.skeleton.points.reshape(-1, 3)
         low, high = min(float(points[:, 2].min()), 0.0), float(points[:, 2].max())
-        self._span = (low, high + _ABOVE * max(high - low, size_of(self.film)))
+        point = self.film.skeleton.points.shape[1] == 1  # its size is that of the path
+        self._span = (low, high + max(_ABOVE * (high - low), (_BESIDE if point else _ABOVE) * size_of(self.film)))
         self._shown = [(each, self._add(f"{name}/{i}", each)) for i, each in enumerate(obstacles_of(solution))]
         self.at(0.0)
 
@@ -80,7 +83,10 @@ class Obstacles(Layer):
         ends = [each.points + sign * each.radii[:, None, None] for each, _ in self._shown for sign in (-1.0, 1.0)]
         every = np.concatenate([np.zeros((0, 3)), *(e.reshape(-1, 3) for e in ends)])
         every[:, 2] = np.where(np.isnan(every[:, 2]), self._span[0], every[:, 2])
-        return every[np.isfinite(every).all(axis=1)]
+        motion = self.film.skeleton.points.reshape(-1, 3)
+        low, high = motion.min(axis=0), motion.max(axis=0)
+        reach = _FAR * max(float((high - low).max()), size_of(self.film))
+        return every[np.all((every > low - reach) & (every < high + reach), axis=1)]
 
 
 class Planes(Layer):

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.checks import check_items
 from trajopt.display.layers.base import Layer, LayerKind
 from trajopt.display.layers.drawing import boxes, rgb
-from trajopt.errors import InvalidArgumentError, shown
+from trajopt.plotting.sensed import Sensed, rectangles
 from trajopt.plotting.style import GREEN, GREY, RED
 from trajopt.types import Reals
 
@@ -83,8 +82,7 @@ class Scans(Layer):
         self.at(0.0)
 
     def at(self, time: float) -> None:
-        t, part = self.film.knot(time)
-        number = min(t + 1 if part >= 1.0 else t, len(self._scans) - 1)
+        number = min(self.film.reached(time), len(self._scans) - 1)
         if number == self._shown:
             return
         self._shown, scan = number, self._scans[number]
@@ -110,27 +108,6 @@ class Scans(Layer):
         return np.concatenate([self._raised(scan.points) for scan in self._scans])
 
 
-def rectangles(grid: OccupancyGrid) -> Reals:
-    """Returns rectangles (x, y, x, y), shape (n, 4) [m], that cover the occupied cells; equal runs of rows are joined.
-
-    Args:
-        grid: The grid.
-    """
-    corners: list[list[int]] = []
-    before: dict[tuple[int, int], list[int]] = {}  # rectangles that end in the previous row, by their columns
-    for row, cells in enumerate(grid.occupied):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], cells, [False]]).astype(int)))
-        now = {}
-        for first, last in edges.reshape(-1, 2).tolist():
-            each = before.get((first, last))
-            if each is None:
-                corners.append(each := [first, row, last, row + 1])
-            each[3] = row + 1
-            now[first, last] = each
-        before = now
-    return np.tile(grid.origin, 2) + grid.resolution * np.array(corners, dtype=float)
-
-
 def sensed(grid: OccupancyGrid | None, scans: Scan | Sequence[Scan], solution: Solution) -> tuple[LayerKind, ...]:
     """Returns the kinds of layers for a map and for scans; empty without them.
 
@@ -143,30 +120,12 @@ def sensed(grid: OccupancyGrid | None, scans: Scan | Sequence[Scan], solution: S
         InvalidArgumentError: The map is not an OccupancyGrid, or the scans are not Scan objects or have a wrong
             number.
     """
+    around = Sensed(grid, scans, len(solution.xs) - 1)
     kinds = []
     if grid is not None:
-        if not (hasattr(grid, "occupied") and hasattr(grid, "extent")):
-            raise InvalidArgumentError(
-                f"grid: expected an OccupancyGrid, got {shown(grid)}; use OccupancyGrid(cells, resolution=0.05)"
-            )
         kinds.append(LayerKind(label="map", applies=lambda solution: True, build=partial(Map, grid=grid)))
-    several: Any = [scans] if _is_scan(scans) else check_items("scans", scans, "scans", cure="Lidar().scan(grid, pose)")
-    for i, each in enumerate(several):
-        if not _is_scan(each):
-            raise InvalidArgumentError(
-                f"scans[{i}]: expected a Scan, got {shown(each)}; Lidar().scan(grid, pose) returns one"
-            )
-    if len(several):
-        T = len(solution.xs) - 1
-        if len(several) not in (1, T, T + 1):
-            raise InvalidArgumentError(
-                f"scans: expected one, or one for each knot ({T} or {T + 1}), got {len(several)}; repeat scans that "
-                "last for several knots"
-            )
-        kinds.append(LayerKind(label="scans", applies=lambda solution: True, build=partial(Scans, scans=several)))
+    if around.several:
+        kinds.append(
+            LayerKind(label="scans", applies=lambda solution: True, build=partial(Scans, scans=around.several))
+        )
     return tuple(kinds)
-
-
-def _is_scan(value: Any) -> bool:
-    """Whether an object is a Scan of `trajopt.planar`, which this module may not import."""
-    return all(hasattr(value, name) for name in ("pose", "ranges", "most", "points", "wall"))
