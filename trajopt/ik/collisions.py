@@ -12,7 +12,10 @@ from trajopt.constraints import ConstraintStack
 from trajopt.constraints.collisions import collision_rows
 from trajopt.ik.tasks import TaskModel
 from trajopt.robots import Robot, Scene
+from trajopt.shooting.slot_filler import SlotFiller
 from trajopt.types import Reals
+
+STILL = 1e-3  # motion of a body within which steps keep the bodies of their rows [m]
 
 
 def with_collisions(robot: Robot, tasks: Any, collisions: bool | Scene, margin: float) -> Any:
@@ -61,6 +64,37 @@ def refilled(model: TaskModel, q: Reals, p: Reals, tolerance: float) -> npt.NDAr
         near = np.flatnonzero(slots.too_near(p, gaps, tolerance))
         changed[near] |= slots.fill(p, near, [each[near] for each in gaps])
     return changed
+
+
+class NearestBodies:
+    """Slots of one configuration that moves on: they measure the bodies that are nearest to it.
+
+    Args:
+        model: The tasks.
+    """
+
+    def __init__(self, model: TaskModel) -> None:
+        self._slots, self._q, self._p = (
+            model.collisions,
+            np.zeros((1, model.state.nq)),
+            np.zeros((1, model.layout.size)),
+        )
+        for slots in self._slots:
+            slots.switch_off(self._p)
+        self._fillers = [SlotFiller(self._q, self._p, [0], slots, STILL) for slots in self._slots]
+
+    def __call__(self, q: Reals, p: Reals) -> None:
+        """Fills the slots of q (nq,) in parameters p (2, np) now and at the end of a step, by obstacles at its end.
+
+        Slots of now that measure other bodies become those of the end, with obstacles at the end.
+        """
+        kept = [self._p[0, slots.filled_columns].copy() for slots in self._slots]
+        self._q[0], self._p[0] = q, p[1]
+        for slots, fill, before in zip(self._slots, self._fillers, kept):
+            self._p[0, slots.filled_columns] = before
+            fill()
+            p[1, slots.filled_columns] = self._p[0, slots.filled_columns]
+            slots.copy_other_bodies(p[1], p[0])
 
 
 def farthest_apart(model: TaskModel) -> Reals:

@@ -170,6 +170,11 @@ class ResidualModelCollisions(ResidualModelMultibody):
         """Number of numbers of the parameters of obstacles, which come before those of slots [-]."""
         return sum(p.size for name, p in self.parameters().items() if name not in self._names.values())
 
+    @property
+    def widths(self) -> dict[str, int]:
+        """Number of numbers of a slot, of which the first says which bodies it measures, by parameter [-]."""
+        return {name: self._slots[kind].width for kind, name in self._names.items()}
+
     def filled(self, gaps: Sequence[Reals], values: Mapping[str, Reals]) -> dict[str, Reals]:
         """Parameters with the numbers of all slots, which measure the nearest bodies, by name (n, size).
 

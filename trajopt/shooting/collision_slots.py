@@ -72,6 +72,7 @@ class CollisionSlots:
 
     Attributes:
         columns: Columns of the residual's parameters.
+        filled_columns: Those of slots, which are the last.
         distances: Distances of all its pairs of bodies.
     """
 
@@ -82,6 +83,7 @@ class CollisionSlots:
         first, end = min(each.start for each in slices.values()), max(each.stop for each in slices.values())
         self.columns = slice(first, end)  # those of a residual follow one another
         self._slices = {key: slice(each.start - first, each.stop - first) for key, each in slices.items()}
+        self.filled_columns = slice(first + residual.obstacle_size, end)
         self.distances = BodyDistances(residual)
 
     def named(self, values: Reals) -> dict[str, Reals]:
@@ -117,6 +119,15 @@ class CollisionSlots:
         before = parameters[chosen, self.columns]
         self._write(parameters, chosen, self.residual.filled(gaps, self.named(before)))
         return np.asarray((parameters[chosen, self.columns] != before).any(axis=1))
+
+    def copy_other_bodies(self, source: Reals, target: Reals) -> None:
+        """Copies to a row of parameters (size,) those slots of another row that measure other bodies."""
+        for key, width in self.residual.widths.items():
+            where = self._slices[key]
+            columns = slice(self.columns.start + where.start, self.columns.start + where.stop)
+            new, old = source[columns].reshape(-1, width), target[columns].reshape(-1, width)
+            others = new[:, 0] != old[:, 0]
+            old[others] = new[others]
 
     def _write(self, parameters: Reals, chosen: Ints | slice, numbers: Mapping[str, Reals]) -> None:
         for key, own in numbers.items():
