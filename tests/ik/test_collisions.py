@@ -9,9 +9,13 @@ import pinocchio as pin
 import pytest
 
 import trajopt
+from tests.benchmarks.collision_ik import measure
 from tests.support.collision_arm import collision_arm
 from trajopt import ik
 from trajopt.errors import InvalidArgumentError
+from trajopt.ik.collisions import farthest_apart, with_collisions
+from trajopt.ik.tasks import TaskModel
+from trajopt.robots import CollisionShapes
 from trajopt.robots.collisions.distances import body_distances
 from trajopt.robots.collisions.samples import random_configurations
 
@@ -70,3 +74,39 @@ def test_wrong_collisions_are_refused() -> None:
         ik.solve(ROBOT, TASKS, collisions="all")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="margin: expected"):
         ik.solve(ROBOT, TASKS, collisions=True, margin=np.inf)
+
+
+def test_coal_finds_no_collision_of_meshes_in_what_is_solved() -> None:
+    figures = measure("panda", 20)
+    assert figures.solved[:, 1].mean() >= 0.9
+    assert not np.any(figures.solved & figures.collide, axis=0)[1]
+    assert figures.batch_solved[1] >= 18
+    assert figures.batch_collide[1] == 0
+
+
+def test_starts_are_at_a_reference_configuration_where_the_neutral_one_overlaps() -> None:
+    model, q = ROBOT.model, random_configurations(ROBOT.model, 20, 1)
+    centres = [trajopt.Sphere(1e-3, frame=f"arm_left_{i}_link") for i in (1, 7)]
+    lengths = body_distances(model, centres, [(0, 1)], np.array([pin.neutral(model), *q]))[:, 0] + 2e-3
+    farther = float(lengths[1:].max())
+    assert farther > lengths[0]
+    for length, expected in ((0.5 * (lengths[0] + farther), q[lengths[1:].argmax()]), (0.99 * lengths[0], None)):
+        bodies = tuple(trajopt.Sphere(length / 2.0, frame=each.frame) for each in centres)
+        shapes = CollisionShapes(bodies=bodies, pairs=((0, 1),))
+        reference = {} if expected is None else {"other": q[lengths[1:].argmin()], "apart": expected}
+        robot = trajopt.Robot(model, configurations=reference).with_collision_shapes(shapes)
+        tasks = TaskModel.of(
+            robot,
+            with_collisions(
+                robot,
+                trajopt.ConstraintStack(trajopt.StateMultibody(robot)).add(
+                    "tool",
+                    trajopt.ResidualModelFrameTranslation(trajopt.StateMultibody(robot), "arm_left_3_link"),
+                    equals=0.0,
+                ),
+                True,
+                0.0,
+            ),
+        )
+        np.testing.assert_array_equal(farthest_apart(tasks), pin.neutral(model) if expected is None else expected)
+        assert len(tasks.led) < len(tasks.moving)

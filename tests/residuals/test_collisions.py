@@ -20,7 +20,7 @@ from trajopt.analysis.advice.crowded_slots import crowded_slots
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.instant import Instant
 from trajopt.residuals import ResidualModelCollisions
-from trajopt.residuals.nearest import in_place, nearest_obstacles, nearest_pairs
+from trajopt.residuals.nearest import in_place, nearest
 from trajopt.robots.collisions import CollisionShapes
 from trajopt.robots.collisions.distances import axis_distances, body_distances
 from trajopt.robots.collisions.samples import random_configurations
@@ -143,21 +143,11 @@ def test_axes_that_are_points_are_measured_as_points() -> None:
     np.testing.assert_allclose(axis_distances(first, second)[10:20], np.linalg.norm(first - second, axis=2)[10:20, 0])
 
 
-@pytest.mark.parametrize("reach", [0.1, 0.8])
-def test_bounding_spheres_leave_the_nearest_pairs_over(reach: float) -> None:
-    rng = np.random.default_rng(1)
-    points = rng.uniform(-1.0, 1.0, (20, 30, 1, 3)) + reach * rng.uniform(-1.0, 1.0, (20, 30, 2, 3))
-    pairs = np.array([(i, j) for i in range(30) for j in range(i)])
-    radii = rng.uniform(0.01, 0.05, 30)
-    chosen, gaps = nearest_pairs(points, radii, pairs, np.arange(len(pairs)), 8)
-    all_gaps = axis_distances(points[:, pairs[:, 0]], points[:, pairs[:, 1]]) - radii[pairs].sum(axis=1)
-    np.testing.assert_allclose(gaps, np.sort(all_gaps, axis=1)[:, :8], atol=1e-12)
-    np.testing.assert_allclose(np.take_along_axis(all_gaps, chosen, axis=1), gaps, atol=1e-12)
-    axes = np.concatenate([points[:, :25].reshape(20, 25, 6), np.full((20, 25, 1), 0.02)], axis=2)
-    (found,) = nearest_obstacles(points, radii, axes, [np.array([27, 29])], [5], boxes=False)
-    every = axis_distances(points[:, [27, 29], None], np.broadcast_to(points[:, None, :25], (20, 2, 25, 2, 3)))
-    every = (every - radii[[27, 29], None] - 0.02).reshape(20, -1)
-    np.testing.assert_allclose(np.take_along_axis(every, found, axis=1), np.sort(every, axis=1)[:, :5], atol=1e-12)
+def test_the_least_distances_are_chosen_and_keep_their_places() -> None:
+    gaps, groups = np.array([[3.0, 1.0, 4.0, 1.5, 9.0, 2.0, 6.0]]), np.array([0, 0, 1, 0, 1, 0, 2])
+    np.testing.assert_array_equal(nearest(gaps, 3), [[1, 3, 5]])
+    np.testing.assert_array_equal(nearest(gaps, 5, groups), [[1, 3, 2, 6, 4]])
+    np.testing.assert_array_equal(nearest(gaps, 6, groups), [[1, 3, 2, 6, 4, 5]])
     old, new = np.array([[4, 7, 1, 9]]), np.array([[9, 2, 4, 3]])
     np.testing.assert_array_equal(in_place(old, new), [[4, 2, 3, 9]])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.ik.collisions import fillers_of
+from trajopt.ik.collisions import refilled
 from trajopt.ik.descent import FIRST_DAMPING, MEMORY, SCALARS, SETTINGS, START, DescentBuilder
 from trajopt.ik.tasks import TaskModel
 from trajopt.kernels import Kernel, KernelCall, Program, Rows, kernel, lane_count, rows
@@ -70,7 +70,6 @@ class Lanes:
         self.lengths, self.left = np.zeros((n, 1)), np.zeros((n, 1))
         self._limits, self.settings = (low.copy(), high.copy()), np.zeros(len(SETTINGS))
         self._calls: dict[str, KernelCall] = {}
-        self._fillers = fillers_of(kernels.model, self.q, self.p)
 
     def begin(self) -> None:
         """Resets all memory except q; the next iteration is a first one."""
@@ -80,8 +79,8 @@ class Lanes:
         self.scalars[:, SCALARS.index("penalty")] = 1.0
         self.scalars[:, SCALARS.index("phase")] = START
         self.left[:] = 1.0
-        for fill in self._fillers:
-            fill.switch_off()
+        for slots in self._kernels.model.collisions:
+            slots.switch_off(self.p)
 
     def start(self) -> None:
         """Evaluates all rows, as the first iteration."""
@@ -99,15 +98,17 @@ class Lanes:
         chosen = np.flatnonzero(active) if self.n > FEW else np.arange(self.n)
         self["ended"][~active] = 1.0
         self._run("descent", self._kernels.descent, self.left, chosen)
-        ended = self.left[:, 0] == 0.0
-        if self._fillers and np.any(ended & active):
-            for fill in self._fillers:
-                self._reopen(fill(ended & active))
+        if self._kernels.model.collisions:
+            self._look_for_collisions(np.flatnonzero(active & (self.left[:, 0] == 0.0)))
         return PASSES
 
-    def _reopen(self, changed: npt.NDArray[np.bool_]) -> None:
-        """Lets rows (n,) whose collision rows measure other bodies evaluate these first, even if they had ended."""
-        self.left[changed] = 1.0
+    def _look_for_collisions(self, ended: Ints) -> None:
+        """Lets rows that have ended with bodies too near go on, with collision rows for the nearest ones."""
+        if not len(ended):
+            return
+        p = self.p[ended]
+        changed = ended[refilled(self._kernels.model, self.q[ended], p, self.settings[0])]
+        self.p[ended], self.left[changed] = p, 1.0
         for name, value in (("phase", START), ("ended", 0.0), ("violation", np.inf)):
             self[name][changed] = value
 

@@ -9,6 +9,7 @@ from casadi import SX
 
 from trajopt.constraints import Constraint
 from trajopt.costs import CostTerm
+from trajopt.ik.collisions import filled
 from trajopt.ik.coordinates import SIMPLE, coordinate, coordinates
 from trajopt.ik.path import Departure, IKPath, IKPathStatus
 from trajopt.ik.residuals import Judge
@@ -39,6 +40,7 @@ def judged(following: Following, p: Reals, qs: Reals, vs: Reals, solution: Solut
         solution: Solution of the optimal-control problem, if there is one.
     """
     model = following.model
+    p = filled(model, qs, p)
     off, slopes, residuals = _evaluated(following, p, qs)
     distance = np.linalg.norm(off, axis=1)
     pressed = _pressed(following, qs, vs)

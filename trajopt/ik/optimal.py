@@ -24,6 +24,7 @@ PRICE = 1e7
 """Price of a deviation s from the path for one second, ½ PRICE s², relative to 1 + the sum of the costs' weights.
 Deviations are about 1e-6 even without limits. Linear prices are exact, but took five times the iterations with
 limits."""
+APART = 1e4  # price of a distance below the margin, relative to that of a deviation from the path
 LIMITS, ACCELERATIONS, SMOOTHNESS = "joint_limits", "joint_accelerations", "smoothness"
 
 
@@ -113,10 +114,11 @@ def _rows(following: Following) -> ConstraintStack:
     stack = ConstraintStack(following.model.state)
     own = following.model.constraints.parameters(0)
     weight = 1.0 + sum(float(term.weight.default) for term in following.model.costs.terms)
-    price = (0.0, PRICE * weight * following.dt)
+    price = PRICE * weight * following.dt
+    apart = {slots.name for slots in following.model.collisions}
     for c in following.model.constraints.constraints:
         lower, upper = (own[f"{c.name}.{key}"].default for key in ("lower", "upper"))
-        stack.add(c.name, c.residual, lower=lower, upper=upper, soft=price)
+        stack.add(c.name, c.residual, lower=lower, upper=upper, soft=(0.0, (APART if c.name in apart else 1.0) * price))
     bounds = _bounds(following)
     if any(np.isfinite(bound).any() for bound in bounds):
         state = following.model.state

@@ -9,7 +9,7 @@ import numpy as np
 
 from trajopt.checks import as_numbers
 from trajopt.errors import InvalidArgumentError
-from trajopt.ik.collisions import filled, has_collisions
+from trajopt.ik.collisions import filled
 from trajopt.ik.result import TaskResidual
 from trajopt.ik.tasks import TaskModel
 from trajopt.types import Reals
@@ -42,7 +42,7 @@ class Judge:
         constraints = tuple((c.name, c.residual.size(0), c.residual.unit) for c in model.constraints.constraints)
         costs = tuple((c.name, c.residual.unit) for c in model.costs.terms)
         soft = tuple(c.name for c in model.constraints.constraints if c.soft is not None)
-        return Judge(function, constraints, costs, p, soft, model if has_collisions(model) else None)
+        return Judge(function, constraints, costs, p, soft, model if model.collisions else None)
 
     def __call__(self, q: Reals) -> dict[str, TaskResidual]:
         """Residuals at a configuration (nq,), arrays (nr,); at configurations (n, nq), arrays (n, nr)."""

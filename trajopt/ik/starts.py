@@ -8,6 +8,7 @@ import numpy as np
 
 from trajopt.constraints import Constraint
 from trajopt.costs import CostTerm
+from trajopt.ik.collisions import farthest_apart
 from trajopt.ik.coordinates import SIMPLE, coordinates, placed
 from trajopt.ik.fixed import hold
 from trajopt.ik.seeds import ENTRIES, PLACEMENT, ROTATION, TRANSLATION, SeedTable, seed_table
@@ -55,10 +56,10 @@ class Starts:
         self._q = hold(model.state, fixed, self._at_rest(lower, upper))
 
     def _at_rest(self, lower: Reals, upper: Reals) -> Reals:
-        """Configurations of the table, with the joints at rest that no task moves."""
+        """Configurations of the table, with the joints at rest that at most collision rows move."""
         q, state = self._table.q.copy(), self._model.state
-        moving = set(self._model.moving.tolist())
-        neutral = state.zero()[: state.nq]
+        moving = set(self._model.led.tolist())
+        neutral = farthest_apart(self._model)
         for joint in joint_spaces(state.model):
             if not moving & set(range(joint.v.start, joint.v.stop)):
                 q[:, joint.q] = neutral[joint.q]

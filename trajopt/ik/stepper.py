@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trajopt.ik.collisions import NearestBodies
 from trajopt.ik.tasks import TaskModel
 from trajopt.ik.velocity import DIAGNOSTICS, SETTINGS, VelocityBuilder
 from trajopt.kernels import KernelCall, Rows, kernel, rows
@@ -42,8 +43,30 @@ class Stepper:
             Rows(self.settings, 0),
         ]
         arguments = [*(rows(each) for each in memory), *constants, *(rows(each, offset=1) for each in memory)]
+        self._nearest = NearestBodies(model) if model.collisions else None
+        self._one = Stepper(model, 1) if model.collisions and T > 1 else None
         self._call = KernelCall([kernel(program, 1)], np.zeros(T), np.arange(T)[:, None], arguments)
 
     def run(self) -> None:
-        """Computes all T steps, each from the end of the step before."""
+        """Computes all T steps, each from the end of the step before.
+
+        The first row of all memory, and all of `p`, are inputs. With collision rows, the nearest bodies take the slots
+        before each step.
+        """
+        if self._one is not None:
+            self._step_by_step(self._one)
+            return
+        if self._nearest is not None:
+            self._nearest(self.q[0], self.p)
         self._call()
+
+    def _step_by_step(self, one: Stepper) -> None:
+        one.limits[:], one.weights[:], one.settings[:] = self.limits, self.weights, self.settings
+        for t in range(len(self.q) - 1):
+            one.p[:] = self.p[t : t + 2]
+            for own, whole in ((one.q, self.q), (one.v, self.v), (one.diagnostics, self.diagnostics)):
+                own[0] = whole[t]
+            one.run()
+            self.p[t + 1] = one.p[1]
+            for own, whole in ((one.q, self.q), (one.v, self.v), (one.diagnostics, self.diagnostics)):
+                whole[t + 1] = own[1]

@@ -19,7 +19,9 @@ from trajopt.ik.coordinates import limited, limits
 from trajopt.ik.fixed import columns
 from trajopt.instant import Instant
 from trajopt.model import Model, Parameter
+from trajopt.residuals import ResidualModelCollisions
 from trajopt.robots import Robot
+from trajopt.shooting.collision_slots import CollisionSlots
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
 from trajopt.types import Reals
 
@@ -126,8 +128,18 @@ class TaskModel(Model):
     @functools.cached_property
     def moving(self) -> npt.NDArray[np.intp]:
         """Indices of the tangent coordinates on which a task depends; fixed and all others keep their values."""
-        expressions = self.expressions()
-        parts = [ca.sum1(abs(expressions.jacobian)), ca.sum1(abs(expressions.hessian)), expressions.gradient.T]
+        return self._moving(np.ones(self.nc, np.bool_))
+
+    @functools.cached_property
+    def led(self) -> npt.NDArray[np.intp]:
+        """Those of `moving` on which more than collision rows depend."""
+        sizes, apart = self.constraints.sizes(0), {slots.name for slots in self.collisions}
+        return self._moving(np.array([name not in apart for name, size in sizes.items() for _ in range(size)], bool))
+
+    def _moving(self, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+        """Indices of the tangent coordinates on which costs and these rows (nc,) depend."""
+        t = self.expressions()
+        parts = [ca.sum1(abs(t.jacobian[np.flatnonzero(rows).tolist(), :])), ca.sum1(abs(t.hessian)), t.gradient.T]
         reached = {int(j) for part in parts for j in ca.sparsify(part).sparsity().get_triplet()[1]}
         moving = reached.difference(columns(self.state, self.fixed))
         if reached and not moving:
@@ -140,6 +152,15 @@ class TaskModel(Model):
     def limited(self) -> npt.NDArray[np.bool_]:
         """Whether each tangent coordinate may have limits (nv,)."""
         return limited(self.state)
+
+    @functools.cached_property
+    def collisions(self) -> tuple[CollisionSlots, ...]:
+        """Slots of the constraints that keep bodies apart."""
+        return tuple(
+            CollisionSlots(self.layout, item.name, item.residual)
+            for item in self.constraints.constraints
+            if isinstance(item.residual, ResidualModelCollisions)
+        )
 
     def configuration(self, argument: str, q: npt.ArrayLike) -> Reals:
         """Checks a configuration of the robot (nq,)."""

@@ -15,7 +15,7 @@ from trajopt.ik.path import IKPath
 from trajopt.ik.solver_cache import kept_solver
 from trajopt.ik.target_path import course
 from trajopt.ik.tracker import Following
-from trajopt.robots import Robot
+from trajopt.robots import Robot, Scene
 from trajopt.types import Reals
 
 METHODS = ("differential", "optimal")
@@ -37,6 +37,8 @@ def track(
     max_iterations: int = 100,
     fixed: Mapping[str, Any] | None = None,
     weights: Mapping[str, Any] | None = None,
+    collisions: bool | Scene = False,
+    margin: float = 0.01,
 ) -> IKPath:
     """Computes a motion that follows a path of targets, within limits of position, velocity and acceleration.
 
@@ -71,6 +73,10 @@ def track(
         weights: How dear the motion of joints is, > 0 by name, such as {"panda_joint4": 10.0}, and 1 for all others
             [-]: what constraints and costs leave open is done with the least Σ wᵢ vᵢ², or with the optimal method
             Σ wᵢ aᵢ².
+        collisions: Whether to keep links apart from each other, or a Scene from which to keep them apart as well: a
+            constraint "collisions", as in `ConstraintStack.of_robot`, which comes before following the path. Obstacles
+            move by functions or arrays in `path`: {"collisions.ball": lambda t: ...}.
+        margin: Least distance of links from each other and from obstacles [m].
 
     Raises:
         UnknownNameError: There is no parameter, method or joint of this name.
@@ -88,9 +94,11 @@ def track(
         tolerance=tolerance,
         fixed=fixed,
         weights=weights,
+        collisions=collisions,
+        margin=margin,
     )
     p = course(following.model, path, following.dt, duration)
-    start = _start(following, tasks, p[0], limits) if q0 is None else following.start("q0", q0)
+    start = _start(following, p[0], limits) if q0 is None else following.start("q0", q0)
     stepper = following.stepper(len(p) - 1)
     stepper.q[0], stepper.p[:] = start, p
     stepper.run()
@@ -101,10 +109,10 @@ def track(
     return judged(following, p, solution.xs[:, :nq].copy(), solution.xs[:, nq:].copy(), solution)
 
 
-def _start(following: Following, tasks: Any, p: Reals, limits: bool) -> Reals:
+def _start(following: Following, p: Reals, limits: bool) -> Reals:
     """Configuration (nq,) for the first targets."""
     layout = following.model.layout
     tolerance, fixed = 1e-2 * following.tolerance, following.fixed
-    solver, _ = kept_solver(following.robot, tasks, limits=limits, tolerance=tolerance, fixed=fixed)
+    solver, _ = kept_solver(following.robot, following.tasks, limits=limits, tolerance=tolerance, fixed=fixed)
     values = {name: each.shaped(p[layout.slices[name]]) for name, each in layout.parameters.items()}
     return np.array(solver.solve(values).q)

@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_array, check_flag, check_mapping, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.ik.collisions import with_collisions
 from trajopt.ik.fixed import columns, fixed_joints, hold
 from trajopt.ik.stepper import Stepper
 from trajopt.ik.tasks import TaskModel
 from trajopt.ik.velocity import DIAGNOSTICS
 from trajopt.ik.weights import joint_weights, metric
 from trajopt.objects.immutable import Immutable
-from trajopt.robots import Robot
+from trajopt.robots import Robot, Scene
 from trajopt.types import Reals
 
 MEMORY = ("q", "v", "diagnostics", "p")  # attributes of a Stepper
@@ -54,8 +55,11 @@ class Following:
         tolerance: Violation of a row that counts as zero [unit of the row].
         fixed: Coordinates of joints that do not move, by joint; None for none.
         weights: Weights of the motion of joints, by joint; None for 1.
+        collisions: Whether to keep links apart from each other, or from a Scene as well.
+        margin: Their least distance [m].
 
     Attributes:
+        tasks: The tasks, with the constraint on collisions.
         model: The tasks.
         weights: Weights of the coordinates of a step (nv,), with the geometric mean 1 [-].
         bounds: Rows low, high, slowest, fastest, acceleration (5, nv) [rad, m, per s, per s²].
@@ -73,8 +77,11 @@ class Following:
         tolerance: float,
         fixed: Mapping[str, Any] | None = None,
         weights: Mapping[str, Any] | None = None,
+        collisions: bool | Scene = False,
+        margin: float = 0.01,
     ) -> None:
-        self.robot, self.model = robot, TaskModel.of(robot, tasks)
+        self.tasks = with_collisions(robot, tasks, collisions, margin)
+        self.robot, self.model = robot, TaskModel.of(robot, self.tasks)
         soft = [c.name for c in self.model.constraints.constraints if c.soft is not None]
         if soft:
             raise InvalidArgumentError(
@@ -133,6 +140,9 @@ class IKTracker(Immutable):
             starts are moved there, at rest; measurements are not.
         weights: How dear the motion of joints is, > 0 by name, such as {"panda_joint4": 10.0}, and 1 for all others
             [-]: what constraints and costs leave open is done with the least Σ wᵢ vᵢ².
+        collisions: Whether to keep links apart from each other, or a Scene from which to keep them apart as well: a
+            constraint "collisions", as in `ConstraintStack.of_robot`, which comes before following the targets.
+        margin: Least distance of links from each other and from obstacles [m].
 
     Raises:
         UnknownNameError: `fixed` or `weights` name no joint.
@@ -154,6 +164,8 @@ class IKTracker(Immutable):
         tolerance: float = 1e-4,
         fixed: Mapping[str, Any] | None = None,
         weights: Mapping[str, Any] | None = None,
+        collisions: bool | Scene = False,
+        margin: float = 0.01,
     ) -> None:
         self._following = Following(
             robot,
@@ -165,6 +177,8 @@ class IKTracker(Immutable):
             tolerance=tolerance,
             fixed=fixed,
             weights=weights,
+            collisions=collisions,
+            margin=margin,
         )
         self._stepper = self._following.stepper(1)
         self._start("q0", q0, None)

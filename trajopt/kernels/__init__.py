@@ -8,7 +8,7 @@ from trajopt.kernels.machine import Kernel, compile_together, forget, kernel, la
 from trajopt.kernels.parallel import ParallelCalls, SideBySide
 from trajopt.kernels.program import Program
 from trajopt.kernels.reductions import Reduction
-from trajopt.kernels.steps import Array, Step
+from trajopt.kernels.steps import Array, PairCalls, Step
 from trajopt.kernels.threads import get_num_threads, set_num_threads
 from trajopt.kernels.vector_sines import with_vector_sines
 
@@ -18,6 +18,7 @@ __all__ = [
     "GroupCalls",
     "Kernel",
     "KernelCall",
+    "PairCalls",
     "ParallelCalls",
     "Program",
     "Reduction",

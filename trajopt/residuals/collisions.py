@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -66,10 +66,10 @@ class ResidualModelCollisions(ResidualModelMultibody):
         there = {} if scene is None else dict(check_instance("scene", scene, Scene).obstacles)
         shapes = robot.collision_shapes
         self._carriers, self._ends = in_joints(robot.model, shapes)
-        radii = np.array([body.radius for body in shapes.bodies])
+        self._radii = np.array([body.radius for body in shapes.bodies])
         joints = [joint for joint in np.unique(self._carriers).tolist() if joint]
         links = {joint: np.flatnonzero(self._carriers == joint) for joint in joints}
-        bodies = np.column_stack([self._ends.reshape(-1, 6), radii])
+        bodies = np.column_stack([self._ends.reshape(-1, 6), self._radii])
         self._slots: dict[str, LinkSlots | SceneSlots] = {}
         if shapes.pairs:
             self._slots["pair"] = LinkSlots.of(robot, shapes, pairs)
@@ -92,7 +92,7 @@ class ResidualModelCollisions(ResidualModelMultibody):
         for name, obstacle in there.items():
             self._declare(name, obstacle)
         values = {name: p.flat(p.default)[None] for name, p in self.parameters().items()}
-        first = self.refilled(self._points_at(pin.neutral(robot.model)).reshape(1, -1), values)
+        first = self._at_rest(values)
         self._symbols = {
             kind: self.parameter(name, first[name].reshape(-1, self._slots[kind].width).T, unit="-, m")
             for kind, name in self._names.items()
@@ -148,44 +148,67 @@ class ResidualModelCollisions(ResidualModelMultibody):
             ends += [rotation @ point + position for point in points]
         return Program.of("collision shapes", ca.Function("points", [q], [ca.vertcat(*ends)]))
 
-    def refilled(self, points: Reals, values: Mapping[str, Reals]) -> dict[str, Reals]:
-        """Parameters with the numbers of all slots after the broad phase, by name (n, size).
+    @functools.cached_property
+    def distances_program(self) -> Program:
+        """Program (ends of all axes (6 n,), parameters of obstacles) -> distances of all pairs of each kind [m]."""
+        symbols = {name: p.symbol for name, p in self.parameters().items() if name not in self._names.values()}
+        program = Program("distances of collision shapes")
+        points, own = SX.sym("points", 6, len(self._ends)), SX(ca.vertcat(SX(0, 1), *map(ca.vec, symbols.values())))
+        inputs = [program.input(points.numel()), program.input(own.numel())]
+        thick = ca.vec(ca.vertcat(points, SX(self._radii).T))
+        (bodies,) = program.call(ca.Function("bodies", [ca.vec(points)], [thick]), inputs[0])
+        for each in self._slots.values():
+            obstacles = None
+            if isinstance(each, SceneSlots):
+                numbers = ca.Function("obstacles", [own], [each.symbols(symbols)])
+                (obstacles,) = program.call(numbers, inputs[1])
+            program.output(each.add_gaps(program, bodies, obstacles))
+        return program
+
+    @property
+    def obstacle_size(self) -> int:
+        """Number of numbers of the parameters of obstacles, which come before those of slots [-]."""
+        return sum(p.size for name, p in self.parameters().items() if name not in self._names.values())
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """Number of numbers of a slot, of which the first says which bodies it measures, by parameter [-]."""
+        return {name: self._slots[kind].width for kind, name in self._names.items()}
+
+    def filled(self, gaps: Sequence[Reals], values: Mapping[str, Reals]) -> dict[str, Reals]:
+        """Parameters with the numbers of all slots, which measure the nearest bodies, by name (n, size).
 
         Args:
-            points: Results of `points_program` (n, 6 bodies) [m].
+            gaps: Results of `distances_program`, a row for each configuration [m].
             values: Present parameters by name (n, size). Bodies that remain keep their slot.
         """
-        all_bodies = points.reshape(len(points), -1, 2, 3)
-        filled = {}
-        for kind, name in self._names.items():
-            filled[name] = self._slots[kind].filled(all_bodies, values, values.get(name))
-        return filled
+        return {
+            name: self._slots[kind].filled(own, values, values[name])
+            for (kind, name), own in zip(self._names.items(), gaps, strict=True)
+        }
 
     def off(self) -> dict[str, Reals]:
         """Parameters with the numbers of slots that measure nothing, by name (size,)."""
         return {name: self._slots[kind].off() for kind, name in self._names.items()}
 
-    def without_row(self, qs: Reals, values: Mapping[str, Reals]) -> dict[str, Reals]:
-        """Distances (n,) of bodies at configurations qs (n, nq), by their names; inf where the two have a row [m].
+    def without_row(self, gaps: Sequence[Reals], values: Mapping[str, Reals]) -> dict[str, Reals]:
+        """Distances (n,) of bodies by their names; inf where the two have a row [m]. Arguments as in `filled`."""
+        alone, names = dict[str, Reals](), self.state.robot.collision_shapes.names
+        for (kind, slots), own in zip(self._slots.items(), gaps, strict=True):
+            hidden = np.where(slots.has_row(values[self._names[kind]]), np.inf, own)
+            alone |= dict(zip(slots.labels(names), hidden.T))
+        return alone
 
-        Args:
-            qs: The configurations.
-            values: Parameters by name (n, size), flat; those of slots say which bodies have a row.
-        """
-        points, found = np.array([self._points_at(q) for q in qs]), dict[str, Reals]()
-        names = self.state.robot.collision_shapes.names
-        for kind, slots in self._slots.items():
-            gaps = np.where(slots.has_row(values[self._names[kind]]), np.inf, slots.gaps(points, values))
-            found |= dict(zip(slots.labels(names), gaps.T))
-        return found
-
-    def _points_at(self, q: Reals) -> Reals:
-        """Ends (bodies, 2, 3) of the axes of all bodies in the world at a configuration [m]."""
+    def _at_rest(self, values: Mapping[str, Reals]) -> dict[str, Reals]:
+        """Numbers of slots (1, size) in the neutral configuration, by name."""
         model = self.state.robot.model
         data = model.createData()
-        pin.forwardKinematics(model, data, q)
+        pin.forwardKinematics(model, data, pin.neutral(model))
         places = [data.oMi[joint] for joint in self._carriers.tolist()]
-        return np.array([each @ place.rotation.T + place.translation for each, place in zip(self._ends, places)])
+        points = np.array([each @ place.rotation.T + place.translation for each, place in zip(self._ends, places)])
+        own = np.concatenate([np.zeros(0), *(each[0] for each in values.values())])
+        gaps = [each.T for each in self.distances_program.evaluate(points.reshape(-1, 1), own[:, None])]
+        return self.filled(gaps, {**values, **{name: each[None] for name, each in self.off().items()}})
 
 
 def _points_of(obstacle: Body) -> int:

@@ -14,11 +14,11 @@ from casadi import SX
 
 from trajopt.dynamics.rates import rate_motions, rates_moving, velocities_of_rates
 from trajopt.dynamics.robot_expressions import RobotExpressions
-from trajopt.residuals.nearest import in_place, nearest_pairs
+from trajopt.kernels import Array, PairCalls, Program
+from trajopt.residuals.nearest import in_place, nearest
 from trajopt.robots import Robot
-from trajopt.robots.closest_points import closest_points, length_and_direction
+from trajopt.robots.closest_points import axis_gap, closest_points, length_and_direction
 from trajopt.robots.collisions.collision_shapes import CollisionShapes
-from trajopt.robots.collisions.distances import axis_distances
 from trajopt.types import Ints, Reals
 
 FAR = 1e3  # distance of a slot without bodies [m]
@@ -35,7 +35,6 @@ class LinkSlots:
     Attributes:
         joints: Joints of the model that carry the first and the second bodies.
         pairs: Indices of the two bodies of each pair (pairs, 2).
-        radii: Radius of each body (bodies,) [m].
         groups: Number of the two joints of each pair (pairs,).
         table: Numbers of a slot for each pair (pairs, width) [-, m].
         count: Number of slots [-].
@@ -43,7 +42,6 @@ class LinkSlots:
 
     joints: tuple[tuple[int, ...], tuple[int, ...]]
     pairs: Ints
-    radii: Reals
     groups: Ints
     table: Reals
     count: int
@@ -58,7 +56,7 @@ class LinkSlots:
         units = [np.eye(len(own))[np.searchsorted(own, carriers[side])] for own, side in zip(joints, pairs.T)]
         ends = [points[side].reshape(-1, 6) for side in pairs.T]
         table = np.column_stack([np.arange(len(pairs)), *units, *ends, radii[pairs].sum(axis=1)])
-        return cls((joints[0], joints[1]), pairs, radii, groups, table, min(count, len(pairs)))
+        return cls((joints[0], joints[1]), pairs, groups, table, min(count, len(pairs)))
 
     @property
     def width(self) -> int:
@@ -70,18 +68,16 @@ class LinkSlots:
         """Number of rows [-]."""
         return self.count
 
-    def filled(self, points: Reals, values: Mapping[str, Reals], slots: Reals | None) -> Reals:
+    def filled(self, gaps: Reals, values: Mapping[str, Reals], slots: Reals) -> Reals:
         """Numbers of all slots (n, count · width) with the nearest pairs.
 
         Args:
-            points: Ends of the axes of all bodies in the world (n, bodies, 2, 3) [m].
+            gaps: Distances of all pairs (n, pairs) [m].
             values: Parameters of obstacles, which have no effect.
             slots: Present numbers; pairs that remain keep their place.
         """
-        nearest, _ = nearest_pairs(points, self.radii, self.pairs, self.groups, self.count)
-        if slots is not None:
-            nearest = in_place(slots.reshape(-1, self.count, self.width)[:, :, 0].astype(np.int64), nearest)
-        return self.table[nearest].reshape(len(points), -1)
+        old = slots.reshape(-1, self.count, self.width)[:, :, 0].astype(np.int64)
+        return self.table[in_place(old, nearest(gaps, self.count, self.groups))].reshape(len(gaps), -1)
 
     def off(self) -> Reals:
         """Numbers of slots without a pair (count · width): a distance of 1 km without a derivative."""
@@ -89,10 +85,11 @@ class LinkSlots:
         numbers[:, 0], numbers[:, -1] = -1.0, -FAR
         return numbers.ravel()
 
-    def gaps(self, points: Reals, values: Mapping[str, Reals]) -> Reals:
-        """Distances (n, pairs) of all pairs [m]; arguments as in `filled`."""
-        first, second = self.pairs.T
-        return axis_distances(points[:, first], points[:, second]) - self.radii[first] - self.radii[second]
+    def add_gaps(self, program: Program, bodies: Array, obstacles: Array | None) -> Array:
+        """Adds the distances (pairs, 1) of all pairs [m], from the bodies, 7 numbers each; see `axis_gap`."""
+        step = PairCalls.new(program, axis_gap(), bodies, bodies, [(i, j) for i, j in self.pairs.tolist()])
+        program.add_step(step)
+        return step.result
 
     def labels(self, names: Sequence[str]) -> list[str]:
         """Words for all pairs, from the names of the bodies."""

@@ -13,10 +13,11 @@ from casadi import SX
 
 from trajopt.dynamics.rates import rate_motions, rates_moving, velocities_of_rates
 from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.kernels import Array, PairCalls, Program
 from trajopt.residuals.link_slots import FAR, ROUND_OFF
-from trajopt.residuals.nearest import in_place, nearest_obstacles, obstacle_gaps
-from trajopt.robots.box_distances import segment_box
-from trajopt.robots.closest_points import closest_points, length_and_direction
+from trajopt.residuals.nearest import in_place, nearest
+from trajopt.robots.box_distances import box_gap, segment_box
+from trajopt.robots.closest_points import axis_gap, closest_points, length_and_direction
 from trajopt.types import Ints, Reals
 
 
@@ -52,6 +53,10 @@ class SceneSlots:
         return 23 if self.boxes else 15
 
     @property
+    def _counts(self) -> list[int]:
+        return list(self.counts.values())
+
+    @property
     def counts(self) -> dict[int, int]:
         """Number of slots of each link [-]."""
         return {joint: min(self.count, len(own) * len(self.names)) for joint, own in self.links.items()}
@@ -72,24 +77,39 @@ class SceneSlots:
             columns.append(np.concatenate(parts, axis=1))
         return np.stack(columns, axis=1)
 
-    def filled(self, points: Reals, values: Mapping[str, Reals], slots: Reals | None) -> Reals:
+    def symbols(self, symbols: Mapping[str, SX]) -> SX:
+        """Numbers of all obstacles in a column, from the symbols of their parameters by name; as `numbers`."""
+        columns = list[SX]()
+        for name, points in zip(self.names, self.points):
+            place, size = symbols[name], symbols[f"{name}_size" if self.boxes else f"{name}_radius"]
+            place = (
+                ca.vec(place)
+                if self.boxes
+                else ca.vec(ca.repmat(place.T if points == 2 else ca.vec(place), 1, 3 - points))
+            )
+            columns += [place, size / 2.0 if self.boxes else size]
+        return SX(ca.vertcat(*columns))
+
+    def filled(self, gaps: Reals, values: Mapping[str, Reals], slots: Reals) -> Reals:
         """Numbers of all slots (n, size · width) with the nearest obstacles of each link.
 
         Args:
-            points: Ends of the axes of all bodies in the world (n, bodies, 2, 3) [m].
+            gaps: Distances (n, bodies · obstacles) of the bodies of all links, link by link [m].
             values: Parameters of the obstacles by name, (n, size) each.
             slots: Present numbers; obstacles that remain keep their place.
         """
-        n, numbers = len(points), self.numbers(values)
-        links, counts = list(self.links.values()), list(self.counts.values())
-        nearest = nearest_obstacles(points, self.bodies[:, 6], numbers, links, counts, boxes=self.boxes)
-        if slots is not None:
-            old = slots.reshape(n, self.size, self.width)[:, :, 0].astype(np.int64)
-            nearest = list(map(in_place, np.split(old, np.cumsum(counts)[:-1], axis=1), nearest))
-        body = np.concatenate([own[each // len(self.names)] for own, each in zip(links, nearest)], axis=1)
-        index = np.concatenate(nearest, axis=1)
+        n, numbers = len(gaps), self.numbers(values)
+        old = slots.reshape(n, self.size, self.width)[:, :, 0].astype(np.int64)
+        sizes = [len(own) * len(self.names) for own in self.links.values()]
+        links = zip(
+            *(np.split(each, np.cumsum(some)[:-1], axis=1) for each, some in ((gaps, sizes), (old, self._counts)))
+        )
+        chosen = [in_place(before, nearest(own, before.shape[1])) for own, before in links]
+        body = [own[each // len(self.names)] for own, each in zip(self.links.values(), chosen)]
+        index = np.concatenate(chosen, axis=1)
         obstacle = numbers[np.arange(n)[:, None], index % len(self.names)]
-        return np.concatenate([index[:, :, None], self.bodies[body], obstacle], axis=2).reshape(n, -1)
+        parts = [index[:, :, None], self.bodies[np.concatenate(body, axis=1)], obstacle]
+        return np.concatenate(parts, axis=2).reshape(n, -1)
 
     def off(self) -> Reals:
         """Numbers of slots without an obstacle (size · width): a distance of about 1 km."""
@@ -97,10 +117,20 @@ class SceneSlots:
         numbers[:, 0], numbers[:, 7] = -1.0, -FAR
         return numbers.ravel()
 
-    def gaps(self, points: Reals, values: Mapping[str, Reals]) -> Reals:
-        """Distances (n, bodies · obstacles) of the bodies of all links, link by link [m]; arguments as in `filled`."""
-        numbers, own = self.numbers(values), np.concatenate(list(self.links.values()))
-        return obstacle_gaps(points[:, own], self.bodies[own, 6], numbers, boxes=self.boxes).reshape(len(points), -1)
+    def add_gaps(self, program: Program, bodies: Array, obstacles: Array | None) -> Array:
+        """Adds the distances (bodies · obstacles, 1) of the bodies of all links, link by link [m].
+
+        Args:
+            program: Program that gets the step.
+            bodies: The bodies in the world, 7 numbers each; see `axis_gap`.
+            obstacles: Numbers of the obstacles, one after the other.
+        """
+        assert obstacles is not None
+        function = box_gap() if self.boxes else axis_gap()
+        pairs = [(i, j) for own in self.links.values() for i in own.tolist() for j in range(len(self.names))]
+        step = PairCalls.new(program, function, bodies, obstacles, pairs)
+        program.add_step(step)
+        return step.result
 
     def labels(self, names: Sequence[str]) -> list[str]:
         """Words for all bodies and obstacles, from the names of the bodies."""

@@ -70,6 +70,14 @@ def _edge() -> ca.Function:
     return ca.Function("edge", [start, along, half], [ca.dot(gap, gap), gap, start + share * along])
 
 
+@functools.cache
+def box_gap() -> ca.Function:
+    """(ends (6,) of an axis and radius, placement (12,) and half sides of a box) -> distance of the two [m]."""
+    body, box = SX.sym("body", 7), SX.sym("box", 15)
+    local = ca.reshape(box[:9], 3, 3).T @ (ca.reshape(body[:6], 3, 2) - box[9:12])
+    return ca.Function("box_gap", [body, box], [segment_box(local[:, 0], local[:, 1], box[12:])[0] - body[6]])
+
+
 def _nearest_of_segment(start: SX, along: SX, half: SX) -> tuple[SX, SX]:
     """Gap (3,) from a box to a segment, and the share of the segment at which it is.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import casadi as ca
 from casadi import SX
 
@@ -36,6 +38,16 @@ def closest_points(first: SX, second: SX, *, degenerate: bool = False) -> tuple[
     s = _clamped((b * f - c * e) / across)
     t = _clamped((b * s + f) / e)
     return _weights(_clamped((b * t - c) / a)), _weights(t)
+
+
+@functools.cache
+def axis_gap() -> ca.Function:
+    """(ends (6,) of an axis and radius, those of another one) -> distance of the two spheres or capsules [m]."""
+    a, b = SX.sym("a", 7), SX.sym("b", 7)
+    first, second = (ca.reshape(each[:6], 3, 2).T for each in (a, b))
+    weights = closest_points(first, second, degenerate=True)
+    length = ca.norm_2(first.T @ weights[0] - second.T @ weights[1])
+    return ca.Function("axis_gap", [a, b], [length - a[6] - b[6]])
 
 
 def length_and_direction(gap: SX, core: SX | float) -> tuple[SX, SX]:

@@ -13,9 +13,10 @@ from trajopt.errors import ModelEvaluationError, shown_numbers
 from trajopt.kernels import KernelCall, ParallelCalls, Reduction, compile_together, lane_count
 from trajopt.model.programs import no_solution
 from trajopt.residuals import ResidualModelCollisions
-from trajopt.residuals.slot_filler import SlotFiller
 from trajopt.shooting.arrays import in_one_piece, lifted, padded
+from trajopt.shooting.collision_slots import CollisionSlots
 from trajopt.shooting.kinds import by_class
+from trajopt.shooting.slot_filler import SlotFiller
 from trajopt.shooting.trials import Trials
 from trajopt.types import Ints, Reals
 
@@ -109,7 +110,9 @@ class Evaluator:
     def _slot_fillers(self) -> list[SlotFiller]:
         """Fillers of all collision rows; the terminal knot has its own."""
         return [
-            SlotFiller(self.xs, self.parameters, kind.knots, kind.layout, item.name, item.residual, STILL)
+            SlotFiller(
+                self.xs, self.parameters, kind.knots, CollisionSlots(kind.layout, item.name, item.residual), STILL
+            )
             for kind in (*self.running, self.terminal)
             for item in kind.model.constraints.constraints
             if isinstance(item.residual, ResidualModelCollisions)
@@ -234,7 +237,7 @@ class Evaluator:
             clipped: Whether rollouts clip controls to their limits.
         """
         rollouts = [call for width in (1, lane_count()) for call in self.trials(width, clipped=clipped).calls]
-        calls = [*self._expansions, self._end, *rollouts, *(filler.call for filler in self._fillers)]
+        calls = [*self._expansions, self._end, *rollouts, *(call for fill in self._fillers for call in fill.calls)]
         compile_together([each for call in calls for each in call.kernels])
         for call in calls:
             call.prepare()

@@ -7,6 +7,7 @@ import numpy as np
 from trajopt.analysis.basics import time_words
 from trajopt.analysis.references import distances_of
 from trajopt.residuals import ResidualModelCollisions
+from trajopt.shooting.collision_slots import BodyDistances
 from trajopt.solution.solution import Solution
 
 NOTHING = 1e-6  # violation of a margin that is not reported [m]
@@ -28,7 +29,8 @@ def crowded_slots(solution: Solution) -> list[str]:
             key: np.array([p.flat(row) for row in values[f"{item.name}.{key}"][knots]])
             for key, p in residual.parameters().items()
         }
-        found = residual.without_row(solution.xs[knots, : robot.nq], own)
+        gaps_of = BodyDistances(residual)
+        found = residual.without_row(gaps_of(solution.xs[knots], np.concatenate(list(own.values()), axis=1)), own)
         excess = {pair: margins[knots] - gaps for pair, gaps in found.items()}
         near = {pair: float(each.max()) for pair, each in excess.items() if each.max() > NOTHING}
         if near:

@@ -7,6 +7,7 @@ from trajopt.kernels.steps.elementwise import Elementwise
 from trajopt.kernels.steps.factorisation import Factorisation, TriangularSolve
 from trajopt.kernels.steps.groups import Groups
 from trajopt.kernels.steps.iteration import Iteration
+from trajopt.kernels.steps.pairs import PairCalls
 from trajopt.kernels.steps.product import MatrixProduct
 from trajopt.kernels.steps.slice import Slice
 from trajopt.kernels.steps.sum import Sum
@@ -20,6 +21,7 @@ __all__ = [
     "Groups",
     "Iteration",
     "MatrixProduct",
+    "PairCalls",
     "PatternOf",
     "Slice",
     "Step",
