@@ -22,8 +22,8 @@ class Border:
 
         minimise Vθ · dθ + ½ dθ · Vθθ dθ    within the bounds of θ, and |dθ| <= radius · size,
 
-    where Vθθ is the Schur complement of the states and controls of all knots. A rollout with step length α starts from
-    θ + α dθ, and its feedback gains have columns of θ.
+    where Vθθ is the Schur complement of the states and controls of all knots, and the total of an unknown stays. A
+    rollout with step length α starts from θ + α dθ, and its feedback gains have columns of θ.
 
     Args:
         evaluator: Evaluator of the problem with states (x, θ).
@@ -67,7 +67,8 @@ class Border:
         first, most = self._first, self._radius * self._size
         H, g = riccati.Vxx[0][first:, first:], riccati.Vx[0][first:]
         lower, upper = self._lower - self.theta, self._upper - self.theta
-        step = bounded_minimum(H, g, np.maximum(lower, -most), np.minimum(upper, most))
+        kept = None if self._problem.start_sum is None else self._problem.start_sum[first:]
+        step = bounded_minimum(H, g, np.maximum(lower, -most), np.minimum(upper, most), kept)
         if step is None:
             return replace(outcome, failure=RiccatiFailure.INDEFINITE, failed_knot=0)
         self.chosen = step, bool(np.any((np.abs(step) >= most) & (step > lower) & (step < upper)))

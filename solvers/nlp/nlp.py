@@ -149,7 +149,7 @@ class SolverFatrop(NLPSolverAbstract):
             "structure_detection": "manual",
             "nx": [n] * len(program.nu),
             "nu": program.inputs,
-            "ng": [len(rows) for rows in program.rows],
+            "ng": [len(rows) + int(t == 0 and self.whole.start_sum is not None) for t, rows in enumerate(program.rows)],
             "N": self.problem.T,
             "equality": (limits["lbg"] == limits["ubg"]).tolist(),
             "print_time": False,

@@ -27,7 +27,7 @@ class NonlinearProgram:
 
     Attributes:
         symbols: "x" the variables, "p" the states x̂ and parameters of all knots, "f" the cost, "g" the constraints.
-        is_gap: Mask of the constraints that are gaps.
+        is_gap: Mask of the constraints that are gaps, or a sum of the start that stays.
         nu: Number of controls of each knot, 0 at the end.
         rows: Indices of the rows of each knot that are constraints.
         soft: Indices of the soft ones among these.
@@ -78,6 +78,9 @@ class NonlinearProgram:
                 slack = ca.DM(np.eye(len(self.rows[t]))[:, self.soft[t]]) @ (slacks[t][0] - slacks[t][1])
                 constraints.append(rows[self.rows[t].tolist()] + slack)
                 is_gap += [False] * len(self.rows[t])
+            if t == 0 and self._problem.start_sum is not None:
+                constraints.append(ca.dot(ca.DM(self._problem.start_sum), steps[0]))
+                is_gap.append(True)
         self.is_gap = np.array(is_gap, dtype=np.bool_)
         self.symbols = {
             "x": ca.vertcat(*(each for dx, u, pair in zip(steps, us, slacks) for each in (dx, u, *pair))),

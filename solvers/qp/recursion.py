@@ -18,6 +18,7 @@ class FirstState:
 
     Args:
         moved: Indices of the coordinates (k,).
+        kept: Weights (k,) of a sum of dx_0 that has to stay 0; None for none.
 
     Attributes:
         moved: The same.
@@ -26,15 +27,15 @@ class FirstState:
         curvature: Curvature that is added along each (k,).
     """
 
-    def __init__(self, moved: Ints) -> None:
-        self.moved = moved
+    def __init__(self, moved: Ints, kept: Reals | None = None) -> None:
+        self.moved, self._kept = moved, kept
         self.lower, self.upper, self.curvature = (np.zeros(len(moved)) for _ in range(3))
 
     def chosen(self, riccati: Riccati) -> Reals | None:
         """Change of the first state (n,) of least cost, after a backward pass; None if the cost to go is not convex."""
         V, v, change = riccati.Vxx[0], riccati.Vx[0], np.zeros(riccati.lq.n)
         H = V[np.ix_(self.moved, self.moved)] + np.diag(self.curvature)
-        step = bounded_minimum(H, v[self.moved], self.lower, self.upper)
+        step = bounded_minimum(H, v[self.moved], self.lower, self.upper, self._kept)
         if step is None:
             return None
         change[self.moved] = step

@@ -32,6 +32,7 @@ class StepProgram:
         exact: The Hessian of the Lagrangian there, H; None without it, then θ is 0.
         moved: Coordinates of the start that are to be chosen, see `moved_start`; None for a fixed start.
         bounded: Whether the start has bounds.
+        kept: Weights (k,) of a sum of these coordinates that stays; None for none.
 
     Attributes:
         qp: The program.
@@ -40,7 +41,13 @@ class StepProgram:
     """
 
     def __init__(
-        self, evaluator: Evaluator, exact: LagrangianHessian | None, *, moved: Ints | None, bounded: bool
+        self,
+        evaluator: Evaluator,
+        exact: LagrangianHessian | None,
+        *,
+        moved: Ints | None,
+        bounded: bool,
+        kept: Reals | None = None,
     ) -> None:
         e, chosen = evaluator, moved is not None
         self._e, self._moved = e, np.zeros(0, dtype=np.int64) if moved is None else moved
@@ -48,8 +55,12 @@ class StepProgram:
         s, first = e.state.ndx + e.nu, int(chosen)
         own = self._own_controls = slice(e.state.ndx, e.state.ndx + len(self._moved))
         lq = self._extended(own) if chosen else self._own(e)
-        nc = max(e.nc, len(self._moved) if bounded else 0)
+        self._kept = kept if bounded else None
+        nc = max(e.nc, len(self._moved) + (self._kept is not None) if bounded else 0)
         qp = self.qp = StageQP.zeros(lq, nc)
+        if self._kept is not None:  # the row behind the bounds of the start
+            at = len(self._moved)
+            qp.C[0, at, own], qp.lower[0, at], qp.upper[0, at] = self._kept, 0.0, 0.0
         if not chosen:
             qp = self.qp = replace(qp, C=e.C, terminal_C=e.terminal_C)
         self._bounded, self._first = bounded, first
@@ -129,6 +140,8 @@ class StepProgram:
         if self._bounded:
             k = len(self._moved)
             lower[0, :k], upper[0, :k] = rows.start_lower[self._moved], rows.start_upper[self._moved]
+            if self._kept is not None:
+                lower[0, k] = upper[0, k] = 0.0
         return lower, upper
 
     def row_units(self, units: Units) -> Reals:
@@ -193,8 +206,9 @@ class StepProgram:
     def start_multipliers(self, y: Reals, lam: Reals) -> Reals:
         """Returns the multipliers of the start's bounds (ndx,), from those of the program's rows and dynamics.
 
+        With them is that of a sum that stays, times the weights.
         Those of coordinates that stay balance the gradient of the cost to go, λ_0.
         """
-        held = np.linalg.solve(self._start_slopes().T, -lam[self._first])
-        held[self._moved] = y[0, : len(self._moved)]
+        held, k = np.linalg.solve(self._start_slopes().T, -lam[self._first]), len(self._moved)
+        held[self._moved] = y[0, :k] + (0.0 if self._kept is None else self._kept * y[0, k])
         return held

@@ -48,10 +48,11 @@ class QuadraticModel:
         exact = options.hessian == "exact" or (options.hessian == "auto" and LagrangianHessian.available(e))
         self.exact = LagrangianHessian(e) if exact else None  # where there is none, "exact" raises
         moved, self._bounded = moved_start(problem), not isinstance(problem.start, str)
+        kept = None if moved is None or problem.start_sum is None else problem.start_sum[moved]
         self._first: FirstState | None = None
         if moved is not None and self._bounded and options.qp == "ipm" and not e.nc and is_flat(problem, moved):
-            self._first, moved, self._bounded = FirstState(moved), None, False  # the recursion alone finds it
-        self._program = StepProgram(e, self.exact, moved=moved, bounded=self._bounded)
+            self._first, moved, self._bounded = FirstState(moved, kept), None, False  # the recursion finds it
+        self._program = StepProgram(e, self.exact, moved=moved, bounded=self._bounded, kept=kept)
         self._inner = InnerSolver(self._program.qp, options.qp, options.qp_iterations, self._first)
 
     def prepare(self) -> None:

@@ -11,6 +11,7 @@
                                                      an environment of tests/benchmarks/peers/make_mujoco_env.sh
     python -m tests.benchmarks -o ik --pink DIR      ... inverse kinematics beside pin-pink (peers/make_ik_env.sh DIR)
     python -m tests.benchmarks -o inverse-dynamics   forces and torques of a humanoid's motion, by number of frames
+    python -m tests.benchmarks -o free-times         rhythms of gaits, quadrotor through gates, jumps, in free times
     python -m tests.benchmarks -o retiming           minimum time along paths; beside TOPP-RA if it is installed
     python -m tests.benchmarks -o identification     a Panda from 100 logs: coverage, deviations, time
     python -m tests.benchmarks -o mpc                steps of model-predictive control, and memory after 100,000 of them
@@ -47,6 +48,7 @@ from tests.benchmarks import (
     edits,
     exact,
     extensibility,
+    free_times,
     gaits,
     identification,
     inside,
@@ -89,6 +91,7 @@ SECTIONS = (
     "simulator",
     "ik",
     "identification",
+    "free-times",
     "retiming",
     "inverse-dynamics",
     "articulations",
@@ -109,6 +112,7 @@ SLOW = {
     "identification",
     "limits",
     "mpc",
+    "free-times",
     "retiming",
     "robustness",
     "server",
@@ -197,6 +201,7 @@ def _plain(options: argparse.Namespace) -> dict[str, tuple[Callable[[], Any], An
         "ik": (lambda: inverse_kinematics.measure(options.pink), inverse_kinematics),
         "articulations": (articulations.measure, articulations),
         "identification": (identification.measure, identification),
+        "free-times": (free_times.measure, free_times),
         "retiming": (retiming.measure, retiming),
         "inverse-dynamics": (inverse_dynamics.measure, inverse_dynamics),
         "mpc": (mpc_steps.measure, mpc_steps),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 
 import trajopt
 from trajopt import gaits
+from trajopt.analysis import replay
 from trajopt.errors import InvalidArgumentError
 from trajopt.gaits import ContactSchedule, FreeTime, Stance
 from trajopt.shooting import ShootingProblem
+from trajopt.simulator import MDPContact, Plane, Simulator
 from trajopt.solvers import SolverFDDP, SolverSQP
 
 FEET = ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]
@@ -66,6 +69,56 @@ def test_fddp_finds_the_same_durations() -> None:
     np.testing.assert_allclose(other.unknowns["dt"], solution.unknowns["dt"], rtol=1e-3)
 
 
+def test_free_durations_at_equal_total_time_are_the_best_of_a_scan() -> None:
+    """150.719 with the durations of the schedule, 142.223 without a total, which ends later."""
+    first, _ = solutions()
+    timing = FreeTime(0.02, 1.0, total=trot().duration)
+    found = [solver(problem(timing=timing)).solve(first) for solver in (SolverFDDP, SolverSQP)]
+    for solution in found:
+        assert solution.converged
+        assert solution.times is not None
+        assert solution.times[-1] == pytest.approx(trot().duration, abs=1e-10)
+        assert solution.cost == pytest.approx(142.25121, rel=1e-6)
+    fixed = problem()
+    phases = problem(timing=timing).unknowns["dt"].phases
+    best = found[0].unknowns["dt"] * [2, 25, 2, 25]
+    for i, j in itertools.permutations(range(4), 2):
+        durations = best + 0.004 * (np.eye(4)[i] - np.eye(4)[j])
+        for knots, duration in zip(phases, durations):
+            fixed.set_parameter("dt", duration / len(knots), knots=knots)
+        assert SolverFDDP(fixed).solve(found[0]).cost > found[0].cost
+
+
+def test_free_durations_at_equal_total_time_with_limits() -> None:
+    """Friction cones and limits of joints are constraints; the motion without them is the guess."""
+    first, _ = solutions()
+    timing = FreeTime(0.02, 1.0, total=trot().duration)
+    limited = SolverSQP(problem(limits=True, timing=timing)).solve(first.xs, first.us)
+    assert limited.converged
+    assert limited.times is not None
+    assert limited.times[-1] == pytest.approx(trot().duration, abs=1e-8)
+    assert limited.cost == pytest.approx(142.267, rel=1e-5)  # 150.737 with fixed times
+
+
+def test_motion_with_impulses_and_free_times_replays_in_the_simulator() -> None:
+    """Supports of 94 and 57 ms, swings of 175 and 214 ms; touch-downs are knots without duration."""
+    robot = trajopt.load_robot("go2")
+    own = gaits.quadruped_trot(
+        Stance.of(robot, FEET), step_length=0.1, step_height=0.05, support_knots=4, step_knots=23
+    )
+    fixed = gaits.gait_problem(robot, own)
+    first = SolverFDDP(fixed).solve(*gaits.gait_guess(fixed, own))
+    timing = FreeTime(0.02, 1.0, total=own.duration)
+    solution = SolverFDDP(gaits.gait_problem(robot, own, timing=timing)).solve(first)
+    assert solution.converged
+    ground = Plane((0.0, 0.0, 1.0, -own.start.feet["FL_foot"].position[2]))
+    feet = [MDPContact(foot, surface=ground) for foot in FEET]
+    motion = replay(solution, 20, plant=Simulator(robot, feet), feedback="springs")
+    assert np.linalg.norm(motion.xs[:, :3] - solution.xs[:, :3], axis=1).max() < 0.01
+    places = [robot.placement(x[: robot.nq], "FR_foot")[:2, 3] for x in (motion.xs[0], motion.xs[-1])]
+    np.testing.assert_allclose(places[1] - places[0], [0.05, 0.0], atol=0.01)  # a first step of half the length
+
+
 def test_schedule_of_whole_time_steps() -> None:
     _, solution = solutions()
     assert solution.times is not None
@@ -113,6 +166,7 @@ def test_phases_keep_durations_between_equal_bounds() -> None:
 WRONG: list[tuple[Any, str]] = [
     (FreeTime(0.1, 1.0), r"timing: .*0.1 to 1 s for phase 'support', which lasts 0.02 s; widen them"),
     (FreeTime([0.01, 0.1], 1.0), r"timing: lower: expected one number or 4, one for each phase"),
+    (FreeTime(0.01, 1.0, total=5.0), r"total: expected a sum of dt between .*, got 5; widen the bounds"),
     (FreeTime(0.0, 1.0), r"time step > 0 \[s\]"),
     (0.5, r"timing: .*use FreeTime"),
 ]
@@ -127,6 +181,8 @@ def test_errors_name_the_cure(timing: Any, words: str) -> None:
 def test_bounds_are_numbers() -> None:
     with pytest.raises(InvalidArgumentError, match=r"upper: expected one number or one for each phase \[s\], got nan"):
         FreeTime(0.01, np.nan)
+    with pytest.raises(InvalidArgumentError, match="total"):
+        FreeTime(0.01, 1.0, total=-1.0)
     assert FreeTime(np.array([0.1, 0.2]), 1.0) == FreeTime([0.1, 0.2], 1)
 
 

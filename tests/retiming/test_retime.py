@@ -75,12 +75,22 @@ def test_limits_in_another_unit_of_time_scale_the_duration(jerk: float) -> None:
 def test_motion_keeps_its_limits_and_uses_one_of_them_everywhere(limits: dict[str, float]) -> None:
     found = retimed(**limits)
     assert found.converged
-    assert found.iterations <= 15
+    assert found.iterations <= 25  # 6 to 18 measured, in two to four solves
     assert set(found.usage()) == {"velocity", "torque", *limits}
-    assert max(found.usage().values()) < 1.08  # between the points at which limits hold
+    assert max(found.usage().values()) < 1.001  # 1.03 without limits that are tightened between their points
     middle = 0.5 * (found.times[2:-1] + found.times[1:-2])
     used = np.concatenate(list(found.parts(middle).values()), axis=1)
     assert np.quantile(np.abs(used).max(axis=1), 0.1) > (0.6 if "jerk" in limits else 0.95)
+
+
+@pytest.mark.parametrize("limits", [{"acceleration": 8.0}, {"jerk": 200.0}], ids=repr)
+def test_coarse_grid_keeps_limits_at_the_cost_of_little_time(limits: dict[str, float]) -> None:
+    coarse = retime(arm(), waypoints(), intervals=40, **limits)
+    fine = retime(arm(), waypoints(), intervals=160, **limits)
+    assert coarse.converged
+    times = np.linspace(0.0, coarse.duration, 3011)
+    assert max(np.abs(part).max() for part in coarse.parts(times).values()) < 1.001  # 1.06 to 1.1 at the ends alone
+    assert fine.duration < coarse.duration < 1.03 * fine.duration
 
 
 def test_times_of_limits_are_in_order() -> None:

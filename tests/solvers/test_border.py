@@ -23,8 +23,11 @@ from trajopt.solvers import (
     SolverBoxDDP,
     SolverBoxFDDP,
     SolverDDP,
+    SolverFatrop,
     SolverFDDP,
+    SolverIpopt,
     SolverSQP,
+    SQPOptions,
 )
 from trajopt.solvers.ddp.border import FIRST_RADIUS
 from trajopt.solvers.riccati import LinearQuadratic, Riccati
@@ -43,21 +46,26 @@ N, DT, PHASES = 12, 0.1, [range(5), range(5, 12)]
 class Windy(trajopt.DifferentialActionModelSymbolic):
     """Unit mass under a force and a wind."""
 
-    def __init__(self, costs: trajopt.CostStack) -> None:
-        super().__init__(costs.state, nu=1, costs=costs)
+    def __init__(self, costs: trajopt.CostStack, force: float = np.inf) -> None:
+        rows = trajopt.ConstraintStack(costs.state)
+        if np.isfinite(force):
+            rows.add("limit", trajopt.ResidualModelControl(costs.state), lower=-force, upper=force)
+        super().__init__(costs.state, nu=1, costs=costs, constraints=rows)
         self.wind = self.parameter("wind", 0.0, unit="N")
 
     def acceleration(self, x: SX, u: SX) -> SX:
         return u + self.wind
 
 
-def windy(lower: float, upper: float) -> trajopt.ShootingProblem:
-    """A linear-quadratic problem with a wind for each phase, which costs nothing."""
+def windy(lower: float, upper: float, force: float = np.inf) -> trajopt.ShootingProblem:
+    """A linear-quadratic problem with a wind for each phase, which costs nothing; the force may have a limit."""
     state = trajopt.StateVector(2)
     costs = trajopt.CostStack(state).add("force", trajopt.ResidualModelControl(state), weight=1.0)
     costs.add("way", trajopt.ResidualModelState(state, [0.3, 0.0]), weight=2.0)
     end = trajopt.CostStack(state).add("goal", trajopt.ResidualModelState(state, [1.0, 0.0]), weight=5.0)
-    problem = trajopt.ShootingProblem([0.1, -0.2], [trajopt.IntegratedActionModelEuler(Windy(costs), dt=DT)] * N, end)
+    problem = trajopt.ShootingProblem(
+        [0.1, -0.2], [trajopt.IntegratedActionModelEuler(Windy(costs, force), dt=DT)] * N, end
+    )
     problem.free("wind", lower, upper, knots=PHASES)
     return problem
 
@@ -170,6 +178,84 @@ def test_least_of_a_program_within_bounds_is_that_of_all_active_sets() -> None:
                 least = min(least, g @ trial + 0.5 * trial @ H @ trial)
         assert g @ d + 0.5 * d @ H @ d == pytest.approx(least, rel=1e-7, abs=1e-9)
     assert bounded_minimum(np.diag([1.0, -1.0]), np.ones(2), -np.ones(2), np.ones(2)) is None
+
+
+def test_least_of_a_program_with_a_sum_is_that_of_all_active_sets() -> None:
+    rng = np.random.default_rng(5)
+    for k in (2, 3, 3, 4, 4, 4):
+        root, g, kept = (
+            rng.normal(size=(k, k)),
+            3.0 * rng.normal(size=k),
+            rng.uniform(0.5, 3.0, k) * (rng.random(k) < 0.9),
+        )
+        H, bounds = root.T @ root, np.array([-rng.uniform(0.0, 1.0, k), rng.uniform(0.0, 1.0, k)])
+        if k == 2:
+            bounds[:, :] = [[0.0, -1.0], [1.0, 0.0]]  # both begin at a bound
+            g = np.array([-2.0, 1.0])
+        d = bounded_minimum(H, g, *bounds, kept)
+        assert d is not None
+        assert np.all((d >= bounds[0]) & (d <= bounds[1]))
+        assert kept @ d == pytest.approx(0.0, abs=1e-12)
+        least = np.inf
+        for sides in itertools.product((None, 0, 1), repeat=k):
+            free = np.array([side is None for side in sides])
+            trial = np.array([0.0 if side is None else bounds[side, i] for i, side in enumerate(sides)])
+            a, n = kept[free], int(free.sum())
+            K = np.block([[H[np.ix_(free, free)], a[:, None]], [a[None], np.zeros((1, 1))]])
+            trial[free] = (-np.linalg.pinv(K) @ np.append((g + H @ trial)[free], kept @ trial))[:n]
+            if np.all((trial >= bounds[0] - 1e-9) & (trial <= bounds[1] + 1e-9)) and abs(kept @ trial) < 1e-9:
+                least = min(least, g @ trial + 0.5 * trial @ H @ trial)
+        assert least < -1e-3
+        assert g @ d + 0.5 * d @ H @ d == pytest.approx(least, rel=1e-7, abs=1e-9)
+
+
+WAYS: list[tuple[Any, float]] = [(solver, np.inf) for solver in (*SOLVERS, SolverSQP, SolverIpopt, SolverFatrop)]
+WAYS += [(solver, 0.5) for solver in (SolverSQP, SolverIpopt, SolverFatrop)]
+WAYS += [(lambda problem: SolverSQP(problem, SQPOptions(steps="linear")), 0.5)]
+
+
+@pytest.mark.parametrize(("solver", "force"), WAYS)
+@pytest.mark.parametrize("bound", [100.0, 0.9])
+def test_total_of_an_unknown_is_that_of_the_closed_form(solver: Any, force: float, bound: float) -> None:
+    """Σ of the winds of all knots, 5 w_0 + 7 w_1 = -3, by elimination of w_1."""
+    A, b = least_squares()
+    own, counts, total = np.eye(N + 2)[:, : N + 1], np.array([5.0, 7.0]), -3.0
+    own[-1, -1], constant = -counts[0] / counts[1], total / counts[1] * np.eye(N + 2)[-1]
+    least = np.append(np.full(N, -force), max(-bound, (total - counts[1] * bound) / counts[0]))
+    most = np.append(np.full(N, force), min(bound, (total + counts[1] * bound) / counts[0]))
+    exact = own @ lsq_linear(A @ own, b - A @ constant, (least, most), tol=1e-14).x + constant
+    problem = windy(-bound, bound, force)
+    problem.free("wind", -bound, bound, knots=PHASES, total=total)
+    solution = solver(problem).solve()
+    assert solution.converged
+    assert solution.iterations <= 20
+    assert counts @ solution.unknowns["wind"] == pytest.approx(total, rel=1e-9)
+    np.testing.assert_allclose(np.append(solution.us[:, 0], solution.unknowns["wind"]), exact, atol=1e-5)
+    if solution.solver == "SolverSQP":
+        assert solution.history[-1].stop < 1e-7  # stationary: the sum pulls at the start as the bounds do
+    if bound > 1.0 and "unknowns" in solution.multipliers:
+        np.testing.assert_allclose(np.divide(*solution.multipliers["unknowns"][0]), 5.0 / 7.0, rtol=1e-4)
+    if bound < 1.0:
+        assert np.abs(solution.unknowns["wind"]).max() == pytest.approx(bound, abs=1e-6)
+
+
+def test_totals_that_bounds_exclude() -> None:
+    problem = windy(-1.0, 1.0)
+    for arguments, words in (
+        ({"total": 13.0, "knots": PHASES}, "total: expected a sum of wind between .* -12 and 12, got 13; widen"),
+        ({"total": 1.0}, "total: expected phases of a number, got 'wind' with one value"),
+        ({"total": np.nan, "knots": PHASES}, "total"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=words):
+            problem.free("wind", -1.0, 1.0, **arguments)
+    problem.free("wind", -1.0, 1.0, knots=PHASES, total=6.0)
+    assert ", 6 N in all" in repr(problem.unknowns["wind"])
+    with pytest.raises(InvalidArgumentError, match="one parameter with a total, got wind and dt"):
+        problem.free("dt", 0.05, 0.2, knots=PHASES, total=1.2)
+    problem.free("wind", -1.0, [0.2, np.inf], knots=PHASES, total=6.0)
+    freed = problem.freed()
+    assert freed is not None
+    np.testing.assert_allclose(freed.guess(), [0.2, 5.0 / 7.0])
 
 
 def test_forward_pass_from_another_start_is_that_of_its_gap() -> None:

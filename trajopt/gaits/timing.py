@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import as_numbers, check_instance
+from trajopt.checks import as_numbers, check_instance, check_positive
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.shooting import ShootingProblem
 
@@ -31,13 +31,15 @@ class FreeTime:
         lower: Shortest duration [s], > 0; one for all phases, or one for each phase that has a duration, as all but a
             last phase of a single knot have.
         upper: Longest duration [s] in the same form; equal to `lower` for a phase that keeps its duration.
+        total: Duration of the whole gait [s], such as `schedule.duration` to compare rhythms; by default it is free.
 
     Raises:
-        InvalidArgumentError: A bound is not a number or a list of numbers.
+        InvalidArgumentError: A bound is not a number or a list of numbers, or `total` is not a positive number.
     """
 
     lower: float | Sequence[float]
     upper: float | Sequence[float]
+    total: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
@@ -47,6 +49,8 @@ class FreeTime:
                     f"{name}: expected one number or one for each phase [s], got {shown(getattr(self, name))}"
                 )
             object.__setattr__(self, name, tuple(value.tolist()) if value.ndim else float(value))
+        if self.total is not None:
+            object.__setattr__(self, "total", check_positive("total", self.total, unit="s"))
 
 
 def free_times(timing: FreeTime, problem: ShootingProblem, schedule: ContactSchedule) -> None:
@@ -68,7 +72,8 @@ def free_times(timing: FreeTime, problem: ShootingProblem, schedule: ContactSche
                 f"{schedule.phases[i].name!r}, which lasts {duration:g} s; widen them, or change its knots"
             )
     lower, upper = (bound / steps for bound in bounds)
-    problem.free("dt", lower, upper, np.clip(schedule.dt, lower, upper), knots=list(knots.values()))
+    guess = np.clip(schedule.dt, lower, upper)
+    problem.free("dt", lower, upper, guess, knots=list(knots.values()), total=timing.total)
 
 
 def _bound(name: str, value: float | Sequence[float], count: int) -> npt.NDArray[np.float64]:

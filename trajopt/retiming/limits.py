@@ -11,6 +11,7 @@ import pinocchio as pin
 from trajopt.actuation.base import effort_limits
 from trajopt.checks import as_numbers
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.retiming.joint_path import JointPath
 from trajopt.robots import Robot
 from trajopt.states.state_multibody import NO_LIMIT
 from trajopt.types import Reals
@@ -113,6 +114,20 @@ class PathRows:
         return float(
             np.divide(bound, square, out=np.full_like(square, np.inf), where=square != 0.0).min(initial=np.inf)
         )
+
+
+def jerk_rows(path: JointPath, limits: JointLimits, tau: Reals, side: int) -> Reals:
+    """Rows J (n, joints, 3) of jerks J (b, b', b'') √b, divided by their limits, of joints that have some.
+
+    Args:
+        path: The path.
+        limits: The limits.
+        tau: τ (n,) [-].
+        side: 1 or -1 for the jerk behind or before a waypoint.
+    """
+    _, q1, q2, q3 = path.derivatives(tau, 3, side)
+    limited = np.isfinite(limits.jerk)
+    return np.stack([q3, 1.5 * q2, 0.5 * q1], axis=-1)[:, limited] / limits.jerk[limited, None]
 
 
 def torque_terms(robot: Robot, q: Reals, q1: Reals, q2: Reals) -> tuple[Reals, Reals, Reals]:

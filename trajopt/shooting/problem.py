@@ -19,6 +19,7 @@ from trajopt.shooting.checks import (
     Start,
     StartLike,
     as_controls,
+    as_list,
     as_states,
     check_models,
     check_start,
@@ -61,7 +62,7 @@ class ShootingProblem(Immutable):
         InvalidArgumentError: x0 is not a state, bounds do not fit, or models do not fit together.
     """
 
-    settable = ("schedule",)
+    settable = ("schedule", "start_sum")
 
     def __init__(
         self,
@@ -71,12 +72,7 @@ class ShootingProblem(Immutable):
         *,
         start: StartLike = "fixed",
     ) -> None:
-        if not isinstance(running, (list, tuple)):
-            raise InvalidArgumentError(
-                f"running: expected a list of action models, one per knot, got {type(running).__name__}; "
-                "write [model] * T"
-            )
-        self._running = list(running)
+        self._running = as_list(running)
         self._terminal = ActionModelTerminal(terminal) if isinstance(terminal, CostStack) else terminal
         check_models(self._running, self._terminal)
         if isinstance(self._terminal, ActionModelExpression):
@@ -91,6 +87,7 @@ class ShootingProblem(Immutable):
         self._evaluator: Evaluator | None = None
         self._unknowns: dict[str, Unknown] = {}
         self._freed: FreedProblem | None = None
+        self.start_sum: Reals | None = None  # weights a (ndx,) of a sum a · dx_0 that stays as in the guess
         self.schedule: ContactSchedule | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -256,7 +253,9 @@ class ShootingProblem(Immutable):
         """Current values of all parameters by name, one row for each knot that has the parameter."""
         return self._table.snapshot()
 
-    def free(self, name: str, lower: Any, upper: Any, guess: Any = None, *, knots: KnotPhases = None) -> None:
+    def free(
+        self, name: str, lower: Any, upper: Any, guess: Any = None, *, knots: KnotPhases = None, total: Any = None
+    ) -> None:
         """Makes a run-time parameter unknown: solvers choose its value together with the motion.
 
         `problem.free("dt", 0.005, 0.05)` frees the duration of a motion, `knots=[range(0, 20), range(20, 50)]` those of
@@ -269,13 +268,14 @@ class ShootingProblem(Immutable):
             guess: First value, as for `set_parameter`, or one for each phase; by default the present one.
             knots: Knots that share the value, as for `set_parameter`; the others keep theirs. Or a list of phases, each
                 a range, slice or list of knots; `Solution.unknowns[name]` is then (phases, *shape). By default all.
+            total: Sum over the knots of all phases, such as the duration of "dt", of one parameter at most; else free.
 
         Raises:
             UnknownNameError: No knot has such a parameter.
             InvalidArgumentError: Nothing reads it, it is a weight, a bound or a rotation, the bounds are crossed or
-                admit dt <= 0, the guess is outside of them, or phases are empty or overlap.
+                admit dt <= 0, the guess is outside of them, phases are empty or overlap, or bounds exclude the total.
         """
-        unknown = freed_parameter(self._table, self.kinds, name, lower, upper, knots, guess)
+        unknown = freed_parameter(self._table, self.kinds, name, lower, upper, knots, guess, total, self._unknowns)
         self._unknowns[name], self._freed = unknown, None
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
-from trajopt.checks import as_numbers, shape_of
+from trajopt.checks import as_numbers, check_finite, shape_of
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, shown, shown_numbers
 from trajopt.shooting.kinds import Kind
 from trajopt.shooting.knots import describe
@@ -20,6 +20,7 @@ from trajopt.shooting.phases import phases_of
 from trajopt.shooting.row_values import KEYS
 from trajopt.types import Reals
 
+ROUNDING = 1e-9  # relative error of a total that equals the sum of bounds
 MOVED = 1e-3  # relative change of one element of a parameter, which shows whether it depends on the others
 
 
@@ -33,6 +34,7 @@ class Unknown:
         upper: Upper bounds in the same form; inf for no bound.
         unit: Unit of the parameter.
         phases: Knots of each phase; empty for one value at all knots.
+        total: Sum of the values at all knots of the phases, in the parameter's unit; None if it is free.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Unknown:
     upper: Reals
     unit: str
     phases: tuple[tuple[int, ...], ...] = ()
+    total: float | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -66,6 +69,32 @@ class Unknown:
         return self.lower.ravel(order="F"), self.upper.ravel(order="F")
 
     @property
+    def counts(self) -> Reals:
+        """Number of knots of each phase (phases,) [-]."""
+        return np.array([float(len(phase)) for phase in self.phases])
+
+    def feasible(self, values: Reals) -> Reals:
+        """Returns scalars (size,) moved to within their bounds, by equal changes to where they have the total."""
+        lower, upper = self.bounds
+        if self.total is None:
+            return np.clip(values, lower, upper)
+        from scipy.optimize import brentq
+
+        total, counts = self.total, self.counts
+
+        def excess(move: float) -> float:
+            return float(counts @ np.clip(values + move, lower, upper)) - total
+
+        ends = np.abs([values, *(np.where(np.isfinite(bound), bound, 0.0) for bound in (lower, upper))])
+        far = 1.0 + abs(total) + float(counts @ ends.sum(axis=0))
+        low, high = max(float((lower - values).min()), -far), min(float((upper - values).max()), far)
+        move = low if excess(low) >= 0.0 else high if excess(high) <= 0.0 else float(brentq(excess, low, high))
+        found = np.clip(values + move, lower, upper)
+        inside = (found > lower) & (found < upper)
+        found[inside] += (total - counts @ found) / counts[inside].sum()  # rounding
+        return found
+
+    @property
     def labels(self) -> list[str]:
         """Name of each scalar, column by column: "mass", or "wind[0]", "wind[1]"."""
         return labels_of(self.name, self.shape)
@@ -73,7 +102,9 @@ class Unknown:
     def __repr__(self) -> str:
         bounds = f"{self.lower:g} to {self.upper:g}" if self.shape == () else f"{self.lower} to {self.upper}"
         where = f" at {' and '.join(describe(phase) for phase in self.phases)}" if self.phases else ""
-        return f"{self.name} from {bounds}{'' if self.unit == '-' else f' {self.unit}'}{where}"
+        unit = "" if self.unit == "-" else f" {self.unit}"
+        total = "" if self.total is None else f", {self.total:g}{unit} in all"
+        return f"{self.name} from {bounds}{unit}{where}{total}"
 
 
 def labels_of(name: str, shape: tuple[int, ...]) -> list[str]:
@@ -83,9 +114,17 @@ def labels_of(name: str, shape: tuple[int, ...]) -> list[str]:
 
 
 def freed_parameter(
-    table: ParameterTable, kinds: Sequence[Kind], name: Any, lower: Any, upper: Any, knots: Any, guess: Any
+    table: ParameterTable,
+    kinds: Sequence[Kind],
+    name: Any,
+    lower: Any,
+    upper: Any,
+    knots: Any,
+    guess: Any,
+    total: Any,
+    others: Mapping[str, Unknown],
 ) -> Unknown:
-    """Returns a checked unknown, and sets its parameter to the guess; see `ShootingProblem.free`."""
+    """Returns a checked unknown beside others, and sets its parameter to the guess; see `ShootingProblem.free`."""
     table.places(name)  # raises for unknown names
     phases, several = phases_of(table, name, knots)
     for phase in phases or ((),):
@@ -106,7 +145,10 @@ def freed_parameter(
             f"lower: expected a time step > 0 [s], got {shown(lower)}, with which time could stand still; write "
             f"for example lower=1e-3"
         )
-    unknown = Unknown(name, low, high, info.unit, phases)
+    with_total = [each for each, other in others.items() if other.total is not None and each != name]
+    if total is not None and with_total:
+        raise InvalidArgumentError(f"total: expected one parameter with a total, got {with_total[0]} and {name}")
+    unknown = Unknown(name, low, high, info.unit, phases, _total(name, total, low, high, phases if several else ()))
     _set_guess(table, unknown, kinds, guess)
     return unknown
 
@@ -118,6 +160,25 @@ def _bound(argument: str, value: Any, shapes: Sequence[tuple[int, ...]]) -> Real
     if numbers.shape not in shapes or np.isnan(numbers).any():
         raise InvalidArgumentError(f"{argument}: expected {cure}, got {shown(value)}")
     return np.array(np.broadcast_to(numbers, shapes[-1]))
+
+
+def _total(name: str, total: Any, lower: Reals, upper: Reals, phases: Sequence[Sequence[int]]) -> float | None:
+    """A checked total of a number in each phase."""
+    if total is None:
+        return None
+    if len(phases) < 2 or lower.ndim != 1:
+        raise InvalidArgumentError(
+            f"total: expected phases of a number, got {name!r} with one value for all or of shape {lower.shape}; pass "
+            "a list of two or more phases as knots, such as knots=[range(0, 20), range(20, 50)]"
+        )
+    value, counts = check_finite("total", total), np.array([len(phase) for phase in phases])
+    least, most = float(counts @ lower), float(counts @ upper)
+    if not least * (1.0 - ROUNDING) <= value <= most * (1.0 + ROUNDING):
+        raise InvalidArgumentError(
+            f"total: expected a sum of {name} between those of the bounds, {least:g} and {most:g}, got {value:g}; "
+            "widen the bounds"
+        )
+    return value
 
 
 def _check_readers(name: str, kinds: Sequence[Kind]) -> None:

@@ -75,7 +75,7 @@ class InteriorSteps:
         e, self._units = evaluator, units
         self._e = e
         self._exact, self._rows, self._x0, self._rolls = exact, rows, x0, trial is None
-        program = self._program = StepProgram(e, exact, moved=rows.moved, bounded=rows.bounded)
+        program = self._program = StepProgram(e, exact, moved=rows.moved, bounded=rows.bounded, kept=rows.kept)
         qp = program.qp
         self._weights = WeightedRows.zeros(qp.lq, qp.C, qp.terminal_C, qp.lower, qp.upper)
         self._trials: InteriorTrials = (

@@ -1,0 +1,125 @@
+"""Rhythms of gaits at equal total time: fixed, the best of a scan, and free durations of phases."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import trajopt
+from tests.benchmarks.table import table
+from trajopt import gaits
+from trajopt.analysis import replay
+from trajopt.shooting import ShootingProblem
+from trajopt.simulator import MDPContact, Simulator
+from trajopt.solution import Solution
+from trajopt.solvers import SolverFDDP
+from trajopt.types import Reals
+
+SUPPORTS = np.linspace(0.02, 0.2, 7)  # duration of each support in the scan [s]
+SHARES = (0.4, 0.5, 0.6)  # of the first swing in the duration of both [-]
+TITLE = """Gaits of two steps at equal total time and footholds: cost with the schedule's durations, of the best of 21
+rhythms (supports of 20 to 200 ms, swings of 2:3 to 3:2), and with free durations (required: the least of the three);
+largest distance of the base from the plan when the simulator replays the motion with springs, 20 steps a knot."""
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """A gait and its problems with fixed and with free durations."""
+
+    robot: trajopt.Robot
+    schedule: gaits.ContactSchedule
+
+    def fixed(self) -> ShootingProblem:
+        return gaits.gait_problem(self.robot, self.schedule)
+
+    def free(self) -> ShootingProblem:
+        timing = gaits.FreeTime(0.02, 1.0, total=self.schedule.duration)
+        return gaits.gait_problem(self.robot, self.schedule, timing=timing)
+
+    def scan(self, first: Solution) -> dict[tuple[float, float], float]:
+        """Cost by duration of supports and share of the first swing; NaN where no solve converges."""
+        problem, phases, total, found = self.fixed(), self.free().unknowns["dt"].phases, self.schedule.duration, {}
+        for support, share in itertools.product(SUPPORTS, SHARES):
+            swings = total - 2.0 * support
+            for knots, duration in zip(phases, (support, share * swings, support, (1.0 - share) * swings)):
+                problem.set_parameter("dt", duration / len(knots), knots=knots)
+            solution = SolverFDDP(problem).solve(first)
+            found[support, share] = solution.cost if solution.converged else np.nan
+        return found
+
+
+def trot() -> Rhythm:
+    """Trot of a Go2."""
+    robot = trajopt.load_robot("go2")
+    stance = gaits.Stance.of(robot, ["FL_foot", "FR_foot", "RL_foot", "RR_foot"])
+    return Rhythm(
+        robot, gaits.quadruped_trot(stance, step_length=0.1, step_height=0.05, support_knots=4, step_knots=23)
+    )
+
+
+def walk() -> Rhythm:
+    """Walk of a Talos."""
+    from trajopt import problems
+
+    problem = problems.load("biped-walk", robot="talos").problem
+    assert problem.schedule is not None
+    return Rhythm(problem.state.robot, problem.schedule)
+
+
+def replayed(solution: Solution) -> float:
+    """Largest distance of the base from the plan in the simulator [m]."""
+    motion = replay(solution, 20, plant=Simulator(solution.robot, _contacts(solution)), feedback="springs")
+    return float(np.linalg.norm(motion.xs[:, :3] - solution.xs[:, :3], axis=1).max())
+
+
+def _contacts(solution: Solution) -> list[MDPContact]:
+    """Points of the feet, or corners of their soles, on the ground."""
+    from trajopt.analysis.replays import _feet
+
+    return _feet(solution)
+
+
+def measure() -> dict[str, dict[str, Any]]:
+    """Figures by gait."""
+    return {name: _figures(rhythm) for name, rhythm in (("Go2, trot", trot()), ("Talos, walk", walk()))}
+
+
+def _figures(rhythm: Rhythm) -> dict[str, Any]:
+    fixed = rhythm.fixed()
+    first = SolverFDDP(fixed).solve(*gaits.gait_guess(fixed, rhythm.schedule))
+    free = SolverFDDP(rhythm.free()).solve(first)
+    costs = np.array(list(rhythm.scan(first).values()))
+    return {
+        "total": rhythm.schedule.duration,
+        "time": free.times[-1] if free.times is not None else np.nan,
+        "fixed": first.cost,
+        "scan": float(np.nanmin(costs)),
+        "scanned": int(np.isfinite(costs).sum()),
+        "free": free.cost,
+        "iterations": free.iterations,
+        "converged": first.converged and free.converged,
+        "durations": _durations(free),
+        "replays": (replayed(first), replayed(free)),
+    }
+
+
+def _durations(free: Solution) -> Reals:
+    assert free.problem is not None
+    unknown = free.problem.unknowns["dt"]
+    return np.asarray(free.unknowns["dt"] * unknown.counts)
+
+
+def report(figures: dict[str, dict[str, Any]]) -> str:
+    """The table."""
+    header = ["gait", "total time [s]", "fixed", "best of scan", "free", "iterations", "durations [ms]"]
+    header += ["replay, fixed [mm]", "replay, free [mm]", "bar"]
+    rows = []
+    for name, f in figures.items():
+        kept = f["converged"] and f["free"] < min(f["scan"], f["fixed"]) and abs(f["time"] - f["total"]) < 1e-9
+        cells = [name, f"{f['total']:.3f}", f"{f['fixed']:.3f}", f"{f['scan']:.3f}", f"{f['free']:.3f}"]
+        cells += [f"{f['iterations']}", " ".join(f"{1e3 * each:.0f}" for each in f["durations"])]
+        rows.append([*cells, *(f"{1e3 * each:.1f}" for each in f["replays"]), "yes" if kept else "NO"])
+    return table(TITLE, header, rows)
