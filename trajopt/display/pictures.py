@@ -20,6 +20,7 @@ from trajopt.errors import MissingDependencyError
 from trajopt.plotting.animation import drawn_frames, palette
 from trajopt.plotting.film import film_of
 from trajopt.plotting.frames import Frame
+from trajopt.robots.scene import ObstaclesLike
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
@@ -33,7 +34,7 @@ class Shot:
     Attributes:
         solution: The motion.
         layers: Kinds of layers that it may have, those of `obstacles` included.
-        obstacles: Upright cylinders or balls, as in `film`.
+        obstacles: Obstacles besides those in costs and constraints, as in `film`.
         lines: Polylines, as in `film`.
         camera: Name of a direction, or a camera.
         size: Width and height of a picture [pixel].
@@ -41,7 +42,7 @@ class Shot:
 
     solution: Solution
     layers: Sequence[LayerKind]
-    obstacles: npt.ArrayLike
+    obstacles: ObstaclesLike
     lines: Sequence[npt.ArrayLike]
     camera: str | Camera
     size: tuple[int, int]
@@ -53,7 +54,7 @@ def frames_of(shot: Shot, times: Reals, pace: float) -> Iterator[tuple[Iterator[
     studio = _open_studio()
     if isinstance(studio, str):
         _LOG.warning("film: line drawings instead of meshes: %s", studio)
-        film = film_of(shot.solution, shot.obstacles, shot.lines)
+        film = film_of(shot.solution, shot.obstacles, shot.lines, more=True)
         yield drawn_frames(film, film.times[0] + times, pace, size=shot.size), palette()
         return
     _LOG.info("film: meshes, drawn by %s", studio.browser)

@@ -16,6 +16,7 @@ from trajopt.mpc.disturbance import Push
 from trajopt.mpc.tracking import Tracked, tracked_quantities
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
+from trajopt.robots.scene import ObstaclesLike
 from trajopt.solution import Solution
 from trajopt.solution.film_options import FilmOptions
 from trajopt.types import Ints, Reals
@@ -169,7 +170,7 @@ class ClosedLoop(ExplainsAttributes):
         path: str | Path | None = None,
         *,
         title: str | None = None,
-        obstacles: npt.ArrayLike = (),
+        obstacles: ObstaclesLike = (),
         lines: Sequence[npt.ArrayLike] = (),
     ) -> Figure:
         """Draws motion, tracking, controls, violations and computation times in one figure.
@@ -177,7 +178,7 @@ class ClosedLoop(ExplainsAttributes):
         Args:
             path: File to write (.png, .pdf or .svg).
             title: Text before the outcome in the heading.
-            obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
+            obstacles: A Scene, bodies such as Box, or rows (x, y, radius) or (x, y, z, radius) [m].
             lines: Polylines to draw, such as gates and rails, each with points (n, 2) or (n, 3) [m].
         """
         picture = above("plotting.closed_loops.plot_closed_loop")
@@ -200,7 +201,7 @@ class ClosedLoop(ExplainsAttributes):
         path: str | Path,
         *,
         speed: float = 1.0,
-        obstacles: npt.ArrayLike = (),
+        obstacles: ObstaclesLike = (),
         lines: Sequence[npt.ArrayLike] = (),
     ) -> Path:
         """Writes the motion as a line drawing that moves (.gif, .mp4); see `trajopt.plotting.animate`.
@@ -208,7 +209,7 @@ class ClosedLoop(ExplainsAttributes):
         Args:
             path: File to write; .mp4 needs the extra `film` or the program ffmpeg.
             speed: Playback speed relative to real time [-].
-            obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
+            obstacles: A Scene, bodies such as Box, or rows (x, y, radius) or (x, y, z, radius) [m].
             lines: Polylines to draw, such as gates and rails, each with points (n, 2) or (n, 3) [m].
         """
         picture = above("plotting.closed_loops.animate_closed_loop")

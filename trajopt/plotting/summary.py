@@ -17,6 +17,7 @@ from trajopt.analysis.constraints import constraint_rows, constraints_report
 from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import is_legged, legged_motion
 from trajopt.analysis.lines import shown_panels
+from trajopt.analysis.obstacles import as_obstacles
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.checks import check_count, check_text
 from trajopt.errors import InvalidArgumentError, unknown_name
@@ -27,12 +28,12 @@ from trajopt.plotting.film import body_of
 from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.legged_summary import draw_contacts, draw_legged, draw_space, heading
 from trajopt.plotting.motion import has_motion, plot_motion
-from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.path import has_path, plot_path
 from trajopt.plotting.scene import hidden_axis
 from trajopt.plotting.style import SCREEN, canvas, check_picture_path, house_style, split, whole_figure
 from trajopt.plotting.trajectory import has_limbs, plot_solution
 from trajopt.plotting.window import write
+from trajopt.robots.scene import ObstaclesLike
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -53,7 +54,7 @@ def plot_summary(
     frames: int | None = None,
     frame: str | Sequence[str] | None = None,
     targets: npt.ArrayLike | None = None,
-    obstacles: npt.ArrayLike = (),
+    obstacles: ObstaclesLike = (),
     page: str = "summary",
 ) -> Figure:
     """Draws motion, states and controls with limits, and violations on one screen; `path` writes it to a file.
@@ -97,7 +98,7 @@ def plot_summary(
         raise InvalidArgumentError("frame: expected None for a solution without a robot; leave it out")
     if targets is not None and not moves:
         raise InvalidArgumentError("targets: expected None for a solution without a motion to draw; leave them out")
-    if len(check_obstacles(obstacles)) and not moves:
+    if len(as_obstacles(obstacles)) and not moves:
         raise InvalidArgumentError("obstacles: expected none for a solution without a motion to draw; leave them out")
     picture: Callable[..., Any] | None = None
     if has_motion(solution):
@@ -122,7 +123,7 @@ def plot_pages(
     path: str | os.PathLike[str] | None = None,
     *,
     title: str | None = None,
-    obstacles: npt.ArrayLike = (),
+    obstacles: ObstaclesLike = (),
 ) -> dict[str, Figure]:
     """Draws the summary and all further pages, see `plot_summary`.
 

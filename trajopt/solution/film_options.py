@@ -7,6 +7,8 @@ from typing import TypedDict
 
 import numpy.typing as npt
 
+from trajopt.robots.scene import ObstaclesLike
+
 
 class FilmOptions(TypedDict, total=False):
     """Options of `trajopt.display.film`; see there for their meaning."""
@@ -17,6 +19,6 @@ class FilmOptions(TypedDict, total=False):
     time: float | None
     size: tuple[int, int]
     camera: str | npt.ArrayLike
-    obstacles: npt.ArrayLike
+    obstacles: ObstaclesLike
     lines: Sequence[npt.ArrayLike]
     progress: bool

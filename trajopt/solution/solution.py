@@ -18,6 +18,7 @@ import numpy.typing as npt
 from trajopt.analysis.costates import adjoint
 from trajopt.errors import InvalidArgumentError, shown_numbers
 from trajopt.objects.lazy import above
+from trajopt.robots.scene import ObstaclesLike
 from trajopt.shooting import inspection
 from trajopt.solution import file
 from trajopt.solution.described import DescribedMotion
@@ -237,7 +238,7 @@ class Solution(DescribedMotion):
         *,
         speed: float = 1.0,
         frames_per_second: float = 25.0,
-        obstacles: npt.ArrayLike = (),
+        obstacles: ObstaclesLike = (),
         lines: Sequence[npt.ArrayLike] = (),
     ) -> Path:
         """Writes the motion as a line drawing that moves (.gif, .mp4); see `trajopt.plotting.animate`.
@@ -246,7 +247,8 @@ class Solution(DescribedMotion):
             path: File to write; .mp4 needs the extra `film` or the program ffmpeg.
             speed: Playback speed relative to real time [-].
             frames_per_second: Frame rate [1/s].
-            obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius), to draw [m].
+            obstacles: A Scene, bodies such as Box, or rows (x, y, radius) or (x, y, z, radius), to draw [m]; by default
+                those in costs and constraints.
             lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
         """
         return above("plotting.animate")(
