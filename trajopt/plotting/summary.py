@@ -34,6 +34,7 @@ from trajopt.plotting.style import SCREEN, canvas, check_picture_path, house_sty
 from trajopt.plotting.trajectory import has_limbs, plot_solution
 from trajopt.plotting.window import write
 from trajopt.robots.scene import ObstaclesLike
+from trajopt.solution.record import SolverStatus
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -171,15 +172,22 @@ def _has_solver(solution: Solution) -> bool:
 def _screen(solution: Solution, title: str | None, *, apart: bool) -> Figure:
     """Figure of screen size with a heading: the outcome of the solve, and what the motion achieves."""
     figure = whole_figure(canvas(None, *SCREEN, apart=apart))
-    sentence = str(solution.status).split(":")[0]
-    plural = "" if solution.iterations == 1 else "s"
-    outcome = f"{solution.solver}: {sentence}, cost {solution.cost:.6g} after {solution.iterations} iteration{plural}"
+    outcome = outcome_words(solution)
     lines = [outcome if title is None else f"{title}, {outcome}"]
     facts = [*([heading(solution)] if is_legged(solution) else []), *_goals(solution)]
     facts += [f"constraints {words.split(';')[0]}" for words in constraints_report(solution).values()]
     lines += textwrap.wrap("; ".join(facts), _LETTERS)
     figure.suptitle("\n".join(line for line in lines if line), fontsize=10.5, fontweight="bold", x=0.01, ha="left")
     return figure
+
+
+def outcome_words(solution: Solution) -> str:
+    """Text for the outcome of a solve; the name of a motion that no solver computed."""
+    if solution.status is SolverStatus.UNSOLVED:
+        return solution.solver + (f", cost {solution.cost:.6g}" if np.isfinite(solution.cost) else "")
+    sentence = str(solution.status).split(":")[0]
+    plural = "" if solution.iterations == 1 else "s"
+    return f"{solution.solver}: {sentence}, cost {solution.cost:.6g} after {solution.iterations} iteration{plural}"
 
 
 def _millimetres(metres: float) -> str:

@@ -112,6 +112,7 @@ class Description:
         self._solution, self._problem = solution, cast("ShootingProblem", solution.problem)
         if solution.problem is None and not computed:
             vars(self).update(_numbered(solution.xs, solution.us) | dict(solution.described))
+        vars(self).update(solution.measured)
 
     def _solved(self, read: Callable[[ShootingProblem], T]) -> T:
         """Evaluates a function of the problem, with the parameters of the solve."""

@@ -63,6 +63,7 @@ class Solution(DescribedMotion):
         problem: The problem; None after `load` without a problem.
         parameters: Values of the problem's parameters in the solve, by name: one row for each knot with the parameter.
         described: Attributes of `description` from a file, used if there is no problem.
+        measured: Attributes of `description` that were measured, used instead of the problem's, as in a replay.
     """
 
     xs: Reals
@@ -86,12 +87,18 @@ class Solution(DescribedMotion):
     problem: ShootingProblem | None = field(default=None, repr=False, compare=False)
     parameters: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    measured: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         from trajopt.solution.description import completed
 
         before = state.pop("description", None)  # of an object pickled at revision 2720678
-        later = {"described": {} if before is None else completed(vars(before)), "unknowns": {}, "optima": ()}
+        later = {
+            "described": {} if before is None else completed(vars(before)),
+            "unknowns": {},
+            "optima": (),
+            "measured": {},
+        }
         vars(self).update(later | state)
 
     @property
@@ -103,6 +110,9 @@ class Solution(DescribedMotion):
         T, nx = len(self.us), self.xs.shape[1]
         numbers = {name: shown_numbers(value.ravel()).strip("[]") for name, value in self.unknowns.items()}
         unknowns = "".join(f"{name}={number}, " for name, number in numbers.items())
+        if self.status is SolverStatus.UNSOLVED:
+            cost = f"cost={self.cost:.10g}, " if np.isfinite(self.cost) else ""
+            return f"Solution({self.solver}, {cost}T={T}, nx={nx}, nu={self.us.shape[1]})"
         return (
             f"Solution({self.solver}: {self.status.name}, cost={self.cost:.10g}, {unknowns}"
             f"iterations={self.iterations}, T={T}, nx={nx}, nu={self.us.shape[1]}, {time_words(self)})"
@@ -367,7 +377,7 @@ def motion_solution(
         solver: Where it comes from.
         cost: Its cost, where that is known [cost].
     """
-    effort: dict[str, Any] = {"status": SolverStatus.CONVERGED, "iterations": 0, "history": (), "seconds": 0.0}
+    effort: dict[str, Any] = {"status": SolverStatus.UNSOLVED, "iterations": 0, "history": (), "seconds": 0.0}
     own: dict[str, Any] = {"problem": problem, "x0": problem.x0, "parameters": problem.parameter_values()}
     return Solution(xs=xs, us=us, cost=cost, solver=solver, **effort, **own)
 
@@ -382,7 +392,7 @@ def described_motion(xs: Reals, *, solver: str, **fields: Any) -> Solution:
     """
     from trajopt.solution.description import completed
 
-    effort: dict[str, Any] = {"status": SolverStatus.CONVERGED, "iterations": 0, "history": (), "seconds": 0.0}
+    effort: dict[str, Any] = {"status": SolverStatus.UNSOLVED, "iterations": 0, "history": (), "seconds": 0.0}
     us = np.zeros((len(xs) - 1, 0))
     return Solution(xs=xs, us=us, cost=float("nan"), solver=solver, x0=xs[0], described=completed(fields), **effort)
 
