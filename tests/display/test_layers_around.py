@@ -21,7 +21,7 @@ from trajopt.display.layers.around import around
 from trajopt.display.layers.obstacles import Obstacles, Planes, tilted_planes
 from trajopt.display.layers.paths import Goals, has_goals
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.obstacles import solids_around
+from trajopt.plotting.obstacles import obstacles_to_draw, solids_around
 from trajopt.solution import Solution
 
 BALLS = np.array([[0.5, 0.2, 0.4, 0.1], [0.1, 0.6, 0.3, 0.2]])  # [m]
@@ -145,7 +145,7 @@ def test_a_scene_is_drawn_with_its_boxes() -> None:
     assert node.scale == pytest.approx((0.2, 0.4, 0.6))
     assert node.position == pytest.approx((1.0, 0.0, 0.3))
     assert node.wxyz == pytest.approx((np.cos(0.25), 0.0, 0.0, np.sin(0.25)))
-    (hull,) = solids_around(solution, ())
+    (hull,) = solids_around(obstacles_to_draw(solution))
     np.testing.assert_allclose(hull, box.points[0])
     assert approaches_of(solution) == []
 
@@ -166,14 +166,18 @@ def test_obstacles_and_lines_of_the_caller_become_a_layer() -> None:
     (kind,) = around([[0.5, 0.2, 0.4, 0.1]], [gate])
     scene, solution = Recording(), arm(translation, equals=0.0)
     layer = kind.build(scene, solution, "/around")
-    ball, lines = scene.nodes["/around/0"], scene.nodes["/around/lines"]
-    assert (ball.position, ball.radius) == ((0.5, 0.2, 0.4), 0.1)
+    ball, lines = scene.nodes["/around/bodies/0/ball0"], scene.nodes["/around/lines"]
+    assert (ball.position, ball.scale[0]) == ((0.5, 0.2, 0.4), 0.1)
     np.testing.assert_allclose(lines.points, [gate[:2], gate[1:]])
     assert layer.points().max(axis=0) == pytest.approx([1.0, 0.5, 1.5])
     (kind,) = around([[0.5, 0.2, 0.1]])
     kind.build(scene, solution, "/posts")
-    post = scene.nodes["/posts/0"]
-    assert post.position[2] - post.height / 2 == pytest.approx(0.0)
+    post = scene.nodes["/posts/bodies/0/cylinder"]
+    lowest = layer.film.skeleton.points[..., 2].min()
+    assert post.position[2] - post.scale[2] / 2 == pytest.approx(min(lowest, 0.0))
+    (kind,) = around(trajopt.Scene({"crate": trajopt.Box([0.2, 0.4, 0.6])}))
+    kind.build(scene, solution, "/crates")
+    assert scene.nodes["/crates/bodies/0/box"].scale == pytest.approx((0.2, 0.4, 0.6))
     assert around() == ()
     with pytest.raises(InvalidArgumentError, match=r"lines\[0\]: expected points"):
         around((), [[1.0, 2.0]])

@@ -297,6 +297,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "plot_configurations.configurations": lambda w, rng: pin.neutral(w.robot.model),
     "plot_configurations.points": _targets,
     "plot_configurations.placements": _placement,
+    "plot_configurations.obstacles": _obstacles,
     "plot_configurations.view": lambda w, rng: rng.choice([None, (20.0, 30.0)]),
     "plot_constraints.solution": lambda w, rng: constrained.torn_mass(),
     "plot_motion.frame": lambda w, rng: None,

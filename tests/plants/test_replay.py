@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from trajopt import problems
-from trajopt.analysis import Feedback, replay
+from trajopt.analysis import Feedback, legged_motion, replay
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.mpc import MuJoCoPlant
-from trajopt.solution import Solution
+from trajopt.simulator import MDPContact, Plane, Simulator
+from trajopt.solution import Solution, SolverStatus
 from trajopt.types import Reals
 
 pytest.importorskip("mujoco")
@@ -95,3 +98,64 @@ def test_what_does_not_fit_is_refused() -> None:
         Feedback(plan, "springs", stiffness=-1.0)
     with pytest.raises(InvalidArgumentError, match=r"solution: expected one of a robot \(StateMultibody\)"):
         replay(problems.load("unicycle").solve(), plant="mujoco")
+
+
+def test_forces_of_a_replay_are_those_of_mujoco() -> None:
+    """On average they carry the weight, and each foot pushes within the plant's cone: MuJoCo's friction is 0.7."""
+    plan = planned("quadruped-trot")
+    motion = replay(plan, plant="mujoco", feedback="springs", clip=True)
+    legs = legged_motion(motion)
+    total = np.sum([np.nan_to_num(foot.normal_forces) for foot in legs.feet], axis=0)
+    timed = np.diff(motion.times) > 0.0
+    assert total[timed].mean() == pytest.approx(legs.weight, rel=0.05)
+    for foot in legs.feet:
+        assert np.nanmin(foot.normal_forces) >= 0.0
+        assert np.nanmax(foot.cone_use) < 1.05  # the mean of several steps
+    assert set(motion.contact_forces()) == {foot.name for foot in legs.feet}
+    assert "friction" not in " ".join(motion.violations())
+
+
+def test_forces_of_a_replay_are_those_of_the_simulator() -> None:
+    plan = planned("quadruped-trot")
+    feet = [MDPContact(foot.frame, friction=0.8) for foot in legged_motion(plan).feet]
+    floor = min(foot.positions[0, 2] for foot in legged_motion(plan).feet)
+    feet = [MDPContact(each.frame, friction=0.8, surface=Plane((0.0, 0.0, 1.0, -floor))) for each in feet]
+    motion = replay(plan, plant=Simulator(plan.robot, feet), feedback="springs", clip=True)
+    legs = legged_motion(motion)
+    total = np.sum([np.nan_to_num(foot.forces) for foot in legs.feet], axis=0)
+    momentum = plan.robot.model.createData()
+    speed = [
+        pin.computeCentroidalMomentum(plan.robot.model, momentum, x[: plan.robot.nq], x[plan.robot.nq :]).linear.copy()
+        for x in motion.xs[[0, -1]]
+    ]
+    pushed = (np.diff(motion.times)[:, None] * total).sum(axis=0) - [0.0, 0.0, legs.weight * motion.times[-1]]
+    np.testing.assert_allclose(pushed, speed[1] - speed[0], atol=0.02 * legs.weight * motion.times[-1])
+    assert all(foot.mu.max() == 0.8 for foot in legs.feet)
+
+
+def test_a_replay_is_no_solve(tmp_path: Path) -> None:
+    plan = planned("quadruped-trot")
+    motion = replay(plan, plant="mujoco", feedback="springs", clip=True)
+    assert (motion.status, motion.converged) == (SolverStatus.UNSOLVED, False)
+    words = motion.explain()
+    assert words.startswith("replay: a motion that no solver computed.")
+    assert "contact forces are those of the plant" in words
+    assert not any(word in words for word in ("nan", "converged", "largest gap", "friction_"))
+    assert "nan" not in motion.plot()._suptitle.get_text() + repr(motion)
+    loaded = Solution.load(motion.save(tmp_path / "motion.npz"))
+    np.testing.assert_array_equal(legged_motion(loaded).feet[0].forces, legged_motion(motion).feet[0].forces)
+
+
+def test_a_plant_that_does_not_tell_its_forces_has_none() -> None:
+    plan = planned("quadruped-trot")
+    motion = replay(plan, 1, plant=lambda x, u, dt: x, feedback="open")
+    assert not motion.description.touches
+    assert motion.contact_forces() == {}
+    assert "contact forces are unknown" in motion.explain()
+    motion.plot()
+
+
+def test_a_model_as_plant_keeps_the_forces_of_its_contacts() -> None:
+    plan = planned("quadruped-trot")
+    motion = replay(plan, 1, plant=plan.problem.running[0], feedback="open")
+    assert motion.measured == {}

@@ -7,6 +7,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 import trajopt
+from trajopt import ik
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting import plot_configurations
 from trajopt.plotting.style import RAMP
@@ -46,6 +47,26 @@ def test_placements_have_axes() -> None:
         start, end = np.transpose(line.get_data_3d())  # type: ignore[attr-defined]
         np.testing.assert_allclose(start, placement[:3, 3])
         np.testing.assert_allclose((end - start) / np.linalg.norm(end - start), placement[:3, i], atol=1e-12)
+
+
+def test_obstacles_stand_beside_a_result_of_inverse_kinematics() -> None:
+    arm = trajopt.load_robot("talos_arm")
+    table = trajopt.Scene({"table": trajopt.Box([0.6, 0.8, 0.05], placement=[0.5, 0.0, -0.4, 0.0, 0.0, 0.0, 1.0])})
+    state = trajopt.StateMultibody(arm)
+    hand = trajopt.ResidualModelFrameTranslation(state, "gripper_left_joint", [0.4, 0.3, 0.0])
+    result = ik.solve(arm, trajopt.ConstraintStack(state).add("hand", hand, equals=0.0), starts=1)
+    figure = plot_configurations(arm, result, obstacles=table)
+    assert len([each for each in figure.axes[0].collections if each.get_label() == "_solid"]) == 1
+    assert figure.axes[0].get_zlim()[0] < -0.425 < figure.axes[0].get_zlim()[1]  # type: ignore[attr-defined]
+    last = curves(figure, "_figure")[-1]
+    alone = curves(plot_configurations(arm, result.q), "_figure")[-1]
+    np.testing.assert_allclose(last.get_data_3d(), alone.get_data_3d())  # type: ignore[attr-defined]
+    (ball,) = [
+        each
+        for each in plot_configurations(ROBOT, Q, obstacles=[0.5, 0.0, 0.5, 0.1]).axes[0].patches
+        if each.get_label() == "_obstacle"
+    ]
+    np.testing.assert_allclose(np.linalg.norm(ball.get_xy() - [0.5, 0.5], axis=1), 0.1)  # type: ignore[attr-defined]
 
 
 def test_bad_arguments() -> None:

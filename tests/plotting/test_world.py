@@ -13,7 +13,7 @@ from trajopt.analysis.legs import legged_motion
 from trajopt.analysis.thick_links import thick_links
 from trajopt.analysis.walls import walls_of
 from trajopt.plotting import plot_motion, plot_path, plot_strip
-from trajopt.plotting.obstacles import obstacles_around
+from trajopt.plotting.obstacles import obstacles_around, obstacles_to_draw
 from trajopt.plotting.walls import near_walls, wall_points
 from trajopt.problems.arm_spheres import LINKS, SPHERES
 from trajopt.solution import Solution
@@ -77,8 +77,10 @@ def test_links_are_as_thick_as_their_constraints_say(spheres: Solution) -> None:
 
 
 def test_obstacles_of_constraints_are_drawn_unless_others_are_passed(spheres: Solution) -> None:
-    np.testing.assert_allclose(obstacles_around(spheres, ()), SPHERES)
-    np.testing.assert_allclose(obstacles_around(spheres, [0.0, 0.0, 1.0, 0.1]), [[0.0, 0.0, 1.0, 0.1]])
+    np.testing.assert_allclose(obstacles_around(obstacles_to_draw(spheres)), SPHERES)
+    np.testing.assert_allclose(
+        obstacles_around(obstacles_to_draw(spheres, [0.0, 0.0, 1.0, 0.1])), [[0.0, 0.0, 1.0, 0.1]]
+    )
     axes = plot_motion(spheres).axes[0]
     assert len(labelled(axes, "_obstacle")) == len(SPHERES)
 

@@ -328,7 +328,7 @@ def test_misuse(name: str, options: dict[str, Any], message: str) -> None:
 
 
 def test_a_replay_needs_gains_and_the_simulator() -> None:
-    with pytest.raises(InvalidArgumentError, match="solution: expected a problem with an ActionModelSimulator"):
+    with pytest.raises(InvalidArgumentError, match=r"plant: expected one .*pass plant=Simulator\(...\) or "):
         replay(solution_of("pendulum"))
     found = dataclasses.replace(solution_of("puck"), K=None)
     with pytest.raises(InvalidArgumentError, match="solution: expected one with gains K"):

@@ -1,14 +1,18 @@
-"""Obstacles in the distance costs and constraints of a problem, at each knot."""
+"""Obstacles in the distance costs and constraints of a problem at each knot, and those that a caller passes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.analysis.references import distances_of
 from trajopt.residuals import ResidualModelCollisions, ResidualModelObstacleDistance, ResidualModelPairDistance
+from trajopt.robots.box import Box
+from trajopt.robots.round_bodies import check_round
+from trajopt.robots.scene import Body, ObstaclesLike, Scene
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -43,10 +47,10 @@ class Obstacle:
 
 
 def obstacles_of(solution: Solution) -> list[Obstacle]:
-    """Returns the obstacles in a solution's costs and constraints; empty for a solution without its problem.
+    """Computes the obstacles in a solution's costs and constraints; `Description.obstacles` has them from files too.
 
     Args:
-        solution: The solution.
+        solution: The solution, with its problem.
     """
     obstacles: list[Obstacle] = []
     items, values = distances_of(solution)
@@ -83,6 +87,34 @@ def _obstacle(name: str, places: Reals, size: Reals | None, radii: Reals) -> Obs
     signs = np.array(np.meshgrid(*[[-0.5, 0.5]] * 3, indexing="ij")).reshape(3, 8).T
     corners = (signs * size[:, None]) @ places[:, :, :3].swapaxes(1, 2) + places[:, None, :, 3]
     return Obstacle(name=name, points=corners, radii=radii)
+
+
+def as_obstacles(obstacles: ObstaclesLike) -> list[Obstacle]:
+    """Converts obstacles that a caller passes, with points and radii of one knot.
+
+    Args:
+        obstacles: A Scene, one or several bodies (Box, Sphere, Capsule), or rows: upright cylinders (x, y, radius),
+            shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
+
+    Raises:
+        InvalidArgumentError: A row has another form, or a body is on a frame of a robot.
+    """
+    if isinstance(obstacles, Body):
+        obstacles = [obstacles]
+    if isinstance(obstacles, (list, tuple)) and any(isinstance(each, Body) for each in obstacles):
+        obstacles = Scene({f"body{i}": each for i, each in enumerate(obstacles)})
+    if isinstance(obstacles, Scene):
+        return [_fixed(name, body) for name, body in obstacles.obstacles.items()]
+    rows = check_round("obstacles", cast(npt.ArrayLike, obstacles))
+    rows = rows if rows.shape[1] == 4 else np.insert(rows, 2, np.nan, axis=1)
+    return [Obstacle(name=f"obstacles[{i}]", points=row[None, None, :3], radii=row[3:]) for i, row in enumerate(rows)]
+
+
+def _fixed(name: str, body: Body) -> Obstacle:
+    """A body of the world as an obstacle at one knot."""
+    if isinstance(body, Box):
+        return _obstacle(name, np.asarray(body.placement)[None], np.asarray(body.size)[None], np.zeros(1))
+    return Obstacle(name=name, points=body.points[None], radii=np.array([body.radius]))
 
 
 def planes_of(solution: Solution) -> list[tuple[float, ...]]:

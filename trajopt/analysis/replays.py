@@ -9,6 +9,7 @@ import numpy as np
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.feedback import Feedback
 from trajopt.analysis.legs import legged_motion
+from trajopt.analysis.plant_forces import with_forces_of
 from trajopt.analysis.references import knot_values
 from trajopt.checks import check_count, check_flag, check_known
 from trajopt.errors import InvalidArgumentError
@@ -74,7 +75,8 @@ def replay(
 
     Returns:
         With a plant, its motion at the knots as a Solution, which pictures, views and reports take; it has gaps, as the
-        plant is another one. Without, a Rollout.
+        plant is another one. Its contact forces are those of a simulator or of MuJoCo, the mean between two knots; a
+        function does not tell its forces, so its motion has none. Without a plant, a Rollout.
 
     Raises:
         InvalidArgumentError: The problem has other models, or the solver has no gains.
@@ -150,6 +152,7 @@ def _in_plant(solution: Solution, plant: Any, policy: Feedback, count: int, x0: 
     moved = plant_of(plant, problem, None, float(np.diff(times).max()))
     x = problem.state.check(solution.xs[0] if x0 is None else x0, "x0")
     xs, us = [x], np.zeros_like(solution.us)
+    forces = {each.name: np.zeros((len(us), 3)) for each in moved.spheres or ()}
     for t, (begin, duration) in enumerate(zip(times, np.diff(times))):
         if duration > 0.0:
             us[t] = policy(begin, x)
@@ -157,10 +160,12 @@ def _in_plant(solution: Solution, plant: Any, policy: Feedback, count: int, x0: 
             for i in range(steps):
                 now = begin + duration * i / steps
                 x = check_next(moved.step(x, policy(now, x), duration / steps, None), problem.state)
+                for name, force in moved.sphere_forces().items():
+                    forces[name][t] += force / steps
         xs.append(x)
     with solution.as_solved() as solved:
         moved_along: Solution = above("solution.solution.motion_solution")(solved, np.array(xs), us, solver="replay")
-        return moved_along
+        return with_forces_of(moved, moved_along, forces)
 
 
 def _model_of(solution: Solution) -> ActionModelSimulator:
@@ -168,10 +173,12 @@ def _model_of(solution: Solution) -> ActionModelSimulator:
     from trajopt.simulator import ActionModelSimulator
 
     running = check_solution(solution).description.models[:-1]
-    if not running or any(model is not running[0] for model in running):
-        raise InvalidArgumentError("solution: expected a problem with one model at all knots, such as [model] * T")
-    if not isinstance(running[0], ActionModelSimulator):
+    if not running or not isinstance(running[0], ActionModelSimulator):
+        got = type(running[0]).__name__ if running else "no running knot"
         raise InvalidArgumentError(
-            f"solution: expected a problem with an ActionModelSimulator, got {type(running[0]).__name__}"
+            f"plant: expected one for a problem without an ActionModelSimulator ({got}); pass plant=Simulator(...) or "
+            'plant="mujoco"'
         )
+    if any(model is not running[0] for model in running):
+        raise InvalidArgumentError("solution: expected a problem with one model at all knots, such as [model] * T")
     return running[0]

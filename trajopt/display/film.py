@@ -23,6 +23,7 @@ from trajopt.display.timeline import Timeline
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.plotting.film import check_body
 from trajopt.plotting.frames import SUFFIXES, Frame, check_film_path, frame_rate, frame_times, write_frames
+from trajopt.robots.scene import ObstaclesLike
 from trajopt.solution import Solution
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def film(
     time: float | None = None,
     size: tuple[int, int] = SIZE,
     camera: str | npt.ArrayLike = "corner",
-    obstacles: npt.ArrayLike = (),
+    obstacles: ObstaclesLike = (),
     lines: Sequence[npt.ArrayLike] = (),
     grid: OccupancyGrid | None = None,
     scans: Scan | Sequence[Scan] = (),
@@ -65,8 +66,8 @@ def film(
         size: Width and height, 64 to 4096 [pixel].
         camera: "corner", "side", "front" or "top", each from as near as the whole motion is in the picture, or a
             position and a point to look at, shape (2, 3) [m]. Line drawings have their own.
-        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m],
-            besides those in costs and constraints.
+        obstacles: A Scene, bodies such as Box, or rows: upright cylinders (x, y, radius), shape (n, 3), or balls
+            (x, y, z, radius), shape (n, 4) [m], besides those in costs and constraints.
         lines: Polylines, such as gates, each with points (n, 2) or (n, 3) [m].
         grid: Map to draw as walls around the motion.
         scans: LIDAR scan, or one for each knot, drawn as in `show`.

@@ -147,7 +147,8 @@ def _words(solution: Solution) -> str:
     """Result of a solve in one line."""
     T, times = len(solution.xs) - 1, solution.times
     knots = f"{T} knots" if times is None else f"{T} knots, {times[-1] - times[0]:.4g} s"
-    return f"{solution.solver}: {solution.status}; cost {solution.cost:.6g}; {knots}"
+    cost = f"cost {solution.cost:.6g}; " if np.isfinite(solution.cost) else ""
+    return f"{solution.solver}: {solution.status}; {cost}{knots}"
 
 
 def _without_switches(recording: Any, paths: set[str]) -> None:

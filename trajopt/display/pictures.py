@@ -49,7 +49,7 @@ def frames_of(shot: Shot, times: Reals, pace: float) -> Iterator[tuple[Iterator[
     studio = _open_studio()
     if isinstance(studio, str):
         _LOG.warning("film: line drawings instead of meshes: %s", studio)
-        film = film_of(shot.solution, **shot.drawn)
+        film = film_of(shot.solution, more=True, **shot.drawn)
         yield drawn_frames(film, film.times[0] + times, pace, size=shot.size), palette()
         return
     _LOG.info("film: meshes, drawn by %s", studio.browser)

@@ -18,7 +18,8 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.analysis import StateCovariance
     from trajopt.planar import OccupancyGrid, Scan
-    from trajopt.solution import Solution
+    from trajopt.robots.scene import ObstaclesLike
+from trajopt.solution import Solution
 
 
 class ShowOptions(TypedDict, total=False):
@@ -27,7 +28,7 @@ class ShowOptions(TypedDict, total=False):
     labels: Sequence[str] | None
     iterates: Sequence[Reals]
     layers: Sequence[str]
-    obstacles: npt.ArrayLike
+    obstacles: ObstaclesLike
     lines: Sequence[npt.ArrayLike]
     covariance: StateCovariance | None
     grid: OccupancyGrid | None
@@ -54,7 +55,7 @@ def show(
     labels: Sequence[str] | None = None,
     iterates: Sequence[Reals] = (),
     layers: Sequence[str] = (),
-    obstacles: npt.ArrayLike = (),
+    obstacles: ObstaclesLike = (),
     lines: Sequence[npt.ArrayLike] = (),
     covariance: StateCovariance | None = None,
     grid: OccupancyGrid | None = None,
@@ -74,7 +75,8 @@ def show(
         iterates: Trajectories (T + 1, nx) of the first solution's iterations, selected by a slider, for example from
             `CallbackLogger(trajectories=True)`.
         layers: Labels of hidden layers to show: "strobe", "ghosts", "friction cones", "margins".
-        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m],
+        obstacles: A Scene, bodies such as Box, or rows: upright cylinders (x, y, radius), shape (n, 3), or balls
+            (x, y, z, radius), shape (n, 4) [m],
             besides those in costs and constraints of the first solution.
         lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
         covariance: Covariances of the first solution, `solution.covariance(noise)`, drawn as ellipsoids of two

@@ -16,6 +16,7 @@ from trajopt.mpc.disturbance import Push
 from trajopt.mpc.tracking import Tracked, tracked_quantities
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
+from trajopt.robots.scene import ObstaclesLike
 from trajopt.solution import Solution
 from trajopt.solution.film_options import FilmOptions
 from trajopt.types import Ints, Reals
@@ -171,7 +172,7 @@ class ClosedLoop(ExplainsAttributes):
         path: str | Path | None = None,
         *,
         title: str | None = None,
-        obstacles: npt.ArrayLike = (),
+        obstacles: ObstaclesLike = (),
         lines: Sequence[npt.ArrayLike] = (),
         grid: OccupancyGrid | None = None,
         scans: Scan | Sequence[Scan] = (),
@@ -181,7 +182,7 @@ class ClosedLoop(ExplainsAttributes):
         Args:
             path: File to write (.png, .pdf or .svg).
             title: Text before the outcome in the heading.
-            obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
+            obstacles: A Scene, bodies such as Box, or rows (x, y, radius) or (x, y, z, radius) [m].
             lines: Polylines to draw, such as gates and rails, each with points (n, 2) or (n, 3) [m].
             grid: Map of the plane to draw, its occupied cells in grey.
             scans: LIDAR scan, or one for each control period, whose readings are drawn as points.
@@ -206,7 +207,7 @@ class ClosedLoop(ExplainsAttributes):
         path: str | Path,
         *,
         speed: float = 1.0,
-        obstacles: npt.ArrayLike = (),
+        obstacles: ObstaclesLike = (),
         lines: Sequence[npt.ArrayLike] = (),
         grid: OccupancyGrid | None = None,
         scans: Scan | Sequence[Scan] = (),
@@ -216,7 +217,7 @@ class ClosedLoop(ExplainsAttributes):
         Args:
             path: File to write; .mp4 needs the extra `film` or the program ffmpeg.
             speed: Playback speed relative to real time [-].
-            obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
+            obstacles: A Scene, bodies such as Box, or rows (x, y, radius) or (x, y, z, radius) [m].
             lines: Polylines to draw, such as gates and rails, each with points (n, 2) or (n, 3) [m].
             grid: Map of the plane to draw, its occupied cells in grey.
             scans: LIDAR scan, or one for each control period, whose readings are drawn as points.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.errors import ModelEvaluationError
+from trajopt.simulator import MDPContact
 from trajopt.states import StateAbstract
 from trajopt.types import Reals
 
@@ -20,11 +22,15 @@ class PlantAbstract(ABC):
         fixed_step: Time step if it cannot be changed [s]; otherwise None.
         usual_step: Default time step [s]; None for the control period.
         takes_torques: Whether `step` accepts generalized forces.
+        spheres: Spheres that may touch something; None for a plant that does not know their forces.
+        same_contacts: Whether the plant has the controller's kind of contacts, so that its model knows their forces.
     """
 
     fixed_step: float | None = None
     usual_step: float | None = None
     takes_torques = False
+    spheres: tuple[MDPContact, ...] | None = None
+    same_contacts = False
 
     def begin(self) -> None:  # noqa: B027
         """Forgets earlier motions."""
@@ -35,6 +41,10 @@ class PlantAbstract(ABC):
     @abstractmethod
     def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None) -> Reals:
         """State (nx,) after a time dt [s] with control u (nu,), and generalized forces (nv,) or None."""
+
+    def sphere_forces(self) -> Mapping[str, Reals]:
+        """Force (3,) on each of `spheres` in the last step by name, in the world [N]."""
+        return {}
 
 
 def check_next(x: Any, state: StateAbstract) -> Reals:

@@ -57,6 +57,8 @@ class ModelPlant(PlantAbstract):
             self._knot.parameters[:] = row
             self._change(self._knot)
 
+    same_contacts = True
+
     def follow(self, model: ActionModelAbstract, row: Reals) -> None:
         if self._own:
             self._knot = self._knot_of(model)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.plants.base import PlantAbstract
-from trajopt.simulator import Simulator
+from trajopt.simulator import MDPContact, Simulator
 from trajopt.simulator.action import default_actuation
 from trajopt.types import Reals
 
@@ -35,7 +36,13 @@ class SimulatorPlant(PlantAbstract):
                 f"{motors.nu} motors; pass a function (x, u, dt) -> x_next that computes torques from controls"
             )
         self._motors = motors
+        self.spheres = tuple(each for each in simulator.model.contacts if isinstance(each, MDPContact))
+        self._forces: Mapping[str, Reals] = {}
 
     def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None) -> Reals:
         tau = self._motors.joint_torques(u)
-        return self._simulator.step(dt, x, tau if torque is None else tau + torque)[0]
+        xnext, self._forces = self._simulator.step(dt, x, tau if torque is None else tau + torque)
+        return xnext
+
+    def sphere_forces(self) -> Mapping[str, Reals]:
+        return {each.name: self._forces[each.name][:3] for each in self.spheres or ()}

@@ -16,6 +16,7 @@ from trajopt.plotting.frames import Frame, check_film_path, frame_rate, frame_ti
 from trajopt.plotting.ground import EARTH, GROUND
 from trajopt.plotting.stage import FilmStage
 from trajopt.plotting.style import GREY, PALETTE, RAMP, house_style
+from trajopt.robots.scene import ObstaclesLike
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
@@ -32,7 +33,7 @@ def animate(
     *,
     speed: float = 1.0,
     frames_per_second: float = 25.0,
-    obstacles: npt.ArrayLike = (),
+    obstacles: ObstaclesLike = (),
     lines: Sequence[npt.ArrayLike] = (),
     grid: OccupancyGrid | None = None,
     scans: Scan | Sequence[Scan] = (),
@@ -48,7 +49,8 @@ def animate(
         path: File to write: .gif, or .mp4, which needs the extra `film` or the program ffmpeg.
         speed: Playback speed relative to real time [-].
         frames_per_second: Frame rate, > 0 [1/s]; in a GIF rounded to a delay of whole 10 ms, at least 20 ms.
-        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
+        obstacles: A Scene, bodies such as Box, or rows: upright cylinders (x, y, radius), shape (n, 3), or balls
+            (x, y, z, radius), shape (n, 4) [m]. By default those of distance costs and constraints.
         lines: Polylines, such as gates, each with points (n, 2) or (n, 3) [m]; not drawn for a legged robot.
         grid: Map of the plane to draw, its occupied cells in grey.
         scans: LIDAR scan, or one for each knot, whose readings are drawn as points.

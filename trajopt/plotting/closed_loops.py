@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.constraints import HELD, constraint_rows
 from trajopt.analysis.lines import panels_of
+from trajopt.analysis.obstacles import as_obstacles
 from trajopt.analysis.quantities import STATE_QUANTITIES
 from trajopt.checks import check_text
 from trajopt.errors import InvalidArgumentError
@@ -22,7 +23,6 @@ from trajopt.plotting.film import film_of
 from trajopt.plotting.frames import check_film_path
 from trajopt.plotting.limits import draw_limit
 from trajopt.plotting.motion import has_motion, plot_motion
-from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.path import has_path, plot_path
 from trajopt.plotting.scene import SceneLines
 from trajopt.plotting.sensed import Sensed
@@ -45,6 +45,7 @@ from trajopt.plotting.style import (
 )
 from trajopt.plotting.trajectory import draw_panels, panels_size
 from trajopt.plotting.window import write
+from trajopt.robots.scene import ObstaclesLike
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
@@ -229,7 +230,7 @@ def plot_closed_loop(
     path: str | os.PathLike[str] | None = None,
     *,
     title: str | None = None,
-    obstacles: npt.ArrayLike = (),
+    obstacles: ObstaclesLike = (),
     lines: Sequence[npt.ArrayLike] = (),
     grid: OccupancyGrid | None = None,
     scans: Scan | Sequence[Scan] = (),
@@ -250,7 +251,7 @@ def plot_closed_loop(
     """
     path = None if path is None else check_picture_path(path)
     title = "" if title is None else f"{check_text('title', title)}, "
-    check_obstacles(obstacles)  # here too, as some motions are drawn without a scene
+    as_obstacles(obstacles)  # here too, as some motions are drawn without a scene
     motion, lines = motion_of(log), SceneLines(lines, ()).lines
     with house_style():
         figure = whole_figure(canvas(None, *SCREEN, apart=path is not None))
@@ -322,7 +323,7 @@ def animate_closed_loop(
     path: str | Path,
     *,
     speed: float = 1.0,
-    obstacles: npt.ArrayLike = (),
+    obstacles: ObstaclesLike = (),
     lines: Sequence[npt.ArrayLike] = (),
     grid: OccupancyGrid | None = None,
     scans: Scan | Sequence[Scan] = (),

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.analysis.obstacles import as_obstacles
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.checks import as_numbers, check_array, check_instance, check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.motion import draw_base, draw_figures
+from trajopt.plotting.obstacles import corners, draw_hulls, draw_obstacle, obstacles_around, solids_around
 from trajopt.plotting.path import BODY_AXES
 from trajopt.plotting.scene import check_points, scene_of
 from trajopt.plotting.solids import around_solids
 from trajopt.plotting.style import RED, drawing, whole_figure
 from trajopt.robots import Robot
 from trajopt.robots.placements import check_placement
+from trajopt.robots.scene import ObstaclesLike
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.ik import IKResult
 
 _VIEW = (18.0, -60.0)  # elevation and azimuth of the camera [deg]
 _FLAT = 1e-6  # depth relative to its size, below which a robot is drawn in its plane [-]
@@ -29,10 +34,11 @@ _ARROW = 0.12  # length of a target's axes, relative to the size of the robot [-
 
 def plot_configurations(
     robot: Robot,
-    configurations: npt.ArrayLike,
+    configurations: npt.ArrayLike | IKResult,
     *,
     points: npt.ArrayLike = (),
     placements: Any = (),
+    obstacles: ObstaclesLike = (),
     view: tuple[float, float] | None = None,
     title: str = "",
     figure: Figure | SubFigure | None = None,
@@ -41,10 +47,12 @@ def plot_configurations(
 
     Args:
         robot: The robot.
-        configurations: Configurations (nq,) or (n, nq).
+        configurations: Configurations (nq,) or (n, nq), or a result of inverse kinematics, whose `q` is drawn.
         points: Points to mark, (3,) or (n, 3) in the world [m].
         placements: Placements to mark by their axes (x red, y green, z blue): one, or a sequence. Each is a
             pinocchio.SE3, a matrix (4, 4), or position and quaternion xyzw (7,).
+        obstacles: A Scene, bodies such as Box, or rows: upright cylinders (x, y, radius), shape (n, 3), or balls
+            (x, y, z, radius), shape (n, 4) [m].
         view: Elevation and azimuth of the camera [deg]; by default a planar robot is drawn in its plane.
         title: Text above the picture.
         figure: Figure or subfigure to draw into; by default a new one.
@@ -56,7 +64,8 @@ def plot_configurations(
         InvalidArgumentError: An argument has a wrong type, shape or value.
     """
     check_instance("robot", robot, Robot, "such as load_robot('panda')")
-    q = as_numbers("configurations", configurations, f"configurations (n, {robot.nq})")
+    numbers = cast(npt.ArrayLike, getattr(configurations, "q", configurations))
+    q = as_numbers("configurations", numbers, f"configurations (n, {robot.nq})")
     if q.shape[-1:] != (robot.nq,) or q.ndim > 2 or not q.size:
         raise InvalidArgumentError(
             f"configurations: expected shape ({robot.nq},) or (n, {robot.nq}) for {robot.name!r}, got {q.shape}"
@@ -64,6 +73,8 @@ def plot_configurations(
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     check_text("title", title)
+    drawn = as_obstacles(obstacles)
+    bodies, hulls = obstacles_around(drawn), solids_around(drawn)
     marks, targets = check_points("points", points), _placements(placements)
     q = q.reshape(-1, robot.nq)[::-1]  # draw the first configuration on top
     skeleton, _ = skeleton_of(robot.model, q, shapes=robot.shapes)
@@ -74,9 +85,13 @@ def plot_configurations(
         around = np.concatenate([marks, axes.reshape(-1, 3)])
         depth = float(np.ptp(np.concatenate([skeleton.points.reshape(-1, 3), around])[:, 1]))
         flat = view is None and depth < _FLAT * size
-        around = np.concatenate([around, around_solids(skeleton)])
+        beside = corners(bodies, skeleton.points.reshape(-1, 3))
+        around = np.concatenate([around, around_solids(skeleton), beside, *hulls])
         scene = scene_of(target, skeleton.points, around, None if flat else view or _VIEW)
         scene.axes.set_title(title)
+        for body in bodies:
+            draw_obstacle(scene, body, skeleton.points.reshape(-1, 3))
+        draw_hulls(scene, hulls)
         draw_base(scene, skeleton)
         draw_figures(scene, skeleton, np.arange(len(q)), len(q) - 1)
         for triad in axes:

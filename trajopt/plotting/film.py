@@ -12,18 +12,19 @@ import numpy.typing as npt
 from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import LeggedMotion, has_contacts, is_legged, legged_motion
-from trajopt.analysis.obstacles import planes_of
+from trajopt.analysis.obstacles import Obstacle, planes_of
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.analysis.vehicles import outlines_of, vehicle_of
 from trajopt.analysis.walls import walls_of
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.obstacles import check_obstacles
+from trajopt.plotting.obstacles import moving_around, obstacles_around, obstacles_to_draw, solids_around
 from trajopt.plotting.path import axes_at, axis_length
 from trajopt.plotting.projection import OBLIQUE
 from trajopt.plotting.scene import SceneLines
 from trajopt.plotting.sensed import Sensed
 from trajopt.plotting.walls import near_walls
 from trajopt.robots import Robot
+from trajopt.robots.scene import ObstaclesLike
 from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.solution import Solution
 from trajopt.types import Reals
@@ -64,6 +65,7 @@ class Film:
         trails: Paths of the tool, of all feet, or of other points (n, T + 1, 3) [m].
         goals: Target points (n, 3) [m].
         obstacles: Balls (x, y, z, radius), shape (n, 4) [m]; z is NaN for upright cylinders.
+        hulls: Points (T + 1, n, 3) around each box, capsule, and obstacle that moves [m]; NaN at knots without it.
         outlines: Outline of a vehicle at each knot (T + 1, n, 3), with gaps at NaN [m]; otherwise empty.
         outline_label: Name of the outline in the legend.
         world: Lines, walls and planes around the motion; None in a side view.
@@ -82,6 +84,7 @@ class Film:
     trails: Reals
     goals: Reals
     obstacles: Reals
+    hulls: Sequence[Reals]
     outlines: Reals
     outline_label: str
     world: World | None
@@ -133,32 +136,35 @@ class Film:
 
 def film_of(
     solution: Solution,
-    obstacles: npt.ArrayLike = (),
+    obstacles: ObstaclesLike = (),
     lines: Sequence[npt.ArrayLike] = (),
     *,
     grid: OccupancyGrid | None = None,
     scans: Scan | Sequence[Scan] = (),
     aside: bool = True,
+    more: bool = False,
     forces: bool = True,
 ) -> Film:
     """Returns the film of a solution.
 
     Args:
         solution: The solution.
-        obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
+        obstacles: Obstacles of a line drawing, see `as_obstacles`; by default those of costs and constraints.
         lines: Polylines, such as gates, each with points (n, 2) or (n, 3) [m].
         grid: Map of the plane.
         scans: LIDAR scan, or one for each knot.
         aside: Whether it is for a line drawing, with the world around the motion, outlines, and a side view of a legged
             robot; otherwise all axes are world axes.
+        more: Whether to draw those of costs and constraints besides `obstacles`.
         forces: Whether to compute contact forces.
 
     Raises:
         InvalidArgumentError: A state is not finite; there is no robot, pose or model with `skeleton` to draw; or the
             obstacles have a wrong shape.
     """
-    bodies, around = check_obstacles(obstacles), SceneLines(lines, ())
+    around = SceneLines(lines, ())
     sensed = Sensed(grid, scans, len(check_solution(solution).xs) - 1)
+    drawn = obstacles_to_draw(solution, obstacles, more=more) if aside else []
     skeleton, trails, goals = body_of(solution)
     if not np.all(np.isfinite(skeleton.points)):
         raise InvalidArgumentError(
@@ -177,7 +183,8 @@ def film_of(
         axes=_axes(solution, skeleton.points, goals, outlines),
         trails=trails,
         goals=goals,
-        obstacles=bodies,
+        obstacles=obstacles_around(drawn),
+        hulls=_hulls(drawn, skeleton.points),
         outlines=outlines,
         outline_label=vehicle_of(solution).label if outlines.size else "",
         world=_world(solution, around, sensed, skeleton.points, goals) if aside else None,
@@ -195,6 +202,7 @@ def filmed(
     trails: Sequence[Reals] = (),
     goals: Sequence[Reals] = (),
     obstacles: npt.ArrayLike = (),
+    hulls: Sequence[Reals] = (),
     outlines: Reals | None = None,
     outline_label: str = "",
     world: World | None = None,
@@ -212,6 +220,7 @@ def filmed(
         trails: Paths of points, (T + 1, 3) each [m].
         goals: Target points, (3,) each [m].
         obstacles: Balls (x, y, z, radius), shape (n, 4) [m]; z is NaN for upright cylinders.
+        hulls: Points (T + 1, n, 3) around further obstacles [m].
         outlines: Outline of a vehicle at each knot (T + 1, n, 3) [m]; None for other bodies.
         outline_label: Name of the outline in the legend.
         world: Surroundings of the motion; a side view does not show them.
@@ -234,6 +243,7 @@ def filmed(
         trails=np.reshape(trails, (-1, len(points), 3)) @ turn.T,
         goals=np.reshape(goals, (-1, 3)) @ turn.T,
         obstacles=_turned(np.reshape(obstacles, (-1, 4)), turn),
+        hulls=[hull @ turn.T for hull in hulls],
         outlines=np.zeros((len(points), 0, 3)) if outlines is None else outlines,
         outline_label=outline_label,
         world=None if side else world,
@@ -243,6 +253,12 @@ def filmed(
         facing=facing,
         scale=0.0 if motion is None else _scale(motion, points),
     )
+
+
+def _hulls(drawn: Sequence[Obstacle], points: Reals) -> list[Reals]:
+    """Points (T + 1, n, 3) around obstacles other than balls and cylinders that stay in place [m]."""
+    still = [np.broadcast_to(hull, (len(points), *hull.shape)) for hull in solids_around(drawn)]
+    return still + moving_around(drawn, points.reshape(-1, 3))
 
 
 def _world(solution: Solution, lines: SceneLines, sensed: Sensed, points: Reals, goals: Sequence[Reals]) -> World:

@@ -19,12 +19,20 @@ from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.plotting.ground import draw_balls, draw_planes, draw_relief
-from trajopt.plotting.obstacles import corners, draw_hulls, draw_obstacle, obstacles_around, solids_around
+from trajopt.plotting.obstacles import (
+    corners,
+    draw_hulls,
+    draw_obstacle,
+    obstacles_around,
+    obstacles_to_draw,
+    solids_around,
+)
 from trajopt.plotting.scene import Canvas, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.sensed import Sensed
 from trajopt.plotting.solids import around_solids, draw_solids
 from trajopt.plotting.style import GREY, RED, drawing, time_ramp, whole_figure
 from trajopt.plotting.walls import draw_walls, near_walls, wall_points
+from trajopt.robots.scene import ObstaclesLike
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -43,7 +51,7 @@ def plot_motion(
     *,
     frame: str | Sequence[str] | None = None,
     targets: npt.ArrayLike | None = None,
-    obstacles: npt.ArrayLike = (),
+    obstacles: ObstaclesLike = (),
     lines: Sequence[npt.ArrayLike] = (),
     reference: npt.ArrayLike = (),
     grid: OccupancyGrid | None = None,
@@ -66,8 +74,8 @@ def plot_motion(
             skeleton has its own list of paths.
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default goals of frames other than feet, in
             terminal costs and constraints; an empty sequence marks none.
-        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m]. By
-            default those of distance costs and constraints that do not move.
+        obstacles: A Scene, bodies such as Box, or rows: upright cylinders (x, y, radius), shape (n, 3), or balls
+            (x, y, z, radius), shape (n, 4) [m]. By default those of distance costs and constraints that do not move.
         lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
         reference: Points (n, 2) or (n, 3) of the reference path, drawn dashed, with gaps at NaN [m].
         grid: Map of the plane to draw, its occupied cells in grey.
@@ -86,8 +94,8 @@ def plot_motion(
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     skeleton, paths, names, marks = _parts(solution, frame, targets)
-    bodies, points = obstacles_around(solution, obstacles), skeleton.points.reshape(-1, 3)
-    hulls = solids_around(solution, obstacles)
+    drawn, points = obstacles_to_draw(solution, obstacles), skeleton.points.reshape(-1, 3)
+    bodies, hulls = obstacles_around(drawn), solids_around(drawn)
     thick = dataclasses.replace(skeleton, solids=thick_links(solution))
     around, sensed = SceneLines(lines, reference), Sensed(grid, scans, len(solution.xs) - 1)
     walls = near_walls(walls_of(solution), np.concatenate([points, marks]))

@@ -1,59 +1,97 @@
-"""Obstacles beside a motion: upright cylinders and balls."""
+"""Obstacles beside a motion: upright cylinders, balls, capsules and boxes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from trajopt.analysis.obstacles import obstacles_of
+from trajopt.analysis.obstacles import Obstacle, as_obstacles
 from trajopt.plotting.scene import Canvas
 from trajopt.plotting.solids import Hull
 from trajopt.plotting.style import GREY
-from trajopt.robots.round_bodies import Capsule, check_round, round_solid
+from trajopt.robots.round_bodies import Capsule, Sphere, round_solid
+from trajopt.robots.scene import ObstaclesLike
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
 
+_ROUND = 49  # points on a circle [-]
+_THIN = 1e-3  # least height of a cylinder [m]
 _ABOVE = 0.1  # height of a cylinder above the motion, relative to the motion's size [-]
 
 
-def check_obstacles(obstacles: npt.ArrayLike) -> Reals:
-    """Checks obstacles and returns them as rows (x, y, z, radius) [m]; z is NaN for a cylinder."""
-    rows = check_round("obstacles", obstacles)
-    return rows if rows.shape[1] == 4 else np.insert(rows, 2, np.nan, axis=1)
+def obstacles_to_draw(solution: Solution, obstacles: ObstaclesLike = (), *, more: bool = False) -> list[Obstacle]:
+    """Obstacles that a caller passes, otherwise those of the solution's costs and constraints.
+
+    Args:
+        solution: The solution.
+        obstacles: Obstacles of the caller, see `as_obstacles`.
+        more: Whether to draw those of the caller besides those of the solution.
+    """
+    passed = as_obstacles(obstacles)
+    known = [*solution.description.obstacles, *passed] if more else passed or solution.description.obstacles
+    return [each for each in known if np.isfinite(each.radii).any()]
 
 
-def obstacles_around(solution: Solution, obstacles: npt.ArrayLike) -> Reals:
-    """Returns obstacles as from `check_obstacles`; without any, those of the solution that do not move."""
-    rows = check_obstacles(obstacles)
-    if len(rows):
-        return rows
-    known = [each for each in obstacles_of(solution) if each.points.shape[1] == 1]
-    moments = [np.column_stack([each.points[:, 0], each.radii])[np.isfinite(each.radii)] for each in known]
-    still = [rows[0] for rows in moments if len(rows) and np.ptp(np.nan_to_num(rows), axis=0).max() == 0.0]
-    return np.reshape(still, (-1, 4))
+def obstacles_around(drawn: Sequence[Obstacle]) -> Reals:
+    """Rows (x, y, z, radius) of the balls and upright cylinders that do not move [m]; z is NaN for a cylinder."""
+    still = [each for each in drawn if each.points.shape[1] == 1 and not moves(each)]
+    return np.reshape([[*each.points[_first(each), 0], each.radii[_first(each)]] for each in still], (-1, 4))
 
 
-def solids_around(solution: Solution, obstacles: npt.ArrayLike) -> list[Reals]:
-    """Points (n, 3) around boxes and capsules of the solution that do not move [m]; none if others are to be drawn."""
-    if len(check_obstacles(obstacles)):
-        return []
-    still = []
-    for each in obstacles_of(solution):
-        here = np.isfinite(each.radii)
-        if each.points.shape[1] > 1 and here.any() and np.ptp(each.points[here], axis=0).max() == 0.0:
-            still.append(_around(each.points[here][0], float(each.radii[here][0])))
-    return still
+def solids_around(drawn: Sequence[Obstacle]) -> list[Reals]:
+    """Points (n, 3) around the boxes and capsules that do not move [m]."""
+    still = [each for each in drawn if each.points.shape[1] > 1 and not moves(each)]
+    return [_around(each.points[_first(each)], float(each.radii[_first(each)])) for each in still]
 
 
-def _around(points: Reals, radius: float) -> Reals:
-    """Points whose convex hull is a box with these corners, or a capsule with these ends."""
-    if len(points) > 2:
+def moving_around(drawn: Sequence[Obstacle], points: Reals) -> list[Reals]:
+    """Points (T + 1, n, 3) around the obstacles that move, at each knot [m]; NaN at knots without the obstacle.
+
+    Args:
+        drawn: The obstacles.
+        points: Points (n, 3) of the motion, which upright cylinders stand beside [m].
+    """
+    hulls = []
+    for each in drawn:
+        if moves(each):
+            around = [_around(*pair, _span(points)) for pair in zip(each.points, each.radii)]
+            empty = np.full_like(around[_first(each)], np.nan)
+            hulls.append(np.array([empty if np.isnan(r) else hull for hull, r in zip(around, each.radii)]))
+    for hull in hulls:
+        if len(hull) > 1 and np.isnan(hull[-1]).all():
+            hull[-1] = hull[-2]  # the last knot of a problem has constraints of its own
+    return hulls
+
+
+def moves(obstacle: Obstacle) -> bool:
+    """Whether an obstacle moves or changes its size between the knots that have it."""
+    here = np.isfinite(obstacle.radii)
+    ways = [np.ptp(np.nan_to_num(values[here]), axis=0).max() for values in (obstacle.points, obstacle.radii)]
+    return max(ways) > 0.0
+
+
+def _first(obstacle: Obstacle) -> int:
+    """First knot that has an obstacle."""
+    return int(np.flatnonzero(np.isfinite(obstacle.radii))[0])
+
+
+def _around(points: Reals, radius: float, span: tuple[float, float] = (0.0, 0.0)) -> Reals:
+    """Points whose convex hull is a box with these corners, a capsule with these ends, or a ball around a point.
+
+    A point with z = NaN is the middle of an upright cylinder between the heights `span`.
+    """
+    if len(points) > 2 or np.isnan(radius):
         return points
-    return round_solid(Capsule(radius, start=points[0], end=points[1]), "universe").points()
+    if np.isnan(points[0, 2]):
+        angle = np.linspace(0.0, 2.0 * np.pi, _ROUND)
+        circle = points[0, :2] + radius * np.column_stack([np.cos(angle), np.sin(angle)])
+        return np.concatenate([np.insert(circle, 2, z, axis=1) for z in (span[0], max(span[1], span[0] + _THIN))])
+    body = Sphere(radius, center=points[0]) if len(points) == 1 else Capsule(radius, start=points[0], end=points[1])
+    return round_solid(body, "universe").points()
 
 
 def draw_hulls(scene: Canvas, solids: list[Reals]) -> None:
@@ -84,7 +122,7 @@ def _span(points: Reals) -> tuple[float, float]:
 def draw_obstacle(scene: Canvas, body: Reals, points: Reals) -> None:
     """Draws a ball, or a cylinder that begins at the floor; in a plane its outline."""
     look: dict[str, Any] = {"color": GREY, "linewidth": 0, "alpha": 0.35}
-    angle = np.linspace(0, 2 * np.pi, 49)
+    angle = np.linspace(0, 2 * np.pi, _ROUND)
     center, radius = body[:3], body[3]
     if len(scene.shown) == 2:
         across, up = (center[i] for i in scene.shown)

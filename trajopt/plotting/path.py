@@ -13,11 +13,19 @@ from trajopt.analysis.vehicles import outlines_of, vehicle_of
 from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.obstacles import corners, draw_obstacle, obstacles_around
+from trajopt.plotting.obstacles import (
+    corners,
+    draw_hulls,
+    draw_obstacle,
+    obstacles_around,
+    obstacles_to_draw,
+    solids_around,
+)
 from trajopt.plotting.scene import Canvas, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.sensed import Sensed
 from trajopt.plotting.style import GREY, PALETTE, RAMP, RED, drawing, time_ramp, whole_figure
 from trajopt.plotting.walls import draw_walls, near_walls, wall_points
+from trajopt.robots.scene import ObstaclesLike
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -41,7 +49,7 @@ def plot_path(
     frames: int = 12,
     *,
     targets: npt.ArrayLike | None = None,
-    obstacles: npt.ArrayLike = (),
+    obstacles: ObstaclesLike = (),
     lines: Sequence[npt.ArrayLike] = (),
     reference: npt.ArrayLike = (),
     grid: OccupancyGrid | None = None,
@@ -58,8 +66,8 @@ def plot_path(
         frames: Number of knots with axes, >= 1 [-].
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default the goals of terminal costs and
             constraints, and waypoints, which are goals at a few knots; an empty sequence marks none.
-        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m]. By
-            default those of distance costs and constraints that do not move.
+        obstacles: A Scene, bodies such as Box, or rows: upright cylinders (x, y, radius), shape (n, 3), or balls
+            (x, y, z, radius), shape (n, 4) [m]. By default those of distance costs and constraints that do not move.
         lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
         reference: Points (n, 2) or (n, 3) of the reference path, drawn dashed, with gaps at NaN [m].
         grid: Map of the plane to draw, its occupied cells in grey.
@@ -83,16 +91,19 @@ def plot_path(
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     marks = check_points("targets", solution.description.pose_goals if targets is None else targets)
-    bodies, around = obstacles_around(solution, obstacles), SceneLines(lines, reference)
+    drawn = obstacles_to_draw(solution, obstacles)
+    bodies, hulls = obstacles_around(drawn), solids_around(drawn)
+    around = SceneLines(lines, reference)
     points, sensed = poses[:, :3, 3], Sensed(grid, scans, len(poses) - 1)
     with drawing(figure, 7.2, 6.0) as target:
         walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
-        more = [corners(bodies, points), around.points, wall_points(walls, points), sensed.points(points)]
+        more = [corners(bodies, points), around.points, wall_points(walls, points), sensed.points(points), *hulls]
         everything, outlines = np.concatenate([points, marks, *more]), outlines_of(solution)[spread(points, frames)]
         axes = axes_at(poses[spread(points, frames)], axis_length(everything, outlines))
         scene = scene_of(target, points[:, None], np.concatenate([everything, axes.reshape(-1, 3)]), view)
         for body in bodies:
             draw_obstacle(scene, body, points)
+        draw_hulls(scene, hulls)
         draw_walls(scene, walls)
         sensed.draw(scene)
         around.draw(scene)

@@ -44,7 +44,11 @@ class Hull:
         scene.axes.add_collection3d(self._artist, autolim=False)
 
     def move(self, points: Reals) -> None:
-        """Moves the solid to new points (n, 3) [m]."""
+        """Moves the solid to new points (n, 3) [m]; NaN hides it."""
+        there = bool(np.isfinite(points).all())
+        self._artist.set_visible(there)
+        if not there:
+            return
         if len(self._shown) == 2:
             self._artist.set_xy(self._outline(points))
         else:

@@ -55,6 +55,7 @@ class FilmStage:
         self._groups = self._sides(film.skeleton.points[0])
         self._draw_still()
         scene = Canvas(self._axes, self._shown)
+        self._around = [Hull(scene, hull[_first(hull)], GREY) for hull in film.hulls]
         self._hulls = [Hull(scene, solid.points[0], solid.color or RAMP[2]) for solid in film.skeleton.solids]
         path = _path_look(film)
         self._trails = [self._curve(zorder=1.5 if film.side else 4, **path) for _ in film.trails]
@@ -88,6 +89,8 @@ class FilmStage:
         self._move(self._sliders, points[list(film.skeleton.sliders)])
         for bones, group in zip(self._bones, self._groups):
             self._move(bones, _broken([points[list(pair)] for pair in group]))
+        for hull, around in zip(self._around, film.hulls):
+            hull.move(film.between(around, time))
         for hull, solid in zip(self._hulls, film.skeleton.solids):
             hull.move(film.between(solid.points, time))
         if film.world is not None:
@@ -110,7 +113,7 @@ class FilmStage:
         assert film.motion is not None
         points = film.skeleton.points[:, 1:].reshape(-1, 3)  # without the world's origin
         tails = np.concatenate([np.subtract(*film.forces(float(time)))[:, 2] for time in film.times[:-1]])
-        around = [corners(film.obstacles, points), around_solids(film.skeleton)]
+        around = [corners(film.obstacles, points), around_solids(film.skeleton), _corners(film)]
         shown = np.concatenate([points, film.goals, *around])[:, [0, 2]]
         low, high = shown.min(axis=0), shown.max(axis=0)
         tall = float(high[1] - low[1])
@@ -128,7 +131,7 @@ class FilmStage:
     def _anywhere(self) -> tuple[Any, tuple[int, ...]]:
         """Axes in a plane or in space, as in `plot_motion`."""
         film = self.film
-        around = corners(film.obstacles, film.skeleton.points.reshape(-1, 3))
+        around = np.concatenate([corners(film.obstacles, film.skeleton.points.reshape(-1, 3)), _corners(film)])
         more = np.concatenate([film.trails.reshape(-1, 3), film.axes.reshape(-1, 3), film.goals, around])
         world, outlines = film.world, film.outlines.reshape(-1, 3)
         more = np.concatenate([more, around_solids(film.skeleton), outlines[np.isfinite(outlines).all(axis=1)]])
@@ -287,6 +290,17 @@ class FilmStage:
         """Sets the points (n, 3) of a curve."""
         columns = [points[:, i] for i in self._shown]
         curve.set_data(*columns) if len(columns) == 2 else curve.set_data_3d(*columns)
+
+
+def _first(hull: Reals) -> int:
+    """First knot with finite points of a hull (T + 1, n, 3)."""
+    return int(np.flatnonzero(np.isfinite(hull).all(axis=(1, 2)))[0])
+
+
+def _corners(film: Film) -> Reals:
+    """Points around the hulls of a film at all knots (n, 3) [m]."""
+    every = np.concatenate([np.zeros((0, 3)), *(hull.reshape(-1, 3) for hull in film.hulls)])
+    return np.asarray(np.unique(every[np.isfinite(every).all(axis=1)], axis=0))
 
 
 def _path_look(film: Film) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from trajopt.analysis.constraints import constraint_rows, constraints_report
 from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import is_legged, legged_motion
 from trajopt.analysis.lines import shown_panels
+from trajopt.analysis.obstacles import as_obstacles
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.checks import check_count, check_text
 from trajopt.errors import InvalidArgumentError, unknown_name
@@ -27,12 +28,13 @@ from trajopt.plotting.film import body_of
 from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.legged_summary import draw_contacts, draw_legged, draw_space, heading
 from trajopt.plotting.motion import has_motion, plot_motion
-from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.path import has_path, plot_path
 from trajopt.plotting.scene import hidden_axis
 from trajopt.plotting.style import SCREEN, canvas, check_picture_path, house_style, split, whole_figure
 from trajopt.plotting.trajectory import has_limbs, plot_solution
 from trajopt.plotting.window import write
+from trajopt.robots.scene import ObstaclesLike
+from trajopt.solution.record import SolverStatus
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -53,7 +55,7 @@ def plot_summary(
     frames: int | None = None,
     frame: str | Sequence[str] | None = None,
     targets: npt.ArrayLike | None = None,
-    obstacles: npt.ArrayLike = (),
+    obstacles: ObstaclesLike = (),
     page: str = "summary",
 ) -> Figure:
     """Draws motion, states and controls with limits, and violations on one screen; `path` writes it to a file.
@@ -97,7 +99,7 @@ def plot_summary(
         raise InvalidArgumentError("frame: expected None for a solution without a robot; leave it out")
     if targets is not None and not moves:
         raise InvalidArgumentError("targets: expected None for a solution without a motion to draw; leave them out")
-    if len(check_obstacles(obstacles)) and not moves:
+    if len(as_obstacles(obstacles)) and not moves:
         raise InvalidArgumentError("obstacles: expected none for a solution without a motion to draw; leave them out")
     picture: Callable[..., Any] | None = None
     if has_motion(solution):
@@ -122,7 +124,7 @@ def plot_pages(
     path: str | os.PathLike[str] | None = None,
     *,
     title: str | None = None,
-    obstacles: npt.ArrayLike = (),
+    obstacles: ObstaclesLike = (),
 ) -> dict[str, Figure]:
     """Draws the summary and all further pages, see `plot_summary`.
 
@@ -170,15 +172,22 @@ def _has_solver(solution: Solution) -> bool:
 def _screen(solution: Solution, title: str | None, *, apart: bool) -> Figure:
     """Figure of screen size with a heading: the outcome of the solve, and what the motion achieves."""
     figure = whole_figure(canvas(None, *SCREEN, apart=apart))
-    sentence = str(solution.status).split(":")[0]
-    plural = "" if solution.iterations == 1 else "s"
-    outcome = f"{solution.solver}: {sentence}, cost {solution.cost:.6g} after {solution.iterations} iteration{plural}"
+    outcome = outcome_words(solution)
     lines = [outcome if title is None else f"{title}, {outcome}"]
     facts = [*([heading(solution)] if is_legged(solution) else []), *_goals(solution)]
     facts += [f"constraints {words.split(';')[0]}" for words in constraints_report(solution).values()]
     lines += textwrap.wrap("; ".join(facts), _LETTERS)
     figure.suptitle("\n".join(line for line in lines if line), fontsize=10.5, fontweight="bold", x=0.01, ha="left")
     return figure
+
+
+def outcome_words(solution: Solution) -> str:
+    """Text for the outcome of a solve; the name of a motion that no solver computed."""
+    if solution.status is SolverStatus.UNSOLVED:
+        return solution.solver + (f", cost {solution.cost:.6g}" if np.isfinite(solution.cost) else "")
+    sentence = str(solution.status).split(":")[0]
+    plural = "" if solution.iterations == 1 else "s"
+    return f"{solution.solver}: {sentence}, cost {solution.cost:.6g} after {solution.iterations} iteration{plural}"
 
 
 def _millimetres(metres: float) -> str:

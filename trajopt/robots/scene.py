@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.checks import check_mapping, check_text
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
@@ -62,6 +63,10 @@ class Scene(Immutable):
 
     def __repr__(self) -> str:
         return f"Scene({', '.join(f'{name}: {type(each).__name__}' for name, each in self._obstacles.items())})"
+
+
+ObstaclesLike = npt.ArrayLike | Scene | Body | Sequence[Body]
+"""Obstacles of a picture: a scene, bodies, or rows (x, y, radius) or (x, y, z, radius) [m]."""
 
 
 def solid(obstacle: Body) -> Shape:

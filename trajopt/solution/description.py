@@ -15,6 +15,7 @@ from trajopt.analysis.constraints import ConstraintRows, solved_rows, units_of, 
 from trajopt.analysis.goals import goals_of, pose_goals
 from trajopt.analysis.legs import LeggedMotion, contact_frames, is_legged, motion_of, touches_world
 from trajopt.analysis.lines import Line, coordinate_units, lines_of
+from trajopt.analysis.obstacles import Obstacle, obstacles_of
 from trajopt.analysis.reached import Reached, gait_reached
 from trajopt.analysis.references import Item, items_of, items_of_all, knot_values
 from trajopt.analysis.skeleton import model_skeleton
@@ -41,7 +42,18 @@ Lazy = cached_property
 _LOG = logging.getLogger(__name__)
 _KEPT = (
     *("times", "coordinate_names", "coordinate_units", "control_names", "control_units", "lines", "cost_terms"),
-    *("contact_forces", "goals", "legs", "robot", "skeleton", "poses", "pose_goals", "reached", "constraints"),
+    *(
+        "contact_forces",
+        "goals",
+        "legs",
+        "robot",
+        "skeleton",
+        "poses",
+        "pose_goals",
+        "reached",
+        "constraints",
+        "obstacles",
+    ),
 )
 """Attributes that a file stores."""
 
@@ -90,6 +102,7 @@ class Description:
         skeleton: Skeleton of a body that is not a robot, if its model has one.
         poses: Poses (T + 1, 4, 4) [-, m] of a body whose states are poses; otherwise None.
         pose_goals: Target positions of this body (n, 3) [m].
+        obstacles: Obstacles of distance costs and constraints at each knot.
     """
 
     __slots__ = ("__dict__", "_problem", "_solution")
@@ -99,6 +112,7 @@ class Description:
         self._solution, self._problem = solution, cast("ShootingProblem", solution.problem)
         if solution.problem is None and not computed:
             vars(self).update(_numbered(solution.xs, solution.us) | dict(solution.described))
+        vars(self).update(solution.measured)
 
     def _solved(self, read: Callable[[ShootingProblem], T]) -> T:
         """Evaluates a function of the problem, with the parameters of the solve."""
@@ -140,6 +154,7 @@ class Description:
     robot: Lazy[Robot | None] = Lazy(lambda d: d.state.robot)
     skeleton: Lazy[Skeleton | None] = Lazy(lambda d: None if d.robot else model_skeleton(d._solution, d.models))
     poses: Lazy[Reals | None] = Lazy(lambda d: d.state.body_poses(d._solution.xs))
+    obstacles: Lazy[tuple[Obstacle, ...]] = Lazy(lambda d: tuple(obstacles_of(d._solution)))
     pose_goals: Lazy[Reals] = Lazy(lambda d: np.zeros((0, 3)) if d.poses is None else pose_goals(d._solution))
 
 
@@ -152,7 +167,13 @@ def _numbered(xs: Reals, us: Reals) -> dict[str, Any]:
     facts: dict[str, Any] = {"known": False, "touches": False, "start": "fixed", "values": {}, "constraint_units": {}}
     names = {"coordinate_names": states, "control_names": controls, "pose_goals": np.zeros((0, 3)), "lines": lines}
     units = {"coordinate_units": ("-",) * len(states), "control_units": ("-",) * len(controls)}
-    return dict.fromkeys(Description.__annotations__) | dict.fromkeys((*empty, "reached"), ()) | facts | names | units
+    return (
+        dict.fromkeys(Description.__annotations__)
+        | dict.fromkeys((*empty, "reached", "obstacles"), ())
+        | facts
+        | names
+        | units
+    )
 
 
 def _prices(problem: ShootingProblem, multipliers: Arrays) -> Arrays:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy.typing as npt
 
+from trajopt.robots.scene import ObstaclesLike
+
 if TYPE_CHECKING:
     from trajopt.planar import OccupancyGrid, Scan
 
@@ -20,7 +22,7 @@ class FilmOptions(TypedDict, total=False):
     time: float | None
     size: tuple[int, int]
     camera: str | npt.ArrayLike
-    obstacles: npt.ArrayLike
+    obstacles: ObstaclesLike
     lines: Sequence[npt.ArrayLike]
     grid: OccupancyGrid | None
     scans: Scan | Sequence[Scan]

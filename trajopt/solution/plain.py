@@ -13,13 +13,14 @@ import pinocchio as pin
 from trajopt.analysis.constraints import ConstraintRows
 from trajopt.analysis.legs import Foot, LeggedMotion
 from trajopt.analysis.lines import Line
+from trajopt.analysis.obstacles import Obstacle
 from trajopt.analysis.reached import Reached
 from trajopt.analysis.relief import Relief
 from trajopt.robots import Robot, Shape
 from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.types import Reals
 
-_KINDS = (ConstraintRows, Foot, LeggedMotion, Line, Reached, Relief, Shape, Skeleton, Solid)
+_KINDS = (ConstraintRows, Foot, LeggedMotion, Line, Obstacle, Reached, Relief, Shape, Skeleton, Solid)
 _CLASSES = {cls.__name__: cls for cls in _KINDS}
 _LOG = logging.getLogger(__name__)
 

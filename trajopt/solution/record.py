@@ -36,6 +36,7 @@ class SolverStatus(Enum):
     TIME_LIMIT = "stopped at time_limit"
     INTERRUPTED = "interrupted by the user: the best iterate so far is returned"
     STOPPED_BY_CALLBACK = "stopped by a callback: the best iterate so far is returned"
+    UNSOLVED = "a motion that no solver computed"
 
     def __str__(self) -> str:
         return self.value

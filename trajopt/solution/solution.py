@@ -18,6 +18,7 @@ import numpy.typing as npt
 from trajopt.analysis.costates import adjoint
 from trajopt.errors import InvalidArgumentError, shown_numbers
 from trajopt.objects.lazy import above
+from trajopt.robots.scene import ObstaclesLike
 from trajopt.shooting import inspection
 from trajopt.solution import file
 from trajopt.solution.described import DescribedMotion
@@ -62,6 +63,7 @@ class Solution(DescribedMotion):
         problem: The problem; None after `load` without a problem.
         parameters: Values of the problem's parameters in the solve, by name: one row for each knot with the parameter.
         described: Attributes of `description` from a file, used if there is no problem.
+        measured: Attributes of `description` that were measured, used instead of the problem's, as in a replay.
     """
 
     xs: Reals
@@ -85,12 +87,18 @@ class Solution(DescribedMotion):
     problem: ShootingProblem | None = field(default=None, repr=False, compare=False)
     parameters: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    measured: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         from trajopt.solution.description import completed
 
         before = state.pop("description", None)  # of an object pickled at revision 2720678
-        later = {"described": {} if before is None else completed(vars(before)), "unknowns": {}, "optima": ()}
+        later = {
+            "described": {} if before is None else completed(vars(before)),
+            "unknowns": {},
+            "optima": (),
+            "measured": {},
+        }
         vars(self).update(later | state)
 
     @property
@@ -102,6 +110,9 @@ class Solution(DescribedMotion):
         T, nx = len(self.us), self.xs.shape[1]
         numbers = {name: shown_numbers(value.ravel()).strip("[]") for name, value in self.unknowns.items()}
         unknowns = "".join(f"{name}={number}, " for name, number in numbers.items())
+        if self.status is SolverStatus.UNSOLVED:
+            cost = f"cost={self.cost:.10g}, " if np.isfinite(self.cost) else ""
+            return f"Solution({self.solver}, {cost}T={T}, nx={nx}, nu={self.us.shape[1]})"
         return (
             f"Solution({self.solver}: {self.status.name}, cost={self.cost:.10g}, {unknowns}"
             f"iterations={self.iterations}, T={T}, nx={nx}, nu={self.us.shape[1]}, {time_words(self)})"
@@ -237,7 +248,7 @@ class Solution(DescribedMotion):
         *,
         speed: float = 1.0,
         frames_per_second: float = 25.0,
-        obstacles: npt.ArrayLike = (),
+        obstacles: ObstaclesLike = (),
         lines: Sequence[npt.ArrayLike] = (),
     ) -> Path:
         """Writes the motion as a line drawing that moves (.gif, .mp4); see `trajopt.plotting.animate`.
@@ -246,7 +257,8 @@ class Solution(DescribedMotion):
             path: File to write; .mp4 needs the extra `film` or the program ffmpeg.
             speed: Playback speed relative to real time [-].
             frames_per_second: Frame rate [1/s].
-            obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius), to draw [m].
+            obstacles: A Scene, bodies such as Box, or rows (x, y, radius) or (x, y, z, radius), to draw [m]; by default
+                those in costs and constraints.
             lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
         """
         return above("plotting.animate")(
@@ -365,7 +377,7 @@ def motion_solution(
         solver: Where it comes from.
         cost: Its cost, where that is known [cost].
     """
-    effort: dict[str, Any] = {"status": SolverStatus.CONVERGED, "iterations": 0, "history": (), "seconds": 0.0}
+    effort: dict[str, Any] = {"status": SolverStatus.UNSOLVED, "iterations": 0, "history": (), "seconds": 0.0}
     own: dict[str, Any] = {"problem": problem, "x0": problem.x0, "parameters": problem.parameter_values()}
     return Solution(xs=xs, us=us, cost=cost, solver=solver, **effort, **own)
 
@@ -380,7 +392,7 @@ def described_motion(xs: Reals, *, solver: str, **fields: Any) -> Solution:
     """
     from trajopt.solution.description import completed
 
-    effort: dict[str, Any] = {"status": SolverStatus.CONVERGED, "iterations": 0, "history": (), "seconds": 0.0}
+    effort: dict[str, Any] = {"status": SolverStatus.UNSOLVED, "iterations": 0, "history": (), "seconds": 0.0}
     us = np.zeros((len(xs) - 1, 0))
     return Solution(xs=xs, us=us, cost=float("nan"), solver=solver, x0=xs[0], described=completed(fields), **effort)
 

@@ -40,6 +40,8 @@ MOST_OPTIMA = 6
 
 def explain(solution: Solution) -> str:
     """Explains a solution in text; see `Solution.explain`."""
+    if solution.status is SolverStatus.UNSOLVED:
+        return _explain_motion(solution)
     lines = [f"{solution.solver}: {solution.status}.", _numbers(solution), *_methods(solution), *_optima(solution)]
     lines += [*unknown_lines(solution), *_terms(solution)]
     constraints = constraint_rows(solution)
@@ -53,6 +55,18 @@ def explain(solution: Solution) -> str:
     if solution.problem is None:
         lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
     return "\n".join(lines)
+
+
+def _explain_motion(solution: Solution) -> str:
+    """Explains a motion that no solver computed: it has no optimality and no advice about a solve."""
+    lines = [f"{solution.solver}: {solution.status}."]
+    if np.isfinite(solution.cost):
+        lines += [f"cost {solution.cost:.7g}", *_terms(solution)]
+    lines += [*constraint_lines(solution, constraint_rows(solution)), *_gait(solution), *_limits(solution)]
+    if solution.measured:
+        known = "are those of the plant" if solution.measured["legs"] else "are unknown: the plant does not tell them"
+        lines.append(f"  contact forces {known}; constraints on forces are of the plan's model and are left out")
+    return "\n".join([*lines, *(f"-> {advice}" for advice in misses(solution))])
 
 
 def _numbers(solution: Solution) -> str:

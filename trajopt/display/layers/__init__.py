@@ -1,7 +1,6 @@
 """Layers and panels of a view, in the order of their checkboxes."""
 
 from trajopt.analysis.legs import has_contacts
-from trajopt.analysis.obstacles import obstacles_of
 from trajopt.display.layers.balance import CentreOfMass, Footholds, SupportPolygons, stands_on_feet
 from trajopt.display.layers.base import Layer, LayerKind, Panel, PanelKind
 from trajopt.display.layers.bodies import Beads, PoseBody, SkeletonBody, is_placeless, is_pose, is_skeleton
@@ -25,7 +24,7 @@ LAYERS: tuple[LayerKind, ...] = (
     LayerKind(label="support polygons", applies=stands_on_feet, build=SupportPolygons),
     LayerKind(label="footholds", applies=stands_on_feet, build=Footholds),
     LayerKind(label="goals", applies=has_goals, build=Goals),
-    LayerKind(label="obstacles", applies=lambda solution: bool(obstacles_of(solution)), build=Obstacles),
+    LayerKind(label="obstacles", applies=lambda solution: bool(solution.description.obstacles), build=Obstacles),
     LayerKind(label="planes", applies=lambda solution: bool(tilted_planes(solution)), build=Planes),
     LayerKind(label="terrain", applies=has_terrain, build=TerrainLayer),
     LayerKind(label="margins", applies=has_margins, build=MarginsInScene, on=False),

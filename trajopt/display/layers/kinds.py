@@ -15,6 +15,7 @@ from trajopt.display.layers import LAYERS, LayerKind
 from trajopt.display.layers.around import around
 from trajopt.display.layers.sensed import sensed
 from trajopt.display.layers.uncertainty import uncertain
+from trajopt.robots.scene import ObstaclesLike
 
 if TYPE_CHECKING:
     from trajopt.planar import OccupancyGrid, Scan
@@ -24,7 +25,7 @@ def layer_kinds(
     solutions: Any,
     *,
     layers: Sequence[str],
-    obstacles: npt.ArrayLike,
+    obstacles: ObstaclesLike,
     lines: Sequence[npt.ArrayLike],
     covariance: StateCovariance | None,
     grid: OccupancyGrid | None,
@@ -35,7 +36,7 @@ def layer_kinds(
     Args:
         solutions: The displayed solutions.
         layers: Labels of hidden layers to show, as in `trajopt.display.show`; likewise the other arguments.
-        obstacles: Upright cylinders or balls.
+        obstacles: Obstacles besides those in costs and constraints.
         lines: Polylines.
         covariance: Covariances of the first solution.
         grid: Map.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-from trajopt.analysis.obstacles import Obstacle, obstacles_of, planes_of
+from trajopt.analysis.obstacles import Obstacle, planes_of
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import fan, rgb, turned_up
 from trajopt.display.layers.films import film, size_of
@@ -24,17 +25,25 @@ _REACH = 0.15  # margin of planes around a motion, relative to its largest exten
 
 
 class Obstacles(Layer):
-    """Balls, capsules, boxes and upright cylinders of distance costs and constraints, at their current positions."""
+    """Balls, capsules, boxes and upright cylinders, at their current positions.
+
+    Args:
+        scene: viser's scene.
+        solution: The solution.
+        name: Path of the layer in the scene.
+        bodies: The obstacles, at all knots; by default those of distance costs and constraints.
+    """
 
     legend = PALETTE[4]
 
-    def __init__(self, scene: Any, solution: Solution, name: str) -> None:
+    def __init__(self, scene: Any, solution: Solution, name: str, *, bodies: Sequence[Obstacle] | None = None) -> None:
         super().__init__(scene, solution, name)
         points = self.film.skeleton.points.reshape(-1, 3)
         low, high = min(float(points[:, 2].min()), 0.0), float(points[:, 2].max())
         point = self.film.skeleton.points.shape[1] == 1  # its size is that of the path
         self._span = (low, high + max(_ABOVE * (high - low), (_BESIDE if point else _ABOVE) * size_of(self.film)))
-        self._shown = [(each, self._add(f"{name}/{i}", each)) for i, each in enumerate(obstacles_of(solution))]
+        drawn = solution.description.obstacles if bodies is None else bodies
+        self._shown = [(each, self._add(f"{name}/{i}", each)) for i, each in enumerate(drawn)]
         self.at(0.0)
 
     def _add(self, name: str, each: Obstacle) -> tuple[Any, list[Any]]:

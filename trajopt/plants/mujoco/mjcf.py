@@ -62,8 +62,8 @@ def mjcf_of(
     planes = {numbers: str(1 << i) for i, numbers in enumerate(dict.fromkeys(map(_plane, contacts)))}
     if len(planes) > PLANES:
         raise UnsupportedOperationError(f"contacts: expected at most {PLANES} planes, got {len(planes)}")
-    for contact in contacts:
-        _add_geometry(bodies, robot, contact, friction, planes[_plane(contact)])
+    for i, contact in enumerate(contacts):
+        _add_geometry(bodies, robot, contact, friction, planes[_plane(contact)], geom_name(i))
     for numbers, group in planes.items():
         _add_ground(world, np.array(numbers), group)
     ET.indent(root)
@@ -100,7 +100,7 @@ def _add_inertia(body: ET.Element, inertia: pin.Inertia) -> None:
 
 
 def _add_geometry(
-    bodies: dict[int, ET.Element], robot: Robot, contact: MDPContact | Shape, friction: float, group: str
+    bodies: dict[int, ET.Element], robot: Robot, contact: MDPContact | Shape, friction: float, group: str, name: str
 ) -> None:
     """Adds a sphere or a solid that touches its own plane, of this group, and nothing else."""
     frame = robot.model.frames[robot.frame_id(contact.link if isinstance(contact, Shape) else contact.frame)]
@@ -114,7 +114,12 @@ def _add_geometry(
         mu = float(contact.parameters()["friction"].default)
         own = {"type": "sphere", "size": _text(max(contact.radius, POINT)), "friction": _text(mu)}
     at = {"pos": _text(place.translation), "quat": _quaternion(place.rotation)}
-    _add(bodies[frame.parentJoint], "geom", **own, **at, contype=group, conaffinity="0")
+    _add(bodies[frame.parentJoint], "geom", name=name, **own, **at, contype=group, conaffinity="0")
+
+
+def geom_name(i: int) -> str:
+    """Name of the geom of contact i."""
+    return f"contact{i}"
 
 
 def _plane(contact: MDPContact | Shape) -> tuple[float, ...]:

@@ -17,7 +17,7 @@ from trajopt.files import output_file
 from trajopt.objects.extras import Extra
 from trajopt.objects.immutable import Immutable
 from trajopt.plants.base import PlantAbstract
-from trajopt.plants.mujoco.mjcf import mjcf_of
+from trajopt.plants.mujoco.mjcf import geom_name, mjcf_of
 from trajopt.plants.mujoco.states import StateMap
 from trajopt.robots import Robot, load_robot
 from trajopt.robots.shapes import Shape
@@ -110,6 +110,8 @@ class MuJoCoPlant(Immutable, PlantAbstract):
         self.nu, self._lower, self._upper = own.nu, own.lower, own.upper
         self._most = effort_limits(model)
         self._last: Reals | None = None
+        if path is None and all(isinstance(each, MDPContact) for each in touching):
+            self.spheres = cast(tuple[MDPContact, ...], touching)
 
     def __repr__(self) -> str:
         return f"MuJoCoPlant({self.robot.name!r}, {self.model.ngeom} geoms, dt={self.usual_step:g} s)"
@@ -154,6 +156,17 @@ class MuJoCoPlant(Immutable, PlantAbstract):
             sign = -1.0 if self.model.geom_bodyid[contact.geom[0]] else 1.0  # it acts from the first on the second
             rows.append(np.concatenate([sign * contact.frame.reshape(3, 3).T @ wrench[:3], contact.pos]))
         return np.array(rows).reshape(-1, 6)
+
+    def sphere_forces(self) -> dict[str, Reals]:
+        """Force (3,) on each of `spheres` in the last step by name, in the world [N]."""
+        spheres = self.spheres or ()
+        forces = {each.name: np.zeros(3) for each in spheres}
+        geoms = [self.model.geom(geom_name(i)).id for i in range(len(spheres))]
+        for contact, row in zip(self.data.contact[: self.data.ncon], self.contact_forces()):
+            for name, geom in zip(forces, geoms):
+                if geom in contact.geom:
+                    forces[name] += row[:3]
+        return forces
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Writes the MJCF file, for MuJoCo's own viewer, and returns its path.

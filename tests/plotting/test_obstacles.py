@@ -1,0 +1,126 @@
+"""Obstacles in pictures and films: those of the problem, those that a caller passes, those that move."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trajopt
+from tests.display.test_layers_around import BALLS, point_among
+from tests.plotting.test_world import labelled
+from tests.support.collision_arm import collision_arm
+from tests.support.unsolved import solution_of
+from trajopt.analysis.obstacles import as_obstacles
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting import plot_motion, plot_path
+from trajopt.plotting.film import film_of
+from trajopt.plotting.obstacles import moving_around, obstacles_to_draw
+from trajopt.plotting.stage import FilmStage
+from trajopt.robots.scene import ObstaclesLike
+from trajopt.solution import Solution
+
+CRATE = trajopt.Box([0.2, 0.4, 0.6], placement=[1.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0])
+SCENE = trajopt.Scene({"ball": trajopt.Sphere(0.1, center=[0.0, 1.0, 0.0]), "crate": CRATE})
+
+
+@pytest.fixture(scope="module")
+def arm() -> Solution:
+    """An arm that rests beside a ball and a crate."""
+    state = collision_arm()
+    limits = trajopt.ConstraintStack.of_robot(state, collisions=SCENE)
+    terminal = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=limits)
+    return solution_of(trajopt.ShootingProblem(state.zero(), [], terminal), state.zero()[None], np.zeros((0, 7)))
+
+
+@pytest.fixture(scope="module")
+def point() -> Solution:
+    """A point that passes two balls, of which the second one moves."""
+    solution = point_among(lambda state: trajopt.ResidualModelObstacleDistance(state, BALLS))
+    rows = np.array(solution.parameters["balls.spheres"])
+    rows[:, 1, 0] += 0.1 * np.arange(len(rows))
+    return dataclasses.replace(solution, parameters={**solution.parameters, "balls.spheres": rows})
+
+
+def test_a_film_has_the_obstacles_of_the_problem(arm: Solution) -> None:
+    film = film_of(arm)
+    np.testing.assert_allclose(film.obstacles, [[0.0, 1.0, 0.0, 0.1]])
+    (crate,) = film.hulls
+    np.testing.assert_allclose(crate[0].min(axis=0), [0.9, -0.2, 0.0], atol=1e-12)
+    np.testing.assert_allclose(crate[0].max(axis=0), [1.1, 0.2, 0.6], atol=1e-12)
+    axes = FilmStage(film)._axes
+    assert (len(labelled(axes, "_obstacle")), len(axes.collections) > 1) == (1, True)
+    assert len(labelled(axes, "_solid")) == len(film.skeleton.solids) + 1
+
+
+@pytest.mark.parametrize("passed", [trajopt.Scene({"crate": CRATE}), CRATE, [CRATE]])
+def test_a_film_draws_what_is_passed_instead_and_a_film_of_meshes_draws_both(
+    arm: Solution, passed: ObstaclesLike
+) -> None:
+    film = film_of(arm, passed)
+    assert (len(film.obstacles), len(film.hulls)) == (0, 1)
+    film = film_of(arm, passed, more=True)
+    assert (len(film.obstacles), len(film.hulls)) == (1, 2)
+    film = film_of(arm, passed, aside=False)  # for views, which have layers of their own
+    assert (len(film.obstacles), len(film.hulls)) == (0, 0)
+
+
+def test_obstacles_that_move_do_so_in_a_film(point: Solution) -> None:
+    film = film_of(point)
+    np.testing.assert_allclose(film.obstacles, BALLS[:1])
+    (ball,) = film.hulls
+    np.testing.assert_allclose(ball.mean(axis=1)[:, 0], 0.1 + 0.1 * np.array([0, 1, 2, 3, 3]), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(ball[2] - [0.3, 0.6, 0.3], axis=1), 0.2)
+    stage = FilmStage(film)
+    (hull,) = stage._around
+    stage.show(0.15, "")  # halfway from knot 1 to 2
+    corners = hull._artist.get_xy()  # in the plane of x and z
+    np.testing.assert_allclose([corners[:, 0].min(), corners[:, 0].max()], [0.25 - 0.2, 0.25 + 0.2], atol=1e-12)
+
+
+def test_an_upright_cylinder_that_moves_stands_on_the_floor() -> None:
+    solution = point_among(lambda state: trajopt.ResidualModelObstacleDistance(state, BALLS[:, [0, 1, 3]]))
+    rows = np.array(solution.parameters["balls.circles"])
+    rows[:, 1, 0] += 0.1 * np.arange(len(rows))
+    moving = dataclasses.replace(solution, parameters={**solution.parameters, "balls.circles": rows})
+    (cylinder,) = obstacles_to_draw(moving)[1:]
+    (hull,) = moving_around([cylinder], np.array([[0.0, 0.0, 0.1], [1.0, 0.0, 0.5]]))
+    np.testing.assert_allclose([hull[..., 2].min(), hull[..., 2].max()], [0.0, 0.5 + 0.1])
+    np.testing.assert_allclose(np.linalg.norm(hull[1, :, :2] - [0.2, 0.6], axis=1), 0.2)
+    FilmStage(film_of(moving)).show(0.1, "")
+
+
+def test_an_obstacle_is_hidden_at_knots_without_it(point: Solution) -> None:
+    film = film_of(point)
+    ball = np.array(film.hulls[0])
+    ball[1] = np.nan
+    stage = FilmStage(dataclasses.replace(film, hulls=[ball]))
+    (hull,) = stage._around
+    stage.show(0.1, "")
+    assert not hull._artist.get_visible()
+    stage.show(0.3, "")
+    assert hull._artist.get_visible()
+
+
+def test_pictures_draw_a_scene(arm: Solution, point: Solution) -> None:
+    plain = len(labelled(plot_motion(arm, obstacles=[[0.0, 1.0, 0.0, 0.1]]).axes[0], "_solid"))
+    assert len(labelled(plot_motion(arm, obstacles=SCENE).axes[0], "_solid")) == plain + 1
+    axes = plot_path(point, obstacles=SCENE).axes[0]
+    assert (len(labelled(axes, "_obstacle")), len(labelled(axes, "_solid"))) == (1, 1)
+
+
+def test_a_file_has_the_obstacles(arm: Solution, tmp_path: Path) -> None:
+    loaded = trajopt.Solution.load(arm.save(tmp_path / "arm.npz"))
+    assert [each.name for each in loaded.description.obstacles] == ["collisions.ball", "collisions.crate"]
+    np.testing.assert_array_equal(film_of(loaded).hulls[0], film_of(arm).hulls[0])
+    drawn, again = (labelled(plot_motion(each).axes[0], "_obstacle") for each in (arm, loaded))
+    assert len(drawn) == len(again) == 1
+
+
+def test_a_body_on_a_frame_is_no_obstacle_of_a_picture() -> None:
+    (row,) = as_obstacles([[0.0, 1.0, 0.3]])
+    assert row.upright
+    with pytest.raises(InvalidArgumentError, match="fixed in the world, got one on frame 'tool'"):
+        as_obstacles([trajopt.Sphere(0.1, frame="tool")])
