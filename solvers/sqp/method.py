@@ -65,7 +65,7 @@ class ProgramSteps(MethodAbstract):
     """
 
     def __init__(self, work: Workspace) -> None:
-        self._work, self._ridge = work, 0.0
+        self._work, self._ridge, self._stationarity = work, 0.0, math.inf
 
     def _regularize(self, factor: float) -> None:
         """Makes the first δ of the next program so many times the last one."""
@@ -81,7 +81,9 @@ class ProgramSteps(MethodAbstract):
         work = self._work
         stays = cannot_get_closer(run, work.evaluator, work.rows, work.model, work.options)
         self.stuck, self.outcome = self.stuck + 1 if stays else 0, None
-        if is_solved(run, work.options, step, promised, feasible=feasible, partial=partial):
+        last = self._stationarity if work.model.blend > 0.0 else 0.0
+        self._stationarity = run.stationarity
+        if is_solved(run, work.options, step, promised, feasible=feasible, partial=partial, last=last):
             self.outcome = Outcome.SOLVED
         elif self.stuck >= STUCK:
             self.outcome = Outcome.STUCK

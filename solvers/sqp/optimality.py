@@ -17,6 +17,7 @@ SLIGHT = 0.01  # part of the squared violations; a promise below it counts as no
 PARTIAL = 0.03  # times relative_tolerance, where the last promise was too much: it is exact without rows
 LEAST_COST = 1e-5  # times the typical cost: of what tolerances are relative to
 LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stationarity is relative to it
+FALLS = 0.5  # part of the last gradient below which it falls: a promise of nothing is no end then
 LARGEST = 1e4  # times smaller than it is stationarity is taken at most: multipliers of a wild trajectory say nothing
 
 
@@ -40,9 +41,9 @@ def measure(run: SQPProgress, e: Evaluator, rows: RowBounds, model: QuadraticMod
 
 
 def is_solved(
-    run: SQPProgress, options: SQPOptions, found: QPSolution, promised: float, *, feasible: bool, partial: bool
+    run: SQPProgress, options: SQPOptions, found: QPSolution, promised: float, *, feasible: bool, partial: bool, last: float
 ) -> bool:
-    """Whether a trajectory is optimal: its gradient is small, or the last program promised next to nothing.
+    """Whether a trajectory is optimal: its gradient is small, or falls no more while programs promise next to nothing.
 
     Args:
         run: State of the solve, with the measures of the trajectory.
@@ -51,6 +52,7 @@ def is_solved(
         promised: Decrease of the merit that it promised.
         feasible: Whether gaps are closed.
         partial: Whether only a part of its step was taken.
+        last: Stationarity before it.
     """
     size = max(LEAST_COST, abs(run.scale * run.cost))
     if not (feasible and run.violation < options.feasibility):
@@ -59,7 +61,7 @@ def is_solved(
         return False
     solved = found.status in (QPStatus.SOLVED, QPStatus.ROUNDING) or options.qp_iterations is not None
     rounding = options.relative_tolerance * size * (PARTIAL if partial else 1.0)
-    flat = solved and abs(promised) < rounding
+    flat = solved and abs(promised) < rounding and not run.stationarity < FALLS * last
     return flat or run.stationarity < options.tolerance * min(1.0, size)
 
 
