@@ -33,7 +33,7 @@ def bounded_minimum(H: Reals, g: Reals, lower: Reals, upper: Reals, kept: Reals 
     scale = np.where(np.isfinite(width) & (width > 0.0), width, 1.0)
     H, g, bounds = H * np.outer(scale, scale), g * scale, (lower, upper)
     lower, upper = lower / scale, upper / scale
-    kept = np.zeros_like(g) if kept is None else kept * scale / (np.abs(kept * scale).max() or 1.0)
+    kept = np.zeros_like(g) if kept is None else kept * scale / (float(np.abs(kept * scale).max()) or 1.0)
     largest = float(np.abs(H).max(initial=0.0))
     if largest > 0.0 and np.linalg.eigvalsh(H)[0] < -CONCAVE * largest:
         return None
@@ -60,7 +60,7 @@ def bounded_minimum(H: Reals, g: Reals, lower: Reals, upper: Reals, kept: Reals 
 
 def _newton(H: Reals, slope: Reals, kept: Reals) -> tuple[Reals, float]:
     """Newton's step with kept · step = 0, and the multiplier of that sum."""
-    step: Reals = np.linalg.solve(H, -slope)
+    step = np.asarray(np.linalg.solve(H, -slope), dtype=np.float64)
     if not kept.any():
         return step, 0.0
     along = np.linalg.solve(H, kept)

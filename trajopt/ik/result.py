@@ -11,6 +11,7 @@ import numpy as np
 
 from trajopt import notebook
 from trajopt.checks import check_count
+from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.types import Reals
 
 
@@ -113,7 +114,7 @@ class IKResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class IKBatch:
+class IKBatch(ExplainsAttributes):
     """Results of inverse kinematics for many targets.
 
     Attributes:
@@ -124,6 +125,8 @@ class IKBatch:
         starts: Number of starts for each target (n,) [-].
         tolerance: Largest violation of a row that counts as none [unit of the row].
     """
+
+    attribute_hints = dict.fromkeys(("status", "statuses", "success", "converged"), "solved")
 
     q: Reals
     solved: np.ndarray[tuple[int], np.dtype[np.bool_]]
