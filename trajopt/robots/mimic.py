@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from trajopt.errors import UnsupportedOperationError
 from trajopt.robots.xml_elements import read_xml
 
 _LOG = logging.getLogger(__name__)
