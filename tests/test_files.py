@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import resource
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.mpc import slider
+from tests.support.full_disk import full_disk
 from trajopt import mpc, problems
 from trajopt.errors import InvalidArgumentError, TrajoptError
 from trajopt.files import DamagedFileError, read_arrays, read_rows, replacing, write_rows
@@ -63,17 +62,6 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 # A full disk
-
-
-@contextlib.contextmanager
-def full_disk(free: int) -> Iterator[None]:
-    """Context in which no file can be longer than a number of bytes."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (free, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.fixture(scope="module")

@@ -158,6 +158,8 @@ def _invoke(door: Door, subject: Any, arguments: dict[str, Any], rng: Random) ->
         setattr(subject, name, wrong_scalar(rng).value)
         return name
     if door.kind == "copy":
+        if rng.random() < 0.5:
+            _use(subject)  # so that there is what it keeps
         same = rng.choice([copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s)), copy.copy])(subject)
         return (repr(same), str(subject), subject == same, subject == 1)[0]
     function = getattr(subject, door.name) if door.kind == "method" else door.target

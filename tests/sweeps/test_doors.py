@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import trajopt
+from tests.support.full_disk import full_disk
 from tests.sweeps.builders import goals_around
 from tests.sweeps.executors import Here
 from trajopt.errors import InvalidArgumentError, TrajoptError
@@ -129,3 +131,17 @@ def test_a_store_that_can_no_longer_be_written_says_so(
         with pytest.raises(SweepError, match="store: all rows are solved, but .* cannot be completed.*repeat the call"):
             trajopt.sweep(REACH, values, executor=Here(), store=tmp_path)
     assert len(trajopt.sweep(REACH, values, executor=Here(), store=tmp_path)) == 2
+
+
+def test_a_full_disk_ends_the_sweep_and_it_goes_on_later(goals: Any, tmp_path: Path) -> None:
+    """Rows that were written stay; none is half written."""
+    values = {"goal.reference": goals}
+    with full_disk(100), pytest.raises((InvalidArgumentError, SweepError), match="File too large|No space left"):
+        trajopt.sweep(REACH, values, executor=Here(), store=tmp_path, chunk=2)
+    for later in (20_000, 60_000):
+        with full_disk(later), contextlib.suppress(InvalidArgumentError, SweepError):
+            trajopt.sweep(REACH, values, executor=Here(), store=tmp_path, chunk=2)
+    found = trajopt.sweep(REACH, values, executor=Here(), store=tmp_path, chunk=2)
+    assert len(found) == N
+    assert not found.failures()
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part" or path.name.startswith(".")] == []

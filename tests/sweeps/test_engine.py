@@ -347,3 +347,23 @@ def test_dask(goals: Any, tmp_path: Path) -> None:
     ):
         found = trajopt.sweep(REACH, {"goal.reference": goals}, executor=client.get_executor(), chunk=5, store=tmp_path)
     check(found, plain_loop(goals))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_workers_of_dask_that_are_killed_are_replaced(goals: Any, tmp_path: Path) -> None:
+    """A nanny starts another worker, and the rows of the dead one are solved there."""
+    distributed = pytest.importorskip("distributed")
+    options = {"owner": os.getpid(), "flag": str(tmp_path / "flag"), "times": 1}
+    recipe = Recipe(problem="tests.sweeps.builders:killed", options=options)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        executor = client.get_executor()
+        found = trajopt.sweep(
+            recipe, {"goal.reference": goals}, executor=executor, chunk=12, store=tmp_path / "store", progress=False
+        )
+    assert (tmp_path / "flag").read_text() == "xx"
+    check(found, plain_loop(goals))

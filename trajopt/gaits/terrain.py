@@ -174,7 +174,8 @@ class Terrain(Immutable):
         heights = [ca.Function("height", [p[0], p[1]], [s.height(p[0], p[1])]) for s in self.surfaces]
         distances = [ca.Function("distance", [p], [s.distance(p)]) for s in self.surfaces]
         normals = [ca.Function("normal", [p], [s.normal(p)]) for s in self.surfaces]
-        return tuple([_many(f) for f in each] for each in (heights, distances, normals))  # type: ignore[return-value]
+        every = (heights, distances, normals)  # as partials they can be pickled
+        return tuple([functools.partial(_evaluate, f) for f in each] for each in every)  # type: ignore[return-value]
 
     def __repr__(self) -> str:
         return f"Terrain({', '.join(map(repr, self.surfaces))})"
@@ -188,11 +189,7 @@ def _checked(points: npt.ArrayLike, least: int) -> Reals:
     return array
 
 
-def _many(function: ca.Function) -> Any:
+def _evaluate(function: ca.Function, *columns: Reals) -> Any:
     """Evaluates a function of columns at many of them at once."""
-
-    def evaluate(*columns: Reals) -> Any:
-        rows = [np.atleast_2d(column) for column in columns]
-        return function(*rows).full() if rows[0].shape[1] else np.zeros((1, 0))
-
-    return evaluate
+    rows = [np.atleast_2d(column) for column in columns]
+    return function(*rows).full() if rows[0].shape[1] else np.zeros((1, 0))
