@@ -124,11 +124,20 @@ def test_the_base_tilts_with_the_footholds() -> None:
     np.testing.assert_allclose(states[:, 2] - states[0, 2], rises, atol=1e-3)
 
 
+def test_boxes_of_a_scene_are_ground() -> None:
+    box = trajopt.Box([1.0, 2.0, 0.5], placement=[0.3, 0.1, 0.25, 0.0, 0.0, 0.0, 1.0])
+    points = np.random.default_rng(0).uniform(-0.5, 1.0, (40, 2))
+    expected = gaits.Terrain(BoxSurface((-0.2, -0.9, 0.0), (0.8, 1.1, 0.5))).heights(points)
+    np.testing.assert_array_equal(gaits.Terrain(box).heights(points), expected)
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="surfaces: expected at least one"):
         gaits.Terrain()
     for surface in (Surface(lambda p: p[2]), "floor"):
-        with pytest.raises(InvalidArgumentError, match=r"surfaces\[0\]: expected a Plane, HeightField or BoxSurface"):
+        with pytest.raises(
+            InvalidArgumentError, match=r"surfaces\[0\]: expected a Plane, HeightField, BoxSurface or Box"
+        ):
             gaits.Terrain(surface)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match=r"surfaces\[0\]: expected a plane whose normal points up"):
         gaits.Terrain(Plane((1, 0, 0, 0)))
@@ -136,6 +145,9 @@ def test_what_is_refused() -> None:
         InvalidArgumentError, match=r"surfaces\[1\]: expected a surface of the world, got one of 'cart'"
     ):
         gaits.Terrain(Plane((0, 0, 1, 0)), BoxSurface((0, 0, 0), (1, 1, 1), body="cart"))
+    turned = trajopt.Box([1, 1, 1], placement=[0, 0, 0, 0, 0, 0.6, 0.8])
+    with pytest.raises(InvalidArgumentError, match=r"surfaces\[0\]: expected a box along the axes of the world"):
+        gaits.Terrain(turned)
     flat, placed = trot_on(STAIRS)
     with pytest.raises(InvalidArgumentError, match="terrain: expected 'lf_foot' of the schedule's start on the ground"):
         flat.on(gaits.Terrain(Plane((0, 0, 1, -0.5))))

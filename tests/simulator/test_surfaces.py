@@ -5,12 +5,26 @@ from __future__ import annotations
 import casadi as ca
 import coal
 import numpy as np
+import pinocchio as pin
 import pytest
 
+import trajopt
+from tests.support.collision_arm import collision_arm
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
-from trajopt.simulator import BoxSurface, HeightField, MDPContact, Plane, Surface, SurfaceAbstract
+from trajopt.simulator import (
+    BodySurface,
+    BoxSurface,
+    HeightField,
+    MDPContact,
+    Plane,
+    Simulator,
+    Surface,
+    SurfaceAbstract,
+    scene_contacts,
+)
 
 UP = np.array([0.0, 0.0, 1.0])
+TURNED = pin.SE3(pin.exp3(np.array([0.3, -0.5, 0.2])), np.array([0.1, -0.2, 0.3]))
 SURFACES = [
     Plane((0, 0, 2, 1)),
     Plane((1, -0.5, 2, 0.3)),
@@ -18,6 +32,9 @@ SURFACES = [
     HeightField(lambda x, y: 0.2 * ca.sin(x) * ca.cos(2 * y)),
     Surface(lambda p: ca.norm_2(p - ca.vertcat(0.1, 0.2, -2)) - 1.5),
     BoxSurface((-1.0, -2.0, 0.0), (0.1, -0.5, 0.3)),
+    BodySurface(trajopt.Box([0.5, 0.9, 0.3], placement=TURNED)),
+    BodySurface(trajopt.Sphere(0.2, center=[0.1, 0.2, -0.3])),
+    BodySurface(trajopt.Capsule(0.1, start=[-0.3, 0.1, 0.0], end=[0.4, 0.3, 0.2])),
 ]
 
 
@@ -61,7 +78,52 @@ def test_distances_from_a_box_are_those_of_another_library() -> None:
         assert float(distance(place)) == pytest.approx(known, abs=1e-6)
 
 
-@pytest.mark.parametrize("surface", [*SURFACES[:3], BoxSurface((-0.3, -0.4, -0.2), (0.5, 0.1, 0.3))])
+@pytest.mark.parametrize("surface", SURFACES[6:])
+def test_distances_from_bodies_are_those_of_another_library(surface: BodySurface) -> None:
+    body, p = surface.shape, ca.SX.sym("p", 3)
+    if isinstance(body, trajopt.Box):
+        solid, place = coal.Box(*body.size), TURNED
+    else:
+        start, end = body.points[0], body.points[-1]
+        length = float(np.linalg.norm(end - start))
+        solid = coal.Capsule(body.radius, length) if length else coal.Sphere(body.radius)
+        turn = pin.Quaternion.FromTwoVectors(UP, end - start).matrix() if length else np.eye(3)
+        place = pin.SE3(turn, (start + end) / 2.0)
+    values = ca.Function("surface", [p], [surface.distance(p), surface.normal(p)])
+    point, at = coal.Sphere(1e-9), coal.Transform3s(place.rotation, place.translation)
+    for centre in np.random.default_rng(0).uniform(-1.0, 1.2, (200, 3)):
+        there = coal.Transform3s(np.eye(3), centre)
+        known = coal.distance(solid, at, point, there, coal.DistanceRequest(), coal.DistanceResult())
+        distance, normal = (np.array(each).ravel() for each in values(centre))
+        assert distance[0] == pytest.approx(known, abs=1e-6)
+        moved = np.array(values(centre + 1e-6 * normal)[0]).item()
+        assert (moved - distance[0]) / 1e-6 == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_scene_serves_the_simulator() -> None:
+    robot = collision_arm().robot
+    bodies = [body for body in robot.collision_shapes.bodies if body.frame == "arm_left_7_link"]
+    balls = [(body.radius, c) for body in bodies for c in body.points]
+    q = np.zeros(7)
+    centre = robot.placement(q, "arm_left_7_link") @ np.append(balls[1][1], 1.0)
+    scene = trajopt.Scene(
+        {
+            "ball": trajopt.Sphere(0.1, center=centre[:3] - (0.099 + balls[1][0]) * UP),
+            "far": trajopt.Box([0.1, 0.2, 0.3], placement=[0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 1.0]),
+        }
+    )
+    contacts = scene_contacts(robot, scene, ["arm_left_7_link"], friction=0.0)
+    assert [each.name for each in contacts] == [f"arm_left_7_link_{i}_{n}" for i in range(3) for n in ("ball", "far")]
+    assert [(each.radius, *each.offset) for each in contacts[::2]] == [(radius, *c) for radius, c in balls]
+    assert all(float(each.parameters()["friction"].default) == 0.0 for each in contacts)
+    forces = Simulator(robot, contacts).step(1e-3, np.zeros(14))[1]
+    assert forces["arm_left_7_link_1_ball"][2] > 0.0
+    assert all(np.abs(force).max() < 1e-3 for name, force in forces.items() if name.endswith("far"))
+    with pytest.raises(InvalidArgumentError, match="frames: expected frames with collision shapes, got 'universe'"):
+        scene_contacts(robot, scene, ["universe"])
+
+
+@pytest.mark.parametrize("surface", [*SURFACES[:3], *SURFACES[6:], BoxSurface((-0.3, -0.4, -0.2), (0.5, 0.1, 0.3))])
 def test_the_nearest_point_of_a_segment_is_nearer_than_all_others(surface: SurfaceAbstract) -> None:
     rng, fractions = np.random.default_rng(1), np.linspace(0.0, 1.0, 501)
     start, end = ca.SX.sym("a", 3), ca.SX.sym("b", 3)
@@ -76,7 +138,7 @@ def test_the_nearest_point_of_a_segment_is_nearer_than_all_others(surface: Surfa
         assert 0.0 <= s <= 1.0
         value = float(distance(a + s * (b - a)))
         # where a segment crosses the box, the middle of the part inside, which is at least half as deep as the deepest
-        assert value <= (least if least > 0 or not isinstance(surface, BoxSurface) else 0.5 * least) + 3e-9
+        assert value <= (least if least > 0 or isinstance(surface, Plane) else 0.5 * least) + 3e-9
 
 
 def test_heights_are_those_of_the_ground() -> None:

@@ -1,32 +1,55 @@
-"""Clearance between a piecewise straight path and round obstacles."""
+"""Clearance between a piecewise straight path and round obstacles, or of a robot's motion."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.analysis.swept import Clearance, swept_clearance
 from trajopt.checks import as_numbers, check_non_negative
 from trajopt.errors import InvalidArgumentError
+from trajopt.robots import Scene
 from trajopt.robots.round_bodies import check_round
 
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
 
-def clearance(path: npt.ArrayLike, obstacles: npt.ArrayLike, radius: float = 0.0) -> float:
+
+@overload
+def clearance(path: npt.ArrayLike, obstacles: npt.ArrayLike, radius: float = 0.0) -> float: ...
+@overload
+def clearance(path: Solution, obstacles: Scene | None = None) -> Clearance: ...
+def clearance(
+    path: npt.ArrayLike | Solution, obstacles: npt.ArrayLike | Scene | None = None, radius: float = 0.0
+) -> float | Clearance:
     """Returns min |p - c_i| - ρ_i - ρ over the straight lines between the points of a path [m]; < 0 in a collision.
 
     The distance of each line to each centre is exact. The deviation of the true motion from the line is not included.
 
+    Of a solution, it is the least distance of the robot's collision shapes from each other and from obstacles, at the
+    knots and between them, where joints move from knot to knot with constant velocity and obstacles along lines.
+
     Args:
-        path: Points (T + 1, 2 or more) in order, such as `solution.xs` if states begin with x, y (and z) [m].
-        obstacles: Circles (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
+        path: Points (T + 1, 2 or more) in order, such as `solution.xs` if states begin with x, y (and z) [m]. Or the
+            solution of a robot's problem.
+        obstacles: Circles (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m]. Of a solution, a
+            Scene; by default the obstacles of the problem's constraint with `collisions=`, where it has one.
         radius: Radius ρ of the body, >= 0 [m].
 
     Returns:
-        The smallest distance [m]; inf without obstacles.
+        The smallest distance [m]; inf without obstacles. Of a solution, a `Clearance` with the bodies and the knot.
 
     Raises:
         InvalidArgumentError: An argument has the wrong shape or value.
     """
-    rows, body = check_round("obstacles", obstacles), check_non_negative("radius", radius, unit="m")
+    if hasattr(path, "xs"):
+        return swept_clearance(path, obstacles)  # type: ignore[arg-type]  # which checks both
+    rows, body = (
+        check_round("obstacles", cast(npt.ArrayLike, obstacles)),
+        check_non_negative("radius", radius, unit="m"),
+    )
     n, points = rows.shape[1] - 1, as_numbers("path", path)
     if points.ndim != 2 or points.shape[1] < n or not len(points):
         raise InvalidArgumentError(f"path: expected points (T + 1, {n} or more) [m], got shape {points.shape}")

@@ -48,9 +48,10 @@ from trajopt.gaits.footsteps import biped_footsteps, footsteps_along
 from trajopt.gaits.guess import gait_guess
 from trajopt.gaits.limits import GaitLimits
 from trajopt.gaits.lip import LinearInvertedPendulum, PendulumPlan, pendulum_plan
-from trajopt.gaits.models import GaitModels, gait_problem
+from trajopt.gaits.models import GaitModels
 from trajopt.gaits.options import GaitOptions, StateWeights, holding_gains
 from trajopt.gaits.phase import Phase, Swing
+from trajopt.gaits.problem import gait_problem
 from trajopt.gaits.quadruped import (
     quadruped_bound,
     quadruped_com_shift,

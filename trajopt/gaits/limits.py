@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -80,18 +81,20 @@ def constraints_of(
     state: StateMultibody,
     actuation: ActuationModelAbstract | None,
     cones: dict[str, ResidualModelAbstract],
+    apart: Mapping[str, Any],
 ) -> ConstraintStack:
-    """Constraints of a knot: "positions", "velocities", "torques", and a cone for each foot.
+    """Constraints of a knot: "positions", "velocities", "torques", "collisions", and a cone for each foot.
 
     Args:
         limits: Selected limits.
         state: State of the robot.
         actuation: Maps controls to torques; None at knots without controls.
         cones: Residual of each foot's cone, by name of the constraint.
+        apart: `collisions` and `margin` of `ConstraintStack.of_robot`; empty to let links touch.
     """
     torques = limits.torques and actuation is not None
     stack = ConstraintStack.of_robot(
-        state, actuation, positions=limits.positions, velocities=limits.velocities, torques=torques
+        state, actuation, positions=limits.positions, velocities=limits.velocities, torques=torques, **apart
     )
     for name, cone in cones.items() if limits.cones else ():
         stack.add(name, cone)

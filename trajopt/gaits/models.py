@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import pinocchio as pin
 from trajopt.actions import ActionModelAbstract, ActionModelImpulseFwdDynamics, ActionModelTerminal
 from trajopt.activations import ActivationModelAbstract, ActivationModelQuadraticBarrier, ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFloatingBase
-from trajopt.checks import as_numbers, check_flag, check_instance, check_known, shape_of
+from trajopt.checks import as_numbers, check_flag, check_instance, shape_of
 from trajopt.constraints import ConstraintStack
 from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack, ImpulseModel3D, ImpulseModel6D, ImpulseStack
 from trajopt.costs import CostStack
@@ -28,7 +28,6 @@ from trajopt.gaits.limits import GaitLimits, cone_name, constraints_of
 from trajopt.gaits.options import DYNAMICS, INTEGRATORS, GaitOptions, holding_gains
 from trajopt.gaits.parameters import identifiers, knot_parameters
 from trajopt.gaits.plans import ReducedPlan
-from trajopt.gaits.reduced import REDUCED, ReducedGaitModels
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame, standing_configuration
 from trajopt.gaits.terrain import Terrain
@@ -48,7 +47,7 @@ from trajopt.residuals import (
     ResidualModelState,
     WrenchCone,
 )
-from trajopt.robots import Robot
+from trajopt.robots import Robot, Scene
 from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.shooting import ShootingProblem
 from trajopt.states import StateMultibody
@@ -73,6 +72,9 @@ class GaitModels(Immutable):
         limits: Limits that are hard constraints: True for all, False for none, or GaitLimits.
         follows: Whether problems follow the plans of reduced models, see `ReducedGaitModels`.
         terrain: Terrain of the schedules, which bodies keep off if `limits` say so.
+        collisions: Whether links keep apart from each other, or a Scene from which they keep apart as well, except at
+            touch-downs: a constraint "collisions", as in `ConstraintStack.of_robot`.
+        margin: Their least distance [m].
 
     Attributes:
         options: Weights and contact models; the weights are for SI units.
@@ -94,6 +96,8 @@ class GaitModels(Immutable):
         limits: bool | GaitLimits = False,
         follows: bool = False,
         terrain: Terrain | None = None,
+        collisions: bool | Scene = False,
+        margin: float = 0.0,
     ) -> None:
         self.robot = check_legged(robot)
         self.stance = check_instance("stance", stance, Stance, "use Stance.of(robot, feet)")
@@ -112,6 +116,7 @@ class GaitModels(Immutable):
         self.costs = costs
         self.soft = soft
         self.limits = GaitLimits.of(limits)
+        self._apart: dict[str, Any] = {"collisions": collisions, "margin": margin}
         self.follows = check_flag("follows", follows)
         self.terrain = None if terrain is None else check_instance("terrain", terrain, Terrain)
 
@@ -261,13 +266,14 @@ class GaitModels(Immutable):
     @functools.cached_property
     def terminal(self) -> ActionModelAbstract:
         """Terminal cost, for a last knot with or without a touch-down."""
-        limits = self._off_terrain(constraints_of(self.limits, self.state, None, {}))
+        limits = self._off_terrain(constraints_of(self.limits, self.state, None, {}, self._apart))
         return ActionModelTerminal(self._costs(landing=True), constraints=limits)
 
     def _limits(self, actuation: ActuationModelFloatingBase | None) -> ConstraintStack:
         """Constraints of a knot with the controls of `actuation`, or of a touch-down for None."""
         cones = {cone_name(key): cone_residual(self.state, key, cone) for key, cone in self._cones.items()}
-        return self._off_terrain(constraints_of(self.limits, self.state, actuation, cones))
+        apart = {} if actuation is None else self._apart
+        return self._off_terrain(constraints_of(self.limits, self.state, actuation, cones, apart))
 
     def _off_terrain(self, stack: ConstraintStack) -> ConstraintStack:
         """Adds the constraint that keeps bodies off the terrain."""
@@ -325,59 +331,6 @@ class GaitModels(Immutable):
     def _cones(self) -> dict[str, FrictionCone | WrenchCone]:
         """Cone of each foot's force, by the foot's identifier."""
         return cones_of(self.options, self.stance)
-
-
-def gait_problem(
-    robot: Robot,
-    schedule: ContactSchedule,
-    x0: npt.ArrayLike | None = None,
-    *,
-    options: GaitOptions | None = None,
-    posture: npt.ArrayLike | None = None,
-    costs: CostStack | None = None,
-    limits: bool | GaitLimits = False,
-    timing: FreeTime | None = None,
-    model: str = "whole-body",
-    plan: Solution | None = None,
-) -> ShootingProblem:
-    """Builds the shooting problem of a gait; for several with the same models, use `GaitModels`, `ReducedGaitModels`.
-
-    Args:
-        robot: Robot with a floating base.
-        schedule: The gait.
-        x0: Initial state (nx,) or configuration (nq,); by default the configuration "standing" or "half_sitting".
-        options: Weights and contact models; by default `GaitOptions()`.
-        posture: Reference state (nx,) or configuration (nq,) of the state cost; by default "standing" or
-            "half_sitting", or x0 if the robot has neither.
-        costs: Further cost terms at all knots except touch-downs and the end, on StateMultibody(robot).
-        limits: Limits that are hard constraints, for SolverSQP: friction and wrench cones, torques, velocities and
-            positions of the joints. True for all, False for none, or GaitLimits.
-        timing: Bounds of the durations of the phases, which the solver then chooses, see `FreeTime`; by default those
-            of the schedule are fixed.
-        model: "whole-body" dynamics with torques as controls; or contact forces as controls of a single rigid body,
-            "srbd", or of "centroidal" dynamics. These have fewer states and no joints; touch-downs take no knot, and of
-            the limits only cones apply.
-        plan: Solution of this gait with a reduced model; the centre of mass of the whole body then follows it. It is
-            also a guess: `gait_guess(problem, schedule, plan=plan)`.
-    """
-    check_instance("schedule", schedule, ContactSchedule)
-    if check_known("model", model, ("whole-body", *REDUCED)) != "whole-body":
-        for name, value in (("costs", costs), ("plan", plan)):
-            if value is not None:
-                raise InvalidArgumentError(f"{name}: expected None with model={model!r}, got {shown(value)}")
-        reduced = ReducedGaitModels(robot, schedule.start, options, model=model, posture=posture, limits=limits)
-        return reduced.problem(schedule, x0, timing=timing)
-    models = GaitModels(
-        robot,
-        schedule.start,
-        options,
-        costs=costs,
-        soft=schedule.soft,
-        limits=limits,
-        follows=plan is not None,
-        terrain=schedule.terrain,
-    )
-    return models.problem(schedule, x0, posture=posture, timing=timing, plan=plan)
 
 
 def _length(robot: Robot, stance: Stance) -> float:

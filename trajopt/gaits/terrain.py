@@ -15,6 +15,7 @@ from trajopt.checks import as_numbers, check_array, check_count, check_finite, c
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.gaits.foothold import Foothold, as_point, between_vectors
 from trajopt.objects.immutable import Immutable
+from trajopt.robots import Box
 from trajopt.simulator import BoxSurface, HeightField, Plane
 from trajopt.types import Reals
 
@@ -33,7 +34,8 @@ class Terrain(Immutable):
     `ContactSchedule.on(terrain)` puts a gait on it.
 
     Args:
-        *surfaces: Planes with normals that point up, height fields and boxes of the world.
+        *surfaces: Planes with normals that point up, height fields and boxes of the world, also a trajopt.Box along
+            its axes.
 
     Attributes:
         surfaces: The surfaces.
@@ -42,18 +44,21 @@ class Terrain(Immutable):
         InvalidArgumentError: There are no surfaces, one has another type, belongs to a body, or is a wall or ceiling.
     """
 
-    def __init__(self, *surfaces: Ground) -> None:
+    def __init__(self, *surfaces: Ground | Box) -> None:
         if not surfaces:
             raise InvalidArgumentError("surfaces: expected at least one, got none; a floor is Plane((0, 0, 1, 0))")
+        grounds = list[Ground]()
         for i, surface in enumerate(surfaces):
             here = f"surfaces[{i}]"
+            surface = _upright(here, surface) if isinstance(surface, Box) else surface
             if not isinstance(surface, Ground):
-                raise InvalidArgumentError(f"{here}: expected a Plane, HeightField or BoxSurface, got {surface!r}")
+                raise InvalidArgumentError(f"{here}: expected a Plane, HeightField, BoxSurface or Box, got {surface!r}")
             if surface.body is not None:
                 raise InvalidArgumentError(f"{here}: expected a surface of the world, got one of {surface.body!r}")
             if isinstance(surface, Plane) and not surface.coefficients[2] > 0:
                 raise InvalidArgumentError(f"{here}: expected a plane whose normal points up, c > 0, got {surface!r}")
-        self.surfaces = surfaces
+            grounds.append(surface)
+        self.surfaces = tuple(grounds)
 
     @classmethod
     def stairs(
@@ -193,3 +198,11 @@ def _evaluate(function: ca.Function, *columns: Reals) -> Any:
     """Evaluates a function of columns at many of them at once."""
     rows = [np.atleast_2d(column) for column in columns]
     return function(*rows).full() if rows[0].shape[1] else np.zeros((1, 0))
+
+
+def _upright(argument: str, box: Box) -> BoxSurface:
+    """A box of the world as ground; raises InvalidArgumentError if it is turned."""
+    rotation, centre = box.placement[:, :3], box.placement[:, 3]
+    if not np.array_equal(rotation, np.eye(3)):
+        raise InvalidArgumentError(f"{argument}: expected a box along the axes of the world, got {box!r}")
+    return BoxSurface(centre - np.asarray(box.size) / 2.0, centre + np.asarray(box.size) / 2.0, box.frame)

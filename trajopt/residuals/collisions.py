@@ -25,7 +25,7 @@ from trajopt.robots.round_bodies import Capsule, check_ends
 from trajopt.robots.scene import Body, Scene
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
-from trajopt.types import Reals
+from trajopt.types import Ints, Reals
 
 
 class ResidualModelCollisions(ResidualModelMultibody):
@@ -193,11 +193,18 @@ class ResidualModelCollisions(ResidualModelMultibody):
 
     def without_row(self, gaps: Sequence[Reals], values: Mapping[str, Reals]) -> dict[str, Reals]:
         """Distances (n,) of bodies by their names; inf where the two have a row [m]. Arguments as in `filled`."""
-        alone, names = dict[str, Reals](), self.state.robot.collision_shapes.names
-        for (kind, slots), own in zip(self._slots.items(), gaps, strict=True):
-            hidden = np.where(slots.has_row(values[self._names[kind]]), np.inf, own)
-            alone |= dict(zip(slots.labels(names), hidden.T))
-        return alone
+        rows = [slots.has_row(values[self._names[kind]]) for kind, slots in self._slots.items()]
+        hidden = np.where(np.concatenate(rows, axis=1), np.inf, np.concatenate(gaps, axis=1))
+        return dict(zip(self.labels(), hidden.T, strict=True))
+
+    def labels(self) -> list[str]:
+        """Words for all pairs of bodies, in the order of the results of `distances_program`."""
+        names = self.state.robot.collision_shapes.names
+        return [label for slots in self._slots.values() for label in slots.labels(names)]
+
+    def indices(self) -> Ints:
+        """The bodies of all pairs (pairs, 2) in the same order: two of the robot, or one and -1 for an obstacle."""
+        return np.concatenate([slots.indices() for slots in self._slots.values()])
 
     def _at_rest(self, values: Mapping[str, Reals]) -> dict[str, Reals]:
         """Numbers of slots (1, size) in the neutral configuration, by name."""

@@ -91,6 +91,10 @@ class LinkSlots:
         program.add_step(step)
         return step.result
 
+    def indices(self) -> Ints:
+        """Indices of the bodies of all pairs (pairs, 2)."""
+        return self.pairs
+
     def labels(self, names: Sequence[str]) -> list[str]:
         """Words for all pairs, from the names of the bodies."""
         return [f"{names[i]} and {names[j]}" for i, j in self.pairs.tolist()]

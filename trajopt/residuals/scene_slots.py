@@ -132,6 +132,11 @@ class SceneSlots:
         program.add_step(step)
         return step.result
 
+    def indices(self) -> Ints:
+        """Index of the body of each distance, and -1 for its obstacle (bodies · obstacles, 2)."""
+        own = np.repeat(np.concatenate(list(self.links.values())), len(self.names))
+        return np.stack([own, np.full(len(own), -1)], axis=1)
+
     def labels(self, names: Sequence[str]) -> list[str]:
         """Words for all bodies and obstacles, from the names of the bodies."""
         return [f"{names[i]} and {name}" for own in self.links.values() for i in own.tolist() for name in self.names]

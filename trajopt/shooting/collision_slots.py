@@ -45,6 +45,16 @@ class BodyDistances:
         """Calls with the code of all others."""
         return self._calls.get(1) or self._bound(1)
 
+    def points(self, q: Reals) -> Reals:
+        """Ends (n, bodies, 2, 3) of the axes of all bodies in the world at configurations q (n, nq) [m]."""
+        most, parts = len(self._q), list[Reals]()
+        none = np.zeros((most, self._own.shape[1]))
+        for i in range(0, len(q), most):
+            n = len(q[i : i + most])
+            self._block(q[i : i + most], none[:n])
+            parts.append(self._points[:n].copy())
+        return np.concatenate(parts).reshape(len(q), -1, 2, 3)
+
     def _block(self, q: Reals, obstacles: Reals) -> list[Reals]:
         n, blocks = len(q), -(-len(q) // self._width)
         self._q[:n], self._own[:n] = q[:, : self._q.shape[1]], obstacles[:, : self._own.shape[1]]

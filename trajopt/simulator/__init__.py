@@ -2,16 +2,19 @@
 
 from trajopt.objects.calls import explain_calls
 from trajopt.simulator.action import ActionModelSimulator
+from trajopt.simulator.body_surface import BodySurface
 from trajopt.simulator.box_surface import BoxSurface
 from trajopt.simulator.contact import MDPContact, SimulatorContactAbstract
 from trajopt.simulator.external_wrench import ExternalWrench
 from trajopt.simulator.modes import SimulatorMode, Variant
 from trajopt.simulator.rollout import Rollout
+from trajopt.simulator.scene_contacts import scene_contacts
 from trajopt.simulator.simulator import Simulator
 from trajopt.simulator.surfaces import HeightField, Plane, Surface, SurfaceAbstract
 
 __all__ = [
     "ActionModelSimulator",
+    "BodySurface",
     "BoxSurface",
     "ExternalWrench",
     "HeightField",
@@ -24,6 +27,7 @@ __all__ = [
     "Surface",
     "SurfaceAbstract",
     "Variant",
+    "scene_contacts",
 ]
 
 explain_calls(__name__)

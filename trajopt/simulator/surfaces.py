@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import casadi as ca
 import numpy as np
@@ -171,19 +170,6 @@ class Surface(SurfaceAbstract):
     def normal(self, p: SX) -> SX:
         gradient = self._field(p)[1]
         return SX(gradient / ca.norm_2(gradient))
-
-
-def check_surface(surface: Any) -> SurfaceAbstract:
-    """Converts to a surface: a function p -> φ(p) becomes a `Surface`, four numbers become a `Plane`."""
-    if isinstance(surface, SurfaceAbstract):
-        return surface
-    if callable(surface) and not isinstance(surface, type):
-        return Surface(surface)
-    if isinstance(surface, Sequence | np.ndarray) and not isinstance(surface, str | bytes):
-        return Plane(surface)
-    raise InvalidArgumentError(
-        f"surface: expected Plane((a, b, c, d)), HeightField(h) or a function of a point, got {surface!r}"
-    )
 
 
 def frame_of(up: Reals) -> Reals:

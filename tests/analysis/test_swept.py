@@ -1,0 +1,85 @@
+"""Least distances along motions, also between knots, against many configurations in between."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import trajopt
+from tests.support.collision_arm import collision_arm
+from tests.support.unsolved import solution_of
+from trajopt.analysis import clearance
+from trajopt.errors import InvalidArgumentError
+from trajopt.robots.collisions.distances import body_distances
+from trajopt.robots.collisions.samples import random_configurations
+
+STATE = collision_arm()
+ROBOT, SHAPES = STATE.robot, STATE.robot.collision_shapes
+BALL = trajopt.Sphere(0.25, center=[0.3, 0.2, 0.3])
+SCENE = trajopt.Scene({"ball": BALL, "box": trajopt.Box([0.1, 0.1, 0.1], placement=[0, 0, 3.0, 0, 0, 0, 1])})
+
+
+def motion(seed: int, knots: int = 4, collisions: bool | trajopt.Scene = False) -> trajopt.Solution:
+    """A motion through random configurations, which solves nothing."""
+    states = np.array([STATE.at_rest(q) for q in random_configurations(ROBOT.model, knots, seed)])
+    rows = trajopt.ConstraintStack.of_robot(STATE, collisions=collisions, positions=False, velocities=False)
+    motors, costs = trajopt.ActuationModelFull(STATE), trajopt.CostStack(STATE)
+    costs.add("torque", trajopt.ResidualModelControl(STATE), weight=1.0)
+    model = trajopt.DifferentialActionModelFreeFwdDynamics(STATE, motors, costs, constraints=rows)
+    steps = [trajopt.IntegratedActionModelEuler(model, dt=0.1)] * (knots - 1)
+    problem = trajopt.ShootingProblem(states[0], steps, trajopt.ActionModelTerminal(trajopt.CostStack(STATE)))
+    return solution_of(problem, states, np.zeros((knots - 1, 7)))
+
+
+def sampled(solution: trajopt.Solution, ball: bool, at: np.ndarray | None = None, count: int = 2000) -> np.ndarray:
+    """Least distance at `count` configurations of each step (T, count) [m]."""
+    bodies, pairs = SHAPES.bodies, list(SHAPES.pairs)
+    shares, found = np.linspace(0.0, 1.0, count), []
+    for t, (a, b) in enumerate(zip(solution.xs, solution.xs[1:])):
+        qs = np.array([pin.interpolate(ROBOT.model, a[:7], b[:7], s) for s in shares])
+        gaps = body_distances(ROBOT.model, bodies, pairs, qs).min(axis=1)
+        if ball:
+            places = np.tile(BALL.center, (count, 1)) if at is None else at[t] + shares[:, None] * (at[t + 1] - at[t])
+            for i in range(2, 8):
+                moving = [(bodies[i], trajopt.Sphere(BALL.radius, center=c)) for c in places]
+                one = [body_distances(ROBOT.model, each, [(0, 1)], q[None])[0, 0] for each, q in zip(moving, qs)]
+                gaps = np.minimum(gaps, one)
+        found.append(gaps)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_the_least_distance_between_knots_is_found(seed: int) -> None:
+    solution = motion(seed)
+    found, expected = clearance(solution), sampled(solution, ball=False)
+    assert found.distance == pytest.approx(expected.min(), abs=3e-4)
+    assert found.at_knots == pytest.approx(expected[:, [0, -1]].min(), abs=1e-9)
+    assert found.distance <= found.at_knots
+    step, share = np.unravel_index(expected.argmin(), expected.shape)
+    near = expected[found.knot, round(found.share * 1999)]
+    assert near == pytest.approx(expected[step, share], abs=3e-4)
+    assert found.bodies.count("arm_left_") == 2
+    assert f"{found.distance:.4g} m" in str(found)
+
+
+def test_obstacles_of_the_problem_and_of_a_scene_are_measured() -> None:
+    solution = motion(5, collisions=SCENE)
+    expected = sampled(solution, ball=True, count=300).min()
+    assert expected < sampled(solution, ball=False).min()
+    assert clearance(solution).distance == pytest.approx(expected, abs=1e-3)
+    assert clearance(motion(5), SCENE).distance == pytest.approx(expected, abs=1e-3)
+    places = BALL.center + np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.1], [0.3, 0.0, 0.0], [0.0, 0.2, 0.0]])
+    solution.problem.set_parameter("collisions.ball", places[:3])
+    moved = solution_of(solution.problem, solution.xs, solution.us)
+    at = places[[0, 1, 2, 2]]
+    assert clearance(moved).distance == pytest.approx(sampled(moved, True, at, 300).min(), abs=1e-3)
+
+
+def test_one_knot_and_what_has_no_robot() -> None:
+    solution = motion(7, knots=1)
+    found = clearance(solution)
+    assert (found.knot, found.share, found.distance) == (0, 0.0, found.at_knots)
+    unicycle = trajopt.problems.load("unicycle")
+    with pytest.raises(InvalidArgumentError, match="path: expected the solution of a robot's problem"):
+        clearance(unicycle.solve())
