@@ -60,7 +60,7 @@ def bounded_minimum(H: Reals, g: Reals, lower: Reals, upper: Reals, kept: Reals 
 
 def _newton(H: Reals, slope: Reals, kept: Reals) -> tuple[Reals, float]:
     """Newton's step with kept · step = 0, and the multiplier of that sum."""
-    step: Reals = np.linalg.solve(H, -slope)
+    step = np.asarray(np.linalg.solve(H, -slope), dtype=np.float64)
     if not kept.any():
         return step, 0.0
     along = np.linalg.solve(H, kept)
