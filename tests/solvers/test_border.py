@@ -12,7 +12,7 @@ from casadi import SX
 from scipy.optimize import lsq_linear
 
 import trajopt
-from tests.support.free_problems import Pendulum, time_cost
+from tests.support import free_problems
 from trajopt.errors import InvalidArgumentError
 from trajopt.solvers import (
     BoxDDPOptions,
@@ -137,20 +137,9 @@ def test_first_steps_stay_within_the_radius() -> None:
             assert np.abs(wind - start).max() == pytest.approx(most * size)
 
 
-def swing_up() -> trajopt.ShootingProblem:
-    """Swing-up in free time, which costs as much as a torque of 4.5 N m."""
-    state = trajopt.StateVector(2)
-    costs = time_cost(state).add("torque", trajopt.ResidualModelControl(state), weight=0.1)
-    end = trajopt.CostStack(state).add("upright", trajopt.ResidualModelState(state, [np.pi, 0.0]), weight=1e3)
-    model = Pendulum(costs)
-    problem = trajopt.ShootingProblem([0.0, 0.0], [trajopt.IntegratedActionModelEuler(model, dt=0.02)] * 60, end)
-    problem.free("dt", 1e-3, 0.2)
-    return problem
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_free_time_of_a_swing_up_is_that_of_sqp(solver: type[SolverAbstract[Any]]) -> None:
-    problem = swing_up()
+    problem = free_problems.swing_up()
     other, own = SolverSQP(problem).solve(), solver(problem).solve()
     assert own.converged
     assert own.iterations <= (60 if "Box" in solver.__name__ else 40)  # Gauss-Newton takes 51, exact Hessians 19

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from casadi import SX
 
-from tests.support import arm_reaches
+from tests.support import arm_reaches, free_problems
 from tests.support.random_starts import FAMILIES, solve_from
 from trajopt.actions import ActionModelTerminal
 from trajopt.actions.differential import DifferentialActionModelSymbolic
@@ -26,8 +26,10 @@ from trajopt.solution import IterationRecord, Solution
 from trajopt.solvers import (
     BoxDDPOptions,
     DDPOptions,
+    FDDPOptions,
     SolverAbstract,
     SolverDDP,
+    SolverFDDP,
     SolverSQP,
     SQPOptions,
 )
@@ -224,6 +226,21 @@ def test_the_gauss_newton_direction_comes_back_to_the_bit() -> None:
     assert choice.blend == 0.0
     np.testing.assert_array_equal(e.k, k)
     np.testing.assert_array_equal(e.K, K)
+
+
+def test_the_gauss_newton_step_of_an_unknown_comes_back_too() -> None:
+    solver = SolverFDDP(free_problems.swing_up(), FDDPOptions(max_iterations=3))  # convex from here on
+    solver.solve()
+    choice, border, e = solver._curvature, solver._border, solver._evaluator
+    assert border is not None
+    outcome = border.choose(solver._riccati, solver._riccati.factor(feasible=True))
+    chosen = border.chosen[0].copy()
+    choice.direction(outcome, 1.0)
+    assert choice.blend > 0.0
+    assert np.abs(border.chosen[0] - chosen).max() > 1e-4
+    choice.go_back()
+    np.testing.assert_array_equal(border.chosen[0], chosen)
+    np.testing.assert_array_equal(border.start(1.0)[-1], e.xs[0, -1] + chosen[-1])
 
 
 def test_the_gradient_expected_after_a_step_is_that_of_the_linear_residuals() -> None:

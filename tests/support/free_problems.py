@@ -169,3 +169,14 @@ def swing(N: int = 50, *, linear: bool = False) -> trajopt.ShootingProblem:
     costs = trajopt.CostStack(state).add("torque", trajopt.ResidualModelControl(state), 1.0)
     knot = trajopt.IntegratedActionModelRK4(Pendulum(costs, linear=linear), dt=1.0 / N)
     return posed(knot, [0.5, 0.0], N, [-0.5, 0.0])
+
+
+def swing_up() -> trajopt.ShootingProblem:
+    """Swing-up in free time, which costs as much as a torque of 4.5 N m."""
+    state = trajopt.StateVector(2)
+    costs = time_cost(state).add("torque", trajopt.ResidualModelControl(state), weight=0.1)
+    end = trajopt.CostStack(state).add("upright", trajopt.ResidualModelState(state, [np.pi, 0.0]), weight=1e3)
+    model = Pendulum(costs)
+    problem = trajopt.ShootingProblem([0.0, 0.0], [trajopt.IntegratedActionModelEuler(model, dt=0.02)] * 60, end)
+    problem.free("dt", 1e-3, 0.2)
+    return problem
