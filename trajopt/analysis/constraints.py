@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from trajopt.analysis.quantities import control_quantities
 from trajopt.analysis.row_names import NORMAL, row_names
 from trajopt.checks import check_count, check_items, check_shape, check_text, check_texts, shape_of
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.residuals import ResidualModelState
+from trajopt.residuals import ResidualModelCollisions, ResidualModelState
 from trajopt.shooting import inspection
 from trajopt.types import Reals
 
@@ -53,6 +53,8 @@ class ConstraintRows:
         controls: Index of the control that equals the row up to a constant (n,); -1 for other rows.
         coordinates: Index of the tangent coordinate that equals the row up to a constant (n,); -1 for other rows.
         prices: Cost of the slack of each row, shape (T + 1, n) [cost]; 0 without slack. None for hard constraints.
+        bodies: What each row of collisions measures at each knot, (T + 1, n) texts such as "panda_hand and table";
+            empty for other constraints.
     """
 
     name: str
@@ -66,6 +68,7 @@ class ConstraintRows:
     controls: tuple[int, ...]
     coordinates: tuple[int, ...]
     prices: Reals | None = None
+    bodies: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         check_text("name", self.name)
@@ -159,14 +162,74 @@ def constraint_rows(solution: Solution) -> tuple[ConstraintRows, ...]:
     return check_solution(solution).description.constraints
 
 
+def named_rows(solution: Solution) -> tuple[ConstraintRows, ...]:
+    """Returns the constraints as `constraint_rows`, where each row of collisions measures the same bodies at all knots.
+
+    The rows are named by their bodies, and those that come nearest to a bound come first.
+
+    Args:
+        solution: The solution.
+    """
+    return tuple(_by_bodies(rows) if rows.bodies else rows for rows in constraint_rows(solution))
+
+
+def _by_bodies(rows: ConstraintRows) -> ConstraintRows:
+    """Sorts the values of collision rows by the bodies that they measure."""
+    names = np.array(rows.bodies)
+    distances = np.minimum(rows.values - rows.lower, rows.upper - rows.values)
+    least = {name: float(np.nanmin(distances[names == name], initial=np.inf)) for name in np.unique(names) if name}
+    order = sorted(least, key=least.__getitem__)
+
+    def sorted_by_bodies(values: Any, empty: float | bool) -> Any:
+        table = np.full((len(values), len(order)), empty)
+        for i, name in enumerate(order):
+            knots, slots = np.nonzero(names == name)
+            table[knots, i] = values[knots, slots]
+        return table
+
+    return replace(
+        rows,
+        rows=tuple(order),
+        units=rows.units[:1] * len(order),
+        values=sorted_by_bodies(rows.values, np.nan),
+        lower=sorted_by_bodies(rows.lower, -np.inf),
+        upper=sorted_by_bodies(rows.upper, np.inf),
+        enforced=sorted_by_bodies(rows.enforced, False),
+        multipliers=None if rows.multipliers is None else sorted_by_bodies(rows.multipliers, np.nan),
+        controls=(-1,) * len(order),
+        coordinates=(-1,) * len(order),
+        prices=None if rows.prices is None else sorted_by_bodies(rows.prices, 0.0),
+        bodies=(),
+    )
+
+
 def solved_rows(solution: Solution, problem: ShootingProblem) -> tuple[ConstraintRows, ...]:
     """Constraints of a solution, computed from its problem."""
     if problem.nc == 0:
         return ()
     with inspection.with_values(problem, solution.parameters, solution.x0):
         d, softness = problem.calc_diff(solution.xs, solution.us), problem.row_softness()
+        bodies = {name: _bodies(problem, name) for name in problem.constraint_names}  # which the expansion has chosen
     y = solution.multipliers.get("constraints")
-    return tuple(_rows_of(problem, d, y, softness, name) for name in problem.constraint_names)
+    rows = [_rows_of(problem, d, y, softness, name) for name in problem.constraint_names]
+    return tuple(replace(each, bodies=bodies[each.name]) for each in rows)
+
+
+def _bodies(problem: ShootingProblem, name: str) -> tuple[tuple[str, ...], ...]:
+    """What each row of collisions measures at each knot (T + 1, n); empty for other constraints."""
+    found: dict[int, list[str]] = {}
+    for kind, _ in _places(problem, name):
+        residual = kind.model.constraints[name].residual
+        if isinstance(residual, ResidualModelCollisions):
+            knots, values = list(kind.knots), problem.parameter_values()
+            own = {}
+            for key, parameter in residual.parameters().items():
+                places = np.searchsorted(list(problem.parameters[f"{name}.{key}"].knots), knots)
+                own[key] = np.array([parameter.flat(row) for row in values[f"{name}.{key}"][places]])
+            found |= dict(zip(knots, residual.bodies_of_rows(own)))
+    most = max(map(len, found.values()), default=0)
+    lists = [found.get(t, []) for t in range(problem.T + 1)]
+    return tuple((*each, *[""] * (most - len(each))) for each in lists) if found else ()
 
 
 def units_of(problem: ShootingProblem) -> dict[str, str]:
@@ -197,7 +260,7 @@ def constraints_report(solution: Solution) -> dict[str, str]:
     Args:
         solution: The solution.
     """
-    constraints = constraint_rows(solution)
+    constraints = named_rows(solution)
     if not constraints:
         return {}
     violations = [(rows, *rows.largest(np.where(rows.enforced, rows.violations, 0.0))) for rows in constraints]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -12,6 +12,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.ik.collisions import filled
 from trajopt.ik.result import TaskResidual
 from trajopt.ik.tasks import TaskModel
+from trajopt.residuals import ResidualModelCollisions
 from trajopt.types import Reals
 
 
@@ -59,9 +60,20 @@ class Judge:
         for name, size, unit in self.constraints:
             part = slice(end, end := end + size)
             residuals[name] = _residual(q, rows[:, part], beyond[:, part], unit, name in self.soft)
+            if self.colliding is not None and q.ndim == 1:
+                residuals[name] = replace(residuals[name], bodies=_bodies(self.colliding, name, p))
         for (name, unit), value in zip(self.costs, values[3:], strict=True):
             residuals[name] = _residual(q, value, np.zeros_like(value), unit)
         return residuals
+
+
+def _bodies(model: TaskModel, name: str, p: Reals) -> tuple[str, ...]:
+    """What each row of a task measures with parameters (1, np), if it is one of collisions; otherwise empty."""
+    residual = model.constraints[name].residual
+    if not isinstance(residual, ResidualModelCollisions):
+        return ()
+    values = {key: p[:, model.layout.slices[f"{name}.{key}"]] for key in residual.parameters()}
+    return tuple(residual.bodies_of_rows(values)[0])
 
 
 def _residual(q: Reals, value: Reals, violation: Reals, unit: str, soft: bool = False) -> TaskResidual:

@@ -37,14 +37,19 @@ class TaskResidual:
         violation: Distance of each row beyond its bounds (nr,) [`unit`]; zeros for a cost.
         unit: Unit of the residual's elements.
         soft: Whether its rows are soft: their violation is a slack, which has a price and is no failure.
+        bodies: What each row of collisions measures (nr,), such as "panda_hand and table"; empty for other tasks.
     """
 
     value: Reals
     violation: Reals
     unit: str
     soft: bool = False
+    bodies: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
+        if self.bodies and self.value.ndim == 1:
+            nearest = int(self.value.argmin())
+            return f"{self.value[nearest]:.6g} {self.unit} between {self.bodies[nearest]}, the nearest bodies"
         values = np.array2string(self.value, precision=6, suppress_small=False, threshold=20)
         return f"{values} [{self.unit}]"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.basics import check_described, check_solution, time_axis
-from trajopt.analysis.constraints import ConstraintRows, constraint_rows
+from trajopt.analysis.constraints import ConstraintRows, named_rows
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
 from trajopt.plotting.limits import beyond_entry, draw_limit, held, limit_entry
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _MOST = 5  # largest number of constraints with panels [-]
 _FEW = 4  # largest number of rows with their own bounds; more rows are drawn as distances from the bounds [-]
+_LINES = 12  # largest number of lines in a panel, those nearest to a bound [-]
 _ROWS = 6  # largest number of legend entries [-]
 
 
@@ -48,7 +49,7 @@ def plot_constraints(solution: Solution, *, figure: Figure | SubFigure | None = 
         InvalidArgumentError: The problem has no constraints, or the solution has neither a problem nor a description.
     """
     check_described(check_solution(solution))
-    constraints = constraint_rows(solution)
+    constraints = named_rows(solution)
     if not constraints:
         raise InvalidArgumentError(
             "solution: expected one of a problem with constraints, got none; add some with a ConstraintStack"
@@ -100,8 +101,12 @@ def _chosen(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
 
 
 def _bounded(rows: ConstraintRows) -> list[int]:
-    """Indices of the rows with a bound at some knot."""
-    return np.flatnonzero((np.isfinite(rows.lower) | np.isfinite(rows.upper)).any(axis=0)).tolist()
+    """Indices of the rows with a bound at some knot; of many rows those that come nearest to a bound."""
+    which = np.flatnonzero((np.isfinite(rows.lower) | np.isfinite(rows.upper)).any(axis=0))
+    if len(which) > _LINES:  # lines beyond these would hide each other
+        distances = np.minimum(rows.values - rows.lower, rows.upper - rows.values)[:, which]
+        which = which[np.argsort(np.nanmin(distances, axis=0), kind="stable")[:_LINES]]
+    return which.tolist()
 
 
 def _shared(rows: ConstraintRows, which: Sequence[int]) -> bool:

@@ -21,6 +21,7 @@ from trajopt.plotting.style import (
     legend_beside,
     line_look,
     set_time_axis,
+    split,
     whole_figure,
 )
 from trajopt.types import Reals
@@ -64,7 +65,7 @@ def plot_solution(solution: Solution | Sequence[Solution], *, figure: Figure | S
 
         return plot_comparison(solution, [chr(ord("a") + i % 26) for i in range(len(solution))], figure=figure)
     panels = shown_panels(check_solution(solution))
-    constraints = () if _columns(panels)[1] else constraint_rows(solution)
+    constraints = constraint_rows(solution)
     with drawing(figure, *panels_size(panels, constraints)) as target:
         draw_panels(target, panels, constraints, *time_axis(solution))
         return whole_figure(target)
@@ -91,13 +92,22 @@ def draw_panels(
     Args:
         target: Figure or subfigure to draw into.
         panels: Lines of each panel.
-        constraints: Constraints with a band below the panels; empty for robots with limbs.
+        constraints: Constraints with a band below the panels.
         abscissa: Time of each knot (T + 1,) [s], or its number.
         label: Label of the horizontal axis.
         more: Further legend entries.
     """
     tall = target.bbox.height / whole_figure(target).dpi - 1.0 - bands_height(constraints)  # [inch]
     columns, by_limb = _columns(panels, int(tall / _LOW))
+    if by_limb and constraints:
+        band = bands_height(constraints) + 0.8
+        target, below = split(target, 2, 1, height_ratios=[max(tall + 1.0 + band - 0.8 - band, band), band])
+        axes = below.subplots()
+        draw_bands(axes, constraints, abscissa)
+        set_time_axis(axes, abscissa, label)
+        if band_entries(constraints):
+            below.legend(handles=band_entries(constraints), loc="outside right center", ncols=1)
+        constraints = ()
     drawn = _draw_columns(target, columns, constraints, abscissa, label)
     if by_limb:
         _name_limbs(drawn)

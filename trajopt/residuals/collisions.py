@@ -120,6 +120,16 @@ class ResidualModelCollisions(ResidualModelMultibody):
         """Bound 0 <= r: the bodies do not overlap."""
         return np.zeros(self.size(0)), np.full(self.size(0), np.inf)
 
+    def bodies_of_rows(self, values: Mapping[str, Reals]) -> list[list[str]]:
+        """Words for what each row measures, such as "panda_hand and table", (n, rows); empty for a row without bodies.
+
+        Args:
+            values: Parameters by name (n, size), flat; those of slots say which bodies have a row.
+        """
+        names = self.state.robot.collision_shapes.names
+        kinds = [each.labels_of(values[self._names[kind]], names) for kind, each in self._slots.items()]
+        return [[words for part in parts for words in part] for parts in zip(*kinds)]
+
     def evaluate(self, instant: Instant) -> SX:
         return self._rows(instant)[0]
 

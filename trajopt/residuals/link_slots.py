@@ -99,6 +99,12 @@ class LinkSlots:
         """Words for all pairs, from the names of the bodies."""
         return [f"{names[i]} and {names[j]}" for i, j in self.pairs.tolist()]
 
+    def labels_of(self, slots: Reals, names: Sequence[str]) -> list[list[str]]:
+        """Words for the pair of each slot, from numbers (n, count · width) of slots; empty for a slot without one."""
+        words = [*self.labels(names), ""]  # a slot without a pair has the index -1
+        chosen = slots.reshape(len(slots), self.count, self.width)[:, :, 0].astype(np.int64)
+        return [[words[i] for i in row] for row in chosen.tolist()]
+
     def has_row(self, slots: Reals) -> npt.NDArray[np.bool_]:
         """Mask (n, pairs) of the pairs that have a slot; `slots` are their numbers (n, count · width)."""
         mask = np.zeros((len(slots), len(self.pairs)), dtype=np.bool_)

@@ -141,6 +141,16 @@ class SceneSlots:
         """Words for all bodies and obstacles, from the names of the bodies."""
         return [f"{names[i]} and {name}" for own in self.links.values() for i in own.tolist() for name in self.names]
 
+    def labels_of(self, slots: Reals, names: Sequence[str]) -> list[list[str]]:
+        """Words for the body and obstacle of each slot, from numbers (n, size · width); empty for a slot without."""
+        words, first = self.labels(names), 0
+        starts = list[int]()
+        for joint, own in self.links.items():
+            starts += [first] * self.counts[joint]
+            first += len(own) * len(self.names)
+        chosen = slots.reshape(len(slots), self.size, self.width)[:, :, 0].astype(np.int64)
+        return [["" if i < 0 else words[start + i] for start, i in zip(starts, row)] for row in chosen.tolist()]
+
     def has_row(self, slots: Reals) -> npt.NDArray[np.bool_]:
         """Mask (n, bodies · obstacles) of those that have a slot; `slots` are their numbers (n, size · width)."""
         masks, first = list[npt.NDArray[np.bool_]](), 0

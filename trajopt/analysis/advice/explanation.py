@@ -10,7 +10,6 @@ import numpy as np
 from trajopt.analysis import (
     ConstraintRows,
     LimitUse,
-    constraint_rows,
     friction_use,
     legged_motion,
     limit_uses,
@@ -25,7 +24,7 @@ from trajopt.analysis.advice.facts import curvature_left_out, gap_left, guess_lo
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
 from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
-from trajopt.analysis.constraints import HELD
+from trajopt.analysis.constraints import HELD, named_rows
 from trajopt.analysis.report import moved_words, tipping_words, tips
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
@@ -44,7 +43,7 @@ def explain(solution: Solution) -> str:
         return _explain_motion(solution)
     lines = [f"{solution.solver}: {solution.status}.", _numbers(solution), *_methods(solution), *_optima(solution)]
     lines += [*unknown_lines(solution), *_terms(solution)]
-    constraints = constraint_rows(solution)
+    constraints = named_rows(solution)
     lines += constraint_lines(solution, constraints)
     if solution.problem is not None:
         lines += _optimality(solution)
@@ -62,7 +61,7 @@ def _explain_motion(solution: Solution) -> str:
     lines = [f"{solution.solver}: {solution.status}."]
     if np.isfinite(solution.cost):
         lines += [f"cost {solution.cost:.7g}", *_terms(solution)]
-    lines += [*constraint_lines(solution, constraint_rows(solution)), *_gait(solution), *_limits(solution)]
+    lines += [*constraint_lines(solution, named_rows(solution)), *_gait(solution), *_limits(solution)]
     if solution.measured:
         known = "are those of the plant" if solution.measured["legs"] else "are unknown: the plant does not tell them"
         lines.append(f"  contact forces {known}; constraints on forces are of the plan's model and are left out")

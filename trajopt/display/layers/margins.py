@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.analysis.constraints import ConstraintRows, constraint_rows
+from trajopt.analysis.constraints import ConstraintRows, named_rows
 from trajopt.display.layers.base import Panel
 from trajopt.display.layers.films import film
 from trajopt.plotting.style import GREEN, PALETTE, RED
@@ -40,7 +40,7 @@ class Margins(Panel):
 
     def __init__(self, gui: Any, solution: Solution) -> None:
         super().__init__(gui, solution)
-        self._film, self._rows = film(solution), constraint_rows(solution)
+        self._film, self._rows = film(solution), named_rows(solution)
         self._knot = -1
         self._table = gui.add_html("")
         self.at(0.0)
