@@ -123,6 +123,11 @@ KINEMATIC: dict[str, Callable[[World, Random], Any]] = {
     "IKPath.plot.path": lambda w, rng: rng.choice([None, folder() / "track.png"]),
     "IKPath.animate.path": lambda w, rng: folder() / "track.gif",
     "IKPath.animate.options": lambda w, rng: {},
+    **{
+        f"{name}.collisions": lambda w, rng: False
+        for name in ("solve", "solve_batch", "track", "IKSolver", "IKTracker")
+    },
+    **{f"{name}.margin": lambda w, rng: rng.choice([0.0, 0.02]) for name in ("solve", "track", "IKTracker")},
     "track.path": _path,
     "track.duration": lambda w, rng: None,
     "track.method": lambda w, rng: rng.choice(["differential", "optimal"]),

@@ -11,7 +11,9 @@ import casadi as ca
 import numpy as np
 import pinocchio as pin
 
+import trajopt
 from tests.fuzz.worlds import T, World, world
+from tests.support.collision_arm import collision_arm
 from trajopt.simulator import (
     ActionModelSimulator,
     BoxSurface,
@@ -148,13 +150,26 @@ SIMULATED: dict[str, Maker] = {
     "BoxSurface.low": lambda w, rng: (-1.0, -0.5, rng.uniform(-1.0, -0.1)),
     "BoxSurface.high": lambda w, rng: (1.0, rng.uniform(0.1, 0.5), 0.0),
     "BoxSurface.body": lambda w, rng: rng.choice([None, w.frames[0]]),
+    "BodySurface.shape": lambda w, rng: rng.choice(
+        [trajopt.Sphere(0.1), trajopt.Box([0.1, 0.2, 0.3], frame=w.frames[0])]
+    ),
+    "scene_contacts.robot": lambda w, rng: collision_arm().robot,
+    "scene_contacts.scene": lambda w, rng: trajopt.Scene({"ball": trajopt.Sphere(0.1)}),
+    "scene_contacts.frames": _of(["arm_left_7_link"], ["arm_left_3_link", "arm_left_5_link"]),
     "Plane.coefficients": lambda w, rng: (0.0, 0.1, 1.0, 0.2),
     "Plane.body": lambda w, rng: rng.choice([None, w.frames[0]]),
     "HeightField.body": lambda w, rng: rng.choice([None, w.frames[0]]),
     "Surface.body": lambda w, rng: rng.choice([None, w.frames[0]]),
     "MDPContact.offset": lambda w, rng: np.array([0.0, 0.01, -0.02]),
     "MDPContact.surface": lambda w, rng: rng.choice(
-        [Plane((0, 0, 1, 0)), HeightField(hills), Surface(ball), ball, BoxSurface((-1, -1, -1), (1, 1, 0))]
+        [
+            Plane((0, 0, 1, 0)),
+            HeightField(hills),
+            Surface(ball),
+            ball,
+            BoxSurface((-1, -1, -1), (1, 1, 0)),
+            trajopt.Sphere(0.3),
+        ]
     ),
     "MDPContact.friction": lambda w, rng: rng.uniform(0.0, 1.0),
     "MDPContact.rays": _of(3, 6),

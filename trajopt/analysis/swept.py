@@ -10,6 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt.analysis.references import distances_of
+from trajopt.checks import check_count, check_finite, check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.residuals import ResidualModelCollisions
 from trajopt.robots import Scene
@@ -43,6 +44,12 @@ class Clearance:
     knot: int
     share: float
     at_knots: float
+
+    def __post_init__(self) -> None:
+        for name in ("distance", "share", "at_knots"):
+            object.__setattr__(self, name, check_finite(name, getattr(self, name)))
+        object.__setattr__(self, "knot", check_count("knot", self.knot))
+        check_text("bodies", self.bodies, such_as="hand and table")
 
     def __float__(self) -> float:
         return self.distance
