@@ -45,7 +45,7 @@ def draw(name: str, folder: Path) -> list[Path]:
     file = folder / f"{name}.png"
     if name in problems.mpc.names():
         case, log = run(name, folder)
-        log.plot(file, title=name, obstacles=case.obstacles, lines=case.lines)
+        log.plot(file, title=name, **case.surroundings)
         return [file]
     case, solution = solved(name, folder)
     pages = plot_pages(solution, file, title=name, obstacles=case.obstacles)

@@ -11,6 +11,7 @@ import pinocchio as pin
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.robots.configurations import reference_configurations
 from trajopt.robots.files import load_file
+from trajopt.types import Reals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,18 +22,23 @@ class MimicFile:
         content: The file's bytes.
         suffix: Its extension.
         floating_base: As in `load_robot`.
+        configurations: Reference configurations of the robot by name, (nq,) each.
     """
 
     content: bytes
     suffix: str
     floating_base: bool | None
+    configurations: dict[str, Reals]
 
     def model(self) -> pin.Model:
-        """The model of the file."""
+        """The model of the file, with the robot's reference configurations."""
         with tempfile.TemporaryDirectory(prefix="trajopt-robot-") as folder:
             path = Path(folder) / f"robot{self.suffix}"
             path.write_bytes(self.content)
-            return load_file(path, self.floating_base, mimic=True)
+            model = load_file(path, self.floating_base, mimic=True)
+        for key, q in self.configurations.items():
+            model.referenceConfigurations[key] = q
+        return model
 
 
 def mimic_file(model: pin.Model, name: str, source: str | None) -> MimicFile:
@@ -49,10 +55,18 @@ def mimic_file(model: pin.Model, name: str, source: str | None) -> MimicFile:
     """
     path = None if source is None else Path(source)
     if path is not None and path.is_file():
+        configurations = reference_configurations(model)
         for floating_base in (None, True):
-            kept = MimicFile(content=path.read_bytes(), suffix=path.suffix, floating_base=floating_base)
+            kept = MimicFile(
+                content=path.read_bytes(),
+                suffix=path.suffix,
+                floating_base=floating_base,
+                configurations=configurations,
+            )
             try:
-                if _same(kept.model(), model):
+                loaded = kept.model()
+                loaded.name = model.name
+                if loaded == model:
                     return kept
             except InvalidArgumentError:  # the file has changed, includes others, or has a base of its own
                 continue
@@ -60,11 +74,3 @@ def mimic_file(model: pin.Model, name: str, source: str | None) -> MimicFile:
         f"{name}: robots with mimic joints can't be pickled by Pinocchio, and their file is not all of this one; load "
         "the file in each process"
     )
-
-
-def _same(loaded: pin.Model, model: pin.Model) -> bool:
-    """Whether two models are the same but for reference configurations, which the robot normalises, and the name."""
-    loaded.name = model.name
-    for key, q in reference_configurations(model).items():
-        loaded.referenceConfigurations[key] = q
-    return bool(loaded == model)

@@ -369,7 +369,7 @@ class Robot(Immutable):
         if not has_mimic(self.model):
             return super().__reduce_ex__(protocol)
         _, (model, *more) = self.__reduce__()
-        return _from_file, (mimic_file(model, self.name, self.source), self.configurations, *more)
+        return _rebuild, (mimic_file(model, self.name, self.source), *more)
 
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
         own = (self._collision_shapes, self._declared)
@@ -392,14 +392,8 @@ class Robot(Immutable):
         return above("plotting.notebook.html_of_robot")(self)
 
 
-def _from_file(file: MimicFile, configurations: dict[str, Reals], name: str, *more: Any) -> Robot:
-    model = file.model()
-    for key, q in configurations.items():
-        model.referenceConfigurations[key] = q
-    return _rebuild(model, name, *more)
-
-
-def _rebuild(model: pin.Model, name: str, *more: Any) -> Robot:
+def _rebuild(source: pin.Model | MimicFile, name: str, *more: Any) -> Robot:
+    model = source.model() if isinstance(source, MimicFile) else source
     robot = Robot(model, name=name, **dict(zip(("shapes", "distances", "source", "package_dirs"), more)))
     robot._collision_shapes, robot._declared = more[4] if len(more) > 4 else (None, False)
     return robot.with_parameters(more[5]) if len(more) > 5 else robot
