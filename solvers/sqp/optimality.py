@@ -41,7 +41,14 @@ def measure(run: SQPProgress, e: Evaluator, rows: RowBounds, model: QuadraticMod
 
 
 def is_solved(
-    run: SQPProgress, options: SQPOptions, found: QPSolution, promised: float, *, feasible: bool, partial: bool, last: float
+    run: SQPProgress,
+    options: SQPOptions,
+    found: QPSolution,
+    promised: float,
+    *,
+    feasible: bool,
+    partial: bool,
+    last: float,
 ) -> bool:
     """Whether a trajectory is optimal: its gradient is small, or falls no more while programs promise next to nothing.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from trajopt import problems
 from trajopt.actions import ActionData, ActionModelAbstract
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
@@ -77,3 +78,14 @@ def test_no_end_on_a_promise_that_was_too_much() -> None:
     assert before.step_length < 1.0
     assert before.expected_decrease < SQPOptions().relative_tolerance * LARGE
     assert last.step_length == 1.0
+
+
+def test_no_end_on_a_small_promise_while_the_gradient_falls() -> None:
+    """With a part of the exact Hessian alone gradients fall step by step, when costs have long stopped to."""
+    case = problems.load("parking-circles")
+    solution = SolverSQP(case.problem).solve(case.xs, case.us)
+    *_, before, last = solution.history
+    assert solution.converged
+    assert last.blend > 0.0
+    assert before.expected_decrease < SQPOptions().relative_tolerance
+    assert last.stop < SQPOptions().tolerance < before.stop
