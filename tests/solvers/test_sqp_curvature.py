@@ -8,6 +8,7 @@ import casadi
 import numpy as np
 import pytest
 
+from trajopt import problems
 from trajopt.actions import ActionData, ActionModelAbstract, ActionModelDiscrete
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
@@ -105,3 +106,14 @@ def test_where_the_cost_is_not_convex_the_lagrangian_is_made_convex() -> None:
     )
     assert first.history[0].blend == 1.0
     assert 0.1 < first.history[0].regularization < 1.0
+
+
+def test_no_end_on_a_small_promise_while_the_gradient_falls() -> None:
+    """With a part of the exact Hessian alone gradients fall step by step, when costs have long stopped to."""
+    case = problems.load("parking-circles")
+    solution = SolverSQP(case.problem).solve(case.xs, case.us)
+    *_, before, last = solution.history
+    assert solution.converged
+    assert last.blend > 0.0
+    assert before.expected_decrease < SQPOptions().relative_tolerance
+    assert last.stop < SQPOptions().tolerance < before.stop

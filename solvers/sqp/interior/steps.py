@@ -7,6 +7,7 @@ Lagrangian in the filter.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +23,7 @@ from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds
 from trajopt.solvers.sqp.interior.equations import Equations
 from trajopt.solvers.sqp.interior.point import Direction, Point
 from trajopt.solvers.sqp.interior.trials import InteriorTrials, LineTrials, RolloutTrials
+from trajopt.solvers.sqp.optimality import FALLS
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.solvers.sqp.units import Units
@@ -32,7 +34,7 @@ ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
 SOLVED = 0.1  # times n μ, for n bounds: promise of a plain step at which it counts as solved, too
 GRADIENT = 100.0  # mean multiplier above which errors are relative
 LARGEST_RIDGE = 1e30  # last δ
-HALVINGS = 34
+SHORTEST = 5e-11  # step length
 ROUNDING = 1e-6  # error that counts as none where no step gets further
 LEAST_COST = 1e-3  # of a typical cost: what the tolerance is relative to at least; rounding hides what is less
 LONG = 8  # iterations in a row with errors up to ROUNDING that count as getting no further
@@ -92,7 +94,7 @@ class InteriorSteps:
         lam = np.zeros((len(c), e.state.ndx))
         self._point = Point(xs=e.xs, us=e.us, cost=self.scale * e.cost, f=e.f, c=c, barrier=barrier, lam=lam)
         self._failures, self._close, self._last_ridge, self._forced = 0, 0, 0.0, 0.0
-        self.ridge, self.length, self.mean_length, self.promised = 0.0, 0.0, 1.0, 0.0
+        self.ridge, self.length, self.mean_length, self.promised, self._last_error = 0.0, 0.0, 1.0, 0.0, math.inf
         self._measure()
         self._filter = Filter(max(1.0, self._point.infeasibility(units.states)), rounding=ERROR)
 
@@ -110,12 +112,16 @@ class InteriorSteps:
 
     @property
     def _is_exhausted(self) -> bool:
-        """Whether a plain step promised less than the rounding of the Lagrangian, where gaps and residuals are 0."""
+        """Whether a plain step promised less than the rounding of the Lagrangian, and the error falls no more.
+
+        Gaps and residuals are 0 then.
+        """
         small = abs(self.promised * self.scale) < ERROR * max(1.0, abs(self._point.lagrangian))
         return (
             self.length > 0.0
             and self.ridge == 0.0
             and small
+            and not self.error < FALLS * self._last_error
             and self._point.infeasibility(self._units.states) < self._trials.tolerance
         )
 
@@ -152,7 +158,7 @@ class InteriorSteps:
         self._failures, self._forced, self.promised = 0, 0.0, step.slope / self.scale
         self._e.xs[:], self._e.us[:] = point.xs, point.us
         self._e.expand(self._x0)
-        self._point = point
+        self._point, self._last_error = point, self.error
         self._measure()
         self._close = self._close + 1 if self.error <= ROUNDING else 0
         return self.mean_length > JAMMED or point.infeasibility(self._units.states) < self._trials.tolerance
@@ -215,21 +221,21 @@ class InteriorSteps:
         return self._riccati.factor(regularize_value=False).failure is None
 
     def _search(self, step: Direction) -> Point | None:
-        """The first point, of step lengths that are halved, that the filter accepts."""
+        """The first point, of step lengths that get shorter, that the filter accepts."""
         point, trials = self._point, self._trials
         states = self._units.states
         at = point.infeasibility(states), point.lagrangian
         allowed = at[1] + ERROR * max(1.0, abs(at[1]))
         widest = GROWTH * max(point.gaps(states), FEW * self._filter.first)  # a Lagrangian may fall by gaps alone
         length = trials.first_length(point, step)
-        for _ in range(HALVINGS):
+        while length > SHORTEST:
             trial = trials.at(point, step, length, self.scale)
             if trial is not None and trial.gaps(states) <= widest:
                 measures = trial.infeasibility(states), trial.lagrangian
                 if self._filter.accepts(at, measures, step.slope, length, allowed + DECREASE * length * step.slope):
                     self.length = length
                     return trial
-            length *= 0.5
+            length *= trials.shorter
         self.length = 0.0
         return None
 
