@@ -201,7 +201,7 @@ def _set_range(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
     for i, line in enumerate(panel[:1] if shared else panel):
         own = values if shared else line.values
         reach = _REACH * extent if shared else min(_REACH * extent, _REACH * (line.upper - line.lower) / 2)
-        near += [(i, limit, side) for limit, side in _near_limits(line, own[np.isfinite(own)], reach)]
+        near += [(i, limit, side) for limit, side in near_limits(line, own[np.isfinite(own)], reach)]
     limits = [limit for _, limit, _ in near]  # including those that only a spike exceeds
     bottom, top = min([low, *limits]), max([high, *limits])
     margin = 0.07 * max(top - bottom, extent)
@@ -294,7 +294,7 @@ def _draw_touched(axes: Axes, abscissa: Reals, values: Reals, look: dict[str, An
                   **look)  # fmt: skip
 
 
-def _near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, float]]:
+def near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, float]]:
     """Limits that the values of a line come close to or exceed, each with its side: -1 lower, 1 upper."""
     if not values.size or line.lower == line.upper:  # files write 0 and 0 for no limits
         return []
