@@ -325,7 +325,8 @@ def _mark_peaks(axes: Axes, panel: list[Line], abscissa: Reals) -> None:
         axes.plot(abscissa[knot], edge, "^" if side > 0 else "v", color=color, clip_on=False, zorder=5, label="_peak")
         axes.annotate(f"{side * peaks[i]:.3g}", (abscissa[knot], edge), (-6 if right else 6, 0), color=color,
                       textcoords="offset points", fontsize=8, ha="right" if right else "left",
-                      va="top" if side > 0 else "bottom", annotation_clip=False, zorder=5)  # fmt: skip
+                      va="top" if side > 0 else "bottom", annotation_clip=False, zorder=5,
+                      bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.8})  # fmt: skip
 
 
 def _name_limbs(drawn: _Drawn) -> None:
