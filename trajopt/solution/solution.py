@@ -238,9 +238,22 @@ class Solution(DescribedMotion):
         words: str = above("analysis.advice.explain")(self)
         return words
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draws a summary in one figure and writes it to `path`; see `trajopt.plotting.plot_summary`."""
-        return above("plotting.plot_summary")(self, path)
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        obstacles: ObstaclesLike = (),
+        lines: Sequence[npt.ArrayLike] = (),
+    ) -> Figure:
+        """Draws a summary in one figure and writes it to `path`; see `trajopt.plotting.plot_summary`.
+
+        Args:
+            path: File to write (.png, .pdf or .svg).
+            obstacles: A Scene, bodies such as Box, or rows (x, y, radius) or (x, y, z, radius), to draw [m]; by default
+                those in costs and constraints.
+            lines: Polylines to draw, such as lanes, each with points (n, 2) or (n, 3) [m].
+        """
+        return above("plotting.plot_summary")(self, path, obstacles=obstacles, lines=lines)
 
     def animate(
         self,
