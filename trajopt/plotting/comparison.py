@@ -10,7 +10,7 @@ import numpy as np
 from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.lines import Line, shown_panels
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.limits import draw_limit, limit_entry
+from trajopt.plotting.limits import draw_limit, limit_entry, near_limits
 from trajopt.plotting.style import (
     GREY,
     drawing,
@@ -20,7 +20,6 @@ from trajopt.plotting.style import (
     set_time_axis,
     whole_figure,
 )
-from trajopt.plotting.trajectory import near_limits
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.constraints import TOUCH, ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line, all_panels, shown_panels
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
-from trajopt.plotting.limits import beyond_entry, draw_excess, draw_limit, limit_entry
+from trajopt.plotting.limits import beyond_entry, draw_excess, draw_limit, limit_entry, near_limits
 from trajopt.plotting.ranges import clear_range, single_knots
 from trajopt.plotting.style import (
     GREY,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_UNLIMITED = 1e20  # files write "no limit" as inf or as a very large number
 _REACH = 0.3  # distance up to which a limit is drawn, relative to the range of the data and of the limits [-]
 _FEW = 4  # largest number of lines in a panel whose limits are drawn separately [-]
 _MOST = 12  # largest number of legend entries [-]
@@ -292,18 +291,6 @@ def _draw_touched(axes: Axes, abscissa: Reals, values: Reals, look: dict[str, An
         axes.plot(abscissa, values, linewidth=4.5, alpha=0.35, solid_capstyle="butt", label="_touched",
                   marker="o" if single else "", markevery=single or None, markersize=7, clip_on=False,
                   **look)  # fmt: skip
-
-
-def near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, float]]:
-    """Limits that the values of a line come close to or exceed, each with its side: -1 lower, 1 upper."""
-    if not values.size or line.lower == line.upper:  # files write 0 and 0 for no limits
-        return []
-    limits = []
-    for limit, side in ((line.lower, -1.0), (line.upper, 1.0)):
-        closest = float(np.max(side * values))
-        if abs(limit) < _UNLIMITED and side * limit - closest <= reach:
-            limits.append((limit, side))
-    return limits
 
 
 def _fill_excess(axes: Axes, line: Line, limit: float, side: float, abscissa: Reals, color: Any) -> None:

@@ -395,20 +395,5 @@ def motion_solution(
     return Solution(xs=xs, us=us, cost=cost, solver=solver, **effort, **own)
 
 
-def described_motion(xs: Reals, *, solver: str, **fields: Any) -> Solution:
-    """Returns a trajectory without a problem as a Solution that views and films can show.
-
-    Args:
-        xs: States (T + 1, nx).
-        solver: Where it comes from.
-        **fields: Attributes of its description, such as `robot`, `times`, `legs` and `goals`.
-    """
-    from trajopt.solution.description import completed
-
-    effort: dict[str, Any] = {"status": SolverStatus.UNSOLVED, "iterations": 0, "history": (), "seconds": 0.0}
-    us = np.zeros((len(xs) - 1, 0))
-    return Solution(xs=xs, us=us, cost=float("nan"), solver=solver, x0=xs[0], described=completed(fields), **effort)
-
-
 def _without_problem() -> InvalidArgumentError:
     return InvalidArgumentError("problem: this solution was loaded without one; use Solution.load(path, problem)")
