@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import trajopt
 from trajopt import problems
@@ -38,6 +39,42 @@ def test_rows_that_one_solution_lacks_are_empty() -> None:
     found = trajopt.compare(pendulum(SolverDDP), arm)
     assert found.labels == ("a", "b")
     assert any(entries[0] == "" for entries in found.rows.values())
+
+
+def test_a_table_has_what_differs_in_the_problems() -> None:
+    case = problems.load("pendulum")
+    a = SolverFDDP(case.problem).solve(case.xs, case.us)
+    case.problem.x0 = case.problem.x0 + np.array([0.1, 0.0])
+    name = next(name for name in case.problem.parameter_values() if name.endswith("weight"))
+    case.problem.set_parameter(name, 3.25, knots="all")
+    b = SolverFDDP(case.problem).solve(case.xs, case.us)
+    found = trajopt.compare(a, b)
+    first = case.problem.state.coordinate_names[0]
+    before, after = (float(entry) for entry in found.rows[f"x0 {first}"])
+    assert after - before == pytest.approx(0.1)
+    assert found.rows[name][1] == "3.25"
+    assert [row for row in found.rows if row.startswith("x0")] == [f"x0 {first}"]
+    assert sum(row in case.problem.parameters for row in found.rows) == 1
+    alike = trajopt.compare(a, a)
+    assert not [row for row in alike.rows if row.startswith("x0") or row in case.problem.parameters]
+
+
+def levels(figure: Figure, label: str) -> set[float]:
+    """Largest value of each line with a label."""
+    lines = [line for axes in figure.axes for line in axes.lines if line.get_label() == label]
+    return {float(np.nanmax(np.asarray(line.get_ydata()))) for line in lines}
+
+
+def test_a_picture_has_limits_bounds_and_names() -> None:
+    case = problems.load("cart-pole-limits")
+    a = case.solve()
+    figure = trajopt.compare(a, a).plot()
+    alone = plot_solution(a)
+    for label in ("_limit", "_bound"):
+        assert levels(alone, label) <= levels(figure, label)
+    assert any(line.get_label() in ("_limit", "_bound") for axes in figure.axes for line in axes.lines)
+    names, own = ({axes.get_title(loc="left") for axes in each.axes} - {""} for each in (figure, alone))
+    assert names == own
 
 
 def test_a_picture_draws_both(tmp_path: Path) -> None:

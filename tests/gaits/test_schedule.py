@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -111,9 +112,10 @@ def test_a_schedule_is_printed_as_a_table() -> None:
     assert repr(hop()) == "ContactSchedule(2 feet, T=9, 0.16 s; support, step, rest)"
 
 
-def test_a_schedule_is_drawn_as_a_chart() -> None:
+def test_a_schedule_is_drawn_as_a_chart(tmp_path: Path) -> None:
     schedule = gaits.quadruped_walk(stance_of("anymal"), cycles=2)
-    axes = schedule.plot().axes[0]
+    axes = schedule.plot(tmp_path / "walk.png").axes[0]
+    assert (tmp_path / "walk.png").stat().st_size > 5000
     from_the_top = sorted(zip(axes.get_yticks(), axes.get_yticklabels()), key=lambda row: -row[0])
     assert [label.get_text() for _, label in from_the_top] == list(FEET["anymal"])
     bars = sum(bar.get_width() for bar in axes.patches)

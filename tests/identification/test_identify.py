@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -254,9 +255,10 @@ def test_results_are_fixed_and_can_be_pickled() -> None:
     np.testing.assert_allclose(np.diag(result.correlation), 1.0)
 
 
-def test_picture() -> None:
+def test_picture(tmp_path: Path) -> None:
     result, (_, _, us) = identified(0), arm()
-    figure = result.plot()
+    figure = result.plot(tmp_path / "identified.png")
+    assert (tmp_path / "identified.png").stat().st_size > 5000
     assert len(figure.axes) == 2
     for i, axes in enumerate(figure.axes):
         measured, before, after = (line.get_ydata() for line in axes.get_lines())

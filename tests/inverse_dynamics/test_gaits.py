@@ -1,6 +1,7 @@
 """Gaits of our own solvers, taken back from their configurations alone."""
 
 import functools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -80,10 +81,11 @@ def test_find_contacts_detects_the_feet_in_contact(name: str) -> None:
     assert np.mean(find_contacts(motion, contacts) == stands) > 0.93
 
 
-def test_picture_has_a_panel_for_each_limb_and_contact() -> None:
+def test_picture_has_a_panel_for_each_limb_and_contact(tmp_path: Path) -> None:
     motion, contacts, stands, *_ = recorded("quadruped-trot")
     found = multiple_contact_inverse_dynamics_over_time(motion, contacts, stands=stands)
-    labels = [axes.get_ylabel() for axes in found.plot().axes]
+    labels = [axes.get_ylabel() for axes in found.plot(tmp_path / "forces.png").axes]
+    assert (tmp_path / "forces.png").stat().st_size > 5000
     assert sum("torque [N m]" in label for label in labels) == 4
     assert sum("force [N]" in label for label in labels) == 4
     assert any("missing" in label for label in labels)

@@ -1,6 +1,7 @@
 """Logs of closed loops: files, reports, pictures."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from matplotlib.figure import Figure
 from tests.mpc.slider import FORCE, controller
 from trajopt import mpc
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.closed_loops import _draw_violations, plot_closed_loop
+from trajopt.plotting.closed_loops import _draw_tracked_bounds, _draw_violations, plot_closed_loop
+from trajopt.plotting.window import new_figure
 from trajopt.solution import Solution
 
 X0 = np.array([0.0, 0.9])
@@ -151,16 +153,28 @@ def test_tracking_draws_references_dashed(log):
     assert np.array_equal(actual.get_ydata(), log.xs[:-1, 0])
     assert axes.get_ylabel() == "position [m]"
     assert last.get_xlabel() == "time [s]"
-    assert axes.get_title(loc="left") == "goal: position"
-    assert last.get_title(loc="left") == "goal: velocity"
+    assert axes.get_title(loc="left") == "goal: position q"
+    assert last.get_title(loc="left") == "goal: velocity v"
     assert "rms" in axes.get_title(loc="right")
     pushes = [line.get_xdata()[0] for line in lines(axes, "-") if len(line.get_xdata()) == 2]
     assert pushes == [0.5, 1.0]
 
 
-def test_states_are_drawn_where_nothing_has_a_reference(log):
-    from dataclasses import replace
+def test_a_bound_of_a_tracked_coordinate_is_drawn_where_it_comes_close(log):
+    (position,) = (line for line in log.motion.description.lines if line.name == "q")
+    top = float(position.values.max())
+    for room, drawn in ((0.01, True), (10.0, False)):
+        least, most = np.full(position.values.shape, -np.inf), np.full(position.values.shape, top + room)
+        lines_with_bound = [replace(position, least=least, most=most)]
+        motion = SimpleNamespace(description=SimpleNamespace(lines=lines_with_bound))
+        axes = new_figure(4.0, 3.0, apart=True).subplots()
+        axes.plot(log.sample_times, position.values)
+        _draw_tracked_bounds(axes, log.tracked[0], slice(0, 4), motion, log.sample_times)
+        bounds = [line.get_ydata()[0] for line in axes.lines if line.get_label() == "_bound"]
+        assert bounds == ([top + room] if drawn else [])
 
+
+def test_states_are_drawn_where_nothing_has_a_reference(log):
     figure = replace(log, kept=()).plot_tracking()
     assert [axes.get_ylabel() for axes in figure.axes] == ["position [m]", "velocity [m/s]"]
 

@@ -338,7 +338,8 @@ def test_without_ffmpeg_the_cure_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     with pytest.raises(
-        MissingDependencyError, match=r"a \.mp4 needs imageio_ffmpeg: pip install imageio-ffmpeg; or write a \.gif"
+        MissingDependencyError,
+        match=r"a \.mp4 needs imageio_ffmpeg: pip install imageio-ffmpeg \(extra 'film'\); or write a \.gif",
     ):
         pendulum().animate(tmp_path / "one.mp4")
 

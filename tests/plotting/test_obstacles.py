@@ -13,6 +13,7 @@ from tests.display.test_layers_around import BALLS, point_among
 from tests.plotting.test_world import labelled
 from tests.support.collision_arm import collision_arm
 from tests.support.unsolved import solution_of
+from trajopt import problems
 from trajopt.analysis.obstacles import as_obstacles
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting import plot_motion, plot_path
@@ -124,3 +125,16 @@ def test_a_body_on_a_frame_is_no_obstacle_of_a_picture() -> None:
     assert row.upright
     with pytest.raises(InvalidArgumentError, match="fixed in the world, got one on frame 'tool'"):
         as_obstacles([trajopt.Sphere(0.1, frame="tool")])
+
+
+def test_a_summary_draws_obstacles_and_lines(point: Solution) -> None:
+    """Those of the caller, for example parked cars that the problem only has as a formula."""
+    car = trajopt.Box([0.3, 0.2, 0.2], placement=[0.5, 0.4, 0.2, 0.0, 0.0, 0.0, 1.0])
+    lane = [[0.0, -0.5], [1.0, -0.5]]
+    axes = point.plot(obstacles=[car], lines=[lane]).axes[0]
+    assert len(labelled(axes, "_solid")) == 1
+    (line,) = labelled(axes, "_line")
+    assert len(line.get_xdata()) == 2
+    assert not labelled(point.plot().axes[0], "_line")
+    with pytest.raises(InvalidArgumentError, match="lines: expected none for a solution without a motion"):
+        problems.load("lqr").solve().plot(lines=[lane])

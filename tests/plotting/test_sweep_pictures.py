@@ -79,6 +79,16 @@ def test_several_rows_in_a_cell_are_a_share(tmp_path: Path) -> None:
     np.testing.assert_array_equal(share.get_array().reshape(2, 2), [[50.0, 100.0], [100.0, 0.0]])
 
 
+def test_several_rows_in_a_cell_that_all_converged_are_their_median_cost(tmp_path: Path) -> None:
+    found = Sweep.read(stores.write(tmp_path, np.repeat(stores.grid(2), 3, axis=0), {}, {}))
+    figure = plot_success_map(found)
+    (costs, *_) = drawn(figure, QuadMesh)
+    medians = np.median(found.cost.reshape(4, 3), axis=1)
+    np.testing.assert_allclose(np.sort(costs.get_array().ravel()), np.sort(medians))
+    assert "median cost of a cell" in [axes.get_ylabel() for axes in figure.axes]
+    assert costs.get_linewidth()[0] > 0.0  # lines between the cells
+
+
 def test_the_histogram_counts_rows(cells: Sweep) -> None:
     figure = plot_cost_histogram(cells)
     check_texts(figure)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -156,8 +157,9 @@ def test_errors_of_paths_and_robots() -> None:
         retime(trajopt.load_robot("solo12"), np.zeros((2, 19)))
 
 
-def test_plot_shows_parts_of_the_limits_that_there_are() -> None:
-    figure = retimed(acceleration=8.0).plot()
+def test_plot_shows_parts_of_the_limits_that_there_are(tmp_path: Path) -> None:
+    figure = retimed(acceleration=8.0).plot(tmp_path / "retimed.png")
+    assert (tmp_path / "retimed.png").stat().st_size > 5000
     assert [axes.get_ylabel().split("\n")[0] for axes in figure.axes] == ["velocity", "acceleration", "torque"]
     lines = figure.axes[0].get_lines()
     assert len(lines) == 6 + 2

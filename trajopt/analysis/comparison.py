@@ -13,13 +13,17 @@ from trajopt.analysis.basics import check_solution
 from trajopt.analysis.constraints import HELD
 from trajopt.analysis.limits import limit_uses
 from trajopt.checks import check_texts
-from trajopt.errors import InvalidArgumentError, TrajoptError
+from trajopt.errors import InvalidArgumentError, TrajoptError, shown_numbers
 from trajopt.objects.lazy import above
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trajopt.solution import Solution
+
+
+_SAME = 1e-9  # difference of initial states that is not listed [unit of the coordinate]
 
 
 @dataclass(frozen=True)
@@ -47,14 +51,15 @@ class Comparison:
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draws the solutions over each other, and writes a picture (.png, .pdf or .svg) if there is a path."""
-        figure: Figure = above("plotting.comparison.plot_comparison")(self.solutions, self.labels)
-        if path is not None:
-            above("plotting.window.write")(figure, Path(path))
+        draw = above("plotting.comparison.plot_comparison")
+        figure: Figure = above("plotting.saved.saved")(draw, path, self.solutions, self.labels)
         return figure
 
 
 def compare(*solutions: Solution, labels: Sequence[str] | None = None) -> Comparison:
-    """Compares two solutions or more: status, iterations, times, cost by term, limits, violations.
+    """Compares two solutions or more: status, times, cost by term, limits, violations, and what differs in the problem.
+
+    Coordinates of x0 and parameters have a row if they differ between the solutions.
 
         print(trajopt.compare(before, after, labels=["before", "after"]))
 
@@ -71,10 +76,45 @@ def compare(*solutions: Solution, labels: Sequence[str] | None = None) -> Compar
     names = [chr(ord("a") + i % 26) for i in range(len(several))] if labels is None else check_texts("labels", labels)
     if len(names) != len(several):
         raise InvalidArgumentError(f"labels: expected {len(several)} names, got {len(names)}")
-    columns = [_column(solution) for solution in several]
+    columns = [{**_column(solution), **other} for solution, other in zip(several, _differences(several))]
     keys = list(dict.fromkeys(key for column in columns for key in column))
     rows = {key: tuple(column.get(key, "") for column in columns) for key in keys}
     return Comparison(tuple(several), tuple(names), rows)
+
+
+def _differences(solutions: Sequence[Solution]) -> list[dict[str, str]]:
+    """Coordinates of x0 and parameters of each solution that are not the same for all, by name of the row."""
+    columns: list[dict[str, str]] = [{} for _ in solutions]
+    if len({solution.coordinate_names for solution in solutions}) == 1:
+        starts = np.array([solution.x0 for solution in solutions])
+        for i in np.flatnonzero(np.ptp(starts, axis=0) > _SAME):
+            for column, start in zip(columns, starts):
+                column[f"x0 {solutions[0].coordinate_names[i]}"] = f"{start[i]:.6g}"
+    for name in dict.fromkeys(name for solution in solutions for name in solution.parameters):
+        values = [solution.parameters.get(name) for solution in solutions]
+        if name.endswith("_slots") or all(_same(value, values[0]) for value in values):
+            continue  # slots of collisions follow the motion
+        for column, value in zip(columns, values):
+            if value is not None:
+                column[name] = _words(np.asarray(value))
+    return columns
+
+
+def _same(first: Reals | None, second: Reals | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    a, b = np.asarray(first), np.asarray(second)
+    if a.shape[1:] != b.shape[1:]:
+        return False
+    if a.shape != b.shape:  # of other horizons
+        a, b = (np.unique(each.reshape(len(each), -1), axis=0) for each in (a, b))
+    return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=True))
+
+
+def _words(values: Reals) -> str:
+    """Text for the values of a parameter: those of the first knot, and of the last one if they differ."""
+    first, last = (shown_numbers(np.ravel(values[i])).strip("[]") for i in (0, -1))
+    return first if first == last else f"{first} to {last}"
 
 
 def _column(solution: Solution) -> dict[str, str]:

@@ -216,7 +216,7 @@ def solved_rows(solution: Solution, problem: ShootingProblem) -> tuple[Constrain
 
 
 def _bodies(problem: ShootingProblem, name: str) -> tuple[tuple[str, ...], ...]:
-    """What each row of collisions measures at each knot (T + 1, n); empty for other constraints."""
+    """Bodies that each row of collisions measures at each knot (T + 1, n), in words; empty for other constraints."""
     found: dict[int, list[str]] = {}
     for kind, _ in _places(problem, name):
         residual = kind.model.constraints[name].residual

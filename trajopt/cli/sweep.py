@@ -107,7 +107,7 @@ def _dask(address: str | None, workers: int | None) -> Iterator[Executor | None]
         return
     if workers is not None:
         raise InvalidArgumentError(f"--workers: expected none with --dask, which has its own workers, got {workers}")
-    distributed = Extra("--dask", "distributed").load("distributed")
+    distributed = Extra("--dask", "distributed", "sweep").load("distributed")
     try:
         client = distributed.Client(address, timeout=WAIT)
     except (OSError, ValueError, TypeError) as error:

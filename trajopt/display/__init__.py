@@ -8,7 +8,7 @@
     View(solver.solve(), page=page)
     trajopt.display.RobotPage(robot)              # a slider for each joint
 
-It needs viser and trimesh, the extra `display`.
+It needs viser, trimesh and pycollada, the extra `display`.
 """
 
 from trajopt.display.callback import CallbackDisplay

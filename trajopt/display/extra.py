@@ -2,4 +2,4 @@
 
 from trajopt.objects.extras import Extra
 
-DISPLAY = Extra("trajopt.display", "viser trimesh pycollada")
+DISPLAY = Extra("trajopt.display", "viser trimesh pycollada", "display")

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -273,13 +274,14 @@ class ContactSchedule:
 
     # Showing
 
-    def plot(self, *, figure: Figure | SubFigure | None = None) -> Figure:
+    def plot(self, path: str | PathLike[str] | None = None, *, figure: Figure | SubFigure | None = None) -> Figure:
         """Plots a Gantt chart that shows when each foot stands, swings and touches down.
 
         Args:
+            path: File to write (.png, .pdf or .svg).
             figure: Figure or subfigure for the plot; by default a new one.
         """
-        return above("plotting.schedule.plot_schedule")(self, figure=figure)
+        return above("plotting.saved.saved")(above("plotting.schedule.plot_schedule"), path, self, figure=figure)
 
     def __str__(self) -> str:
         from trajopt.gaits.table import table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -161,13 +162,14 @@ class Identification:
 
         return explained(self)
 
-    def plot(self, *, log: int = 0) -> Figure:
+    def plot(self, path: str | PathLike[str] | None = None, *, log: int = 0) -> Figure:
         """Plots the controls of a log: measured, of the model before, and after identification.
 
         Args:
+            path: File to write (.png, .pdf or .svg).
             log: Number of the log.
         """
-        return above("plotting.identification.plot_identification")(self, log=log)
+        return above("plotting.saved.saved")(above("plotting.identification.plot_identification"), path, self, log=log)
 
     def __repr__(self) -> str:
         logs = f"{len(self.logs)} log{'s' * (len(self.logs) != 1)}"

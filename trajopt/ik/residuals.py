@@ -68,7 +68,7 @@ class Judge:
 
 
 def _bodies(model: TaskModel, name: str, p: Reals) -> tuple[str, ...]:
-    """What each row of a task measures with parameters (1, np), if it is one of collisions; otherwise empty."""
+    """Bodies that each row of a collision task measures with parameters (1, np), in words; empty for other tasks."""
     residual = model.constraints[name].residual
     if not isinstance(residual, ResidualModelCollisions):
         return ()

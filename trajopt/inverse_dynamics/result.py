@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,9 +98,13 @@ class ContactInverseDynamics:
 
         return explained(self)
 
-    def plot(self) -> Figure:
-        """Plots the forces of each contact and the torques of the joints over time."""
-        return above("plotting.inverse_dynamics.plot_inverse_dynamics")(self)
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Plots the forces of each contact and the torques of the joints over time.
+
+        Args:
+            path: File to write (.png, .pdf or .svg).
+        """
+        return above("plotting.saved.saved")(above("plotting.inverse_dynamics.plot_inverse_dynamics"), path, self)
 
     def __repr__(self) -> str:
         names = ", ".join(contact.frame for contact in self.contacts)

@@ -25,7 +25,7 @@ _ACTIVATIONS = {
 }
 _ARITHMETIC = ("Add", "Sub", "Mul", "Div")
 _KNOWN = ", ".join(("Gemm", "MatMul", *_ACTIVATIONS, *(f"{name} with a constant" for name in _ARITHMETIC)))
-_ONNX = Extra("Network.from_onnx", "onnx")
+_ONNX = Extra("Network.from_onnx", "onnx", "networks")
 
 
 def chain_of(model: Any) -> Chain:

@@ -17,11 +17,13 @@ class Extra:
     Attributes:
         user: Feature that needs them, such as "trajopt.display".
         install: Their names for pip, such as "viser trimesh".
+        extra: Name of the extra in pyproject.toml that installs them.
         instead: Alternative without them, which ends the message.
     """
 
     user: str
     install: str
+    extra: str
     instead: str = ""
 
     def load(self, module: str) -> Any:
@@ -49,5 +51,5 @@ class Extra:
         packages = self.install.split()
         name = next((each for each in packages if module.partition(".")[0] in each), module)
         of = "optional packages, of which " if len(packages) > 1 else ""
-        cure = f": pip install {self.install}{f'; {self.instead}' if self.instead else ''}"
+        cure = f": pip install {self.install} (extra {self.extra!r}){f'; {self.instead}' if self.instead else ''}"
         return MissingDependencyError(f"{self.user} needs {of}{name}{' is missing' if of else ''}{cure}")

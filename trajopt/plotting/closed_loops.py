@@ -21,7 +21,7 @@ from trajopt.plotting.animation import write_film
 from trajopt.plotting.controls import control_panels
 from trajopt.plotting.film import film_of
 from trajopt.plotting.frames import check_film_path
-from trajopt.plotting.limits import draw_limit
+from trajopt.plotting.limits import draw_limit, limit_entry
 from trajopt.plotting.motion import has_motion, plot_motion
 from trajopt.plotting.path import has_path, plot_path
 from trajopt.plotting.scene import SceneLines
@@ -58,8 +58,10 @@ if TYPE_CHECKING:
     from trajopt.planar import OccupancyGrid, Scan
 
 _PUSH = PALETTE[4]
-_PANEL = 4  # largest number of lines of a tracked quantity in a panel [-]
+_PANEL = 7  # largest number of lines of a tracked quantity in a panel [-]
 _MOST, _ON_PAGE = 10, 4  # largest number of panels of tracked quantities, alone and on a page [-]
+_LOW = 1.2  # height of a panel below which its label has two lines [inch]
+_REACH = 0.3  # distance up to which a bound is drawn, relative to the range of a panel [-]
 _FLOOR = 1e-10  # smallest violation to draw [unit of the row]
 _BINS = 60
 _TIME = "time [s]"
@@ -86,9 +88,12 @@ def plot_tracking(log: ClosedLoop, *, figure: Figure | SubFigure | None = None, 
         drawn = target.subplots(len(parts), sharex=True, squeeze=False)[:, 0]
         for axes, (each, columns) in zip(drawn, parts):
             _draw_tracked(axes, each, columns, times[:-1])
+            _draw_tracked_bounds(axes, each, columns, motion, times)
         set_time_axis(drawn[-1], times, _TIME)
         _mark_pushes(log, list(drawn))
-        legend_below(target, [_reference_entry(), *_push_entries(log)])
+        bounded = any(line.get_label() == "_bound" for axes in drawn for line in axes.lines)
+        entries = [limit_entry("bound of a constraint")] if bounded else []
+        legend_below(target, [_reference_entry(), *entries, *_push_entries(log)])
         return whole_figure(target)
 
 
@@ -106,9 +111,28 @@ def _draw_tracked(axes: Axes, tracked: Tracked, columns: slice, times: Reals) ->
     if columns.start == 0:
         _head(axes, tracked)
     quantity = STATE_QUANTITIES.get(tracked.unit, "")
-    axes.set_ylabel(f"{quantity} [{tracked.unit}]".strip() if tracked.unit else "")
+    if tracked.unit:
+        low = axes.bbox.height / whole_figure(axes.figure).dpi < _LOW
+        axes.set_ylabel(f"{quantity}{chr(10) if low else ' '}[{tracked.unit}]".strip())
+    else:
+        axes.set_ylabel("")
     if len(names) > 1:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), borderaxespad=0.3)
+
+
+def _draw_tracked_bounds(axes: Axes, tracked: Tracked, columns: slice, motion: Solution, times: Reals) -> None:
+    """Draws bounds of constraints on coordinates of the state that are tracked, where these come close to them."""
+    low, high = axes.get_ylim()
+    for i, actual in enumerate(tracked.actual[:, columns].T):
+        for line in motion.description.lines:
+            if line.least is None or line.most is None or not np.array_equal(line.values[: len(actual)], actual):
+                continue
+            for bounds in (line.least, line.most):
+                there = np.isfinite(bounds) & (line.least != line.most)
+                if np.abs(bounds - line.values)[there].min(initial=np.inf) <= _REACH * (high - low):
+                    draw_limit(
+                        axes, np.where(there, bounds, np.nan), times, color=line_look(i)["color"], label="_bound"
+                    )
 
 
 def _head(axes: Axes, tracked: Tracked) -> None:
@@ -116,7 +140,7 @@ def _head(axes: Axes, tracked: Tracked) -> None:
     errors = tracked.errors
     unit = f" {tracked.unit}" if tracked.unit else ""
     note = f"error {_rms(errors):.3g}{unit} rms, {np.nanmax(errors, initial=0.0):.3g}{unit} at most"
-    axes.set_title(tracked.name)
+    axes.set_title(" ".join([tracked.name, *(tracked.labels if len(tracked.labels) == 1 else ())]).rstrip())
     axes.set_title(note, loc="right", fontweight="normal", fontsize=8)
 
 
@@ -213,7 +237,7 @@ def _draw_violations(axes: Axes, log: ClosedLoop) -> None:
                   transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
     axes.set_ylabel("violation")
     if shown or planned > HELD:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), borderaxespad=0.3)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), borderaxespad=0.3, markerscale=2.0)
     else:
         axes.set_yticks([])
         words = "all constraints hold to 1e-6" if log.violations else "the problem has no constraints"

@@ -10,7 +10,17 @@ import numpy as np
 from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.lines import Line, shown_panels
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.style import drawing, legend_beside, line_look, set_time_axis, whole_figure
+from trajopt.plotting.limits import draw_limit, limit_entry, near_limits
+from trajopt.plotting.style import (
+    GREY,
+    drawing,
+    legend_below,
+    legend_beside,
+    line_look,
+    set_time_axis,
+    whole_figure,
+)
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +30,7 @@ if TYPE_CHECKING:
 
 STYLES = ("-", "--", ":", "-.")
 """Line styles of the solutions, in turn; a colour is a coordinate."""
+_REACH = 0.3  # distance up to which a limit is drawn, relative to the range of the lines [-]
 _PANEL, _WIDTH = 1.9, 5.5  # height and width of a panel [inch]
 
 
@@ -41,7 +52,8 @@ def plot_comparison(
     if not keys:
         raise InvalidArgumentError("solutions: expected some of the same system, got none with the same coordinates")
     columns = 1 if len(keys) <= 4 else 2
-    rows, told = -(-len(keys) // columns), set[tuple[str, ...]]()
+    rows, told, limited = -(-len(keys) // columns), set[tuple[str, ...]](), False
+    times = [time_axis(each)[0] for each in solutions]
     with drawing(figure, columns * _WIDTH, rows * _PANEL + 0.8) as target:
         axes = target.subplots(rows, columns, squeeze=False, sharex=True)
         for i, key in enumerate(keys):
@@ -50,14 +62,18 @@ def plot_comparison(
                 _draw(own, panels[key], time_axis(solution)[0], style)
             line = several[0][key][0]
             own.set_ylabel(f"{line.quantity} [{line.unit}]" if line.unit else line.quantity)
-            if line.owner:
-                own.set_title(line.owner, fontweight="normal", pad=3)
+            title = line.owner or (line.name if len(several[0][key]) == 1 else "")
+            if title:
+                own.set_title(title, fontweight="normal", pad=3)
+            limited |= _draw_limits(own, [panels[key] for panels in several], times)
             names = tuple(each.name for each in several[0][key])
             if len(names) > 1 and names not in told:  # velocities have the names of angles
                 told.add(names)
                 for handle, name in zip(own.lines, names):
                     handle.set_label(name)
                 legend_beside(own, len(names))
+        if limited:
+            legend_below(target, [limit_entry("limit, or bound of a constraint")])
         for empty in axes.T.ravel()[len(keys) :]:
             empty.set_axis_off()
         longest = max((time_axis(solution) for solution in solutions), key=lambda pair: float(pair[0][-1]))
@@ -77,6 +93,31 @@ def _styles(count: int) -> list[str]:
 def _key(panel: list[Line]) -> tuple[str, ...]:
     first = panel[0]
     return (first.group, first.limb, first.owner, first.quantity, first.unit, *(line.name for line in panel))
+
+
+def _draw_limits(axes: Axes, panels: Sequence[list[Line]], times: Sequence[Reals]) -> bool:
+    """Draws limits and bounds that lines of a panel come close to; returns whether there are any."""
+    low, high = axes.get_ylim()
+    reach, drawn = _REACH * (high - low), set[tuple[object, ...]]()
+    several = len({(line.lower, line.upper) for line in panels[0]}) > 1 or len(panels[0]) == 1
+    for panel, abscissa in zip(panels, times):
+        for i, line in enumerate(panel):
+            color = line_look(i)["color"] if several else GREY
+            values = line.values[np.isfinite(line.values)]
+            for limit, _ in near_limits(line, values, reach):
+                if (i if several else 0, limit) not in drawn:
+                    draw_limit(axes, limit, color=color)
+                drawn.add((i if several else 0, limit))
+            for bounds in () if line.least is None or line.most is None else (line.least, line.most):
+                there = np.isfinite(bounds) & (line.least != line.most)  # equations are goals
+                near = np.abs(bounds - line.values)[there].min(initial=np.inf) <= reach
+                key = (i if several else 0, len(abscissa), bounds.tobytes())
+                if near and key not in drawn:
+                    shown, steps = np.where(there, bounds, np.nan), len(bounds) < len(abscissa)
+                    shown = np.append(shown, shown[-1:]) if steps else shown
+                    draw_limit(axes, shown, abscissa, color=color, steps=steps, label="_bound")
+                    drawn.add(key)
+    return bool(drawn)
 
 
 def _draw(axes: Axes, panel: list[Line], abscissa: np.ndarray, style: str) -> None:

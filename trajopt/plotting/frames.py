@@ -21,7 +21,7 @@ from trajopt.types import Reals
 
 Frame = npt.NDArray[np.uint8]  # (height, width, 3), colours red, green, blue
 
-FILM = Extra("a .mp4", "imageio-ffmpeg", "or write a .gif")
+FILM = Extra("a .mp4", "imageio-ffmpeg", "film", "or write a .gif")
 """Package of the extra `film`: ffmpeg, for machines without this program."""
 SUFFIXES = (".gif", ".mp4")
 _MOST = 1800  # frames; a minute at 30 frames per second

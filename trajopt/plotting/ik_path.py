@@ -29,7 +29,8 @@ from trajopt.plotting.style import (
     whole_figure,
 )
 from trajopt.plotting.window import write
-from trajopt.solution.solution import Solution, described_motion
+from trajopt.solution.motions import described_motion
+from trajopt.solution.solution import Solution
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

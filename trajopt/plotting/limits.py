@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.analysis.lines import Line
 from trajopt.plotting.ranges import single_knots
 from trajopt.plotting.style import GREY
 from trajopt.types import Reals
@@ -15,10 +16,23 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
+_UNLIMITED = 1e20  # files write "no limit" as inf or as a very large number
 _STYLE: dict[str, Any] = {"linestyle": "--", "linewidth": 0.9, "alpha": 0.9}
 _BEYOND: dict[str, Any] = {"alpha": 0.12, "linewidth": 0, "label": "_beyond"}
 _EXCESS: dict[str, Any] = {"alpha": 0.2, "linewidth": 0, "label": "_excess"}
 _BAND: dict[str, Any] = {"alpha": 0.18, "linewidth": 0}
+
+
+def near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, float]]:
+    """Limits that the values of a line come close to or exceed, each with its side: -1 lower, 1 upper."""
+    if not values.size or line.lower == line.upper:  # files write 0 and 0 for no limits
+        return []
+    limits = []
+    for limit, side in ((line.lower, -1.0), (line.upper, 1.0)):
+        closest = float(np.max(side * values))
+        if abs(limit) < _UNLIMITED and side * limit - closest <= reach:
+            limits.append((limit, side))
+    return limits
 
 
 def draw_limit(

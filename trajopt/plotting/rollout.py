@@ -20,7 +20,8 @@ from trajopt.plotting.rollout_motion import base_heights, rollout_motion, thinne
 from trajopt.plotting.style import drawing, legend_beside, line_look, set_time_axis, split, whole_figure
 from trajopt.robots.bases import base_joints
 from trajopt.simulator import Rollout
-from trajopt.solution.solution import Solution, described_motion
+from trajopt.solution.motions import described_motion
+from trajopt.solution.solution import Solution
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

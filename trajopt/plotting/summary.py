@@ -29,7 +29,7 @@ from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.legged_summary import draw_contacts, draw_legged, draw_space, heading
 from trajopt.plotting.motion import has_motion, plot_motion
 from trajopt.plotting.path import has_path, plot_path
-from trajopt.plotting.scene import hidden_axis
+from trajopt.plotting.scene import SceneLines, hidden_axis
 from trajopt.plotting.style import SCREEN, canvas, check_picture_path, house_style, split, whole_figure
 from trajopt.plotting.trajectory import has_limbs, plot_solution
 from trajopt.plotting.window import write
@@ -56,6 +56,7 @@ def plot_summary(
     frame: str | Sequence[str] | None = None,
     targets: npt.ArrayLike | None = None,
     obstacles: ObstaclesLike = (),
+    lines: Sequence[npt.ArrayLike] = (),
     page: str = "summary",
 ) -> Figure:
     """Draws motion, states and controls with limits, and violations on one screen; `path` writes it to a file.
@@ -75,6 +76,7 @@ def plot_summary(
         frame: Frame of the robot, or several, whose path is drawn; by default as in `plot_motion`.
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]; by default as in `plot_motion` or `plot_path`.
         obstacles: Obstacles to draw with the motion, as in `plot_path`; not drawn for a legged robot.
+        lines: Polylines to draw with the motion, as in `plot_path`; likewise.
         page: Page to draw.
 
     Returns:
@@ -101,11 +103,14 @@ def plot_summary(
         raise InvalidArgumentError("targets: expected None for a solution without a motion to draw; leave them out")
     if len(as_obstacles(obstacles)) and not moves:
         raise InvalidArgumentError("obstacles: expected none for a solution without a motion to draw; leave them out")
+    if len(SceneLines(lines, ()).lines) and not moves:
+        raise InvalidArgumentError("lines: expected none for a solution without a motion to draw; leave them out")
+    beside: dict[str, Any] = {"targets": targets, "obstacles": obstacles, "lines": lines}
     picture: Callable[..., Any] | None = None
     if has_motion(solution):
-        picture = partial(plot_motion, solution, frames or 8, frame=frame, targets=targets, obstacles=obstacles)
+        picture = partial(plot_motion, solution, frames or 8, frame=frame, **beside)
     elif moves:
-        picture = partial(plot_path, solution, frames or 12, targets=targets, obstacles=obstacles)
+        picture = partial(plot_path, solution, frames or 12, **beside)
     with house_style():
         figure = _screen(solution, title, apart=path is not None)
         if page != "summary":
@@ -125,6 +130,7 @@ def plot_pages(
     *,
     title: str | None = None,
     obstacles: ObstaclesLike = (),
+    lines: Sequence[npt.ArrayLike] = (),
 ) -> dict[str, Figure]:
     """Draws the summary and all further pages, see `plot_summary`.
 
@@ -133,6 +139,7 @@ def plot_pages(
         path: File of the summary (.png, .pdf or .svg); other pages are written to `NAME-joints.png` and so on.
         title: Text before the outcome in the heading.
         obstacles: Obstacles to draw with the motion, as in `plot_summary`.
+        lines: Polylines to draw with the motion, likewise.
 
     Returns:
         The figures by page name, "summary" first, each at most 1,400 x 900 pixels.
@@ -140,7 +147,7 @@ def plot_pages(
     Raises:
         InvalidArgumentError: `path` cannot be written.
     """
-    summary = plot_summary(solution, path, title=title, obstacles=obstacles)
+    summary = plot_summary(solution, path, title=title, obstacles=obstacles, lines=lines)
     file = None if path is None else Path(path)
     return {"summary": summary} | {
         page: plot_summary(

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from trajopt.sweeps import Sweep
 
 _POINTS = 2000  # largest number of rows that a map shows as points; it shows more rows as shares
+_FEW_CELLS = 50  # cells along an axis up to which lines separate them [-]
 _CELLS, _BINS = 200, 40  # largest number of values along an axis of a grid; bins of shares and of histograms
 _LINES, _FAILED = 1000, 150  # largest number of parallel-coordinate lines, and of failures among them
 _AXES = 12  # largest number of components in parallel coordinates
@@ -123,7 +124,7 @@ def plot_success_map(
     """Draws where solves converged, over two components of parameters: by colour their cost, red for failures.
 
     A grid is drawn as cells, and up to 2000 random rows as points. With more rows, or several per cell, it draws the
-    share of converged rows.
+    share of converged rows, or if all converged their median cost.
 
     Args:
         sweep: The sweep.
@@ -214,13 +215,24 @@ def _draw_bar(axes: Axes, drawn: Any, label: str, **look: Any) -> None:
 
 
 def _draw_shares(axes: Axes, sweep: Sweep, edges: list[Reals], places: list[Any]) -> None:
-    """Draws the share of converged rows in each cell."""
+    """Draws the share of converged rows in each cell; if all converged, their median cost."""
     shape = (len(edges[1]) - 1, len(edges[0]) - 1)
     number = places[1] * shape[1] + places[0]
+    lines: dict[str, Any] = {"edgecolors": "white", "linewidth": 0.4} if max(shape) <= _FEW_CELLS else {}
+    if np.all(sweep.converged):
+        medians = np.full(shape[0] * shape[1], np.nan)
+        for cell in np.unique(number):
+            medians[cell] = np.median(sweep.cost[number == cell])
+        colors, norm = _cost_colors(sweep)
+        drawn = axes.pcolormesh(*edges, medians.reshape(shape), cmap=colors, norm=norm, **lines)
+        _draw_bar(axes, drawn, "median cost of a cell", extend="both")
+        axes.set_title(f"{len(sweep)} of {len(sweep)} converged", fontweight="normal")
+        return
     total = np.bincount(number, minlength=shape[0] * shape[1])
     good = np.bincount(number, weights=sweep.converged, minlength=shape[0] * shape[1])
     share = np.where(total > 0, 100.0 * good / np.maximum(total, 1), np.nan).reshape(shape)
-    drawn = axes.pcolormesh(*edges, share, cmap=color_ramp(RED, "#F3E3D3", "#C9DCEC", BLUE), vmin=0.0, vmax=100.0)
+    drawn = axes.pcolormesh(*edges, share, cmap=color_ramp(RED, "#F3E3D3", "#C9DCEC", BLUE), vmin=0.0, vmax=100.0,
+                            **lines)  # fmt: skip
     _draw_bar(axes, drawn, "converged rows [%]")
     axes.set_title(f"{int(np.count_nonzero(sweep.converged))} of {len(sweep)} converged", fontweight="normal")
 

@@ -11,7 +11,7 @@ from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.constraints import TOUCH, ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line, all_panels, shown_panels
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
-from trajopt.plotting.limits import beyond_entry, draw_excess, draw_limit, limit_entry
+from trajopt.plotting.limits import beyond_entry, draw_excess, draw_limit, limit_entry, near_limits
 from trajopt.plotting.ranges import clear_range, single_knots
 from trajopt.plotting.style import (
     GREY,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_UNLIMITED = 1e20  # files write "no limit" as inf or as a very large number
 _REACH = 0.3  # distance up to which a limit is drawn, relative to the range of the data and of the limits [-]
 _FEW = 4  # largest number of lines in a panel whose limits are drawn separately [-]
 _MOST = 12  # largest number of legend entries [-]
@@ -201,7 +200,7 @@ def _set_range(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
     for i, line in enumerate(panel[:1] if shared else panel):
         own = values if shared else line.values
         reach = _REACH * extent if shared else min(_REACH * extent, _REACH * (line.upper - line.lower) / 2)
-        near += [(i, limit, side) for limit, side in _near_limits(line, own[np.isfinite(own)], reach)]
+        near += [(i, limit, side) for limit, side in near_limits(line, own[np.isfinite(own)], reach)]
     limits = [limit for _, limit, _ in near]  # including those that only a spike exceeds
     bottom, top = min([low, *limits]), max([high, *limits])
     margin = 0.07 * max(top - bottom, extent)
@@ -294,18 +293,6 @@ def _draw_touched(axes: Axes, abscissa: Reals, values: Reals, look: dict[str, An
                   **look)  # fmt: skip
 
 
-def _near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, float]]:
-    """Limits that the values of a line come close to or exceed, each with its side: -1 lower, 1 upper."""
-    if not values.size or line.lower == line.upper:  # files write 0 and 0 for no limits
-        return []
-    limits = []
-    for limit, side in ((line.lower, -1.0), (line.upper, 1.0)):
-        closest = float(np.max(side * values))
-        if abs(limit) < _UNLIMITED and side * limit - closest <= reach:
-            limits.append((limit, side))
-    return limits
-
-
 def _fill_excess(axes: Axes, line: Line, limit: float, side: float, abscissa: Reals, color: Any) -> None:
     """Fills the area between a line and its limit where the line is beyond it."""
     steps = len(line.values) < len(abscissa)
@@ -325,7 +312,8 @@ def _mark_peaks(axes: Axes, panel: list[Line], abscissa: Reals) -> None:
         axes.plot(abscissa[knot], edge, "^" if side > 0 else "v", color=color, clip_on=False, zorder=5, label="_peak")
         axes.annotate(f"{side * peaks[i]:.3g}", (abscissa[knot], edge), (-6 if right else 6, 0), color=color,
                       textcoords="offset points", fontsize=8, ha="right" if right else "left",
-                      va="top" if side > 0 else "bottom", annotation_clip=False, zorder=5)  # fmt: skip
+                      va="top" if side > 0 else "bottom", annotation_clip=False, zorder=5,
+                      bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.8})  # fmt: skip
 
 
 def _name_limbs(drawn: _Drawn) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,9 +115,13 @@ class RetimedPath:
         """Largest part of each limit that a joint uses [-], at 20 times in each interval; at most 1.001."""
         return {name: float(np.abs(part).max()) for name, part in self.parts(self._clock.x).items()}
 
-    def plot(self) -> Figure:
-        """Plots velocities, accelerations, torques and jerks over time, each relative to its limit."""
-        return above("plotting.retiming.plot_retimed")(self)
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Plots velocities, accelerations, torques and jerks over time, each relative to its limit.
+
+        Args:
+            path: File to write (.png, .pdf or .svg).
+        """
+        return above("plotting.saved.saved")(above("plotting.retiming.plot_retimed"), path, self)
 
     @functools.cached_property
     def _clock(self) -> Any:

@@ -106,7 +106,7 @@ def _import_loaders(name: str) -> ModuleType:
     except ImportError as error:
         raise MissingDependencyError(
             f"robot {name!r} is not built in ({', '.join(BUILTIN_ROBOTS)}), and the robots of example-robot-data "
-            "need an optional package: pip install example-robot-data-loaders"
+            "need an optional package: pip install example-robot-data-loaders (extra 'robots')"
         ) from error
 
 

@@ -238,9 +238,22 @@ class Solution(DescribedMotion):
         words: str = above("analysis.advice.explain")(self)
         return words
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draws a summary in one figure and writes it to `path`; see `trajopt.plotting.plot_summary`."""
-        return above("plotting.plot_summary")(self, path)
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        obstacles: ObstaclesLike = (),
+        lines: Sequence[npt.ArrayLike] = (),
+    ) -> Figure:
+        """Draws a summary in one figure and writes it to `path`; see `trajopt.plotting.plot_summary`.
+
+        Args:
+            path: File to write (.png, .pdf or .svg).
+            obstacles: A Scene, bodies such as Box, or rows (x, y, radius) or (x, y, z, radius), to draw [m]; by default
+                those in costs and constraints.
+            lines: Polylines to draw, such as lanes, each with points (n, 2) or (n, 3) [m].
+        """
+        return above("plotting.plot_summary")(self, path, obstacles=obstacles, lines=lines)
 
     def animate(
         self,
@@ -380,21 +393,6 @@ def motion_solution(
     effort: dict[str, Any] = {"status": SolverStatus.UNSOLVED, "iterations": 0, "history": (), "seconds": 0.0}
     own: dict[str, Any] = {"problem": problem, "x0": problem.x0, "parameters": problem.parameter_values()}
     return Solution(xs=xs, us=us, cost=cost, solver=solver, **effort, **own)
-
-
-def described_motion(xs: Reals, *, solver: str, **fields: Any) -> Solution:
-    """Returns a trajectory without a problem as a Solution that views and films can show.
-
-    Args:
-        xs: States (T + 1, nx).
-        solver: Where it comes from.
-        **fields: Attributes of its description, such as `robot`, `times`, `legs` and `goals`.
-    """
-    from trajopt.solution.description import completed
-
-    effort: dict[str, Any] = {"status": SolverStatus.UNSOLVED, "iterations": 0, "history": (), "seconds": 0.0}
-    us = np.zeros((len(xs) - 1, 0))
-    return Solution(xs=xs, us=us, cost=float("nan"), solver=solver, x0=xs[0], described=completed(fields), **effort)
 
 
 def _without_problem() -> InvalidArgumentError:

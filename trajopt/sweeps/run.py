@@ -74,7 +74,7 @@ def sweep(
         MissingDependencyError: pyarrow is not installed.
         SweepError: The executor ended, a chunk failed too often, or the disk is full.
     """
-    Extra("trajopt.sweep", "pyarrow").check("pyarrow")
+    Extra("trajopt.sweep", "pyarrow", "sweep").check("pyarrow")
     size = check_count("chunk", chunk, least=1)
     recipe = Recipe.of(case_or_recipe)
     check_flag("trajectories", trajectories)

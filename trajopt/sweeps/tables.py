@@ -9,7 +9,7 @@ from typing import Any
 from trajopt.files import check_output_path, output_file, write_rows
 from trajopt.objects.extras import Extra
 
-TABLES = Extra("a .parquet file", "pyarrow", "to_csv needs nothing")
+TABLES = Extra("a .parquet file", "pyarrow", "sweep", "to_csv needs nothing")
 
 
 def write_csv(path: str | Path, table: Mapping[str, Any]) -> Path:

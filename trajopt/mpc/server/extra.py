@@ -2,4 +2,4 @@
 
 from trajopt.objects.extras import Extra
 
-SERVER = Extra("trajopt.mpc.server", "pyzmq msgpack")
+SERVER = Extra("trajopt.mpc.server", "pyzmq msgpack", "server")

@@ -27,7 +27,7 @@ from trajopt.simulator.end_spheres import ends_of
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
-MUJOCO = Extra("MuJoCoPlant", "mujoco")
+MUJOCO = Extra("MuJoCoPlant", "mujoco", "mujoco")
 
 
 class MuJoCoPlant(Immutable, PlantAbstract):
