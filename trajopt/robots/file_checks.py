@@ -79,7 +79,7 @@ def check_file(path: Path) -> None:
 
 
 def broken(path: Path) -> str:
-    """What keeps a URDF from being a tree of links: its XML, or a joint's link that it does not have; empty if nothing.
+    """Reason why a URDF is no tree of links: its XML, or a link of a joint that it does not have; empty if there is none.
 
     Pinocchio's parser writes the reason to the terminal alone.
     """
