@@ -79,7 +79,7 @@ def check_file(path: Path) -> None:
 
 
 def broken(path: Path) -> str:
-    """Reason why a URDF is no tree of links: its XML, or a link of a joint that it does not have; empty if there is none.
+    """Reason why a URDF is no tree of links: its XML, or a link of a joint that it does not have; empty without one.
 
     Pinocchio's parser writes the reason to the terminal alone.
     """
