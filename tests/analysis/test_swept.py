@@ -76,6 +76,21 @@ def test_obstacles_of_the_problem_and_of_a_scene_are_measured() -> None:
     assert clearance(moved).distance == pytest.approx(sampled(moved, True, at, 300).min(), abs=1e-3)
 
 
+def test_an_obstacle_that_flies_through_a_robot_at_rest_is_seen() -> None:
+    problem = motion(5, collisions=SCENE).problem
+    x = problem.x0
+    hand, up = ROBOT.placement(x[:7], "arm_left_7_link")[:3, 3], np.array([0.0, 0.0, 4.0])
+    problem.set_parameter("collisions.ball", hand + np.outer([-1.0, 1.0, 1.0], up))
+    found = clearance(solution_of(problem, np.tile(x, (4, 1)), np.zeros((3, 7))))
+    path = trajopt.Capsule(BALL.radius, start=hand - up, end=hand + up)
+    moving = [(i, 6) for i in range(6)]
+    expected = body_distances(ROBOT.model, (*SHAPES.bodies[2:], path), moving, x[None, :7]).min()
+    assert found.distance == pytest.approx(expected, abs=1e-4)
+    assert found.distance < -0.1 < found.at_knots
+    assert "ball" in found.bodies
+    assert (found.knot, found.share) == (0, pytest.approx(0.5, abs=0.2))
+
+
 def test_one_knot_and_what_has_no_robot() -> None:
     solution = motion(7, knots=1)
     found = clearance(solution)
