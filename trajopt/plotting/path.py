@@ -98,7 +98,7 @@ def plot_path(
     with drawing(figure, 7.2, 6.0) as target:
         walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
         more = [corners(bodies, points), around.points, wall_points(walls, points), sensed.points(points), *hulls]
-        everything, outlines = np.concatenate([points, marks, *more]), outlines_of(solution)[spread(points, frames)]
+        everything, outlines = np.concatenate([points, marks, *more]), _outlines(solution, points, frames)
         axes = axes_at(poses[spread(points, frames)], axis_length(everything, outlines))
         scene = scene_of(target, points[:, None], np.concatenate([everything, axes.reshape(-1, 3)]), view)
         for body in bodies:
@@ -126,6 +126,16 @@ def spread(points: Reals, frames: int) -> npt.NDArray[np.int_]:
     """Knots at even distances along the path, including the first and the last."""
     way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
     return np.unique([int(np.argmin(np.abs(way - place))) for place in np.linspace(0.0, way[-1], frames)])
+
+
+def _outlines(solution: Solution, points: Reals, frames: int) -> Reals:
+    """Outlines of a vehicle at some knots (k, n, 3), so few that they overlap by half at most; empty for others."""
+    outlines = outlines_of(solution)
+    if outlines.size:
+        size = float(np.nanmax(np.ptp(outlines[0][~np.isnan(outlines[0, :, 0])], axis=0)))
+        way = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+        frames = int(np.clip(round(2.0 * way / size) + 1, min(2, frames), frames))
+    return outlines[spread(points, frames)]
 
 
 def axis_length(points: Reals, outlines: Reals, times: float = 1.0) -> float:

@@ -310,7 +310,7 @@ def _mark_peaks(axes: Axes, panel: list[Line], abscissa: Reals) -> None:
         knot = int(np.nanargmax(side * panel[i].values))
         color, right = line_look(i)["color"], knot > 0.6 * len(abscissa)
         axes.plot(abscissa[knot], edge, "^" if side > 0 else "v", color=color, clip_on=False, zorder=5, label="_peak")
-        axes.annotate(f"{side * peaks[i]:.3g}", (abscissa[knot], edge), (-6 if right else 6, 0), color=color,
+        axes.annotate(f"{side * peaks[i]:.3g}", (abscissa[knot], edge), (-9 if right else 9, 0), color=color,
                       textcoords="offset points", fontsize=8, ha="right" if right else "left",
                       va="top" if side > 0 else "bottom", annotation_clip=False, zorder=5,
                       bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.8})  # fmt: skip
