@@ -1,21 +1,25 @@
-"""Rhythms of gaits at equal total time: fixed, the best of a scan, and free durations of phases."""
+"""Free times: rhythms of gaits at equal total time, a quadrotor through gates, jumps within torque limits."""
 
 from __future__ import annotations
 
 import itertools
+import runpy
+import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import trajopt
 from tests.benchmarks.table import table
+from tests.support.a1_jumps import drawn
 from trajopt import gaits
 from trajopt.analysis import replay
 from trajopt.shooting import ShootingProblem
 from trajopt.simulator import MDPContact, Simulator
 from trajopt.solution import Solution
-from trajopt.solvers import SolverFDDP
+from trajopt.solvers import SolverFDDP, SolverIpopt, SolverSQP
 from trajopt.types import Reals
 
 SUPPORTS = np.linspace(0.02, 0.2, 7)  # duration of each support in the scan [s]
@@ -23,6 +27,13 @@ SHARES = (0.4, 0.5, 0.6)  # of the first swing in the duration of both [-]
 TITLE = """Gaits of two steps at equal total time and footholds: cost with the schedule's durations, of the best of 21
 rhythms (supports of 20 to 200 ms, swings of 2:3 to 3:2), and with free durations (required: the least of the three);
 largest distance of the base from the plan when the simulator replays the motion with springs, 20 steps a knot."""
+
+RACE = """Quadrotor through seven gates, full dynamics, rotor limits (example 44); required: SolverSQP takes less than
+10 s of one core."""
+JUMPS, SEED = 40, 1
+LEAPS = f"""Jumps of an A1 within its torque limits, {JUMPS} heights and lengths by seed {SEED}: solved with fixed
+durations (required: 10 to 20, so that jumps are neither easy nor hopeless), and with free ones (at least 1.5 times as
+many)."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +93,38 @@ def _contacts(solution: Solution) -> list[MDPContact]:
     return _feet(solution)
 
 
-def measure() -> dict[str, dict[str, Any]]:
-    """Figures by gait."""
-    return {name: _figures(rhythm) for name, rhythm in (("Go2, trot", trot()), ("Talos, walk", walk()))}
+def measure() -> dict[str, Any]:
+    """Figures of the three parts."""
+    rhythms = {name: _figures(rhythm) for name, rhythm in (("Go2, trot", trot()), ("Talos, walk", walk()))}
+    return {"rhythms": rhythms, "race": race(), "jumps": jumps(JUMPS, SEED)}
+
+
+def race() -> dict[str, Any]:
+    """Figures of the race by solver, after a solve that compiles."""
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "44_gate_race.py"))
+    problem, guess = example["build"]()
+    us, found = np.full((problem.T, 4), example["GRAVITY"] / 4), {}
+    SolverSQP(problem).solve(guess, us)
+    for solver in (SolverSQP(problem), SolverIpopt(problem)):
+        begun = time.process_time()
+        solution = solver.solve(guess, us)
+        found[type(solver).__name__] = {
+            "seconds": time.process_time() - begun,
+            "iterations": solution.iterations,
+            "cost": solution.cost,
+            "duration": float(solution.times[-1]) if solution.times is not None else np.nan,
+            "converged": solution.converged,
+        }
+    return found
+
+
+def jumps(count: int, seed: int) -> dict[str, float]:
+    """Number of jumps that are solved with fixed and with free durations, and the time of both."""
+    fixed, free, begun = 0, 0, time.process_time()
+    for jump in drawn(count, seed):
+        fixed += jump.solved(jump.fixed())
+        free += jump.solved(jump.free())
+    return {"fixed": fixed, "free": free, "seconds": time.process_time() - begun}
 
 
 def _figures(rhythm: Rhythm) -> dict[str, Any]:
@@ -112,8 +152,28 @@ def _durations(free: Solution) -> Reals:
     return np.asarray(free.unknowns["dt"] * unknown.counts)
 
 
-def report(figures: dict[str, dict[str, Any]]) -> str:
-    """The table."""
+def report(figures: dict[str, Any]) -> str:
+    """The tables."""
+    return "\n".join([_rhythms(figures["rhythms"]), _race(figures["race"]), _jumps(figures["jumps"])])
+
+
+def _race(figures: dict[str, dict[str, Any]]) -> str:
+    rows = []
+    for name, f in figures.items():
+        ours = name == "SolverSQP"
+        bar = "" if not ours else "yes" if f["converged"] and f["seconds"] < 10.0 else "NO"
+        cells = [name, f"{f['iterations']}", f"{f['cost']:.6f}", f"{f['duration']:.4f}", f"{f['seconds']:.2f}"]
+        rows.append([*cells, bar])
+    return table(RACE, ["solver", "iterations", "cost", "flight [s]", "processor time [s]", "bar"], rows)
+
+
+def _jumps(f: dict[str, float]) -> str:
+    kept = 10 <= f["fixed"] <= 20 and f["free"] >= 1.5 * f["fixed"]
+    row = [f"{f['fixed']:g} of {JUMPS}", f"{f['free']:g} of {JUMPS}", f"{f['seconds']:.0f}", "yes" if kept else "NO"]
+    return table(LEAPS, ["fixed", "free", "processor time [s]", "bar"], [row])
+
+
+def _rhythms(figures: dict[str, dict[str, Any]]) -> str:
     header = ["gait", "total time [s]", "fixed", "best of scan", "free", "iterations", "durations [ms]"]
     header += ["replay, fixed [mm]", "replay, free [mm]", "bar"]
     rows = []

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import trajopt
+from tests.support.a1_jumps import drawn
 from trajopt import gaits
 from trajopt.analysis import replay
 from trajopt.errors import InvalidArgumentError
@@ -117,6 +118,17 @@ def test_motion_with_impulses_and_free_times_replays_in_the_simulator() -> None:
     assert np.linalg.norm(motion.xs[:, :3] - solution.xs[:, :3], axis=1).max() < 0.01
     places = [robot.placement(x[: robot.nq], "FR_foot")[:2, 3] for x in (motion.xs[0], motion.xs[-1])]
     np.testing.assert_allclose(places[1] - places[0], [0.05, 0.0], atol=0.01)  # a first step of half the length
+
+
+def test_jumps_within_torque_limits_need_free_durations() -> None:
+    """Two of the forty that `python -m tests.benchmarks -o free-times` counts; one needs too much torque, if fixed."""
+    far, near = drawn(8, 1)[6:]
+    fixed, free = far.fixed(), far.free()
+    assert not far.solved(fixed)
+    assert far.solved(free)
+    assert np.abs(far.unlimited.us).max() > 2.0 * np.abs(free.us).max()
+    assert near.solved(near.fixed())
+    assert near.solved(near.free())
 
 
 def test_schedule_of_whole_time_steps() -> None:

@@ -143,6 +143,16 @@ def goddard(N: int = 100) -> Case:
     return problem, np.full((N, 1), 1.0), 48.72455312
 
 
+def goddard_phases() -> Case:
+    """The same in phases of 20, 40 and 20 knots: full thrust, singular arc, no thrust; each has a time step."""
+    problem, _, _ = goddard(80)
+    phases = [range(20), range(20, 60), range(60, 80)]
+    problem.set_parameter("limit.lower", 3.5, knots=phases[0])
+    problem.set_parameter("limit.upper", 0.0, knots=phases[2])
+    problem.free("dt", 1e-5, 0.02, [1e-3, 1.5e-3, 6e-3], knots=phases)
+    return problem, np.repeat([3.5, 1.0, 0.0], [20, 40, 20])[:, None], 48.724554
+
+
 def cart_pole(N: int = 60) -> Case:
     """Swing-up with a force of 20 N at most, 1 m aside."""
     knot = trajopt.IntegratedActionModelRK4(CartPole(4, (-20.0, 20.0)), dt=2.0 / N)
