@@ -213,9 +213,9 @@ class SQPOptions(SolverOptions):
             if it has not converged. None for no limit of its own [-].
         tolerance: Converged when no entry of the Lagrangian's gradient along the controls exceeds this, relative to a
             typical cost over the size of the control, as the solver estimates them (`Units`) [-] ...
-        relative_tolerance: ... or, since rounding may hide that, when the last QP predicted a decrease of the merit
-            by less than this, or an increase by less than ten times this, relative to the larger of cost and typical
-            cost [-].
+        relative_tolerance: ... or, since rounding may hide that, when the last QP predicted a change of the merit by
+            less than this, relative to the cost. With a part of the exact Hessian, the gradient must also have stopped
+            to fall by half in an iteration [-].
         feasibility: Largest violation of a row, and largest gap, relative to the size of the row or state. Products of
             multipliers and distances from bounds may be this, or `tolerance`, relative to a typical cost [-].
         initial_penalty: First penalty weight of rows, relative to the curvature of the cost along them [-].

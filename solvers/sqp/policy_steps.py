@@ -24,8 +24,7 @@ from trajopt.types import Reals
 FLAT = 1e-7  # promised decrease of the merit, relative to it, at the end
 CUT = 0.15  # length below which the next program is Gauss-Newton's, or has a larger δ
 SMALL = 0.03  # promised decrease of the merit, relative to it, after which multipliers are renewed
-LEFT, HELP = 0.2, 0.8  # part of the violations that a program may leave; what is left after a higher penalty, at most
-LEAPS = 5  # full steps that raise the merit a little, of an attempt
+LEFT = 0.2  # part of the violations that a program may leave, and that a higher penalty must remove at least
 RAISE, AGREES = 4.0, 0.1  # of a penalty; relative difference of a decrease and its promise, where steps are trusted
 
 
@@ -53,7 +52,7 @@ class PolicySteps(ProgramSteps):
         options, self._rolled, self._may_lose = work.options, rolled, may_lose
         weight = options.initial_penalty * options.penalty_increase**raised
         self._penalty = work.penalty(run, run.y, min(weight, options.max_penalty))
-        self._plain, self._trusted, self._leaps = False, False, LEAPS
+        self._plain, self._trusted, self._leaps = False, False, FAILURES
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
         """Runs one iteration: a program, a rollout of its policy, and the multipliers after it."""
@@ -88,7 +87,7 @@ class PolicySteps(ProgramSteps):
             before, left = self._penalty, self._left(run, step).sum()
             self._raise(run, np.where(kinds, RAISE, 1.0))
             step = solve(self._penalty)
-            if step.status is QPStatus.INDEFINITE or not self._left(run, step).sum() < HELP * left:
+            if step.status is QPStatus.INDEFINITE or not self._left(run, step).sum() < (1.0 - LEFT) * left:
                 self._penalty = before
                 return solve(before)
         return step
