@@ -52,7 +52,8 @@ class BatchResults:
         self.histories[i] = solution.history
         self.failed_knot[i] = -1 if solution.failed_knot is None else solution.failed_knot
         self.more(i, {"K": solution.K, "k": solution.k})
-        for prefix, named in (("y:", solution.multipliers), ("f:", solution.unknowns)):
+        chosen = {name: solution.parameters[name] for name in solution.unknowns}
+        for prefix, named in (("y:", solution.multipliers), ("f:", solution.unknowns), ("c:", chosen)):
             self.more(i, {prefix + name: array for name, array in named.items()})
 
     def more(self, rows: Any, arrays: Mapping[str, Reals | None]) -> None:
@@ -89,6 +90,7 @@ class BatchResults:
             k=self._more.get("k"),
             multipliers=self._named("y:"),
             unknowns=self._named("f:"),
+            chosen=self._named("c:"),
             histories=self.records.then(self.histories),
             base=base,
             problem=self._problem,

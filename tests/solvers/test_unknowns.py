@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 import trajopt
 from tests.support import free_problems
 from tests.support.free_problems import Case, G, Pendulum, double_integrator, swing
-from trajopt import problems
+from trajopt import SolutionBatch, problems
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc import MPCController
 from trajopt.solvers import SolutionDerivatives, SolverFatrop, SolverIpopt, SolverSQP, SQPOptions
@@ -166,6 +166,19 @@ def test_solution_has_the_shapes_and_parameters_of_the_problem() -> None:
     assert solution.times is not None
     assert solution.times[-1] == pytest.approx(time)
     assert solution.cost == pytest.approx(sum(solution.cost_terms()["time"][:-1]))
+
+
+def test_rows_of_a_batch_and_the_best_of_many_starts_have_the_times_that_were_chosen(tmp_path: Path) -> None:
+    problem, _, time = double_integrator()
+    solutions = SolverSQP(problem).solve_batch(x0=np.stack([problem.x0, 0.5 * problem.x0]))
+    path = solutions.save(tmp_path / "batch.npz")
+    alone = SolutionBatch.load(path)[0]
+    for found in (*solutions, SolutionBatch.load(path, problem)[0], SolverSQP(problem).solve(starts=3)):
+        assert found.times is not None
+        assert found.times[-1] == pytest.approx(40 * found.unknowns["dt"])
+        np.testing.assert_allclose(found.gaps(), 0.0, atol=1e-9)
+    assert solutions[[0]][0].times[-1] == pytest.approx(time)
+    np.testing.assert_array_equal(alone.parameters["dt"], solutions[0].parameters["dt"])
 
 
 def test_free_start_and_free_time_together() -> None:

@@ -74,7 +74,7 @@ class Phase:
         swings: Swings of the feet that move to another foothold and touch down there at the end of the phase.
         free: Names of the feet in the air without a reference.
         com: Reference of the centre of mass at the end of the phase [m], approached along a straight line; None for no
-            reference.
+            reference: then nothing holds the height of the body, also where all feet stand.
         com_start: Start of that line [m]; by default the end of the line of an earlier phase.
         com_velocities: Velocities of the reference at the first knot, where it is at `com_start`, and at the knot
             after the last one, where it is at `com` [m/s]. The reference is then a cubic, or a parabola if they fit

@@ -116,8 +116,9 @@ class IKSolver(Immutable):
                 tasks.
             starts: Largest number of starts [-].
             seed: Seed of the random starts, which follow those near the target.
-            start: Configuration (nq,) of the first start; one beyond limits is moved inside. Without costs, the result
-                need not be the configuration nearest to it; for that, add a cost of ResidualModelState.
+            start: Configuration (nq,) of the first start; one beyond limits is moved inside. Of the solutions found of
+                equal cost the best is nearest to it. For the least motion from there, pass `weights=`
+                to the solver.
 
         Raises:
             UnknownNameError: There is no parameter of this name.
@@ -135,7 +136,7 @@ class IKSolver(Immutable):
     def _solve(self, p: Reals, starts: int, seed: int, first: Reals | None) -> IKResult:
         begun = self._search.passes
         ends, tried = self._ends(p[None], starts, seed, first, AT_ONCE)
-        best = self._ranked(ends)
+        best = self._ranked(ends, first)
         q = best.q[0]
         distance = float(np.sqrt(2.0 * best.merit[0])) if best.violation[0] > self.tolerance else 0.0
         pressed = self._bounded[self._margins(best.q[:1])[0] <= CLOSE]
@@ -269,18 +270,26 @@ class IKSolver(Immutable):
         kept = np.isin(joined.target, best.target[best.violation <= self.tolerance], invert=True)
         return DescentEnds.joined([best, joined.where(kept)])
 
-    def _ranked(self, ends: DescentEnds) -> DescentEnds:
-        """Distinct configurations of one target that satisfy the constraints, best first; or else the nearest one."""
+    def _ranked(self, ends: DescentEnds, start: Reals | None) -> DescentEnds:
+        """Distinct configurations of one target that satisfy the constraints, best first; or else the nearest one.
+
+        Of those of equal cost the best is nearest to the start, or without one farthest from limits.
+        """
         feasible = ends.violation <= self.tolerance
         if not feasible.any():
             return ends.where(np.argsort(ends.merit)[:1])
         ends = ends.where(feasible)
-        room = np.min(self._margins(ends.q), axis=1, initial=np.inf)
-        order = np.lexsort((-room, np.round(ends.cost, 9)))
+        far = -np.min(self._margins(ends.q), axis=1, initial=np.inf) if start is None else self._ways(start, ends.q)
+        order = np.lexsort((far, np.round(ends.cost, 9)))
         q = ends.q[order]
         alike = np.max(np.abs(q[:, None] - q[None]), axis=2) <= ALIKE
         first = [i for i in range(len(q)) if not alike[i, :i].any()]
         return ends.where(order[first])
+
+    def _ways(self, start: Reals, q: Reals) -> Reals:
+        """Distances (n,) of configurations (n, nq) from a start."""
+        at, begun = (coordinates(self._model.state, each) for each in (q, start[None]))
+        return np.asarray(np.linalg.norm(at - begun, axis=1))
 
     def _margins(self, q: Reals) -> Reals:
         """Distances (n, m) of moving coordinates to the nearer limit; inf without limits."""

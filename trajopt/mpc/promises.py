@@ -32,6 +32,8 @@ def missed_goals(state: StateAbstract, xs: Reals, ends: Reals, periods: int) -> 
     ways = np.median([np.abs(state.difference(start, end)) for start, end, _ in pairs], axis=0)
     misses = np.median([np.abs(state.difference(end, came)) for _, end, came in pairs], axis=0)
     spread = np.std([state.difference(xs[first], x) for x in xs[first:]], axis=0)
-    bad = np.flatnonzero((misses > OF_WAY * ways) & (misses > OF_SPREAD * spread) & (misses > SLIGHT))
+    places = state.ndx // 2 if state.has_velocities else state.ndx  # goals are places: at rest velocities say nothing
+    missed = (misses > OF_WAY * ways) & (misses > OF_SPREAD * spread) & (misses > SLIGHT)
+    bad = np.flatnonzero(missed[:places])
     worst = sorted(bad, key=lambda i: -misses[i])[:3]
     return ", ".join(f"{state.tangent_names[i]} by {misses[i]:.3g} {state.tangent_units[i]}" for i in worst)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ERROR = "ERROR"
 """Status of a row whose solve raised an error."""
-_NAMED = ("parameters", "multipliers", "unknowns")
+_NAMED = ("parameters", "multipliers", "unknowns", "chosen")
 _PER_ROW = ("xs", "us", "cost", "status", "iterations", "seconds", "error", "x0", "failed_knot", "K", "k")
 
 
@@ -55,6 +55,7 @@ class SolutionBatch(ExplainsAttributes):
         k: Feed-forward part of the last direction (B, T, nu); None if the solver has none.
         multipliers: Lagrange multipliers by kind, as in `Solution`, with the row in front.
         unknowns: Values of the parameters that the solver chose, (B, ...) by name.
+        chosen: The same at each knot that has the parameter, (B, n, ...) by name.
         histories: Records of the iterations.
         solver: Name of the solver.
         base: Values of all parameters of the problem, before those of a row were set.
@@ -78,6 +79,7 @@ class SolutionBatch(ExplainsAttributes):
     k: Reals | None = None
     multipliers: Mapping[str, Reals] = field(default_factory=dict)
     unknowns: Mapping[str, Reals] = field(default_factory=dict)
+    chosen: Mapping[str, Reals] = field(default_factory=dict)
     histories: Histories = field(default_factory=Histories)
     base: Mapping[str, Reals] = field(default_factory=dict)
     problem: ShootingProblem | None = None
@@ -169,8 +171,9 @@ class SolutionBatch(ExplainsAttributes):
 
     def _parameters_of(self, i: int) -> Mapping[str, Reals]:
         """Values of all parameters of a row, one for each knot that has the parameter."""
+        chosen = {name: values[i] for name, values in self.chosen.items()}
         if self.problem is None:
-            return {**self.base, **{name: values[i] for name, values in self.parameters.items()}}
+            return {**self.base, **{name: values[i] for name, values in self.parameters.items()}, **chosen}
         table = self.problem.table
         before = table.values.copy()
         try:
@@ -178,6 +181,7 @@ class SolutionBatch(ExplainsAttributes):
             for name, values in self.parameters.items():
                 parameter, _, knots = name.partition("@")
                 table.set(parameter, values[i], knots or None)
+            table.load(chosen)
             return dict(table.snapshot())
         finally:
             table.values[:] = before

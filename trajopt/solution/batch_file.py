@@ -16,7 +16,13 @@ from trajopt.solution.history import Histories
 
 FORMAT = 1
 _ARRAYS = ("xs", "us", "cost", "status", "iterations", "seconds", "error", "x0", "failed_knot")
-_GROUPS = {"parameters": "parameter", "multipliers": "multiplier", "unknowns": "unknown", "base": "base"}
+_GROUPS = {
+    "parameters": "parameter",
+    "multipliers": "multiplier",
+    "unknowns": "unknown",
+    "chosen": "chosen",
+    "base": "base",
+}
 
 
 def write(path: str | Path, batch: dict[str, Any]) -> Path:
