@@ -14,7 +14,9 @@ from trajopt.analysis.thick_links import thick_links
 from trajopt.analysis.walls import walls_of
 from trajopt.plotting import plot_motion, plot_path, plot_strip
 from trajopt.plotting.obstacles import obstacles_around, obstacles_to_draw
+from trajopt.plotting.scene import scene_of
 from trajopt.plotting.walls import near_walls, wall_points
+from trajopt.plotting.window import new_figure
 from trajopt.problems.arm_spheres import LINKS, SPHERES
 from trajopt.solution import Solution
 
@@ -116,3 +118,20 @@ def test_a_pillar_begins_at_the_floor_and_ends_above_the_path() -> None:
     assert poses is not None
     low, high = axes.get_zlim()
     assert low < 0.0 < poses[:, 2, 3].max() < high
+
+
+def test_outlines_of_a_large_vehicle_are_few() -> None:
+    """A robot of 8 m on a way of 6 m: its first and last place; a car of a part of its way has more."""
+    for name, least, most in (("hermite-path", 2, 2), ("parking", 8, 12)):
+        axes = plot_path(few_iterations(name)[1]).axes[0]
+        (line,) = [line for line in axes.get_lines() if str(line.get_label()).startswith("vehicle")]
+        assert least <= np.isnan(line.get_xdata()).sum() <= most
+
+
+def test_axes_in_space_have_two_ticks_where_there_is_room() -> None:
+    points = np.array([[-1.3, -0.9, -0.3], [1.3, 0.9, 0.3]])
+    axes = scene_of(new_figure(5.4, 5.4, apart=True), points[:, None], np.zeros((0, 3)), (18.0, -40.0)).axes
+    axes.figure.draw_without_rendering()
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = sorted(axis.get_view_interval())
+        assert np.count_nonzero((axis.get_ticklocs() >= low) & (axis.get_ticklocs() <= high)) >= 2

@@ -283,6 +283,13 @@ def test_declared_shapes_stay_when_joints_are_locked_and_parameters_added() -> N
     assert own.with_parameters("arm_left_7_link.mass").collision_shapes.pairs == ((0, 1), (0, 2))
 
 
+@pytest.mark.parametrize("pairs", ["", "01", [(0, 2)], [(1, 0)], [0, 1], 3])
+def test_pairs_that_are_none(pairs: object) -> None:
+    bodies = (trajopt.Sphere(0.05, frame="link_1"), trajopt.Sphere(0.05, frame="tool"))
+    with pytest.raises(InvalidArgumentError, match="pairs: expected .*pairs of indices i < j of 2 bodies, got"):
+        CollisionShapes(bodies=bodies, pairs=pairs)  # type: ignore[arg-type]
+
+
 def test_solids_are_the_bodies() -> None:
     for body, solid in zip((shapes := load_robot("ur5").collision_shapes).bodies, shapes.solids(), strict=True):
         ends = np.array(sorted(solid.ends.tolist()))

@@ -24,6 +24,7 @@ _STILL, _FLAT = 1e-4, 0.5
 DARK = PALETTE[6]
 _AXES = "xyz"
 _LABEL = (36.0, 20.0)  # width and height of a tick label, at 100 pixels per inch [pixel]
+_TWO = 1.3  # room, in labels, from which there are two ticks at least [-]
 _SHRINKS = 0.75  # part of its size that a plot keeps when legends and colour bars are added [-]
 _AROUND = 58.0  # room for labels around a box in space, at 100 pixels per inch [pixel]
 
@@ -176,7 +177,7 @@ def _ticks(axes: Any, center: Reals, half: Reals) -> Any:
     box = axes.get_window_extent()
     across, up = across * min(1.0, box.height / box.width), up * min(1.0, box.width / box.height)  # it will be a square
     room = _SHRINKS * max(across / (_LABEL[0] * scale), up / (_LABEL[1] * scale))
-    return MaxNLocator(nbins=int(np.clip(room, 1, 6)), steps=[1, 2, 5, 10], min_n_ticks=1)
+    return MaxNLocator(nbins=int(np.clip(room, 1, 6)), steps=[1, 2, 5, 10], min_n_ticks=2 if room > _TWO else 1)
 
 
 def _azimuth(points: Reals) -> float:

@@ -131,8 +131,9 @@ def _body(entry: Any) -> Sphere | Capsule:
 
 def _indices(argument: str, pairs: Any, count: int) -> tuple[tuple[int, int], ...]:
     """Checked pairs of indices i < j of `count` bodies."""
+    items = check_items(argument, pairs, f"pairs of indices i < j of {count} bodies")
     try:
-        checked = tuple((operator.index(i), operator.index(j)) for i, j in pairs)
+        checked = tuple((operator.index(i), operator.index(j)) for i, j in items)
     except (TypeError, ValueError):
         checked = ((0, 0),)
     if not all(0 <= i < j < count for i, j in checked):
