@@ -3,16 +3,21 @@
 from dataclasses import fields, replace
 from types import SimpleNamespace
 
+import casadi as ca
 import numpy as np
 import pytest
+from casadi import SX
 from matplotlib.figure import Figure
 
+import trajopt
 from tests.mpc.slider import FORCE, controller
 from trajopt import mpc
 from trajopt.errors import InvalidArgumentError
+from trajopt.mpc.tracking import tracked_quantities
 from trajopt.plotting.closed_loops import _draw_tracked_bounds, _draw_violations, plot_closed_loop
 from trajopt.plotting.window import new_figure
 from trajopt.solution import Solution
+from trajopt.solvers import SolverFDDP
 
 X0 = np.array([0.0, 0.9])
 
@@ -283,3 +288,22 @@ def test_an_arm_can_be_animated(tmp_path, monkeypatch):
     assert np.allclose(hand.actual, own.problem.state.robot.placement(log.xs[:-1, :7], "panda_hand")[:, :3, 3])
     assert np.allclose(hand.reference, [support.target(t) for t in log.times[:-1]])
     assert len(log.plot_controls().axes) == 3  # torques of 87 N m, of 12 N m, constraints
+
+
+class Trolley(trajopt.DifferentialActionModelSymbolic):
+    """x = (place, rate): the motor's rate is a state."""
+
+    def xdot(self, x: SX, u: SX) -> SX:
+        return ca.vertcat(0.1 * x[1], u[0])
+
+
+def test_only_the_elements_of_a_cost_are_tracked() -> None:
+    """The place has no cost, so its distance from 0 is no error."""
+    state = trajopt.StateVector(2, names=["place", "rate"], units=["m", "rad/s"])
+    rate = trajopt.ResidualModelState(state, elements=["rate"])
+    costs = trajopt.CostStack(state).add("slow", rate, 1.0).add("u", trajopt.ResidualModelControl(state), 1e-2)
+    problem = trajopt.ShootingProblem(
+        [1.0, 2.0], [trajopt.IntegratedActionModelEuler(Trolley(state, 1, costs), 0.1)] * 3, trajopt.CostStack(state)
+    )
+    (only,) = tracked_quantities(SolverFDDP(problem).solve())
+    assert (only.labels, only.unit) == (("rate",), "rad/s")

@@ -32,6 +32,15 @@ def test_a_map_and_a_fan(tmp_path: Path) -> None:
     assert lines == {tuple(row[:, 0]) for row in np.delete(batch.xs, 4, axis=0)}
 
 
+def test_costs_over_one_number() -> None:
+    X = np.stack([np.linspace(-0.5, 0.5, 7), np.zeros(7)], axis=1)
+    batch = SolverDDP(problems.load("pendulum", T=20).problem).solve_batch(X)
+    axes = plotting.plot_batch(batch).get_axes()[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x0[0], q", "cost")
+    points = {(x, y) for line in axes.lines for x, y in zip(line.get_xdata(), line.get_ydata())}  # type: ignore[arg-type]
+    assert points == set(zip(X[:, 0], batch.cost))
+
+
 def test_a_file_without_its_problem_is_drawn_too(tmp_path: Path) -> None:
     path = solutions().save(tmp_path / "batch.npz")
     figure = plotting.plot_batch(SolutionBatch.load(path))

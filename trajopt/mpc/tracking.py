@@ -161,7 +161,8 @@ def _is_subtracted(r: SX, symbol: SX) -> bool:
 def _coordinates(motion: Solution, term: Any, rows: Reals, kind: Kind, knots: list[int]) -> Iterator[Tracked]:
     """Coordinates of a state by joint, quantity and unit, except quaternions and those of weight 0."""
     units = np.array(motion.problem.state.tangent_units)  # type: ignore[union-attr]
-    counts = _weighed(kind, term, rows, len(units))
+    counts = np.zeros(len(units), dtype=np.bool_)
+    counts[term.residual.elements] = _weighed(kind, term, rows, len(term.residual.elements))
     references = motion.xs.copy()
     references[knots] = rows[:, kind.layout.slices[f"{term.name}.reference"]]
     panels: dict[tuple[str, str, str], list[tuple[str, Reals, Reals]]] = {}

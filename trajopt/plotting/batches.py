@@ -9,7 +9,17 @@ import numpy as np
 
 from trajopt.checks import check_instance
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.style import GREY, RED, canvas, check_picture_path, house_style, split, time_ramp, whole_figure
+from trajopt.plotting.style import (
+    BLUE,
+    GREY,
+    RED,
+    canvas,
+    check_picture_path,
+    house_style,
+    split,
+    time_ramp,
+    whole_figure,
+)
 from trajopt.plotting.sweeps import plot_cost_histogram, plot_success_map
 from trajopt.plotting.window import write
 from trajopt.solution import SolutionBatch
@@ -23,7 +33,9 @@ _COORDINATES = 6  # largest number of coordinates in it
 
 
 def plot_batch(solutions: SolutionBatch, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draws the costs of many solutions over two numbers that vary, and a fan of their motions.
+    """Draws the costs of many solutions over the numbers that vary, and a fan of their motions.
+
+    Costs are points over one number, a map over two, and a histogram without any.
 
     The fan has up to 200 motions and the first coordinates of the state, darker for higher costs, and red for motions
     that did not converge.
@@ -44,12 +56,26 @@ def plot_batch(solutions: SolutionBatch, path: str | os.PathLike[str] | None = N
         left, right = split(whole, 1, 2, width_ratios=[1.0, 1.1])
         if len(solutions.varied) > 1:
             plot_success_map(solutions, figure=left)  # type: ignore[arg-type]
+        elif solutions.varied:
+            _draw_costs(left, solutions)
         else:
             plot_cost_histogram(solutions, figure=left)  # type: ignore[arg-type]
         _draw_fan(right, solutions)
         if path is not None:
             write(whole, path)
         return whole
+
+
+def _draw_costs(target: Figure | SubFigure, solutions: SolutionBatch) -> None:
+    """Draws the cost of each row over the one number that varies."""
+    ((name, numbers),) = solutions.varied.items()
+    axes, good = target.subplots(), solutions.converged
+    for chosen, color, words in ((good, BLUE, "converged"), (~good, RED, "others")):
+        if chosen.any():
+            label = f"{int(chosen.sum())} {words}"
+            axes.plot(numbers[chosen], solutions.cost[chosen], ".", color=color, markersize=5.0, label=label)
+    axes.set(xlabel=solutions.label(name), ylabel="cost")
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
 
 
 def _draw_fan(target: Figure | SubFigure, solutions: SolutionBatch) -> None:
