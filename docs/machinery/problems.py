@@ -36,7 +36,7 @@ def solve(name: str, loop: bool) -> None:
     picture = PAGES / f"{name}.png"
     if loop:
         log = case.simulate()
-        log.plot(picture, title=name, obstacles=case.obstacles, lines=case.lines)
+        log.plot(picture, title=name, **case.surroundings)
         told = {"rows": log.report() | case.report(log), "cost": "", "iterations": ""}
     else:
         from trajopt.analysis import constraints_report, limits_report
