@@ -109,6 +109,8 @@ def guess_lost(solution: Solution) -> str:
 
 def other_solvers(solution: Solution) -> str:
     """Returns other solvers that support the problem, such as "SolverDDP and SolverSQP"; empty if there are none."""
+    if solution.solver.startswith("SolverBox"):
+        return "SolverSQP, with the limits of controls as rows on ResidualModelControl"
     constrained = solution.description.constraint_names or solution.description.start != "fixed"
     names = ["SolverSQP"] if constrained else ["SolverDDP", "SolverFDDP", "SolverSQP"]
     return " and ".join(name for name in names if name != solution.solver)
