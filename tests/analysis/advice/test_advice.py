@@ -97,7 +97,7 @@ def test_black_boxes_are_spoken_of_where_there_are_some(boxed: bool) -> None:
     ("limited", "solver", "says"),
     [
         (False, "SolverFDDP", "try SolverDDP and SolverSQP, or a guess closer"),
-        (False, "SolverBoxFDDP", "try SolverSQP, with the limits of controls as rows on ResidualModelControl, or a guess"),
+        (False, "SolverBoxFDDP", "try SolverSQP, with the limits of controls as rows on ResidualModelControl, or"),
         (True, "SolverSQP", "try a guess closer"),
         (True, "SolverIpopt", "try SolverSQP, or a guess closer"),
     ],
