@@ -57,14 +57,12 @@ def draw(solution: trajopt.Solution, name: str) -> None:
     import matplotlib.pyplot as plt
 
     figure, (above, thrusts) = plt.subplots(2, 1, figsize=(7, 9), height_ratios=[2, 1], layout="constrained")
-    dots = above.scatter(*solution.xs[:, :2].T, c=np.linalg.norm(solution.xs[:, 7:10], axis=1), s=12)
-    figure.colorbar(dots, ax=above, label="speed [m/s]", shrink=0.6)
+    plt.colorbar(above.scatter(*solution.xs[:, :2].T, 12, np.linalg.norm(solution.xs[:, 7:10], axis=1)), label="m/s")
     for (x, y, _), (c, s) in zip(MIDDLES, OPEN * NORMALS):
-        above.plot([x - s, x + s], [y + c, y - c], "k", linewidth=2)
+        above.plot([x - s, x + s], [y + c, y - c], "k", linewidth=3)
     above.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
-    thrusts.step(solution.times[:-1], solution.us, label=[f"rotor {i}" for i in range(4)], where="post", linewidth=1.0)
-    thrusts.set(xlabel="time [s]", ylabel="thrust [N]")
-    thrusts.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False)
+    thrusts.step(solution.times[:-1], solution.us)
+    thrusts.set(xlabel="time [s]", ylabel="thrusts [N]")
     figure.savefig(name)
 
 

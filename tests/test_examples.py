@@ -62,5 +62,6 @@ def test_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert isinstance(solution, Solution)
     expected = re.search(r"Expected cost: ([0-9.]+)[ .;]", module.__doc__ or "")
     assert expected is not None
-    assert solution.status is SolverStatus.CONVERGED
+    rollout = solution.solver.startswith("rollout")
+    assert solution.status is (SolverStatus.UNSOLVED if rollout else SolverStatus.CONVERGED)
     assert solution.cost == pytest.approx(float(expected.group(1).rstrip(".")), rel=1e-6)

@@ -88,9 +88,9 @@ def unknown_name(kind: str, name: object, choices: Iterable[str], *, suggest: It
     lower = {n.lower(): n for n in names}
     wanted = str(name)[:100].lower() if isinstance(name, str) else ""
     matches = [lower[match] for match in difflib.get_close_matches(wanted, lower, n=3)]
-    if len(wanted) > 2 and not matches:
-        matches = [lower[each] for each in lower if wanted in each][:3]
     close = list(dict.fromkeys([*matches, *suggest]))
+    if len(wanted) > 2 and not close:
+        close = [lower[each] for each in lower if wanted in each][:3]
     hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else "."
     listed = ", ".join(names[:60]) + (", ..." if len(names) > 60 else "")
     return UnknownNameError(f"{kind} {shown(name)} not found{hint} Known: {listed or 'none'}.")

@@ -153,7 +153,7 @@ def test_files_hold_the_table(outcomes: Sweep, tmp_path: Path) -> None:
 
 def test_parquet_says_what_it_needs(outcomes: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install pyarrow; to_csv needs nothing"):
+    with pytest.raises(MissingDependencyError, match=r"pip install pyarrow \(extra 'sweep'\); to_csv needs nothing"):
         outcomes.to_parquet(tmp_path / "table.parquet")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ class ShownIterate(DescribedMotion):
         times: Time of each knot (T + 1,) [s]; None if the problem has no times.
         parameters: Values of the problem's parameters by name.
         status: None, since the trajectory is not a result.
+        measured: Empty, since nothing was measured.
     """
 
     problem: ShootingProblem
@@ -29,6 +31,7 @@ class ShownIterate(DescribedMotion):
     times: Reals | None
     parameters: Mapping[str, Reals] = field(repr=False)
     status: None = None
+    measured: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def at_rest(cls, problem: ShootingProblem) -> ShownIterate:
