@@ -211,3 +211,22 @@ def test_a_batch_tells_which_targets_are_not_solved() -> None:
     assert rows[1:] == ["  and 1 more"]
     with pytest.raises(InvalidArgumentError, match=r"one row for each pose, got one value, of shape \(3,\)"):
         ik.solve_batch(robot, tasks, {"tip.reference": near})
+
+
+@pytest.mark.parametrize("elbow", [1.2, -1.2])
+def test_of_two_solutions_the_one_near_the_start_is_the_result(elbow: float) -> None:
+    robot = trajopt.load_robot("planar-2r")
+    state = trajopt.StateMultibody(robot)
+    tip = trajopt.ResidualModelFrameTranslation(state, robot.frame_names[-1])
+    tasks = trajopt.ConstraintStack(state).add("tip", tip, equals=0.0)
+    start = np.array([0.3, elbow])
+    target = robot.placement(start + 0.02, robot.frame_names[-1])[:3, 3]
+    found = ik.solve(robot, tasks, {"tip.reference": target}, start=start)
+    assert len(found.configurations) == 2
+    np.testing.assert_allclose(found.q, start + 0.02, atol=1e-5)
+
+
+def test_a_batch_says_what_a_status_is_here() -> None:
+    batch = ik.solve_batch(STATE.robot, TASK, {f"{TASK.names[0]}.reference": reachable(STATE, FRAME, 1, 0)})
+    with pytest.raises(AttributeError, match="IKBatch has no attribute 'status'; here: solved"):
+        batch.status  # type: ignore[attr-defined]  # noqa: B018

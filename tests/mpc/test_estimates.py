@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import trajopt
 from tests.mpc import slider
 from trajopt import mpc
 from trajopt.errors import InvalidArgumentError
+from trajopt.mpc.promises import missed_goals
 from trajopt.problems import mpc as loops
 from trajopt.problems.mpc import arm
 from trajopt.problems.mpc.cart_pole import ERRORS, NEAR
@@ -146,3 +148,13 @@ def test_explain_tells_errors_of_a_reference_that_moves_and_not_where_plans_end(
     assert "does not come" not in log.explain()
     log = dataclasses.replace(loops.load("cart-pole-balance").simulate(0.3), missed="theta by 3 rad")
     assert "does not come" in log.explain()
+
+
+def test_goals_are_places_and_no_velocities() -> None:
+    """A plan's end that is never reached is a goal missed if it is a place; a velocity there says nothing."""
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
+    xs, ends = np.zeros((20, 4)), np.zeros((19, 4))
+    ends[:, 2] = 0.5
+    assert missed_goals(state, xs, ends, 4) == ""
+    ends[:, 1] = 0.7
+    assert missed_goals(state, xs, ends, 4) == f"{state.tangent_names[1]} by 0.7 rad"

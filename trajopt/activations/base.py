@@ -12,7 +12,7 @@ from trajopt.checks import as_numbers
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.derivatives import jacobian
 from trajopt.model.base import Model
-from trajopt.model.functions import call_user
+from trajopt.model.functions import call_user, is_of_user
 
 
 class ActivationModelAbstract(Model):
@@ -33,7 +33,7 @@ class ActivationModelAbstract(Model):
         Raises:
             InvalidArgumentError: `value` raised, or its result is no scalar expression; the message says where.
         """
-        if type(self).__module__.split(".")[0] == "trajopt":
+        if not is_of_user(self):
             return self.value(r)
         name = f"{type(self).__name__}.value"
         value = call_user(name, self.value, r)

@@ -17,6 +17,11 @@ from trajopt.errors import InvalidArgumentError, TrajoptError, pass_on_signal, s
 from trajopt.objects.calls import wrong_call
 
 
+def is_of_user(model: object) -> bool:
+    """Whether the class of a model is a user's and none of the library."""
+    return type(model).__module__.split(".")[0] != "trajopt"
+
+
 def call_user(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> SX:
     """Calls a user's function with symbols and returns its result as one expression; lists are stacked to a column.
 

@@ -12,7 +12,7 @@ from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
 from trajopt.model.base import Model
-from trajopt.model.functions import call_user
+from trajopt.model.functions import call_user, is_of_user
 from trajopt.model.parameters import Parameter
 from trajopt.states.base import StateAbstract, check_state
 from trajopt.types import Reals
@@ -64,7 +64,7 @@ class ResidualModelAbstract(Model):
         Raises:
             InvalidArgumentError: `evaluate` raised, or its result is no expression of size nr; the message says where.
         """
-        if type(self).__module__.split(".")[0] == "trajopt":
+        if not is_of_user(self):
             return self.evaluate(instant)
         name, size = f"{type(self).__name__}.evaluate", self.size(instant.nu)
         value = call_user(name, self.evaluate, instant)

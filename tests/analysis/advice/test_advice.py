@@ -61,6 +61,7 @@ def test_gaps_that_are_left_make_a_problem_infeasible() -> None:
     assert "all constraints hold" in solution.explain()
     assert "the trajectory still has a gap of 6 before knot 2: no motion satisfies all constraints" in advice(solution)
     assert "closer: \n" not in solution.explain()
+    assert "-> this is no proof: solver.solve(starts=8) tries other guesses" in advice(solution)
 
 
 def test_infeasible_without_its_problem_ends_with_words() -> None:
