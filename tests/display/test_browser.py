@@ -174,16 +174,10 @@ def press_keys(page: Any, knots: Reals, first: np.ndarray) -> None:
     page.keyboard.press("ArrowLeft")
     wait_for(page, lambda: abs(now() - knots[-2]) < 1e-5)
     page.locator("#trajopt label", has_text="paths").click()  # the box has the focus no more
-    for _ in range(2):
+    button = page.locator("button[data-variant=subtle][data-size=md]").first  # it plays, and has the focus then
+    for start in (lambda: page.keyboard.press("Space"), button.click) * 2:
         still = now()
-        page.keyboard.press("Space")
-        wait_for(page, lambda still=still: now() != still)
-        page.keyboard.press("Space")
-        page.wait_for_timeout(100)
-        still = now()
-        page.wait_for_timeout(300)
-        assert now() == still
-        page.locator("button[data-variant=subtle][data-size=md]").first.click()  # it plays, and has the focus
+        start()
         wait_for(page, lambda still=still: now() != still)
         page.keyboard.press("Space")
         page.wait_for_timeout(100)
