@@ -2,7 +2,8 @@
 
 Blocks marked `python` and `bash` run, in an empty folder for each page, after the cells of the page where it has some:
 commands may name files that Python has written. Blocks that install run in .ci/run; blocks for a cluster do not run,
-nor those of other packages, which are marked `py`. Servers are stopped after a while.
+nor those of other packages, which are marked `py`. JOBS (2) pages run at a time; servers, whose ports are fixed, run one
+at a time and are stopped after a while.
 """
 
 from __future__ import annotations
@@ -12,11 +13,16 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 BLOCK = re.compile(r"^```(?:(python|bash)|\{code-cell\} ipython3)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 ELSEWHERE = re.compile(r"\bpip install\b|-m venv\b|^#SBATCH|^dask scheduler", flags=re.MULTILINE)
 SERVES = re.compile(r"^trajopt (serve|show)\b(?!.*--html)")
+
+_serving = threading.Lock()
 
 
 def run(command: list[str], folder: str, seconds: float | None = None) -> None:
@@ -53,9 +59,11 @@ def check(page: Path) -> int:
             serves = any(SERVES.match(line) for line in lines)
             for part in filter(None, lines if serves else [text]):
                 one = bool(SERVES.match(part))  # `exec`, so that the server itself is stopped
-                run(["bash", "-euo", "pipefail", "-c", "exec " * one + part], folder, 20.0 if one else None)
+                with _serving if one else nullcontext():
+                    run(["bash", "-euo", "pipefail", "-c", "exec " * one + part], folder, 20.0 if one else None)
     return len(blocks)
 
 
 if __name__ == "__main__":
-    print(sum(check(Path(page)) for page in sys.argv[1:]), "blocks ran")
+    with ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pages:
+        print(sum(pages.map(check, map(Path, sys.argv[1:]))), "blocks ran")
