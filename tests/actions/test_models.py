@@ -13,7 +13,15 @@ import pytest
 
 import trajopt
 from tests.support.model_list import ACTIONS, DIFFERENTIALS, TERMINALS, free_dynamics, points
-from tests.support.slow_twin import ImpulseTwin, Integrated, Twin, assert_close, central_differences, numeric_terms
+from tests.support.slow_twin import (
+    ImpulseTwin,
+    Integrated,
+    Twin,
+    assert_close,
+    central_differences,
+    directions,
+    numeric_terms,
+)
 from trajopt.actions import ActionModelTerminal
 
 Reals = npt.NDArray[np.float64]
@@ -54,19 +62,19 @@ def values(model: trajopt.ActionModelAbstract, x: Reals, u: Reals | None) -> tup
     return data.xnext, data.cost
 
 
-def expected_hessian(model: trajopt.ActionModelAbstract, x: Reals, u: Reals | None) -> Reals | None:
-    """Gauss-Newton of the slow twin; of an exact Hessian, differences of the gradient in tangent coordinates."""
+def expected_hessian(model: trajopt.ActionModelAbstract, x: Reals, u: Reals | None, along: Reals) -> Reals | None:
+    """Dᵀ H D for directions D (n, k): Gauss-Newton of the slow twin; of an exact H, differences of the gradient."""
     if isinstance(model, Integrated) and u is not None:
-        return Twin(model).gauss_newton(x, u)
+        return Twin(model).gauss_newton(x, u, along)
     if isinstance(model, trajopt.ActionModelImpulseFwdDynamics) and u is not None:
-        return ImpulseTwin(model).gauss_newton(x)
+        return ImpulseTwin(model).gauss_newton(x, along)
     if isinstance(model, Integrated | ActionModelTerminal):
         costs = model.differential.costs if isinstance(model, Integrated) else model.costs
-        return sum((_term_hessian(model, term, x) for term in numeric_terms(costs, 0)), np.zeros(1))
+        return sum((_term_hessian(model, term, x, along) for term in numeric_terms(costs, 0)), np.zeros(1))
     if isinstance(model, trajopt.ActionModelNumDiff):
         return None
     if isinstance(model, trajopt.ActionModelMotors):
-        return _hessian_of_motors(model, x, u)
+        return _hessian_of_motors(model, x, u, along)
     n, m = model.state.ndx, 0 if u is None else model.nu
     control = np.zeros(0) if u is None else u
 
@@ -76,28 +84,26 @@ def expected_hessian(model: trajopt.ActionModelAbstract, x: Reals, u: Reals | No
         at_x = model.state.jintegrate(x, z[:n], "second").T @ data.Lx
         return at_x if u is None else np.concatenate([at_x, data.Lu])
 
-    return central_differences(gradient, n + m)
+    return along.T @ central_differences(gradient, n + m, along)
 
 
-def _hessian_of_motors(model: trajopt.ActionModelMotors, x: Reals, u: Reals | None) -> Reals:
+def _hessian_of_motors(model: trajopt.ActionModelMotors, x: Reals, u: Reals | None, along: Reals) -> Reals | None:
     """Gauss-Newton of the model inside, at the mean torques, by (x, m, u)."""
     inner, n, k = model.model, model.model.state.ndx, model.motors
     if u is None:
-        H = expected_hessian(inner, x[: inner.state.nx], None)
-        return np.block([[H, np.zeros((n, k))], [np.zeros((k, n + k))]])
+        return expected_hessian(inner, x[: inner.state.nx], None, along[:n])
     ratio = inner.time_step() / model.parameters()["time_constant"].default
     share = (1.0 - np.exp(-ratio)) / ratio
     m = x[inner.state.nx :]
-    H = expected_hessian(inner, x[: inner.state.nx], share * m + (1.0 - share) * u)
     Z = np.block([[np.eye(n), np.zeros((n, 2 * k))], [np.zeros((k, n)), np.diag(share), np.diag(1.0 - share)]])
-    return Z.T @ H @ Z
+    return expected_hessian(inner, x[: inner.state.nx], share * m + (1.0 - share) * u, Z @ along)
 
 
 def _term_hessian(
-    model: trajopt.ActionModelAbstract, term: Callable[..., tuple[Reals, float, Reals]], x: Reals
+    model: trajopt.ActionModelAbstract, term: Callable[..., tuple[Reals, float, Reals]], x: Reals, along: Reals
 ) -> Reals:
     none = np.zeros(0)
-    R = central_differences(lambda dx: term(model.state.integrate(x, dx), none)[0], model.state.ndx)
+    R = central_differences(lambda dx: term(model.state.integrate(x, dx), none)[0], model.state.ndx, along)
     return R.T @ (term(x, none)[2][:, None] * R)
 
 
@@ -137,18 +143,20 @@ def test_derivatives_by_central_differences(name: str) -> None:
             xnext, cost = values(model, state.integrate(x, z[:n]), u + z[n:])
             return np.append(state.difference(origin, xnext), cost)
 
-        J = central_differences(moved, n + m)
-        assert_close(np.hstack([data.Fx, data.Fu]), J[:-1], what="F")
-        assert_close(np.concatenate([data.Lx, data.Lu]), J[-1], what="gradient")
+        along = directions(n + m)
+        J = central_differences(moved, n + m, along)
+        assert_close(np.hstack([data.Fx, data.Fu]) @ along, J[:-1], what="F")
+        assert_close(np.concatenate([data.Lx, data.Lu]) @ along, J[-1], what="gradient")
 
 
 @every_action
 def test_hessian(name: str) -> None:
     model = action(name)
     for x, u in samples(model)[1:4] if model.state.ndx <= 14 else samples(model)[:1]:
-        data, expected = evaluated(model, x, u), expected_hessian(model, x, u)
+        data, along = evaluated(model, x, u), directions(model.state.ndx + model.nu)
+        expected = expected_hessian(model, x, u, along)
         if expected is not None:
-            assert_close(np.block([[data.Lxx, data.Lxu], [data.Lxu.T, data.Luu]]), expected)
+            assert_close(along.T @ np.block([[data.Lxx, data.Lxu], [data.Lxu.T, data.Luu]]) @ along, expected)
 
 
 @every_action
@@ -175,9 +183,10 @@ def test_terminal(name: str) -> None:
             lambda dx, x=x: [values(model, model.state.integrate(x, dx), None)[1]], model.state.ndx
         )
         assert_close(data.Lx, gradient[0])
-        expected = expected_hessian(model, x, None)
+        along = directions(model.state.ndx)
+        expected = expected_hessian(model, x, None, along)
         if expected is not None:
-            assert_close(data.Lxx, expected)
+            assert_close(along.T @ data.Lxx @ along, expected)
         np.testing.assert_array_equal(x, before)
         assert not data.Lu.any()
         assert not data.Fx.any()
@@ -196,9 +205,10 @@ def test_derivatives_of_differential_models_match_central_differences(name: str)
         model.calc(probe, state.integrate(x, z[:n]), u + z[n:])
         return np.append(probe.xnext, probe.cost)
 
-    J = central_differences(moved, n + m)
-    assert_close(np.hstack([data.Fx, data.Fu]), J[:-1])
-    assert_close(np.concatenate([data.Lx, data.Lu]), J[-1])
+    along = directions(n + m)
+    J = central_differences(moved, n + m, along)
+    assert_close(np.hstack([data.Fx, data.Fu]) @ along, J[:-1])
+    assert_close(np.concatenate([data.Lx, data.Lu]) @ along, J[-1])
     assert repr(pickle.loads(pickle.dumps(model))) == repr(model)
 
 

@@ -28,6 +28,7 @@ from trajopt.kernels import Program, compilations, forget, machine
 from trajopt.kernels.codegen import OPTIMISED
 from trajopt.kernels.machine import Kernel
 from trajopt.model import programs as program_store
+from trajopt.model import stored_expressions
 from trajopt.solvers import SolverFDDP
 
 ROOT = Path(__file__).parents[2]
@@ -55,6 +56,12 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(Program, "call", watched)
     return names
+
+
+def as_in_a_new_process() -> None:
+    """Nothing that was loaded or built is held in memory."""
+    forget()
+    stored_expressions._held.clear()
 
 
 def inputs(program: Program) -> Bits:
@@ -91,6 +98,7 @@ def test_a_program_from_the_cache_is_the_one_that_was_built(name: str, built: li
     programs = [first.program(part) for part in parts]
     assert built
     built.clear()
+    as_in_a_new_process()
     loaded = [again.program(part) for part in parts]
     assert not built
     for one, other in zip(programs, loaded):
@@ -113,8 +121,8 @@ def test_machine_code_of_a_loaded_program_needs_no_expression(monkeypatch: pytes
     program = node().program("calc_diff")
     flat = [value.reshape(1, -1) for value in inputs(program)]
     expected = run_kernel(Kernel(program, 8), flat)
+    as_in_a_new_process()
     loaded = node().program("calc_diff")
-    forget()
     with monkeypatch.context() as patch:
         patch.setattr(ca.Function, "deserialize", lambda *a: pytest.fail("unpacked for nothing"))
         before = compilations()
@@ -122,7 +130,7 @@ def test_machine_code_of_a_loaded_program_needs_no_expression(monkeypatch: pytes
         assert compilations() == before
     made = Kernel(loaded, 8)
     (cache.directory() / f"{made.functions_at(made.first_level())[0].key}.kernel").unlink()  # type: ignore[operator]
-    forget()
+    as_in_a_new_process()
     monkeypatch.setattr(trajopt.dynamics.RobotExpressions, "__init__", lambda *a, **k: pytest.fail("built"))
     assert_same_bits(run_kernel(Kernel(node().program("calc_diff"), 8), flat), expected)
     assert compilations() == before + 1
@@ -136,7 +144,7 @@ def test_optimising_reads_instructions_and_no_functions(monkeypatch: pytest.Monk
     for wanted in kernel_of.functions_at(OPTIMISED):
         (cache.directory() / f"{wanted.key}.kernel").unlink()  # type: ignore[operator]
     del kernel_of
-    forget()
+    as_in_a_new_process()
     loaded = Kernel(node().program("calc_diff"), 8)
     loaded.compile()
     assert loaded.tier == "quick"

@@ -26,10 +26,19 @@ STEP = np.finfo(float).eps ** (1 / 3)
 EMPTY: Reals = np.zeros(0)
 
 
-def central_differences(f: Callable[[Reals], Reals], n: int) -> Reals:
-    """df/de at e = 0, (m, n)."""
-    columns = [(np.asarray(f(STEP * e)) - np.asarray(f(-STEP * e))) / (2 * STEP) for e in np.eye(n)]
-    return np.array(columns).reshape(n, -1).T
+def central_differences(f: Callable[[Reals], Reals], n: int, along: Reals | None = None) -> Reals:
+    """df/de at e = 0, (m, n), or its product with the columns of `along`, (m, k)."""
+    directions = np.eye(n) if along is None else along.T
+    columns = [(np.asarray(f(STEP * e)) - np.asarray(f(-STEP * e))) / (2 * STEP) for e in directions]
+    return np.array(columns).reshape(len(directions), -1).T
+
+
+def directions(n: int) -> Reals:
+    """Columns (n, k) along which derivatives are compared: all axes of a few, else four dense random ones.
+
+    A wrong entry of a derivative changes its product with a random direction, so that fewer evaluations see as much.
+    """
+    return np.eye(n) if n <= 6 else np.random.default_rng(n).choice([-1.0, 1.0], size=(n, 4)) / np.sqrt(n)
 
 
 def assert_close(actual: npt.ArrayLike, expected: npt.ArrayLike, tolerance: float = 1e-6, what: str = "") -> None:
@@ -121,15 +130,15 @@ class ImpulseTwin:
         cost = sum(term(x, EMPTY, z)[1] for term in self.terms)
         return np.concatenate([x[: state.nq], z[: state.nv]]), float(cost)
 
-    def gauss_newton(self, x: Reals) -> Reals:
-        """Σ w Rᵀ Arr R over terms, R by central differences in x, impulses included."""
+    def gauss_newton(self, x: Reals, along: Reals | None = None) -> Reals:
+        """Σ w Rᵀ Arr R over terms, R by central differences in x (along the columns), impulses included."""
 
         def residuals(dx: Reals) -> Reals:
             y = self.model.state.integrate(x, dx)
             z = solution(self.model, y, EMPTY)
             return np.concatenate([term(y, EMPTY, z)[0] for term in self.terms])
 
-        R, z = central_differences(residuals, self.model.state.ndx), solution(self.model, x, EMPTY)
+        R, z = central_differences(residuals, self.model.state.ndx, along), solution(self.model, x, EMPTY)
         return R.T @ (np.concatenate([term(x, EMPTY, z)[2] for term in self.terms])[:, None] * R)
 
 
@@ -218,8 +227,8 @@ class Twin:
         acceleration = self.rate(x, u)[self.state.nv :]
         return np.concatenate(SimulatorTwin(robot, []).moved(q, v + self.dt * (acceleration + robot.drift(v)), self.dt))
 
-    def gauss_newton(self, x: Reals, u: Reals) -> Reals:
-        """Σ w b dt Rᵀ Arr R over terms and stages, R by central differences in (x, u)."""
+    def gauss_newton(self, x: Reals, u: Reals, along: Reals | None = None) -> Reals:
+        """Σ w b dt Rᵀ Arr R over terms and stages, R by central differences in (x, u) (along the columns)."""
         n, m = self.state.ndx, self.nu
 
         def residuals(z: Reals) -> Reals:
@@ -227,7 +236,7 @@ class Twin:
             ys, _, _ = self.stages(self.state.integrate(x, z[:n]), control)
             return np.concatenate([r for y, v in zip(ys, self.controls(control)) for r, _, _ in self.at(y, v)])
 
-        R = central_differences(residuals, n + m)
+        R = central_differences(residuals, n + m, along)
         ys, weights, _ = self.stages(x, u)
         stages = zip(ys, self.controls(u), weights)
         diagonal = [b * self.dt * curvature for y, v, b in stages for _, _, curvature in self.at(y, v)]

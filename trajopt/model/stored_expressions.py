@@ -1,13 +1,19 @@
-"""Programs as bytes. Expressions are separate entries of the disk cache, by content, so that each is stored once."""
+"""Programs as bytes. Expressions are separate entries of the disk cache, by content, so that each is stored once.
+
+Within a process, programs of equal models share the expressions that any of them still holds.
+"""
 
 from __future__ import annotations
 
 import io
 import pickle
+import weakref
 from typing import Any
 
 from trajopt import cache
 from trajopt.kernels.expression import Expression
+
+_held: weakref.WeakValueDictionary[tuple[str, str], Expression] = weakref.WeakValueDictionary()
 
 
 class MissingError(Exception):
@@ -41,13 +47,16 @@ class _Pickler(pickle.Pickler):
         entry = _entry(obj.digest, obj.label)
         if cache.load(entry) is None:
             cache.store(entry, pickle.dumps(obj), f"{cache.EXPRESSION}: {obj.label}")
+        _held.setdefault((obj.digest, obj.label), obj)
         return obj.digest, obj.label
 
 
 class _Unpickler(pickle.Unpickler):
     def persistent_load(self, pid: tuple[str, str]) -> Expression:
+        held = _held.get(pid)
+        if held is not None:
+            return held
         stored = cache.load(_entry(*pid))
         if stored is None:
             raise MissingError
-        expression: Expression = pickle.loads(stored)
-        return expression
+        return _held.setdefault(pid, pickle.loads(stored))
