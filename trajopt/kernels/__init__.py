@@ -3,7 +3,7 @@
 from trajopt.kernels.call_sequence import CallSequence, GroupCalls
 from trajopt.kernels.compiler import compilations, compiled
 from trajopt.kernels.driver import KernelCall, Rows, blocks_of, lane_rows, rows
-from trajopt.kernels.lane_copies import copy_vectors
+from trajopt.kernels.lane_copies import copy_chosen, copy_vectors
 from trajopt.kernels.machine import Kernel, compile_together, forget, kernel, lane_count, wait_until_optimised
 from trajopt.kernels.parallel import ParallelCalls, SideBySide
 from trajopt.kernels.program import Program
@@ -29,6 +29,7 @@ __all__ = [
     "compilations",
     "compile_together",
     "compiled",
+    "copy_chosen",
     "copy_vectors",
     "forget",
     "get_num_threads",

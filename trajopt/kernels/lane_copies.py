@@ -1,4 +1,4 @@
-"""Copies of vectors whose elements lie apart, such as one lane of many."""
+"""Copies of some lanes: of vectors whose elements lie apart, and of chosen lanes of whole arrays."""
 
 from __future__ import annotations
 
@@ -37,3 +37,38 @@ def _native() -> Any:
 def copy_vectors(table: Ints) -> None:
     """Copies vectors of doubles; `table` (n, 5) has the numbers of `COPY`, whose addresses are not checked."""
     _native()(int(table.ctypes.data), len(table))
+
+
+CHOICE = ("source", "target", "count", "chosen")
+"""Numbers of a choice: addresses, number of vectors of W doubles, and the address of W doubles."""
+
+
+def choices_text(width: int) -> str:
+    """LLVM text of `void trajopt_choices(i64 *table, i64 n)`, with the numbers of `CHOICE` for each of n choices.
+
+    Lanes whose double under `chosen` is not 0 are copied.
+    """
+    real = f"<{width} x double>"
+    b = Builder("define void @trajopt_choices(ptr %table, i64 %n)")
+    with b.loop(0, "%n", only_if=b.op("icmp sgt i64 %n, 0")) as choice:
+        entry = b.op(f"getelementptr [{len(CHOICE)} x i64], ptr %table, i64 {choice.index}")
+        source, target, chosen = (b.field(entry, number, "ptr") for number in (0, 1, 3))
+        mask = b.op(f"fcmp une {real} {b.load(chosen, real)}, zeroinitializer")
+        count = b.field(entry, 2)
+        with b.loop(0, count, only_if=b.op(f"icmp sgt i64 {count}, 0")) as i:
+            here, there = (b.at(address, (i.index, width)) for address in (source, target))
+            old, new = b.load(there, real), b.load(here, real)
+            b.store(b.op(f"select <{width} x i1> {mask}, {real} {new}, {real} {old}"), there, real)
+    return b.text()
+
+
+@functools.cache
+def _native_choices(width: int) -> Any:
+    image = compiler.object_code(lambda: choices_text(width), "choices", str(width))
+    addresses = compiler.load([image], ["trajopt_choices"], {})
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(addresses["trajopt_choices"])
+
+
+def copy_chosen(table: Ints, width: int) -> None:
+    """Copies chosen lanes of arrays with W lanes; `table` (n, 4) has the numbers of `CHOICE`, not checked."""
+    _native_choices(width)(int(table.ctypes.data), len(table))

@@ -73,12 +73,13 @@ class LaneLoop:
     def __init__(self, problem: ShootingProblem, rules: Rules, groups: int, *, exact: bool, varied: bool) -> None:
         extra = groups
         self._problem, self._rules, self._options, self._exact = problem, rules, rules.options, exact
-        self._memory = LaneMemory(problem, groups + extra, gaps=rules.gaps, varied=varied)
+        lengths = rules.options.step_lengths
+        self._memory = LaneMemory(problem, groups + extra, gaps=rules.gaps, varied=varied, lengths=lengths)
         self._main, self._W = groups * self._memory.W, self._memory.W
         self._staged = np.arange(self._main, (groups + extra) * self._W)
         self._values, self._varied = problem.table.values, varied
         self._directions_exact: ExactLanes | None = None
-        self._search = LaneSearch(self._memory, rules, groups)
+        self._search = LaneSearch(self._memory, rules)
 
     def fits(self, problem: ShootingProblem, groups: int, *, varied: bool) -> bool:
         """True if these are lanes of the problem's models, with enough groups and room for such parameters."""
@@ -149,19 +150,11 @@ class LaneLoop:
             return
         for name, values in portion.arrays.items():
             m.load(name, values, staged)
-        for name in ("K", "k", "f", "Vf"):
-            m.clear(name, staged)
-        places, groups = (staged // self._W, staged % self._W), m.groups_of(staged)
-        m.arrays["alpha"][groups] = 1.0  # no gap is left open
-        m.roll_out(groups)
-        costs = m.arrays["costs"][groups, :, 0, :]
-        at = (places[0] - groups[0], places[1])
-        cost, scale = costs.sum(axis=1)[at], np.abs(costs).sum(axis=1)[at]
-        states = m.arrays["xs_try"][places[0], :, :, places[1]]
-        inside = (np.abs(cost) < LARGEST) & (np.square(states).sum(axis=(1, 2)) < LARGEST**2)
+        cost, scale, inside = self._rolled(staged)
+        groups = m.groups_of(staged)
         rolls = np.full(len(rows), portion.rolls)
         m.copy(ACCEPTED[:1], staged[rolls], staged[rolls])
-        unit, fine = self._measured(groups, at)
+        unit, fine = self._measured(groups, (staged // self._W - groups[0], staged % self._W))
         fine &= inside | ~rolls
         self.left.update(rows[~fine].tolist())
         rows, idle, staged = rows[fine], idle[fine], staged[fine]
@@ -173,6 +166,16 @@ class LaneLoop:
         s.rolled_scale[idle] = scale[fine]
         if self._options.relative_regularization:
             s.unit[idle] = unit[fine]
+
+    def _rolled(self, staged: Ints) -> tuple[Reals, Reals, Flags]:
+        """Rolls out the controls of extra lanes (m,): cost and Σ|l_t| [cost], and whether they are in range."""
+        m = self._memory
+        for name in ("K", "k", "f", "Vf"):
+            m.clear(name, staged)
+        m.set("alpha", staged, np.ones(len(staged)))  # no gap is left open
+        m.roll_out(m.groups_of(staged))
+        cost, scale, _, square = m.numbers("trial", staged)
+        return cost, scale, (np.abs(cost) < LARGEST) & (square < LARGEST**2)
 
     def _measured(self, groups: Ints, at: tuple[Ints, Ints]) -> tuple[Reals, Flags]:
         """Unit h of the regularisation in lanes (m,), as `scales.curvature`, and whether all derivatives are finite."""
@@ -225,15 +228,14 @@ class LaneLoop:
         excess = np.where(eager, curvature.EAGER, EXCESS)
         steps, stop = self._search.along(lanes, promises, cost, feasible, excess), promises.stop
         short = np.flatnonzero((found.blend > 0.0) & (~steps.accepted | (steps.length <= curvature.SHORT)))
-        for part in np.array_split(short, -(-len(short) // len(self._staged))) if len(short) else ():
+        if len(short):
             assert exact is not None
-            exact.put_aside(lanes[part])
-            where = lanes[part], plain.take(part), cost[part], feasible[part], excess[part]
-            other = self._search.along(*where, apart=True)
-            cheaper = other.accepted & ~(steps.accepted[part] & (steps.cost[part] <= other.cost))
-            exact.take_back(lanes[part[~cheaper]])
-            steps.put(part, other, cheaper)
-            found.blend[part[cheaper]], stop[part[cheaper]] = 0.0, plain.stop[part[cheaper]]
+            exact.put_aside(lanes[short])
+            other = self._search.along(lanes[short], plain.take(short), cost[short], feasible[short], excess[short])
+            cheaper = other.accepted & ~(steps.accepted[short] & (steps.cost[short] <= other.cost))
+            exact.take_back(lanes[short[~cheaper]])
+            steps.put(short, other, cheaper)
+            found.blend[short[cheaper]], stop[short[cheaper]] = 0.0, plain.stop[short[cheaper]]
         return steps, stop, found
 
     def _exact_lanes(self, lanes: Ints) -> ExactLanes | None:
@@ -314,7 +316,7 @@ class LaneLoop:
     def _accept(self, lanes: Ints, steps: LaneSteps) -> None:
         s, good = self.state, steps.accepted
         moved = lanes[good]
-        self._memory.copy(ACCEPTED, moved, moved)
+        self._memory.accept(moved)
         s.was_feasible[moved], s.cost[moved], s.fresh[moved] = s.feasible[moved], steps.cost[good], True
         s.feasible[moved] |= (steps.length[good] == 1.0) | (not self._rules.gaps)
         stays = lanes[~good]
@@ -330,14 +332,7 @@ class LaneLoop:
         for part in np.array_split(lost, max(1, -(-len(lost) // len(self._staged)))):
             staged = self._staged[: len(part)]
             m.copy(GUESS, part, staged)
-            for name in ("K", "k", "f", "Vf"):
-                m.clear(name, staged)
-            groups, places = m.groups_of(staged), (staged // self._W, staged % self._W)
-            m.arrays["alpha"][groups] = 1.0
-            m.roll_out(groups)
-            cost = m.arrays["costs"][places[0], :, 0, places[1]].sum(axis=1)
-            states = m.arrays["xs_try"][places[0], :, :, places[1]]
-            inside = (np.abs(cost) < LARGEST) & (np.square(states).sum(axis=(1, 2)) < LARGEST**2)
+            cost, _, inside = self._rolled(staged)
             gone, staged = part[inside], staged[inside]
             m.copy(ACCEPTED, staged, gone)
             s.feasible[gone], s.fresh[gone], s.cost[gone] = True, True, cost[inside]

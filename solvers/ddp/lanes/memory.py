@@ -15,14 +15,15 @@ from trajopt.kernels import (
     Program,
     Rows,
     compile_together,
+    copy_chosen,
     copy_vectors,
     kernel,
     lane_count,
     rows,
     with_vector_sines,
 )
-from trajopt.shooting import programs
 from trajopt.shooting.arrays import padded
+from trajopt.solvers.ddp.lanes import trials
 from trajopt.solvers.riccati import lanes
 from trajopt.types import Ints, Reals
 
@@ -31,13 +32,10 @@ if TYPE_CHECKING:
 
 GUESS = tuple((name, name) for name in ("xs", "us", "x0", "p"))
 """Arrays that a problem brings into its lane, as pairs of names for `LaneMemory.copy`."""
-DIRECTION = (*GUESS, *((name, name) for name in ("K", "k", "f", "Vf")))
-"""Arrays that a rollout along the direction reads."""
-TRIAL = (("xs_try", "xs_try"), ("us_try", "us_try"))
 ACCEPTED = (("xs_try", "xs"), ("us_try", "us"))
 
 
-NUMBERS = ("rho", "rho_on_value", "with_gaps", "alpha", "theta")
+NUMBERS = ("rho", "rho_on_value", "with_gaps", "chosen", "theta")
 """Numbers of a lane."""
 
 
@@ -52,29 +50,40 @@ class LaneMemory:
         groups: Number of groups G [-].
         gaps: Whether a step of length α closes the part α of gaps; if not, each step closes all of them.
         varied: Whether parameters differ between lanes; if not, all groups share them.
+        lengths: Step lengths of a search [-].
 
     Attributes:
         W: Lanes of a group [-].
         groups: Number of groups G [-].
         arrays: Arrays by name: states and controls `xs`, `us`, initial states `x0`, parameters `p`, direction `K`, `k`,
-            gaps `f` and V f `Vf`, trials `xs_try`, `us_try`, `dx`, `costs`, and numbers of a lane (G, 1, 1, W).
+            gaps `f` and V f `Vf`, trials `xs_try`, `us_try`, their sums `trial`, and numbers of a lane (G, 1, size, W),
+            such as `search` and `promise`, see `lanes.trials`.
         kinds: Number of the kind of each running knot (T,).
         backward: Expansion and backward pass.
         roll_out: Rollout with the step lengths `alpha`.
+        search: Rollouts until each lane has found its step, see `trials.judgement`.
         measure: Expansion for scales alone.
         scales: Results of `measure` (G, T + 1, s + 2, W), see `lanes.scale_step`.
     """
 
-    def __init__(self, problem: ShootingProblem, groups: int, *, gaps: bool, varied: bool) -> None:
+    def __init__(
+        self, problem: ShootingProblem, groups: int, *, gaps: bool, varied: bool, lengths: Sequence[float] = (1.0,)
+    ) -> None:
         self.W, self.groups, self._T = lane_count(), groups, problem.T
         n, nx, nu, width = problem.state.ndx, problem.state.nx, problem.nu, problem.table.values.shape[1]
         self._numbers = {"xs": nx, "us": nu, "p": width, "K": nu * n, "k": nu, "f": n, "Vf": n}
-        self._numbers |= {"xs_try": nx, "us_try": nu, "dx": n, "costs": 1}
-        shared = {"p": not varied, "f": not gaps, "Vf": not gaps, "dx": not gaps}  # or of no use behind a call
+        self._numbers |= {"xs_try": nx, "us_try": nu}
+        shared = {"p": not varied, "f": not gaps, "Vf": not gaps}  # or of no use behind a call
         self.arrays = {name: self._array(size, shared.get(name, False)) for name, size in self._numbers.items()}
         self.arrays |= {name: padded((groups, 1, 1, self.W)) for name in NUMBERS}
-        self._numbers["x0"] = nx
-        self.arrays["x0"] = padded((groups, 1, nx, self.W))
+        several = {"x0": nx, "trial": len(trials.TRIAL), "search": len(trials.SEARCH), "promise": len(trials.PROMISE)}
+        self._numbers |= several
+        self.arrays |= {name: padded((groups, 1, size, self.W)) for name, size in several.items()}
+        self.arrays["alpha"] = self.arrays["search"][:, :, :1]  # the first number of a search
+        self.rules, self._lengths = padded((1, len(trials.RULES), self.W)), padded((1, len(lengths), self.W))
+        self._lengths[:] = np.reshape(lengths, (-1, 1))
+        self._trial_sums = padded((self._T + 1, len(trials.TRIAL), self.W))
+        self._after = padded((1, len(trials.SEARCH), self.W))
         self._sums, self.scales = padded((self._T + 1, len(lanes.SUMS), self.W)), self._array(n + nu + 2)
         self._address = {name: self._addresses(array) for name, array in self.arrays.items()}
         self._pairs: dict[tuple[tuple[str, str], ...], tuple[Ints, Ints, Ints]] = {}
@@ -82,11 +91,13 @@ class LaneMemory:
         self._totals = padded((groups, 1, len(lanes.SUMS), self.W))
         self._closed = padded((1, n, self.W))
         self._gaps = gaps
-        self._kernels = _Kernels(problem)
+        self._kernels = _Kernels(problem, len(lengths), gaps=gaps)
         self.kinds = self._kernels.kinds
         compile_together(self._kernels.all)
         self.backward = GroupCalls([self.backward_calls(g) for g in range(groups)])
         self.roll_out = GroupCalls([self._roll_out(g) for g in range(groups)])
+        left = self.arrays["search"][:, 0, trials.SEARCH.index("left")]
+        self.search = GroupCalls([[*self._roll_out(g), *self._judge(g)] for g in range(groups)], left)
         self.measure = GroupCalls([self._measure(g) for g in range(groups)])
 
     def _array(self, size: int, shared: bool = False) -> Reals:
@@ -147,11 +158,18 @@ class LaneMemory:
     def _roll_out(self, g: int) -> list[KernelCall]:
         gaps = self.of(g, "f", "f+") if self._gaps else [Rows(self._closed, 0)] * 2
         start = call_at_knots(self._kernels.start, [0], [*self.of(g, "x0"), gaps[0], *self.of(g, "alpha", "xs_try")])
-        inputs = [*self.of(g, "xs_try", "xs", "us", "k", "K"), gaps[1], *self.of(g, "alpha", "p")]
-        outputs = self.of(g, "xs_try+", "us_try", "costs", "dx")
+        sums = rows(self._trial_sums)
+        inputs = [*self.of(g, "xs_try", "xs", "us", "k", "K"), gaps[1], *self.of(g, "alpha", "p", "Vf"), sums]
+        outputs = [*self.of(g, "xs_try+", "us_try"), rows(self._trial_sums, offset=1)]
         steps = call_at_knots(self._kernels.step, np.arange(self._T), [*inputs, *outputs], self._kernels.kinds)
-        end = call_at_knots(self._kernels.last, [self._T], self.of(g, "xs_try", "xs", "p", "costs", "dx"))
-        return [start, steps, end]
+        at_end = [*self.of(g, "xs_try", "xs", "p", "Vf"), sums, *self.of(g, "trial")]
+        return [start, steps, call_at_knots(self._kernels.last, [self._T], at_end)]
+
+    def _judge(self, g: int) -> list[KernelCall]:
+        after, given = rows(self._after), [rows(self.rules), rows(self._lengths)]
+        inputs = [*self.of(g, "search", "promise", "trial"), *given]
+        judge = call_at_knots(self._kernels.judge, [0], [*inputs, after])
+        return [judge, call_at_knots(self._kernels.replace, [0], [after, *self.of(g, "search")])]
 
     def _measure(self, g: int) -> list[KernelCall]:
         whole = self.scales[g]
@@ -186,6 +204,34 @@ class LaneMemory:
         table[:, :, 0], table[:, :, 1], table[:, :, 2] = froms[:, source], tos[:, target], sizes[:, None]
         table[:, :, 3:] = 8 * self.W
         copy_vectors(table.reshape(-1, 5))
+
+    def write(self, name: str, places: Ints, numbers: Sequence[Reals | float]) -> None:
+        """Writes numbers, of lanes (m,) or of all of them, to the lanes of an array (G, 1, size, W)."""
+        table = np.empty((len(places), len(numbers)))
+        for i, values in enumerate(numbers):
+            table[:, i] = values
+        self.arrays[name][places // self.W, 0, :, places % self.W] = table
+
+    def numbers(self, name: str, places: Ints) -> Reals:
+        """Numbers (size, m) of lanes (m,) in an array (G, 1, size, W)."""
+        found: Reals = self.arrays[name][places // self.W, 0, :, places % self.W].T
+        return found
+
+    def accept(self, places: Ints) -> None:
+        """Replaces the trajectories of lanes (m,) by their trials."""
+        if not len(places):
+            return
+        chosen = self.arrays["chosen"]
+        chosen[:] = 0.0
+        chosen[places // self.W, 0, 0, places % self.W] = 1.0
+        groups = self.groups_of(places)
+        table = np.empty((len(ACCEPTED), len(groups), 4), dtype=np.int64)
+        for part, (source, target) in zip(table, ACCEPTED):
+            part[:, 0] = self._address[source][groups * self.W]
+            part[:, 1] = self._address[target][groups * self.W]
+            part[:, 2] = self.arrays[source][0].size // self.W
+        table[:, :, 3] = self._address["chosen"][groups * self.W]
+        copy_chosen(table.reshape(-1, 4), self.W)
 
     def load(self, name: str, values: Reals, target: Ints) -> None:
         """Writes rows (m, ...) of values to an array of lanes (m,); what all groups share is set to the first row."""
@@ -225,7 +271,7 @@ def lane_kernel(program: Program) -> Kernel:
 class _Kernels:
     """Kernels of a problem, one for each kind of running knot where there are several."""
 
-    def __init__(self, problem: ShootingProblem) -> None:
+    def __init__(self, problem: ShootingProblem, lengths: int, *, gaps: bool) -> None:
         nu, running, end = problem.nu, problem.kinds[:-1], problem.kinds[-1].model
         models = [kind.model for kind in running]
         assert isinstance(end, ActionModelExpression)
@@ -243,13 +289,15 @@ class _Kernels:
         self.end, self.begin = one(lanes.backward_end(end)), one(lanes.backward_begin(end))
         self.scale = each(lambda model: lanes.scale_step(model, nu))
         self.scale_end = one(lanes.scale_end(end))
-        self.step, self.last = each(programs.step), one(programs.terminal_step(end))
+        self.step, self.last = each(trials.summed_step), one(trials.summed_end(end))
         self.start = one(lanes.start(end))
+        self.judge, self.replace = one(trials.judgement(lengths, gaps=gaps)), one(trials.identity(len(trials.SEARCH)))
 
     @property
     def all(self) -> list[Kernel]:
         """All kernels."""
         several = [self.backward, self.end, self.begin, self.scale, self.scale_end, self.step, self.last, self.start]
+        several += [self.judge, self.replace]
         return [each for some in several for each in some]
 
 

@@ -1,4 +1,4 @@
-"""Predicted decrease and acceptance of DDP and FDDP for many lanes at once; formulas as in `solvers.ddp.acceptance`."""
+"""Predicted decrease in many lanes at once, as in `solvers.ddp.acceptance`, and the numbers of the rules."""
 
 from __future__ import annotations
 
@@ -31,19 +31,10 @@ class Promises:
     least: Reals
     open: Flags
 
-    def at(self, dv: Reals) -> Promises:
-        """Returns the prediction for trials with dv = Σ V f · dx (n,), where gaps remain open."""
-        more = np.where(self.open, dv, 0.0)
-        return Promises(self.d0 + more, self.d1 - 2.0 * more, self.scale, self.least, self.open)
-
     def take(self, chosen: Ints) -> Promises:
         """Returns the predictions of chosen lanes."""
         own = self.d0[chosen], self.d1[chosen], self.scale[chosen], self.least[chosen]
         return Promises(*own, self.open[chosen])
-
-    def decrease(self, lengths: Reals) -> Reals:
-        """Predicted decrease of the cost at step lengths (n,) [cost]."""
-        return lengths * (self.d0 + 0.5 * lengths * self.d1)
 
     @property
     def stop(self) -> Reals:
@@ -63,13 +54,9 @@ class Rules:
     options: DDPOptions
     gaps: bool
 
-    def accepts(self, promises: Promises, expected: Reals, decrease: Reals, feasible: Flags) -> Flags:
-        """Whether the step of each lane is accepted, see `DDPAcceptance` and `FDDPAcceptance`."""
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Numbers of the rules, see `trials.RULES`."""
         o = self.options
-        negligible = o.gradient_tolerance + 1e-3 * o.relative_tolerance * promises.scale
-        enough = (decrease > o.acceptance * expected) | (np.abs(promises.d0) <= negligible)
-        if self.gaps:
-            assert isinstance(o, FDDPOptions)
-            rising = ~feasible & (decrease > o.negative_acceptance * expected)
-            return np.where(expected >= 0, enough, (expected < 0) & rising)
-        return ~(expected < 0) & np.where(feasible, enough, decrease >= promises.least)
+        negative = o.negative_acceptance if isinstance(o, FDDPOptions) else 0.0
+        return o.acceptance, negative, o.gradient_tolerance, 1e-3 * o.relative_tolerance, o.step_growth

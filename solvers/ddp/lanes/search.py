@@ -1,4 +1,4 @@
-"""Line search in lanes: the first step length in all lanes, then further ones for the lanes that need them."""
+"""Line search in lanes: machine code tries step lengths in each lane until one is accepted."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from trajopt.shooting.trials import LARGEST
-from trajopt.solvers.ddp.lanes.memory import DIRECTION, TRIAL, LaneMemory
+from trajopt.solvers.ddp.lanes.memory import LaneMemory
 from trajopt.solvers.ddp.lanes.rules import Flags, Promises, Rules
-from trajopt.solvers.ddp.searches import NOISE
+from trajopt.solvers.ddp.lanes.trials import FIRST, SEARCH
 from trajopt.types import Ints, Reals
-
-WORTH = 128
-"""Rollouts that take as long as one more round of trials from Python; so many lengths are tried side by side."""
 
 
 @dataclass
@@ -45,22 +41,18 @@ class LaneSteps:
 class LaneSearch:
     """Tries step lengths in order, in each lane until one is accepted, with the rules of `LineSearch`.
 
-    Further trials run in extra groups, which copies of the lanes that need them fill.
+    A lane that has its step rolls it out again, with the same result, as long as others of its group search.
 
     Args:
-        memory: Memory of the lanes; groups from `first_extra` on are the extra ones.
+        memory: Memory of the lanes.
         rules: Rules of the solver.
-        first_extra: First extra group [-].
     """
 
-    def __init__(self, memory: LaneMemory, rules: Rules, first_extra: int) -> None:
-        self._memory, self._rules = memory, rules
-        self._extra = np.arange(first_extra * memory.W, memory.groups * memory.W)
-        self._lengths = np.array(rules.options.step_lengths)
+    def __init__(self, memory: LaneMemory, rules: Rules) -> None:
+        self._memory, self._first = memory, rules.options.step_lengths[0]
+        memory.rules[0] = np.reshape(rules.numbers, (-1, 1))
 
-    def along(
-        self, lanes: Ints, promises: Promises, cost: Reals, feasible: Flags, excess: Reals, *, apart: bool = False
-    ) -> LaneSteps:
+    def along(self, lanes: Ints, promises: Promises, cost: Reals, feasible: Flags, excess: Reals) -> LaneSteps:
         """Returns the first accepted step in each of the lanes (m,), in ascending order.
 
         Args:
@@ -69,104 +61,12 @@ class LaneSearch:
             cost: Cost of each trajectory before the step (m,) [cost].
             feasible: Whether that trajectory has no gaps (m,).
             excess: A full step that brings so many times what it promised is tried longer (m,) [-].
-            apart: Whether the trials of other lanes in their groups are still needed; at most as many as extra ones.
         """
-        o, count = self._rules.options, len(self._lengths)
-        places = self._borrow(lanes) if apart else lanes
-        steps = self._tried(places, np.full(len(lanes), self._lengths[0]), promises, cost, feasible)
-        if apart:
-            self._memory.copy(TRIAL, places[steps.accepted], lanes[steps.accepted])
-        least = NOISE * promises.scale
-        grows = steps.accepted & feasible & (steps.length == 1.0) & (excess * steps.expected > least)
-        grows &= (steps.decrease > excess * steps.expected) & (o.step_growth > 1.0)
-        done = np.where(grows | ~steps.accepted, 1, count)  # lengths that are tried; a growing step has no end
-        while len(left := np.flatnonzero(grows | (done < count))):
-            left = left[: len(self._extra)]
-            several = max(1, min(min(WORTH, len(self._extra)) // len(left), count - 1))
-            self._try_more(lanes, left, several, done, grows, steps, promises, cost, feasible)
-        steps.cost = np.where(steps.accepted, steps.cost, cost)
-        return steps
-
-    def _try_more(
-        self,
-        lanes: Ints,
-        left: Ints,
-        several: int,
-        done: Ints,
-        grows: Flags,
-        steps: LaneSteps,
-        promises: Promises,
-        cost: Reals,
-        feasible: Flags,
-    ) -> None:
-        """Tries the next `several` lengths of the lanes `left`: longer ones where steps grow, else shorter ones."""
-        o, table, turn = self._rules.options, (len(left), several), np.arange(several)
-        growing = grows[left]
-        number = np.minimum(done[left, None] + turn, len(self._lengths) - 1)
-        longer = steps.length[left, None] * o.step_growth ** (turn + 1.0)
-        lengths = np.where(growing[:, None], longer, self._lengths[number])
-        who = np.repeat(left, several)
-        places = self._borrow(lanes[who])
-        trials = self._tried(places, lengths.ravel(), promises.take(who), cost[who], feasible[who])
-        reached, inside = trials.cost.reshape(table), self._in_range(places, trials.cost).reshape(table)
-        before = np.column_stack([steps.cost[left], reached[:, :-1]])
-        falls = np.logical_and.accumulate((reached < before) & inside, axis=1)  # a step grows as long as the cost falls
-        accepted = trials.accepted.reshape(table)
-        first = np.where(accepted.any(axis=1), accepted.argmax(axis=1), several - 1)
-        chosen = np.where(growing, falls.sum(axis=1) - 1, first)  # -1: the step before was better
-        self._note(left, chosen, np.where(growing, chosen >= 0, accepted.any(axis=1)), steps, trials, several)
-        last = np.where(growing, np.minimum(chosen + 1, several - 1), first)
-        below = (reached <= -LARGEST) & (turn <= last[:, None])
-        steps.unbounded[left] = below.any(axis=1) & (growing | ~steps.accepted[left])
-        good = steps.accepted[left] & (chosen >= 0)
-        source = places[(np.arange(len(left)) * several + chosen)[good]]
-        self._memory.copy(TRIAL, source, lanes[left[good]])
-        grows[left] = growing & (chosen == several - 1)
-        done[left] = np.where(growing | good, len(self._lengths), done[left] + several)
-
-    def _note(self, left: Ints, chosen: Ints, good: Flags, steps: LaneSteps, trials: LaneSteps, several: int) -> None:
-        """Takes over the chosen trial of each lane in `left`, where there is one."""
-        there = chosen >= 0
-        number = (np.arange(len(left)) * several + chosen)[there]
-        for name in ("length", "cost", "decrease", "expected"):
-            getattr(steps, name)[left[there]] = getattr(trials, name)[number]
-        steps.accepted[left] |= good
-
-    def _tried(self, places: Ints, lengths: Reals, promises: Promises, cost: Reals, feasible: Flags) -> LaneSteps:
-        """Rolls out in the lanes `places` (m,), with one length each, and judges the trials."""
-        reached, dv = self._rolled(places, lengths, wanted=self._rules.gaps and bool(promises.open.any()))
-        latest = promises.at(dv)
-        expected, decrease = latest.decrease(lengths), cost - reached
-        accepted = self._rules.accepts(latest, expected, decrease, feasible)
-        accepted &= self._in_range(places, reached)
-        return LaneSteps(lengths.copy(), accepted, reached, decrease, expected, reached <= -LARGEST)
-
-    def _rolled(self, places: Ints, lengths: Reals, *, wanted: bool) -> tuple[Reals, Reals]:
-        """Costs (m,) of rollouts [cost], and Σ V f · dx if it is wanted."""
-        arrays, W = self._memory.arrays, self._memory.W
-        group, lane = places // W, places % W
-        arrays["alpha"][group, 0, 0, lane] = lengths
-        self._memory.roll_out(self._memory.groups_of(places))
-        first, end = int(group.min()), int(group.max()) + 1
-        costs = np.add.reduce(arrays["costs"][first:end, :, 0, :], axis=1)[group - first, lane]
-        dv = np.zeros(len(places))
-        if wanted:
-            dv = np.einsum("gtnl,gtnl->gl", arrays["Vf"][first:end], arrays["dx"][first:end])[group - first, lane]
-        return costs, dv
-
-    def _in_range(self, places: Ints, reached: Reals) -> Flags:
-        """Whether the cost [cost] and the norm of all states of a trial are finite and below LARGEST in lanes (m,)."""
-        W, states = self._memory.W, self._memory.arrays["xs_try"]
-        group = places // W
-        first = int(group.min())
-        some = states[first : int(group.max()) + 1]
-        inside: Flags = np.abs(reached) < LARGEST  # false for NaN
-        if not np.vdot(some, some) < LARGEST**2:
-            inside &= np.einsum("gtnl,gtnl->gl", some, some)[group - first, places % W] < LARGEST**2
-        return inside
-
-    def _borrow(self, lanes: Ints) -> Ints:
-        """Copies lanes (m,) to extra lanes, which are returned (m,)."""
-        places = self._extra[: len(lanes)]
-        self._memory.copy(DIRECTION, lanes, places)
-        return places
+        m, p = self._memory, promises
+        m.write("promise", lanes, (p.d0, p.d1, p.scale, p.least, p.open, cost, feasible, excess))
+        begin = {"alpha": self._first, "phase": FIRST, "left": 1.0}
+        m.write("search", lanes, [begin.get(name, 0.0) for name in SEARCH])
+        m.search(m.groups_of(lanes))
+        s = dict(zip(SEARCH, m.numbers("search", lanes)))
+        accepted, unbounded = s["accepted"] != 0.0, s["unbounded"] != 0.0
+        return LaneSteps(s["length"], accepted, s["cost"], s["decrease"], s["expected"], unbounded)
