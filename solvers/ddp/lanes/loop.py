@@ -64,26 +64,29 @@ class LaneLoop:
         groups: Number of groups of lanes [-].
         exact: Whether the models have exact Hessians, to which solves may turn.
         varied: Whether parameters differ between rows.
+        threads: Number of threads that share the groups [-].
 
     Attributes:
         left: Rows that the solver solves alone, from their beginning.
         records: Records of all iterations.
     """
 
-    def __init__(self, problem: ShootingProblem, rules: Rules, groups: int, *, exact: bool, varied: bool) -> None:
+    def __init__(
+        self, problem: ShootingProblem, rules: Rules, groups: int, *, exact: bool, varied: bool, threads: int
+    ) -> None:
         extra = groups
         self._problem, self._rules, self._options, self._exact = problem, rules, rules.options, exact
-        lengths = rules.options.step_lengths
-        self._memory = LaneMemory(problem, groups + extra, gaps=rules.gaps, varied=varied, lengths=lengths)
+        about = {"gaps": rules.gaps, "varied": varied, "threads": threads}
+        self._memory = LaneMemory(problem, groups + extra, lengths=rules.options.step_lengths, **about)  # type: ignore[arg-type]
         self._main, self._W = groups * self._memory.W, self._memory.W
         self._staged = np.arange(self._main, (groups + extra) * self._W)
         self._values, self._varied = problem.table.values, varied
         self._directions_exact: ExactLanes | None = None
         self._search = LaneSearch(self._memory, rules)
 
-    def fits(self, problem: ShootingProblem, groups: int, *, varied: bool) -> bool:
+    def fits(self, problem: ShootingProblem, groups: int, *, varied: bool, threads: int) -> bool:
         """True if these are lanes of the problem's models, with enough groups and room for such parameters."""
-        enough = self._main >= groups * self._W
+        enough = self._main >= groups * self._W and self._memory.threads == threads
         return self._values is problem.table.values and varied == self._varied and enough
 
     def run(self, queue: Queue, results: BatchResults, watch: Watch) -> None:
@@ -105,10 +108,9 @@ class LaneLoop:
             begun = time.perf_counter()
             self._iterate(lanes)
             self.state.seconds[lanes] += (time.perf_counter() - begun) / len(lanes)
-            if watch.over or queue.stopped:
-                why = SolverStatus.TIME_LIMIT if watch.over else SolverStatus.INTERRUPTED
-                self._stop(why)
-                self._results.unfinished = why
+            if watch.over:
+                self._stop(SolverStatus.TIME_LIMIT)
+                self._results.unfinished = SolverStatus.TIME_LIMIT
                 return
             self._fill(queue)
             watch.tell(int(self._results.done.sum()))

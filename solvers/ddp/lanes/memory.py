@@ -51,10 +51,12 @@ class LaneMemory:
         gaps: Whether a step of length α closes the part α of gaps; if not, each step closes all of them.
         varied: Whether parameters differ between lanes; if not, all groups share them.
         lengths: Step lengths of a search [-].
+        threads: Number of threads that share the groups of a call [-].
 
     Attributes:
         W: Lanes of a group [-].
         groups: Number of groups G [-].
+        threads: Number of threads [-].
         arrays: Arrays by name: states and controls `xs`, `us`, initial states `x0`, parameters `p`, direction `K`, `k`,
             gaps `f` and V f `Vf`, trials `xs_try`, `us_try`, their sums `trial`, and numbers of a lane (G, 1, size, W),
             such as `search` and `promise`, see `lanes.trials`.
@@ -67,14 +69,22 @@ class LaneMemory:
     """
 
     def __init__(
-        self, problem: ShootingProblem, groups: int, *, gaps: bool, varied: bool, lengths: Sequence[float] = (1.0,)
+        self,
+        problem: ShootingProblem,
+        groups: int,
+        *,
+        gaps: bool,
+        varied: bool,
+        lengths: Sequence[float] = (1.0,),
+        threads: int = 1,
     ) -> None:
-        self.W, self.groups, self._T = lane_count(), groups, problem.T
+        self.W, self.groups, self.threads, self._T = lane_count(), groups, threads, problem.T
         n, nx, nu, width = problem.state.ndx, problem.state.nx, problem.nu, problem.table.values.shape[1]
         self._numbers = {"xs": nx, "us": nu, "p": width, "K": nu * n, "k": nu, "f": n, "Vf": n}
         self._numbers |= {"xs_try": nx, "us_try": nu}
-        shared = {"p": not varied, "f": not gaps, "Vf": not gaps}  # or of no use behind a call
-        self.arrays = {name: self._array(size, shared.get(name, False)) for name, size in self._numbers.items()}
+        copies = {"p": groups if varied else 1} | ({} if gaps else dict.fromkeys(("f", "Vf"), threads))  # of no use
+        self.arrays = {name: self._array(size, copies.get(name, groups)) for name, size in self._numbers.items()}
+        self._common = {name for name in copies if name != "p" or not varied}  # groups have none of their own
         self.arrays |= {name: padded((groups, 1, 1, self.W)) for name in NUMBERS}
         several = {"x0": nx, "trial": len(trials.TRIAL), "search": len(trials.SEARCH), "promise": len(trials.PROMISE)}
         self._numbers |= several
@@ -82,26 +92,32 @@ class LaneMemory:
         self.arrays["alpha"] = self.arrays["search"][:, :, :1]  # the first number of a search
         self.rules, self._lengths = padded((1, len(trials.RULES), self.W)), padded((1, len(lengths), self.W))
         self._lengths[:] = np.reshape(lengths, (-1, 1))
-        self._trial_sums = padded((self._T + 1, len(trials.TRIAL), self.W))
-        self._after = padded((1, len(trials.SEARCH), self.W))
-        self._sums, self.scales = padded((self._T + 1, len(lanes.SUMS), self.W)), self._array(n + nu + 2)
+        shared = {
+            "sums": len(lanes.SUMS),
+            "V": n * n,
+            "v": n,
+            "trial_sums": len(trials.TRIAL),
+            "after": len(trials.SEARCH),
+        }
+        self._shared = {name: padded((threads, self._T + 1, size, self.W)) for name, size in shared.items()}
+        self.scales = self._array(n + nu + 2)
         self._address = {name: self._addresses(array) for name, array in self.arrays.items()}
         self._pairs: dict[tuple[tuple[str, str], ...], tuple[Ints, Ints, Ints]] = {}
-        self._value = padded((self._T + 1, n * n, self.W)), padded((self._T + 1, n, self.W))
         self._totals = padded((groups, 1, len(lanes.SUMS), self.W))
         self._closed = padded((1, n, self.W))
         self._gaps = gaps
         self._kernels = _Kernels(problem, len(lengths), gaps=gaps)
         self.kinds = self._kernels.kinds
         compile_together(self._kernels.all)
-        self.backward = GroupCalls([self.backward_calls(g) for g in range(groups)])
-        self.roll_out = GroupCalls([self._roll_out(g) for g in range(groups)])
+        every = range(groups)
+        self.backward = GroupCalls([self.backward_calls(g) for g in every], parts=threads)
+        self.roll_out = GroupCalls([self._roll_out(g) for g in every], parts=threads)
         left = self.arrays["search"][:, 0, trials.SEARCH.index("left")]
-        self.search = GroupCalls([[*self._roll_out(g), *self._judge(g)] for g in range(groups)], left)
-        self.measure = GroupCalls([self._measure(g) for g in range(groups)])
+        self.search = GroupCalls([[*self._roll_out(g), *self._judge(g)] for g in every], left, parts=threads)
+        self.measure = GroupCalls([self._measure(g) for g in every], parts=threads)
 
-    def _array(self, size: int, shared: bool = False) -> Reals:
-        return padded((1 if shared else self.groups, self._T + 1, size, self.W))
+    def _array(self, size: int, count: int | None = None) -> Reals:
+        return padded((self.groups if count is None else count, self._T + 1, size, self.W))
 
     def extend(self, sizes: Mapping[str, int]) -> None:
         """Adds arrays (G, T + 1, size, W), sizes by name."""
@@ -123,20 +139,20 @@ class LaneMemory:
         self.set("rho", places, rho)
         self.set("rho_on_value", places, rho if on_value else np.zeros(len(places)))
 
-    def value(self, after: int) -> list[Rows]:
-        """Rows of V and v of the knot so many knots later, which the groups share one after the other."""
-        return [rows(array, offset=after) for array in self._value]
+    def shared(self, g: int, *names: str) -> list[Rows]:
+        """Rows of arrays that the groups of a thread share one after the other; `name+` begins at the next knot.
 
-    def sums(self, after: int) -> Rows:
-        """Rows of the sums of the knot so many knots later, which the groups share one after the other."""
-        return rows(self._sums, offset=after)
+        They are the value function `V` and `v`, `sums` of the backward pass, `trial_sums`, and a state `after` a trial.
+        """
+        arrays = {name: self._shared[name.removesuffix("+")][g % self.threads] for name in names}
+        return [rows(array, offset=int(name.endswith("+"))) for name, array in arrays.items()]
 
     def of(self, g: int, *names: str) -> list[Rows]:
         """Rows of the arrays of a group; `name+` begins at the next knot, numbers of a lane are the same for all."""
         found = []
         for name in names:
             whole = self.arrays[name.removesuffix("+")]
-            array = whole[g if len(whole) > 1 else 0]
+            array = whole[g % len(whole)]
             found.append(
                 rows(array, offset=1) if name.endswith("+") else Rows(array, 0) if len(array) == 1 else rows(array)
             )
@@ -145,31 +161,31 @@ class LaneMemory:
     def backward_calls(self, g: int) -> list[KernelCall]:
         """Backward pass of a group: its end, its steps, the gap before its first knot."""
         kernels, order = self._kernels, np.arange(self._T)[::-1]
-        at_end = [*self.of(g, "xs", "p", "rho_on_value"), *self.value(0), self.sums(0)]
+        at_end = [*self.of(g, "xs", "p", "rho_on_value"), *self.shared(g, "V", "v", "sums")]
         end = call_at_knots(kernels.end, [self._T], at_end)
-        inputs = [*self.of(g, "xs", "us", "p", "xs+"), *self.value(1), self.sums(1)]
+        inputs = [*self.of(g, "xs", "us", "p", "xs+"), *self.shared(g, "V+", "v+", "sums+")]
         inputs += self.of(g, "rho", "rho_on_value", "with_gaps")
-        outputs = [*self.value(0), self.sums(0), *self.of(g, "K", "k", "f+", "Vf+")]
+        outputs = [*self.shared(g, "V", "v", "sums"), *self.of(g, "K", "k", "f+", "Vf+")]
         steps = call_at_knots(kernels.backward, order, [*inputs, *outputs], kernels.kinds[order])
-        inputs = [*self.of(g, "x0", "xs"), *self.value(0), self.sums(0), *self.of(g, "with_gaps")]
+        inputs = [*self.of(g, "x0", "xs"), *self.shared(g, "V", "v", "sums"), *self.of(g, "with_gaps")]
         begin = call_at_knots(kernels.begin, [0], [*inputs, Rows(self._totals[g], 0), *self.of(g, "f", "Vf")])
         return [end, steps, begin]
 
     def _roll_out(self, g: int) -> list[KernelCall]:
         gaps = self.of(g, "f", "f+") if self._gaps else [Rows(self._closed, 0)] * 2
         start = call_at_knots(self._kernels.start, [0], [*self.of(g, "x0"), gaps[0], *self.of(g, "alpha", "xs_try")])
-        sums = rows(self._trial_sums)
-        inputs = [*self.of(g, "xs_try", "xs", "us", "k", "K"), gaps[1], *self.of(g, "alpha", "p", "Vf"), sums]
-        outputs = [*self.of(g, "xs_try+", "us_try"), rows(self._trial_sums, offset=1)]
+        sums = self.shared(g, "trial_sums")
+        inputs = [*self.of(g, "xs_try", "xs", "us", "k", "K"), gaps[1], *self.of(g, "alpha", "p", "Vf"), *sums]
+        outputs = [*self.of(g, "xs_try+", "us_try"), *self.shared(g, "trial_sums+")]
         steps = call_at_knots(self._kernels.step, np.arange(self._T), [*inputs, *outputs], self._kernels.kinds)
-        at_end = [*self.of(g, "xs_try", "xs", "p", "Vf"), sums, *self.of(g, "trial")]
+        at_end = [*self.of(g, "xs_try", "xs", "p", "Vf"), *sums, *self.of(g, "trial")]
         return [start, steps, call_at_knots(self._kernels.last, [self._T], at_end)]
 
     def _judge(self, g: int) -> list[KernelCall]:
-        after, given = rows(self._after), [rows(self.rules), rows(self._lengths)]
+        after, given = self.shared(g, "after"), [rows(self.rules), rows(self._lengths)]
         inputs = [*self.of(g, "search", "promise", "trial"), *given]
-        judge = call_at_knots(self._kernels.judge, [0], [*inputs, after])
-        return [judge, call_at_knots(self._kernels.replace, [0], [after, *self.of(g, "search")])]
+        judge = call_at_knots(self._kernels.judge, [0], [*inputs, *after])
+        return [judge, call_at_knots(self._kernels.replace, [0], [*after, *self.of(g, "search")])]
 
     def _measure(self, g: int) -> list[KernelCall]:
         whole = self.scales[g]
@@ -195,7 +211,7 @@ class LaneMemory:
         if not len(source):
             return
         if names not in self._pairs:
-            own = [(a, b) for a, b in names if len(self.arrays[a]) == self.groups]
+            own = [(a, b) for a, b in names if a not in self._common]
             sizes = np.array([self.arrays[a][0].size // self.W for a, _ in own], dtype=np.int64)
             froms, tos = (np.array([self._address[pair[i]] for pair in own]) for i in (0, 1))
             self._pairs[names] = froms, tos, sizes
@@ -237,7 +253,7 @@ class LaneMemory:
         """Writes rows (m, ...) of values to an array of lanes (m,); what all groups share is set to the first row."""
         if not len(target):
             return
-        if len(self.arrays[name]) < self.groups:
+        if name in self._common:
             self.arrays[name][0] = values[0][:, :, None]
             return
         held = np.ascontiguousarray(values, dtype=np.float64)
@@ -255,7 +271,7 @@ class LaneMemory:
     def clear(self, name: str, target: Ints) -> None:
         """Writes zeros to an array of lanes (m,)."""
         array = self.arrays[name]
-        if len(array) == self.groups and len(target):
+        if name not in self._common and len(target):
             array[target // self.W, ..., target % self.W] = 0.0
 
     def groups_of(self, places: Ints) -> Ints:

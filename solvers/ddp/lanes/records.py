@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,19 +22,12 @@ class LaneRecords:
         self._rows.append(rows)
         self._columns.append(columns)
 
-    @property
-    def pieces(self) -> list[tuple[Ints, dict[str, Any]]]:
-        """Rows and columns of each piece."""
-        return list(zip(self._rows, self._columns))
-
-
-def merged(records: Sequence[LaneRecords], n: int, *, without: Ints) -> Histories:
-    """Records of several loops by row, for n rows, without those of some rows (m,)."""
-    pieces = [piece for each in records for piece in each.pieces]
-    if not pieces:
-        return Histories()
-    rows = np.concatenate([piece[0] for piece in pieces])
-    order = np.argsort(rows, kind="stable")
-    order = order[~np.isin(rows[order], without)]
-    columns = {name: np.concatenate([piece[1][name] for piece in pieces])[order] for name in pieces[0][1]}
-    return Histories(columns=columns, starts=np.searchsorted(rows[order], np.arange(n + 1)))
+    def by_row(self, n: int, *, without: Ints) -> Histories:
+        """Records by row, for n rows, without those of some rows (m,)."""
+        if not self._rows:
+            return Histories()
+        rows = np.concatenate(self._rows)
+        order = np.argsort(rows, kind="stable")
+        order = order[~np.isin(rows[order], without)]
+        columns = {name: np.concatenate([each[name] for each in self._columns])[order] for name in self._columns[0]}
+        return Histories(columns=columns, starts=np.searchsorted(rows[order], np.arange(n + 1)))

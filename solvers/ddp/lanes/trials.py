@@ -1,6 +1,6 @@
 """Programs of a trial in lanes: rollouts that add up what the search needs, and the rules that judge them.
 
-The rules are those of `solvers.ddp.searches` and `solvers.ddp.acceptance`, as formulas of the numbers of a lane. Machine
+The rules are those of `solvers.ddp.searches` and `solvers.ddp.acceptance`, as formulas of a lane. Machine
 code repeats rollout and judgement until no lane of a group is left, so that Python is asked once for all groups.
 """
 
@@ -23,9 +23,7 @@ from trajopt.solvers.ddp.searches import NOISE
 
 TRIAL = ("cost", "scale", "open", "square")
 """Sums over the knots of a trial: l_t, |l_t|, V f · dx of gaps that remain open, and xᵀx."""
-SEARCH = (
-    *("alpha", "number", "phase", "accepted", "length", "cost", "decrease", "expected", "unbounded", "left"),
-)
+SEARCH = (*("alpha", "number", "phase", "accepted", "length", "cost", "decrease", "expected", "unbounded", "left"),)
 """State of a search: step length of the next trial, its number in the list, FIRST, GROWS or AGAIN; then the outcome,
 see `LaneSteps`; and whether the lane needs a further trial."""
 PROMISE = ("d0", "d1", "scale", "least", "open", "cost", "feasible", "excess")
@@ -170,5 +168,3 @@ def _after_a_length(
 
 def _all(*conditions: SX) -> SX:
     return functools.reduce(ca.logic_and, conditions)
-
-
