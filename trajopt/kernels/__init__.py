@@ -3,8 +3,8 @@
 from trajopt.kernels.call_sequence import CallSequence
 from trajopt.kernels.compiler import compilations, compiled
 from trajopt.kernels.driver import KernelCall, Rows, blocks_of, lane_rows, rows
-from trajopt.kernels.group_calls import GroupCalls
-from trajopt.kernels.lane_copies import copy_chosen, copy_vectors
+from trajopt.kernels.group_calls import GroupCalls, Stage
+from trajopt.kernels.lane_copies import LaneChoice, copy_vectors
 from trajopt.kernels.machine import Kernel, compile_together, forget, kernel, lane_count, wait_until_optimised
 from trajopt.kernels.parallel import ParallelCalls, SideBySide
 from trajopt.kernels.program import Program
@@ -19,18 +19,19 @@ __all__ = [
     "GroupCalls",
     "Kernel",
     "KernelCall",
+    "LaneChoice",
     "PairCalls",
     "ParallelCalls",
     "Program",
     "Reduction",
     "Rows",
     "SideBySide",
+    "Stage",
     "Step",
     "blocks_of",
     "compilations",
     "compile_together",
     "compiled",
-    "copy_chosen",
     "copy_vectors",
     "forget",
     "get_num_threads",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from trajopt.kernels import compiler
 from trajopt.kernels.builder import Builder
-from trajopt.kernels.rows import Ints
+from trajopt.kernels.rows import Ints, Reals
 
 COPY = ("source", "target", "count", "source_stride", "target_stride")
 """Numbers of a copy: addresses, number of doubles, and distances from one double to the next [bytes]."""
@@ -44,13 +47,13 @@ CHOICE = ("source", "target", "count", "chosen")
 
 
 def choices_text(width: int) -> str:
-    """LLVM text of `void trajopt_choices(i64 *table, i64 n)`, with the numbers of `CHOICE` for each of n choices.
+    """LLVM text of `void trajopt_choices(i64 *table, i64 first, i64 end, double *)`, a unit of `GroupCalls`.
 
-    Lanes whose double under `chosen` is not 0 are copied.
+    `table` has the numbers of `CHOICE` for each choice. Lanes whose double under `chosen` is not 0 are copied.
     """
     real = f"<{width} x double>"
-    b = Builder("define void @trajopt_choices(ptr %table, i64 %n)")
-    with b.loop(0, "%n", only_if=b.op("icmp sgt i64 %n, 0")) as choice:
+    b = Builder("define void @trajopt_choices(ptr %table, i64 %first, i64 %end, ptr %scratch)")
+    with b.loop("%first", "%end", only_if=b.op("icmp slt i64 %first, %end")) as choice:
         entry = b.op(f"getelementptr [{len(CHOICE)} x i64], ptr %table, i64 {choice.index}")
         source, target, chosen = (b.field(entry, number, "ptr") for number in (0, 1, 3))
         mask = b.op(f"fcmp une {real} {b.load(chosen, real)}, zeroinitializer")
@@ -63,12 +66,32 @@ def choices_text(width: int) -> str:
 
 
 @functools.cache
-def _native_choices(width: int) -> Any:
+def _choices(width: int) -> int:
     image = compiler.object_code(lambda: choices_text(width), "choices", str(width))
-    addresses = compiler.load([image], ["trajopt_choices"], {})
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(addresses["trajopt_choices"])
+    return int(compiler.load([image], ["trajopt_choices"], {})["trajopt_choices"])
 
 
-def copy_chosen(table: Ints, width: int) -> None:
-    """Copies chosen lanes of arrays with W lanes; `table` (n, 4) has the numbers of `CHOICE`, not checked."""
-    _native_choices(width)(int(table.ctypes.data), len(table))
+class LaneChoice:
+    """Copies chosen lanes of arrays (..., W) to other arrays of the same shapes, as a call of `GroupCalls`.
+
+    Args:
+        pairs: Arrays from and to, which must not move.
+        chosen: Array (W,); lanes where it is not 0 are copied.
+
+    Attributes:
+        settled: True: there is only one code.
+        unit: See `call_sequence_text`.
+        work: Number of instructions [-].
+    """
+
+    settled = True
+
+    def __init__(self, pairs: Sequence[tuple[Reals, Reals]], chosen: Reals) -> None:
+        self._arrays, width = (pairs, chosen), chosen.shape[-1]  # keeps the arrays alive
+        choices = [(a.ctypes.data, b.ctypes.data, a.size // width, chosen.ctypes.data) for a, b in pairs]
+        self._table = np.array(choices, dtype=np.int64)
+        self.unit = (_choices(width), int(self._table.ctypes.data), 0, len(pairs), 0)
+        self.work = float(sum(a.size // width for a, _ in pairs))
+
+    def prepare(self) -> None:
+        """Does nothing: the code is ready."""

@@ -12,10 +12,11 @@ from trajopt.kernels import (
     GroupCalls,
     Kernel,
     KernelCall,
+    LaneChoice,
     Program,
     Rows,
+    Stage,
     compile_together,
-    copy_chosen,
     copy_vectors,
     kernel,
     lane_count,
@@ -23,7 +24,8 @@ from trajopt.kernels import (
     with_vector_sines,
 )
 from trajopt.shooting.arrays import padded
-from trajopt.solvers.ddp.lanes import trials
+from trajopt.solvers.ddp.lanes import rules, trials
+from trajopt.solvers.ddp.lanes.numbers import PROMISE, RECORD, RULES, SEARCH, STATE, TRIAL
 from trajopt.solvers.riccati import lanes
 from trajopt.types import Ints, Reals
 
@@ -35,8 +37,10 @@ GUESS = tuple((name, name) for name in ("xs", "us", "x0", "p"))
 ACCEPTED = (("xs_try", "xs"), ("us_try", "us"))
 
 
-NUMBERS = ("rho", "rho_on_value", "with_gaps", "chosen", "theta")
-"""Numbers of a lane."""
+VECTORS = {"trial": TRIAL, "search": SEARCH, "promise": PROMISE, "state": STATE, "record": RECORD}
+"""Names of the numbers of a lane, by array."""
+SINGLE = {"alpha": "search", "rho_now": "state", "rho_on_value": "state", "with_gaps": "state"}
+"""Numbers of a lane that are passed alone, with the array that they are part of."""
 
 
 class LaneMemory:
@@ -85,21 +89,20 @@ class LaneMemory:
         copies = {"p": groups if varied else 1} | ({} if gaps else dict.fromkeys(("f", "Vf"), threads))  # of no use
         self.arrays = {name: self._array(size, copies.get(name, groups)) for name, size in self._numbers.items()}
         self._common = {name for name in copies if name != "p" or not varied}  # groups have none of their own
-        self.arrays |= {name: padded((groups, 1, 1, self.W)) for name in NUMBERS}
-        several = {"x0": nx, "trial": len(trials.TRIAL), "search": len(trials.SEARCH), "promise": len(trials.PROMISE)}
+        several = {"x0": nx, "theta": 1, **{name: len(names) for name, names in VECTORS.items()}}
         self._numbers |= several
         self.arrays |= {name: padded((groups, 1, size, self.W)) for name, size in several.items()}
-        self.arrays["alpha"] = self.arrays["search"][:, :, :1]  # the first number of a search
-        self.rules, self._lengths = padded((1, len(trials.RULES), self.W)), padded((1, len(lengths), self.W))
+        self.arrays |= {name: self._part(name, whole) for name, whole in SINGLE.items()}
+        self.rules, self._lengths = padded((1, len(RULES), self.W)), padded((1, len(lengths), self.W))
         self._lengths[:] = np.reshape(lengths, (-1, 1))
-        shared = {
+        vectors = {
             "sums": len(lanes.SUMS),
-            "V": n * n,
-            "v": n,
-            "trial_sums": len(trials.TRIAL),
-            "after": len(trials.SEARCH),
+            "trial_sums": len(TRIAL),
+            "new_state": len(STATE),
+            "new_search": len(SEARCH),
         }
-        self._shared = {name: padded((threads, self._T + 1, size, self.W)) for name, size in shared.items()}
+        vectors |= {"V": n * n, "v": n}
+        self._shared = {name: padded((threads, self._T + 1, size, self.W)) for name, size in vectors.items()}
         self.scales = self._array(n + nu + 2)
         self._address = {name: self._addresses(array) for name, array in self.arrays.items()}
         self._pairs: dict[tuple[tuple[str, str], ...], tuple[Ints, Ints, Ints]] = {}
@@ -109,12 +112,55 @@ class LaneMemory:
         self._kernels = _Kernels(problem, len(lengths), gaps=gaps)
         self.kinds = self._kernels.kinds
         compile_together(self._kernels.all)
-        every = range(groups)
-        self.backward = GroupCalls([self.backward_calls(g) for g in every], parts=threads)
-        self.roll_out = GroupCalls([self._roll_out(g) for g in every], parts=threads)
-        left = self.arrays["search"][:, 0, trials.SEARCH.index("left")]
-        self.search = GroupCalls([[*self._roll_out(g), *self._judge(g)] for g in every], left, parts=threads)
-        self.measure = GroupCalls([self._measure(g) for g in every], parts=threads)
+        every, k = range(groups), self._kernels
+        backward, rolled = [self.backward_calls(g) for g in every], [self._roll_out(g) for g in every]
+
+        def calls(*stages: Stage) -> GroupCalls:
+            return GroupCalls(*stages, parts=threads)
+
+        def applied(kernel: list[Kernel], output: str, *inputs: str) -> list[list[KernelCall]]:
+            return [self._rule(g, kernel, output, inputs) for g in every]
+
+        begin, directed = (
+            applied(k.beginning, "state", "state", "rules"),
+            applied(k.direction, "state", "state", "totals", "rules"),
+        )
+        promised = applied(k.promise, "promise", "state", "totals", "rules")
+        begun = applied(k.search_begins, "search", "state", "search", "lengths")
+        judged = applied(k.judge, "search", "search", "promise", "trial", "rules", "lengths")
+        stepped = applied(k.on_step, "state", "state", "search", "promise", "rules")
+        noted = applied(k.record, "record", "state", "search", "promise", "totals")
+        ended = applied(k.ending, "state", "state", "search", "promise", "totals", "rules")
+        moves = self._part("moves", "state")[:, 0, 0]
+        pairs = [[(self.arrays[a][g], self.arrays[b][g]) for a, b in ACCEPTED] for g in every]
+        moved = [[LaneChoice(pairs[g], moves[g])] for g in every]
+
+        self.backward, self.roll_out = calls(Stage(backward)), calls(Stage(rolled))
+        self.measure = calls(Stage([self._measure(g) for g in every]))
+        left = self._part("left", "state")[:, 0, 0], self._part("left", "search")[:, 0, 0]
+        self.directions = calls(Stage(begin), Stage(_joined(backward, directed), left[0]))
+        self.promise = calls(Stage(promised))
+        self.search = calls(Stage(promised), Stage(begun), Stage(_joined(rolled, judged), left[1]))
+        self.step = calls(Stage(stepped), Stage(moved))
+        self.end = calls(Stage(noted), Stage(ended))
+
+    def _part(self, name: str, whole: str) -> Reals:
+        """Array (G, 1, 1, W) of one of the numbers of a lane."""
+        i = VECTORS[whole].index(name)
+        return self.arrays[whole][:, :, i : i + 1]
+
+    def _rule(self, g: int, kernel: list[Kernel], output: str, inputs: Sequence[str]) -> list[KernelCall]:
+        """A rule of `lanes.rules` on the numbers of a group; it has its own output if it does not read it."""
+        more = {"totals": [Rows(self._totals[g], 0)], "rules": [rows(self.rules)], "lengths": [rows(self._lengths)]}
+        arguments = [row for name in inputs for row in more.get(name, []) or self.of(g, name)]
+        if output not in inputs:
+            return [call_at_knots(kernel, [0], [*arguments, *self.of(g, output)])]
+        new = self.shared(g, f"new_{output}")
+        replace = self._kernels.replace_state if output == "state" else self._kernels.replace_search
+        return [
+            call_at_knots(kernel, [0], [*arguments, *new]),
+            call_at_knots(replace, [0], [*new, *self.of(g, output)]),
+        ]
 
     def _array(self, size: int, count: int | None = None) -> Reals:
         return padded((self.groups if count is None else count, self._T + 1, size, self.W))
@@ -136,13 +182,13 @@ class LaneMemory:
 
     def regularize(self, places: Ints, rho: Reals, *, on_value: bool) -> None:
         """Sets ρ of lanes (m,), on V too if wanted."""
-        self.set("rho", places, rho)
+        self.set("rho_now", places, rho)
         self.set("rho_on_value", places, rho if on_value else np.zeros(len(places)))
 
     def shared(self, g: int, *names: str) -> list[Rows]:
         """Rows of arrays that the groups of a thread share one after the other; `name+` begins at the next knot.
 
-        They are the value function `V` and `v`, `sums` of the backward pass, `trial_sums`, and a state `after` a trial.
+        They are the value function `V` and `v`, `sums` of the backward pass, `trial_sums`, and results of rules.
         """
         arrays = {name: self._shared[name.removesuffix("+")][g % self.threads] for name in names}
         return [rows(array, offset=int(name.endswith("+"))) for name, array in arrays.items()]
@@ -164,7 +210,7 @@ class LaneMemory:
         at_end = [*self.of(g, "xs", "p", "rho_on_value"), *self.shared(g, "V", "v", "sums")]
         end = call_at_knots(kernels.end, [self._T], at_end)
         inputs = [*self.of(g, "xs", "us", "p", "xs+"), *self.shared(g, "V+", "v+", "sums+")]
-        inputs += self.of(g, "rho", "rho_on_value", "with_gaps")
+        inputs += self.of(g, "rho_now", "rho_on_value", "with_gaps")
         outputs = [*self.shared(g, "V", "v", "sums"), *self.of(g, "K", "k", "f+", "Vf+")]
         steps = call_at_knots(kernels.backward, order, [*inputs, *outputs], kernels.kinds[order])
         inputs = [*self.of(g, "x0", "xs"), *self.shared(g, "V", "v", "sums"), *self.of(g, "with_gaps")]
@@ -180,12 +226,6 @@ class LaneMemory:
         steps = call_at_knots(self._kernels.step, np.arange(self._T), [*inputs, *outputs], self._kernels.kinds)
         at_end = [*self.of(g, "xs_try", "xs", "p", "Vf"), *sums, *self.of(g, "trial")]
         return [start, steps, call_at_knots(self._kernels.last, [self._T], at_end)]
-
-    def _judge(self, g: int) -> list[KernelCall]:
-        after, given = self.shared(g, "after"), [rows(self.rules), rows(self._lengths)]
-        inputs = [*self.of(g, "search", "promise", "trial"), *given]
-        judge = call_at_knots(self._kernels.judge, [0], [*inputs, *after])
-        return [judge, call_at_knots(self._kernels.replace, [0], [*after, *self.of(g, "search")])]
 
     def _measure(self, g: int) -> list[KernelCall]:
         whole = self.scales[g]
@@ -221,33 +261,14 @@ class LaneMemory:
         table[:, :, 3:] = 8 * self.W
         copy_vectors(table.reshape(-1, 5))
 
-    def write(self, name: str, places: Ints, numbers: Sequence[Reals | float]) -> None:
-        """Writes numbers, of lanes (m,) or of all of them, to the lanes of an array (G, 1, size, W)."""
-        table = np.empty((len(places), len(numbers)))
-        for i, values in enumerate(numbers):
-            table[:, i] = values
-        self.arrays[name][places // self.W, 0, :, places % self.W] = table
-
     def numbers(self, name: str, places: Ints) -> Reals:
         """Numbers (size, m) of lanes (m,) in an array (G, 1, size, W)."""
         found: Reals = self.arrays[name][places // self.W, 0, :, places % self.W].T
         return found
 
-    def accept(self, places: Ints) -> None:
-        """Replaces the trajectories of lanes (m,) by their trials."""
-        if not len(places):
-            return
-        chosen = self.arrays["chosen"]
-        chosen[:] = 0.0
-        chosen[places // self.W, 0, 0, places % self.W] = 1.0
-        groups = self.groups_of(places)
-        table = np.empty((len(ACCEPTED), len(groups), 4), dtype=np.int64)
-        for part, (source, target) in zip(table, ACCEPTED):
-            part[:, 0] = self._address[source][groups * self.W]
-            part[:, 1] = self._address[target][groups * self.W]
-            part[:, 2] = self.arrays[source][0].size // self.W
-        table[:, :, 3] = self._address["chosen"][groups * self.W]
-        copy_chosen(table.reshape(-1, 4), self.W)
+    def put(self, name: str, places: Ints, numbers: Reals) -> None:
+        """Writes numbers (size, m) to lanes (m,) of an array (G, 1, size, W)."""
+        self.arrays[name][places // self.W, 0, :, places % self.W] = numbers.T
 
     def load(self, name: str, values: Reals, target: Ints) -> None:
         """Writes rows (m, ...) of values to an array of lanes (m,); what all groups share is set to the first row."""
@@ -307,13 +328,18 @@ class _Kernels:
         self.scale_end = one(lanes.scale_end(end))
         self.step, self.last = each(trials.summed_step), one(trials.summed_end(end))
         self.start = one(lanes.start(end))
-        self.judge, self.replace = one(trials.judgement(lengths, gaps=gaps)), one(trials.identity(len(trials.SEARCH)))
+        self.judge, self.search_begins = one(trials.judgement(lengths, gaps=gaps)), one(rules.search_begins(lengths))
+        self.beginning, self.direction = one(rules.beginning()), one(rules.direction())
+        self.promise, self.on_step = one(rules.promise(gaps=gaps)), one(rules.step(gaps=gaps))
+        self.record, self.ending = one(rules.record()), one(rules.end())
+        self.replace_state, self.replace_search = one(rules.identity(len(STATE))), one(rules.identity(len(SEARCH)))
 
     @property
     def all(self) -> list[Kernel]:
         """All kernels."""
         several = [self.backward, self.end, self.begin, self.scale, self.scale_end, self.step, self.last, self.start]
-        several += [self.judge, self.replace]
+        several += [self.judge, self.search_begins, self.beginning, self.direction, self.promise, self.on_step]
+        several += [self.record, self.ending, self.replace_state, self.replace_search]
         return [each for some in several for each in some]
 
 
@@ -323,6 +349,11 @@ def call_at_knots(
     """Call at knots in this order."""
     blocks = np.asarray(order, dtype=np.int64).reshape(-1, 1)
     return KernelCall(kernels, np.zeros(len(blocks)) if kinds is None else kinds, blocks, arguments, packed=True)
+
+
+def _joined(*calls: list[list[KernelCall]]) -> list[list[KernelCall]]:
+    """Calls of each group, one list after the other."""
+    return [[call for some in group for call in some] for group in zip(*calls)]
 
 
 def _part(array: Reals, first: int) -> Rows:

@@ -12,7 +12,6 @@ from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.ddp.lanes.loop import LaneLoop
 from trajopt.solvers.ddp.lanes.queue import Queue
-from trajopt.solvers.ddp.lanes.rules import Rules
 
 if TYPE_CHECKING:
     from trajopt.shooting.problem import ShootingProblem
@@ -58,5 +57,5 @@ def loop_for(solver: RolloutSolverAbstract, rows: BatchRows, kept: LaneLoop | No
     if kept is not None and kept.fits(problem, groups, varied=varied, threads=threads):
         return kept
     exact = options.hessian != "gauss-newton" and LagrangianHessian.available(Evaluator(problem))
-    rules = Rules(options, solver.closes_parts_of_gaps)
-    return LaneLoop(problem, rules, groups, exact=exact, varied=varied, threads=threads)
+    gaps = solver.closes_parts_of_gaps
+    return LaneLoop(problem, options, groups, gaps=gaps, exact=exact, varied=varied, threads=threads)
