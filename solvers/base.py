@@ -155,6 +155,11 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
     def solve_in_lanes(self, rows: BatchRows, results: BatchResults, watch: Watch) -> None:
         """Solves rows of a batch side by side, where the solver can; those that are not done are solved one by one."""
 
+    @property
+    def can_race(self) -> bool:
+        """Whether several guesses of one problem may be solved in turns and compared by cost; False by default."""
+        return False
+
     # The loop
 
     def solve(
@@ -177,8 +182,8 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             is_feasible: Whether `xs` is the rollout of `us` from x0, without gaps.
             multipliers: `solution.multipliers` of an earlier solution, as a warm start of SolverSQP with one start.
             starts: Number of guesses from which to solve; the best solution is returned, and its `optima`
-                lists all. Besides the guess that was passed: rollouts of its controls and of none, x0 at rest, and
-                random ones [-].
+                lists those that were reached. SolverDDP and SolverFDDP stop guesses that promise no lower cost. Besides
+                the guess that was passed: rollouts of its controls and of none, x0 at rest, and random ones [-].
             seed: Seed of the random guesses.
 
         Returns:

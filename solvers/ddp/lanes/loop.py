@@ -58,8 +58,9 @@ class LaneLoop:
         threads: int,
     ) -> None:
         self._problem, self._options, self._gaps, self._exact = problem, options, gaps, exact
-        about = {"gaps": gaps, "varied": varied, "threads": threads}
-        self._memory = LaneMemory(problem, 2 * groups, lengths=options.step_lengths, **about)  # half of them extra
+        self._memory = LaneMemory(
+            problem, 2 * groups, gaps=gaps, varied=varied, lengths=options.step_lengths, threads=threads
+        )  # half of the groups are extra ones
         self._memory.rules[0] = np.reshape(rule_numbers(options, exact=exact), (-1, 1))
         self._main, self._W = groups * self._memory.W, self._memory.W
         self._staged = np.arange(self._main, 2 * self._main)
