@@ -155,11 +155,6 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
     def solve_in_lanes(self, rows: BatchRows, results: BatchResults, watch: Watch) -> None:
         """Solves rows of a batch side by side, where the solver can; those that are not done are solved one by one."""
 
-    @property
-    def can_race(self) -> bool:
-        """Whether several guesses of one problem may be solved in turns and compared by cost; False by default."""
-        return False
-
     # The loop
 
     def solve(

@@ -115,13 +115,13 @@ def _optima(costs: Reals) -> tuple[tuple[float, int], ...]:
 
 def solve_from(solver: SolverAbstract[Any], xs: Reals, us: Reals, starts: int, seed: int) -> Solution:
     """Solves a solver's problem from several guesses, see `SolverAbstract.solve`."""
-    from trajopt.solvers.batch.race import race
+    from trajopt.solvers.batch.race import can_race, race
     from trajopt.solvers.batch.results import BatchResults
     from trajopt.solvers.batch.rows import BatchRows
     from trajopt.solvers.batch.solve import solve_rows
 
     states, controls = guesses(solver.problem, xs, us, starts, seed)
-    if solver.can_race and starts < MANY:
+    if starts < MANY and can_race(solver):
         results, rows = BatchResults(solver.problem, starts), BatchRows(solver.problem, None, None, states, controls)
         race(solver, states, controls, results)
         return best_of(results.batch(rows, type(solver).__name__, solver.problem.parameter_values()))

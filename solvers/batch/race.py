@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from trajopt.errors import pass_on_signal
 from trajopt.solution import SolverStatus
 from trajopt.solvers.batch.results import BatchResults
+from trajopt.solvers.ddp.rollout import RolloutSolverAbstract
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -20,6 +21,13 @@ BACK = 3
 """Iterations whose decrease a guess may repeat [-]."""
 BETTER = 1e-3
 """Part of the best cost by which a guess must promise to fall below it, to go on [-]."""
+
+
+def can_race(solver: SolverAbstract[Any]) -> bool:
+    """Whether guesses may be solved in turns: rollouts compare by cost, unless something watches each solve."""
+    ours = isinstance(solver, RolloutSolverAbstract) and type(solver).__module__.startswith("trajopt.")
+    watched = solver.callbacks or solver.options.time_limit or solver.problem.unknowns or solver.problem.nu == 0
+    return ours and not watched
 
 
 class Racer:

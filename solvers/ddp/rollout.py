@@ -151,13 +151,6 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         self._loop = solve.loop_for(self, rows, self._loop)
         solve.solve_in_lanes(self._loop, self.problem, rows, results, watch)
 
-    @property
-    def can_race(self) -> bool:
-        """Whether several guesses are solved in turns: rollouts compare by cost, unless something watches each solve."""
-        ours = type(self).__module__.startswith("trajopt.")
-        watched = self.callbacks or self.options.time_limit or self.problem.unknowns or self.problem.nu == 0
-        return ours and not watched
-
     # The loop
 
     def prepare(self, run: RolloutProgress) -> None:

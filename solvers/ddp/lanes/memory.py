@@ -112,7 +112,11 @@ class LaneMemory:
         self._kernels = _Kernels(problem, len(lengths), gaps=gaps)
         self.kinds = self._kernels.kinds
         compile_together(self._kernels.all)
-        every, k = range(groups), self._kernels
+        self._bind()
+
+    def _bind(self) -> None:
+        """Binds the kernels to the arrays of each group."""
+        every, k, threads = range(self.groups), self._kernels, self.threads
         backward, rolled = [self.backward_calls(g) for g in every], [self._roll_out(g) for g in every]
 
         def calls(*stages: Stage) -> GroupCalls:
