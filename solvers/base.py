@@ -62,6 +62,8 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
     """Whether the solver handles soft constraints as in `ShootingProblem.row_softness`."""
     use_of_x0: ClassVar[str] = ""
     """What the solver does that needs a fixed start, such as "rolls out from x0"; empty if it can choose the start."""
+    steps_are_rollouts: ClassVar[bool] = False
+    """Whether trajectories have no gaps after a full step, so that guesses compare by cost."""
     chooses_unknowns: ClassVar[bool] = False
     """Whether the solver solves `whole`, so that it can choose unknown parameters."""
 

@@ -87,6 +87,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     keeps_limits: ClassVar[bool] = False
     use_of_x0 = "rolls out from a given x0"
     chooses_unknowns = True
+    steps_are_rollouts = True
 
     options_type: ClassVar[type[SolverOptions]] = DDPOptions
     options: DDPOptions
