@@ -221,3 +221,15 @@ def test_threads_give_the_same_bits(kind: Any, monkeypatch: pytest.MonkeyPatch) 
         np.testing.assert_array_equal(getattr(threaded, name), getattr(solutions, name))
     for row, other in zip(threaded, solutions):
         assert [r.cost for r in row.history] == [r.cost for r in other.history]
+
+
+def test_predicted_decreases_are_those_of_a_loop() -> None:
+    """Also where the step along an exact direction is short, and no better one is found."""
+    solver = SolverDDP(problems.load("double-pendulum", T=40).problem)
+    X = starts(solver.problem, 20)
+    blends = set[float]()
+    for row, one in zip(solver.solve_batch(X), looped(solver, X)):
+        got, expected = ([record.stop for record in s.history] for s in (row, one))
+        np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-9)
+        blends |= {record.blend for record in row.history if record.step_length <= 0.25}
+    assert max(blends) > 0.0
