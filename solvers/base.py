@@ -62,6 +62,8 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
     """Whether the solver handles soft constraints as in `ShootingProblem.row_softness`."""
     use_of_x0: ClassVar[str] = ""
     """What the solver does that needs a fixed start, such as "rolls out from x0"; empty if it can choose the start."""
+    steps_are_rollouts: ClassVar[bool] = False
+    """Whether trajectories have no gaps after a full step, so that guesses compare by cost."""
     chooses_unknowns: ClassVar[bool] = False
     """Whether the solver solves `whole`, so that it can choose unknown parameters."""
 
@@ -177,8 +179,8 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             is_feasible: Whether `xs` is the rollout of `us` from x0, without gaps.
             multipliers: `solution.multipliers` of an earlier solution, as a warm start of SolverSQP with one start.
             starts: Number of guesses from which to solve; the best solution is returned, and its `optima`
-                lists all. Besides the guess that was passed: rollouts of its controls and of none, x0 at rest, and
-                random ones [-].
+                lists those that were reached. SolverDDP and SolverFDDP stop guesses that promise no lower cost. Besides
+                the guess that was passed: rollouts of its controls and of none, x0 at rest, and random ones [-].
             seed: Seed of the random guesses.
 
         Returns:

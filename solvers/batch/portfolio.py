@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.errors import TrajoptError, UnsupportedOperationError
+from trajopt.shooting.at_rest_lanes import controls_at_rest_of
 from trajopt.solution import Solution, SolutionBatch
 from trajopt.types import Reals
 
@@ -55,6 +56,16 @@ def _rolled(problem: ShootingProblem, us: Reals) -> tuple[Reals, Reals] | None:
 
 
 def _held(problem: ShootingProblem, states: Reals) -> tuple[Reals, Reals] | None:
+    """States and the controls that hold them, in lanes where the models allow it."""
+    controls = np.zeros((problem.T, problem.nu))
+    for kind in problem.kinds[:-1]:
+        knots = list(kind.knots)
+        found = controls_at_rest_of(kind.model, states[knots]) if kind.model.nu else np.zeros((len(knots), 0))
+        if found is None:
+            break
+        controls[knots, : kind.model.nu] = found
+    else:
+        return states, controls
     try:
         return states, problem.quasi_static(states[:-1])
     except TrajoptError:
@@ -104,9 +115,16 @@ def _optima(costs: Reals) -> tuple[tuple[float, int], ...]:
 
 def solve_from(solver: SolverAbstract[Any], xs: Reals, us: Reals, starts: int, seed: int) -> Solution:
     """Solves a solver's problem from several guesses, see `SolverAbstract.solve`."""
+    from trajopt.solvers.batch.race import can_race, race
+    from trajopt.solvers.batch.results import BatchResults
+    from trajopt.solvers.batch.rows import BatchRows
     from trajopt.solvers.batch.solve import solve_rows
 
     states, controls = guesses(solver.problem, xs, us, starts, seed)
+    if starts < MANY and can_race(solver):
+        results, rows = BatchResults(solver.problem, starts), BatchRows(solver.problem, None, None, states, controls)
+        race(solver, states, controls, results)
+        return best_of(results.batch(rows, type(solver).__name__, solver.problem.parameter_values()))
     x0 = np.tile(solver.problem.x0, (starts, 1))
     lanes = starts >= MANY
     solutions = solve_rows(solver, x0, None, states, controls, time_limit=None, progress=False, lanes=lanes)

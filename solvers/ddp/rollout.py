@@ -87,6 +87,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     keeps_limits: ClassVar[bool] = False
     use_of_x0 = "rolls out from a given x0"
     chooses_unknowns = True
+    steps_are_rollouts = True
 
     options_type: ClassVar[type[SolverOptions]] = DDPOptions
     options: DDPOptions
@@ -95,7 +96,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     _prepared = False
     _limits: ControlLimits | None = None
     _border: Border | None = None
-    _loops: list[LaneLoop] = []  # noqa: RUF012  # replaced, never changed
+    _loop: LaneLoop | None = None
     closes_parts_of_gaps: ClassVar[bool] = False
 
     def _refuse(self, problem: ShootingProblem) -> None:
@@ -148,8 +149,8 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
 
         if not solve.fits_lanes(self):
             return
-        self._loops = solve.loops_for(self, rows, self._loops)
-        solve.solve_in_lanes(self, self._loops, rows, results, watch)
+        self._loop = solve.loop_for(self, rows, self._loop)
+        solve.solve_in_lanes(self._loop, self.problem, rows, results, watch)
 
     # The loop
 

@@ -7,7 +7,18 @@ import numpy as np
 import pytest
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels import GroupCalls, KernelCall, Program, copy_vectors, kernel, lane_count, rows
+from trajopt.kernels import (
+    GroupCalls,
+    KernelCall,
+    LaneChoice,
+    Program,
+    Stage,
+    copy_vectors,
+    group_calls,
+    kernel,
+    lane_count,
+    rows,
+)
 from trajopt.shooting.arrays import padded
 
 W = lane_count()
@@ -23,6 +34,36 @@ def test_a_lane_is_copied_to_another_one_and_to_a_row() -> None:
     np.testing.assert_array_equal(row, [*source[:4, 0], 0.0])
 
 
+def test_chosen_lanes_are_copied() -> None:
+    source, target, chosen = np.arange(5.0 * W).reshape(5, W), np.zeros((5, W)), padded((1, W))
+    chosen[0, 1::3] = 1.0
+    GroupCalls(Stage([[LaneChoice([(source[:4], target[:4])], chosen[0])]]))(np.array([0]))
+    expected = np.zeros((5, W))
+    expected[:4, 1::3] = source[:4, 1::3]
+    np.testing.assert_array_equal(target, expected)
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_groups_repeat_their_calls_until_no_lane_is_left(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lanes count down from their numbers; a group makes as many passes as its largest number."""
+    monkeypatch.setattr(group_calls, "SMALL_WORK", 0)
+    left, after = (padded((5, 1, 2, W)) for _ in range(2))
+    left[:, 0, 0] = np.random.default_rng(0).integers(1, 9, (5, W))
+    most = left[:, 0, 0].max(axis=1)
+    state = ca.SX.sym("s", 2)
+    down = ca.Function("down", [state], [ca.vertcat(ca.fmax(state[0] - 1, 0), state[1] + 1)])
+    same = ca.Function("same", [state], [+state])
+    calls = []
+    for g in range(5):
+        there, back = (kernel(Program.of(f.name(), f), W) for f in (down, same))
+        first = KernelCall([there], [0], [[0]], [rows(left[g]), rows(after[g])], packed=True)
+        calls.append([first, KernelCall([back], [0], [[0]], [rows(after[g]), rows(left[g])], packed=True)])
+    GroupCalls(Stage(calls, left[:, 0, 0]), parts=parts)(np.array([0, 1, 2, 4]))
+    np.testing.assert_array_equal(left[[0, 1, 2, 4], 0, 1], np.tile(most[[0, 1, 2, 4], None], W))
+    assert not left[3, 0, 1].any()
+    assert not left[[0, 1, 2, 4], 0, 0].any()
+
+
 def square() -> Program:
     x = ca.SX.sym("x", 3)
     return Program.of("square", ca.Function("square", [x], [x**2, ca.sum1(x)]))
@@ -34,7 +75,7 @@ def test_chosen_groups_work_in_place() -> None:
     k = kernel(square(), W)
     order = [[1], [0]]
     calls = [[KernelCall([k], [0, 0], order, [rows(x[g]), rows(y[g]), rows(total[g])], packed=True)] for g in range(4)]
-    GroupCalls(calls)(np.array([1, 3]))
+    GroupCalls(Stage(calls))(np.array([1, 3]))
     np.testing.assert_array_equal(y[[1, 3]], x[[1, 3]] ** 2)
     np.testing.assert_allclose(total[[1, 3], :, 0], x[[1, 3]].sum(axis=2), rtol=1e-13)
     assert not y[[0, 2]].any()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,8 @@ import pytest
 
 import trajopt
 from trajopt import SolutionBatch, problems
+from trajopt.kernels import get_num_threads, group_calls, set_num_threads
+from trajopt.kernels.parallel import Job
 from trajopt.solvers import DDPOptions, FDDPOptions, SolverDDP, SolverFDDP
 from trajopt.solvers.batch.solve import Watch
 from trajopt.solvers.ddp.lanes import solve as lanes
@@ -47,7 +48,7 @@ def assert_as_looped(solutions: SolutionBatch, single: list[Any]) -> None:
 
 
 def used_lanes(solver: Any) -> bool:
-    return bool(solver._loops)
+    return solver._loop is not None
 
 
 @pytest.mark.parametrize(("name", "T", "kind"), SMALL)
@@ -203,35 +204,32 @@ def test_a_time_limit_stops_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", BOTH)
 def test_threads_give_the_same_bits(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = problems.load("unicycle", T=20).problem
+    problem = problems.load("double-pendulum", T=20).problem
     X = starts(problem, 60, spread=1.0)
     solutions = kind(problem).solve_batch(X)
-    monkeypatch.setattr(lanes, "ROWS_OF_A_THREAD", 8)
-    monkeypatch.setattr(lanes, "THREADED", 0)
-    monkeypatch.setattr(lanes, "GROUPS", 1)
-    monkeypatch.setattr(lanes, "get_num_threads", lambda: 3)
-    monkeypatch.setattr(Watch, "tell", lambda watch, done: time.sleep(0.01))  # the others have their turn
-    solver = kind(problem)
-    threaded = solver.solve_batch(X)
-    assert len(solver._loops) == 3
-    assert sum(bool(loop.records.pieces) for loop in solver._loops) > 1
+    monkeypatch.setattr(group_calls, "SMALL_WORK", 0)
+    before, shared = get_num_threads(), list[int]()
+    share = Job.share
+    monkeypatch.setattr(Job, "share", lambda job, *counts: shared.append(counts[0]) or share(job, *counts))
+    try:
+        set_num_threads(3)
+        threaded = kind(problem).solve_batch(X)
+    finally:
+        set_num_threads(before)
+    assert set(shared) == {3}
     for name in ("xs", "us", "K", "cost", "status", "iterations"):
         np.testing.assert_array_equal(getattr(threaded, name), getattr(solutions, name))
     for row, other in zip(threaded, solutions):
         assert [r.cost for r in row.history] == [r.cost for r in other.history]
 
 
-def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = problems.load("unicycle", T=20).problem
-    monkeypatch.setattr(lanes, "ROWS_OF_A_THREAD", 8)
-    monkeypatch.setattr(lanes, "THREADED", 0)
-    monkeypatch.setattr(lanes, "get_num_threads", lambda: 2)
-    solver = SolverDDP(problem)
-    solver.solve_batch(starts(problem, 20))
-
-    def fails(*arguments: Any) -> None:
-        raise RuntimeError("a bug")
-
-    monkeypatch.setattr(solver._loops[1], "run", fails)
-    with pytest.raises(RuntimeError, match="a bug"):
-        solver.solve_batch(starts(problem, 20))
+def test_predicted_decreases_are_those_of_a_loop() -> None:
+    """Also where the step along an exact direction is short, and no better one is found."""
+    solver = SolverDDP(problems.load("double-pendulum", T=40).problem)
+    X = starts(solver.problem, 20)
+    blends = set[float]()
+    for row, one in zip(solver.solve_batch(X), looped(solver, X)):
+        got, expected = ([record.stop for record in s.history] for s in (row, one))
+        np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-9)
+        blends |= {record.blend for record in row.history if record.step_length <= 0.25}
+    assert max(blends) > 0.0

@@ -13,6 +13,8 @@ from trajopt import SolutionLibrary, problems
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.solvers import DDPOptions, SolverDDP, SolverFDDP, SolverSQP, SQPOptions
 from trajopt.solvers.batch.portfolio import best_of, guesses
+from trajopt.solvers.batch.race import race
+from trajopt.solvers.batch.results import BatchResults
 
 
 def pendulum(T: int = 40) -> Any:
@@ -43,10 +45,48 @@ def test_several_starts_find_an_optimum_that_one_misses() -> None:
     problem = pendulum(60)
     problem.x0 = [0.8, -1.0]
     solver = SolverDDP(problem)
+    xs, us, _ = solver._guess(None, None, False)
+    alone = [solver.solve(*guess) for guess in zip(*guesses(problem, xs, us, 12, seed=1))]
     best = solver.solve(starts=12, seed=1)
-    costs = [cost for cost, _ in best.optima]
-    assert len(costs) > 1
-    assert costs[1] > 1.001 * costs[0]
+    costs = [one.cost for one in alone if one.converged]
+    assert max(costs) > 1.001 * min(costs)
+    assert best.cost == pytest.approx(min(costs), rel=1e-9)
+    assert sum(count for _, count in best.optima) < len(costs)  # others were stopped
+
+
+def test_a_race_ends_each_solve_as_if_alone() -> None:
+    problem = pendulum(60)
+    problem.x0 = [0.8, -1.0]
+    solver = SolverDDP(problem)
+    xs, us, _ = solver._guess(None, None, False)
+    states, controls = guesses(problem, xs, us, 6, seed=1)
+    alone = [solver.solve(*guess) for guess in zip(states, controls)]
+    for _ in range(2):  # the second time with the solvers of the first
+        results = BatchResults(problem, 6)
+        race(solver, states, controls, results)
+        ended = np.flatnonzero(results.done)
+        assert len(ended)
+        for i in ended:
+            np.testing.assert_array_equal(results.xs[i], alone[i].xs)
+            assert [r.cost for r in results.histories[i]] == [r.cost for r in alone[i].history]
+            assert results.status[i] == alone[i].status.name
+        lowest = min(one.cost for one in alone if one.converged)
+        assert results.cost[ended].min() == pytest.approx(lowest, rel=1e-6)
+
+
+def test_a_guess_that_raises_leaves_the_others_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = pendulum()
+    solver, start = SolverDDP(problem), SolverDDP._start
+
+    def fails(own: Any, *arguments: Any) -> Any:
+        if own is not solver:
+            raise InvalidArgumentError("a bug")
+        return start(own, *arguments)
+
+    alone = solver.solve()
+    monkeypatch.setattr(SolverDDP, "_start", fails)
+    best = solver.solve(starts=4)
+    np.testing.assert_array_equal(best.xs, alone.xs)
 
 
 def test_a_guess_that_was_passed_is_one_of_the_starts() -> None:

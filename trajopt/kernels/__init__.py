@@ -1,9 +1,10 @@
 """Compiler from expressions to machine code that evaluates several knots at once."""
 
-from trajopt.kernels.call_sequence import CallSequence, GroupCalls
+from trajopt.kernels.call_sequence import CallSequence
 from trajopt.kernels.compiler import compilations, compiled
 from trajopt.kernels.driver import KernelCall, Rows, blocks_of, lane_rows, rows
-from trajopt.kernels.lane_copies import copy_vectors
+from trajopt.kernels.group_calls import GroupCalls, Stage
+from trajopt.kernels.lane_copies import LaneChoice, copy_vectors
 from trajopt.kernels.machine import Kernel, compile_together, forget, kernel, lane_count, wait_until_optimised
 from trajopt.kernels.parallel import ParallelCalls, SideBySide
 from trajopt.kernels.program import Program
@@ -18,12 +19,14 @@ __all__ = [
     "GroupCalls",
     "Kernel",
     "KernelCall",
+    "LaneChoice",
     "PairCalls",
     "ParallelCalls",
     "Program",
     "Reduction",
     "Rows",
     "SideBySide",
+    "Stage",
     "Step",
     "blocks_of",
     "compilations",

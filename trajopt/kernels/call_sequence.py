@@ -14,7 +14,6 @@ from trajopt.kernels import compiler
 from trajopt.kernels.builder import Builder
 from trajopt.kernels.driver import KernelCall
 from trajopt.kernels.reductions import Reduction
-from trajopt.kernels.rows import Ints
 
 Native = KernelCall | Reduction
 
@@ -82,32 +81,3 @@ class Together:
             call.prepare()
         self._job[:] = len(self._calls), *(number for call in self._calls for number in call.unit)
         self._settled = all(call.settled for call in self._calls)
-
-
-class GroupCalls:
-    """Calls of machine code for many groups of lanes; the chosen groups run in one call from Python.
-
-    Args:
-        calls: The calls of each group, as many for each.
-    """
-
-    def __init__(self, calls: Sequence[Sequence[KernelCall]]) -> None:
-        self._calls, self._run, self._settled = [list(some) for some in calls], _native(), False
-        self._units = np.zeros((len(calls), 5 * len(calls[0])), dtype=np.int64)
-        self._job = np.zeros(1 + self._units.size, dtype=np.int64)
-        self._address = int(self._job.ctypes.data)
-
-    def __call__(self, chosen: Ints) -> None:
-        """Runs the calls of chosen groups (m,), one group after the other."""
-        if not self._settled:
-            self._prepare()
-        units = self._units[chosen]
-        self._job[0] = units.size // 5
-        self._job[1 : 1 + units.size] = units.ravel()
-        self._run(self._address)
-
-    def _prepare(self) -> None:
-        for call in (call for some in self._calls for call in some):
-            call.prepare()
-        self._units[:] = [[number for call in some for number in call.unit] for some in self._calls]
-        self._settled = all(call.settled for some in self._calls for call in some)

@@ -20,7 +20,7 @@ from trajopt.kernels.threads import get_num_threads
 SMALL_WORK = 50_000
 
 
-class _Job:
+class Job:
     """Memory of a job, see `thread_pool_text`.
 
     Args:
@@ -72,7 +72,7 @@ class ParallelCalls:
         for unit, (rows, _) in enumerate(blocks):
             unit_of[rows] = unit
         self._readable = sum(len(set(rows.tolist())) for rows, _ in blocks) == np.count_nonzero(unit_of >= 0)
-        self._job = _Job([unit for _, unit in blocks], unit_of)
+        self._job = Job([unit for _, unit in blocks], unit_of)
 
     @property
     def _count(self) -> int:
@@ -143,7 +143,7 @@ class SideBySide:
     def __init__(self, calls: Sequence[KernelCall]) -> None:
         self._calls = list(calls)
         self._worth = all(call.work >= SMALL_WORK for call in self._calls)
-        self._job = _Job([call.aim() for call in self._calls])
+        self._job = Job([call.aim() for call in self._calls])
 
     @property
     def shared(self) -> bool:

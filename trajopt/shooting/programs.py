@@ -182,8 +182,15 @@ def step(model: ActionModelExpression, nc: int = 0, *, clipped: int = 0) -> Prog
     `clipped`, lower and upper limits of u are further inputs, and u is clipped to them. Source: Mastalli et al. 2020,
     eqs. 11-13.
     """
-    state, n, m = model.state, model.state.ndx, model.nu
     program = Program(f"{type(model).__name__}: step")
+    x_next, u, cost, dx, *rows = add_step(program, model, nc, clipped=clipped)
+    program.output(x_next, u, cost, dx, *rows)
+    return program
+
+
+def add_step(program: Program, model: ActionModelExpression, nc: int = 0, *, clipped: int = 0) -> list[Array]:
+    """Adds the inputs and the steps of `step` to a program, and returns the outputs."""
+    state, n, m = model.state, model.state.ndx, model.nu
     x, x_ref, u_ref = program.input(state.nx), program.input(state.nx), program.input(m)
     k, K, gap, alpha = program.input(m), program.input(m, n), program.input(n), program.input(1)
     p = program.input(model.layout.size)
@@ -199,8 +206,7 @@ def step(model: ActionModelExpression, nc: int = 0, *, clipped: int = 0) -> Prog
 
     x_next = computed(program, "partial_gap", partly, reached.xnext, gap, alpha)
     rows = _rows(program, model, nc, (reached.rows,), (1,))
-    program.output(x_next, u, _cost_unless_failed(program, reached.cost), dx, *rows)
-    return program
+    return [x_next, u, _cost_unless_failed(program, reached.cost), dx, *rows]
 
 
 @_once
@@ -265,12 +271,17 @@ def interpolation(model: ActionModelExpression) -> Program:
 def terminal_step(model: ActionModelExpression, nc: int = 0) -> Program:
     """(x, x_ref, parameters) -> (cost, dx = x ⊖ x_ref, constraint rows) of the terminal knot, padded to `nc` rows."""
     program = Program(f"{type(model).__name__}: terminal step")
+    program.output(*add_terminal_step(program, model, nc))
+    return program
+
+
+def add_terminal_step(program: Program, model: ActionModelExpression, nc: int = 0) -> list[Array]:
+    """Adds the inputs and the steps of `terminal_step` to a program, and returns the outputs."""
     x, x_ref = program.input(model.state.nx), program.input(model.state.nx)
     end = model.values(program, Point(x=x, u=None, parameters=program.input(model.layout.size)))
     dx = _gap(program, model.state, x_ref, x)
     rows = _rows(program, model, nc, (end.rows,), (1,))
-    program.output(_cost_unless_failed(program, end.cost), dx, *rows)
-    return program
+    return [_cost_unless_failed(program, end.cost), dx, *rows]
 
 
 def _status(program: Program) -> tuple[Array, ...]:

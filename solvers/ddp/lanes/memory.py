@@ -12,8 +12,10 @@ from trajopt.kernels import (
     GroupCalls,
     Kernel,
     KernelCall,
+    LaneChoice,
     Program,
     Rows,
+    Stage,
     compile_together,
     copy_vectors,
     kernel,
@@ -21,8 +23,9 @@ from trajopt.kernels import (
     rows,
     with_vector_sines,
 )
-from trajopt.shooting import programs
 from trajopt.shooting.arrays import padded
+from trajopt.solvers.ddp.lanes import rules, trials
+from trajopt.solvers.ddp.lanes.numbers import PROMISE, RECORD, RULES, SEARCH, STATE, TRIAL
 from trajopt.solvers.riccati import lanes
 from trajopt.types import Ints, Reals
 
@@ -31,14 +34,13 @@ if TYPE_CHECKING:
 
 GUESS = tuple((name, name) for name in ("xs", "us", "x0", "p"))
 """Arrays that a problem brings into its lane, as pairs of names for `LaneMemory.copy`."""
-DIRECTION = (*GUESS, *((name, name) for name in ("K", "k", "f", "Vf")))
-"""Arrays that a rollout along the direction reads."""
-TRIAL = (("xs_try", "xs_try"), ("us_try", "us_try"))
 ACCEPTED = (("xs_try", "xs"), ("us_try", "us"))
 
 
-NUMBERS = ("rho", "rho_on_value", "with_gaps", "alpha", "theta")
-"""Numbers of a lane."""
+VECTORS = {"trial": TRIAL, "search": SEARCH, "promise": PROMISE, "state": STATE, "record": RECORD}
+"""Names of the numbers of a lane, by array."""
+SINGLE = {"alpha": "search", "rho_now": "state", "rho_on_value": "state", "with_gaps": "state"}
+"""Numbers of a lane that are passed alone, with the array that they are part of."""
 
 
 class LaneMemory:
@@ -52,45 +54,120 @@ class LaneMemory:
         groups: Number of groups G [-].
         gaps: Whether a step of length α closes the part α of gaps; if not, each step closes all of them.
         varied: Whether parameters differ between lanes; if not, all groups share them.
+        lengths: Step lengths of a search [-].
+        threads: Number of threads that share the groups of a call [-].
 
     Attributes:
         W: Lanes of a group [-].
         groups: Number of groups G [-].
+        threads: Number of threads [-].
         arrays: Arrays by name: states and controls `xs`, `us`, initial states `x0`, parameters `p`, direction `K`, `k`,
-            gaps `f` and V f `Vf`, trials `xs_try`, `us_try`, `dx`, `costs`, and numbers of a lane (G, 1, 1, W).
+            gaps `f` and V f `Vf`, trials `xs_try`, `us_try`, their sums `trial`, and numbers of a lane (G, 1, size, W),
+            such as `search` and `promise`, see `lanes.trials`.
         kinds: Number of the kind of each running knot (T,).
         backward: Expansion and backward pass.
         roll_out: Rollout with the step lengths `alpha`.
+        search: Rollouts until each lane has found its step, see `trials.judgement`.
         measure: Expansion for scales alone.
         scales: Results of `measure` (G, T + 1, s + 2, W), see `lanes.scale_step`.
     """
 
-    def __init__(self, problem: ShootingProblem, groups: int, *, gaps: bool, varied: bool) -> None:
-        self.W, self.groups, self._T = lane_count(), groups, problem.T
+    def __init__(
+        self,
+        problem: ShootingProblem,
+        groups: int,
+        *,
+        gaps: bool,
+        varied: bool,
+        lengths: Sequence[float] = (1.0,),
+        threads: int = 1,
+    ) -> None:
+        self.W, self.groups, self.threads, self._T = lane_count(), groups, threads, problem.T
         n, nx, nu, width = problem.state.ndx, problem.state.nx, problem.nu, problem.table.values.shape[1]
         self._numbers = {"xs": nx, "us": nu, "p": width, "K": nu * n, "k": nu, "f": n, "Vf": n}
-        self._numbers |= {"xs_try": nx, "us_try": nu, "dx": n, "costs": 1}
-        shared = {"p": not varied, "f": not gaps, "Vf": not gaps, "dx": not gaps}  # or of no use behind a call
-        self.arrays = {name: self._array(size, shared.get(name, False)) for name, size in self._numbers.items()}
-        self.arrays |= {name: padded((groups, 1, 1, self.W)) for name in NUMBERS}
-        self._numbers["x0"] = nx
-        self.arrays["x0"] = padded((groups, 1, nx, self.W))
-        self._sums, self.scales = padded((self._T + 1, len(lanes.SUMS), self.W)), self._array(n + nu + 2)
+        self._numbers |= {"xs_try": nx, "us_try": nu}
+        copies = {"p": groups if varied else 1} | ({} if gaps else dict.fromkeys(("f", "Vf"), threads))  # of no use
+        self.arrays = {name: self._array(size, copies.get(name, groups)) for name, size in self._numbers.items()}
+        self._common = {name for name in copies if name != "p" or not varied}  # groups have none of their own
+        several = {"x0": nx, "theta": 1, **{name: len(names) for name, names in VECTORS.items()}}
+        self._numbers |= several
+        self.arrays |= {name: padded((groups, 1, size, self.W)) for name, size in several.items()}
+        self.arrays |= {name: self._part(name, whole) for name, whole in SINGLE.items()}
+        self.rules, self._lengths = padded((1, len(RULES), self.W)), padded((1, len(lengths), self.W))
+        self._lengths[:] = np.reshape(lengths, (-1, 1))
+        vectors = {
+            "sums": len(lanes.SUMS),
+            "trial_sums": len(TRIAL),
+            "new_state": len(STATE),
+            "new_search": len(SEARCH),
+        }
+        vectors |= {"V": n * n, "v": n}
+        self._shared = {name: padded((threads, self._T + 1, size, self.W)) for name, size in vectors.items()}
+        self.scales = self._array(n + nu + 2)
         self._address = {name: self._addresses(array) for name, array in self.arrays.items()}
         self._pairs: dict[tuple[tuple[str, str], ...], tuple[Ints, Ints, Ints]] = {}
-        self._value = padded((self._T + 1, n * n, self.W)), padded((self._T + 1, n, self.W))
         self._totals = padded((groups, 1, len(lanes.SUMS), self.W))
         self._closed = padded((1, n, self.W))
         self._gaps = gaps
-        self._kernels = _Kernels(problem)
+        self._kernels = _Kernels(problem, len(lengths), gaps=gaps)
         self.kinds = self._kernels.kinds
         compile_together(self._kernels.all)
-        self.backward = GroupCalls([self.backward_calls(g) for g in range(groups)])
-        self.roll_out = GroupCalls([self._roll_out(g) for g in range(groups)])
-        self.measure = GroupCalls([self._measure(g) for g in range(groups)])
+        self._bind()
 
-    def _array(self, size: int, shared: bool = False) -> Reals:
-        return padded((1 if shared else self.groups, self._T + 1, size, self.W))
+    def _bind(self) -> None:
+        """Binds the kernels to the arrays of each group."""
+        every, k, threads = range(self.groups), self._kernels, self.threads
+        backward, rolled = [self.backward_calls(g) for g in every], [self._roll_out(g) for g in every]
+
+        def calls(*stages: Stage) -> GroupCalls:
+            return GroupCalls(*stages, parts=threads)
+
+        def applied(kernel: list[Kernel], output: str, *inputs: str) -> list[list[KernelCall]]:
+            return [self._rule(g, kernel, output, inputs) for g in every]
+
+        begin, directed = (
+            applied(k.beginning, "state", "state", "rules"),
+            applied(k.direction, "state", "state", "totals", "rules"),
+        )
+        promised = applied(k.promise, "promise", "state", "totals", "rules")
+        begun = applied(k.search_begins, "search", "state", "search", "lengths")
+        judged = applied(k.judge, "search", "search", "promise", "trial", "rules", "lengths")
+        stepped = applied(k.on_step, "state", "state", "search", "promise", "rules")
+        noted = applied(k.record, "record", "state", "search", "promise", "totals")
+        ended = applied(k.ending, "state", "state", "search", "promise", "totals", "rules")
+        moves = self._part("moves", "state")[:, 0, 0]
+        pairs = [[(self.arrays[a][g], self.arrays[b][g]) for a, b in ACCEPTED] for g in every]
+        moved = [[LaneChoice(pairs[g], moves[g])] for g in every]
+
+        self.backward, self.roll_out = calls(Stage(backward)), calls(Stage(rolled))
+        self.measure = calls(Stage([self._measure(g) for g in every]))
+        left = self._part("left", "state")[:, 0, 0], self._part("left", "search")[:, 0, 0]
+        self.directions = calls(Stage(begin), Stage(_joined(backward, directed), left[0]))
+        self.promise = calls(Stage(promised))
+        self.search = calls(Stage(promised), Stage(begun), Stage(_joined(rolled, judged), left[1]))
+        self.step = calls(Stage(stepped), Stage(moved))
+        self.end = calls(Stage(noted), Stage(ended))
+
+    def _part(self, name: str, whole: str) -> Reals:
+        """Array (G, 1, 1, W) of one of the numbers of a lane."""
+        i = VECTORS[whole].index(name)
+        return self.arrays[whole][:, :, i : i + 1]
+
+    def _rule(self, g: int, kernel: list[Kernel], output: str, inputs: Sequence[str]) -> list[KernelCall]:
+        """A rule of `lanes.rules` on the numbers of a group; it has its own output if it does not read it."""
+        more = {"totals": [Rows(self._totals[g], 0)], "rules": [rows(self.rules)], "lengths": [rows(self._lengths)]}
+        arguments = [row for name in inputs for row in more.get(name, []) or self.of(g, name)]
+        if output not in inputs:
+            return [call_at_knots(kernel, [0], [*arguments, *self.of(g, output)])]
+        new = self.shared(g, f"new_{output}")
+        replace = self._kernels.replace_state if output == "state" else self._kernels.replace_search
+        return [
+            call_at_knots(kernel, [0], [*arguments, *new]),
+            call_at_knots(replace, [0], [*new, *self.of(g, output)]),
+        ]
+
+    def _array(self, size: int, count: int | None = None) -> Reals:
+        return padded((self.groups if count is None else count, self._T + 1, size, self.W))
 
     def extend(self, sizes: Mapping[str, int]) -> None:
         """Adds arrays (G, T + 1, size, W), sizes by name."""
@@ -109,23 +186,23 @@ class LaneMemory:
 
     def regularize(self, places: Ints, rho: Reals, *, on_value: bool) -> None:
         """Sets ρ of lanes (m,), on V too if wanted."""
-        self.set("rho", places, rho)
+        self.set("rho_now", places, rho)
         self.set("rho_on_value", places, rho if on_value else np.zeros(len(places)))
 
-    def value(self, after: int) -> list[Rows]:
-        """Rows of V and v of the knot so many knots later, which the groups share one after the other."""
-        return [rows(array, offset=after) for array in self._value]
+    def shared(self, g: int, *names: str) -> list[Rows]:
+        """Rows of arrays that the groups of a thread share one after the other; `name+` begins at the next knot.
 
-    def sums(self, after: int) -> Rows:
-        """Rows of the sums of the knot so many knots later, which the groups share one after the other."""
-        return rows(self._sums, offset=after)
+        They are the value function `V` and `v`, `sums` of the backward pass, `trial_sums`, and results of rules.
+        """
+        arrays = {name: self._shared[name.removesuffix("+")][g % self.threads] for name in names}
+        return [rows(array, offset=int(name.endswith("+"))) for name, array in arrays.items()]
 
     def of(self, g: int, *names: str) -> list[Rows]:
         """Rows of the arrays of a group; `name+` begins at the next knot, numbers of a lane are the same for all."""
         found = []
         for name in names:
             whole = self.arrays[name.removesuffix("+")]
-            array = whole[g if len(whole) > 1 else 0]
+            array = whole[g % len(whole)]
             found.append(
                 rows(array, offset=1) if name.endswith("+") else Rows(array, 0) if len(array) == 1 else rows(array)
             )
@@ -134,24 +211,25 @@ class LaneMemory:
     def backward_calls(self, g: int) -> list[KernelCall]:
         """Backward pass of a group: its end, its steps, the gap before its first knot."""
         kernels, order = self._kernels, np.arange(self._T)[::-1]
-        at_end = [*self.of(g, "xs", "p", "rho_on_value"), *self.value(0), self.sums(0)]
+        at_end = [*self.of(g, "xs", "p", "rho_on_value"), *self.shared(g, "V", "v", "sums")]
         end = call_at_knots(kernels.end, [self._T], at_end)
-        inputs = [*self.of(g, "xs", "us", "p", "xs+"), *self.value(1), self.sums(1)]
-        inputs += self.of(g, "rho", "rho_on_value", "with_gaps")
-        outputs = [*self.value(0), self.sums(0), *self.of(g, "K", "k", "f+", "Vf+")]
+        inputs = [*self.of(g, "xs", "us", "p", "xs+"), *self.shared(g, "V+", "v+", "sums+")]
+        inputs += self.of(g, "rho_now", "rho_on_value", "with_gaps")
+        outputs = [*self.shared(g, "V", "v", "sums"), *self.of(g, "K", "k", "f+", "Vf+")]
         steps = call_at_knots(kernels.backward, order, [*inputs, *outputs], kernels.kinds[order])
-        inputs = [*self.of(g, "x0", "xs"), *self.value(0), self.sums(0), *self.of(g, "with_gaps")]
+        inputs = [*self.of(g, "x0", "xs"), *self.shared(g, "V", "v", "sums"), *self.of(g, "with_gaps")]
         begin = call_at_knots(kernels.begin, [0], [*inputs, Rows(self._totals[g], 0), *self.of(g, "f", "Vf")])
         return [end, steps, begin]
 
     def _roll_out(self, g: int) -> list[KernelCall]:
         gaps = self.of(g, "f", "f+") if self._gaps else [Rows(self._closed, 0)] * 2
         start = call_at_knots(self._kernels.start, [0], [*self.of(g, "x0"), gaps[0], *self.of(g, "alpha", "xs_try")])
-        inputs = [*self.of(g, "xs_try", "xs", "us", "k", "K"), gaps[1], *self.of(g, "alpha", "p")]
-        outputs = self.of(g, "xs_try+", "us_try", "costs", "dx")
+        sums = self.shared(g, "trial_sums")
+        inputs = [*self.of(g, "xs_try", "xs", "us", "k", "K"), gaps[1], *self.of(g, "alpha", "p", "Vf"), *sums]
+        outputs = [*self.of(g, "xs_try+", "us_try"), *self.shared(g, "trial_sums+")]
         steps = call_at_knots(self._kernels.step, np.arange(self._T), [*inputs, *outputs], self._kernels.kinds)
-        end = call_at_knots(self._kernels.last, [self._T], self.of(g, "xs_try", "xs", "p", "costs", "dx"))
-        return [start, steps, end]
+        at_end = [*self.of(g, "xs_try", "xs", "p", "Vf"), *sums, *self.of(g, "trial")]
+        return [start, steps, call_at_knots(self._kernels.last, [self._T], at_end)]
 
     def _measure(self, g: int) -> list[KernelCall]:
         whole = self.scales[g]
@@ -177,7 +255,7 @@ class LaneMemory:
         if not len(source):
             return
         if names not in self._pairs:
-            own = [(a, b) for a, b in names if len(self.arrays[a]) == self.groups]
+            own = [(a, b) for a, b in names if a not in self._common]
             sizes = np.array([self.arrays[a][0].size // self.W for a, _ in own], dtype=np.int64)
             froms, tos = (np.array([self._address[pair[i]] for pair in own]) for i in (0, 1))
             self._pairs[names] = froms, tos, sizes
@@ -187,11 +265,20 @@ class LaneMemory:
         table[:, :, 3:] = 8 * self.W
         copy_vectors(table.reshape(-1, 5))
 
+    def numbers(self, name: str, places: Ints) -> Reals:
+        """Numbers (size, m) of lanes (m,) in an array (G, 1, size, W)."""
+        found: Reals = self.arrays[name][places // self.W, 0, :, places % self.W].T
+        return found
+
+    def put(self, name: str, places: Ints, numbers: Reals) -> None:
+        """Writes numbers (size, m) to lanes (m,) of an array (G, 1, size, W)."""
+        self.arrays[name][places // self.W, 0, :, places % self.W] = numbers.T
+
     def load(self, name: str, values: Reals, target: Ints) -> None:
         """Writes rows (m, ...) of values to an array of lanes (m,); what all groups share is set to the first row."""
         if not len(target):
             return
-        if len(self.arrays[name]) < self.groups:
+        if name in self._common:
             self.arrays[name][0] = values[0][:, :, None]
             return
         held = np.ascontiguousarray(values, dtype=np.float64)
@@ -209,7 +296,7 @@ class LaneMemory:
     def clear(self, name: str, target: Ints) -> None:
         """Writes zeros to an array of lanes (m,)."""
         array = self.arrays[name]
-        if len(array) == self.groups and len(target):
+        if name not in self._common and len(target):
             array[target // self.W, ..., target % self.W] = 0.0
 
     def groups_of(self, places: Ints) -> Ints:
@@ -225,7 +312,7 @@ def lane_kernel(program: Program) -> Kernel:
 class _Kernels:
     """Kernels of a problem, one for each kind of running knot where there are several."""
 
-    def __init__(self, problem: ShootingProblem) -> None:
+    def __init__(self, problem: ShootingProblem, lengths: int, *, gaps: bool) -> None:
         nu, running, end = problem.nu, problem.kinds[:-1], problem.kinds[-1].model
         models = [kind.model for kind in running]
         assert isinstance(end, ActionModelExpression)
@@ -243,13 +330,20 @@ class _Kernels:
         self.end, self.begin = one(lanes.backward_end(end)), one(lanes.backward_begin(end))
         self.scale = each(lambda model: lanes.scale_step(model, nu))
         self.scale_end = one(lanes.scale_end(end))
-        self.step, self.last = each(programs.step), one(programs.terminal_step(end))
+        self.step, self.last = each(trials.summed_step), one(trials.summed_end(end))
         self.start = one(lanes.start(end))
+        self.judge, self.search_begins = one(trials.judgement(lengths, gaps=gaps)), one(rules.search_begins(lengths))
+        self.beginning, self.direction = one(rules.beginning()), one(rules.direction())
+        self.promise, self.on_step = one(rules.promise(gaps=gaps)), one(rules.step(gaps=gaps))
+        self.record, self.ending = one(rules.record()), one(rules.end())
+        self.replace_state, self.replace_search = one(rules.identity(len(STATE))), one(rules.identity(len(SEARCH)))
 
     @property
     def all(self) -> list[Kernel]:
         """All kernels."""
         several = [self.backward, self.end, self.begin, self.scale, self.scale_end, self.step, self.last, self.start]
+        several += [self.judge, self.search_begins, self.beginning, self.direction, self.promise, self.on_step]
+        several += [self.record, self.ending, self.replace_state, self.replace_search]
         return [each for some in several for each in some]
 
 
@@ -259,6 +353,11 @@ def call_at_knots(
     """Call at knots in this order."""
     blocks = np.asarray(order, dtype=np.int64).reshape(-1, 1)
     return KernelCall(kernels, np.zeros(len(blocks)) if kinds is None else kinds, blocks, arguments, packed=True)
+
+
+def _joined(*calls: list[list[KernelCall]]) -> list[list[KernelCall]]:
+    """Calls of each group, one list after the other."""
+    return [[call for some in group for call in some] for group in zip(*calls)]
 
 
 def _part(array: Reals, first: int) -> Rows:

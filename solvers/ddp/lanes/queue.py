@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,39 +42,33 @@ class Portion:
 
 
 class Queue:
-    """Rows in order, handed out in portions, to several threads if need be.
+    """Rows in order, handed out in portions.
 
     A row whose values are refused is left out: it is solved alone, which raises the error.
 
     Args:
         problem: The problem.
         rows: Values of the rows.
-
-    Attributes:
-        stopped: Whether all threads shall stop.
     """
 
     def __init__(self, problem: ShootingProblem, rows: BatchRows) -> None:
-        self._problem, self._rows, self._next, self._lock = problem, rows, 0, threading.Lock()
+        self._problem, self._rows, self._next = problem, rows, 0
         self._kept: dict[bytes, Reals] = {}
-        self.stopped = False
         self._ahead = Portion(np.zeros(0, dtype=np.int64), False, {})
 
     @property
     def empty(self) -> bool:
         """Whether all rows are handed out."""
-        with self._lock:  # another thread may be making guesses
-            return self._next >= self._rows.n and not len(self._ahead.rows)
+        return self._next >= self._rows.n and not len(self._ahead.rows)
 
     def take(self, count: int) -> Portion:
         """Returns the next rows, at most `count`."""
-        with self._lock:
-            if not len(self._ahead.rows):
-                first, self._next = self._next, min(self._next + max(count, AHEAD), self._rows.n)
-                chosen, p = self._parameters(np.arange(first, self._next))
-                self._ahead = self._guesses(chosen, p)
-            portion, self._ahead = self._ahead.split(count)
-            return portion
+        if not len(self._ahead.rows):
+            first, self._next = self._next, min(self._next + max(count, AHEAD), self._rows.n)
+            chosen, p = self._parameters(np.arange(first, self._next))
+            self._ahead = self._guesses(chosen, p)
+        portion, self._ahead = self._ahead.split(count)
+        return portion
 
     def _parameters(self, chosen: Ints) -> tuple[Ints, Reals]:
         """Rows that are fine (m,), and the parameters of their knots (m, T + 1, size)."""

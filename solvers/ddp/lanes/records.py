@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from trajopt.solution.history import Histories
-from trajopt.types import Ints
+from trajopt.solvers.ddp.lanes.numbers import RECORD
+from trajopt.types import Ints, Reals
 
 
 class LaneRecords:
-    """Columns of records, one piece for each iteration of the lanes."""
+    """Records, one piece for each iteration of the lanes."""
 
     def __init__(self) -> None:
         self._rows: list[Ints] = []
-        self._columns: list[dict[str, Any]] = []
+        self._numbers: list[Reals] = []
+        self._seconds: list[Reals] = []
 
-    def add(self, rows: Ints, columns: dict[str, Any]) -> None:
-        """Adds a record for each of the rows (m,), with columns (m,)."""
+    def add(self, rows: Ints, numbers: Reals, seconds: Reals) -> None:
+        """Adds the records of an iteration.
+
+        Args:
+            rows: Row of each lane (G W,), negative for a lane without any.
+            numbers: Numbers of `RECORD` (G, size, W).
+            seconds: Time of each row so far (G W,) [s].
+        """
         self._rows.append(rows)
-        self._columns.append(columns)
+        self._numbers.append(numbers)
+        self._seconds.append(seconds)
 
-    @property
-    def pieces(self) -> list[tuple[Ints, dict[str, Any]]]:
-        """Rows and columns of each piece."""
-        return list(zip(self._rows, self._columns))
-
-
-def merged(records: Sequence[LaneRecords], n: int, *, without: Ints) -> Histories:
-    """Records of several loops by row, for n rows, without those of some rows (m,)."""
-    pieces = [piece for each in records for piece in each.pieces]
-    if not pieces:
-        return Histories()
-    rows = np.concatenate([piece[0] for piece in pieces])
-    order = np.argsort(rows, kind="stable")
-    order = order[~np.isin(rows[order], without)]
-    columns = {name: np.concatenate([piece[1][name] for piece in pieces])[order] for name in pieces[0][1]}
-    return Histories(columns=columns, starts=np.searchsorted(rows[order], np.arange(n + 1)))
+    def by_row(self, n: int, *, without: Ints) -> Histories:
+        """Records by row, for n rows, without those of some rows (m,)."""
+        if not self._rows:
+            return Histories()
+        rows = np.concatenate(self._rows)
+        order = np.argsort(rows, kind="stable")
+        order = order[(rows[order] >= 0) & ~np.isin(rows[order], without)]
+        numbers = np.concatenate(self._numbers).transpose(1, 0, 2).reshape(len(RECORD), -1)[:, order]
+        columns: dict[str, Any] = {**dict(zip(RECORD, numbers)), "seconds": np.concatenate(self._seconds)[order]}
+        columns["iteration"] = columns["iteration"].astype(np.int64)
+        columns |= {name: columns[name] != 0.0 for name in ("feasible", "accepted")}
+        return Histories(columns=columns, starts=np.searchsorted(rows[order], np.arange(n + 1)))

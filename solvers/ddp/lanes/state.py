@@ -1,108 +1,76 @@
-"""Numbers of each lane: costs, regularisation, flags, and the row that it solves."""
+"""State of the solves in all lanes: rows, times, and the numbers that machine code works on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from trajopt.solvers.ddp.lanes.memory import LaneMemory
+from trajopt.solvers.ddp.lanes.numbers import STATE
 from trajopt.types import Ints, Reals
 
 IDLE = -1
 
 
-@dataclass(kw_only=True)
-class LaneState:
-    """One number for each lane (n,), as in `RolloutProgress` and `Curvature`.
+class LaneNumbers:
+    """One of the numbers of the state, read and written by lane.
 
-    Attributes:
-        row: Row of the batch that the lane solves; IDLE for none.
-        iterations: Iterations begun.
-        cost: Cost of the trajectory [cost].
-        rho: Regularisation in units of `unit` [-].
-        unit: Unit h of the regularisation.
-        feasible: Whether the trajectory is a rollout.
-        was_feasible: Whether the last accepted step started from a rollout.
-        fresh: Whether the trajectory has changed since the last expansion.
-        confirmed: Whether the direction was computed with the smallest ρ that gives one.
-        first_scale: S1 of the options [cost]; 0 before there was a rollout.
-        loose: Bound of the tolerance that follows from it, or -1 [cost].
-        rolled_cost: Cost of the rollout of a guess with gaps [cost]; infinite if it diverges.
-        rolled_scale: Σ|l_t| of this rollout [cost].
-        crawled: Short or poor steps so far.
-        promised: Predicted decrease of the last direction [cost].
-        steady: Steps in a row that say that many are left.
-        ridge: ρ of the next exact direction, in units of `unit` [-].
-        part: Number of the first part θ of the exact Hessian to try, see `curvature.BLENDS`.
-        beaten: Exact directions in a row that Gauss-Newton's were better than.
-        pause: Iterations for which no exact direction is tried.
-        seconds: Part of the wall time [s].
+    Args:
+        array: The numbers (G, W) of all groups.
     """
 
-    row: Any
-    iterations: Any
-    cost: Any
-    rho: Any
-    unit: Any
-    feasible: Any
-    was_feasible: Any
-    fresh: Any
-    confirmed: Any
-    first_scale: Any
-    loose: Any
-    rolled_cost: Any
-    rolled_scale: Any
-    crawled: Any
-    promised: Any
-    steady: Any
-    ridge: Any
-    part: Any
-    beaten: Any
-    pause: Any
-    seconds: Any
+    def __init__(self, array: Reals) -> None:
+        self.array, self._W = array, array.shape[1]
 
-    @classmethod
-    def idle(cls, n: int) -> LaneState:
-        """Numbers of n idle lanes."""
-        counts, flags = (
-            ("iterations", "crawled", "steady", "part", "beaten", "pause"),
-            ("feasible", "was_feasible", "fresh", "confirmed"),
-        )
-        arrays: dict[str, Any] = {f.name: np.zeros(n) for f in fields(cls)}
-        arrays |= {name: np.zeros(n, dtype=np.int64) for name in counts}
-        arrays |= {name: np.zeros(n, dtype=np.bool_) for name in flags}
-        return cls(**{**arrays, "row": np.full(n, IDLE, dtype=np.int64)})
+    def __getitem__(self, lanes: Ints) -> Reals:
+        found: Reals = self.array[lanes // self._W, lanes % self._W]
+        return found
+
+    def __setitem__(self, lanes: Ints, values: Any) -> None:
+        self.array[lanes // self._W, lanes % self._W] = values
+
+
+class LaneState:
+    """Rows that lanes solve, and the numbers of their solves by name, see `STATE`.
+
+    Args:
+        memory: Memory of the lanes.
+        n: Number of lanes that solve rows [-]; the others are extra ones.
+
+    Attributes:
+        row: Row of the batch that each lane solves (n,); IDLE for none.
+        seconds: Part of the wall time (n,) [s].
+    """
+
+    def __init__(self, memory: LaneMemory, n: int) -> None:
+        self._memory = memory
+        self.row, self.seconds = np.full(n, IDLE, dtype=np.int64), np.zeros(n)
+        whole = memory.arrays["state"]
+        whole[:] = 0.0
+        self._numbers = {name: LaneNumbers(whole[: n // memory.W, 0, i]) for i, name in enumerate(STATE)}
+
+    def __getitem__(self, name: str) -> LaneNumbers:
+        return self._numbers[name]
 
     def begin(self, chosen: Ints, rows: Ints, rho: float) -> None:
         """Sets chosen lanes (m,) to the beginning of a solve of rows (m,), whose costs and scales are still unknown."""
-        for field in fields(self):
-            getattr(self, field.name)[chosen] = 0
-        self.row[chosen], self.rho[chosen], self.fresh[chosen] = rows, rho, True
-        self.loose[chosen], self.promised[chosen], self.unit[chosen] = -1.0, np.inf, 1.0
+        first = {"active": 1.0, "rho": rho, "fresh": 1.0, "loose": -1.0, "promised": np.inf, "unit": 1.0}
+        numbers = np.array([first.get(name, 0.0) for name in STATE])
+        self._memory.put("state", chosen, np.tile(numbers[:, None], len(chosen)))
+        self.row[chosen], self.seconds[chosen] = rows, 0.0
 
     def move(self, source: Ints, target: Ints) -> None:
         """Moves the numbers of lanes (m,) to other lanes (m,); the former are idle then."""
-        for field in fields(self):
-            array = getattr(self, field.name)
-            array[target] = array[source]
-        self.row[source] = IDLE
+        self._memory.put("state", target, self._memory.numbers("state", source))
+        self.row[target], self.seconds[target] = self.row[source], self.seconds[source]
+        self.leave(source)
+
+    def leave(self, lanes: Ints) -> None:
+        """Makes lanes (m,) idle."""
+        self.row[lanes], self["active"][lanes] = IDLE, 0.0
 
     @property
     def active(self) -> Ints:
         """Lanes that solve a row."""
         return np.flatnonzero(self.row != IDLE)
-
-    def small(self, chosen: Ints, promised: Reals, scale: Reals, tolerance: float, relative: float) -> Any:
-        """Whether |d0 + d1 / 2| [cost], promised from a rollout in each of chosen lanes, is below the tolerance.
-
-        Args:
-            chosen: Lanes (m,).
-            promised: Predicted decrease (m,) [cost].
-            scale: Σ|l_t| of the trajectory (m,) [cost].
-            tolerance: Absolute tolerance [cost].
-            relative: Tolerance relative to the scale [-].
-        """
-        first = self.first_scale[chosen]
-        unit = np.minimum(scale, first) + 1e-14 * first
-        return (promised <= self.loose[chosen]) & (promised <= tolerance + relative * unit)
