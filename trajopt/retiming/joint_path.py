@@ -50,6 +50,11 @@ class JointPath(Immutable):
         self.parameters[-1] = 1.0
         self._curve = CubicSpline(self.parameters, self.waypoints)
 
+    def at(self, parameters: npt.ArrayLike) -> Reals:
+        """Returns configurations (n, nq) at parameters s (n,), clipped to [0, 1] [rad, m]."""
+        s = as_numbers("parameters", parameters, "parameters s in [0, 1]")
+        return np.asarray(self._curve(np.clip(s, 0.0, 1.0)))
+
     def derivatives(self, tau: Reals, rest: int, side: int = 0) -> tuple[Reals, Reals, Reals, Reals]:
         """Returns q and its first three derivatives by τ, (n, nq) each [rad, m].
 

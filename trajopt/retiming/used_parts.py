@@ -74,6 +74,29 @@ class LimitsBetween:
             slopes: b' at the start of each interval (N,) [1/s²].
             bends: b'' in each interval (N,) [1/s²].
         """
+        parts = self._at_points(squares, slopes, bends)
+        shaped = {name: each.reshape(self._N, len(self._d), *each.shape[1:]) for name, each in parts.items()}
+        return UsedParts(**{name: values.max(axis=1) for name, values in shaped.items()})
+
+    def slowing(self, squares: Reals, slopes: Reals, bends: Reals) -> float:
+        """Least factor >= 1 of all times with which the motion keeps its limits; arguments as in `used` [-].
+
+        A motion that is k times slower has velocities, accelerations and jerks that are k, k² and k³ times smaller, and
+        torques whose difference from those at rest is k² times smaller.
+        """
+        parts = self._at_points(squares, slopes, bends)
+        rest = 0.5 * np.abs(self._rows.upper + self._rows.lower)  # held at rest, < 1
+        beyond = np.maximum(parts["rows"] - rest, 1.0 - rest) / (1.0 - rest)
+        return float(
+            max(
+                np.sqrt(beyond.max(initial=1.0)),
+                parts["velocity"].max(initial=1.0),
+                np.cbrt(parts["jerk"].max(initial=1.0)),
+            )
+        )
+
+    def _at_points(self, squares: Reals, slopes: Reals, bends: Reals) -> dict[str, Reals]:
+        """Parts of each limit at the points of all intervals, by its field of `UsedParts`."""
         d = self._d
         b = (squares[:-1, None] + d * (slopes[:, None] + 0.5 * d * bends[:, None])).ravel()
         slope = (slopes[:, None] + d * bends[:, None]).ravel()
@@ -83,6 +106,4 @@ class LimitsBetween:
         motion = np.stack([b, slope, bend], axis=-1)
         jerks = [np.abs(np.einsum("nji,ni->nj", J, motion)) * pace[:, None] for J in self._jerk]
         jerk = np.maximum(*jerks) if jerks else np.zeros((len(b), 0))
-        each = {"rows": rows, "velocity": self._steepest * pace, "jerk": jerk}
-        shaped = {name: values.reshape(self._N, len(d), *values.shape[1:]) for name, values in each.items()}
-        return UsedParts(**{name: values.max(axis=1) for name, values in shaped.items()})
+        return {"rows": rows, "velocity": self._steepest * pace, "jerk": jerk}
