@@ -34,10 +34,9 @@ def retime(
 
     The squared speed (dτ/dt)² along the path is piecewise linear in the path's parameter τ, or quadratic with a limit
     of the jerk, and limits hold at both ends of each interval. Where the motion exceeds one between them by more than
-    0.05 %, it is tightened there by the excess, and the problem is solved again; if that does not help, the whole motion
-    is made as slow as its limits need. Without a limit of the jerk the
-    problem is convex, so that the result is the global optimum. Torques are those of inverse dynamics, without
-    friction.
+    0.05 %, it is tightened there by the excess, and the problem is solved again. If that makes no motion that keeps
+    its limits, the whole motion becomes as slow as they need. Without a limit of the jerk the problem is convex, so
+    that the result is the global optimum. Torques are those of inverse dynamics, without friction.
 
     Args:
         robot: A robot on a fixed base, whose joints have one coordinate each.
