@@ -53,6 +53,10 @@ class FreeSpace:
         gaps = np.concatenate(self._at(q[None])[0], axis=1)[0]
         return float(gaps.min()), self._labels[int(gaps.argmin())]
 
+    def points(self, q: Reals) -> Reals:
+        """Ends (n, bodies, 2, 3) of the axes of all bodies at configurations (n, nq) [m]."""
+        return self._at(q)[1]
+
     def contains(self, q: Reals) -> bool:
         """Whether a configuration (nq,) is free."""
         return bool(self._within(q[None]).all()) and self.nearest(q)[0] >= self._margin
