@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.clearance import clearance
+from trajopt.analysis.obstacles import as_obstacles
 from trajopt.analysis.swept import Clearance
 from trajopt.checks import check_positive
 from trajopt.errors import UnsupportedOperationError
@@ -110,10 +111,7 @@ class Plan:
             UnsupportedOperationError: There is no motion.
         """
         draw = above("plotting.plot_motion")
-        obstacles = () if self.scene is None else self.scene
-        return above("plotting.saved.saved")(
-            lambda solution: draw(solution, FIGURES, frame=frame, obstacles=obstacles), path, self.solution()
-        )
+        return above("plotting.saved.saved")(lambda motion: draw(motion, FIGURES, frame=frame), path, self.solution())
 
     def _motion(self) -> RetimedPath:
         if self.motion is None:
@@ -122,7 +120,9 @@ class Plan:
 
     def _at(self, times: Reals) -> Solution:
         q, v, _ = self._motion().at(times)
-        return described_motion(np.concatenate([q, v], axis=1), solver="plan", robot=self.robot, times=times)
+        obstacles = () if self.scene is None else as_obstacles(self.scene)
+        fields = {"robot": self.robot, "times": times, "obstacles": list(obstacles)}
+        return described_motion(np.concatenate([q, v], axis=1), solver="plan", **fields)
 
     def __repr__(self) -> str:
         if self.motion is None:
