@@ -10,6 +10,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.objects.immutable import Immutable
 from trajopt.types import Reals
 
+BISECTIONS = 60  # halvings of [0, 1] for τ of a waypoint [-]
 ASIDE = 1e-9  # distance from a waypoint at which a side's third derivative is taken [-]
 
 
@@ -54,6 +55,20 @@ class JointPath(Immutable):
         """Returns configurations (n, nq) at parameters s (n,), clipped to [0, 1] [rad, m]."""
         s = as_numbers("parameters", parameters, "parameters s in [0, 1]")
         return np.asarray(self._curve(np.clip(s, 0.0, 1.0)))
+
+    def waypoint_times(self, rest: int) -> Reals:
+        """Returns τ (n - 2,) of the waypoints between the ends, in order [-].
+
+        Args:
+            rest: 2, or 3, see the class.
+        """
+        s = self.parameters[1:-1]
+        low, high = np.zeros_like(s), np.ones_like(s)
+        for _ in range(BISECTIONS):
+            tau = 0.5 * (low + high)
+            before = _eased(tau, rest)[0] < s
+            low, high = np.where(before, tau, low), np.where(before, high, tau)
+        return np.asarray(0.5 * (low + high))
 
     def derivatives(self, tau: Reals, rest: int, side: int = 0) -> tuple[Reals, Reals, Reals, Reals]:
         """Returns q and its first three derivatives by τ, (n, nq) each [rad, m].
