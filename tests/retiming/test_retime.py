@@ -98,7 +98,9 @@ def test_coarse_grid_keeps_limits_at_the_cost_of_little_time(limits: dict[str, f
 def test_path_with_many_bends_keeps_its_limits_at_all_times(seed: int) -> None:
     """Its third derivative jumps within intervals: jerks are 2.5 to 4.6 times the limit before the motion is slowed."""
     steps = np.random.default_rng(seed).uniform(-0.12, 0.12, (25, 6))
-    found = retime(arm(), np.cumsum(steps, axis=0) + [0.0, -1.0, 1.0, 0.0, 0.0, 0.0], jerk=200.0, intervals=60)
+    found = retime(
+        arm(), np.cumsum(steps, axis=0) + np.array([0.0, -1.0, 1.0, 0.0, 0.0, 0.0]), jerk=200.0, intervals=60
+    )
     assert found.converged
     used = found.parts(np.linspace(0.0, found.duration, 20_001))
     assert 0.99 < max(np.abs(part).max() for part in used.values()) < 1.001
