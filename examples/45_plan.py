@@ -8,7 +8,7 @@ A straight line between the configurations goes through a board. OMPL searches t
 kinematics chooses the configuration.
 
 Look at: the hand goes around the edge of the board, and joints are at limits all the time.
-Expected duration: 1.2000 s.
+Expected duration: 1.2476 s.
 """
 
 from __future__ import annotations
