@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import as_numbers
+from trajopt.checks import as_numbers, check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.immutable import Immutable
 from trajopt.types import Reals
@@ -62,6 +62,7 @@ class JointPath(Immutable):
         Args:
             rest: 2, or 3, see the class.
         """
+        check_count("rest", rest, least=2, most=3)
         s = self.parameters[1:-1]
         low, high = np.zeros_like(s), np.ones_like(s)
         for _ in range(BISECTIONS):
@@ -78,6 +79,7 @@ class JointPath(Immutable):
             rest: 2, or 3, see the class.
             side: 1 or -1 for the third derivative behind or before a waypoint.
         """
+        check_count("rest", rest, least=2, most=3)
         s, s1, s2, s3 = (each[:, None] for each in _eased(tau, rest))
         at = np.clip(s[:, 0] + side * ASIDE, 0.0, 1.0)
         q, q1, q2, q3 = (np.asarray(self._curve(at, order)) for order in range(4))
