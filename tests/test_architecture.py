@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = {"trajopt": ROOT / "trajopt", "trajopt.solvers": ROOT / "solvers", "trajopt.problems": ROOT / "problems"}
 ON_TOP = (
     *("trajopt.cli", "trajopt.__main__", "trajopt.mpc", "trajopt.ik", "trajopt.inverse_dynamics"),
-    *("trajopt.sweeps", "trajopt.retiming", "trajopt.plotting", "trajopt.display"),
+    *("trajopt.sweeps", "trajopt.retiming", "trajopt.planning", "trajopt.plotting", "trajopt.display"),
 )
 """What may use solvers and problems although it lies in trajopt/."""
 
@@ -49,8 +49,8 @@ LOWER = (
     *("trajopt.actions", "trajopt.shooting", "trajopt.simulator", "trajopt.plants"),
     *("trajopt.analysis", "trajopt.callbacks"),
     *("trajopt.solution", "trajopt.analysis.advice", "trajopt.gaits", "trajopt.planar", "trajopt.retiming"),
-    *("trajopt.identification", "trajopt.inverse_dynamics", "trajopt.ik", "trajopt.mpc", "trajopt.sweeps"),
-    *("trajopt.plotting", "trajopt.display"),
+    *("trajopt.identification", "trajopt.inverse_dynamics", "trajopt.ik", "trajopt.planning", "trajopt.mpc"),
+    *("trajopt.sweeps", "trajopt.plotting", "trajopt.display"),
 )
 """Rooms from the ground up: each imports of these only what stands before it, or itself."""
 

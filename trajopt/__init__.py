@@ -145,6 +145,7 @@ if TYPE_CHECKING:
     import trajopt.inverse_dynamics as inverse_dynamics
     import trajopt.mpc as mpc
     import trajopt.planar as planar
+    import trajopt.planning as planning
     import trajopt.plotting as plotting
     import trajopt.problems as problems
     import trajopt.retiming as retiming
@@ -154,6 +155,7 @@ if TYPE_CHECKING:
     from trajopt.analysis.comparison import compare as compare
     from trajopt.analysis.derivative_check import check_derivatives as check_derivatives
     from trajopt.identification import identify as identify
+    from trajopt.planning import plan as plan
     from trajopt.retiming import retime as retime
     from trajopt.sweeps import sweep as sweep
 else:
@@ -290,7 +292,9 @@ __all__ = [
     "inverse_dynamics",
     "load_robot",
     "mpc",
+    "plan",
     "planar",
+    "planning",
     "plotting",
     "problems",
     "retime",

@@ -24,7 +24,7 @@ COPIES = DOCS / "_build" / "examples"
 
 SUBJECTS = {
     "First steps": (1, 2, 3, 4, 19, 36, 37, 40, 41, 42),
-    "Arms": (12, 20, 21, 22, 23, 24, 34, 35, 43),
+    "Arms": (12, 20, 21, 22, 23, 24, 34, 35, 43, 45),
     "Legs": (6, 7, 18, 38),
     "Flight and contact": (8, 9, 10, 11, 44),
     "Control loops": (5, 13, 14, 15, 16, 17, 33),

@@ -44,6 +44,7 @@ ROOMS = {
         "trajopt.ik": "Inverse kinematics",
         "trajopt.inverse_dynamics": "Inverse dynamics",
         "trajopt.identification": "Identification",
+        "trajopt.planning": "Planning",
         "trajopt.retiming": "Retiming",
         "trajopt.simulator": "Simulator",
         "trajopt.simulator.diffne": "DiffNE's names",

@@ -13,6 +13,7 @@
     python -m tests.benchmarks -o inverse-dynamics   forces and torques of a humanoid's motion, by number of frames
     python -m tests.benchmarks -o free-times         rhythms of gaits, quadrotor through gates, jumps, in free times
     python -m tests.benchmarks -o retiming           minimum time along paths; beside TOPP-RA if it is installed
+    python -m tests.benchmarks -o plan               plans of arms among obstacles, 200 pairs in each scene; --count N
     python -m tests.benchmarks -o identification     a Panda from 100 logs: coverage, deviations, time
     python -m tests.benchmarks -o mpc                steps of model-predictive control, and memory after 100,000 of them
     python -m tests.benchmarks -o reduced            the same with reduced models of a quadruped
@@ -58,6 +59,7 @@ from tests.benchmarks import (
     linear_steps,
     memory,
     mpc_steps,
+    planning,
     profiles,
     quadratic,
     reduced,
@@ -93,6 +95,7 @@ SECTIONS = (
     "identification",
     "free-times",
     "retiming",
+    "plan",
     "inverse-dynamics",
     "articulations",
     "mpc",
@@ -113,6 +116,7 @@ SLOW = {
     "identification",
     "limits",
     "mpc",
+    "plan",
     "retiming",
     "robustness",
     "server",
@@ -203,6 +207,7 @@ def _plain(options: argparse.Namespace) -> dict[str, tuple[Callable[[], Any], An
         "identification": (identification.measure, identification),
         "free-times": (free_times.measure, free_times),
         "retiming": (retiming.measure, retiming),
+        "plan": (lambda: planning.measure(count), planning),
         "inverse-dynamics": (inverse_dynamics.measure, inverse_dynamics),
         "mpc": (mpc_steps.measure, mpc_steps),
         "reduced": (reduced.measure, reduced),

@@ -13,16 +13,14 @@ import sys
 import time
 from typing import NamedTuple
 
-import coal
 import numpy as np
-import pinocchio as pin
 
 import trajopt
+from tests.benchmarks.meshes import Meshes
 from tests.support.ik_robots import placement_task, placements
 from trajopt.ik import IKSolver, IKStatus
 from trajopt.kernels import wait_until_optimised
 from trajopt.robots.collisions.samples import random_configurations
-from trajopt.robots.collisions.surfaces import collision_geometry
 from trajopt.types import Reals
 
 ROBOTS = {"panda": ("panda_hand", 2.0), "talos": ("gripper_left_base_link", 4.0)}
@@ -32,36 +30,6 @@ TABLES = {
     "talos": trajopt.Box([0.6, 1.2, 0.04], placement=[0.7, 0.0, 0.8, 0.0, 0.0, 0.0, 1.0]),
 }
 POSES = 1_000
-
-
-class Meshes:
-    """Collisions of a robot's meshes with each other and with a table, by Coal.
-
-    Args:
-        robot: The robot.
-        table: The table; it does not collide with links on the robot's root joint.
-    """
-
-    def __init__(self, robot: trajopt.Robot, table: trajopt.Box) -> None:
-        self.model, self.geometry = robot.model, collision_geometry(robot)
-        shapes, model = robot.collision_shapes, robot.model
-        frames = [body.frame for body in shapes.bodies]
-        self.links = {frozenset((frames[i], frames[j])) for i, j in shapes.pairs}
-        entries = list(self.geometry.geometryObjects)
-        for i, j in itertools.combinations(range(len(entries)), 2):
-            if frozenset(model.frames[entries[k].parentFrame].name for k in (i, j)) in self.links:
-                self.geometry.addCollisionPair(pin.CollisionPair(i, j))
-        place = pin.SE3(table.placement[:, :3], table.placement[:, 3])
-        box = pin.GeometryObject("table", 0, 0, place, coal.Box(*table.size))
-        number = self.geometry.addGeometryObject(box)
-        for i, entry in enumerate(entries):
-            if entry.parentJoint > 0:
-                self.geometry.addCollisionPair(pin.CollisionPair(i, number))
-        self.data, self.results = model.createData(), self.geometry.createData()
-
-    def collide(self, q: Reals) -> bool:
-        """Whether two bodies collide at a configuration."""
-        return bool(pin.computeCollisions(self.model, self.data, self.geometry, self.results, q, True))
 
 
 def standing(robot: trajopt.Robot) -> dict[str, Reals]:
@@ -117,7 +85,8 @@ def measure(name: str, poses: int) -> Figures:
     """Solves the poses of a robot one by one, and as a batch."""
     frame, _ = ROBOTS[name]
     robot, table = trajopt.load_robot(name), TABLES[name]
-    meshes, scene = Meshes(robot, table), trajopt.Scene({"table": table})
+    scene = trajopt.Scene({"table": table})
+    meshes = Meshes(robot, scene)
     wanted = reachable(robot, meshes, frame, poses)
     task, fixed = placement_task(trajopt.StateMultibody(robot), frame), standing(robot) if name == "talos" else {}
     solvers = [IKSolver(robot, task, fixed=fixed, collisions=on) for on in (False, scene)]

@@ -56,7 +56,7 @@ _ASSIGNED = re.compile(r"^(ShootingProblem|Callback|Case|Family|ActionModelNumDi
 _SLOW = re.compile(
     r"^(plot_|animate|film|Solution.(plot|animate|film)|SolutionBatch.plot|ClosedLoop.film|gait_guess|ContactSchedule.plot|Solver\w+.solve|GaitModels|gait_problem)"
 )
-_DUE = re.compile(r"^(Solver\w+\.solve_batch\.x0|retime\.acceleration|\w*inverse_dynamics\.(a|contacts?))$")
+_DUE = re.compile(r"^(Solver\w+\.solve_batch\.x0|(retime|plan)\.acceleration|\w*inverse_dynamics\.(a|contacts?))$")
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,12 @@ def _scene(w: World, rng: Random) -> Any:
     return rng.choice([True, False, trajopt.Scene({"ball": trajopt.Sphere(0.1), "table": table})])
 
 
+def _saved_scene(w: World, rng: Random) -> Any:
+    file = folder() / rng.choice(["scene.json", "scene.yaml"])
+    trajopt.Scene({"ball": trajopt.Sphere(0.1), "table": trajopt.Box([1.0, 1.0, 0.1])}).save(file)
+    return file
+
+
 def _subject(w: World, rng: Random) -> Any:
     return rng.choice([w.problem(rng), w.action(rng), w.differential(rng)])
 
@@ -42,6 +48,8 @@ def _subject(w: World, rng: Random) -> Any:
 COLLIDED: dict[str, Callable[[World, Random], Any]] = {
     "CollisionShapes.from_json.text": lambda w, rng: _shapes().to_json(),
     "CollisionShapes.load.path": _saved,
+    "Scene.load.path": _saved_scene,
+    "Scene.save.path": lambda w, rng: folder() / "saved.yaml",
     "CollisionShapes.save.path": lambda w, rng: folder() / "shapes.json",
     "ConstraintStack.of_robot.state": lambda w, rng: _state(),
     "ConstraintStack.of_robot.actuation": lambda w, rng: rng.choice([None, trajopt.ActuationModelFull(_state())]),

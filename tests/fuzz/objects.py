@@ -19,6 +19,7 @@ from tests.fuzz.identified import FIXED_IDENTIFIED
 from tests.fuzz.kinematic import FIXED_KINEMATIC
 from tests.fuzz.learned import FIXED_LEARNED
 from tests.fuzz.measured import FIXED_MEASURED
+from tests.fuzz.planned import FIXED_PLANNED
 from tests.fuzz.reduced import FIXED_REDUCED
 from tests.fuzz.retimed import FIXED_RETIMED
 from tests.fuzz.sensed import FIXED_SENSED
@@ -36,6 +37,7 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     **FIXED_SIMULATED,
     **FIXED_IDENTIFIED,
     **FIXED_RETIMED,
+    **FIXED_PLANNED,
     **FIXED_KINEMATIC,
     **FIXED_ARTICULATED,
     **FIXED_DRIVING,

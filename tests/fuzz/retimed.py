@@ -44,6 +44,8 @@ RETIMED: dict[str, Callable[[World, Random], Any]] = {
     "retime.jerk": lambda w, rng: rng.choice([None, 100.0]),
     "retime.intervals": lambda w, rng: rng.choice([2, 10]),
     "JointPath.waypoints": lambda w, rng: WAYPOINTS,
+    "JointPath.at.parameters": lambda w, rng: np.linspace(0.0, 1.0, 5),
+    "JointPath.waypoint_times.rest": lambda w, rng: rng.choice([2, 3]),
     "JointPath.derivatives.tau": lambda w, rng: np.linspace(0.0, 1.0, 5),
     "JointPath.derivatives.rest": lambda w, rng: rng.choice([2, 3]),
     "JointPath.derivatives.side": lambda w, rng: rng.choice([-1, 0, 1]),

@@ -16,7 +16,6 @@ from tests.fuzz.worlds import T, World, world
 from tests.support.collision_arm import collision_arm
 from trajopt.simulator import (
     ActionModelSimulator,
-    BoxSurface,
     HeightField,
     MDPContact,
     Plane,
@@ -119,7 +118,7 @@ def _of(*values: Any) -> Maker:
     return lambda w, rng: rng.choice(values)
 
 
-BOX = BoxSurface((-1, -1, -1), (1, 1, 0))
+BOX = trajopt.Box([2.0, 2.0, 1.0], placement=[0.0, 0.0, -0.5, 0.0, 0.0, 0.0, 1.0])
 FIXED_SIMULATED: dict[str, Maker] = {
     "Simulator": lambda w, rng: simulator_of(w.kind).copy(),
     "ActionModelSimulator": _action,
@@ -147,9 +146,6 @@ SIMULATED: dict[str, Maker] = {
     "ExternalWrench.parameters": lambda w, rng: {"gain": 100.0},
     "HeightField.height": lambda w, rng: hills,
     "Surface.distance": lambda w, rng: ball,
-    "BoxSurface.low": lambda w, rng: (-1.0, -0.5, rng.uniform(-1.0, -0.1)),
-    "BoxSurface.high": lambda w, rng: (1.0, rng.uniform(0.1, 0.5), 0.0),
-    "BoxSurface.body": lambda w, rng: rng.choice([None, w.frames[0]]),
     "BodySurface.shape": lambda w, rng: rng.choice(
         [trajopt.Sphere(0.1), trajopt.Box([0.1, 0.2, 0.3], frame=w.frames[0])]
     ),
@@ -167,7 +163,7 @@ SIMULATED: dict[str, Maker] = {
             HeightField(hills),
             Surface(ball),
             ball,
-            BoxSurface((-1, -1, -1), (1, 1, 0)),
+            BOX,
             trajopt.Sphere(0.3),
         ]
     ),

@@ -23,6 +23,7 @@ from tests.fuzz.identified import IDENTIFIED
 from tests.fuzz.kinematic import KINEMATIC
 from tests.fuzz.learned import LEARNED
 from tests.fuzz.measured import MEASURED
+from tests.fuzz.planned import PLANNED
 from tests.fuzz.reduced import REDUCED
 from tests.fuzz.retimed import RETIMED
 from tests.fuzz.sensed import SENSED
@@ -467,7 +468,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "str": _one_of("one", "two"),
 }
 
-VALID |= SIMULATED | IDENTIFIED | KINEMATIC | ARTICULATED | DRIVING | LEARNED | REDUCED | RETIMED | SENSED
+VALID |= SIMULATED | IDENTIFIED | KINEMATIC | ARTICULATED | DRIVING | LEARNED | REDUCED | RETIMED | PLANNED | SENSED
 VALID |= CONTROLLED | DISPLAYED | SWEPT | BATCHED | COLLIDED | MEASURED
 
 for _name, _state in PARTS.items():

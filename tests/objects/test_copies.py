@@ -1,4 +1,4 @@
-"""Copies and pickles of scenes, terrains, batches, libraries, retimed paths, identifications and results of IK.
+"""Copies and pickles of scenes, terrains, batches, libraries, retimed paths, plans, identifications and results of IK.
 
 Each is the same to the last bit and works as before: a copy of a result computes what the result computes.
 """
@@ -15,6 +15,7 @@ import pytest
 
 import trajopt
 from tests.fuzz.identified import FIXED_IDENTIFIED
+from tests.fuzz.planned import FIXED_PLANNED
 from tests.fuzz.retimed import FIXED_RETIMED
 from trajopt import gaits, ik, solvers
 from trajopt.robots import CollisionShapes
@@ -66,6 +67,10 @@ def of_retimed(path: Any) -> Any:
     return repr(path), *(values.tobytes() for values in path.at([0.0, 0.1, 0.2])), path.torques([0.1]).tobytes()
 
 
+def of_plan(found: Any) -> Any:
+    return repr(found), found.solution(0.1).xs.tobytes(), found.clearance().distance
+
+
 def of_identified(found: Any) -> Any:
     return repr(found), found.names, found.covariance.tobytes(), found.explain()
 
@@ -99,6 +104,7 @@ THINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "batch": (batch, of_batch),
     "library": (lambda: batch().library(), of_library),
     "retimed": (lambda: FIXED_RETIMED["RetimedPath"](None, None), of_retimed),  # type: ignore[arg-type]
+    "plan": (lambda: FIXED_PLANNED["Plan"](None, None), of_plan),  # type: ignore[arg-type]
     "identified": (lambda: FIXED_IDENTIFIED["Identification"](None, None), of_identified),  # type: ignore[arg-type]
     "IK": (lambda: ik.solve(arm(), tasks(arm())), of_result),
     "IK with collisions": (lambda: ik.solve(arm(), tasks(arm()), collisions=True), of_result),

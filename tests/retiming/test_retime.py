@@ -94,6 +94,29 @@ def test_coarse_grid_keeps_limits_at_the_cost_of_little_time(limits: dict[str, f
     assert fine.duration < coarse.duration < 1.03 * fine.duration
 
 
+@pytest.mark.parametrize("seed", [0, 4])
+def test_path_with_many_bends_keeps_its_limits_at_all_times(seed: int) -> None:
+    """Its third derivative jumps within intervals: jerks are 2.5 to 4.6 times the limit before the motion is slowed."""
+    steps = np.random.default_rng(seed).uniform(-0.12, 0.12, (25, 6))
+    found = retime(
+        arm(), np.cumsum(steps, axis=0) + np.array([0.0, -1.0, 1.0, 0.0, 0.0, 0.0]), jerk=200.0, intervals=60
+    )
+    assert found.converged
+    used = found.parts(np.linspace(0.0, found.duration, 20_001))
+    assert 0.99 < max(np.abs(part).max() for part in used.values()) < 1.001
+    times = np.linspace(0.0, found.duration, 5_001)
+    jerks = np.diff(found.at(times)[2][1:-1], axis=0) / times[1]
+    assert np.abs(jerks).max() < 1.001 * 200.0
+
+
+def test_times_of_waypoints_are_on_the_path() -> None:
+    path = JointPath(waypoints())
+    for rest in (2, 3):
+        tau = path.waypoint_times(rest)
+        np.testing.assert_allclose(path.derivatives(tau, rest)[0], path.waypoints[1:-1], atol=1e-12)
+    np.testing.assert_allclose(path.at(path.parameters), path.waypoints, atol=1e-12)
+
+
 def test_times_of_limits_are_in_order() -> None:
     free, some, most = retimed(), retimed(acceleration=8.0), retimed(acceleration=8.0, jerk=200.0)
     assert free.duration < some.duration < most.duration < 1.1 * some.duration

@@ -13,7 +13,6 @@ from tests.support.collision_arm import collision_arm
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.simulator import (
     BodySurface,
-    BoxSurface,
     HeightField,
     MDPContact,
     Plane,
@@ -22,6 +21,7 @@ from trajopt.simulator import (
     SurfaceAbstract,
     scene_contacts,
 )
+from trajopt.simulator.box_surface import BoxSurface
 
 UP = np.array([0.0, 0.0, 1.0])
 TURNED = pin.SE3(pin.exp3(np.array([0.3, -0.5, 0.2])), np.array([0.1, -0.2, 0.3]))

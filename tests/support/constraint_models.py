@@ -14,7 +14,8 @@ import trajopt
 from tests.support.collision_arm import collision_arm
 from trajopt.gaits import ResidualModelTerrainDistance, Terrain
 from trajopt.residuals import ResidualModelAbstract
-from trajopt.simulator import BoxSurface, HeightField, Plane
+from trajopt.simulator import HeightField, Plane
+from trajopt.simulator.box_surface import BoxSurface
 from trajopt.states import StateAbstract
 
 TURNED = pin.exp3(np.array([0.4, -0.3, 0.7]))

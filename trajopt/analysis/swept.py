@@ -158,4 +158,5 @@ class _Sweep:
         ends = zip(self._qs[first], self._qs[after], share.tolist())
         q = np.array([pin.interpolate(self._model, a, b, s) for a, b, s in ends])
         own = self._parameters[first] + share[:, None] * (self._parameters[after] - self._parameters[first])
-        return np.concatenate(self._distances(q, own), axis=1), self._distances.points(q)
+        gaps, points = self._distances.with_points(q, own)
+        return np.concatenate(gaps, axis=1), points

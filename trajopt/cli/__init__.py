@@ -1,11 +1,12 @@
-"""Command line `trajopt`: solve ready problems, list them, simulate, control, serve, inverse kinematics, sweeps.
+"""Command line `trajopt`: solve ready problems, list them, simulate, control, serve, inverse kinematics, plans, sweeps.
 
-Exit codes of `solve` and `ik`: 0 if it converged, 2 if it did not, 1 for an invalid argument.
+Exit codes of `solve`, `ik` and `plan`: 0 if it converged, 2 if it did not, 1 for an invalid argument.
 """
 
 from __future__ import annotations
 
 import gc
+import sys
 from typing import Annotated
 
 import typer
@@ -17,6 +18,7 @@ from trajopt.cli.ik import inverse_kinematics
 from trajopt.cli.inverse_dynamics import forces_of_motion
 from trajopt.cli.list import list_problems
 from trajopt.cli.mpc import control
+from trajopt.cli.plan import plan_motion
 from trajopt.cli.serve import serve
 from trajopt.cli.show import show_motion
 from trajopt.cli.simulate import simulate_fall
@@ -29,6 +31,8 @@ EXAMPLES = """Examples:
 trajopt solve quadruped-trot --plot trot.png
 
 trajopt show panda
+
+trajopt plan ur5 --to 1,-1,1,-1,0,0 --jerk 500 --plot plan.png
 
 trajopt mpc arm-tracking --plant mujoco
 
@@ -49,6 +53,7 @@ app.command("simulate")(simulate_fall)
 app.command("inverse-dynamics")(forces_of_motion)
 app.command("identify")(identify_robot)
 app.command("ik")(inverse_kinematics)
+app.command("plan")(plan_motion)
 app.command("sweep")(sweep)
 app.command("check")(check_model)
 app.command("serve")(serve)
@@ -66,7 +71,8 @@ def main() -> None:
     try:
         app(prog_name="trajopt")
     finally:
-        gc.freeze()
+        if "ompl" not in sys.modules:  # whose bindings would print a list of objects that remain
+            gc.freeze()
 
 
 def _show_version(wanted: bool) -> None:

@@ -16,7 +16,8 @@ from trajopt.errors import InvalidArgumentError, shown
 from trajopt.gaits.foothold import Foothold, as_point, between_vectors
 from trajopt.objects.immutable import Immutable
 from trajopt.robots import Box
-from trajopt.simulator import BoxSurface, HeightField, Plane
+from trajopt.simulator import HeightField, Plane
+from trajopt.simulator.box_surface import BoxSurface
 from trajopt.types import Reals
 
 Ground = Plane | HeightField | BoxSurface
@@ -34,8 +35,7 @@ class Terrain(Immutable):
     `ContactSchedule.on(terrain)` puts a gait on it.
 
     Args:
-        *surfaces: Planes with normals that point up, height fields and boxes of the world, also a trajopt.Box along
-            its axes.
+        *surfaces: Planes with normals that point up, height fields, and a trajopt.Box along the axes of the world.
 
     Attributes:
         surfaces: The surfaces.
@@ -52,7 +52,7 @@ class Terrain(Immutable):
             here = f"surfaces[{i}]"
             surface = _upright(here, surface) if isinstance(surface, Box) else surface
             if not isinstance(surface, Ground):
-                raise InvalidArgumentError(f"{here}: expected a Plane, HeightField, BoxSurface or Box, got {surface!r}")
+                raise InvalidArgumentError(f"{here}: expected a Plane, HeightField or Box, got {surface!r}")
             if surface.body is not None:
                 raise InvalidArgumentError(f"{here}: expected a surface of the world, got one of {surface.body!r}")
             if isinstance(surface, Plane) and not surface.coefficients[2] > 0:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import as_numbers
+from trajopt.checks import as_numbers, check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.immutable import Immutable
 from trajopt.types import Reals
 
+BISECTIONS = 60  # halvings of [0, 1] for τ of a waypoint [-]
 ASIDE = 1e-9  # distance from a waypoint at which a side's third derivative is taken [-]
 
 
@@ -50,6 +51,26 @@ class JointPath(Immutable):
         self.parameters[-1] = 1.0
         self._curve = CubicSpline(self.parameters, self.waypoints)
 
+    def at(self, parameters: npt.ArrayLike) -> Reals:
+        """Returns configurations (n, nq) at parameters s (n,), clipped to [0, 1] [rad, m]."""
+        s = as_numbers("parameters", parameters, "parameters s in [0, 1]")
+        return np.asarray(self._curve(np.clip(s, 0.0, 1.0)))
+
+    def waypoint_times(self, rest: int) -> Reals:
+        """Returns τ (n - 2,) of the waypoints between the ends, in order [-].
+
+        Args:
+            rest: 2, or 3, see the class.
+        """
+        check_count("rest", rest, least=2, most=3)
+        s = self.parameters[1:-1]
+        low, high = np.zeros_like(s), np.ones_like(s)
+        for _ in range(BISECTIONS):
+            tau = 0.5 * (low + high)
+            before = _eased(tau, rest)[0] < s
+            low, high = np.where(before, tau, low), np.where(before, high, tau)
+        return np.asarray(0.5 * (low + high))
+
     def derivatives(self, tau: Reals, rest: int, side: int = 0) -> tuple[Reals, Reals, Reals, Reals]:
         """Returns q and its first three derivatives by τ, (n, nq) each [rad, m].
 
@@ -58,6 +79,7 @@ class JointPath(Immutable):
             rest: 2, or 3, see the class.
             side: 1 or -1 for the third derivative behind or before a waypoint.
         """
+        check_count("rest", rest, least=2, most=3)
         s, s1, s2, s3 = (each[:, None] for each in _eased(tau, rest))
         at = np.clip(s[:, 0] + side * ASIDE, 0.0, 1.0)
         q, q1, q2, q3 = (np.asarray(self._curve(at, order)) for order in range(4))

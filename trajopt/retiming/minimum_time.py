@@ -17,6 +17,7 @@ from trajopt.solvers import SolverSQP, SQPOptions
 
 EXCESS = 5e-4  # part of a limit by which a motion may exceed it between the ends of intervals [-]
 ROUNDS = 20  # most solves, each with limits tightened where the last motion exceeded them [-]
+PATIENCE = 4  # most solves that make no shorter motion, where the motions before were made slower to keep limits [-]
 
 
 def retime(
@@ -33,9 +34,9 @@ def retime(
 
     The squared speed (dτ/dt)² along the path is piecewise linear in the path's parameter τ, or quadratic with a limit
     of the jerk, and limits hold at both ends of each interval. Where the motion exceeds one between them by more than
-    0.05 %, it is tightened there by the excess, and the problem is solved again. Without a limit of the jerk the
-    problem is convex, so that the result is the global optimum. Torques are those of inverse dynamics, without
-    friction.
+    0.05 %, it is tightened there by the excess, and the problem is solved again. If that makes no motion that keeps
+    its limits, the whole motion becomes as slow as they need. Without a limit of the jerk the problem is convex, so
+    that the result is the global optimum. Torques are those of inverse dynamics, without friction.
 
     Args:
         robot: A robot on a fixed base, whose joints have one coordinate each.
@@ -74,13 +75,20 @@ def _solved(robot: Robot, path: JointPath, limits: JointLimits, N: int) -> Retim
     rest = 3 if np.isfinite(limits.jerk).any() else 2
     posed, between = PathProblem(robot, path, limits, rest, N), LimitsBetween(robot, path, limits, rest, N)
     solver, guess = SolverSQP(posed.problem, SQPOptions(steps="linear")), posed.guess()
-    iterations, seconds = 0, 0.0
+    iterations, seconds, shortest, waited = 0, 0.0, np.inf, 0
     for _ in range(ROUNDS):
         solution = solver.solve(*guess)
         iterations, seconds = iterations + solution.iterations, seconds + solution.seconds
-        squares, slopes, bends = posed.speeds(solution)
-        used = between.used(squares, slopes, bends)
-        if not solution.converged or used.largest <= 1.0 + EXCESS:
+        speeds = posed.speeds(solution)
+        used = between.used(*speeds)
+        kept = used.largest <= 1.0 + EXCESS
+        slower = 1.0 if kept or not solution.converged else between.slowing(*speeds)
+        duration = slower * float(np.mean(speeds[0] ** -0.5)) if solution.converged else np.inf
+        waited = 0 if duration < (1.0 - EXCESS) * shortest else waited + 1
+        if duration < shortest or not np.isfinite(shortest):
+            shortest, status = duration, solution.status
+            squares, slopes, bends = (each / slower**2 for each in speeds)
+        if kept or not solution.converged or waited >= PATIENCE:
             break
         posed.tighten(used)
         guess = solution.xs, solution.us
@@ -92,7 +100,7 @@ def _solved(robot: Robot, path: JointPath, limits: JointLimits, N: int) -> Retim
         squares=squares,
         slopes=slopes,
         bends=bends,
-        status=solution.status,
+        status=status,
         iterations=iterations,
         seconds=seconds,
     )

@@ -59,7 +59,10 @@ class LimitsBetween:
     """
 
     def __init__(self, robot: Robot, path: JointPath, limits: JointLimits, rest: int, N: int) -> None:
-        self._d, self._N = np.linspace(0.0, 1.0 / N, POINTS + 1), N
+        self._d, self._N = np.tile(np.linspace(0.0, 1.0 / N, POINTS + 1), (N, 1)), N
+        for each in path.waypoint_times(rest):  # where the third derivative of the path jumps
+            k = min(int(each * N), N - 1)
+            self._d[k, min(round((each - k / N) * N * POINTS), POINTS)] = each - k / N
         tau = np.minimum(np.arange(N)[:, None] / N + self._d, 1.0).ravel()
         q, q1, q2, _ = path.derivatives(tau, rest)
         self._rows = PathRows.of(robot, limits, q, q1, q2)
@@ -74,15 +77,36 @@ class LimitsBetween:
             slopes: b' at the start of each interval (N,) [1/s²].
             bends: b'' in each interval (N,) [1/s²].
         """
+        parts = self._at_points(squares, slopes, bends)
+        shaped = {name: each.reshape(self._N, POINTS + 1, *each.shape[1:]) for name, each in parts.items()}
+        return UsedParts(**{name: values.max(axis=1) for name, values in shaped.items()})
+
+    def slowing(self, squares: Reals, slopes: Reals, bends: Reals) -> float:
+        """Least factor >= 1 of all times with which the motion keeps its limits; arguments as in `used` [-].
+
+        A motion that is k times slower has velocities, accelerations and jerks that are k, k² and k³ times smaller, and
+        torques whose difference from those at rest is k² times smaller.
+        """
+        parts = self._at_points(squares, slopes, bends)
+        rest = 0.5 * np.abs(self._rows.upper + self._rows.lower)  # held at rest, < 1
+        beyond = np.maximum(parts["rows"] - rest, 1.0 - rest) / (1.0 - rest)
+        return float(
+            max(
+                np.sqrt(beyond.max(initial=1.0)),
+                parts["velocity"].max(initial=1.0),
+                np.cbrt(parts["jerk"].max(initial=1.0)),
+            )
+        )
+
+    def _at_points(self, squares: Reals, slopes: Reals, bends: Reals) -> dict[str, Reals]:
+        """Parts of each limit at the points of all intervals, by its field of `UsedParts`."""
         d = self._d
         b = (squares[:-1, None] + d * (slopes[:, None] + 0.5 * d * bends[:, None])).ravel()
         slope = (slopes[:, None] + d * bends[:, None]).ravel()
-        bend, pace = np.repeat(bends, len(d)), np.sqrt(np.maximum(b, 0.0))
+        bend, pace = np.repeat(bends, POINTS + 1), np.sqrt(np.maximum(b, 0.0))
         held = 0.5 * (self._rows.upper + self._rows.lower)
         rows = np.abs(self._rows.A[:, :, 0] * b[:, None] + self._rows.A[:, :, 1] * slope[:, None] - held)
         motion = np.stack([b, slope, bend], axis=-1)
         jerks = [np.abs(np.einsum("nji,ni->nj", J, motion)) * pace[:, None] for J in self._jerk]
         jerk = np.maximum(*jerks) if jerks else np.zeros((len(b), 0))
-        each = {"rows": rows, "velocity": self._steepest * pace, "jerk": jerk}
-        shaped = {name: values.reshape(self._N, len(d), *values.shape[1:]) for name, values in each.items()}
-        return UsedParts(**{name: values.max(axis=1) for name, values in shaped.items()})
+        return {"rows": rows, "velocity": self._steepest * pace, "jerk": jerk}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import check_mapping, check_text
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
+from trajopt.files import check_output_path, output_file
 from trajopt.objects.immutable import Immutable
 from trajopt.robots.box import Box
 from trajopt.robots.round_bodies import Capsule, Sphere, round_solid
+from trajopt.robots.scene_file import obstacles_as_text, read_obstacles
 from trajopt.robots.shapes import Shape
 
 Body = Sphere | Capsule | Box
@@ -60,6 +63,36 @@ class Scene(Immutable):
     def solids(self) -> tuple[Shape, ...]:
         """The obstacles as solids on the frame "universe", for pictures."""
         return tuple(solid(obstacle) for obstacle in self._obstacles.values())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Reads a .json or .yaml file of obstacles by name, each with its type and the arguments of its class.
+
+        ```yaml
+        table: {type: box, size: [1.0, 0.6, 0.05], placement: [0.5, 0.0, 0.2]}
+        ball: {type: sphere, radius: 0.1, center: [0.4, 0.0, 0.5]}
+        post: {type: capsule, radius: 0.03, start: [0.3, 0.3, 0.0], end: [0.3, 0.3, 0.6]}
+        ```
+
+        The placement of a box is its position, or position and quaternion xyzw.
+
+        Args:
+            path: The file.
+
+        Raises:
+            InvalidArgumentError: The file cannot be read, or contains no obstacles.
+            MissingDependencyError: A .yaml file needs PyYAML.
+        """
+        return cls(read_obstacles(path))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes a .json or .yaml file that `load` reads.
+
+        Raises:
+            InvalidArgumentError: The file cannot be written.
+        """
+        with output_file(check_output_path(path, "path", (".json", ".yaml", ".yml"))) as file:
+            file.write(obstacles_as_text(self._obstacles).encode())
 
     def __repr__(self) -> str:
         return f"Scene({', '.join(f'{name}: {type(each).__name__}' for name, each in self._obstacles.items())})"

@@ -36,31 +36,31 @@ class BodyDistances:
             q: States or configurations, which begin with q (n, nq or more), n >= 1.
             obstacles: Parameters of the residual, which begin with those of obstacles (n, size).
         """
-        most = len(self._q)
-        parts = [self._block(q[i : i + most], obstacles[i : i + most]) for i in range(0, len(q), most)]
-        return [np.concatenate(some) for some in zip(*parts)]
+        return self._evaluated(q, obstacles)[1]
+
+    def with_points(self, q: Reals, obstacles: Reals) -> tuple[list[Reals], Reals]:
+        """Distances as those of a call, and the ends (n, bodies, 2, 3) of the axes of all bodies in the world [m]."""
+        points, gaps = self._evaluated(q, obstacles)
+        return gaps, points.reshape(len(q), -1, 2, 3)
 
     @property
     def calls(self) -> list[KernelCall]:
         """Calls with the code of all others."""
         return self._calls.get(1) or self._bound(1)
 
-    def points(self, q: Reals) -> Reals:
-        """Ends (n, bodies, 2, 3) of the axes of all bodies in the world at configurations q (n, nq) [m]."""
-        most, parts = len(self._q), list[Reals]()
-        none = np.zeros((most, self._own.shape[1]))
-        for i in range(0, len(q), most):
-            n = len(q[i : i + most])
-            self._block(q[i : i + most], none[:n])
-            parts.append(self._points[:n].copy())
-        return np.concatenate(parts).reshape(len(q), -1, 2, 3)
+    def _evaluated(self, q: Reals, obstacles: Reals) -> tuple[Reals, list[Reals]]:
+        """Points (n, 6 bodies) and distances (n, pairs) of each kind of pairs."""
+        most = len(self._q)
+        parts = [self._block(q[i : i + most], obstacles[i : i + most]) for i in range(0, len(q), most)]
+        points, *gaps = parts[0] if len(parts) == 1 else [np.concatenate(some) for some in zip(*parts)]
+        return points, gaps
 
     def _block(self, q: Reals, obstacles: Reals) -> list[Reals]:
         n, blocks = len(q), -(-len(q) // self._width)
         self._q[:n], self._own[:n] = q[:, : self._q.shape[1]], obstacles[:, : self._own.shape[1]]
         for call in self._calls.get(blocks) or self._bound(blocks):
             call()
-        return [gaps[:n].copy() for gaps in self._gaps]
+        return [each[:n].copy() for each in (self._points, *self._gaps)]
 
     def _bound(self, blocks: int) -> list[KernelCall]:
         indices = np.arange(blocks * self._width).reshape(blocks, self._width)

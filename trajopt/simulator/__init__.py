@@ -3,7 +3,6 @@
 from trajopt.objects.calls import explain_calls
 from trajopt.simulator.action import ActionModelSimulator
 from trajopt.simulator.body_surface import BodySurface
-from trajopt.simulator.box_surface import BoxSurface
 from trajopt.simulator.contact import MDPContact, SimulatorContactAbstract
 from trajopt.simulator.external_wrench import ExternalWrench
 from trajopt.simulator.modes import SimulatorMode, Variant
@@ -15,7 +14,6 @@ from trajopt.simulator.surfaces import HeightField, Plane, Surface, SurfaceAbstr
 __all__ = [
     "ActionModelSimulator",
     "BodySurface",
-    "BoxSurface",
     "ExternalWrench",
     "HeightField",
     "MDPContact",

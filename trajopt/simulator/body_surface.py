@@ -22,8 +22,8 @@ Body = Sphere | Capsule | Box
 class BodySurface(SurfaceAbstract):
     """Surface of a body, such as an obstacle of a Scene: φ(p) is the distance of p from it, < 0 inside.
 
-    Of a sphere or capsule of radius ρ it is φ(p) = |p - a| - ρ with the nearest point a of its axis; of a box that of
-    `BoxSurface` in the box's axes. A body on a frame moves with it.
+    Of a sphere or capsule of radius ρ it is φ(p) = |p - a| - ρ with the nearest point a of its axis; of a box the
+    distance outside and the depth of the nearest face inside. A body on a frame moves with it.
 
     Args:
         shape: The body.

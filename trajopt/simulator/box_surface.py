@@ -1,4 +1,4 @@
-"""Axis-aligned box as a contact surface."""
+"""Axis-aligned box as a contact surface, that of `trajopt.Box` in its own axes."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class SurfaceAbstract(Model):
             UnsupportedOperationError: The surface is not the ground of a plane, such as a user's formula.
         """
         raise UnsupportedOperationError(
-            f"height: expected Plane, HeightField or BoxSurface, got {self!r}, whose height is not known"
+            f"height: expected Plane, HeightField or Box, got {self!r}, whose height is not known"
         )
 
     def nearest(self, start: SX, end: SX) -> SX:

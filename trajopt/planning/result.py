@@ -1,0 +1,134 @@
+"""Result of planning: a motion around obstacles, or the reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.analysis.clearance import clearance
+from trajopt.analysis.obstacles import as_obstacles
+from trajopt.analysis.swept import Clearance
+from trajopt.checks import check_positive
+from trajopt.errors import UnsupportedOperationError
+from trajopt.objects.lazy import above
+from trajopt.retiming import RetimedPath
+from trajopt.robots import Robot, Scene
+from trajopt.solution import Solution
+from trajopt.solution.motions import described_motion
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FINE = 4  # points in each interval of a motion at which its clearance is computed [-]
+FIGURES = 12  # configurations in a picture [-]
+
+
+class PlanStatus(Enum):
+    """Why planning stopped; the value is the sentence that the user reads."""
+
+    SOLVED = "a motion within limits that keeps the margin"
+    NO_PATH = "no path was found within time_limit: raise it, lower margin, or check that the scene leaves a way"
+    UNREACHABLE = "inverse kinematics found no configuration that meets the goal and keeps the margin"
+    NO_MOTION = "a path was found, but no motion along it within limits: loosen velocity, acceleration, torque or jerk"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Plan:
+    """Motion from rest to rest around obstacles; `trajopt.plan` returns it.
+
+    Attributes:
+        robot: The robot.
+        scene: The obstacles; None without any.
+        margin: Least distance of links from each other and from obstacles [m].
+        status: Why planning stopped.
+        corners: Configurations (n, nq) whose straight lines are the path before it is made smooth; none without a path
+            [rad, m].
+        motion: The motion along the smooth path; None without one.
+        paths: Number of paths of which this is the best [-].
+        checked: Number of configurations whose distances were computed [-].
+        seconds: Times of the search, of smoothing and of retiming (3,), with compiling [s].
+    """
+
+    robot: Robot
+    scene: Scene | None
+    margin: float
+    status: PlanStatus
+    corners: Reals
+    motion: RetimedPath | None
+    paths: int
+    checked: int
+    seconds: Reals
+
+    @property
+    def solved(self) -> bool:
+        """Whether there is a motion."""
+        return self.status is PlanStatus.SOLVED
+
+    def solution(self, dt: float | None = None) -> Solution:
+        """The motion as a Solution for views, films and `analysis.clearance`, or as a guess of a solver.
+
+        Args:
+            dt: Time between two states [s]; the last state may come later than the end of the motion, at rest. By
+                default the states are those of `motion.times`.
+
+        Raises:
+            UnsupportedOperationError: There is no motion.
+        """
+        motion = self._motion()
+        times = motion.times
+        if dt is not None:
+            step = check_positive("dt", dt, unit="s")
+            times = np.asarray(step * np.arange(int(np.ceil(motion.duration / step - 1e-9)) + 1))
+        return self._at(times)
+
+    def clearance(self) -> Clearance:
+        """Least distance of links from each other and from obstacles along the motion, see `analysis.clearance`.
+
+        Raises:
+            UnsupportedOperationError: There is no motion.
+        """
+        times = self._motion().times
+        parts = np.arange(FINE) / FINE
+        fine = (times[:-1, None] + parts * np.diff(times)[:, None]).ravel()
+        return clearance(self._at(np.append(fine, times[-1])), self.scene)
+
+    def plot(self, path: str | PathLike[str] | None = None, *, frame: str | None = None) -> Figure:
+        """Draws the motion as stick figures among the obstacles.
+
+        Args:
+            path: File to write (.png, .pdf or .svg).
+            frame: Frame whose path is drawn; by default the end of the robot, if it has a single one.
+
+        Raises:
+            UnsupportedOperationError: There is no motion.
+        """
+        draw = above("plotting.plot_motion")
+        return above("plotting.saved.saved")(lambda motion: draw(motion, FIGURES, frame=frame), path, self.solution())
+
+    def _motion(self) -> RetimedPath:
+        if self.motion is None:
+            raise UnsupportedOperationError(f"this plan has no motion: {self.status}")
+        return self.motion
+
+    def _at(self, times: Reals) -> Solution:
+        q, v, _ = self._motion().at(times)
+        obstacles = () if self.scene is None else as_obstacles(self.scene)
+        fields = {"robot": self.robot, "times": times, "obstacles": list(obstacles)}
+        return described_motion(np.concatenate([q, v], axis=1), solver="plan", **fields)
+
+    def __repr__(self) -> str:
+        if self.motion is None:
+            return f"Plan({self.robot.name}: {self.status})"
+        spent = f"search {self.seconds[0]:.3g} s, smoothing {self.seconds[1]:.3g} s, retiming {self.seconds[2]:.3g} s"
+        return (
+            f"Plan({self.robot.name} in {self.motion.duration:.4f} s along {len(self.corners) - 1} lines, the best of "
+            f"{self.paths} paths; {spent})"
+        )

@@ -1,0 +1,96 @@
+"""Files of scenes: obstacles by name, in JSON or YAML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.checks import check_path, shape_of
+from trajopt.errors import InvalidArgumentError, TrajoptError, shown
+from trajopt.files import MALFORMED
+from trajopt.objects.extras import Extra
+from trajopt.robots.box import Box
+from trajopt.robots.round_bodies import Capsule, Sphere
+
+YAML = Extra("a scene in a .yaml file", "pyyaml", "plan", "or write a .json file")
+KINDS: dict[str, tuple[type[Box | Sphere | Capsule], tuple[str, ...]]] = {
+    "box": (Box, ("size", "placement")),
+    "sphere": (Sphere, ("radius", "center")),
+    "capsule": (Capsule, ("radius", "start", "end")),
+}
+"""Class and arguments of each type of obstacle."""
+FORM = '{"table": {"type": "box", "size": [1.0, 0.6, 0.05], "placement": [0.5, 0.0, 0.2]}}'
+
+
+def read_obstacles(path: Any) -> dict[str, Box | Sphere | Capsule]:
+    """Reads obstacles by name from a .json, .yaml or .yml file; see `Scene.load`.
+
+    Raises:
+        InvalidArgumentError: The file cannot be read, or contains no obstacles.
+        MissingDependencyError: A .yaml file needs PyYAML.
+    """
+    path = check_path("path", path)
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".json", ".yaml", ".yml"):
+        raise InvalidArgumentError(f"path: expected a .json or .yaml file, got {str(path)!r}")
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        data = json.loads(text) if suffix == ".json" else _yaml(text)
+    except (OSError, *MALFORMED) as error:
+        raise InvalidArgumentError(f"path: {str(path)!r} cannot be read: {error}") from error
+    if not isinstance(data, Mapping):
+        raise InvalidArgumentError(
+            f"path: expected obstacles by name in {str(path)!r} such as {FORM}, got {shown(data)}"
+        )
+    return {name: _obstacle(str(path), name, entry) for name, entry in data.items()}
+
+
+def obstacles_as_text(obstacles: Mapping[str, Box | Sphere | Capsule]) -> str:
+    """Text in JSON, which is YAML as well, that `read_obstacles` reads."""
+    lines = [f"  {json.dumps(name)}: {json.dumps(_entry(obstacle))}" for name, obstacle in obstacles.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _entry(obstacle: Box | Sphere | Capsule) -> dict[str, Any]:
+    kind = next(kind for kind, (own, _) in KINDS.items() if isinstance(obstacle, own))
+    values = {name: getattr(obstacle, name) for name in KINDS[kind][1]}
+    if isinstance(obstacle, Box):
+        turn = pin.Quaternion(np.asarray(obstacle.placement)[:, :3]).coeffs()
+        values["placement"] = [*np.asarray(obstacle.placement)[:, 3], *turn]
+    return {"type": kind, **{name: np.asarray(value).tolist() for name, value in values.items()}}
+
+
+def _obstacle(path: str, name: Any, entry: Any) -> Box | Sphere | Capsule:
+    kind = entry.get("type") if isinstance(entry, Mapping) else None
+    if kind not in KINDS:
+        raise InvalidArgumentError(
+            f"path: expected obstacle {name!r} of {path!r} with a type box, sphere or capsule, such as {FORM}, got "
+            f"{shown(entry)}"
+        )
+    made, arguments = KINDS[kind]
+    values = {key: value for key, value in entry.items() if key != "type"}
+    if set(values) - set(arguments):
+        raise InvalidArgumentError(
+            f"path: expected {', '.join(arguments)} of the {kind} {name!r} of {path!r}, got "
+            f"{', '.join(map(str, values))}"
+        )
+    if kind == "box" and shape_of(values.get("placement")) == (3,):
+        values["placement"] = [*values["placement"], 0.0, 0.0, 0.0, 1.0]
+    try:
+        size = values.pop(arguments[0], None)
+        return made(size, **values)
+    except (TrajoptError, TypeError) as error:
+        raise InvalidArgumentError(f"path: obstacle {name!r} of {path!r}: {error}") from error
+
+
+def _yaml(text: str) -> Any:
+    yaml = YAML.load("yaml")
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
