@@ -32,6 +32,7 @@ BLOCKED = 0.5  # length of a step that slacks near 0 block
 SLOPE = 3.0  # typical cost that is assumed if it is unknown, relative to the gradient
 LEAST = 1e-3  # least first multiplier, relative to the size of its row
 PART, ROOM = 0.01, 0.03  # without inequalities: first product, relative to that at zero; least first slack
+REFINED = 1  # further solves without inequalities, as each moves the references of hard equations
 STATIONARY = 1e-10  # gradient of the Lagrangian that counts as none, relative to the multipliers
 
 
@@ -144,16 +145,18 @@ class InteriorPoint(QPSolverAbstract):
 
     def _released(self, rows: InteriorRows, newton: Newton, options: InteriorPointOptions, until: float) -> QPSolution:
         """Starts from the solution without inequalities; from zero if that is none, or a step from there is blocked."""
-        code, self._free, done = rows.release(newton.native, PART, ROOM), False, 1
+        done, smooth, self._free = 0, not self.qp.delta.any(), False
+        while done < 1 + REFINED:
+            code, done = rows.release(newton.native, PART, ROOM), done + 1
+            if code or not rows.number("beyond") <= 0.0 or not smooth:
+                break
+            if max(rows.number("missed"), newton.residual.gap) < options.row_tolerance:
+                self._free = True
+                rows.drop()
+                return self._solution(QPStatus.SOLVED, done, rows, newton)
         if code == 0 and rows.number("beyond") < math.inf:
-            if rows.number("beyond") <= 0.0 and not self.qp.delta.any():
-                rows.rest()
-                rows.measure(newton.native)
-                self._free = max(rows.number("missed"), newton.residual.gap) < options.row_tolerance
-                if self._free:
-                    return self._solution(QPStatus.SOLVED, 1, rows, newton)
             rows.measure(newton.native)
-            found = self._iterated(rows, newton, options, until, least_length=BLOCKED, done=1)
+            found = self._iterated(rows, newton, options, until, least_length=BLOCKED, done=done)
             if found.status is not QPStatus.MAX_ITERATIONS or time.perf_counter() > until:
                 return found
             self._keep(found, rows, newton, until)

@@ -72,11 +72,11 @@ def interior_point_text(soft: bool) -> str:
     """LLVM text of five functions of (block, size, numbers), which return 0.
 
     `begin` writes what the program says of the rows, and the first multipliers of equations. `enter` writes the first
-    slacks and multipliers of inequalities at an iterate, and `beyond`, the largest violation of one, relative to the
-    size of its row. `measure(..., passes)` finds all residuals of an iterate, and what the next step needs.
-    `iterate(..., passes)` is Mehrotra's predictor and corrector, then `measure`. `release(..., passes)` goes to the
-    solution without inequalities, then `enter`. Where the recursion fails, both of these do nothing more, and return
-    what that says.
+    slacks and multipliers of inequalities at an iterate, and the largest violations of inequalities, `beyond`, and of
+    equations, `missed`, relative to the sizes of their rows. `measure(..., passes)` finds all residuals of an iterate,
+    and what the next step needs. `iterate(..., passes)` is Mehrotra's predictor and corrector, then `measure`.
+    `release(..., passes)` goes to the solution without inequalities, then `enter`. Where the recursion fails, both of
+    these do nothing more, and return what that says.
     """
     rows = [write(soft) for write in (_begin, _enter, _free, _equations, _prepare, _center, _advance)]
     return "\n".join([*rows, _measure(), _iterate(), _release(), DECLARATIONS])
@@ -196,8 +196,9 @@ def _enter(soft: bool) -> str:
     """Slacks and multipliers of inequalities well inside, at an iterate; how far it is beyond them."""
     f = _function(ENTER, soft)
     push, slack, least = f.number("push"), f.number("slack"), f.number("least")
-    with f.cells(beyond="max") as row:
+    with f.cells(beyond="max", missed="max") as row:
         y = row["equal_y"]
+        row.most("missed", abs(_missed(row)) / row["row_size"])
         for side in _sides(row, soft):
             on = side["on"]
             room = where_equal(on, 1.0, side["bound"] - side.sign * row["at_values"], 0.0)
@@ -205,6 +206,7 @@ def _enter(soft: bool) -> str:
             y = y + side.sign * (on * _enter_side(side, room, push, slack, least))
         row["y"] = y
     f.set("beyond", row.results["beyond"])
+    f.set("missed", row.results["missed"])
     return f.text()
 
 

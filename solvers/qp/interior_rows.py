@@ -10,7 +10,6 @@ from trajopt.solvers.qp.interior_point_kernel import ARRAYS, GIVEN_NUMBERS, NUMB
 from trajopt.solvers.qp.stage_qp import StageQP
 from trajopt.solvers.riccati.weighted_rows import WeightedRows
 
-CLOSE = 1e-9  # least slack of inequalities without multipliers, relative to the size of the row
 PLACES = {name: i for i, name in enumerate(NUMBERS)}
 
 
@@ -79,11 +78,9 @@ class InteriorRows:
         self._give()
         return code
 
-    def rest(self) -> None:
-        """Sets slacks of inequalities to their distances from the bounds, and multipliers to almost nothing."""
-        self._give(push=self._given[PLACES["floor"]], slack=CLOSE, least=0.0)
-        self._enter(*self._arguments)
-        self._give()
+    def drop(self) -> None:
+        """Sets the multipliers of inequalities in `y` to 0, until the next `measure` or `release`."""
+        self.y[:] = self._block["equal_y"]
 
     def _give(self, **numbers: float) -> None:
         """Writes the numbers of the last `start`, except these."""
