@@ -31,7 +31,7 @@ HEAVY = 1e14  # weight of a row, beyond which a pivot that is not positive is ro
 BLOCKED = 0.5  # length of a step that slacks near 0 block
 SLOPE = 3.0  # typical cost that is assumed if it is unknown, relative to the gradient
 LEAST = 1e-3  # least first multiplier, relative to the size of its row
-PART, ROOM = 0.01, 0.03  # without inequalities: first product, relative to that at zero; least first slack
+PART, ROOM = 1e-3, 0.01  # without inequalities: first product, relative to that at zero; least first slack
 REFINED = 1  # further solves without inequalities, as each moves the references of hard equations
 STATIONARY = 1e-10  # gradient of the Lagrangian that counts as none, relative to the multipliers
 
