@@ -14,9 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from trajopt.kernels.builder import Builder
 from trajopt.solvers.riccati.recursion.flat import (
-    DECLARATIONS,
     Cell,
     Flat,
     Value,
@@ -25,7 +23,6 @@ from trajopt.solvers.riccati.recursion.flat import (
     where_equal,
     where_negative,
 )
-from trajopt.solvers.riccati.recursion.frame import SHORT, WITH_GAPS
 
 SIDES = {"upper": 1.0, "lower": -1.0}
 GIVEN = {"lower": -math.inf, "upper": math.inf, "given_delta": 0.0, "y_ref": 0.0, "row_size": 1.0}
@@ -68,18 +65,9 @@ SHRINK = 0.995  # part of the way to the boundary, at least
 PUSH = 0.03  # first product of slack and multiplier, relative to a typical cost
 
 
-def interior_point_text(soft: bool) -> str:
-    """LLVM text of five functions of (block, size, numbers), which return 0.
-
-    `begin` writes what the program says of the rows, and the first multipliers of equations. `enter` writes the first
-    slacks and multipliers of inequalities at an iterate, and the largest violations of inequalities, `beyond`, and of
-    equations, `missed`, relative to the sizes of their rows. `measure(..., passes)` finds all residuals of an iterate,
-    and what the next step needs. `iterate(..., passes)` is Mehrotra's predictor and corrector, then `measure`.
-    `release(..., passes)` goes to the solution without inequalities, then `enter`. Where the recursion fails, both of
-    these do nothing more, and return what that says.
-    """
-    rows = [write(soft) for write in (_begin, _enter, _free, _equations, _prepare, _center, _advance)]
-    return "\n".join([*rows, _measure(), _iterate(), _release(), DECLARATIONS])
+def rows_text(soft: bool) -> str:
+    """LLVM text of the functions of (block, size, numbers) that work on rows alone, which return 0."""
+    return "\n".join(write(soft) for write in (_begin, _enter, _free, _equations, _prepare, _center, _advance))
 
 
 @dataclass
@@ -149,7 +137,7 @@ def _function(name: str, soft: bool) -> Flat:
 
 
 def _begin(soft: bool) -> str:
-    """What the `GIVEN` arrays say of each row, and multipliers of equations."""
+    """Kinds and bounds of the rows by the `GIVEN` arrays, and multipliers of equations."""
     f = _function(BEGIN, soft)
     nothing = Value(f.b, "zeroinitializer")
     proximal = f.number("proximal")
@@ -355,65 +343,3 @@ def _advance(soft: bool) -> str:
     for name in ("product", "largest", "heaviest"):
         f.set(name, row.results[name])
     return f.text()
-
-
-def _passes(name: str) -> tuple[Builder, dict[str, str]]:
-    """A function (block, size, numbers, passes), begun, with the addresses of the passes."""
-    b = Builder(f"define i64 @{name}(ptr %block, i64 %size, ptr %numbers, ptr %passes)")
-    kinds = {"size": "i64"}
-    return b, {each: b.load(b.at("%passes", i), kinds.get(each, "ptr")) for i, each in enumerate(PASSES)}
-
-
-def _measure() -> str:
-    b, of = _passes(MEASURE)
-    _call_measure(b, of)
-    return b.text("ret i64 0")
-
-
-def _call_measure(b: Builder, of: dict[str, str]) -> None:
-    b.op(f"call i64 {of['measure']}(ptr {of['residuals']}, i64 0)")
-    _call(b, PREPARE)
-
-
-def _call(b: Builder, name: str) -> None:
-    b.op(f"call i64 @{name}(ptr %block, i64 %size, ptr %numbers)")
-
-
-def _iterate() -> str:
-    b, of = _passes(ITERATE)
-    table = f"ptr {of['table']}"
-    code = b.op(f"call i64 {of['factor']}({table}, double 0.0, double 0.0, i64 {WITH_GAPS})")
-    with b.when(b.op(f"icmp eq i64 {code}, 0")):
-        count = b.load(b.at("%numbers", NUMBERS.index("count")))
-        with b.when(b.op(f"fcmp ogt double {count}, 0.0")):
-            b.op(f"call i64 {of['forward']}({table}, i64 {WITH_GAPS | SHORT})")
-            _call(b, CENTER)
-            b.op(f"call i64 {of['solve']}({table}, i64 {WITH_GAPS | SHORT})")
-        b.op(f"call i64 {of['forward']}({table}, i64 {WITH_GAPS})")
-        _call(b, ADVANCE)
-        _move(b, of, b.load(b.at("%numbers", NUMBERS.index("length"))))
-        _call_measure(b, of)
-    return b.text(f"ret i64 {code}")
-
-
-def _move(b: Builder, of: dict[str, str], length: str) -> None:
-    """Adds the step, times its length, to the iterate."""
-    with b.loop(0, of["size"]) as i:
-        at, step = (b.at(of[name], (i.index, 1)) for name in ("at", "step"))
-        part = b.op(f"fmul double {length}, {b.load(step)}")
-        b.store(b.op(f"fadd double {b.load(at)}, {part}"), at)
-
-
-def _release() -> str:
-    b, of = _passes(RELEASE)
-    table = f"ptr {of['table']}"
-    _call(b, FREE)
-    b.op(f"call i64 {of['measure']}(ptr {of['residuals']}, i64 0)")
-    code = b.op(f"call i64 {of['factor']}({table}, double 0.0, double 0.0, i64 {WITH_GAPS})")
-    with b.when(b.op(f"icmp eq i64 {code}, 0")):
-        b.op(f"call i64 {of['forward']}({table}, i64 {WITH_GAPS})")
-        _call(b, EQUATIONS)
-        _move(b, of, "1.0")
-        b.op(f"call i64 {of['measure']}(ptr {of['residuals']}, i64 0)")
-        _call(b, ENTER)
-    return b.text(f"ret i64 {code}")

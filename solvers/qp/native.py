@@ -9,7 +9,8 @@ from typing import Any
 
 from trajopt import source
 from trajopt.kernels import compiler
-from trajopt.solvers.qp.interior_point_kernel import BEGIN, ENTER, ITERATE, MEASURE, RELEASE, interior_point_text
+from trajopt.solvers.qp.interior_point_kernel import BEGIN, ENTER, ITERATE, MEASURE, RELEASE
+from trajopt.solvers.qp.interior_point_passes import interior_point_text
 from trajopt.solvers.riccati.recursion import flat
 
 
