@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 from casadi import SX
@@ -123,9 +125,10 @@ def _rows(following: Following) -> ConstraintStack:
     apart = {slots.name for slots in following.model.collisions}
     for c in following.model.constraints.constraints:
         lower, upper = (own[f"{c.name}.{key}"].default for key in ("lower", "upper"))
-        soft = 0.0, (APART if c.name in apart else 1.0) * price
+        soft: tuple[Any, Any] = 0.0, (APART if c.name in apart else 1.0) * price
         if c.soft is not None:
-            soft = tuple(following.dt * own[f"{c.name}.{key}"].default for key in PRICES)
+            linear, quadratic = (following.dt * own[f"{c.name}.{key}"].default for key in PRICES)
+            soft = linear, quadratic
         stack.add(c.name, c.residual, lower=lower, upper=upper, soft=soft)
     bounds = _bounds(following)
     if any(np.isfinite(bound).any() for bound in bounds):
