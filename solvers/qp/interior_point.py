@@ -30,6 +30,9 @@ NEAR = 1e-7  # largest product, relative to multipliers above 1, and
 HEAVY = 1e14  # weight of a row, beyond which a pivot that is not positive is rounding
 BLOCKED = 0.5  # length of a step that slacks near 0 block
 SLOPE = 3.0  # typical cost that is assumed if it is unknown, relative to the gradient
+LEAST = 1e-3  # least first multiplier, relative to the size of its row
+PART, ROOM = 1e-3, 0.01  # without inequalities: first product, relative to that at zero; least first slack
+REFINED = 1  # further solves without inequalities, as each moves the references of hard equations
 STATIONARY = 1e-10  # gradient of the Lagrangian that counts as none, relative to the multipliers
 
 
@@ -69,6 +72,8 @@ class InteriorPoint(QPSolverAbstract):
         super().__init__(qp)
         given = InteriorPointOptions() if options is None else options
         self.options = check_instance("options", given, InteriorPointOptions)
+        self._kept = list[tuple[float, QPSolution]]()  # iterates of blocked starts, with their infeasibility
+        self._free = False  # whether the last solution is that without inequalities
         self._proof: Certificate | None = None
         self._of: dict[bool, tuple[InteriorRows, Newton]] = {}  # for programs without and with soft rows
         self._sizes = [Reduction(g.reshape(1, -1), "largest size") for g in (qp.lq.g, qp.lq.terminal_g)]
@@ -92,20 +97,25 @@ class InteriorPoint(QPSolverAbstract):
         self._certificate(rows.rows)
 
     def begin(self, options: InteriorPointOptions) -> QPSolution:
-        """Solves the program from zero with other options. After a change of its gaps, `go_on` may follow."""
+        """Solves the program with other options; after a change of its gaps, `go_on` may follow.
+
+        It starts from the solution without inequalities. If that satisfies them all, it is the answer; if a step from
+        there is blocked, iterations start from zero.
+        """
         check_instance("options", options, InteriorPointOptions)
-        return self._iterated(*self._start(), options)
+        return self._released(*self._start(), options, math.inf)
 
     def go_on(self, options: InteriorPointOptions, until: float = math.inf) -> QPSolution:
         """Solves the program again from the last iterate, after a change of its gaps.
 
-        It starts from zero instead if a step is blocked, or if many iterations are needed.
+        It starts as `begin` does instead if no inequality had an effect, if a step is blocked, or if many iterations
+        are needed.
 
         Of an arm's programs an iteration from the last iterate was enough after a small change of its first gap, where
-        five are needed from zero; after large ones slacks near 0 block the way, and zero is the better start.
+        five are needed from zero; after large ones slacks near 0 block the way, and a new start is better.
 
         Args:
-            options: Options from the last iterate; from zero they are its own.
+            options: Options from the last iterate; from a new start they are its own.
             until: Time of `time.perf_counter` after which no iteration is begun but the first [s]; then the better of
                 both iterates is the solution, the one that is less infeasible.
 
@@ -120,17 +130,46 @@ class InteriorPoint(QPSolverAbstract):
                 "qp: expected a program that was begun, and none of whose rows became soft; begin"
             )
         rows, newton = self._of[soft]
-        rows.measure(newton.native)
-        found = self._iterated(rows, newton, options, until, least_length=BLOCKED)
-        if found.status in (QPStatus.SOLVED, QPStatus.ROUNDING) or time.perf_counter() > until:
-            return found
-        kept = None if until == math.inf else (self._infeasibility(rows, newton), _copied(found))
+        self._kept.clear()
+        if not self._free:
+            rows.measure(newton.native)
+            found = self._iterated(rows, newton, options, until, least_length=BLOCKED)
+            if found.status in (QPStatus.SOLVED, QPStatus.ROUNDING) or time.perf_counter() > until:
+                return found
+            self._keep(found, rows, newton, until)
+        anew = self._released(rows, newton, self.options, until)
+        if anew.status is QPStatus.MAX_ITERATIONS and self._kept:
+            best = min(self._kept, key=lambda each: each[0])
+            return best[1] if best[0] < self._infeasibility(rows, newton) else anew
+        return anew
+
+    def _released(self, rows: InteriorRows, newton: Newton, options: InteriorPointOptions, until: float) -> QPSolution:
+        """Starts from the solution without inequalities; from zero if that is none, or a step from there is blocked."""
+        done, smooth, self._free = 0, not self.qp.delta.any(), False
+        while done < 1 + REFINED:
+            code, done = rows.release(newton.native, PART, ROOM), done + 1
+            if code or not rows.number("beyond") <= 0.0 or not smooth:
+                break
+            if max(rows.number("missed"), newton.residual.gap) < options.row_tolerance:
+                self._free = True
+                rows.drop()
+                return self._solution(QPStatus.SOLVED, done, rows, newton)
+        if code == 0 and rows.number("beyond") < math.inf:
+            rows.measure(newton.native)
+            found = self._iterated(rows, newton, options, until, least_length=BLOCKED, done=done)
+            if found.status is not QPStatus.MAX_ITERATIONS or time.perf_counter() > until:
+                return found
+            self._keep(found, rows, newton, until)
+            done = found.iterations
         rows.restart()
         newton.at.flat[:] = 0.0
         rows.measure(newton.native)
-        anew = self._iterated(rows, newton, self.options, until)
-        early = anew.status is QPStatus.MAX_ITERATIONS
-        return kept[1] if early and kept and kept[0] < self._infeasibility(rows, newton) else anew
+        return self._iterated(rows, newton, options, until, done=done)
+
+    def _keep(self, found: QPSolution, rows: InteriorRows, newton: Newton, until: float) -> None:
+        """Keeps an iterate for the case that time ends before there is a better one."""
+        if until < math.inf:
+            self._kept.append((self._infeasibility(rows, newton), _copied(found)))
 
     def _infeasibility(self, rows: InteriorRows, newton: Newton) -> float:
         """Largest gap of the iterate, or by what a hard row is beyond its bounds."""
@@ -146,10 +185,11 @@ class InteriorPoint(QPSolverAbstract):
         options: InteriorPointOptions,
         until: float = math.inf,
         least_length: float = 0.0,
+        done: int = 0,
     ) -> QPSolution:
         """Iterates until it is solved, `until` has come, or a step is shorter than `least_length`."""
-        iterations = options.max_iterations
-        for iteration in range(1, iterations + 1):
+        last = done + options.max_iterations
+        for iteration in range(done + 1, last + 1):
             if iteration > 1 and until < math.inf and time.perf_counter() > until:
                 return self._solution(QPStatus.MAX_ITERATIONS, iteration - 1, rows, newton)
             code = rows.iterate(newton.native)
@@ -168,7 +208,7 @@ class InteriorPoint(QPSolverAbstract):
                 return self._solution(QPStatus.INFEASIBLE, iteration, rows, newton)
             if length < least_length:
                 return self._solution(QPStatus.MAX_ITERATIONS, iteration, rows, newton)
-        return self._solution(QPStatus.MAX_ITERATIONS, iterations, rows, newton)
+        return self._solution(QPStatus.MAX_ITERATIONS, last, rows, newton)
 
     def _start(self) -> tuple[InteriorRows, Newton]:
         qp, options, soft = self.qp, self.options, self._is_soft()
@@ -179,7 +219,7 @@ class InteriorPoint(QPSolverAbstract):
         newton.riccati.find_rows()
         newton.at.flat[:] = 0.0
         push = PUSH * (float(qp.typical_cost[0]) or self._slope())
-        rows.start(qp, (0.01 * options.tolerance, push, options.slack, options.proximal))
+        rows.start(qp, (0.01 * options.tolerance, push, options.slack, LEAST, options.proximal))
         rows.measure(newton.native)
         return rows, newton
 

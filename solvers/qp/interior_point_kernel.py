@@ -14,9 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from trajopt.kernels.builder import Builder
 from trajopt.solvers.riccati.recursion.flat import (
-    DECLARATIONS,
     Cell,
     Flat,
     Value,
@@ -25,7 +23,6 @@ from trajopt.solvers.riccati.recursion.flat import (
     where_equal,
     where_negative,
 )
-from trajopt.solvers.riccati.recursion.frame import SHORT, WITH_GAPS
 
 SIDES = {"upper": 1.0, "lower": -1.0}
 GIVEN = {"lower": -math.inf, "upper": math.inf, "given_delta": 0.0, "y_ref": 0.0, "row_size": 1.0}
@@ -43,26 +40,34 @@ SOFT_ARRAYS = (
 )
 """Name and first value of each array, without and with soft rows; see `InteriorRows`."""
 
-GIVEN_NUMBERS = ("floor", "push", "slack", "proximal")
-NUMBERS = (*GIVEN_NUMBERS, "count", "gap", "missed", "target", "mean", "length", "product", "largest", "heaviest")
+GIVEN_NUMBERS = ("floor", "push", "slack", "least", "proximal")
+NUMBERS = (
+    *GIVEN_NUMBERS,
+    "beyond",
+    "count",
+    "gap",
+    "missed",
+    "target",
+    "mean",
+    "length",
+    "product",
+    "largest",
+    "heaviest",
+)
 PASSES = ("table", "factor", "solve", "forward", "residuals", "measure", "at", "step", "size")
 """Of `Newton`: table and passes of the recursion, table and pass of the residuals, iterate, step, and their size."""
-BEGIN, MEASURE, ITERATE = "trajopt_ipm_begin", "trajopt_ipm_measure", "trajopt_ipm_iterate"
+BEGIN, ENTER, RELEASE, MEASURE, ITERATE = (
+    f"trajopt_ipm_{name}" for name in ("begin", "enter", "release", "measure", "iterate")
+)
+FREE, EQUATIONS = "trajopt_ipm_free", "trajopt_ipm_equations"
 PREPARE, CENTER, ADVANCE = "trajopt_ipm_prepare", "trajopt_ipm_center", "trajopt_ipm_advance"
 SHRINK = 0.995  # part of the way to the boundary, at least
 PUSH = 0.03  # first product of slack and multiplier, relative to a typical cost
-LEAST = 1e-3  # least first multiplier, times the size of the row
 
 
-def interior_point_text(soft: bool) -> str:
-    """LLVM text of three functions of (block, size, numbers), which return 0.
-
-    `begin` writes the first slacks and multipliers. `measure(..., passes)` finds all residuals of an iterate, and what
-    the next step needs. `iterate(..., passes)` is Mehrotra's predictor and corrector, then `measure`; where the
-    recursion fails it does nothing more, and returns what that says.
-    """
-    rows = [write(soft) for write in (_begin, _prepare, _center, _advance)]
-    return "\n".join([*rows, _measure(), _iterate(), DECLARATIONS])
+def rows_text(soft: bool) -> str:
+    """LLVM text of the functions of (block, size, numbers) that work on rows alone, which return 0."""
+    return "\n".join(write(soft) for write in (_begin, _enter, _free, _equations, _prepare, _center, _advance))
 
 
 @dataclass
@@ -132,10 +137,10 @@ def _function(name: str, soft: bool) -> Flat:
 
 
 def _begin(soft: bool) -> str:
-    """Slacks and multipliers well inside, of an iterate at zero, for what the `GIVEN` arrays hold."""
+    """Kinds and bounds of the rows by the `GIVEN` arrays, and multipliers of equations."""
     f = _function(BEGIN, soft)
     nothing = Value(f.b, "zeroinitializer")
-    push, least, proximal = f.number("push"), f.number("slack"), f.number("proximal")
+    proximal = f.number("proximal")
     with f.cells(count="sum") as row:
         delta, slack = row["given_delta"], nothing
         row["shift"] = delta * row["y_ref"]
@@ -149,14 +154,13 @@ def _begin(soft: bool) -> str:
         row["equal_delta"] = where_equal(equal, 1.0, delta, 0.0)
         hard = proximal * (row["row_size"] * row["row_size"])
         row["equal_weight"] = where_equal(equal, 1.0, 1.0 / where_negative(-delta, delta, hard), 0.0)
-        row["equal_y"] = y = where_equal(equal, 1.0, held, 0.0)
+        row["equal_y"] = where_equal(equal, 1.0, held, 0.0)
         for name in ("missed", "values", "at_values"):
             row[name] = nothing
         for side in _sides(row, soft):
             side["on"] = on = _finite(row[side.name]) * (1.0 - equal)
-            y = y + side.sign * (on * _begin_side(side, push, least))
+            side["bound"] = where_equal(on, 1.0, side.sign * row[side.name], 0.0)
             row.add("count", on + on * slack)
-        row["y"] = y
     f.set("count", row.results["count"])
     return f.text()
 
@@ -176,25 +180,66 @@ def _begin_soft(row: Cell) -> tuple[Value, Value]:
     return slack, where_equal(plain, 1.0, 1.0 / quadratic, 0.0)
 
 
-def _begin_side(side: _Side, push: Value, least: Value) -> Value:
+def _enter(soft: bool) -> str:
+    """Slacks and multipliers of inequalities well inside, at an iterate; how far it is beyond them."""
+    f = _function(ENTER, soft)
+    push, slack, least = f.number("push"), f.number("slack"), f.number("least")
+    with f.cells(beyond="max", missed="max") as row:
+        y = row["equal_y"]
+        row.most("missed", abs(_missed(row)) / row["row_size"])
+        for side in _sides(row, soft):
+            on = side["on"]
+            room = where_equal(on, 1.0, side["bound"] - side.sign * row["at_values"], 0.0)
+            row.most("beyond", -room / row["row_size"])
+            y = y + side.sign * (on * _enter_side(side, room, push, slack, least))
+        row["y"] = y
+    f.set("beyond", row.results["beyond"])
+    f.set("missed", row.results["missed"])
+    return f.text()
+
+
+def _enter_side(side: _Side, room: Value, push: Value, slack: Value, least: Value) -> Value:
     """The multiplier."""
     row, on = side.row, side["on"]
-    side["bound"] = bound = where_equal(on, 1.0, side.sign * row[side.name], 0.0)
-    side["t"] = t = where_equal(on, 1.0, maximum(bound, least * row["row_size"]), 1.0)
-    y = maximum(push / t, LEAST / row["row_size"])
+    side["t"] = t = where_equal(on, 1.0, maximum(room, slack * row["row_size"]), 1.0)
+    y = maximum(push / t, least / row["row_size"])
     y = where_negative(-row["delta"], maximum(y, side.sign * row["y_ref"]), y)
     zeros = ["residual", "dt", "dy", "second"]
     if side.soft:
         zeros += ["ds", "dw", "second_soft"]
         soft, linear = row["soft"] * on, row["linear"]
         y = where_equal(soft, 1.0, minimum(y, 0.5 * linear), y)
-        room = where_equal(soft, 1.0, linear - y, 1.0)
-        side["s"] = s = where_equal(soft, 1.0, t * y / room, 0.0)
-        side["w"] = where_equal(soft, 1.0, room + row["quadratic"] * s, 1.0)
+        rest = where_equal(soft, 1.0, linear - y, 1.0)
+        side["s"] = s = where_equal(soft, 1.0, t * y / rest, 0.0)
+        side["w"] = where_equal(soft, 1.0, rest + row["quadratic"] * s, 1.0)
     for name in zeros:
         side[name] = Value(row.b, "zeroinitializer")
     side["y"] = where_equal(on, 1.0, y, 1.0)
     return y
+
+
+def _free(soft: bool) -> str:
+    """Weights, h and multipliers of equations alone."""
+    f = _function(FREE, soft)
+    with f.cells() as row:
+        row["missed"] = missed = _missed(row)
+        row["weights"], row["h"], row["y"] = row["equal_weight"], row["equal_weight"] * missed, row["equal_y"]
+    return f.text()
+
+
+def _missed(row: Cell) -> Value:
+    """Residuals of equations."""
+    values = where_equal(row["equal"], 1.0, row["at_values"], 0.0)
+    return row["equal"] * (values - row["equal_bound"] - row["equal_delta"] * row["equal_y"] + row["shift"])
+
+
+def _equations(soft: bool) -> str:
+    """Takes a whole step of the multipliers of equations."""
+    f = _function(EQUATIONS, soft)
+    with f.cells() as row:
+        values = where_equal(row["equal"], 1.0, row["values"], 0.0)
+        row["equal_y"] = row["y"] = row["equal_y"] + row["equal_weight"] * (values + row["missed"])
+    return f.text()
 
 
 def _prepare(soft: bool) -> str:
@@ -202,8 +247,7 @@ def _prepare(soft: bool) -> str:
     f = _function(PREPARE, soft)
     with f.cells(gap="sum", missed="max") as row:
         values = row["at_values"]
-        missed = row["equal"] * (values - row["equal_bound"] - row["equal_delta"] * row["equal_y"] + row["shift"])
-        row["missed"] = missed
+        row["missed"] = missed = _missed(row)
         row.most("missed", abs(missed) / row["row_size"])
         weights, h = row["equal_weight"], row["equal_weight"] * missed
         for side in _sides(row, soft):
@@ -299,46 +343,3 @@ def _advance(soft: bool) -> str:
     for name in ("product", "largest", "heaviest"):
         f.set(name, row.results[name])
     return f.text()
-
-
-def _passes(name: str) -> tuple[Builder, dict[str, str]]:
-    """A function (block, size, numbers, passes), begun, with the addresses of the passes."""
-    b = Builder(f"define i64 @{name}(ptr %block, i64 %size, ptr %numbers, ptr %passes)")
-    kinds = {"size": "i64"}
-    return b, {each: b.load(b.at("%passes", i), kinds.get(each, "ptr")) for i, each in enumerate(PASSES)}
-
-
-def _measure() -> str:
-    b, of = _passes(MEASURE)
-    _call_measure(b, of)
-    return b.text("ret i64 0")
-
-
-def _call_measure(b: Builder, of: dict[str, str]) -> None:
-    b.op(f"call i64 {of['measure']}(ptr {of['residuals']}, i64 0)")
-    _call(b, PREPARE)
-
-
-def _call(b: Builder, name: str) -> None:
-    b.op(f"call i64 @{name}(ptr %block, i64 %size, ptr %numbers)")
-
-
-def _iterate() -> str:
-    b, of = _passes(ITERATE)
-    table = f"ptr {of['table']}"
-    code = b.op(f"call i64 {of['factor']}({table}, double 0.0, double 0.0, i64 {WITH_GAPS})")
-    with b.when(b.op(f"icmp eq i64 {code}, 0")):
-        count = b.load(b.at("%numbers", NUMBERS.index("count")))
-        with b.when(b.op(f"fcmp ogt double {count}, 0.0")):
-            b.op(f"call i64 {of['forward']}({table}, i64 {WITH_GAPS | SHORT})")
-            _call(b, CENTER)
-            b.op(f"call i64 {of['solve']}({table}, i64 {WITH_GAPS | SHORT})")
-        b.op(f"call i64 {of['forward']}({table}, i64 {WITH_GAPS})")
-        _call(b, ADVANCE)
-        length = b.load(b.at("%numbers", NUMBERS.index("length")))
-        with b.loop(0, of["size"]) as i:
-            at, step = (b.at(of[name], (i.index, 1)) for name in ("at", "step"))
-            part = b.op(f"fmul double {length}, {b.load(step)}")
-            b.store(b.op(f"fadd double {b.load(at)}, {part}"), at)
-        _call_measure(b, of)
-    return b.text(f"ret i64 {code}")

@@ -33,7 +33,7 @@ class InteriorRows:
         self._block = block = Block(SOFT_ARRAYS if soft else ARRAYS, qp.lower.shape)
         self._numbers = np.zeros(len(NUMBERS))
         self._arguments = block.address, block.size, int(self._numbers.ctypes.data)
-        self._begin, self._measure, self._iterate = native.interior_point(soft)
+        self._begin, self._enter, self._release, self._measure, self._iterate = native.interior_point(soft)
         self.y, self.at_values = block["y"], block["at_values"]
         weights, h, values = (block[name] for name in ("weights", "h", "values"))
         self.rows = WeightedRows.zeros(
@@ -45,8 +45,8 @@ class InteriorRows:
 
         Args:
             qp: The program.
-            given: Least product that a step aims for, first product of slacks and multipliers, least first slack
-                relative to the size of its row, and δ of hard equations.
+            given: Least product that a step aims for, first product of slacks and multipliers, least first slack and
+                multiplier relative to the size of its row, and δ of hard equations.
         """
         block, numbers = self._block, self._numbers
         block["lower"][:], block["upper"][:] = qp.lower, qp.upper
@@ -54,12 +54,39 @@ class InteriorRows:
         if self.soft:
             block["soft_linear"][:], block["soft_quadratic"][:] = qp.soft_linear, qp.soft_quadratic
         numbers[:] = 0.0
-        numbers[: len(GIVEN_NUMBERS)] = given
+        self._given = given
         self.restart()
 
     def restart(self) -> None:
         """Sets slacks and multipliers to those of the last `start`, for a zero iterate."""
+        self._give()
         self._begin(*self._arguments)
+        self._enter(*self._arguments)
+
+    def release(self, passes: int, push: float, slack: float) -> int:
+        """Goes to the solution without inequalities; returns 0, or the recursion's failure code.
+
+        `beyond` is then the largest violation of an inequality. Slacks and multipliers are those of a start there.
+
+        Args:
+            passes: `Newton.native`.
+            push: First product of slacks and multipliers, relative to that of the last `start`.
+            slack: Least first slack, relative to the size of its row.
+        """
+        self._give(push=push * self._given[PLACES["push"]], slack=slack)
+        code: int = self._release(*self._arguments, passes)
+        self._give()
+        return code
+
+    def drop(self) -> None:
+        """Sets the multipliers of inequalities in `y` to 0, until the next `measure` or `release`."""
+        self.y[:] = self._block["equal_y"]
+
+    def _give(self, **numbers: float) -> None:
+        """Writes the numbers of the last `start`, except these."""
+        self._numbers[: len(GIVEN_NUMBERS)] = self._given
+        for name, value in numbers.items():
+            self._numbers[PLACES[name]] = value
 
     def measure(self, passes: int) -> None:
         """Computes the residuals of the iterate, and weights D and h of the rows for the predictor step.
@@ -77,6 +104,6 @@ class InteriorRows:
     def number(self, name: str) -> float:
         """Number of the last step: its `length`, the largest `product`, or the largest residual of the rows, `missed`.
 
-        Or the `largest` multiplier of a side, the `heaviest` of a row.
+        Or the `largest` multiplier of a side, the `heaviest` of a row, or the largest violation, `beyond`.
         """
         return float(self._numbers[PLACES[name]])

@@ -9,20 +9,22 @@ from typing import Any
 
 from trajopt import source
 from trajopt.kernels import compiler
-from trajopt.solvers.qp.interior_point_kernel import BEGIN, ITERATE, MEASURE, interior_point_text
+from trajopt.solvers.qp.interior_point_kernel import BEGIN, ENTER, ITERATE, MEASURE, RELEASE
+from trajopt.solvers.qp.interior_point_passes import interior_point_text
 from trajopt.solvers.riccati.recursion import flat
 
 
 @functools.cache
-def interior_point(soft: bool) -> tuple[Any, Any, Any]:
-    """`begin`: (block, size, numbers) → 0; `measure` and `iterate`, with `passes` as a fourth argument."""
-    names = (BEGIN, MEASURE, ITERATE)
+def interior_point(soft: bool) -> tuple[Any, ...]:
+    """`begin`, `enter`: (block, size, numbers) → 0; `release`, `measure`, `iterate`: also with `passes`."""
+    rows, iterates = (BEGIN, ENTER), (RELEASE, MEASURE, ITERATE)
+    names = rows + iterates
     folders = (Path(__file__).parent, Path(flat.__file__).parent)
     about = (*names, f"soft {soft}", *(source.digest(folder).hex() for folder in folders))
     library = compiler.link([compiler.object_code(lambda: interior_point_text(soft), *about)], names, {})
     arguments = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
-    measure, iterate = (_function(library, name, *arguments, ctypes.c_void_p) for name in (MEASURE, ITERATE))
-    return _function(library, BEGIN, *arguments), measure, iterate
+    of_iterates = (_function(library, name, *arguments, ctypes.c_void_p) for name in iterates)
+    return *(_function(library, name, *arguments) for name in rows), *of_iterates
 
 
 def _function(library: compiler.Library, name: str, *arguments: Any) -> Any:

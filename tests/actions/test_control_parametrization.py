@@ -7,15 +7,14 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import trajopt
 from tests.support.model_list import ACTIONS, DIFFERENTIALS
 from tests.support.slow_twin import assert_close
+from tests.support.ur5_reach import solved_reach
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc import MPCController
-from trajopt.robots import load_robot
 from trajopt.solvers import FDDPOptions, SolverFDDP
 
 KINDS = [trajopt.ControlParametrizationPolyOne, trajopt.ControlParametrizationPolyTwoRK]
@@ -98,20 +97,13 @@ CROCODDYL = [
 
 @pytest.mark.parametrize(("kind", "tableau", "iterations", "cost"), CROCODDYL)
 def test_a_reach_takes_the_iterations_of_crocoddyl(kind: Any, tableau: str, iterations: int, cost: float) -> None:
-    state = trajopt.StateMultibody(load_robot("ur5"))
-    x0 = np.array([0.0, -1.2, 1.2, *np.zeros(9)])
-    pose = trajopt.ResidualModelFramePlacement(state, "tool0", pin.SE3(np.eye(3), np.array([0.4, 0.3, 0.5])))
-    running, end = trajopt.CostStack(state), trajopt.CostStack(state)
-    running.add("pose", pose, weight=1.0)
-    running.add("posture", trajopt.ResidualModelState(state, x0), weight=1e-2)
-    running.add("effort", trajopt.ResidualModelControl(state), weight=1e-2)
-    end.add("pose", pose, weight=1e2)
-    arm = trajopt.DifferentialActionModelFreeFwdDynamics(state, trajopt.ActuationModelFull(state), running)
-    method, control = getattr(trajopt.Tableau, tableau), kind(arm.nu) if kind else None
-    model = trajopt.IntegratedActionModelRK(arm, dt=0.05, tableau=method, transport=False, control=control)
-    problem = trajopt.ShootingProblem(x0, [model] * 20, end)
-    guess = np.tile(x0, (21, 1)), np.zeros((20, problem.nu))
-    solution = SolverFDDP(problem, FDDPOptions.crocoddyl(max_iterations=200)).solve(*guess)
+    method = getattr(trajopt.Tableau, tableau)
+
+    def model(arm: trajopt.DifferentialActionModelFreeFwdDynamics) -> trajopt.IntegratedActionModelRK:
+        control = kind(arm.nu) if kind else None
+        return trajopt.IntegratedActionModelRK(arm, dt=0.05, tableau=method, transport=False, control=control)
+
+    solution = solved_reach(model)
     assert solution.converged
     assert solution.iterations == iterations
     assert solution.cost == pytest.approx(cost, rel=1e-9)

@@ -73,7 +73,8 @@ class Knot:
         size = programs.kept_size(model)
         assert self.reached is not None
         expansion = programs.expansion(model, model.nu, model.nc, kept=size)
-        kept = expansion.evaluate(self.x, self.u, p, self.reached)[-1:] if size else []
+        results = expansion.evaluate(self.x, self.u, p, self.reached)[: -1 if expansion.status else None]
+        kept = results[-1:] if size else []
         of = programs.lagrangian(model, model.nu, model.nc, size)
         return of.evaluate(self.x, self.u, p, self.lam, self.y, *kept)[0]
 

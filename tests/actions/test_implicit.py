@@ -15,7 +15,7 @@ from tests.support.slow_twin import assert_close
 from trajopt.errors import TrajoptError, UnknownNameError, UnsupportedOperationError
 from trajopt.robots import load_robot
 from trajopt.shooting.inspection import cost_terms
-from trajopt.solvers import SolverFDDP, SolverSQP
+from trajopt.solvers import SolverFDDP, SolverSQP, SQPOptions
 
 Implicit = trajopt.IntegratedActionModelImplicit
 SYSTEM = np.array([[0.0, 1.0, 0.0], [-1.625, -0.125, 0.375], [0.625, 0.0, 0.25]])
@@ -105,6 +105,9 @@ def test_solvers_take_implicit_steps() -> None:
     one, two = SolverFDDP(problem).solve(), SolverSQP(problem).solve()
     assert one.converged
     assert two.converged
+    gauss_newton = SolverSQP(problem, SQPOptions(hessian="gauss-newton")).solve()
+    assert two.iterations < gauss_newton.iterations
+    assert gauss_newton.cost == pytest.approx(two.cost, rel=1e-6)
     assert one.cost == pytest.approx(two.cost, rel=1e-6)
     rk4 = trajopt.ShootingProblem(np.zeros(4), [trajopt.IntegratedActionModelRK4(d, 0.02)] * 40, end)
     assert one.cost == pytest.approx(SolverFDDP(rk4).solve().cost, rel=2e-2)

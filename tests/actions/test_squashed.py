@@ -12,6 +12,7 @@ import pytest
 import trajopt
 from tests.support.model_list import ACTUATIONS, squashed, state_of
 from tests.support.slow_twin import assert_close, central_differences
+from tests.support.ur5_reach import solved_reach
 from trajopt.actions.expansion import Multipliers, Point
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.program import Program
@@ -44,6 +45,29 @@ def test_torques_stay_within_their_limits() -> None:
         assert_close(own.controls_for(own.joint_torques(point)), point, 1e-9)
     beyond = own.controls_for(np.array([9.0, -9.0]))
     assert_close(own.joint_torques(beyond), [0.95, -1.825], 1e-12)
+
+
+CROCODDYL = [(0.1, 188, 6.263264162186459, 0.9446500519823111), (0.5, 94, 7.28821807695464, 0.8586225601138832)]
+"""Smoothness, iterations, final cost and largest relative torque, by tests/data/make_crocoddyl_squashed.py."""
+
+
+@pytest.mark.parametrize(("smoothness", "iterations", "cost", "largest"), CROCODDYL)
+def test_a_reach_takes_the_iterations_of_crocoddyl(
+    smoothness: float, iterations: int, cost: float, largest: float
+) -> None:
+    limits = np.array([60.0, 150.0, 80.0, 20.0, 10.0, 5.0])
+
+    def actuation(state: trajopt.StateMultibody) -> trajopt.ActuationModelSquashed:
+        full = trajopt.ActuationModelFull(state)
+        return trajopt.ActuationModelSquashed(full, lower=-limits, upper=limits, smoothness=smoothness)
+
+    solution = solved_reach(lambda arm: trajopt.IntegratedActionModelEuler(arm, dt=0.05), actuation)
+    assert solution.converged
+    assert solution.iterations == iterations
+    assert solution.cost == pytest.approx(cost, rel=1e-9)
+    squashed = actuation(trajopt.StateMultibody(trajopt.load_robot("ur5")))
+    torques = np.array([squashed.joint_torques(u) for u in solution.us])
+    assert np.abs(torques / limits).max() == pytest.approx(largest, rel=1e-6)
 
 
 def test_a_swing_up_with_weak_motors_needs_no_limits() -> None:

@@ -21,11 +21,6 @@ STATE, FRAME = arm("talos_arm")
 TASK = placement_task(STATE, FRAME)
 
 
-def soft() -> trajopt.ConstraintStack:
-    residual = trajopt.ResidualModelFrameTranslation(STATE, FRAME)
-    return trajopt.ConstraintStack(STATE).add("tool", residual, equals=0.0, soft=(1.0, 1.0))
-
-
 def turning() -> tuple[trajopt.Robot, trajopt.CostStack]:
     """A spherical joint with limits."""
     robot = trajopt.load_robot("solo12")
@@ -58,11 +53,6 @@ SOLVE: dict[str, tuple[Any, type[TrajoptError], str]] = {
         ),
         InvalidArgumentError,
         r"got u, which depend on a control or on forces; remove them",
-    ),
-    "soft": (
-        lambda: ik.IKTracker(STATE.robot, soft(), np.zeros(7), 0.01),
-        InvalidArgumentError,
-        r"soft rows in tool; move the residual to a",
     ),
     "curved": (
         lambda: ik.solve(*turning()),

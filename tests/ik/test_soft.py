@@ -31,19 +31,21 @@ def bound(state: StateMultibody, soft: tuple[float, float]) -> ConstraintStack:
     return ConstraintStack(state).add("angle", angle, lower=-0.3, upper=0.2, soft=soft)
 
 
-@pytest.mark.parametrize(
-    ("soft", "wish", "expected"),
-    [
-        ((0.5, 0.0), 1.0, 0.5),  # the wish pulls with 0.8 at the bound and 0.5 here
-        ((2.0, 0.0), 1.0, 0.2),  # a dear slack: the row holds
-        ((0.0, 3.0), 1.0, 0.4),  # (q - 1) + 3 (q - 0.2) = 0
-        ((0.2, 3.0), 1.0, 0.35),
-        ((0.2, 3.0), -1.1, -0.45),  # (q + 1.1) + 3 (q + 0.3) - 0.2 = 0
-        ((0.2, 3.0), 0.1, 0.1),
-        ((0.0, 1e6), 1.0, 0.2 + 0.8 / (1e6 + 1.0)),
-        ((1e-4, 1e-4), 1.0, 1.0 - (1e-4 * 1.8 - 1e-8) / (1.0 + 1e-4)),
-    ],
-)
+CASES: list[tuple[tuple[float, float], float, float]] = [
+    ((0.5, 0.0), 1.0, 0.5),  # the wish pulls with 0.8 at the bound and 0.5 here
+    ((2.0, 0.0), 1.0, 0.2),  # a dear slack: the row holds
+    ((0.0, 3.0), 1.0, 0.4),  # (q - 1) + 3 (q - 0.2) = 0
+    ((0.2, 3.0), 1.0, 0.35),
+    ((0.2, 3.0), -1.1, -0.45),  # (q + 1.1) + 3 (q + 0.3) - 0.2 = 0
+    ((0.2, 3.0), 0.1, 0.1),
+    ((0.0, 1e6), 1.0, 0.2 + 0.8 / (1e6 + 1.0)),
+    ((1e-4, 1e-4), 1.0, 1.0 - (1e-4 * 1.8 - 1e-8) / (1.0 + 1e-4)),
+]
+"""Price, wish of the angle, and where they balance."""
+PULLS = [case[:2] for case in CASES]
+
+
+@pytest.mark.parametrize(("soft", "wish", "expected"), CASES)
 def test_a_pull_against_a_soft_bound(
     state: StateMultibody, soft: tuple[float, float], wish: float, expected: float
 ) -> None:
@@ -96,6 +98,53 @@ def test_soft_rows_alone_end_nearest_in_their_price(state: StateMultibody) -> No
         assert result.distance == 0.0
         reach = np.linalg.norm(state.robot.placement(np.zeros(3), "tool")[:3, 3])
         assert np.linalg.norm(state.robot.placement(result.q, "tool")[:3, 3]) == pytest.approx(reach, rel=1e-3)
+
+
+@pytest.mark.parametrize(("soft", "wish"), PULLS)
+def test_a_tracker_comes_to_rest_where_the_price_is_least(
+    state: StateMultibody, soft: tuple[float, float], wish: float
+) -> None:
+    """A row with a linear price that is dear enough holds to the tolerance."""
+    tasks = (bound(state, soft), posture(state, [wish, 0.0, 0.0]))
+    tracker, expected = (
+        ik.IKTracker(state.robot, tasks, np.zeros(3), 0.02, tolerance=1e-5),
+        ik.solve(state.robot, tasks),
+    )
+    for _ in range(400):
+        step = tracker.step()
+    np.testing.assert_allclose(step.q, expected.q, atol=2e-5)
+    assert step.distance == 0.0
+    dear = pickle.loads(pickle.dumps(tracker))
+    for _ in range(400):
+        step = dear.step({"angle.linear": [10.0]})
+    assert -0.3 - 2e-5 < step.q[0] < 0.2 + 2e-5
+
+
+def test_a_tracker_leaves_a_soft_point_for_a_hard_one(state: StateMultibody) -> None:
+    """Also if a hard point moves, whose error a soft row that cannot hold does not change."""
+    rows = ConstraintStack(state).add("tip", ResidualModelFrameTranslation(state, "tool", [0.5, 0, 0.6]), equals=0)
+    link = ResidualModelFrameTranslation(state, "link_3", [0.9, 0.0, -0.2])
+    costs, start = posture(state, [0.3, 0.4, 0.5], 0.1), ik.solve(state.robot, rows).q
+    alone = ik.IKTracker(state.robot, (rows, costs), start, 0.01, settling=0.05)
+    rows = ConstraintStack(state).add("tip", rows.constraints[0].residual.clone(), equals=0)
+    tasks = (rows.add("link", link, equals=0, soft=(0.0, 2.0)), costs)
+    tracker = ik.IKTracker(state.robot, tasks, start, 0.01, settling=0.05)
+    for k in range(600):
+        target = {"tip.reference": [0.5 + 0.1 * np.sin(0.01 * min(k, 200)), 0.0, 0.6]}
+        step, other = tracker.step(target), alone.step(target)
+        assert step.distance < 1e-4
+        assert other.distance < 1e-4
+    expected = ik.solve(state.robot, tasks, target, start=step.q, starts=1)
+    np.testing.assert_allclose(step.q, expected.q, atol=1e-3)
+    assert np.abs(step.q - other.q).max() > 0.05
+
+
+@pytest.mark.parametrize("method", ["differential", "optimal"])
+def test_soft_rows_along_a_path(state: StateMultibody, method: str) -> None:
+    """At the end of a long stay both methods are where the price is least."""
+    tasks = (bound(state, (0.2, 3.0)), posture(state, [1.0, 0.0, 0.0]))
+    track = ik.track(state.robot, tasks, {"angle.upper": lambda t: [0.2]}, dt=0.05, duration=4.0, method=method)
+    np.testing.assert_allclose(track.qs[-1], [0.35, 0.0, 0.0], atol=5e-3)
 
 
 def test_prices_are_values_and_results_pickle(state: StateMultibody) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.solvers.test_qp import random_qp
 from trajopt import problems
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting.evaluator import Evaluator
@@ -56,15 +57,48 @@ def test_a_step_that_is_almost_whole_is_not_the_last_one(size: float) -> None:
     np.testing.assert_allclose(found.du, cold.du, atol=1e-6)
 
 
-def test_the_interior_point_restarts_cold_if_the_warm_start_takes_too_long() -> None:
+def test_the_interior_point_begins_anew_if_the_warm_start_takes_too_long() -> None:
     step, gap = program()
     interior, other = InteriorPoint(step.qp), InteriorPoint(step.qp)
     interior.begin(OPTIONS)
     gap[:] = [1.0, 2.0, -3.0, 2.0]
-    found, cold = interior.go_on(replace(OPTIONS, max_iterations=1)), other.solve()
-    assert found.iterations == cold.iterations
-    np.testing.assert_array_equal(found.du, cold.du)
-    np.testing.assert_array_equal(found.y, cold.y)
+    found, anew = interior.go_on(replace(OPTIONS, max_iterations=1)), other.begin(OPTIONS)
+    assert found.iterations == anew.iterations
+    np.testing.assert_allclose(found.du, anew.du, atol=1e-8)
+    np.testing.assert_allclose(found.y, anew.y, atol=1e-6)
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("equations", [False, True])
+def test_inequalities_without_effect_cost_one_iteration(soft: bool, equations: bool) -> None:
+    """Bounds are far, except after a large gap; proximal equations take another iteration."""
+    qp, gap = random_qp(4), np.random.default_rng(4).normal(size=4)
+    equal = (qp.lower == qp.upper) & equations
+    qp.lower[~equal], qp.upper[~equal] = -20.0, 20.0
+    if soft:
+        qp.soft_linear[:, :2], qp.soft_quadratic[:, :2] = 0.3, 2.0
+    interior = InteriorPoint(qp)
+    for size, few in ((0.0, True), (1e-3, True), (7.0, False), (0.0, True)):
+        qp.lq.f[0] = size * gap
+        found = interior.go_on(OPTIONS) if size else interior.begin(OPTIONS)
+        expected = InteriorPoint(qp).solve()
+        assert found.status is expected.status is QPStatus.SOLVED
+        assert (found.iterations <= 1 + equations) == few
+        assert (np.abs(found.y[~equal]).max() > 1e-3) != few
+        for name in ("dx", "du", "y"):
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("delta", [0.0, 0.2])
+def test_a_start_without_inequalities_leads_to_the_same_solution(seed: int, delta: float) -> None:
+    """Of random programs, proximal rows with references included, whatever bounds it is beyond."""
+    qp = random_qp(seed)
+    qp.delta[:, :2], qp.y_ref[:, :2] = delta, 0.3 if delta else 0.0
+    found, expected = InteriorPoint(qp).begin(OPTIONS), InteriorPoint(qp).solve()
+    assert found.status is expected.status is QPStatus.SOLVED
+    for name in ("dx", "du", "y"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-6, rtol=1e-6)
 
 
 def test_the_interior_point_stops_at_a_time_limit() -> None:

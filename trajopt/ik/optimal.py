@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 from casadi import SX
@@ -25,6 +27,7 @@ PRICE = 1e7
 Deviations are about 1e-6 even without limits. Linear prices are exact, but took five times the iterations with
 limits."""
 APART = 1e4  # price of a distance below the margin, relative to that of a deviation from the path
+PRICES = ("linear", "quadratic")  # parameters of rows that the user made soft
 LIMITS, ACCELERATIONS, SMOOTHNESS = "joint_limits", "joint_accelerations", "smoothness"
 
 
@@ -90,10 +93,14 @@ def path_problem(following: Following, p: Reals, qs: Reals, vs: Reals) -> Shooti
     terminal = ActionModelTerminal(end, constraints=ends)
     problem = ShootingProblem(np.concatenate([qs[0], vs[0]]), [knot] * (len(qs) - 1), terminal)
     layout = model.layout
+    soft = [c.name for c in model.constraints.constraints if c.soft is not None]
+    prices = {f"{name}.{key}" for name in soft for key in PRICES}
     for name, parameter in layout.parameters.items():
         values = p[:, layout.slices[name]].copy()
         if name.endswith(".weight"):
             values[-1] *= following.dt  # because running costs are multiplied by dt
+        elif name in prices:
+            values *= following.dt  # because rows are not
         problem.set_parameter(name, [parameter.shaped(value) for value in values], knots="all")
     if LIMITS in rows.names:
         dx = np.array([state.difference(state.zero(), np.concatenate(x)) for x in zip(qs, vs, strict=True)])
@@ -118,7 +125,11 @@ def _rows(following: Following) -> ConstraintStack:
     apart = {slots.name for slots in following.model.collisions}
     for c in following.model.constraints.constraints:
         lower, upper = (own[f"{c.name}.{key}"].default for key in ("lower", "upper"))
-        stack.add(c.name, c.residual, lower=lower, upper=upper, soft=(0.0, (APART if c.name in apart else 1.0) * price))
+        soft: tuple[Any, Any] = 0.0, (APART if c.name in apart else 1.0) * price
+        if c.soft is not None:
+            linear, quadratic = (following.dt * own[f"{c.name}.{key}"].default for key in PRICES)
+            soft = linear, quadratic
+        stack.add(c.name, c.residual, lower=lower, upper=upper, soft=soft)
     bounds = _bounds(following)
     if any(np.isfinite(bound).any() for bound in bounds):
         state = following.model.state

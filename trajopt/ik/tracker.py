@@ -34,7 +34,7 @@ class IKStep:
     Attributes:
         q: Configuration at the end of the step (nq,) [rad, m].
         v: Velocity of the step (nv,), q = q₀ ⊕ dt v [rad/s, m/s].
-        distance: Norm of the constraints' violations at q, for the targets of the step [units of their rows].
+        distance: Norm of the hard constraints' violations at q, for the targets of the step [units of their rows].
     """
 
     q: Reals
@@ -82,12 +82,6 @@ class Following:
     ) -> None:
         self.tasks = with_collisions(robot, tasks, collisions, margin)
         self.robot, self.model = robot, TaskModel.of(robot, self.tasks)
-        soft = [c.name for c in self.model.constraints.constraints if c.soft is not None]
-        if soft:
-            raise InvalidArgumentError(
-                f"tasks: expected hard constraints, got soft rows in {', '.join(soft)}; move the residual to a "
-                "CostStack"
-            )
         self.dt = check_positive("dt", dt, unit="s")
         self.bounds = _bounds(self.model, check_flag("limits", limits), acceleration)
         self.fixed = fixed_joints(self.model.state, fixed, limits=limits)
@@ -117,10 +111,10 @@ class Following:
 class IKTracker(Immutable):
     """Differential inverse kinematics: each step moves towards the current targets, within limits.
 
-    A step minimises the violation of the constraints at its end. Costs, such as a posture, act only in the remaining
-    degrees of freedom. Joints respect limits of position, velocity and acceleration, and can always stop before a
-    position limit. A joint beyond a limit moves inside with bounded speed. No step fails: if limits hold the robot
-    back or a target is out of reach, it comes as close as possible.
+    A step minimises the violation of the constraints at its end. Costs, such as a posture, and the prices of soft rows
+    act only in the remaining degrees of freedom. Joints respect limits of position, velocity and acceleration, and can
+    always stop before a position limit. A joint beyond a limit moves inside with bounded speed. No step fails: if
+    limits hold the robot back or a target is out of reach, it comes as close as possible.
 
     ```python
     tracker = IKTracker(robot, tasks, q, dt=1e-3, acceleration=10.0)
@@ -129,12 +123,13 @@ class IKTracker(Immutable):
 
     Args:
         robot: The robot.
-        tasks: A ConstraintStack for the tasks to follow; or a tuple with a CostStack, such as a posture.
+        tasks: A ConstraintStack for the tasks to follow, with soft rows if some may be missed at a price; or a tuple
+            with a CostStack, such as a posture.
         q0: Initial configuration, at rest (nq,) [rad, m].
         dt: Time step [s].
         limits: Whether to respect the state's limits of position and velocity, by default those of the robot.
         acceleration: Largest acceleration of all joints, or of each (nv,) [rad/s², m/s²]; no limit by default.
-        settling: Time constant with which costs are minimised [s].
+        settling: Time constant with which costs, and the prices of soft rows, are minimised [s].
         tolerance: Violation of a row that counts as zero [unit of the row].
         fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad];
             starts are moved there, at rest; measurements are not.

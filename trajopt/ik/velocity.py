@@ -16,6 +16,9 @@ not achieve, plus μ times the requested change; for w it is μ |e|. μ is small
 than predicted: an arm comes to rest if its target is out of reach. Bounded rows have more weight than equations, and
 approach their bounds as slowly as costs settle: a hand leaves its path before it meets an obstacle.
 
+Soft rows count among the costs: their weight is σ (b + a / max(|s|, tolerance)), whose force on a slack s is that of
+their price a |s| + ½ b s² beyond the tolerance, and they ask for the part β of s.
+
 Source: Kanoun, Lamiraux, Wieber, Kinematic control of redundant manipulators (2011), for inequalities; Sugihara,
 Solvability-unconcerned inverse kinematics (2011), for damping by the residual.
 """
@@ -79,6 +82,7 @@ class VelocityBuilder:
         self.inputs = {name: SX.sym(name, n) for name, n in sizes.items()}
         self.dt, self.settling, self.tolerance = ca.vertsplit(self.inputs["settings"])
         self.joints = joint_spaces(state.model)
+        self.hard, self.has_hard = ca.DM((~model.soft).astype(np.float64)), not model.soft.all()
 
     def step(self) -> Program:
         """Program (q, v, diagnostics, inputs) -> (q⁺, v⁺, diagnostics⁺)."""
@@ -105,23 +109,27 @@ class VelocityBuilder:
         """Matrix and right-hand sides for the remaining violations, rows, and the quadratic costs."""
         t, model = self.tasks, self.model
         symbols = [t.q, model.layout.symbols]
-        quantities = [t.rows, t.jacobian, t.lower, t.upper, t.gradient, t.hessian]
+        quantities = [t.rows, t.jacobian, t.lower, t.upper, t.gradient, t.hessian, t.linear, t.quadratic]
         evaluate = ca.Function("at", symbols, [ca.densify(each) for each in quantities])
-        c, J, lower, upper, g, H = evaluate(self.q, self.inputs["p_next"])
+        c, J, lower, upper, g, H, linear, quadratic = evaluate(self.q, self.inputs["p_next"])
         now = evaluate(self.q, self.inputs["p"])
-        e, before = beyond(now[0], now[2], now[3]), beyond(c, lower, upper)
-        weights = ca.if_else(lower == upper, 1.0, BOUNDED_FIRST**2)
+        e, before = self.hard * beyond(now[0], now[2], now[3]), beyond(c, lower, upper)
+        dear = (1.0 - self.hard) * (quadratic + linear / ca.fmax(ca.fabs(before), self.tolerance))
+        rows = ca.sum2(J**2)
+        trace = ca.trace(H) + ca.dot(dear, rows)
+        size = ca.dot(self.hard, rows) + (1e-12 if self.has_hard else trace)
+        sigma = COSTS * size / (trace + 1e-12) if self.has_hard else SX(1)
+        weights = self.hard * ca.if_else(lower == upper, 1.0, BOUNDED_FIRST**2) + sigma * dear
         active = ca.if_else(ca.logic_or(before != 0, lower == upper), weights, 0.0)
-        size = ca.sumsqr(J) + (1e-12 if model.nc else ca.trace(H))
-        sigma = COSTS * size / (ca.trace(H) + 1e-12) if model.nc else 1.0
-        curvature = self._curvature(ca.norm_2(e)) if model.nc else SX(0)
+        curvature = self._curvature(ca.norm_2(e)) if self.has_hard else SX(0)
         metric = ca.diag(self.inputs["weights"])
         A = sigma * H + LEAST * size * metric
         A = ca.densify(0.5 * (A + A.T))
         N = A + J.T @ (ca.diag(active) @ J)
-        M = N + ca.sqrt(size) * ca.fmax(curvature, MAKING_UP) * (ca.norm_2(e) if model.nc else 0.0) * metric
-        lag = ca.if_else(ca.logic_or(e != 0, lower == upper), 1.0, 0.0)
-        ways = [M, -J.T @ (active * e), lag, N, -sigma * g]
+        M = N + ca.sqrt(size) * ca.fmax(curvature, MAKING_UP) * (ca.norm_2(e) if self.has_hard else 0.0) * metric
+        lag = self.hard * ca.if_else(ca.logic_or(e != 0, lower == upper), 1.0, 0.0)
+        pull = sigma * (g + J.T @ (dear * before))
+        ways = [M, -J.T @ (active * e), lag, N, -pull]
         return [*ways, c, e, J, lower, upper, weights, A, sigma * g, size, curvature]
 
     def _curvature(self, violation: SX) -> SX:
@@ -139,7 +147,7 @@ class VelocityBuilder:
         t = self.tasks
         ends = [(r, lower, upper) for r in (c, c + J @ d, requested + J @ d)]
         ends.append((t.rows, t.lower, t.upper))
-        norms = [ca.norm_2(beyond(*rows)) if self.model.nc else SX(0) for rows in ends]
+        norms = [ca.norm_2(self.hard * beyond(*rows)) if self.has_hard else SX(0) for rows in ends]
         return [ca.vertcat(*norms[:2], mu, *norms[2:])]
 
     def _box(self) -> tuple[tuple[SX, SX], SX, SX]:
@@ -167,9 +175,10 @@ class VelocityBuilder:
         alpha = self._stoppable(w)
         beta = ca.fmin(self._stoppable(down), self.dt / (self.dt + self.settling))
         made_up = lag * (J @ (alpha * w))
-        requested = c - e - made_up
+        paced = (1.0 - self.hard) * (1.0 - beta) * beyond(c, lower, upper)
+        requested = c - e - made_up - paced
         refused = ca.fmax(self.diagnostics[DIAGNOSTICS.index("refused")] - NOISE * self.tolerance, 0.0)
-        left = MAKING_UP * refused + (mu - LEAST_CURVATURE) * (ca.norm_2(lag * requested) if self.model.nc else 0.0)
+        left = MAKING_UP * refused + (mu - LEAST_CURVATURE) * (ca.norm_2(lag * requested) if self.has_hard else 0.0)
         damping = ca.sqrt(size) * left
         A = A + damping * ca.diag(self.inputs["weights"])
         b = beta * (g - damping * self.inputs["weights"] * down)  # joints that no task needs go where costs want them

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NoReturn
 
 import casadi as ca
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
-from trajopt.actions.expansion import Expansion, Point, Stage, Values
+from trajopt.actions.expansion import Expansion, Multipliers, Point, Stage, Values
 from trajopt.actions.expression import Named
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
+from trajopt.actions.integrated.implicit_hessian import ImplicitStage, add_hessian
 from trajopt.checks import check_known
 from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
@@ -30,7 +32,7 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
     Backward Euler has c = 1, where y = x⁺, and order 1; it damps fast motions of stiff systems. The rate of a robot is
     (v + c dt a, a). Newton's method solves for a, and halves steps that do not lower the residual.
 
-    The cost is dt l(y, u), constraint rows hold at x. Hessians are those of Gauss-Newton.
+    The cost is dt l(y, u), constraint rows hold at x.
 
     Args:
         differential: The continuous-time model.
@@ -77,7 +79,8 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
         knot = self.differential.expansion(program, self._knot(program, point, u)) if self.nc else None
         rows, C = (None, None) if knot is None else (knot.rows, knot.C)
         xnext = self._next_state(program, point, k)
-        return Expansion(xnext=xnext, F=by["F"], cost=e.cost, g=g, H=H, rows=rows, C=C)
+        kept = (k, quotient) if self.has_lagrangian_hessian else ()
+        return Expansion(xnext=xnext, F=by["F"], cost=e.cost, g=g, H=H, rows=rows, C=C, kept=kept)
 
     # The stage
 
@@ -157,11 +160,30 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
         inputs: Bindings = [(x, point.x), (rate, k), (self.layout, point.parameters)]
         return named_call(program, "step", inputs, {"xnext": self._moved(x, rate, 1.0)})["xnext"]
 
-    # Inspection
+    # Second derivatives
 
     @property
     def has_lagrangian_hessian(self) -> bool:
-        return False
+        return self.differential.exact_hessian or self.differential.implicit_hessian
+
+    @property
+    def kept_shapes(self) -> tuple[tuple[int, int], ...]:
+        """Shapes of the unknown and of its derivative."""
+        if not self.has_lagrangian_hessian:
+            return ()
+        return (self._size, 1), (self._size, self.state.ndx + self.nu)
+
+    def _lagrangian_hessian(
+        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array]
+    ) -> Array:
+        if point.u is None:
+            return super()._lagrangian_hessian(program, point, multipliers, kept)
+        i, k = self.instant(), SX.sym("k", self._size)
+        stage = ImplicitStage(i, k, self._moved(i.x, k, self.c), self._moved(i.x, k, 1.0), self.dt)
+        inputs: Bindings = [(i.x, point.x), (i.u, point.u), (self.layout, point.parameters)]
+        return add_hessian(self.differential, program, stage, inputs, (kept[0], kept[1]), multipliers)
+
+    # Inspection
 
     def _step_expression(self, instant: Instant) -> NoReturn:
         raise UnsupportedOperationError(
