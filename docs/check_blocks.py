@@ -2,8 +2,8 @@
 
 Blocks marked `python` and `bash` run, in an empty folder for each page, after the cells of the page where it has some:
 commands may name files that Python has written. Blocks that install run in .ci/run; blocks for a cluster do not run,
-nor those of other packages, which are marked `py`. JOBS (2) pages run at a time; servers, whose ports are fixed, run one
-at a time and are stopped after a while.
+nor those of other packages, which are marked `py`. JOBS (2) pages run at a time; servers, whose ports are fixed, run
+one at a time and are stopped after a while.
 """
 
 from __future__ import annotations
