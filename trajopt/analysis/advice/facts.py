@@ -11,6 +11,7 @@ from trajopt.actions.expression import ActionModelExpression
 from trajopt.analysis.advice.neglected_curvature import left_out
 from trajopt.analysis.basics import time_words
 from trajopt.analysis.constraints import HELD
+from trajopt.analysis.growth import LARGE, explicit_contacts, growth
 from trajopt.errors import TrajoptError
 from trajopt.solution.record import IterationRecord
 from trajopt.solution.solution import Solution
@@ -33,6 +34,22 @@ def gap_left(solution: Solution) -> str:
     if not gaps[knot] > HELD:
         return ""
     return f"the trajectory still has a gap of {gaps[knot]:.2g} before knot {knot}{time_words(solution, knot)}"
+
+
+def grown_derivatives(solution: Solution) -> str:
+    """Returns advice if derivatives grow along steps of the simulator with explicit contacts; otherwise empty."""
+    cure = explicit_contacts(solution.description.models)
+    if not cure or solution.problem is None:
+        return ""
+    try:
+        with solution.as_solved() as problem:
+            d = problem.calc_diff(solution.xs, solution.us)
+    except TrajoptError:  # a model fails on the trajectory
+        return ""
+    F = np.concatenate([d.Fx, d.Fu], axis=2)
+    K = np.zeros(d.Fu.swapaxes(1, 2).shape) if solution.K is None else np.nan_to_num(solution.K)
+    size = growth(F, K)
+    return f"derivatives grow by {size:.1g} from the first knot on: {cure}" if size > LARGE else ""
 
 
 def has_black_boxes(solution: Solution) -> bool:
