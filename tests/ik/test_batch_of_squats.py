@@ -93,7 +93,7 @@ def test_a_hand_out_of_reach_is_named_before_what_it_bends() -> None:
     assert far.causes == ("com", "left_hand")  # a body that leans reaches it, too
     assert set(far.failed[:2]) == {"com", "left_hand"}
     assert "all others hold without com or without left_hand" in str(far)
-    beyond = {f"{side}_hand.reference": [1.6, y, 0.9] for side, y in (("left", 0.3), ("right", -0.3))}
+    beyond = {f"{side}_hand.reference": [5.0, y, 0.9] for side, y in (("left", 0.3), ("right", -0.3))}
     both = ik.solve(robot, tasks, {**depth, **beyond}, start=q0)
     assert both.causes == ()
     assert "cause" not in str(both)
