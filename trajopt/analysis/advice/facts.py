@@ -16,7 +16,7 @@ from trajopt.errors import TrajoptError
 from trajopt.solution.record import IterationRecord
 from trajopt.solution.solution import Solution
 
-SHORT = 0.25
+SHORT = 0.4
 """Largest step length that counts as short [-]."""
 VISIBLE = 0.2
 """Smallest curvature missing in Gauss-Newton's Hessian, relative to that Hessian, whose source is named [-]."""
@@ -66,7 +66,7 @@ def curvature_left_out(solution: Solution) -> str:
     length = float(np.median([record.step_length for record in recent]))
     if length > SHORT:
         return ""
-    if any(record.blend > 0.0 for record in solution.history):
+    if any(record.blend > 0.0 for record in (solution.history[0], *recent)):  # "auto" may have left them again
         return (
             f"steps were shortened to {length:.2g} although exact Hessians were used where they are convex: the cost "
             "is not convex here; try another guess, or a smaller weight of the largest term"
