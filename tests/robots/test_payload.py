@@ -7,8 +7,10 @@ import pickle
 import numpy as np
 import pinocchio as pin
 import pytest
+from casadi import SX
 
 import trajopt
+from trajopt.dynamics import RobotExpressions
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.solvers import SolverSQP
 
@@ -59,7 +61,13 @@ def holding() -> trajopt.ShootingProblem:
 
 
 def costs_at_end(state: trajopt.StateMultibody, x0: np.ndarray) -> trajopt.CostStack:
-    return trajopt.CostStack(state).add("rest", trajopt.ResidualModelState(state, x0), weight=1.0)
+    """Rest, and a cost of the payload's mass, off by default."""
+
+    def missing(x: SX, robot: RobotExpressions) -> SX:
+        return 4.0 - robot.parameters["payload.mass"].parameter.symbol
+
+    costs = trajopt.CostStack(state).add("rest", trajopt.ResidualModelState(state, x0), weight=1.0)
+    return costs.add("missing", trajopt.ResidualModelSymbolic(state, missing, unit="kg"), weight=0.0)
 
 
 def test_the_mass_of_a_payload_is_a_parameter_of_dynamics() -> None:
@@ -85,6 +93,9 @@ def test_a_solver_chooses_the_mass_of_a_payload() -> None:
     solution = SolverSQP(problem).solve()
     assert solution.converged
     assert float(solution.unknowns["robot.payload.mass"]) == pytest.approx(2.0, abs=1e-3)
+    problem.set_parameter("missing.weight", 1e8)
+    more = SolverSQP(problem).solve()
+    assert float(more.unknowns["robot.payload.mass"]) == pytest.approx(4.0, abs=1e-3), "costs may read the unknown"
 
 
 def test_wrong_payloads_are_refused() -> None:
