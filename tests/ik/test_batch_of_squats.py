@@ -68,7 +68,9 @@ def test_a_batch_starts_where_the_user_says() -> None:
     assert one.cost == pytest.approx([1.11, 1.10, 1.09], abs=0.01)
     each = ik.solve_batch(robot, tasks, heights(DEPTHS[:3]), starts=1, start=one.q)
     assert each.cost == pytest.approx(one.cost, rel=1e-5)
-    with pytest.raises(InvalidArgumentError, match="start: expected one configuration, or 3, one for each target, got 2"):
+    with pytest.raises(
+        InvalidArgumentError, match="start: expected one configuration or 3, one for each target, got 2"
+    ):
         ik.solve_batch(robot, tasks, heights(DEPTHS[:3]), start=one.q[:2])
 
 

@@ -72,7 +72,6 @@ def test_derivatives_of_implicit_sliding_are_those_of_a_sliding_point(caplog: py
 @pytest.mark.parametrize("status", ["LINE_SEARCH_FAILED", "MAX_ITERATIONS", "STALLED"])
 def test_a_solve_of_explicit_sliding_that_fails_names_the_mode(status: str) -> None:
 
-
     texts = {}
     for mode in ("FORWARD_RK1F", "BACKWARD_RK1F"):
         failed = dataclasses.replace(slid(mode), status=SolverStatus[status])

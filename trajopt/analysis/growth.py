@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from trajopt.simulator.action import ActionModelSimulator
 from trajopt.types import Reals
 
 LARGE = 1e5
@@ -35,10 +34,8 @@ def growth(F: Reals, K: Reals) -> float:
 
 def explicit_contacts(models: Iterable[object]) -> str:
     """Cure for derivatives that grow along simulated steps with explicit contact forces; empty without such steps."""
-    simulated = (model.simulator for model in models if isinstance(model, ActionModelSimulator))
+    simulated = [model.simulator for model in models if hasattr(model, "simulator")]  # without loading the simulator
     modes = {each.mode.name for each in simulated if each.contacts and each.mode.name.startswith(_EXPLICIT)}
     if not modes:
         return ""
-    return (
-        f"contacts of {min(modes)} bounce where bodies slide: use Simulator(..., 'BACKWARD_RK1F'), or a shorter dt"
-    )
+    return f"contacts of {min(modes)} bounce where bodies slide: use Simulator(..., 'BACKWARD_RK1F'), or a shorter dt"

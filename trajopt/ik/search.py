@@ -110,9 +110,7 @@ class Search:
         ended = self._descended(lanes, 1, LONGEST_POLISH, sigma, first_is_enough=False)
         return dataclasses.replace(ended, target=ends.target)
 
-    def _descended(
-        self, lanes: Lanes, count: int, limit: int, sigma: float, *, first_is_enough: bool
-    ) -> DescentEnds:
+    def _descended(self, lanes: Lanes, count: int, limit: int, sigma: float, *, first_is_enough: bool) -> DescentEnds:
         active, passes = np.ones(lanes.n, np.bool_), 0
         while passes < limit and active.any():
             passes += lanes.descend(active)

@@ -211,7 +211,9 @@ class IKSolver(Immutable):
         """Checked first starts (n, nq) of a batch, with fixed joints where they are held."""
         array = as_numbers("start", start, f"a configuration ({self._model.state.nq},) or one for each target")
         if array.ndim == 2 and len(array) != n:
-            raise InvalidArgumentError(f"start: expected one configuration, or {n}, one for each target, got {len(array)}")
+            raise InvalidArgumentError(
+                f"start: expected one configuration or {n}, one for each target, got {len(array)}"
+            )
         rows = array if array.ndim == 2 else array[None]
         names = [f"start[{i}]" if array.ndim == 2 else "start" for i in range(len(rows))]
         checked = np.array([self._model.configuration(name, row) for name, row in zip(names, rows)])

@@ -28,7 +28,7 @@ def with_payload(model: pin.Model, frame: int, mass: Any, com: Any, inertia: Any
         raise DuplicateNameError(f"name: the robot has a frame {name!r} already; pass name=...")
     carrier = model.frames[frame]
     if carrier.parentJoint == 0:
-        raise InvalidArgumentError(f"frame: expected a frame on a moving body, got {carrier.name!r}, fixed to the world")
+        raise InvalidArgumentError(f"frame: expected one on a moving body, got {carrier.name!r}, fixed to the world")
     numbers = np.zeros(6) if inertia is None else check_array("inertia", inertia, (6,), cure="(xx, xy, xz, yy, yz, zz)")
     check_inertias({"payload.inertia": numbers})
     about_com = np.zeros((3, 3))
@@ -37,7 +37,5 @@ def with_payload(model: pin.Model, frame: int, mass: Any, com: Any, inertia: Any
     body = pin.Inertia(float(check_positive("mass", mass, unit="kg")), lever, np.eye(3))
     body.inertia = about_com + np.triu(about_com, 1).T
     changed = model.copy()
-    changed.addFrame(
-        pin.Frame(name, carrier.parentJoint, frame, carrier.placement, pin.FrameType.OP_FRAME, body), True
-    )
+    changed.addFrame(pin.Frame(name, carrier.parentJoint, frame, carrier.placement, pin.FrameType.OP_FRAME, body), True)
     return changed
