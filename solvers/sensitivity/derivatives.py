@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.analysis.growth import LARGE, explicit_contacts, growth
 from trajopt.checks import check_array, check_flag, check_instance
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownNameError, unknown_name
 from trajopt.shooting import ShootingProblem, inspection
@@ -21,6 +23,7 @@ from trajopt.solvers.sensitivity.lagrangian import Lagrangian, LagrangianDerivat
 from trajopt.solvers.sensitivity.system import KKTSystem
 from trajopt.types import Ints, Reals
 
+_LOG = logging.getLogger(__name__)
 RELATIVE, LEAST, MOST = 1e-5, 1e-6, 0.25  # steps of parameters: relative, at least, and the largest part of p
 HELD = 1e-7  # curvature along a start that nothing else holds
 START = "x0"
@@ -88,6 +91,8 @@ class SolutionDerivatives:
         solution: The solution.
         gains: Its gains K, with d u/d x = -K at each knot (T, nu, ndx): of the exact Hessian; weights of 1e6 hold
             active rows, where derivatives by "x0" are exact.
+        growth: Largest derivative of a later state by the first one, under these gains [-]. Beyond 1e5, a warning says
+            that derivatives hold for tiny changes only.
         hessian: "exact", or "Gauss-Newton".
         weakly_active: Rows near a bound with next to no multiplier, as "name at knot t": where a small change lets
             them enter or leave, the solution has a kink.
@@ -133,6 +138,14 @@ class SolutionDerivatives:
         first, nu = self._first, self._e.nu
         self.gains = self._system.K[first:, :nu].copy()
         self.weakly_active = tuple(self._names_of_weak())
+        self.growth = growth(self._lagrangian.F, self.gains)
+        if self.growth > LARGE:
+            cure = explicit_contacts(s.description.models)
+            _LOG.warning(
+                "derivatives grow by %.1g along the motion, so they hold for tiny changes only%s",
+                self.growth,
+                f": {cure}" if cure else "",
+            )
 
         self._made_with = s, bool(approximate)
 

@@ -113,6 +113,10 @@ def test_a_delay_can_be_compensated():
         assert t == pytest.approx(0.1 * k + 0.04)
         assert np.allclose(seen, moved(log.measured[k], log.us[k - 1], 0.04), atol=1e-14)
     late = mpc.simulate(spy, None, X0, 1.0, delay=0.04)
+    assert "compensate_delay=True" in late.explain()
+    assert "compensate_delay" not in log.explain(), "it is on already"
+    assert log.delay_compensated
+    assert not late.delay_compensated
     assert log.cost < late.cost or np.allclose(log.xs[-1], [1, 0], atol=0.1)
 
 

@@ -15,7 +15,7 @@ from casadi import SX
 
 from trajopt.dynamics.rigid_parameters import RigidParameters
 from trajopt.lie.scalars import scalars
-from trajopt.robots.parameters import RobotParameter, flat_inertia
+from trajopt.robots.parameters import PAYLOAD, RobotParameter, flat_inertia, parts_with_payload
 
 Parameters = Mapping[str, RobotParameter]
 Piece = tuple[int, RigidParameters, SX]
@@ -28,7 +28,19 @@ def variable_bodies(model: pin.Model, parameters: Parameters) -> dict[int, list[
     for p in parameters.values():
         if p.of_body:
             own.setdefault(p.joint, {})[p.quantity] = p
-    return {joint: list(_pieces(model.inertias[joint], joint, given)) for joint, given in own.items()}
+    return {
+        joint: _with_payload(model, given[PAYLOAD])
+        if PAYLOAD in given
+        else list(_pieces(model.inertias[joint], joint, given))
+        for joint, given in own.items()
+    }
+
+
+def _with_payload(model: pin.Model, parameter: RobotParameter) -> list[Piece]:
+    """A body, and its payload, whose inertia scales with its mass."""
+    rest, load = parts_with_payload(model, parameter)
+    factor = parameter.parameter.symbol / load.mass
+    return [(parameter.joint, RigidParameters.of(rest), SX(1)), (parameter.joint, RigidParameters.of(load), factor)]
 
 
 def _pieces(body: pin.Inertia, joint: int, own: Mapping[str, RobotParameter]) -> Iterator[Piece]:

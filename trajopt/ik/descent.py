@@ -37,6 +37,9 @@ FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-2, 1e-12, 1e12
 SHRINK, GROW = 0.1, 6.0  # measured on four arms: fewest iterations among 0.05 to 0.3 and 2 to 10
 FIRST_PENALTY, PENALTY_GROWTH, LARGEST_PENALTY = 100.0, 10.0, 1e10
 """Initial ρ, in traces of the costs' Hessian per trace of CᵀC; its growth if violations fall too slowly."""
+NEAR = 1e-6
+"""Fraction of Φ that a step must predict so that multipliers wait for it; along flat valleys of costs the exact minimum
+takes hundreds of iterations, and multipliers must be right before it."""
 RANK_DAMPING = 1e-3
 
 
@@ -146,7 +149,8 @@ class DescentBuilder:
         alone = ca.fmin(ca.fmax(-self.g / (ca.diag(self.H) + now["damping"]), down), up)
         hope = ca.fmax(promised, -ca.dot(self.g, alone))  # a clipped step may predict no gain although there is a slope
         settled = ca.logic_and(descends, hope <= stall * ca.fabs(now["merit"]) + 1e-26)
-        updates = ca.logic_and(ca.logic_and(settled, sigma > 0), ca.logic_not(feasible))
+        near = ca.logic_and(descends, hope <= NEAR * ca.fabs(now["merit"]) + 1e-26)  # enough for new multipliers
+        updates = ca.logic_and(ca.logic_and(near, sigma > 0), ca.logic_not(feasible))
         done = ca.if_else(sigma > 0, ca.logic_and(settled, feasible), ca.logic_or(settled, feasible))
         done = ca.logic_or(now["ended"], done)
         damping = ca.if_else(ca.logic_and(descends, goes_on), damping, now["damping"])

@@ -69,6 +69,8 @@ class IKResult:
         starts: Number of starts [-].
         active_limits: Names of the tangent coordinates that are at a limit at q, such as "q:panda_joint4".
         tolerance: Largest violation of a row that counts as none [unit of the row].
+        causes: Constraints without any one of which all others hold, if the tasks are out of reach; empty if more than
+            one has to give way.
     """
 
     q: Reals
@@ -80,6 +82,7 @@ class IKResult:
     starts: int
     active_limits: tuple[str, ...]
     tolerance: float = 1e-6  # results of old files have none of their own
+    causes: tuple[str, ...] = ()
     judge: Callable[[Reals], dict[str, TaskResidual]] = field(repr=False)
     """Residual of each task at a configuration (nq,), for the targets of this result."""
 
@@ -90,10 +93,13 @@ class IKResult:
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """Names of the constraints that do not hold at q, the one with the largest violation first."""
+        """Names of the constraints that do not hold at q: `causes` first, then those with the largest violations.
+
+        The nearest configuration shares the misfit among constraints, so that one out of reach bends others, too.
+        """
         hard = {name: each.violation for name, each in self.residuals.items() if not each.soft}
         worst = {name: float(np.max(np.abs(violation), initial=0.0)) for name, violation in hard.items()}
-        return _beyond(worst, self.tolerance)
+        return tuple(sorted(_beyond(worst, self.tolerance), key=lambda name: name not in self.causes))
 
     @functools.cached_property
     def residuals(self) -> dict[str, TaskResidual]:
@@ -107,6 +113,8 @@ class IKResult:
         if self.distance:
             words["distance"] = f"{self.distance:.6g}"
             words["failed"] = ", ".join(self.failed)
+            if self.causes:
+                words["cause"] = f"all others hold without {' or without '.join(self.causes)}"
         if self.active_limits:
             words["at limits"] = ", ".join(self.active_limits)
         return {**words, "iterations": f"{self.iterations} from {self.starts} starts"}

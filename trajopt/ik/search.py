@@ -16,6 +16,8 @@ LONGEST_DESCENT, STALL = 40, 1e-3
 """Iterations of a descent to the constraints [-], and fraction of Φ that a step must predict to continue."""
 LONGEST_POLISH, SETTLED = 400, 1e-13
 """Iterations to the nearest configuration or the least cost [-], and fraction of Φ that a step must predict."""
+CREEP = 1e-6
+"""Predicted fraction of Φ with which a polish that has used all its iterations counts as settled."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class Search:
         chosen = np.argsort(lengths, axis=1)[:, :count] + m * np.arange(n)[:, None]
         lanes = self._lanes("descent", n * count, STALL, 0.0)
         lanes.take(scouts, chosen.ravel())
-        return self._descended(lanes, count, LONGEST_DESCENT, first_is_enough=not self._model.has_costs)
+        return self._descended(lanes, count, LONGEST_DESCENT, 0.0, first_is_enough=not self._model.has_costs)
 
     def polished(self, p: Reals, ends: DescentEnds, sigma: float) -> DescentEnds:
         """Continues to the nearest configuration (σ = 0), or to the least cost under the constraints (σ = 1)."""
@@ -105,10 +107,10 @@ class Search:
         lanes = self._lanes("polish", len(ends.q), SETTLED, sigma)
         lanes.q[:], lanes.p[:] = ends.q, p[ends.target]
         lanes.begin()
-        ended = self._descended(lanes, 1, LONGEST_POLISH, first_is_enough=False)
+        ended = self._descended(lanes, 1, LONGEST_POLISH, sigma, first_is_enough=False)
         return dataclasses.replace(ended, target=ends.target)
 
-    def _descended(self, lanes: Lanes, count: int, limit: int, *, first_is_enough: bool) -> DescentEnds:
+    def _descended(self, lanes: Lanes, count: int, limit: int, sigma: float, *, first_is_enough: bool) -> DescentEnds:
         active, passes = np.ones(lanes.n, np.bool_), 0
         while passes < limit and active.any():
             passes += lanes.descend(active)
@@ -116,6 +118,9 @@ class Search:
             if first_is_enough:
                 solved = (lanes["violation"] <= self._tolerance).reshape(-1, count).any(axis=1)
                 active &= ~np.repeat(solved, count)
+        if sigma > 0.0 and active.any():  # costs creep along flat valleys
+            lanes.settings[1] = CREEP
+            passes += lanes.descend(active)
         self.passes += passes
         target = np.arange(lanes.n) // count
         violation, merit, cost = (lanes[name].copy() for name in ("violation", "merit", "cost"))

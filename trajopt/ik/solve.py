@@ -82,6 +82,7 @@ def solve_batch(
     limits: bool = True,
     starts: int = 32,
     seed: int = 0,
+    start: npt.ArrayLike | None = None,
     tolerance: float = 1e-6,
     fixed: Mapping[str, Any] | None = None,
     weights: Mapping[str, Any] | None = None,
@@ -98,9 +99,11 @@ def solve_batch(
         starts: Largest number of starts for each target [-]. With costs, a target ends when three starts have led to
             the same least cost.
         seed: Seed of the random starts, which follow those near the targets.
+        start: Configuration of the first start, one for all targets (nq,) or one for each (n, nq), such as those of
+            neighbours; one beyond limits is moved inside.
         tolerance: Largest violation of a row of the constraints [unit of the row].
         fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad].
-        weights: How dear the motion of joints is, as in `solve`, from the neutral configuration or from
+        weights: How dear the motion of joints is, as in `solve`, from `start`, the neutral configuration, or
             "motion.reference" in `targets`, a state at rest for each target (n, nx).
         collisions: Whether to keep links apart from each other, or a Scene from which to keep them apart as well.
         margin: Least distance of links from each other and from obstacles [m].
@@ -111,4 +114,6 @@ def solve_batch(
     """
     tasks = with_collisions(robot, tasks, collisions, margin)
     solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance, fixed=fixed, weights=weights)
-    return solver.solve_batch(targets, first=values, starts=starts, seed=seed)
+    if start is not None and weights is not None:
+        values.pop(REFERENCE, None)
+    return solver.solve_batch(targets, first=values, starts=starts, seed=seed, start=start)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import check_count, check_flag, check_mapping, check_positive
+from trajopt.checks import as_numbers, check_count, check_flag, check_mapping, check_positive
+from trajopt.errors import InvalidArgumentError
 from trajopt.ik.collisions import with_collisions
 from trajopt.ik.coordinates import coordinates
 from trajopt.ik.fixed import fixed_joints, hold
@@ -139,6 +140,7 @@ class IKSolver(Immutable):
         best = self._ranked(ends, first)
         q = best.q[0]
         distance = float(np.sqrt(2.0 * best.merit[0])) if best.violation[0] > self.tolerance else 0.0
+        causes = self._causes(p, q, seed) if distance else ()
         pressed = self._bounded[self._margins(best.q[:1])[0] <= CLOSE]
         names = self._model.state.tangent_names
         return IKResult(
@@ -150,12 +152,19 @@ class IKSolver(Immutable):
             iterations=self._search.passes - begun,
             starts=int(tried[0]),
             active_limits=tuple(names[i] for i in pressed),
+            causes=causes,
             tolerance=self.tolerance,
             judge=Judge.of(self._model, self._values, p),
         )
 
     def solve_batch(
-        self, targets: Any, *, starts: int = 32, seed: int = 0, first: Mapping[str, Any] | None = None
+        self,
+        targets: Any,
+        *,
+        starts: int = 32,
+        seed: int = 0,
+        first: Mapping[str, Any] | None = None,
+        start: npt.ArrayLike | None = None,
     ) -> IKBatch:
         """Computes the best configuration for each of many targets.
 
@@ -165,17 +174,23 @@ class IKSolver(Immutable):
                 to the same least cost.
             seed: Seed of the random starts, which follow those near the target.
             first: Values of parameters by name that all targets share.
+            start: Configuration of the first start, one for all targets (nq,) or one for each (n, nq); one beyond
+                limits is moved inside.
 
         Raises:
             UnknownNameError: There is no parameter of this name.
-            InvalidArgumentError: A value does not fit its parameter.
+            InvalidArgumentError: A value does not fit its parameter, or `start` has another shape.
         """
         p = target_rows(self._model.layout, self._column(first, "first", "tool.upper"), targets)
+        begun = None if start is None else self._first_rows(start, len(p))
+        if begun is not None and self._weights is not None and not {REFERENCE} & {*targets, *(first or {})}:
+            p[:, self._model.layout.slices[REFERENCE]] = [self._model.state.at_rest(q) for q in begun]
         parts = []
         for i in range(0, len(p), TOGETHER):
-            count = FIRST if self._model.has_costs else 1
-            ends, tried = self._ends(p[i : i + TOGETHER], starts, seed, None, count, one_is_enough=True)
-            order = np.lexsort((ends.cost, ends.merit, ends.violation > self.tolerance, ends.target))
+            count, part = FIRST if self._model.has_costs else 1, slice(i, i + TOGETHER)
+            own = None if begun is None else begun[part]
+            ends, tried = self._ends(p[part], starts, seed, own, count, one_is_enough=True)
+            order = self._order(ends)
             places = np.unique(ends.target[order], return_index=True)[1]
             parts.append((ends.where(order[places]), tried))
         best, tried = DescentEnds.joined([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
@@ -191,6 +206,18 @@ class IKSolver(Immutable):
             tolerance=self.tolerance,
             judge=Judge.of(self._model, self._values, p),
         )
+
+    def _first_rows(self, start: npt.ArrayLike, n: int) -> Reals:
+        """Checked first starts (n, nq) of a batch, with fixed joints where they are held."""
+        array = as_numbers("start", start, f"a configuration ({self._model.state.nq},) or one for each target")
+        if array.ndim == 2 and len(array) != n:
+            raise InvalidArgumentError(
+                f"start: expected one configuration or {n}, one for each target, got {len(array)}"
+            )
+        rows = array if array.ndim == 2 else array[None]
+        names = [f"start[{i}]" if array.ndim == 2 else "start" for i in range(len(rows))]
+        checked = np.array([self._model.configuration(name, row) for name, row in zip(names, rows)])
+        return np.tile(hold(self._model.state, self._fixed, checked), (n // len(rows), 1))
 
     def first_start(self, targets: Any = None) -> Reals:
         """Configuration (nq,) in the seed table that is nearest to a target; a batch starts from it."""
@@ -214,11 +241,12 @@ class IKSolver(Immutable):
         parts, cheap = list[DescentEnds](), list[DescentEnds]()
         left, tried, count, done = np.arange(len(p)), np.zeros(len(p), np.int64), first, 0
         while len(left) and done < starts:
+            q = self._starts.candidates(p[left], done, count, seed)  # also of a round cut short: more starts add to it
             count = min(count, starts - done)
-            q = self._starts.candidates(p[left], done, count, seed)
             with_start = start is not None and done == 0
             if with_start:
-                q = np.concatenate([np.broadcast_to(np.asarray(start), (len(left), 1, q.shape[2])), q], axis=1)
+                own = np.broadcast_to(np.asarray(start), (len(p), q.shape[2]))
+                q = np.concatenate([own[left, None], q], axis=1)
             part = self._search.attempt(p[left], q, count, with_start=with_start)
             solved = part.target[part.violation <= self.tolerance]
             part = dataclasses.replace(part, target=left[part.target])
@@ -269,6 +297,45 @@ class IKSolver(Immutable):
         best = DescentEnds.joined(cheap)
         kept = np.isin(joined.target, best.target[best.violation <= self.tolerance], invert=True)
         return DescentEnds.joined([best, joined.where(kept)])
+
+    def _causes(self, p: Reals, q: Reals, seed: int) -> tuple[str, ...]:
+        """Hard constraints without any one of which all others hold, found by leaving out one at a time.
+
+        Args:
+            p: Parameters (np,).
+            q: The nearest configuration (nq,), from which each search starts.
+            seed: Seed of the random starts.
+        """
+        names = [c.name for c in self._model.constraints.constraints if c.soft is None]
+        if len(names) == 1:
+            return ()
+        rows = np.tile(p, (len(names), 1))
+        for i, name in enumerate(names):
+            for key, bound in (("lower", -np.inf), ("upper", np.inf)):
+                rows[i, self._model.layout.slices[f"{name}.{key}"]] = bound
+        candidates = self._starts.candidates(rows, 0, AT_ONCE, seed)
+        candidates = np.concatenate([np.broadcast_to(q, (len(names), 1, len(q))), candidates], axis=1)
+        ends = self._search.attempt(rows, candidates, AT_ONCE, with_start=True)
+        order = np.lexsort((ends.merit, ends.target))
+        nearest = ends.where(order[np.unique(ends.target[order], return_index=True)[1]])
+        ends = self._search.polished(rows, nearest, 0.0)
+        return tuple(names[i] for i in ends.target[ends.violation <= self.tolerance])
+
+    def _order(self, ends: DescentEnds) -> npt.NDArray[np.int64]:
+        """Order of final points by target, the best of each first.
+
+        Without costs it is that with the least Φ. With costs Φ has multipliers of each descent, so costs compare; of
+        those with the same least cost, settled ones come first.
+        """
+        feasible = ends.violation <= self.tolerance
+        if not self._model.has_costs:
+            return np.lexsort((ends.merit, ~feasible, ends.target))
+        least = np.full(ends.target.max(initial=0) + 1, np.inf)
+        np.minimum.at(least, ends.target[feasible], ends.cost[feasible])
+        lowest = least[ends.target]
+        same = feasible & (ends.cost - lowest <= (SAME - 1.0) * np.abs(lowest))
+        value = np.where(feasible, np.where(same, lowest, ends.cost), ends.merit)
+        return np.lexsort((ends.cost, ~ends.settled, value, ~feasible, ends.target))
 
     def _ranked(self, ends: DescentEnds, start: Reals | None) -> DescentEnds:
         """Distinct configurations of one target that satisfy the constraints, best first; or else the nearest one.

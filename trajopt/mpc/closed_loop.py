@@ -146,6 +146,7 @@ class _Loop:
         self._coming: deque[tuple[float, MPCStep]] = deque()
         self._facts = {
             "delay": self._delay,
+            "delay_compensated": self._predicts,
             "seed": None if isinstance(seed, np.random.Generator) else int(seed),
             "plant": _words(plant, self._plant),
             "solver": _solver_words(controller),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trajopt.mpc.log import ClosedLoop
 
 FORMAT = 1
-_LATER = {"missed": ""}  # fields that files of earlier versions lack
+_LATER: dict[str, Any] = {"missed": "", "delay_compensated": False}  # fields that files of earlier versions lack
 _FACTS = (
     "dt",
     "first_solve",

@@ -65,6 +65,7 @@ class ClosedLoop(ExplainsAttributes):
             those of the controller's first knot at each time.
         kept: Value of `tracked` in a log from a file.
         missed: Coordinates whose planned ends do not come, and by how much; empty if plans come true.
+        delay_compensated: Whether plans started from the state predicted for the end of the delay.
     """
 
     dt: float
@@ -98,6 +99,7 @@ class ClosedLoop(ExplainsAttributes):
     motion: Solution | None = field(repr=False)
     kept: tuple[Tracked, ...] | None = field(default=None, repr=False)
     missed: str = ""
+    delay_compensated: bool = False
 
     def __repr__(self) -> str:
         steps = f"{len(self)} steps of {self.dt:g} s"

@@ -31,7 +31,7 @@ class Recorder:
     Args:
         controller: The controller.
         periods: Number of control periods [-].
-        facts: Further fields of the ClosedLoop: delay, seed, plant, solver.
+        facts: Further fields of the ClosedLoop: delay and whether it is compensated, seed, plant, solver.
         pushes: The pushes.
     """
 

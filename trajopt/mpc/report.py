@@ -153,7 +153,7 @@ def _cures(log: ClosedLoop) -> list[str]:
             "the plant violates hard constraints: leave a margin in their bounds for noise, delay and model error, or "
             "allow more iterations (MPCOptions.iterations)"
         )
-    if log.delay > 0.2 * log.dt:
+    if log.delay > 0.2 * log.dt and not log.delay_compensated:
         cures.append(
             "the delay is a large part of the control period: in Python, simulate(..., compensate_delay=True) starts "
             "each plan from the predicted state after the delay"

@@ -23,6 +23,8 @@ PREFIX = "robot."
 """Problems name the parameter "forearm.mass" of their robot "robot.forearm.mass"."""
 
 BODY_QUANTITIES = ("mass", "com", "inertia")
+PAYLOAD = "payload"
+"""Quantity of a parameter that is the mass of a payload."""
 JOINT_QUANTITIES = ("damping", "friction", "armature", "translation")
 
 
@@ -61,7 +63,7 @@ class RobotParameter:
     @property
     def of_body(self) -> bool:
         """True for a quantity of a body, False for one of a joint."""
-        return self.quantity in BODY_QUANTITIES
+        return self.quantity in (*BODY_QUANTITIES, PAYLOAD)
 
 
 def robot_parameters(robot: Robot, names: Iterable[str]) -> dict[str, RobotParameter]:
@@ -103,7 +105,13 @@ def with_numbers(model: pin.Model, parameters: Mapping[str, RobotParameter], val
     changed = model.copy()
     for name in values:
         p = parameters[name]
-        if p.of_body:
+        if p.quantity == PAYLOAD:
+            rest, load = parts_with_payload(model, p)
+            frame = model.getFrameId(name.rpartition(".")[0])
+            scale = float(values[name]) / model.frames[frame].inertia.mass
+            changed.frames[frame].inertia = scaled(model.frames[frame].inertia, scale)
+            changed.inertias[p.joint] = rest + scaled(load, scale)
+        elif p.of_body:
             own = {q.quantity: values.get(q.name) for q in parameters.values() if q.of_body and q.joint == p.joint}
             changed.inertias[p.joint] = _body(model.inertias[p.joint], _placement(p), own)
         elif p.quantity == "translation":
@@ -113,6 +121,25 @@ def with_numbers(model: pin.Model, parameters: Mapping[str, RobotParameter], val
             array[_velocities(model, p.joint)] = values[name]
             setattr(changed, p.quantity, array)
     return changed
+
+
+def parts_with_payload(model: pin.Model, parameter: RobotParameter) -> tuple[pin.Inertia, pin.Inertia]:
+    """The body without its payload, and the payload, both in the frame of the joint."""
+    frame = model.frames[model.getFrameId(parameter.name.rpartition(".")[0])]
+    load = frame.placement.act(frame.inertia)
+    return model.inertias[parameter.joint] - load, load
+
+
+def scaled(body: pin.Inertia, scale: float) -> pin.Inertia:
+    """A body of the same shape with another mass."""
+    changed = pin.Inertia(scale * body.mass, body.lever, np.eye(3))
+    changed.inertia = scale * np.array(body.inertia)
+    return changed
+
+
+def is_payload(frame: pin.Frame) -> bool:
+    """Whether a frame is that of `Robot.with_payload`: only such operational frames have a mass."""
+    return bool(frame.type == pin.FrameType.OP_FRAME and frame.inertia.mass > 0)
 
 
 def check_inertias(values: Mapping[str, Reals]) -> None:
@@ -143,6 +170,14 @@ def _of_body(robot: Robot, name: str, frame: str, quantity: str) -> RobotParamet
         raise InvalidArgumentError(
             f"names: expected frames on moving bodies with a mass, got {name!r}, whose body is {why}"
         )
+    if is_payload(placed):
+        if quantity != "mass":
+            raise InvalidArgumentError(
+                f"names: expected '{frame}.mass', the parameter of a payload, got {name!r}; other numbers are those of "
+                "with_payload, and the inertia scales with the mass"
+            )
+        own = _parameter(name, np.array(placed.inertia.mass), "kg", positive)
+        return RobotParameter(name, PAYLOAD, joint, placed.placement.homogeneous, own)
     seen = placed.placement.actInv(body)
     if quantity == "mass":
         parameter = _parameter(name, np.array(body.mass), "kg", positive)

@@ -14,24 +14,17 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.checks import (
-    check_bounds,
-    check_instance,
-    check_items,
-    check_known,
-    check_mapping,
-    check_path,
-    check_text,
-    check_texts,
-)
+from trajopt.checks import check_instance, check_items, check_known, check_mapping, check_path, check_text, check_texts
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.immutable import Immutable
 from trajopt.objects.lazy import above
 from trajopt.robots.bases import floats, without_joints
 from trajopt.robots.configurations import reference_configurations
+from trajopt.robots.distance_bounds import checked_distances
 from trajopt.robots.mimic import has_mimic
 from trajopt.robots.mimic_files import MimicFile, mimic_file
 from trajopt.robots.parameters import PREFIX, RobotParameter, check_inertias, robot_parameters, with_numbers
+from trajopt.robots.payload import with_payload
 from trajopt.robots.placements import check_configuration
 from trajopt.robots.shapes import Shape
 from trajopt.types import Reals
@@ -95,7 +88,7 @@ class Robot(Immutable):
         self.shapes = tuple(check_items("shapes", shapes, "shapes", cure="ArticulationBuilder creates them"))
         for shape in self.shapes:
             self.frame_id(check_instance("shapes", shape, Shape, "ArticulationBuilder creates them").link)
-        self._distances = self._checked_distances({} if distances is None else distances)
+        self._distances = checked_distances(self, {} if distances is None else distances)
         self.source = None if source is None else str(check_path("source", source))
         folders = check_items("package_dirs", package_dirs, "folders")
         self.package_dirs = tuple(str(check_path("package_dirs", folder)) for folder in folders)
@@ -212,6 +205,24 @@ class Robot(Immutable):
         if parameters := robot_parameters(self, (*self._parameters, *more)):
             robot._parameters = parameters
         return robot
+
+    def with_payload(
+        self, frame: str, mass: float, com: npt.ArrayLike = (0, 0, 0), inertia: Any = None, *, name: str = "payload"
+    ) -> Robot:
+        """Returns the robot with a body fixed to a frame, and a new frame of its name there.
+
+        `with_parameters("payload.mass")` makes its mass a parameter, > 0 [kg], with which its inertia scales.
+
+        Args:
+            frame: Name of the frame that carries it.
+            mass: Mass, > 0 [kg].
+            com: Centre of mass in the frame (3,) [m].
+            inertia: (xx, xy, xz, yy, yz, zz) about the centre of mass in the frame's axes [kg m²]; None for a point.
+            name: Name of the new frame.
+        Raises: InvalidArgumentError or DuplicateNameError for a fixed frame, invalid numbers or a name in use.
+        """
+        _, (_, *more) = self.__reduce__()
+        return _rebuild(with_payload(self.model, self.frame_id(frame), mass, com, inertia, name), *more)
 
     def with_values(self, values: Mapping[str, npt.ArrayLike]) -> Robot:
         """Returns the robot with other masses, inertias, placements or friction, in its model.
@@ -350,20 +361,6 @@ class Robot(Immutable):
             robot._collision_shapes = above("robots.collisions.declared.moving_apart")(robot, self._collision_shapes)
             robot._declared = True
         return robot
-
-    def _checked_distances(self, distances: Mapping[str, npt.ArrayLike]) -> dict[str, tuple[float, float]]:
-        checked = {}
-        for joint, bounds in check_mapping("distances", distances, "write {joint: (lower, upper)}").items():
-            kind = self.model.joints[self.joint_id(joint)].shortname()
-            if kind != "JointModelFreeFlyer":
-                raise InvalidArgumentError(f"distances: expected names of free flyers, got {joint!r}, a {kind}")
-            lower, upper = check_bounds(f"distances[{joint!r}]", bounds, 2)
-            if not 0.0 <= lower <= upper:
-                raise InvalidArgumentError(
-                    f"distances[{joint!r}]: expected 0 <= lower <= upper [m], got {lower:g} and {upper:g}"
-                )
-            checked[joint] = (float(lower), float(upper))
-        return checked
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if not has_mimic(self.model):

@@ -131,5 +131,19 @@ def test_short_gauss_newton_steps_are_explained_by_curvature() -> None:
     assert "FDDPOptions(initial_regularization=2.0) damps the steps, as such models have no exact Hessian" in black_box
 
 
+def test_steps_of_two_fifths_after_auto_left_exact_hessians_name_the_option() -> None:
+    """A third of the decrease is lost, as at the end of an arm whose motors' power costs."""
+    solution = left(move(limited=False), SolverStatus.MAX_ITERATIONS, "SolverFDDP", gap=0.0)
+    lengths, blends = [1.0, 0.25, 0.5, 0.125] * 3, [0.0, 0.5, *[0.0] * 10]
+    history = tuple(
+        dataclasses.replace(record, step_length=length, blend=blend)
+        for record, length, blend in zip(solution.history, lengths, blends)
+    )
+    text = dataclasses.replace(solution, history=history).explain()
+    assert 'FDDPOptions(hessian="exact") uses the exact one' in text
+    full = tuple(dataclasses.replace(record, step_length=1.0) for record in history)
+    assert "hessian" not in dataclasses.replace(solution, history=full).explain()
+
+
 def test_short_steps_with_exact_hessians_are_explained_by_a_nonconvex_cost() -> None:
     assert "exact Hessians were used where they are convex" in crawled(move(limited=False), blend=0.25)

@@ -20,7 +20,14 @@ from trajopt.analysis.advice.clamped_controls import clamped_controls, clamped_w
 from trajopt.analysis.advice.constraints import constraint_lines, moving_the_start, relaxation, softening
 from trajopt.analysis.advice.crowded_slots import crowded_slots
 from trajopt.analysis.advice.domain import left_domain
-from trajopt.analysis.advice.facts import curvature_left_out, gap_left, guess_lost, has_black_boxes, other_solvers
+from trajopt.analysis.advice.facts import (
+    curvature_left_out,
+    gap_left,
+    grown_derivatives,
+    guess_lost,
+    has_black_boxes,
+    other_solvers,
+)
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
 from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
@@ -200,8 +207,9 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
     if status is SolverStatus.INDEFINITE_QUU:
         return [_indefinite(solution)]
     if status is SolverStatus.LINE_SEARCH_FAILED:
-        return [outside or _no_decrease(solution, constraints)]
+        return [outside or grown_derivatives(solution) or _no_decrease(solution, constraints)]
     if status in (SolverStatus.INFEASIBLE, SolverStatus.STALLED):
+        grown = grown_derivatives(solution)
         relaxed, gap = relaxation(solution, constraints), gap_left(solution)
         left = (
             f"{gap}: no motion satisfies all constraints" if gap else "constraints and dynamics contradict one another"
@@ -210,6 +218,7 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
         beyond = out_of_reach(solution)
         guesses = [] if beyond else ["this is no proof: solver.solve(starts=8) tries other guesses as well"]
         return [
+            *([grown] if grown else []),
             *guesses,
             f"no change of the controls reduces the violation: {relaxed}" if relaxed else left,
             cure if beyond else f"give the motion more time, or {cure}",
@@ -219,7 +228,8 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
         return [f"the value function grew without bound{where}: shorten dt, scale the weights down, or start closer"]
     if status is SolverStatus.UNBOUNDED:
         return [_unbounded(solution)]
-    advice, far = [outside] if outside else [], out_of_reach(solution)
+    grown = "" if outside else grown_derivatives(solution)
+    advice, far = [each for each in (outside, grown) if each], out_of_reach(solution)
     recent = history[-10:]
     if recent and recent[-1].constraint_violation > HELD:
         relaxed = relaxation(solution, constraints) or "relax their bounds"

@@ -11,11 +11,12 @@ from trajopt.actions.expression import ActionModelExpression
 from trajopt.analysis.advice.neglected_curvature import left_out
 from trajopt.analysis.basics import time_words
 from trajopt.analysis.constraints import HELD
+from trajopt.analysis.growth import LARGE, explicit_contacts, growth
 from trajopt.errors import TrajoptError
 from trajopt.solution.record import IterationRecord
 from trajopt.solution.solution import Solution
 
-SHORT = 0.25
+SHORT = 0.4
 """Largest step length that counts as short [-]."""
 VISIBLE = 0.2
 """Smallest curvature missing in Gauss-Newton's Hessian, relative to that Hessian, whose source is named [-]."""
@@ -35,6 +36,22 @@ def gap_left(solution: Solution) -> str:
     return f"the trajectory still has a gap of {gaps[knot]:.2g} before knot {knot}{time_words(solution, knot)}"
 
 
+def grown_derivatives(solution: Solution) -> str:
+    """Returns advice if derivatives grow along steps of the simulator with explicit contacts; otherwise empty."""
+    cure = explicit_contacts(solution.description.models)
+    if not cure or solution.problem is None:
+        return ""
+    try:
+        with solution.as_solved() as problem:
+            d = problem.calc_diff(solution.xs, solution.us)
+    except TrajoptError:  # a model fails on the trajectory
+        return ""
+    F = np.concatenate([d.Fx, d.Fu], axis=2)
+    K = np.zeros(d.Fu.swapaxes(1, 2).shape) if solution.K is None else np.nan_to_num(solution.K)
+    size = growth(F, K)
+    return f"derivatives grow by {size:.1g} from the first knot on: {cure}" if size > LARGE else ""
+
+
 def has_black_boxes(solution: Solution) -> bool:
     """Whether a model of the problem is a black box; False for a solution without its problem."""
     return any(not isinstance(model, ActionModelExpression) for model in solution.description.models)
@@ -49,7 +66,7 @@ def curvature_left_out(solution: Solution) -> str:
     length = float(np.median([record.step_length for record in recent]))
     if length > SHORT:
         return ""
-    if any(record.blend > 0.0 for record in solution.history):
+    if any(record.blend > 0.0 for record in (solution.history[0], *recent)):  # "auto" may have left them again
         return (
             f"steps were shortened to {length:.2g} although exact Hessians were used where they are convex: the cost "
             "is not convex here; try another guess, or a smaller weight of the largest term"

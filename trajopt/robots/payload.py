@@ -1,0 +1,41 @@
+"""Payloads: bodies that are fixed to a frame of a robot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.checks import check_array, check_positive, check_text
+from trajopt.errors import DuplicateNameError, InvalidArgumentError
+from trajopt.robots.parameters import check_inertias
+
+
+def with_payload(model: pin.Model, frame: int, mass: Any, com: Any, inertia: Any, name: Any) -> pin.Model:
+    """Copy of a model with a payload; see `Robot.with_payload`.
+
+    Args:
+        model: The model.
+        frame: Index of the frame that carries the payload.
+        mass: Its mass [kg].
+        com: Its centre of mass in the frame (3,) [m].
+        inertia: Its inertia about the centre of mass (6,) [kg m²]; None for a point.
+        name: Name of the new frame.
+    """
+    name = check_text("name", name, such_as="payload")
+    if model.existFrame(name):
+        raise DuplicateNameError(f"name: the robot has a frame {name!r} already; pass name=...")
+    carrier = model.frames[frame]
+    if carrier.parentJoint == 0:
+        raise InvalidArgumentError(f"frame: expected one on a moving body, got {carrier.name!r}, fixed to the world")
+    numbers = np.zeros(6) if inertia is None else check_array("inertia", inertia, (6,), cure="(xx, xy, xz, yy, yz, zz)")
+    check_inertias({"payload.inertia": numbers})
+    about_com = np.zeros((3, 3))
+    about_com[np.triu_indices(3)] = numbers
+    lever = check_array("com", com, (3,), cure="pass its centre of mass in the frame [m]")
+    body = pin.Inertia(float(check_positive("mass", mass, unit="kg")), lever, np.eye(3))
+    body.inertia = about_com + np.triu(about_com, 1).T
+    changed = model.copy()
+    changed.addFrame(pin.Frame(name, carrier.parentJoint, frame, carrier.placement, pin.FrameType.OP_FRAME, body), True)
+    return changed
