@@ -78,6 +78,7 @@ def step_case(
     support_knots: int | None = None,
     cycles: int = 1,
     heading: float = 0.0,
+    turn: float = 0.0,
     profile: str | None = None,
     dt: float | None = None,
     mu: float = 0.7,
@@ -95,6 +96,7 @@ def step_case(
         support_knots: Number of knots with all feet on the ground between steps [-].
         cycles: Number of steps of each foot [-].
         heading: Direction of the steps, an angle about the vertical from the world's x axis [rad].
+        turn: Angle by which the feet turn to the left over the whole gait [rad].
         profile: Path of a swinging foot, "smooth" or "triangle", see `trajopt.gaits.Swing`.
         dt: Time step [s].
         mu: Friction coefficient [-].
@@ -110,7 +112,7 @@ def step_case(
         profile=profile,
         dt=dt,
     )
-    more = {"cycles": cycles, "heading": heading}
+    more = {"cycles": cycles, "heading": heading, "turn": turn}
     return _gait_case(gait, f"with steps of {steps.step_length:g} m.", robot, steps, more, mu, limits)
 
 

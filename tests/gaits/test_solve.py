@@ -63,7 +63,7 @@ def test_feet_land_without_impulses() -> None:
 
 def test_the_example_in_the_docstring() -> None:
     """A trot for a robot that nobody tuned anything for, in fewer than 15 lines; then another gait, in two ways."""
-    first, limited, together, separate = re.findall(r"```python\n(.*?)```", gaits.__doc__, re.DOTALL)
+    first, limited, together, turn, separate = re.findall(r"```python\n(.*?)```", gaits.__doc__, re.DOTALL)
     assert len([line for line in first.splitlines() if line.strip()]) < 15
     names: dict[str, Any] = {}
     exec(first, names)
@@ -77,3 +77,7 @@ def test_the_example_in_the_docstring() -> None:
     assert names["problem"].T == names["trot"].T + names["walk"].T + 1
     exec(separate, names)
     np.testing.assert_array_equal(names["problem"].x0, solution.xs[-1])
+    exec(turn, names)
+    assert names["solution"].converged
+    x, y, z, w = names["solution"].xs[-1, 3:7]
+    assert np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)) == pytest.approx(1.57, abs=0.01)

@@ -20,7 +20,8 @@ def adjoint(d: ProblemDerivatives, K: Reals, y: Reals) -> tuple[Reals, Reals]:
     """
     Lx, Lu = d.Lx + (y[:, None] @ d.Cx)[:, 0], d.Lu + (y[:-1, None] @ d.Cu)[:, 0]
     costates, gradient = Lx.copy(), np.zeros_like(Lu)
-    for t in range(len(Lu) - 1, -1, -1):
-        gradient[t] = Lu[t] + d.Fu[t].T @ costates[t + 1]
-        costates[t] += d.Fx[t].T @ costates[t + 1] - K[t].T @ gradient[t]
+    with np.errstate(over="ignore", invalid="ignore"):  # a trajectory that diverged has no finite gradient
+        for t in range(len(Lu) - 1, -1, -1):
+            gradient[t] = Lu[t] + d.Fu[t].T @ costates[t + 1]
+            costates[t] += d.Fx[t].T @ costates[t + 1] - K[t].T @ gradient[t]
     return gradient, costates

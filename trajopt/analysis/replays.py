@@ -12,7 +12,7 @@ from trajopt.analysis.legs import legged_motion
 from trajopt.analysis.plant_forces import with_forces_of
 from trajopt.analysis.references import knot_values
 from trajopt.checks import check_count, check_flag, check_known
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError
 from trajopt.objects.lazy import above
 from trajopt.plants import MuJoCoPlant
 from trajopt.plants.argument import plant_of
@@ -159,13 +159,22 @@ def _in_plant(solution: Solution, plant: Any, policy: Feedback, count: int, x0: 
             steps = max(count, int(np.ceil(duration / (moved.usual_step or duration) - 1e-6)))
             for i in range(steps):
                 now = begin + duration * i / steps
-                x = check_next(moved.step(x, policy(now, x), duration / steps, None), problem.state)
+                try:
+                    x = check_next(moved.step(x, policy(now, x), duration / steps, None), problem.state)
+                except ModelEvaluationError as error:
+                    raise _diverged(solution, t, now, error) from error
                 for name, force in moved.sphere_forces().items():
                     forces[name][t] += force / steps
         xs.append(x)
     with solution.as_solved() as solved:
         moved_along: Solution = above("solution.solution.motion_solution")(solved, np.array(xs), us, solver="replay")
         return with_forces_of(moved, moved_along, forces)
+
+
+def _diverged(solution: Solution, knot: int, time: float, error: ModelEvaluationError) -> ModelEvaluationError:
+    """Error of a step that failed at a time [s]; it says so if the solution is no motion itself."""
+    poor = "" if solution.converged else " of a solution that did not converge"
+    return ModelEvaluationError(f"plant: the replay{poor} failed at knot {knot} ({time:.3g} s): {error}")
 
 
 def _model_of(solution: Solution) -> ActionModelSimulator:

@@ -31,6 +31,14 @@ walk = gaits.quadruped_walk(trot.end, step_length=0.1, step_height=0.05)
 problem = gaits.gait_problem(robot, trot + walk)
 ```
 
+Gaits of steps can turn. The posture and the guess turn with the feet:
+
+```python
+turn = gaits.quadruped_trot(stance, step_length=0.0, step_height=0.07, turn=1.57, cycles=4)
+problem = gaits.gait_problem(robot, turn)
+solution = SolverFDDP(problem).solve(*gaits.gait_guess(problem, turn))
+```
+
 The second gait can also be a problem of its own, with the same compiled models:
 
 ```python

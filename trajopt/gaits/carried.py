@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
+from trajopt.checks import check_instance
 from trajopt.gaits.foothold import UP, between_vectors, heading_of
 from trajopt.gaits.on_terrain import level_paths, slope_of
 from trajopt.gaits.posing import foot_paths
@@ -14,20 +17,21 @@ from trajopt.gaits.stance import check_legged, configuration_of
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
+LEAST_TURN = np.radians(1.0)
+"""Turn from which feet count as turned [rad]."""
+LEAST_FEET = 4
+"""Number of point feet from which a turn differs from unequal steps [-]."""
+
 
 def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.ArrayLike | None = None) -> Reals:
     """Reference states (T + 1, nx): a posture at rest whose base moves and turns in the plane with the feet.
 
-    By default, all knots of a gait's problem share one reference posture, and so one heading of the base. For a gait
-    that turns, set one reference per knot:
-
-    ```python
-    problem.set_parameter("state.reference", gaits.carried_postures(robot, schedule), "all")
-    ```
+    Problems and guesses of gaits that turn, see `turns`, or that are on terrain have these references. All knots of
+    other gaits share one posture.
 
     The turn is the mean turn of the soles. For point feet, it is the rotation that fits their positions best. The
     displacement is the mean over all feet. On terrain, the base also tilts with the plane that fits the footholds best,
-    and rises with their mean height; problems of such schedules have these references by default.
+    and rises with their mean height.
 
     Args:
         robot: Robot with a floating base.
@@ -38,19 +42,55 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
     paths = foot_paths(schedule)
     points = paths[:, :, :, 3]
     centres = points.mean(axis=1)
-    turns = _turns_of_soles(paths) if all(f.sole for f in schedule.start.feet.values()) else _turns_of_points(points)
+    angles = _turns_of_soles(paths) if _on_soles(schedule) else _turns_of_points(points)
     tilts = np.zeros((len(paths), 2))
     if schedule.terrain is not None:
         level = level_paths(schedule)
         centres, tilts = level.mean(axis=1), np.array([slope_of(feet) for feet in level])
     states = np.tile(np.concatenate([q, np.zeros(robot.nv)]), (len(paths), 1))
-    for state, turn, centre, (ahead, left) in zip(states, turns, centres, tilts):
+    for state, turn, centre, (ahead, left) in zip(states, angles, centres, tilts):
         lean = between_vectors(np.array(UP), np.array([-ahead, -left, 1.0]) / np.sqrt(1.0 + ahead**2 + left**2))
         rotation = pin.AngleAxis(float(turn), np.array([0.0, 0.0, 1.0])).toRotationMatrix()
         position = centre + rotation @ (q[:3] - centres[0])
         state[: 2 if schedule.terrain is None else 3] = position[: 2 if schedule.terrain is None else 3]
         state[3:7] = (pin.Quaternion(lean @ rotation) * pin.Quaternion(q[3:7])).coeffs()
     return states
+
+
+def turns(schedule: ContactSchedule) -> bool:
+    """Whether the feet of a gait turn about the vertical, and the robot with them, by at least `LEAST_TURN`.
+
+    Feet that are ahead of others also turn some of the lines between them, but no lines between feet of one stride. So
+    point feet turn if at most one line keeps its direction, in a stance after equally many steps of all feet or at the
+    end. Fewer than four point feet have too few lines.
+    """
+    stances, places = check_instance("schedule", schedule, ContactSchedule).stances, [0]
+    steps = dict.fromkeys(schedule.feet, 0)
+    for i, phase in enumerate(schedule.phases):
+        steps |= {name: steps[name] + 1 for name in phase.swinging}
+        if len(set(steps.values())) == 1 or i == len(schedule.phases) - 1:
+            places.append(i + 1)
+    placements = np.array([[foot.placement for foot in stances[i].feet.values()] for i in places])
+    if _on_soles(schedule):
+        return bool(np.abs(_turns_of_soles(placements)).max() >= LEAST_TURN)
+    if len(schedule.feet) < LEAST_FEET:
+        return False
+    first, second = np.array(list(combinations(range(len(schedule.feet)), 2))).T
+    points = placements[:, :, :, 3]
+    x, y, _ = np.moveaxis(points[:, second] - points[:, first], 2, 0)
+    turned = np.abs(np.arctan2(x[0] * y - y[0] * x, x[0] * x + y[0] * y))
+    return bool(np.sort(turned, axis=1)[:, 1].max() >= LEAST_TURN)
+
+
+def turning(robot: Robot, schedule: ContactSchedule, posture: Reals) -> Reals | None:
+    """Rotations of the base (T + 1, 3, 3) of a gait that turns or is on terrain; None for that of the posture (nq,)."""
+    if schedule.terrain is None and not turns(schedule):
+        return None
+    return np.array([pin.Quaternion(x[3:7]).matrix() for x in carried_postures(robot, schedule, posture)])
+
+
+def _on_soles(schedule: ContactSchedule) -> bool:
+    return all(foot.sole for foot in schedule.start.feet.values())
 
 
 def _turns_of_soles(paths: Reals) -> Reals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,10 @@ import pinocchio as pin
 from trajopt.actions.differential import DifferentialActionModelReducedAbstract
 from trajopt.checks import check_known
 from trajopt.errors import InvalidArgumentError
-from trajopt.gaits.carried import carried_postures
+from trajopt.gaits.carried import turning
 from trajopt.gaits.lip import pendulum_plan
 from trajopt.gaits.plans import ReducedPlan
-from trajopt.gaits.posing import poses
+from trajopt.gaits.posing import foot_misses, poses
 from trajopt.gaits.reduced import is_reduced, without_impulses
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.shooting import ShootingProblem
@@ -22,6 +23,11 @@ from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
+
+_logger = logging.getLogger(__name__)
+
+FAR = 1e-2
+"""Distance of a foot from its reference beyond which a guess warns [m]."""
 
 
 def gait_guess(
@@ -61,7 +67,8 @@ def gait_guess(
         )
     if plan is not None:
         planned = ReducedPlan.of(plan, schedule)
-        xs = _moving(problem, schedule, planned.com, planned.rotations)
+        rotations = _turning(problem, schedule) if planned.rotations is None else planned.rotations
+        xs = _moving(problem, schedule, planned.com, rotations)
     else:
         assert kind is not None
         xs = KINDS[kind](problem, schedule)
@@ -82,19 +89,18 @@ def _references(problem: ShootingProblem, schedule: ContactSchedule) -> Reals:
         )
     for t in range(len(com)):
         last = com[t] = last if np.isnan(com[t, 0]) else com[t]
-    return _moving(problem, schedule, com, _tilts(problem, schedule))
+    return _moving(problem, schedule, com, _turning(problem, schedule))
 
 
-def _tilts(problem: ShootingProblem, schedule: ContactSchedule) -> Reals | None:
-    """Rotations of the base (T + 1, 3, 3) on terrain; None for that of x0."""
-    if schedule.terrain is None or is_reduced(problem):
+def _turning(problem: ShootingProblem, schedule: ContactSchedule) -> Reals | None:
+    """Rotations of the base (T + 1, 3, 3) in a gait that turns or is on terrain; None for that of x0."""
+    if problem.state.robot is None or (is_reduced(problem) and schedule.terrain is not None):
         return None
-    states = carried_postures(problem.state.robot, schedule, problem.x0[: problem.state.nq])
-    return np.array([pin.Quaternion(x[3:7]).matrix() for x in states])
+    return turning(problem.state.robot, schedule, problem.x0[: problem.state.nq])
 
 
 def _pendulum(problem: ShootingProblem, schedule: ContactSchedule) -> Reals:
-    return _moving(problem, schedule, pendulum_plan(schedule, _start(problem)).com, _tilts(problem, schedule))
+    return _moving(problem, schedule, pendulum_plan(schedule, _start(problem)).com, _turning(problem, schedule))
 
 
 def _start(problem: ShootingProblem) -> Reals:
@@ -108,7 +114,7 @@ def _start(problem: ShootingProblem) -> Reals:
 def _moving(problem: ShootingProblem, schedule: ContactSchedule, com: Reals, rotations: Reals | None = None) -> Reals:
     """States from feet and centre of mass; the velocity of each leads to the next configuration."""
     if is_reduced(problem):
-        return _shifted(problem, schedule, com)
+        return _shifted(problem, schedule, com, rotations)
     flying = _flights(schedule)
     if flying:
         raise InvalidArgumentError(
@@ -117,6 +123,7 @@ def _moving(problem: ShootingProblem, schedule: ContactSchedule, com: Reals, rot
         )
     robot, x0 = problem.state.robot, problem.x0
     qs = poses(robot, schedule, com, x0[: robot.nq], rotations=rotations)
+    _warn_of_misses(foot_misses(robot, schedule, qs)[1:], schedule)
     xs = np.hstack([qs, np.zeros((len(qs), robot.nv))])
     for t in range(len(qs) - 1):
         if schedule.touchdowns[t]:
@@ -127,15 +134,37 @@ def _moving(problem: ShootingProblem, schedule: ContactSchedule, com: Reals, rot
     return xs
 
 
-def _shifted(problem: ShootingProblem, schedule: ContactSchedule, com: Reals) -> Reals:
-    """States of a reduced model: those of x0, moved with the centre of mass, whose velocity leads to the next one."""
+def _warn_of_misses(misses: Reals, schedule: ContactSchedule) -> None:
+    """Warns of feet that inverse kinematics left away from their references at knots 1..T."""
+    if not np.any(misses > FAR):
+        return
+    knot, foot = (int(i) for i in np.unravel_index(misses.argmax(), misses.shape))
+    _logger.warning(
+        "gait_guess: %s is %.2g m away from its reference at knot %d, and feet miss theirs at %d of %d knots; the "
+        "guess is a poor one. Are footholds or the path of the centre of mass out of reach? Shorten the steps, or "
+        "start from kind='standing'",
+        list(schedule.feet)[foot],
+        misses[knot, foot],
+        knot + 1,
+        int(np.count_nonzero((misses > FAR).any(axis=1))),
+        schedule.T,
+    )
+
+
+def _shifted(problem: ShootingProblem, schedule: ContactSchedule, com: Reals, rotations: Reals | None) -> Reals:
+    """States of a reduced model: those of x0, moved with the centre of mass, whose velocity leads to the next one.
+
+    A single rigid body also turns.
+    """
     xs, model = np.tile(problem.x0, (len(com), 1)), problem.state
     xs[:, :3] += com - _start(problem)
     velocity = np.diff(com, axis=0, append=com[-1:]) / schedule.dt
     if model.robot is None:
         xs[:, 3:6] = velocity
     else:
-        xs[:, 7:10] = velocity @ pin.Quaternion(problem.x0[3:7]).matrix()
+        axes = np.tile(pin.Quaternion(problem.x0[3:7]).matrix(), (len(com), 1, 1)) if rotations is None else rotations
+        xs[:, 3:7] = [pin.Quaternion(each).coeffs() for each in axes]
+        xs[:, 7:10] = np.einsum("tji,tj->ti", axes, velocity)
     xs[0] = problem.x0
     return xs
 

@@ -22,7 +22,7 @@ from trajopt.constraints import ConstraintStack
 from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack, ImpulseModel3D, ImpulseModel6D, ImpulseStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.gaits.carried import carried_postures
+from trajopt.gaits.carried import carried_postures, turns
 from trajopt.gaits.cones import cone_barrier, cone_residual, cones_of
 from trajopt.gaits.limits import GaitLimits, cone_name, constraints_of
 from trajopt.gaits.options import DYNAMICS, INTEGRATORS, GaitOptions, holding_gains
@@ -135,7 +135,8 @@ class GaitModels(Immutable):
             schedule: The gait.
             x0: Initial state (nx,) or configuration (nq,); by default the configuration "standing" or "half_sitting".
             posture: Reference state (nx,) or configuration (nq,) of the state cost; by default "standing" or
-                "half_sitting", or x0 if the robot has neither.
+                "half_sitting", or x0 if the robot has neither. In gaits that turn it turns with the feet, see
+                `carried_postures`.
             timing: Bounds of the durations of the phases, which the solver then chooses; by default those of the
                 schedule are fixed.
             plan: Solution of a reduced model of this schedule, for models that follow plans. Its centre of mass
@@ -158,7 +159,7 @@ class GaitModels(Immutable):
         unknown = posture is None and standing_configuration(self.robot) is None
         reference = start if unknown else configuration_of(self.robot, posture, "posture")
         states = self.state.at_rest(reference)
-        if schedule.terrain is not None:
+        if schedule.terrain is not None or turns(schedule):
             states = carried_postures(self.robot, schedule, reference)
         problem.set_parameter("state.reference", states, "all")
         self.set_schedule(problem, schedule)

@@ -15,6 +15,8 @@ from trajopt.robots import Robot
 from trajopt.types import Reals
 
 FEET, COM, UPRIGHT, POSTURE = 1e2, 1e2, 1e0, 1e-1  # weights of errors [1/m, 1/rad]
+LONGEST = 0.3
+"""Largest change of a coordinate in one step [m, rad]; without it, legs out of reach of their feet whirl around."""
 REACHED = 1e-3
 """Largest distance at which the centre of mass counts as reached [m]."""
 
@@ -75,9 +77,21 @@ def poses(
             rows = [_com_rows(model, data, q, com[t]), _base_rows(model, q, turns[t]), _joint_rows(model, q, q0)]
             rows += [_foot_rows(model, data, i, paths[t, j], sole) for j, (i, sole) in enumerate(zip(ids, soles))]
             error, jacobian = (np.concatenate(parts) for parts in zip(*rows))
-            q = pin.integrate(model, q, -np.linalg.lstsq(jacobian, error, rcond=None)[0])
+            step = np.linalg.lstsq(jacobian, error, rcond=None)[0]
+            q = pin.integrate(model, q, -step * min(1.0, LONGEST / np.abs(step).max(initial=LONGEST)))
         configurations[t] = q
     return configurations
+
+
+def foot_misses(robot: Robot, schedule: ContactSchedule, qs: Reals) -> Reals:
+    """Distance of each foot from its reference (T + 1, feet) [m] in configurations (T + 1, nq)."""
+    model, data, paths = robot.model, robot.model.createData(), foot_paths(schedule)
+    places = np.empty((len(qs), len(schedule.feet), 3))
+    ids = [robot.frame_id(name) for name in schedule.feet]
+    for place, q in zip(places, qs):
+        pin.framesForwardKinematics(model, data, q)
+        place[:] = [data.oMf[i].translation for i in ids]
+    return np.asarray(np.linalg.norm(places - paths[:, :, :, 3], axis=2))
 
 
 def _com_rows(model: pin.Model, data: pin.Data, q: Reals, goal: Reals) -> tuple[Reals, Reals]:

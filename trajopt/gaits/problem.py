@@ -45,7 +45,8 @@ def gait_problem(
         x0: Initial state (nx,) or configuration (nq,); by default the configuration "standing" or "half_sitting".
         options: Weights and contact models; by default `GaitOptions()`.
         posture: Reference state (nx,) or configuration (nq,) of the state cost; by default "standing" or
-            "half_sitting", or x0 if the robot has neither.
+            "half_sitting", or x0 if the robot has neither. In gaits that turn it turns with the feet, see
+            `carried_postures`.
         costs: Further cost terms at all knots except touch-downs and the end, on StateMultibody(robot).
         limits: Limits that are hard constraints, for SolverSQP: friction and wrench cones, torques, velocities and
             positions of the joints. True for all, False for none, or GaitLimits.

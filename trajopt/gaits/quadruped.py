@@ -43,7 +43,8 @@ def quadruped_walk(
         support_knots: Number of knots with all feet on the ground, before the steps of each side [-].
         first_step: "half" if the first stride of the first cycle is half as long, to start at rest; or "full".
         **options: Options that all gaits share: dt=1e-2 [s]; step_knots=25, knots of a swing; cycles=1; heading=0,
-            angle of the steps about the vertical [rad]; final_knots=1, knots with all feet on the ground at the end;
+            angle of the steps about the vertical [rad]; turn=0, angle by which the feet turn to the left over
+            the whole gait [rad]; final_knots=1, knots with all feet on the ground at the end;
             profile="smooth" or "triangle", path of a swing; impulse=True, whether touch-downs are impulses.
 
     Raises:

@@ -25,6 +25,7 @@ from trajopt.contacts import SupportStack
 from trajopt.contacts.stack import parameter_name
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError
+from trajopt.gaits.carried import carried_postures, turns
 from trajopt.gaits.cones import cone_barrier, cone_residual, cones_of
 from trajopt.gaits.limits import GaitLimits, cone_name, cone_parameters
 from trajopt.gaits.lip import GRAVITY
@@ -116,6 +117,9 @@ class ReducedGaitModels(Immutable):
         timing, own = check_timing(timing), without_impulses(schedule)
         self._check(own)
         problem = ShootingProblem(self.state_of(x0), [self.running] * own.T, self.terminal)
+        if self.model == "srbd" and turns(own):
+            states = carried_postures(self.robot, own, self._q)
+            problem.set_parameter("state.reference", np.hstack([states[:, :7], np.zeros((len(states), 6))]), "all")
         self.set_schedule(problem, own)
         if timing is not None:
             free_times(timing, problem, own)

@@ -11,10 +11,11 @@ import numpy as np
 
 from trajopt.checks import check_count, check_finite, check_known
 from trajopt.errors import InvalidArgumentError
-from trajopt.gaits.foothold import Foothold, Vector3, as_point, yaw_rotation
+from trajopt.gaits.foothold import Foothold, Vector3, as_point, turned, yaw_rotation
 from trajopt.gaits.phase import MOST_KNOTS, Phase, Swing
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
+from trajopt.types import Reals
 
 _logger = logging.getLogger(__name__)
 
@@ -29,6 +30,7 @@ class StepOptions(TypedDict, total=False):
         step_knots: Number of knots of a swing [-]; 25 unless the gait has another default.
         cycles: Number of cycles, >= 1, 1 by default [-].
         heading: Direction of the steps, an angle about the vertical from the world's x axis, 0 by default [rad].
+        turn: Angle by which the feet turn to the left over the whole gait, 0 by default [rad].
         final_knots: Number of knots with all feet on the ground at the end, 1 by default [-].
         profile: Path of a swinging foot, "smooth" (default) or "triangle", see `Swing`.
         impulse: Whether touch-downs are impulses, True by default, see `Phase`.
@@ -38,6 +40,7 @@ class StepOptions(TypedDict, total=False):
     step_knots: int
     cycles: int
     heading: float
+    turn: float
     final_knots: int
     profile: str
     impulse: bool
@@ -124,6 +127,7 @@ def cyclic_gait(
     step_knots: int = 25,
     cycles: int = 1,
     heading: float = 0.0,
+    turn: float = 0.0,
     final_knots: int = 1,
     profile: str = "smooth",
     impulse: bool = True,
@@ -141,25 +145,50 @@ def cyclic_gait(
         dt: Time step [s].
         step_knots: Number of knots of a swing [-].
         cycles: Number of cycles, >= 1 [-].
-        heading: Direction of the steps, an angle about the vertical from the world's x axis [rad].
+        heading: Direction of the first steps, an angle about the vertical from the world's x axis [rad].
+        turn: Angle by which the feet turn to the left over the whole gait, about their middle [rad]; the direction of
+            the steps turns with them. Strides turn by equal parts, and the last step of each foot ends at the whole.
         final_knots: Number of knots with all feet on the ground after the last step [-].
         profile: Path of a swinging foot, "smooth" or "triangle", see `Swing`.
         impulse: Whether touch-downs are impulses, see `Phase`.
     """
     half = check_first_step(first_step)
     shape = StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse)
-    ahead = check_finite("step_length", step_length) * yaw_rotation(check_finite("heading", heading))[:, 0]
     start = now = above_the_feet(stance)
-    warn_if_far(stance, float(np.linalg.norm(ahead)))
-    phases: list[Phase] = []
-    for number in range(check_count("cycles", cycles, least=1, most=MOST_KNOTS // 10) * len(strides)):
+    warn_if_far(stance, abs(check_finite("step_length", step_length)))
+    count = check_count("cycles", cycles, least=1, most=MOST_KNOTS // 10) * len(strides)
+    angles = check_finite("turn", turn) * np.minimum(np.arange(1.0, count + 1) / (count - len(strides) + 1), 1.0)
+    body = _Body(stance.centre, 0.0)
+    bodies, phases = dict.fromkeys(stance.feet, body), list[Phase]()
+    for number, angle in enumerate(angles):
         phases += support_phases("support_knots", now, support_knots)
-        move = 0.5 * ahead if half and number == 0 else ahead
+        behind = 0.5 if half and number % len(strides) == 0 else 0.0
+        body = body.moved(step_length * (number // len(strides) + 1 - behind), check_finite("heading", heading), angle)
         for group in strides[number % len(strides)]:
-            phase, now = step_phase(now, {name: now.feet[name].shifted(move) for name in group}, shape)
+            phase, now = step_phase(now, {name: bodies[name].carry(now.feet[name], body) for name in group}, shape)
+            bodies |= dict.fromkeys(group, body)
             phases.append(phase)
     phases += support_phases("final_knots", now, final_knots)
     return ContactSchedule(start=start, phases=tuple(phases), dt=dt)
+
+
+@dataclass(frozen=True)
+class _Body:
+    """Middle of the feet (3,) [m], their turn about it [rad], and the length of the path to it [m]."""
+
+    centre: Reals
+    turn: float
+    travelled: float = 0.0
+
+    def moved(self, travelled: float, heading: float, turn: float) -> _Body:
+        """The next place on a path with a length and a turn; it goes there in the mean direction."""
+        ahead = yaw_rotation(heading + 0.5 * (self.turn + turn))[:, 0]
+        return _Body(self.centre + (travelled - self.travelled) * ahead, turn, travelled)
+
+    def carry(self, place: Foothold, to: _Body) -> Foothold:
+        """A foothold that moves along with the body from this place to another one."""
+        turn = yaw_rotation(to.turn - self.turn)
+        return turned(place, to.turn - self.turn, to.centre + turn @ (np.array(place.position) - self.centre))
 
 
 def warn_if_far(stance: Stance, step_length: float) -> None:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from trajopt.errors import ModelEvaluationError
+from trajopt.errors import ModelEvaluationError, shown_numbers
 from trajopt.kernels import KernelCall, ParallelCalls, Program, Rows, blocks_of, kernel, lane_count, rows
 from trajopt.kernels.precision import HighPrecision, to_float64
 from trajopt.types import Reals
@@ -132,5 +132,5 @@ def check_status(status: Reals, qdqs: Reals, nq: int, *, implicit: bool = False)
     if implicit:
         what, cure = "the implicit step or its contact forces", "use a smaller dt, or a larger barrier_weight"
     raise ModelEvaluationError(
-        f"state {i}: {what} did not converge (residual {status[i]:.3g}) at qdq = {qdqs[i].tolist()}; {cure}"
+        f"state {i}: {what} did not converge (residual {status[i]:.3g}) at qdq = {shown_numbers(qdqs[i])}; {cure}"
     )

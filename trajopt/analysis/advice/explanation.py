@@ -40,6 +40,8 @@ from trajopt.solution.solution import Solution
 _METHODS = {"policy": "rollouts", "linear": "along lines", "interior": "by interior points"}
 MOST_LIMITS = 8
 """Largest number of listed limits."""
+CONVEX = 1e-9
+"""Least curvature of a cost that is convex in its controls, relative to the largest one or 1 [-]."""
 MOST_OPTIMA = 6
 """Largest number of listed optima."""
 
@@ -283,13 +285,20 @@ def _unbounded(solution: Solution) -> str:
 
 
 def _indefinite(solution: Solution) -> str:
-    """Advice about the control without curvature at the knot where the Cholesky factorisation failed."""
+    """Advice about the knot where the Cholesky factorisation failed: a control without curvature, or the guess."""
     t = solution.failed_knot
     if t is None or solution.problem is None:
         return "add a cost > 0 on every control at every knot"
     with solution.as_solved() as problem:
         Luu = problem.calc_diff(solution.xs, solution.us).Luu[t]
     values, vectors = np.linalg.eigh(Luu)
+    if values[0] > CONVEX * max(1.0, values[-1]):
+        gap = gap_left(solution)
+        return (
+            f"at {_at(solution, t)} the cost is convex in all controls (curvature {values[0]:.2g} or more), so the "
+            f"later knots cause this{f', and {gap}' if gap else ''}: start from a guess that is closer to a motion, or "
+            "scale the weights down"
+        )
     control = solution.control_names[int(np.abs(vectors[:, 0]).argmax())]
     return (
         f"at {_at(solution, t)} the cost has curvature {values[0]:.2g} along control {control!r}: add a cost > 0, "

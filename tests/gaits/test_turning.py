@@ -1,0 +1,116 @@
+"""Gaits that turn: their footholds, reference postures, guesses, and what says that a guess is poor."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from tests.support.gait_robots import FEET, SOLES, models_of, robot_of, stance_of
+from trajopt import SolverStatus, gaits
+from trajopt.gaits.carried import turns
+from trajopt.gaits.posing import foot_misses
+from trajopt.solvers import SolverFDDP, SolverSQP
+
+QUARTER = np.pi / 2
+
+
+def turning_trot() -> gaits.ContactSchedule:
+    return gaits.quadruped_trot(stance_of("go2"), step_length=0.0, step_height=0.07, turn=QUARTER, cycles=4)
+
+
+def yaw_of(x: np.ndarray) -> float:
+    return float(pin.rpy.matrixToRpy(pin.Quaternion(x[3:7]).matrix())[2])
+
+
+@pytest.mark.parametrize("cycles", [1, 3])
+@pytest.mark.parametrize("gait", ["quadruped_walk", "quadruped_trot", "quadruped_bound", "biped_walk"])
+def test_feet_end_turned_about_their_middle(gait: str, cycles: int) -> None:
+    stance = stance_of("talos_legs" if gait == "biped_walk" else "go2")
+    end = getattr(gaits, gait)(stance, step_length=0.0, turn=0.6, cycles=cycles).end
+    turn = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, 0.6), np.zeros(3))
+    middle = pin.SE3(np.eye(3), stance.centre)
+    for name, foot in stance.feet.items():
+        wanted = foot.moved(middle * turn * middle.inverse())
+        np.testing.assert_allclose(end.feet[name].placement, wanted.placement, atol=1e-12)
+
+
+def test_steps_go_along_an_arc_and_all_strides_turn_by_equal_parts() -> None:
+    """Full steps of 0.1 m, two for each foot: three turns by a third, on a path whose directions are their means."""
+    trot = gaits.quadruped_trot(stance_of("go2"), step_length=0.1, first_step="full", turn=0.9, cycles=2)
+    middles = np.array([stance.centre[:2] for stance in trot.stances])
+    np.testing.assert_allclose(middles[-1] - middles[0], 0.1 * np.array([
+        np.cos(0.15) + np.cos(0.75), np.sin(0.15) + np.sin(0.75)]), atol=1e-12)  # fmt: skip
+    swings = [swing for phase in trot.phases for swing in phase.swings if swing.foot == FEET["go2"][1]]
+    first = np.subtract(swings[0].to.position, trot.start.centre)[:2]
+    start = np.subtract(trot.start.feet[FEET["go2"][1]].position, trot.start.centre)[:2]
+    turn = np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]])
+    np.testing.assert_allclose(first, 0.1 * np.array([np.cos(0.15), np.sin(0.15)]) + turn @ start, atol=1e-12)
+
+
+@pytest.mark.parametrize("gait", ["walk", "trot", "pace", "bound", "jump"])
+def test_straight_gaits_do_not_turn(gait: str) -> None:
+    for heading in (0.0, QUARTER):
+        schedule = getattr(gaits, f"quadruped_{gait}")(
+            stance_of("anymal"), **({} if gait == "jump" else {"heading": heading})
+        )
+        assert not turns(schedule)
+    assert not turns(gaits.biped_walk(stance_of("talos_legs")))
+
+
+def test_one_cycle_turns() -> None:
+    for name, make in (("go2", gaits.quadruped_trot), ("go2", gaits.quadruped_walk), ("talos_legs", gaits.biped_walk)):
+        assert turns(make(stance_of(name), step_length=0.1, turn=-0.1))
+        assert name in SOLES or not turns(make(stance_of(name), step_length=0.1, turn=0.01))
+
+
+def test_posture_and_guess_turn_with_the_feet() -> None:
+    schedule = turning_trot()
+    problem = models_of("go2").problem(schedule)
+    carried = gaits.carried_postures(robot_of("go2"), schedule)
+    np.testing.assert_array_equal(problem.parameter_values()["state.reference"], carried)
+    xs, us = gaits.gait_guess(problem, schedule)
+    assert yaw_of(xs[-1]) == pytest.approx(QUARTER, abs=0.02)
+    assert np.abs(xs[:, 7:19] - xs[0, 7:19]).max() < 1.0
+    assert foot_misses(robot_of("go2"), schedule, xs[:, :19])[1:].max() < 1e-3
+    solution = SolverFDDP(problem).solve(xs, us)
+    assert solution.converged
+    assert solution.iterations < 15
+    assert yaw_of(solution.xs[-1]) == pytest.approx(QUARTER, abs=1e-2)
+
+
+@pytest.mark.parametrize("model", ["srbd", "centroidal"])
+def test_plans_of_reduced_models_turn(model: str) -> None:
+    schedule = turning_trot()
+    reduced = gaits.gait_problem(robot_of("go2"), schedule, model=model, limits=True)
+    plan = SolverSQP(reduced).solve(*gaits.gait_guess(reduced, schedule))
+    assert plan.converged
+    whole = gaits.gait_problem(robot_of("go2"), schedule, plan=plan)
+    xs, _ = gaits.gait_guess(whole, schedule, plan=plan)
+    assert yaw_of(xs[-1]) == pytest.approx(QUARTER, abs=0.02)
+
+
+def test_a_guess_says_that_feet_are_out_of_reach(caplog: pytest.LogCaptureFixture) -> None:
+    """Steps of 1.5 m; joints must not whirl around either."""
+    with caplog.at_level(logging.WARNING):
+        far = gaits.quadruped_trot(stance_of("go2"), step_length=1.5, cycles=2)
+        caplog.clear()
+        xs, _ = gaits.gait_guess(models_of("go2").problem(far), far)
+        assert "away from its reference at knot" in caplog.text
+        assert np.abs(xs[:, 7:19]).max() < np.pi
+        caplog.clear()
+        gaits.gait_guess(models_of("go2").problem(turning_trot()), turning_trot())
+        assert not caplog.text
+
+
+def test_a_guess_that_is_no_motion_is_not_said_to_lack_a_cost_of_controls() -> None:
+    schedule = turning_trot()
+    problem = models_of("go2").problem(schedule)
+    rng = np.random.default_rng(0)
+    xs, us = np.tile(problem.x0, (problem.T + 1, 1)), np.zeros((problem.T, problem.nu))
+    xs[1:, 19:] = rng.normal(scale=1e5, size=(problem.T, 18))
+    solution = SolverSQP(problem).solve(xs, us)
+    assert solution.status is not SolverStatus.CONVERGED
+    assert "add a cost > 0" not in solution.explain()
