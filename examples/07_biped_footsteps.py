@@ -35,8 +35,7 @@ def main(plot: bool = False) -> trajopt.Solution:
     print(walk)
 
     options = gaits.GaitOptions(sole=SOLE, mu=0.7)
-    problem = gaits.gait_problem(robot, walk, options=options)
-    problem.set_parameter("state.reference", gaits.carried_postures(robot, walk), "all")  # the body turns with the feet
+    problem = gaits.gait_problem(robot, walk, options=options)  # the body turns with the feet
     solver = SolverFDDP(problem, callbacks=[trajopt.CallbackVerbose()])
     solution = solver.solve(*gaits.gait_guess(problem, walk))
 

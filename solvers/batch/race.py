@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from trajopt.errors import pass_on_signal
+from trajopt.model.functions import is_of_user
 from trajopt.solution import SolverStatus
 from trajopt.solvers.batch.results import BatchResults
 from trajopt.types import Reals
@@ -24,7 +25,7 @@ BETTER = 1e-3
 
 def can_race(solver: SolverAbstract[Any]) -> bool:
     """Whether guesses may be solved in turns: rollouts compare by cost, unless something watches each solve."""
-    ours = solver.steps_are_rollouts and type(solver).__module__.startswith("trajopt.")
+    ours = solver.steps_are_rollouts and not is_of_user(solver)
     watched = solver.callbacks or solver.options.time_limit or solver.problem.unknowns or solver.problem.nu == 0
     return ours and not watched
 

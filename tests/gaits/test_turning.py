@@ -113,4 +113,7 @@ def test_a_guess_that_is_no_motion_is_not_said_to_lack_a_cost_of_controls() -> N
     xs[1:, 19:] = rng.normal(scale=1e5, size=(problem.T, 18))
     solution = SolverSQP(problem).solve(xs, us)
     assert solution.status is not SolverStatus.CONVERGED
-    assert "add a cost > 0" not in solution.explain()
+    advice = solution.explain()
+    assert "add a cost > 0" not in advice
+    assert "the cost is convex in all controls" in advice
+    assert "start from a guess that is closer to a motion" in advice

@@ -5,6 +5,7 @@ Longer than a file should be, because every way of getting a stale program is tr
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -114,6 +115,17 @@ def test_a_program_from_the_cache_is_the_one_that_was_built(name: str, built: li
     for part in parts:
         assert_same_bits(evaluated(again, part), off(MODELS[name], part))
     assert again.program("calc") is loaded[0]
+
+
+def test_programs_of_equal_models_share_expressions_while_one_is_held() -> None:
+    first, again = node(), node()
+    functions = first.program("calc").functions
+    assert functions
+    assert all(a is b for a, b in zip(functions, again.program("calc").functions, strict=True))
+    count = len(stored_expressions._held)
+    del first, again, functions
+    gc.collect()
+    assert len(stored_expressions._held) < count
 
 
 def test_machine_code_of_a_loaded_program_needs_no_expression(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,8 @@ import pinocchio as pin
 import pytest
 
 from trajopt import problems
-from trajopt.analysis import Feedback, legged_motion, replay
-from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt.analysis import Feedback, legged_motion, replay, replays
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownNameError
 from trajopt.mpc import MuJoCoPlant
 from trajopt.simulator import MDPContact, Plane, Simulator
 from trajopt.solution import Solution, SolverStatus
@@ -131,6 +132,26 @@ def test_forces_of_a_replay_are_those_of_the_simulator() -> None:
     pushed = (np.diff(motion.times)[:, None] * total).sum(axis=0) - [0.0, 0.0, legs.weight * motion.times[-1]]
     np.testing.assert_allclose(pushed, speed[1] - speed[0], atol=0.02 * legs.weight * motion.times[-1])
     assert all(foot.mu.max() == 0.8 for foot in legs.feet)
+
+
+@pytest.mark.parametrize("converged", [True, False])
+def test_a_replay_that_fails_says_where(converged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = planned("quadruped-trot")
+    if not converged:
+        plan = replace(plan, status=SolverStatus.DIVERGED)
+
+    def failed(x: Reals, state: object) -> Reals:
+        if len(calls) == 2:
+            raise ModelEvaluationError("its step did not converge")
+        calls.append(1)
+        return x
+
+    calls: list[int] = []
+    monkeypatch.setattr(replays, "check_next", failed)
+    whose = "" if converged else " of a solution that did not converge"
+    words = rf"^plant: the replay{whose} failed at knot 0 \(0\.002 s\): its step did not converge"
+    with pytest.raises(ModelEvaluationError, match=words):
+        replay(plan, plant=Simulator(plan.robot, [MDPContact(legged_motion(plan).feet[0].frame)]), feedback="springs")
 
 
 def test_a_replay_is_no_solve(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import trajopt
@@ -47,6 +48,13 @@ def test_a_free_body_is_drawn_as_its_box(dropped: trajopt.Solution) -> None:
     assert len(skeleton.bones) == 12
     plain, _ = skeleton_of(robot.model, dropped.xs[:, :7], shapes=robot.shapes)
     assert not plain.bones  # its solid is drawn
+
+
+def test_a_floating_base_is_held_by_nothing() -> None:
+    """A single configuration does not move, and yet no line leads from the world to it, as to an arm's base."""
+    walker, arm = trajopt.load_robot("small-biped"), trajopt.load_robot("planar-2r")
+    assert not skeleton_of(walker.model, pin.neutral(walker.model)[None])[0].fixed
+    assert skeleton_of(arm.model, np.zeros((1, arm.nq)))[0].fixed == [(0, 1)]
 
 
 def test_pictures_of_a_free_body(dropped: trajopt.Solution) -> None:

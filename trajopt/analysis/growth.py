@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 import numpy as np
@@ -34,7 +35,10 @@ def growth(F: Reals, K: Reals) -> float:
 
 def explicit_contacts(models: Iterable[object]) -> str:
     """Cure for derivatives that grow along simulated steps with explicit contact forces; empty without such steps."""
-    simulated = [model.simulator for model in models if hasattr(model, "simulator")]  # without loading the simulator
+    simulator = sys.modules.get("trajopt.simulator")  # nothing is simulated before it is loaded
+    if simulator is None:
+        return ""
+    simulated = [model.simulator for model in models if isinstance(model, simulator.ActionModelSimulator)]
     modes = {each.mode.name for each in simulated if each.contacts and each.mode.name.startswith(_EXPLICIT)}
     if not modes:
         return ""

@@ -62,7 +62,7 @@ def skeleton_of(
     still = [j for j in roots if np.ptp(points[:, j], axis=0).max() < 1e-9]
     sliders = [j for j in roots if j not in still and model.joints[j].nv == 1]
     solids = [Solid(points=moved, color=shape.color) for moved, shape in zip(hulls, shapes)]
-    fixed = [(0, j) for j in still]
+    fixed = [(0, j) for j in still if model.joints[j].nv < 6]  # a floating base is held by nothing
     return Skeleton(points=points, bones=bones, fixed=fixed, sliders=sliders, solids=solids), paths
 
 

@@ -57,15 +57,14 @@ def plan_motion(
             arm = arm.lock_joints([name.strip() for name in fixed.split(",")])
         around = None if scene is None else Scene.load(scene)
         first = arm.configurations.get("default") if start is None else _numbers("--from", start)
-        numbers = _numbers("--to", to)
-        goal_is_placement = frame is not None and len(numbers) == 7
+        goal, placed = _goal(arm, frame, _numbers("--to", to))
         with screen.status("planning ..."):
             found = plan(
                 arm,
                 np.zeros(arm.nq) if first is None else first,
-                _goal(arm, frame, numbers),
+                goal,
                 around,
-                frame=frame if goal_is_placement else None,
+                frame=placed,
                 margin=margin,
                 paths=paths,
                 seed=seed,
@@ -89,14 +88,14 @@ def _numbers(option: str, text: str) -> Any:
         raise InvalidArgumentError(f"{option}: expected numbers such as 0,0.5,-1.2, got {text!r}") from None
 
 
-def _goal(robot: Robot, frame: str | None, numbers: Any) -> Any:
-    """Configuration, placement of a frame, or a task for its position."""
+def _goal(robot: Robot, frame: str | None, numbers: Any) -> tuple[Any, str | None]:
+    """Goal and frame of `plan`: a configuration, the placement of a frame, or a task for its position."""
     from trajopt import ConstraintStack, ResidualModelFrameTranslation, StateMultibody
 
     if frame is None or len(numbers) == 7:
-        return numbers
+        return numbers, frame
     state = StateMultibody(robot)
-    return ConstraintStack(state).add("goal", ResidualModelFrameTranslation(state, frame, numbers), equals=0.0)
+    return ConstraintStack(state).add("goal", ResidualModelFrameTranslation(state, frame, numbers), equals=0.0), None
 
 
 def _finish(screen: Screen, found: Plan, save: Path | None, plot: Path | None) -> None:

@@ -222,9 +222,7 @@ def _judged(s: Numbers, t: Numbers, p: Numbers, o: Numbers) -> dict[str, SX]:
     lower = ca.if_else(lower >= o["min_regularization"], lower, 0)
     higher = ca.fmax(s["ridge"] * o["increase"], curvature.FIRST_RIDGE)
     long = both(accepted, t["length"] > o["good_step"])
-    engaged = crawled >= curvature.ENOUGH
-    bad_step = ca.if_else(engaged, ca.fmax(curvature.BAD, o["bad_step"]), o["bad_step"])
-    short = both(ca.logic_not(long), either(ca.logic_not(accepted), t["length"] <= bad_step))
+    short = both(ca.logic_not(long), either(ca.logic_not(accepted), t["length"] <= _bad_step(crawled, o)))
     ridge = ca.if_else(both(exact, long), lower, ca.if_else(both(exact, short), higher, s["ridge"]))
     return {
         "crawled": crawled,
@@ -234,6 +232,12 @@ def _judged(s: Numbers, t: Numbers, p: Numbers, o: Numbers) -> dict[str, SX]:
         "pause": ca.if_else(tried, count, s["pause"]),
         "ridge": ridge,
     }
+
+
+def _bad_step(crawled: SX, o: Numbers) -> SX:
+    """Longest step that counts as bad; longer once a solve turns to exact Hessians."""
+    engaged = both(o["exact"], crawled >= curvature.ENOUGH)
+    return ca.if_else(engaged, ca.fmax(curvature.BAD, o["bad_step"]), o["bad_step"])
 
 
 def _stop(p: Numbers) -> SX:
@@ -249,11 +253,10 @@ def end() -> Program:
 
 def _ended(s: Numbers, t: Numbers, p: Numbers, d: Numbers, o: Numbers) -> Mapping[str, SX]:
     accepted, length = t["accepted"], t["length"]
-    engaged = both(o["exact"], s["crawled"] >= curvature.ENOUGH)
     lower = ca.fmax(s["rho"] / o["decrease"], o["min_regularization"])
     rho = ca.if_else(both(accepted, length > o["good_step"]), lower, s["rho"])
-    bad_step = ca.if_else(engaged, ca.fmax(curvature.BAD, o["bad_step"]), o["bad_step"])
-    rho = ca.if_else(either(ca.logic_not(accepted), length <= bad_step), _grown(rho, o), rho)
+    short = either(ca.logic_not(accepted), length <= _bad_step(s["crawled"], o))
+    rho = ca.if_else(short, _grown(rho, o), rho)
     first = s["first_scale"]
     small = _is_small(_stop(p), d["scale"], first, s["loose"], o)
     converged = both(small, s["was_feasible"], either(s["confirmed"], ca.logic_not(o["confirm_gradient"])))
