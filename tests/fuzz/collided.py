@@ -61,7 +61,7 @@ COLLIDED: dict[str, Callable[[World, Random], Any]] = {
     "check_derivatives.x": lambda w, rng: None,
     "check_derivatives.u": lambda w, rng: None,
     "check_derivatives.tolerance": lambda w, rng: rng.choice([1e-5, 1e-3]),
-    "fit_collision_shapes.robot": lambda w, rng: trajopt.load_robot("four-limbs"),
+    "fit_collision_shapes.robot": lambda w, rng: trajopt.load_robot("double_pendulum_simple"),
     "fit_collision_shapes.waste": lambda w, rng: rng.choice([None, 0.5]),
     "fit_collision_shapes.srdf": lambda w, rng: None,
     "ControlParametrizationPolyOne.at.w": lambda w, rng: np.zeros(2 * w.nu),
