@@ -48,6 +48,7 @@ SAME = (  # code of smaller models in this list, with more of it
         "impulse-arm",
     ),
     *("impulse-hopper", "euler-contact-constrained-forces", "euler-unicycle-speeds", "rk4-unicycle-speeds"),
+    "rk4-single-rigid-body",
 )
 
 
