@@ -24,6 +24,7 @@ BOTH_TIERS = (
 """Tests of tiers, and of what is kept on disk; all others run the quick tier, which has the same bits."""
 
 _made = pytest.StashKey[str]()
+_bytecode = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,6 +33,10 @@ def pytest_configure(config: pytest.Config) -> None:
     # before any worker of pytest-xdist starts: workers inherit the variable, so that they share the cache
     if VARIABLE not in os.environ:
         config.stash[_made] = os.environ[VARIABLE] = tempfile.mkdtemp(prefix="trajopt-tests-")
+    # where bytecode is not kept, each process that a test starts would compile trajopt's modules again, for half a second
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        folder = config.stash[_bytecode] = tempfile.mkdtemp(prefix="trajopt-bytecode-")
+        os.environ["PYTHONPYCACHEPREFIX"] = folder
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -53,6 +58,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     folder = config.stash.get(_made, None)
     if folder is not None:
         del os.environ[VARIABLE]
+        shutil.rmtree(folder, ignore_errors=True)
+    folder = config.stash.get(_bytecode, None)
+    if folder is not None:
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        del os.environ["PYTHONPYCACHEPREFIX"]
         shutil.rmtree(folder, ignore_errors=True)
 
 

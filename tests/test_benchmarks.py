@@ -41,7 +41,9 @@ from tests.benchmarks import (
 )
 from tests.benchmarks.cases import CASES
 from tests.support.gait_robots import FEET
+from trajopt.kernels import machine
 
+UNICYCLE = "the problem (unicycle)"
 ONE = {"unicycle_t20": CASES["unicycle_t20"]}
 BRIEF: dict[Any, tuple[Callable[[], Any], dict[str, Any]]] = {
     speed: (lambda: {name: speed.compare(case, None, rounds=1, seconds=0.0) for name, case in ONE.items()}, {}),
@@ -62,7 +64,7 @@ BRIEF: dict[Any, tuple[Callable[[], Any], dict[str, Any]]] = {
         {"FEET": {"bolt": FEET["bolt"]}, "_all_ready": lambda: iter([profiles._ready("unicycle")])},
     ),
     exact: (lambda: exact.measure(rounds=1), {"ARMS": ("ur5",)}),
-    memory: (lambda: memory.measure((1, 2)), {}),
+    memory: (lambda: memory.measure((1, 2)), {"KINDS": {UNICYCLE: memory.KINDS[UNICYCLE]}}),
     gaits: (lambda: gaits.measure([("quadruped-trot", "small-quadruped")]), {}),
     limits: (lambda: limits.measure([("quadruped-jump", "small-quadruped")]), {}),
     simulator: (lambda: simulator.measure(None, rounds=1), {"CALLS": 1, "START": {"cold": 20.0}}),
@@ -85,8 +87,8 @@ BRIEF: dict[Any, tuple[Callable[[], Any], dict[str, Any]]] = {
         lambda: robustness.measure(None, count=1, samples=1),
         {"MEDIANS": {"pendulum": 40}, "FAMILIES": {"double-pendulum": robustness.FAMILIES["double-pendulum"]}},
     ),
-    sweep: (lambda: sweep.measure(count=60), {"KILLS": 1}),
-    startup: (lambda: startup.measure({}), {"RUNS": 1}),
+    sweep: (lambda: sweep.measure(count=20), {"KILLS": 1}),
+    startup: (lambda: startup.measure({}), {"RUNS": 1, "REACH": ("arm-reach --plot",), "_BYTECODE": {}}),
     edits: (lambda: edits.measure(1, ("pendulum",)), {"KINDS": {"pendulum": (edits.FIRST, "own term", edits.FORMULA)}}),
     code_generation: (lambda: code_generation.measure(1, ("pendulum",)), {}),
 }
@@ -109,6 +111,13 @@ def test_a_section_prints_its_table(section: Any, monkeypatch: pytest.MonkeyPatc
     text = section.report(measure())
     assert "-----" in text
     assert len(text.splitlines()) > 4
+
+
+@pytest.mark.parametrize("kind", [kind for kind in memory.KINDS if kind != UNICYCLE])
+def test_other_kinds_of_the_section_on_memory_solve(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine._kept, "limit", machine._kept.limit)
+    solve = memory.KINDS[kind][0]()
+    assert isinstance(solve(), trajopt.Solution)
 
 
 def test_the_command_prints_the_sections_that_are_chosen(

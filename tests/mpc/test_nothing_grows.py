@@ -124,9 +124,9 @@ def test_memory_does_not_grow(mode: str) -> None:
     try:
         sizes = []
         for _ in range(4):
-            take(controller, 100, 1e-3)
+            take(controller, 40, 1e-3)
             gc.collect()
             sizes.append(tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
-    assert np.diff(sizes).min() < 100 * LEAK
+    assert np.diff(sizes).min() < 40 * LEAK

@@ -8,17 +8,17 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from tests.simulator.cases import EXACT_CASES, Case, chain, quadruped
+from tests.simulator.cases import EXACT_CASES, Case, chain, two_legs
 from tests.simulator.twin import Sphere, plane
 from tests.simulator.twin_mechanisms import PlanarChain
 
 DT = 1e-3
 
 
-@pytest.mark.parametrize("name", [*EXACT_CASES, "quadruped"])
+@pytest.mark.parametrize("name", [*EXACT_CASES, "two-legs"])
 def test_force_residual_is_the_velocity_residual_times_mass(name: str, rng: np.random.Generator) -> None:
     """C_I = -H(q₊) C_F/dt exactly: to rounding of H and of the division by dt."""
-    case = {**EXACT_CASES, "quadruped": quadruped}[name]()
+    case = {**EXACT_CASES, "two-legs": two_legs}[name]()
     model = case.mechanism.model()
     H = np.array(pin.crba(model, model.createData(), case.q))
     H = np.triu(H) + np.triu(H, 1).T

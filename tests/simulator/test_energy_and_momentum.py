@@ -6,12 +6,12 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from tests.simulator.cases import EXACT_CASES, Case, quadruped
+from tests.simulator.cases import EXACT_CASES, Case, two_legs
 from tests.simulator.twin import Twin
 from tests.simulator.twin_mechanisms import Robot
 
 DT = 2e-3
-CASES = {**EXACT_CASES, "quadruped": quadruped}
+CASES = {**EXACT_CASES, "two-legs": two_legs}
 
 
 def velocities(case: Case, simulator: object, x: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

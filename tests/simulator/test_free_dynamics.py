@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from tests.simulator.cases import Case, chain, quadruped
+from tests.simulator.cases import Case, chain, two_legs
 from tests.simulator.twin import Twin, plane
 from tests.simulator.twin_mechanisms import Robot
 
@@ -24,14 +24,14 @@ def lifted(case: Case) -> Case:
 def in_the_air(name: str) -> tuple[Case, np.ndarray]:
     """A robot that moves in all its joints, and torques."""
     rng = np.random.default_rng(5)
-    case = lifted({"chain": chain, "quadruped": quadruped}[name]())
+    case = lifted({"chain": chain, "two-legs": two_legs}[name]())
     model = case.mechanism.model()
     q = pin.integrate(model, case.q, 0.3 * rng.normal(size=model.nv))
     v, tau = rng.normal(size=(2, model.nv))
     return case.at(q, v), 0.1 * tau
 
 
-ROBOTS = ["chain", "quadruped"]
+ROBOTS = ["chain", "two-legs"]
 
 
 def close(found: Any, wanted: Any) -> None:

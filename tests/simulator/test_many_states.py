@@ -15,7 +15,7 @@ import pinocchio as pin
 import pytest
 from scipy.optimize import brentq
 
-from tests.simulator.cases import Case, chain, quadruped
+from tests.simulator.cases import Case, chain, quadruped, two_legs
 from tests.simulator.twin import Sphere, Twin, plane
 from tests.simulator.twin_mechanisms import FreeBox, PlanarChain, Robot
 from tests.simulator.twin_numbers import doubles, exact
@@ -49,6 +49,9 @@ def arm() -> Case:
 
 ROBOTS = {"arm": (arm, 3000), "box": (tilted_box, 3000), "quadruped": (quadruped, 4000)}
 """Each robot and the number of its states."""
+
+FOR_MODES = {"arm": ROBOTS["arm"], "box": ROBOTS["box"], "two-legs": (two_legs, 1000)}
+"""Those of `test_many_states_modes`, which take a random part of these states for each mode."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def at_depth(case: Case, model: pin.Model, data: pin.Data, rng: np.random.Genera
 @cache
 def sample(name: str) -> Sample:
     """The states of a robot, the same in every run; each kind as often as the others."""
-    make, count = ROBOTS[name]
+    make, count = (ROBOTS | FOR_MODES)[name]
     case = make()
     model = case.mechanism.model()
     rng, data, floating = np.random.default_rng(len(name)), model.createData(), model.nq != model.nv

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pinocchio as pin
 import pytest
 
-from tests.simulator.test_many_states import ROBOTS, STEPS, sample
+from tests.simulator.test_many_states import FOR_MODES, STEPS, sample
 from tests.simulator.test_modes_exact import WAYS
 from tests.simulator.twin import REFERENCE_TIME, Twin
 from tests.simulator.twin import STEPS as STEPPING
@@ -69,7 +69,7 @@ def gain(mode: str, model: pin.Model, dt: float, x: Reals, tau: Reals | None, re
     return after @ H @ after / 2 - before, before, dt if mode.endswith("F") else REFERENCE_TIME
 
 
-@pytest.mark.parametrize("name", list(ROBOTS))
+@pytest.mark.parametrize("name", list(FOR_MODES))
 @pytest.mark.parametrize("way", range(len(OTHERS)), ids=NAMES)
 def test_results_are_finite_and_keep_the_energy_bound(way: int, name: str) -> None:
     """Contacts add at most μ Σ (n_f + 1), with μ = β times dt, 1 ms, or of the limit's power 1."""
@@ -90,10 +90,10 @@ def test_results_are_finite_and_keep_the_energy_bound(way: int, name: str) -> No
 DIFFERENTIATED = [
     pytest.param(way, name, id=f"{NAMES[way]}-{name}")
     for way, (mode, options) in enumerate(OTHERS)
-    for name in ROBOTS
-    if name != "quadruped" or mode not in ("FORWARD_RK2I", "FORWARD_RK4I") or options["variant"] == "projected"
+    for name in FOR_MODES
+    if name != "two-legs" or mode not in ("FORWARD_RK2I", "FORWARD_RK4I") or options["variant"] == "projected"
 ]
-"""All but the long programs of the quadruped's stages whose chain rule is that of the arm."""
+"""All but the long programs of the legged robot's stages whose chain rule is that of the arm."""
 
 
 @pytest.mark.parametrize(("way", "name"), DIFFERENTIATED)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tests.simulator import twin_barrier
 from tests.simulator.twin_mechanisms import GRAVITY, UP, Mechanism
@@ -212,12 +213,11 @@ class Twin:
         return MODES[mode](self, dt, q, v, *([rest] if len(rest) else []), tau=tau, **options)
 
     @in_60_digits()
-    def jacobians(
-        self, mode: str, dt: float, qdq: Numbers, tau: Numbers | None = None, **options: str
-    ) -> tuple[Numbers, Numbers]:
-        """Dqdq and Dtau by central differences in tangent spaces."""
+    def jacobian(
+        self, mode: str, dt: float, qdq: Numbers, tau: Numbers, along: npt.NDArray[np.float64], **options: str
+    ) -> Numbers:
+        """(Dqdq, Dtau) times the columns of `along`, by central differences in tangent spaces."""
         nq, nv = self.mechanism.nq, self.mechanism.nv
-        tau = like(np.zeros(nv), qdq) if tau is None else tau
         h = HALF_DIGITS if is_exact(qdq) else 6e-6
         base = self.step(mode, dt, qdq, tau, **options)
 
@@ -229,14 +229,10 @@ class Twin:
             return np.concatenate([self.mechanism.difference(base[:nq], out[:nq]), out[nq:] - base[nq:]])
 
         size = len(qdq) - nq + nv
-        z = like(np.zeros(size + nv), qdq)
         columns = []
-        for i in range(size + nv):
-            e = z.copy()
-            e[i] = h
+        for e in like(along.T, qdq) * h:
             columns.append((change(e[:size], e[size:]) - change(-e[:size], -e[size:])) / (2 * h))
-        J = np.array(columns).T
-        return J[:, :size], J[:, size:]
+        return np.array(columns).T
 
 
 def _forward_i(twin: Twin, dt: float, q: Numbers, v: Numbers, *, tau: Numbers) -> Numbers:

@@ -32,6 +32,10 @@ class RigidParameters:
         cross = pin.skew(lever)
         return RigidParameters(inertia.mass, inertia.mass * lever, inertia.inertia - inertia.mass * cross @ cross)
 
+    def is_zero(self) -> bool:
+        """Whether it is a body without mass, up to the last bit."""
+        return self.mass == 0.0 and not self.moment.any() and not self.rotational.any()
+
     def seen_from(self, placement: pin.SE3) -> RigidParameters:
         """The same inertia about another frame; `placement` is its own frame in that one."""
         r, p = placement.rotation, placement.translation

@@ -106,10 +106,9 @@ class Tree:
             before = _rounded_placement(slid(branches, slides, i))
             placement = constant_placement(before).compose(joint.motion)
             columns = [spatial(joint.subspace[:, k]) for k in range(joint.subspace.shape[1])]
-            none = Inertia(SX(0), SX(3, 1), SX(3, 3))
-            self.links.append(
-                Link(branches[i].parent, joint, before, placement, columns, len(self.rates), none, SX(3, 3))
-            )
+            none, first = RigidParameters.zero(), len(self.rates)
+            inertia, moments = none.expression(), SX(none.second_moments())
+            self.links.append(Link(branches[i].parent, joint, before, placement, columns, first, inertia, moments))
             self.rates.extend(joint.rates)
         self.attachment = [
             (link, _rounded_placement(along_z(-slides[link]) * after if link >= 0 else after))
@@ -124,6 +123,8 @@ class Tree:
             parameters[i] = parameters[i].plus(body.seen_from(after))
             self.mass += factor * body.mass
         for i in reversed(range(len(self.links))):
+            if parameters[i].is_zero():
+                continue
             link = self.links[i]
             moved = _movable(link.joint.kind, parameters[i])
             parameters[i] = parameters[i].minus(moved)
