@@ -85,7 +85,7 @@ class FilmStage:
         """Draws the motion at a time [s], with the text `clock` in the corner."""
         film = self.film
         points, knot = film.between(film.skeleton.points, time), film.knot(time)[0]
-        self._move(self._body, points if not film.skeleton.bones else np.zeros((0, 3)))
+        self._move(self._body, np.zeros((0, 3)) if film.skeleton.bones or film.skeleton.solids else points)
         self._move(self._sliders, points[list(film.skeleton.sliders)])
         for bones, group in zip(self._bones, self._groups):
             self._move(bones, _broken([points[list(pair)] for pair in group]))
@@ -268,8 +268,8 @@ class FilmStage:
         return np.asarray(centre + radius * (np.cos(angles) * up + np.sin(angles) * np.cross(self._eye, up)))
 
     def _outline(self, sole: Reals) -> Reals:
-        """Corners of a sole in drawing order."""
-        return sole[np.argsort(sole[:, 0])] if self.film.side else np.vstack([sole, sole[:1]])
+        """Closed outline of a sole, whose corners are in order; a sole may be tilted."""
+        return np.vstack([sole, sole[:1]])
 
     def _arrow(self, tip: Reals, arrow: Reals) -> Reals:
         """Polyline (n, 3) of an arrow's shaft and head."""
