@@ -44,6 +44,7 @@ def draw_limit(
     edge: float | None = None,
     steps: bool = False,
     label: str = "_limit",
+    **look: Any,
 ) -> None:
     """Draws a limit over time; a limit at a single knot is a dash.
 
@@ -55,9 +56,11 @@ def draw_limit(
         edge: Value up to which the region beyond the limit is shaded; None for no shade.
         steps: Whether each value holds until the next abscissa.
         label: Label of the line; one that begins with _ is not in the legend.
+        **look: Properties of the line in place of the usual ones.
     """
+    style = _STYLE | look
     if abscissa is None:
-        axes.axhline(float(limit), color=color, label=label, **_STYLE)
+        axes.axhline(float(limit), color=color, label=label, **style)
         if edge is not None:
             axes.axhspan(float(limit), edge, color=color, **_BEYOND)
         return
@@ -67,7 +70,7 @@ def draw_limit(
     single = single_knots(values)
     marks: dict[str, Any] = {"marker": "_", "markersize": 14, "markevery": single, "clip_on": False} if single else {}
     axes.plot(abscissa, values, color=color, label=label, drawstyle="steps-post" if steps else "default",
-              **_STYLE, **marks)  # fmt: skip
+              **style, **marks)  # fmt: skip
     if edge is not None:
         axes.fill_between(abscissa, values, edge, color=color, **_BEYOND)
 
@@ -112,11 +115,11 @@ def band_entry(label: str, color: Any) -> Patch:
     return Patch(color=color, label=label, **_BAND)
 
 
-def limit_entry(label: str) -> Line2D:
-    """Entry of a legend for limits of several curves."""
+def limit_entry(label: str, **look: Any) -> Line2D:
+    """Entry of a legend for limits of several curves, with the `look` of `draw_limit`."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], color=GREY, label=label, **_STYLE)
+    return Line2D([], [], color=GREY, label=label, **_STYLE | look)
 
 
 def held(values: Reals) -> Reals:
