@@ -115,3 +115,15 @@ def test_what_does_not_fit_is_refused() -> None:
         trajopt.compare(a, a, labels=["x"])
     with pytest.raises(InvalidArgumentError, match="solutions: expected some of the same system"):
         trajopt.compare(a, problems.load("unicycle").solve()).plot()
+
+
+def test_a_small_limit_of_one_joint_is_not_drawn_among_larger_ones() -> None:
+    """The shoulder's torque passes the limit of the wrists, which is none for it, and no wrist comes near."""
+    case = problems.load("arm-reach", "ur10")
+    heavy = problems.load("arm-reach", trajopt.load_robot("ur10").with_payload("tool0", 3.0))
+    a, b = case.solve(), heavy.solve()
+    figure = trajopt.compare(a, b).plot()
+    torques = next(axes for axes in figure.axes if axes.get_ylabel().startswith("torque"))
+    wrist = 54.0
+    drawn = [float(line.get_ydata()[0]) for line in torques.lines if line.get_label() in ("_limit", "_bound")]
+    assert wrist not in np.abs(drawn)

@@ -10,7 +10,7 @@ import numpy as np
 from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.lines import Line, shown_panels
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.limits import beyond_entry, draw_limit, limit_entry, near_limits
+from trajopt.plotting.limits import beyond_entry, draw_limit, limit_entry, near_limits, reach_of
 from trajopt.plotting.style import (
     GREY,
     drawing,
@@ -108,10 +108,12 @@ def _draw_limits(axes: Axes, panels: Sequence[list[Line]], times: Sequence[Reals
         for i, line in enumerate(panel):
             color, number = (line_look(i)["color"], i) if several else (GREY, 0)
             values = line.values[np.isfinite(line.values)]
-            near |= {(number, limit, side): color for limit, side in near_limits(line, values, reach)}
+            own = reach_of(reach, line.lower, line.upper) if several else reach
+            near |= {(number, limit, side): color for limit, side in near_limits(line, values, own)}
             for bounds in () if line.least is None or line.most is None else (line.least, line.most):
                 there = np.isfinite(bounds) & (line.least != line.most)  # equations are goals
-                close = np.abs(bounds - line.values)[there].min(initial=np.inf) <= reach
+                within = reach_of(reach, line.least, line.most) if several else np.full(len(bounds), reach)
+                close = bool(np.any((np.abs(bounds - line.values) <= within)[there]))
                 key = (number, len(abscissa), bounds.tobytes())
                 if close and key not in drawn:
                     shown, steps = np.where(there, bounds, np.nan), len(bounds) < len(abscissa)

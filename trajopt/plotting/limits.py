@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
 _UNLIMITED = 1e20  # files write "no limit" as inf or as a very large number
+_SHARE = 0.3  # share of half the range between limits up to which a line is close to one of them [-]
 _STYLE: dict[str, Any] = {"linestyle": "--", "linewidth": 0.9, "alpha": 0.9}
 _BEYOND: dict[str, Any] = {"alpha": 0.12, "linewidth": 0, "label": "_beyond"}
 _EXCESS: dict[str, Any] = {"alpha": 0.2, "linewidth": 0, "label": "_excess"}
@@ -33,6 +34,15 @@ def near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, fl
         if abs(limit) < _UNLIMITED and side * limit - closest <= reach:
             limits.append((limit, side))
     return limits
+
+
+def reach_of(reach: float, lower: Any, upper: Any) -> Any:
+    """Distance up to which a line comes close to its own limits.
+
+    It is `reach`, and at most 0.3 of half the range between the limits. Otherwise the small limit of one line would be
+    drawn among lines with larger ones, as if it were theirs.
+    """
+    return np.minimum(reach, _SHARE * (upper - lower) / 2)
 
 
 def draw_limit(
