@@ -25,7 +25,9 @@ DARK = PALETTE[6]
 _AXES = "xyz"
 _LABEL = (36.0, 20.0)  # width and height of a tick label, at 100 pixels per inch [pixel]
 _TWO = 1.3  # room, in labels, from which there are two ticks at least [-]
+_ENOUGH = 1.0  # room, in labels, below which an axis that is seen end-on has neither ticks nor a label [-]
 _SHRINKS = 0.75  # part of its size that a plot keeps when legends and colour bars are added [-]
+_STEEP = 1.4  # room for labels seen from any direction, such as from above, relative to that of the usual one [-]
 _AROUND = 58.0  # room for labels around a box in space, at 100 pixels per inch [pixel]
 
 
@@ -137,6 +139,8 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
         axes.margins(0.0)
         axes.update_datalim(np.stack([low - margin, high + margin])[:, shown])
         return Canvas(axes, shown)
+    from matplotlib.ticker import NullLocator
+
     axes = target.add_subplot(projection="3d", proj_type="ortho")
     center, half = (low + high) / 2, np.maximum((high - low) / 2 + margin, 0.15 * size)
     axes.set(xlim=(center[0] - half[0], center[0] + half[0]), ylim=(center[1] - half[1], center[1] + half[1]))
@@ -144,13 +148,16 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
     axes.view_init(*((18.0, _azimuth(everything)) if view is None else view))
     scale = axes.figure.get_figure(root=True).dpi / 100.0
     least = min(target.bbox.width, target.bbox.height) / scale  # [pixel]
-    axes.set_box_aspect(half, zoom=_zoom(axes, half, max(1.0 - 2.0 * _AROUND / least, 0.5)))
+    room = _AROUND if view is None else _STEEP * _AROUND
+    axes.set_box_aspect(half, zoom=_zoom(axes, half, max(1.0 - 2.0 * room / least, 0.5)))
     for i, axis in enumerate((axes.xaxis, axes.yaxis, axes.zaxis)):
         axis.set_rotate_label(False)
         axis.label.set_rotation(90 if axis is axes.zaxis else 0)
         axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
         axis.set_major_locator(_ticks(axes, center, half[i] * np.eye(3)[i]))
         axis.labelpad = 9 if axis is axes.zaxis else 10
+        if isinstance(axis.get_major_locator(), NullLocator):
+            axis.label.set_visible(False)
     return Canvas(axes, (0, 1, 2))
 
 
@@ -167,8 +174,8 @@ def _zoom(axes: Any, half: Reals, fill: float) -> float:
 
 
 def _ticks(axes: Any, center: Reals, half: Reals) -> Any:
-    """Locator for an axis from center - half to center + half, with as many ticks as labels fit."""
-    from matplotlib.ticker import MaxNLocator
+    """Locator for an axis from center - half to center + half, with as many ticks as labels fit; none end-on."""
+    from matplotlib.ticker import MaxNLocator, NullLocator
     from mpl_toolkits.mplot3d import proj3d
 
     x, y, _ = proj3d.proj_transform(*np.stack([center - half, center + half], axis=1), axes.get_proj())
@@ -177,6 +184,8 @@ def _ticks(axes: Any, center: Reals, half: Reals) -> Any:
     box = axes.get_window_extent()
     across, up = across * min(1.0, box.height / box.width), up * min(1.0, box.width / box.height)  # it will be a square
     room = _SHRINKS * max(across / (_LABEL[0] * scale), up / (_LABEL[1] * scale))
+    if room < _ENOUGH:
+        return NullLocator()
     return MaxNLocator(nbins=int(np.clip(room, 1, 6)), steps=[1, 2, 5, 10], min_n_ticks=2 if room > _TWO else 1)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.plotting.film import Film
-from trajopt.plotting.ground import draw_ground, draw_planes, draw_relief, sections_of
+from trajopt.plotting.ground import draw_ground, draw_planes, draw_relief, ground_level, sections_of
 from trajopt.plotting.obstacles import corners, draw_obstacle
 from trajopt.plotting.path import BODY_AXES
 from trajopt.plotting.scene import Canvas, scene_of
@@ -139,11 +139,11 @@ class FilmStage:
             places = film.skeleton.points.reshape(-1, 3)
             more = np.concatenate([more, world.lines.points, wall_points(world.walls, places)])
             more = np.concatenate([more, world.sensed.points(places)])
-        scene = scene_of(self.figure, film.skeleton.points, more, None)
+        scene = scene_of(self.figure, film.skeleton.points, more, film.view)
         if len(scene.shown) == 2:
             scene.axes.set(xlim=scene.axes.get_xlim(), ylim=scene.axes.get_ylim())
             scene.axes.set_aspect("equal", adjustable="box")  # the figure gets the shape of the axes
-        level = None if film.motion is None else film.motion.ground
+        level = None if film.motion is None else ground_level(film.motion)
         if world is not None:
             draw_walls(scene, world.walls)
             world.sensed.draw_map(scene)
