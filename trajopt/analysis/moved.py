@@ -54,11 +54,13 @@ def displacement(solution: Solution, motion: LeggedMotion | None = None) -> Disp
     """Returns the displacement of the floating base of a legged motion.
 
     Args:
-        solution: A solution of a robot with a floating base and contacts.
+        solution: A solution of a robot with a floating base and contacts, or of its reduced model.
         motion: The motion from `legged_motion`; None to compute it.
     """
-    places = solution.xs[:, :3]
-    turns = np.array([pin.Quaternion(q / np.linalg.norm(q)).matrix() for q in solution.xs[:, 3:7]])
+    places, robot = solution.xs[:, :3], solution.robot
+    turns = np.tile(np.eye(3), (len(places), 1, 1))  # centroidal dynamics have no base
+    if robot is not None and robot.floating_base:
+        turns = np.array([pin.Quaternion(q / np.linalg.norm(q)).matrix() for q in solution.xs[:, 3:7]])
     ahead = turns[:, :2, 0]  # of the base's x axis; without a heading at the first knot the world's axes count
     c, s = ahead[0] / np.linalg.norm(ahead[0]) if np.linalg.norm(ahead[0]) > _AHEAD else (1.0, 0.0)
     step = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]) @ (places[-1] - places[0])
