@@ -91,10 +91,11 @@ class Sweep(ExplainsAttributes):
         return components(self.parameters, varied=True)
 
     def label(self, component: str) -> str:
-        """Returns the text of a component of `varied` in pictures, such as "x0[1], theta" for the initial state."""
+        """Returns the text of a component of `varied` in pictures, such as "x0[1], theta [rad]" or "mass [kg]"."""
         check_text("component", component)
         try:
-            return labelled(component, read_facts(self.folder)["coordinates"])
+            facts = read_facts(self.folder)
+            return labelled(component, facts["coordinates"], facts["units"])
         except InvalidArgumentError:  # the store has been deleted since
             return component
 
