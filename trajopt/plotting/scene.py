@@ -24,6 +24,8 @@ _STILL, _FLAT = 1e-4, 0.5
 DARK = PALETTE[6]
 _AXES = "xyz"
 _LABEL = (36.0, 20.0)  # width and height of a tick label, at 100 pixels per inch [pixel]
+_LONG = 4.0  # length of a road relative to its width, up to which y is stretched if that is much more [-]
+_BARELY = 2.0  # smallest stretch [-]
 _TWO = 1.3  # room, in labels, from which there are two ticks at least [-]
 _ENOUGH = 1.0  # room, in labels, below which an axis that is seen end-on has neither ticks nor a label [-]
 _SHRINKS = 0.75  # part of its size that a plot keeps when legends and colour bars are added [-]
@@ -125,7 +127,11 @@ def hidden_axis(points: Reals, more: Reals) -> int | None:
 
 
 def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple[float, float] | None) -> Canvas:
-    """Returns axes with equal scales that contain the robot's points (T + 1, n, 3) and other points (m, 3) [m]."""
+    """Returns axes that contain the robot's points (T + 1, n, 3) and other points (m, 3) [m].
+
+    Scales are equal, except in a view from above of a motion that is much longer along x than along y: its label says
+    how many times y is stretched.
+    """
     everything = np.concatenate([points.reshape(-1, 3), more])
     low, high = everything.min(axis=0), everything.max(axis=0)
     size = max(float((high - low).max()), 1e-3)
@@ -134,8 +140,10 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
     if hidden is not None:
         shown = tuple(i for i in range(3) if i != hidden)
         axes: Any = target.add_subplot()
-        axes.set_aspect("equal", adjustable="datalim")  # fills the area
-        axes.set(xlabel=f"{_AXES[shown[0]]} [m]", ylabel=f"{_AXES[shown[1]]} [m]")
+        stretch = _stretch(high - low) if hidden == 2 else 1.0
+        axes.set_aspect(stretch, adjustable="datalim")  # fills the area
+        note = "" if stretch == 1.0 else f", stretched {stretch:g} times"
+        axes.set(xlabel=f"{_AXES[shown[0]]} [m]", ylabel=f"{_AXES[shown[1]]} [m]{note}")
         axes.margins(0.0)
         axes.update_datalim(np.stack([low - margin, high + margin])[:, shown])
         return Canvas(axes, shown)
@@ -159,6 +167,12 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
         if isinstance(axis.get_major_locator(), NullLocator):
             axis.label.set_visible(False)
     return Canvas(axes, (0, 1, 2))
+
+
+def _stretch(extent: Reals) -> float:
+    """Scale of y relative to x in a view from above, for roads that would be a thin line at equal scales [-]."""
+    wanted = float(extent[0]) / (_LONG * max(float(extent[1]), 1e-9))
+    return 1.0 if wanted < _BARELY else max(each for each in (1.0, 2.0, 5.0, 10.0, 20.0) if each <= wanted)
 
 
 def _zoom(axes: Any, half: Reals, fill: float) -> float:

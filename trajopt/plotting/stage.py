@@ -142,7 +142,7 @@ class FilmStage:
         scene = scene_of(self.figure, film.skeleton.points, more, film.view)
         if len(scene.shown) == 2:
             scene.axes.set(xlim=scene.axes.get_xlim(), ylim=scene.axes.get_ylim())
-            scene.axes.set_aspect("equal", adjustable="box")  # the figure gets the shape of the axes
+            scene.axes.set_aspect(scene.axes.get_aspect(), adjustable="box")  # the figure gets the shape of the axes
         level = None if film.motion is None else ground_level(film.motion)
         if world is not None:
             draw_walls(scene, world.walls)
@@ -159,7 +159,8 @@ class FilmStage:
         """Sets the figure's shape to that of plane axes, with room for labels and clock; in space it stays square."""
         if len(self._shown) == 3:
             return
-        ratio = float(np.ptp(self._axes.get_ylim()) / np.ptp(self._axes.get_xlim()))
+        stretch = 1.0 if self.film.side else float(self._axes.get_aspect())
+        ratio = stretch * float(np.ptp(self._axes.get_ylim()) / np.ptp(self._axes.get_xlim()))
         height = float(np.clip(ratio * (_WIDE - _MARGIN) + _ROOM, _LOW, _TALL))
         width = float(np.clip((height - _ROOM) / ratio + _MARGIN, _SLIM, _WIDE))
         self.figure.set_size_inches(0.02 * round(width / 0.02), 0.02 * round(height / 0.02))  # even pixels, for videos
