@@ -279,7 +279,7 @@ def _write_gaps(axes: Axes, strip: _Strip) -> None:
             place = float(sole[:, 0].max())
             if abs(gap) > _FLOATS and all(abs(place - other) > 0.4 * strip.width for other in places):
                 places.append(place)
-                axes.annotate(f"{1e3 * gap:+.0f} mm", (place, float(sole[:, 1].mean())), (3, -5), color=RED,
+                axes.annotate(f"{1e3 * gap:+.0f} mm", (place, float(sole[:, 1].mean())), (3, -5), color=RED, label="_gap",
                               textcoords="offset points", fontsize=7, va="top")  # fmt: skip
 
 
@@ -304,4 +304,7 @@ def _draw_legend(target: Figure | SubFigure, axes: Axes, strip: _Strip) -> None:
     sides = [(color, name) for color, name in _SIDES.values() if color in used and strip.sided]
     entries = [Line2D([], [], color=color, linewidth=2.2, label=name) for color, name in reversed(sides)]
     entries += [Line2D([], [], label="in contact", **_CONTACT), Line2D([], [], label="centre of mass", **_COM)]
-    target.legend(handles=entries, loc="outside upper left", ncols=5)
+    if any(text.get_label() == "_gap" for text in axes.texts):
+        mark: dict[str, Any] = {"color": RED, "marker": "$±$", "markersize": 7, "markeredgewidth": 0.2, "linestyle": ""}
+        entries.append(Line2D([], [], label="height of a foot above (+) or below (-) the ground", **mark))
+    target.legend(handles=entries, loc="outside upper left", ncols=6)
