@@ -12,6 +12,7 @@ import trajopt
 from trajopt import problems
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting import plot_solution
+from trajopt.plotting.comparison import STYLES
 from trajopt.solution import Solution
 from trajopt.solvers import SolverDDP, SolverFDDP
 
@@ -59,6 +60,9 @@ def test_a_table_has_what_differs_in_the_problems() -> None:
     assert not [row for row in alike.rows if row.startswith("x0") or row in case.problem.parameters]
 
 
+WORDS = {"_limit": "beyond a limit", "_bound": "bound of a constraint"}
+
+
 def levels(figure: Figure, label: str) -> set[float]:
     """Largest value of each line with a label."""
     lines = [line for axes in figure.axes for line in axes.lines if line.get_label() == label]
@@ -73,8 +77,24 @@ def test_a_picture_has_limits_bounds_and_names() -> None:
     for label in ("_limit", "_bound"):
         assert levels(alone, label) <= levels(figure, label)
     assert any(line.get_label() in ("_limit", "_bound") for axes in figure.axes for line in axes.lines)
+    limits = [line for axes in figure.axes for line in axes.lines if line.get_label() in ("_limit", "_bound")]
+    assert {line.get_linestyle() for line in limits} == {":"}  # dashed is the second solution
+    assert ":" not in STYLES
     names, own = ({axes.get_title(loc="left") for axes in each.axes} - {""} for each in (figure, alone))
     assert names == own
+
+
+def test_limits_of_robots_are_shaded_and_rows_of_constraints_are_not() -> None:
+    """Each has its entry in the legend, if it is drawn."""
+    case = problems.load("cart-pole-limits")
+    a = case.solve()
+    figure = trajopt.compare(a, a).plot()
+    labels = {text.get_text() for legend in figure.legends for text in legend.get_texts()}
+    drawn = {line.get_label() for axes in figure.axes for line in axes.lines}
+    assert labels == {word for label, word in WORDS.items() if label in drawn}
+    for axes in figure.axes:
+        shades = [patch for patch in axes.patches if patch.get_label() == "_beyond"]
+        assert len(shades) == len([line for line in axes.lines if line.get_label() == "_limit"])
 
 
 def test_a_picture_draws_both(tmp_path: Path) -> None:
@@ -95,3 +115,15 @@ def test_what_does_not_fit_is_refused() -> None:
         trajopt.compare(a, a, labels=["x"])
     with pytest.raises(InvalidArgumentError, match="solutions: expected some of the same system"):
         trajopt.compare(a, problems.load("unicycle").solve()).plot()
+
+
+def test_a_small_limit_of_one_joint_is_not_drawn_among_larger_ones() -> None:
+    """The shoulder's torque passes the limit of the wrists, which is none for it, and no wrist comes near."""
+    case = problems.load("arm-reach", "ur10")
+    heavy = problems.load("arm-reach", trajopt.load_robot("ur10").with_payload("tool0", 3.0))
+    a, b = case.solve(), heavy.solve()
+    figure = trajopt.compare(a, b).plot()
+    torques = next(axes for axes in figure.axes if axes.get_ylabel().startswith("torque"))
+    wrist = 54.0
+    drawn = [float(line.get_ydata()[0]) for line in torques.lines if line.get_label() in ("_limit", "_bound")]
+    assert wrist not in np.abs(drawn)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich import console as rich_console
 
-from trajopt.callbacks.bar import MOVES, progress_bar, time_left
+from trajopt.callbacks.bar import MOVES, counted, progress_bar, time_left
 from trajopt.sweeps.progress import progress_words
 
 
@@ -43,3 +43,33 @@ def test_a_terminal_sees_the_words_and_a_bar_that_moves_seldom(
     assert "working" in seen
     assert f"done {total}" in seen
     assert "done 7\n" not in seen
+
+
+def test_without_a_terminal_there_are_notices_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first one after a second, the next one after five more."""
+    now = [100.0]
+    monkeypatch.setattr(rich_console.Console, "is_terminal", False)
+    monkeypatch.setattr("trajopt.callbacks.bar.time.monotonic", lambda: now[0])
+    with caplog.at_level("INFO"), progress_bar("filming", 60, wanted=True) as show:
+        for done in range(61):
+            show(done, "soon")
+            now[0] += 0.25
+    assert [record.getMessage() for record in caplog.records] == [
+        "filming: 4 of 60, soon",
+        "filming: 24 of 60, soon",
+        "filming: 44 of 60, soon",
+    ]
+    caplog.clear()
+    with caplog.at_level("INFO"), progress_bar("filming", 60, wanted=False) as show:
+        now[0] += 100.0
+        show(30, "soon")
+    assert not caplog.records
+
+
+def test_items_are_counted_as_they_pass() -> None:
+    shown: list[tuple[int, str]] = []
+    assert list(counted("abc", 3, lambda done, words: shown.append((done, words)))) == list("abc")
+    assert [done for done, _ in shown] == [1, 2, 3]
+    assert shown[-1][1] == "0:00:00 left"

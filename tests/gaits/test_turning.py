@@ -12,6 +12,7 @@ from tests.support.gait_robots import FEET, SOLES, models_of, robot_of, stance_o
 from trajopt import SolverStatus, gaits
 from trajopt.gaits.carried import turns
 from trajopt.gaits.posing import foot_misses
+from trajopt.simulator import Plane
 from trajopt.solvers import SolverFDDP, SolverSQP
 
 QUARTER = np.pi / 2
@@ -117,3 +118,36 @@ def test_a_guess_that_is_no_motion_is_not_said_to_lack_a_cost_of_controls() -> N
     assert "add a cost > 0" not in advice
     assert "the cost is convex in all controls" in advice
     assert "start from a guess that is closer to a motion" in advice
+
+
+@pytest.mark.parametrize("reduced", [False, True])
+def test_references_of_the_state_follow_an_exchanged_schedule(reduced: bool) -> None:
+    """Straight, turning the one way, the other way, straight again; own references of straight gaits stay."""
+    stance = stance_of("go2")
+    models = gaits.ReducedGaitModels(robot_of("go2"), stance) if reduced else models_of("go2")
+    gait = [gaits.quadruped_trot(stance, step_length=0.05, turn=turn) for turn in (0.0, 0.8, -0.5, 0.0)]
+    problem = models.problem(gait[0])
+    for schedule in gait[1:]:
+        models.set_schedule(problem, schedule)
+        fresh = models.problem(schedule).parameter_values()["state.reference"]
+        np.testing.assert_allclose(problem.parameter_values()["state.reference"], fresh, atol=1e-12)
+    own = problem.parameter_values()["state.reference"] + 0.0
+    own[:, 2] += np.linspace(0.0, 0.05, len(own))
+    problem.set_parameter("state.reference", own, "all")
+    models.set_schedule(problem, gait[0])
+    np.testing.assert_array_equal(problem.parameter_values()["state.reference"], own)
+
+
+def test_references_of_the_state_come_back_from_a_slope() -> None:
+    """Also where the robot already leans at the first knot."""
+    stance, models, slope = stance_of("go2"), models_of("go2"), gaits.Terrain(Plane((-0.2, 0.0, 1.0, 0.06)))
+    level = gaits.quadruped_trot(stance, step_length=0.05)
+    uphill = level.on(slope)
+    onward = gaits.quadruped_trot(uphill.end, step_length=0.05).on(slope)
+    problem = models.problem(onward)
+    leaning = problem.parameter_values()["state.reference"]
+    assert np.abs(leaning[0, 3:6]).max() > 1e-3
+    for schedule in (uphill, onward, level):
+        models.set_schedule(problem, schedule)
+        fresh = models.problem(schedule).parameter_values()["state.reference"]
+        np.testing.assert_allclose(problem.parameter_values()["state.reference"], fresh, atol=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import pickle
 from typing import Any
 
 import numpy as np
@@ -99,3 +100,35 @@ def test_a_hand_out_of_reach_is_named_before_what_it_bends() -> None:
     both = ik.solve(robot, tasks, {**depth, **beyond}, start=q0)
     assert both.causes == ()
     assert "cause" not in str(both)
+
+
+def test_a_batch_names_the_causes_of_its_targets_out_of_reach() -> None:
+    """As single solves do, also from a pickle, and none for targets within reach or with several causes."""
+    robot, tasks, q0 = squat()
+    targets = {
+        "com.reference": heights(np.full(3, 0.15))["com.reference"],
+        "left_hand.reference": [[1.6, 0.3, 0.9], LEFT, [5.0, 0.3, 0.9]],
+        "right_hand.reference": [RIGHT, RIGHT, [5.0, -0.3, 0.9]],
+    }
+    batch = ik.solve_batch(robot, tasks, targets, start=q0)
+    assert batch.solved.tolist() == [False, True, False]
+    assert batch.causes == (("com", "left_hand"), (), ())
+    assert pickle.loads(pickle.dumps(batch)).causes == batch.causes
+    text = batch.explain().splitlines()
+    assert "    all others hold without com or without left_hand" in text
+    assert "    more than one has to give way, or the only one is out of reach" in text
+    assert not [line for line in batch.explain(1).splitlines() if "more than one" in line]
+
+
+def test_a_result_explains_itself() -> None:
+    robot, tasks, q0 = squat()
+    depth = {"com.reference": heights([0.15])["com.reference"][0]}
+    far = ik.solve(robot, tasks, {**depth, "left_hand.reference": [1.6, 0.3, 0.9]}, start=q0)
+    first, *lines = far.explain().splitlines()
+    assert first == str(far.status)
+    miss = np.abs(far.residuals["left_hand"].violation).max()
+    assert f"  left_hand by up to {miss:.3g} m" in lines
+    assert "  all others hold without com or without left_hand" in lines
+    assert lines[-1].startswith("-> move a target")
+    near = ik.solve(robot, tasks, depth, start=q0)
+    assert near.explain() == str(near.status)

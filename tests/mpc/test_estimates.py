@@ -141,6 +141,23 @@ def test_explain_is_silent_about_goals_that_are_reached(name: str) -> None:
     assert "does not come" not in loops.load(name).simulate().explain()
 
 
+def test_plans_that_end_short_of_their_goal_promise_nothing() -> None:
+    """A horizon of 4 periods ends a little ahead of a mass that moves on; its plans end elsewhere each time."""
+    state = slider.STATE
+    xs = np.stack([0.1 * np.arange(7.0), np.ones(7)], axis=1)
+    ends = xs[:6] + np.array([0.1, 0.0])
+    assert missed_goals(state, xs, ends, 4) == ""
+    assert missed_goals(state, xs, np.full_like(ends, 2.5), 4).startswith("q by ")
+
+
+def test_plans_after_a_compensated_delay_end_later() -> None:
+    """They begin at the end of the delay, so that their common end has not come a plan after the measurement."""
+    xs, ends = np.zeros((26, 2)), np.zeros((25, 2))
+    xs[21:, 0] = ends[:, 0] = 1.0
+    assert missed_goals(slider.STATE, xs, ends, 2, late=16) == ""
+    assert missed_goals(slider.STATE, xs, ends, 2) == "q by 1 m"
+
+
 def test_explain_tells_errors_of_a_reference_that_moves_and_not_where_plans_end() -> None:
     """The end of a plan may be anywhere while the tool follows its path."""
     log = dataclasses.replace(loops.load("arm-tracking").simulate(0.3), missed="v:wrist by 0.08 rad/s")

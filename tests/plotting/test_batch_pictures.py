@@ -23,8 +23,8 @@ def test_a_map_and_a_fan(tmp_path: Path) -> None:
     figure = plotting.plot_batch(batch, tmp_path / "batch.png")
     axes = figure.get_axes()
     assert (tmp_path / "batch.png").exists()
-    assert axes[0].get_xlabel() == "x0[0], q"
-    assert axes[0].get_ylabel() == "x0[1], v"
+    assert axes[0].get_xlabel() == "x0[0], q [rad]"
+    assert axes[0].get_ylabel() == "x0[1], v [rad/s]"
     fan = [each for each in axes if each.get_title() in ("q", "v") or each.get_title(loc="left") in ("q", "v")]
     assert [len(each.lines) for each in fan] == [11, 11]  # the row with an error has no motion
     np.testing.assert_allclose(fan[0].lines[0].get_xdata(), batch.problem.times)  # type: ignore[union-attr]
@@ -36,7 +36,7 @@ def test_costs_over_one_number() -> None:
     X = np.stack([np.linspace(-0.5, 0.5, 7), np.zeros(7)], axis=1)
     batch = SolverDDP(problems.load("pendulum", T=20).problem).solve_batch(X)
     axes = plotting.plot_batch(batch).get_axes()[0]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x0[0], q", "cost")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x0[0], q [rad]", "cost")
     points = {(x, y) for line in axes.lines for x, y in zip(line.get_xdata(), line.get_ydata())}  # type: ignore[arg-type]
     assert points == set(zip(X[:, 0], batch.cost))
 

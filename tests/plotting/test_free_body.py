@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 import casadi
 import numpy as np
 import pinocchio as pin
 import pytest
+from matplotlib.text import Text
 
 import trajopt
+from trajopt.analysis.legs import is_legged
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.articulations import ArticulationBuilder
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting import plot_strip, plot_summary
+from trajopt.plotting import plot_pages, plot_strip, plot_summary
+from trajopt.plotting.film import film_of
+from trajopt.plotting.stage import FilmStage
+from trajopt.plotting.style import RAMP
 from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
 from trajopt.solvers import SolverFDDP
 
@@ -31,7 +38,7 @@ def dropped() -> trajopt.Solution:
     robot = box()
     state = trajopt.StateMultibody(robot)
     costs = trajopt.CostStack(state).add("rest", trajopt.ResidualModelState(state), weight=1.0)
-    simulator = Simulator(robot, [MDPContact("box", (0.0, 0.0, -SIZE[2] / 2), name="foot")])
+    simulator = Simulator(robot, [MDPContact("box", (0.0, 0.0, -SIZE[2] / 2), name="middle")])
     knots = [ActionModelSimulator(simulator, costs, dt=0.02)] * 5
     end = trajopt.ActionModelTerminal(
         trajopt.CostStack(state).add("end", trajopt.ResidualModelState(state), weight=1.0)
@@ -62,6 +69,27 @@ def test_pictures_of_a_free_body(dropped: trajopt.Solution) -> None:
     low, high = axes.get_ylim()
     assert SIZE[2] <= high - low < 4 * SIZE[2]
     plot_summary(dropped)
+
+
+def test_pictures_of_a_free_body_have_no_legs(dropped: trajopt.Solution) -> None:
+    assert not is_legged(dropped)
+    for figure in (plot_strip(dropped), plot_summary(dropped)):
+        words = " ".join(text.get_text() for text in figure.findobj(Text))
+        assert not re.search(r"\b(left|right|trunk|steps|feet|foot)\b", words.replace("to the left", ""))
+    heading = plot_summary(dropped).get_suptitle()
+    assert "moved +0.000 m forward" in heading
+    assert set(plot_pages(dropped)) == {"summary", "solver"}
+
+
+def test_a_film_of_a_free_body_has_no_dot_at_the_origin(dropped: trajopt.Solution) -> None:
+    film = film_of(dropped)
+    stage = FilmStage(film)
+    stage.show(0.05, "")
+    assert not film.side
+    assert film.skeleton.solids or film.skeleton.bones
+    dots = [line for line in stage.figure.axes[0].lines if line.get_marker() == "o" and line.get_color() == RAMP[2]]
+    drawn = np.concatenate([np.column_stack(line.get_data()) for line in dots])
+    assert not np.any(np.all(np.abs(drawn[np.isfinite(drawn).all(axis=1)]) < 1e-9, axis=1))
 
 
 def test_obstacles_that_are_no_numbers_are_refused(dropped: trajopt.Solution) -> None:

@@ -19,7 +19,9 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.plotting import plot_motion, plot_path
 from trajopt.plotting.film import film_of
 from trajopt.plotting.obstacles import moving_around, obstacles_to_draw
+from trajopt.plotting.scene import scene_of
 from trajopt.plotting.stage import FilmStage
+from trajopt.plotting.window import new_figure
 from trajopt.robots.scene import ObstaclesLike
 from trajopt.solution import Solution
 
@@ -138,3 +140,43 @@ def test_a_summary_draws_obstacles_and_lines(point: Solution) -> None:
     assert not labelled(point.plot().axes[0], "_line")
     with pytest.raises(InvalidArgumentError, match="lines: expected none for a solution without a motion"):
         problems.load("lqr").solve().plot(lines=[lane])
+
+
+def test_obstacles_that_move_are_drawn_at_several_times(point: Solution) -> None:
+    """In the colours of these times, with an entry in the legend; the one that stays is grey."""
+    for figure in (plot_motion(point), plot_path(point)) if point.robot is not None else (plot_path(point),):
+        axes = figure.axes[0]
+        hulls = labelled(axes, "_solid")
+        middles = sorted(float(np.mean(hull.get_xy()[:-1, 0])) for hull in hulls)
+        assert middles[0] == pytest.approx(0.1, abs=0.02)
+        assert middles[-1] == pytest.approx(0.4, abs=0.02)
+        assert len(hulls) == len({hull.get_facecolor() for hull in hulls}) == 5
+        assert "moving obstacle" in [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    still = plot_path(
+        dataclasses.replace(point, parameters={**point.parameters, "balls.spheres": rows_of_balls(point)})
+    )
+    assert "moving obstacle" not in [text.get_text() for legend in still.legends for text in legend.get_texts()]
+
+
+def rows_of_balls(point: Solution) -> np.ndarray:
+    return np.tile(point.parameters["balls.spheres"][:1], (len(point.parameters["balls.spheres"]), 1, 1))
+
+
+@pytest.mark.parametrize(("length", "stretch"), [(120.0, 5.0), (60.0, 2.0), (39.0, 1.0), (1.0, 1.0)])
+def test_a_long_road_is_stretched_and_says_so(length: float, stretch: float) -> None:
+    """Up to four times as long as wide, where a road of 5 m is much longer."""
+    points = np.zeros((20, 1, 3))
+    points[:, 0, :2] = np.linspace([0.0, -2.5], [length, 2.5], 20)
+    axes = scene_of(new_figure(6.0, 4.0, apart=True), points, np.zeros((0, 3)), None).axes
+    assert axes.get_aspect() == stretch
+    assert axes.get_ylabel() == ("y [m]" if stretch == 1.0 else f"y [m], stretched {stretch:g} times")
+
+
+def test_a_film_of_a_road_is_stretched_as_its_picture(point: Solution) -> None:
+    xs = np.linspace([0.0, 0.0, 0.0], [200.0, 5.0, 0.0], len(point.xs))
+    film = film_of(dataclasses.replace(point, xs=xs), obstacles=[[0.0, 0.0, 0.1]])
+    axes = FilmStage(film).figure.axes[0]
+    assert (
+        axes.get_aspect() == plot_path(dataclasses.replace(point, xs=xs), obstacles=[[0, 0, 0.1]]).axes[0].get_aspect()
+    )
+    assert axes.get_aspect() > 1.0

@@ -727,6 +727,8 @@ def test_strip_shows_the_distance_of_a_foot_in_contact_from_the_ground(trot):
     for shown, words in ((solution, set()), (lifted, {"+4 mm"})):
         axes = plot_strip(shown, 6).axes[0]
         assert {text for text in texts(axes) if text.endswith("mm")} == words
+        entries = [text.get_text() for legend in axes.figure.legends for text in legend.get_texts()]
+        assert any("below (-) the ground" in each for each in entries) == bool(words)
         (line,) = hidden(axes, "_ground")
         np.testing.assert_allclose(line.get_ydata(), legged_motion(solution).feet[0].positions[0, 2], atol=1e-6)
         for height in plot_feet(shown).axes[:4]:

@@ -7,6 +7,7 @@ import pytest
 
 import trajopt
 from tests.sweeps.executors import Here
+from trajopt.errors import InvalidArgumentError
 from trajopt.sweeps import Outcome, Recipe, Sweep
 
 pytest.importorskip("pyarrow", reason="needs pip install pyarrow")
@@ -67,3 +68,21 @@ def test_the_table_on_disk_is_that_of_the_sweep(outcomes: Sweep) -> None:
     read = parquet.read_table(outcomes.folder / "table.parquet")
     assert read.column_names == list(outcomes.table)
     assert read["cost"].to_pylist()[:5] == outcomes.cost[:5].tolist()
+
+
+def test_converged_rows_are_warm_starts(outcomes: Sweep) -> None:
+    """Found by run-time parameters; guesses of the rows do not count. The nearest row itself has nothing to improve."""
+    library, good = outcomes.library(), np.flatnonzero(outcomes.converged)
+    assert len(library) == len(good) > 1
+    assert list(library.solutions.parameters) == ["stop.weight"]
+    for i in good[[0, -1]].tolist():
+        near = library.nearest(outcomes[i].xs[0], {"stop.weight": 5.1 + i})
+        np.testing.assert_array_equal(near.xs[0], outcomes[i].xs)
+        np.testing.assert_array_equal(near.us[0], outcomes[i].us)
+    setup = RECIPE.build()
+    setup.solver.problem.set_parameter("stop.weight", 5.0 + good[-1])
+    warm = setup.solver.solve(library)
+    assert warm.iterations < outcomes[int(good[-1])].iterations
+    assert warm.cost == pytest.approx(outcomes[int(good[-1])].cost)
+    with pytest.raises(InvalidArgumentError, match="sweep: none of 1 rows converged"):
+        outcomes[np.flatnonzero(~outcomes.converged)[:1]].library()

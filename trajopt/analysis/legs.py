@@ -26,14 +26,40 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-__all__ = ["Foot", "LeggedMotion", "SupportPhase", "has_contacts", "is_legged", "legged_motion", "motion_of"]
+__all__ = [
+    "Foot",
+    "LeggedMotion",
+    "SupportPhase",
+    "floats_with_contacts",
+    "has_contacts",
+    "is_free_body",
+    "is_legged",
+    "legged_motion",
+    "motion_of",
+]
 
 _UP = (0.0, 0.0, 1.0)
 
 
 def is_legged(solution: Solution) -> bool:
-    """Whether a solution is the motion of a robot with a floating base and contacts."""
+    """Whether a solution is the motion of a robot with a floating base and contacts; a single free body has no legs."""
+    return floats_with_contacts(solution) and not is_free_body(solution)
+
+
+def floats_with_contacts(solution: Solution) -> bool:
+    """Whether a solution is the motion of a robot, or of a single body, with a floating base and contacts."""
     return solution.robot is not None and solution.robot.floating_base and has_contacts(solution)
+
+
+def is_free_body(solution: Solution) -> bool:
+    """Whether a solution's robot is a single free body whose own points touch the world.
+
+    The single rigid body of a gait stands on feet that are no points of it.
+    """
+    robot = solution.robot
+    if robot is None or not robot.floating_base or robot.nv != 6 or not has_contacts(solution):
+        return False
+    return any(foot.frame in robot.frame_names for foot in legged_motion(solution).feet)
 
 
 def has_contacts(solution: Solution) -> bool:

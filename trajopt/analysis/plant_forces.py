@@ -58,7 +58,8 @@ def _legs(plant: PlantAbstract, motion: Solution, plan: LeggedMotion, forces: Ma
     of_spheres = sphere_motion(robot.model, spheres, motion.xs, *time_axis(motion), forces=forces, friction=friction)
     if motion.description.spheres:
         return of_spheres
-    return dataclasses.replace(plan, feet=tuple(_foot(foot, of_spheres) for foot in plan.feet))
+    ground = None if plan.relief is not None else of_spheres.ground
+    return dataclasses.replace(plan, feet=tuple(_foot(foot, of_spheres) for foot in plan.feet), ground=ground)
 
 
 def _foot(foot: Foot, of_spheres: LeggedMotion) -> Foot:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.basics import time_words
-from trajopt.analysis.legs import LeggedMotion, legged_motion
+from trajopt.analysis.legs import LeggedMotion, floats_with_contacts, is_free_body, legged_motion
 from trajopt.analysis.limits import limits_report
+from trajopt.analysis.moved import moved_words
 from trajopt.analysis.reached import friction_use, reached, reached_words
 from trajopt.checks import check_positive
 
@@ -29,26 +30,21 @@ def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]
             constraints. Without any there is no margin.
     """
     motion, mu = legged_motion(solution), None if mu is None else check_positive("mu", mu)
-    base = solution.xs[:, :3]
-    words = {"moved": moved_words(solution)}
+    floats, height = floats_with_contacts(solution), solution.xs[:, 2]
+    words = {"moved": moved_words(solution, motion)} if floats else {}
     words |= reached_words(reached(solution, motion))
-    words["base"] = f"{base[:, 2].min():.3f} to {base[:, 2].max():.3f} m high"
+    words |= {"base": f"{height.min():.3f} to {height.max():.3f} m high"} if floats else {}
+    stance, support = ("contact", "contact") if is_free_body(solution) else ("stance", "foot")
     worst = max(motion.feet, key=motion.slip)
-    words["slip"] = f"at most {1e3 * motion.slip(worst):.2g} mm during a stance ({worst.name})"
+    words["slip"] = f"at most {1e3 * motion.slip(worst):.2g} mm during a {stance} ({worst.name})"
     loads = {foot.name: float(np.max(foot.normal_forces, initial=0.0, where=foot.stands)) for foot in motion.feet}
     peak = max(loads, key=loads.__getitem__)
     words["force"] = (
-        f"at most {loads[peak]:.0f} N on one foot ({peak}), {loads[peak] / motion.weight:.2f} of the weight"
+        f"at most {loads[peak]:.0f} N on one {support} ({peak}), {loads[peak] / motion.weight:.2f} of the weight"
     )
     words["friction"] = _friction_words(motion, mu)
     words |= tipping_words(solution, motion)
     return words | limits_report(solution)
-
-
-def moved_words(solution: Solution) -> str:
-    """Returns the displacement of the base from the first to the last knot as text."""
-    step = np.round(solution.xs[-1, :3] - solution.xs[0, :3], 3) + 0.0  # no -0.000
-    return f"{step[0]:+.3f} m forward, {step[1]:+.3f} m to the left{time_words(solution, -1, ' in {:.2f} s')}"
 
 
 def _friction_words(motion: LeggedMotion, mu: float | None) -> str:

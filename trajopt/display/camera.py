@@ -54,6 +54,15 @@ def check_camera(placement: Any) -> str | Camera:
     return Camera(position=position, target=target)
 
 
+def line_of_sight(placement: str | Camera) -> tuple[float, float] | None:
+    """Returns elevation and azimuth [deg] of a camera for line drawings; None for "corner", where they choose."""
+    if placement == "corner":
+        return None
+    away = placement.position - placement.target if isinstance(placement, Camera) else np.array(DIRECTIONS[placement])
+    up = np.degrees(np.arctan2(away[2], np.hypot(away[0], away[1])))
+    return float(up), float(np.degrees(np.arctan2(away[1], away[0])))
+
+
 def camera_of(placement: str | Camera, points: Reals, aspect: float) -> Camera:
     """Returns a camera as it is, or the one in a direction that is as near as all points are in the picture.
 

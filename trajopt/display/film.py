@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import time as clock
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution
-from trajopt.callbacks.bar import progress_bar, time_left
+from trajopt.callbacks.bar import counted, progress_bar
 from trajopt.checks import check_count, check_finite, check_flag, check_items, check_positive
 from trajopt.display.camera import check_camera
 from trajopt.display.layers import LAYERS
@@ -22,7 +21,7 @@ from trajopt.display.pictures import Shot, frames_of
 from trajopt.display.timeline import Timeline
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.plotting.film import check_body
-from trajopt.plotting.frames import SUFFIXES, Frame, check_film_path, frame_rate, frame_times, write_frames
+from trajopt.plotting.frames import SUFFIXES, check_film_path, frame_rate, frame_times, write_frames
 from trajopt.robots.scene import ObstaclesLike
 from trajopt.solution import Solution
 
@@ -65,13 +64,14 @@ def film(
         time: Time that a .png shows, from 0 to the end of the motion [s]; by default 0.
         size: Width and height, 64 to 4096 [pixel].
         camera: "corner", "side", "front" or "top", each from as near as the whole motion is in the picture, or a
-            position and a point to look at, shape (2, 3) [m]. Line drawings have their own.
+            position and a point to look at, shape (2, 3) [m]. Line drawings are from the same direction, without
+            perspective; with "corner" they have a direction of their own.
         obstacles: A Scene, bodies such as Box, or rows: upright cylinders (x, y, radius), shape (n, 3), or balls
             (x, y, z, radius), shape (n, 4) [m], besides those in costs and constraints.
         lines: Polylines, such as gates, each with points (n, 2) or (n, 3) [m].
         grid: Map to draw as walls around the motion.
         scans: LIDAR scan, or one for each knot, drawn as in `show`.
-        progress: Whether to show a progress bar on a terminal.
+        progress: Whether to show a progress bar on a terminal, and notices elsewhere.
 
     Returns:
         The path.
@@ -98,8 +98,10 @@ def film(
         size=_pixels(size),
     )
     check_flag("progress", progress)
-    with frames_of(shot, times, pace) as (frames, colors), progress_bar("filming", len(times), wanted=progress) as show:
-        write_frames(path, _counted(frames, len(times), show), rate, palette=colors)
+    with progress_bar("filming", len(times), wanted=progress) as show:
+        show(0, "the browser starts")
+        with frames_of(shot, times, pace) as (frames, colors):
+            write_frames(path, counted(frames, len(times), show), rate, palette=colors)
     return path
 
 
@@ -130,11 +132,3 @@ def _pixels(size: Any) -> tuple[int, int]:
         raise InvalidArgumentError(f"size: expected two numbers (width, height) [pixel], got {shown(size)}")
     width, height = (check_count(f"size[{i}]", n, least=_LEAST, most=_LARGEST) for i, n in enumerate(pair))
     return width, height
-
-
-def _counted(frames: Iterable[Frame], total: int, show: Callable[[int, str], None]) -> Iterator[Frame]:
-    """Passes frames on, and shows how many there were and the remaining time."""
-    begin = clock.monotonic()
-    for done, frame in enumerate(frames, 1):
-        yield frame
-        show(done, time_left(done, total, clock.monotonic() - begin))

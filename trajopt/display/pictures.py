@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from trajopt.analysis.legs import is_legged
 from trajopt.display.actor import Actor
-from trajopt.display.camera import Camera, camera_of
+from trajopt.display.camera import Camera, camera_of, line_of_sight
 from trajopt.display.extra import DISPLAY
 from trajopt.display.headless import BrowserError, Studio, find_browser
 from trajopt.display.layers import LayerKind
@@ -49,7 +50,9 @@ def frames_of(shot: Shot, times: Reals, pace: float) -> Iterator[tuple[Iterator[
     studio = _open_studio()
     if isinstance(studio, str):
         _LOG.warning("film: line drawings instead of meshes: %s", studio)
-        film = film_of(shot.solution, more=True, **shot.drawn)
+        side = shot.camera == "side" and is_legged(shot.solution)  # as they are drawn anyway
+        view = None if side else line_of_sight(shot.camera)
+        film = film_of(shot.solution, more=True, view=view, **shot.drawn)
         yield drawn_frames(film, film.times[0] + times, pace, size=shot.size), palette()
         return
     _LOG.info("film: meshes, drawn by %s", studio.browser)

@@ -48,13 +48,39 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
         level = level_paths(schedule)
         centres, tilts = level.mean(axis=1), np.array([slope_of(feet) for feet in level])
     states = np.tile(np.concatenate([q, np.zeros(robot.nv)]), (len(paths), 1))
-    for state, turn, centre, (ahead, left) in zip(states, angles, centres, tilts):
-        lean = between_vectors(np.array(UP), np.array([-ahead, -left, 1.0]) / np.sqrt(1.0 + ahead**2 + left**2))
+    for state, turn, centre, tilt in zip(states, angles, centres, tilts):
+        lean = _lean(tilt)
         rotation = pin.AngleAxis(float(turn), np.array([0.0, 0.0, 1.0])).toRotationMatrix()
         position = centre + rotation @ (q[:3] - centres[0])
         state[: 2 if schedule.terrain is None else 3] = position[: 2 if schedule.terrain is None else 3]
         state[3:7] = (pin.Quaternion(lean @ rotation) * pin.Quaternion(q[3:7])).coeffs()
     return states
+
+
+def _lean(slope: Reals) -> Reals:
+    """Rotation (3, 3) from level ground to a plane with a slope (2,) along x and y [-]."""
+    ahead, left = slope
+    return between_vectors(np.array(UP), np.array([-ahead, -left, 1.0]) / np.sqrt(1.0 + ahead**2 + left**2))
+
+
+def carried_anew(robot: Robot, before: ContactSchedule, after: ContactSchedule, first: Reals) -> Reals | None:
+    """Reference states of a gait that replaces another one, (nx,) or (T + 1, nx); None if they stay as they are.
+
+    Args:
+        robot: Robot with a floating base.
+        before: The gait so far.
+        after: The new gait.
+        first: Reference state at the first knot so far (nx,).
+    """
+    if not any(each.terrain is not None or turns(each) for each in (before, after)):
+        return None
+    posture = first.copy()
+    if before.terrain is not None:
+        lean = pin.Quaternion(_lean(slope_of(level_paths(before)[0])))
+        posture[3:7] = (lean.inverse() * pin.Quaternion(first[3:7])).coeffs()
+    if after.terrain is None and not turns(after):
+        return posture
+    return carried_postures(robot, after, posture[: robot.nq])
 
 
 def turns(schedule: ContactSchedule) -> bool:

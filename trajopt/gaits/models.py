@@ -22,7 +22,7 @@ from trajopt.constraints import ConstraintStack
 from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack, ImpulseModel3D, ImpulseModel6D, ImpulseStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.gaits.carried import carried_postures, turns
+from trajopt.gaits.carried import carried_anew, carried_postures, turns
 from trajopt.gaits.cones import cone_barrier, cone_residual, cones_of
 from trajopt.gaits.limits import GaitLimits, cone_name, constraints_of
 from trajopt.gaits.options import DYNAMICS, INTEGRATORS, GaitOptions, holding_gains
@@ -180,6 +180,9 @@ class GaitModels(Immutable):
     def set_schedule(self, problem: ShootingProblem, schedule: ContactSchedule) -> None:
         """Sets active contacts, weights, references and time step of one of these problems, without compilation.
 
+        If the old or the new gait turns or is on terrain, references of the state follow the new one, from the posture
+        at the first knot.
+
         Args:
             problem: Problem from the method `problem`.
             schedule: Gait with touch-downs at the same knots as those of the problem.
@@ -197,6 +200,11 @@ class GaitModels(Immutable):
         nv, cones = self.state.nv, self._cones if self.limits.cones else {}
         for name, value, knots in knot_parameters(self.options, self.stance, schedule, nv, soft=self.soft, cones=cones):
             problem.set_parameter(name, value, knots)
+        if problem.schedule is not None:
+            first = problem.get_parameter("state.reference", 0)
+            states = carried_anew(self.robot, problem.schedule, schedule, first)
+            if states is not None:
+                problem.set_parameter("state.reference", states, "all")
         problem.schedule = schedule
 
     def _check(self, schedule: ContactSchedule) -> None:

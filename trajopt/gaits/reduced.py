@@ -117,9 +117,6 @@ class ReducedGaitModels(Immutable):
         timing, own = check_timing(timing), without_impulses(schedule)
         self._check(own)
         problem = ShootingProblem(self.state_of(x0), [self.running] * own.T, self.terminal)
-        if self.model == "srbd" and turns(own):
-            states = carried_postures(self.robot, own, self._q)
-            problem.set_parameter("state.reference", np.hstack([states[:, :7], np.zeros((len(states), 6))]), "all")
         self.set_schedule(problem, own)
         if timing is not None:
             free_times(timing, problem, own)
@@ -127,6 +124,8 @@ class ReducedGaitModels(Immutable):
 
     def set_schedule(self, problem: ShootingProblem, schedule: ContactSchedule) -> None:
         """Sets contacts, footholds, references and time step of one of these problems, without compilation.
+
+        If the old or the new gait turns, references of the state follow the new one.
 
         Args:
             problem: Problem from the method `problem`.
@@ -143,6 +142,10 @@ class ReducedGaitModels(Immutable):
             )
         for name, value, knots in self._knot_parameters(own):
             problem.set_parameter(name, value, knots)
+        before = problem.schedule
+        if self.model == "srbd" and (turns(own) or (before is not None and turns(before))):
+            poses = carried_postures(self.robot, own, self._q)[:, :7] if turns(own) else self._q[None, :7]
+            problem.set_parameter("state.reference", without_copies(np.pad(poses, ((0, 0), (0, 6)))), "all")
         problem.schedule = own
 
     def state_of(self, x: npt.ArrayLike | None = None) -> Reals:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -106,6 +107,16 @@ class IKResult:
         """Residual of each task at q, by name."""
         return self.judge(self.q)
 
+    def explain(self) -> str:
+        """Text with the status, the constraints that do not hold and by how much, and which one is the cause."""
+        lines = [str(self.status)]
+        lines += [f"  {words}" for words in _misses(self.residuals, self.failed)]
+        if self.status is IKStatus.UNREACHABLE:
+            lines.append(f"  {_cause_words(self.causes)}")
+            lines += [f"  at limits: {', '.join(self.active_limits)}"] if self.active_limits else []
+            lines.append("-> move a target, or make a row soft: tasks.add(..., soft=(linear, quadratic))")
+        return "\n".join(lines)
+
     def _words(self) -> dict[str, str]:
         """The result in text by keyword."""
         words = {"status": str(self.status), "q": np.array2string(self.q, precision=6, max_line_width=100)}
@@ -114,7 +125,7 @@ class IKResult:
             words["distance"] = f"{self.distance:.6g}"
             words["failed"] = ", ".join(self.failed)
             if self.causes:
-                words["cause"] = f"all others hold without {' or without '.join(self.causes)}"
+                words["cause"] = _cause_words(self.causes)
         if self.active_limits:
             words["at limits"] = ", ".join(self.active_limits)
         return {**words, "iterations": f"{self.iterations} from {self.starts} starts"}
@@ -149,6 +160,20 @@ class IKBatch(ExplainsAttributes):
     tolerance: float = 1e-6  # results of old files have none of their own
     judge: Callable[[Reals], dict[str, TaskResidual]] = field(repr=False)
     """Residuals of each task at configurations (n, nq), for the targets of this result."""
+    blame: Callable[[Iterable[int], Reals], dict[int, tuple[str, ...]]] | None = field(default=None, repr=False)
+    """Search for the causes of some targets; None in results of old files."""
+
+    @functools.cached_property
+    def causes(self) -> tuple[tuple[str, ...], ...]:
+        """For each target the constraints without any one of which all others hold, as `IKResult.causes`; n tuples.
+
+        It is empty for targets within reach. The first call searches, for some milliseconds per target out of reach.
+        """
+        found = self._causes(np.flatnonzero(self.violation > self.tolerance).tolist())
+        return tuple(found.get(i, ()) for i in range(len(self)))
+
+    def _causes(self, targets: Sequence[int]) -> dict[int, tuple[str, ...]]:
+        return {} if self.blame is None else self.blame(targets, self.q)
 
     @functools.cached_property
     def residuals(self) -> dict[str, TaskResidual]:
@@ -164,7 +189,7 @@ class IKBatch(ExplainsAttributes):
         return tuple(_beyond(row, self.tolerance) for row in rows)
 
     def explain(self, most: int = 10) -> str:
-        """Text that names targets that are not solved, with the rows that fail and by how much.
+        """Text that names targets that are not solved, with the rows that fail and by how much, and their causes.
 
         Args:
             most: Largest number of targets to name [-].
@@ -174,12 +199,14 @@ class IKBatch(ExplainsAttributes):
         """
         rows, failed = np.flatnonzero(~self.solved), self.failed
         lines = [f"{len(self) - len(rows)} of {len(self)} targets solved"]
-        for i in rows[: check_count("most", most, least=1)].tolist():
-            words = [
-                f"{name} by up to {np.max(np.abs(self.residuals[name].violation[i])):.3g} {self.residuals[name].unit}"
-                for name in failed[i]
-            ]
+        named = rows[: check_count("most", most, least=1)].tolist()
+        beyond = [i for i in named if self.violation[i] > self.tolerance]
+        causes = self._causes(beyond)
+        for i in named:
+            words = _misses(self.residuals, failed[i], i)
             lines.append(f"  target {i}: {', '.join(words) or 'costs could still be lowered'}")
+            if i in causes:
+                lines.append(f"    {_cause_words(causes[i])}")
         if len(rows) > most:
             lines.append(f"  and {len(rows) - most} more")
         return "\n".join(lines)
@@ -191,6 +218,21 @@ class IKBatch(ExplainsAttributes):
         return (
             f"IKBatch({int(np.sum(self.solved))} of {len(self)} solved, {np.mean(self.starts):.3g} starts on average)"
         )
+
+
+def _misses(residuals: Mapping[str, TaskResidual], failed: Iterable[str], row: Any = ...) -> list[str]:
+    """Text for the largest violation of each task that failed, of one row of a batch or of a single target."""
+    return [
+        f"{name} by up to {np.max(np.abs(residuals[name].violation[row])):.3g} {residuals[name].unit}"
+        for name in failed
+    ]
+
+
+def _cause_words(causes: tuple[str, ...]) -> str:
+    """Text for the causes of a target out of reach."""
+    if causes:
+        return f"all others hold without {' or without '.join(causes)}"
+    return "more than one has to give way, or the only one is out of reach"
 
 
 def _beyond(worst: dict[str, float], tolerance: float) -> tuple[str, ...]:

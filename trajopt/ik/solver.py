@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_count, check_flag, check_mapping, check_positive
 from trajopt.errors import InvalidArgumentError
+from trajopt.ik.causes import CausesOfBatch
 from trajopt.ik.collisions import with_collisions
 from trajopt.ik.coordinates import coordinates
 from trajopt.ik.fixed import fixed_joints, hold
@@ -140,7 +141,7 @@ class IKSolver(Immutable):
         best = self._ranked(ends, first)
         q = best.q[0]
         distance = float(np.sqrt(2.0 * best.merit[0])) if best.violation[0] > self.tolerance else 0.0
-        causes = self._causes(p, q, seed) if distance else ()
+        causes = self.causes_of(p, q, seed) if distance else ()
         pressed = self._bounded[self._margins(best.q[:1])[0] <= CLOSE]
         names = self._model.state.tangent_names
         return IKResult(
@@ -205,6 +206,7 @@ class IKSolver(Immutable):
             starts=tried,
             tolerance=self.tolerance,
             judge=Judge.of(self._model, self._values, p),
+            blame=CausesOfBatch(self, self.__reduce__(), p, seed),
         )
 
     def _first_rows(self, start: npt.ArrayLike, n: int) -> Reals:
@@ -298,8 +300,8 @@ class IKSolver(Immutable):
         kept = np.isin(joined.target, best.target[best.violation <= self.tolerance], invert=True)
         return DescentEnds.joined([best, joined.where(kept)])
 
-    def _causes(self, p: Reals, q: Reals, seed: int) -> tuple[str, ...]:
-        """Hard constraints without any one of which all others hold, found by leaving out one at a time.
+    def causes_of(self, p: Reals, q: Reals, seed: int) -> tuple[str, ...]:
+        """Returns the hard constraints without any one of which all others hold, left out one at a time.
 
         Args:
             p: Parameters (np,).

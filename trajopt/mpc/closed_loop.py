@@ -297,7 +297,7 @@ class _Loop:
         torque = disturbance.torque(x, t, h) if disturbance.pushes else None
         if torque is not None and not plant.takes_torques:
             x, torque = disturbance.accelerated(x, torque, h), None
-        self._recorder.applied(u)
+        self._recorder.applied(u, h)
         return check_next(plant.step(x, u, h, torque), self._state)
 
     def _control(self, t: float, x: Reals) -> Reals:

@@ -61,7 +61,8 @@ class ClosedLoop(ExplainsAttributes):
         coordinate_names: Name of each coordinate of a state (nx,).
         control_names: Name of each control (nu,).
         every: Number of control periods between two samples of `motion` [-].
-        motion: The plant's motion as a Solution of at most 4,000 knots, for plots of trajectories; its parameters are
+        motion: The plant's motion as a Solution of at most 4,000 knots, for plots of trajectories; its controls are
+            those that the plant received, the mean of a period in which they change, as by a delay. Its parameters are
             those of the controller's first knot at each time.
         kept: Value of `tracked` in a log from a file.
         missed: Coordinates whose planned ends do not come, and by how much; empty if plans come true.

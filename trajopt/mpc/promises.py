@@ -9,21 +9,26 @@ from trajopt.types import Reals
 
 OF_WAY = 0.5  # part of a plan's way by which its end is missed, that counts [-]
 OF_SPREAD = 1.5  # standard deviations of the motion, likewise: healthy loops have at most 1.04, a hanging pole 2.5 [-]
+OF_ENDS = 0.25  # part of a miss by which the ends of plans may differ [-]
 SLIGHT = 1e-2  # misses below this are not told [rad, m, ...]
 
 
-def missed_goals(state: StateAbstract, xs: Reals, ends: Reals, periods: int) -> str:
+def missed_goals(state: StateAbstract, xs: Reals, ends: Reals, periods: int, late: int = 0) -> str:
     """Coordinates whose planned ends do not come, as text; empty if plans come true, or none has ended.
 
     Of each plan in the last half, its end is compared with the state at that time. The median of the misses counts if
-    it is more than half the way that plans go from start to end, and more than the motion itself spreads.
+    it is more than half the way that plans go from start to end, more than the motion itself spreads, and more than
+    four times what the ends differ from one another. Ends that move on with the plant are no goal: the horizon ends
+    short of it, or there is none.
 
     Args:
         state: The state.
         xs: States at the periods (n + 1, nx).
         ends: Last state of each plan (n, nx).
         periods: Duration of a plan, in control periods [-].
+        late: Time from a measurement to the begin of its plan, in control periods: that of a compensated delay [-].
     """
+    periods += late
     count = len(ends) - periods
     first = count // 2
     if count < 2:
@@ -32,8 +37,10 @@ def missed_goals(state: StateAbstract, xs: Reals, ends: Reals, periods: int) -> 
     ways = np.median([np.abs(state.difference(start, end)) for start, end, _ in pairs], axis=0)
     misses = np.median([np.abs(state.difference(end, came)) for _, end, came in pairs], axis=0)
     spread = np.std([state.difference(xs[first], x) for x in xs[first:]], axis=0)
+    apart = np.array([state.difference(ends[first], end) for end in ends[first:]])
+    moved = np.median(np.abs(apart - np.median(apart, axis=0)), axis=0)
     places = state.ndx // 2 if state.has_velocities else state.ndx  # goals are places: at rest velocities say nothing
-    missed = (misses > OF_WAY * ways) & (misses > OF_SPREAD * spread) & (misses > SLIGHT)
+    missed = (misses > OF_WAY * ways) & (misses > OF_SPREAD * spread) & (misses > SLIGHT) & (OF_ENDS * misses > moved)
     bad = np.flatnonzero(missed[:places])
     worst = sorted(bad, key=lambda i: -misses[i])[:3]
     return ", ".join(f"{state.tangent_names[i]} by {misses[i]:.3g} {state.tangent_units[i]}" for i in worst)

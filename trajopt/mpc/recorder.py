@@ -45,10 +45,12 @@ class Recorder:
         state, nu = problem.state, problem.nu
         self._xs, self._ends = np.empty((periods + 1, state.nx)), np.empty((periods, state.nx))
         self._horizon = round(float(controller.offsets[-1]) / dt)
+        self._late = round(facts["delay"] / dt) if facts["delay_compensated"] else 0
         rows = {"measured": state.nx, "us": nu, "lower": nu, "upper": nu}
         self._columns: dict[str, Any] = {name: np.zeros((periods, size)) for name, size in rows.items()}
         self._columns |= {name: np.zeros(periods) for name in _NUMBERS}
         self._columns |= {"iterations": np.zeros(periods, np.int64), "statuses": np.zeros(periods, "U8")}
+        self._applied, self._parts = np.zeros((periods, nu)), list[tuple[float, Reals]]()
         self._violations = {name: np.zeros(periods) for name in problem.constraint_names}
         self._reasons: dict[int, str] = {}
         self._every = -(-periods // SAMPLES)
@@ -108,14 +110,20 @@ class Recorder:
         """Limits of the controls in the current period, (nu,) each."""
         return self._columns["lower"][self._n], self._columns["upper"][self._n]
 
-    def applied(self, u: Reals) -> None:
-        """Records a control (nu,) that the plant receives in the current period."""
+    def applied(self, u: Reals, duration: float) -> None:
+        """Records a control (nu,) that the plant receives for a duration [s] of the current period."""
+        self._parts.append((duration, u))
         (lower, upper), excess = self.limits(), self._columns["control_excess"]
         beyond = np.maximum(lower - u, u - upper).max(initial=0.0)
         excess[self._n] = max(excess[self._n], beyond)
 
     def finish_period(self, x: Reals) -> None:
-        """Records the state (nx,) at the end of the period."""
+        """Records the state (nx,) at the end of the period, and the mean of the controls that the plant received."""
+        (_, first), *others = self._parts
+        same = all(np.array_equal(u, first) for _, u in others)
+        total = sum(duration for duration, _ in self._parts)
+        self._applied[self._n] = first if same else sum(duration / total * u for duration, u in self._parts)
+        self._parts.clear()
         self._n += 1
         self._xs[self._n] = x
 
@@ -139,7 +147,7 @@ class Recorder:
             control_names=control_rows.names,
             coordinate_names=tuple(problem.state.coordinate_names),
             every=self._every,
-            missed=missed_goals(problem.state, self._xs[: n + 1], self._ends[:n], self._horizon),
+            missed=missed_goals(problem.state, self._xs[: n + 1], self._ends[:n], self._horizon, self._late),
             motion=self._motion(samples) if n else None,
             **self._facts,
         )
@@ -149,5 +157,5 @@ class Recorder:
         count, n = len(samples), self._n
         models = [self._models[i] for i in self._model_of_sample[:count]]
         durations = self._dt * np.diff(np.append(samples, n))
-        xs, us = self._xs[np.append(samples, n)], self._columns["us"][samples]
+        xs, us = self._xs[np.append(samples, n)], self._applied[samples]
         return motion_of(models, self._rows[:count], durations, xs, us)

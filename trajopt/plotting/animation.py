@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.callbacks.bar import counted, progress_bar
 from trajopt.checks import check_positive
 from trajopt.plotting.film import KNOT, Film, film_of
 from trajopt.plotting.frames import Frame, check_film_path, frame_rate, frame_times, write_frames
@@ -70,11 +71,13 @@ def animate(
 
 
 def write_film(film: Film, path: Path, speed: float, frames_per_second: float) -> None:
-    """Writes a film as an animation, see `animate`."""
+    """Writes a film as an animation, see `animate`; a bar or notices show how many frames are drawn."""
     speed = check_positive("speed", speed)
     rate = frame_rate(path, check_positive("frames_per_second", frames_per_second))
     times = frame_times(float(film.times[0]), float(film.times[-1]), speed, rate, argument="frames_per_second")
-    write_frames(path, drawn_frames(film, times, speed), rate, hold=_HOLD, palette=palette())
+    with progress_bar("drawing", len(times), wanted=True) as show:
+        frames = counted(drawn_frames(film, times, speed), len(times), show)
+        write_frames(path, frames, rate, hold=_HOLD, palette=palette())
 
 
 def drawn_frames(

@@ -75,6 +75,7 @@ class Film:
             forward, so that left and right legs do not hide each other. Heights are true.
         facing: The rotation without that shift (3, 3), for forces.
         scale: Length of an arrow per force [m/N].
+        view: Elevation and azimuth of the camera of a motion in space [deg]; None for a direction that fits.
     """
 
     times: Reals
@@ -93,6 +94,7 @@ class Film:
     turn: Reals
     facing: Reals
     scale: float
+    view: tuple[float, float] | None = None
 
     def knot(self, time: float) -> tuple[int, float]:
         """Returns the knot 0..T-1 at a time, and the fraction of the knot that has passed, from 0 to 1.
@@ -144,6 +146,7 @@ def film_of(
     aside: bool = True,
     more: bool = False,
     forces: bool = True,
+    view: tuple[float, float] | None = None,
 ) -> Film:
     """Returns the film of a solution.
 
@@ -157,6 +160,8 @@ def film_of(
             robot; otherwise all axes are world axes.
         more: Whether to draw those of costs and constraints besides `obstacles`.
         forces: Whether to compute contact forces.
+        view: Elevation and azimuth of the camera of a line drawing [deg], then also of a legged robot in space; None
+            for a direction that fits.
 
     Raises:
         InvalidArgumentError: A state is not finite; there is no robot, pose or model with `skeleton` to draw; or the
@@ -174,10 +179,11 @@ def film_of(
     legged = forces and has_contacts(solution)
     abscissa, label = time_axis(solution)
     outlines = outlines_of(solution) if aside else np.zeros((len(skeleton.points), 0, 3))
+    aslant = view is None and aside and robot is not None and is_legged(solution)
     return filmed(
         skeleton,
         legged_motion(solution) if legged else None,
-        facing=facing_of(robot, solution.xs[0]) if aside and robot is not None and is_legged(solution) else None,
+        facing=facing_of(robot, solution.xs[0]) if robot is not None and aslant else None,
         times=abscissa if label.startswith("time") else KNOT * abscissa,
         label=label,
         axes=_axes(solution, skeleton.points, goals, outlines),
@@ -188,6 +194,7 @@ def film_of(
         outlines=outlines,
         outline_label=vehicle_of(solution).label if outlines.size else "",
         world=_world(solution, around, sensed, skeleton.points, goals) if aside else None,
+        view=view,
     )
 
 
@@ -206,6 +213,7 @@ def filmed(
     outlines: Reals | None = None,
     outline_label: str = "",
     world: World | None = None,
+    view: tuple[float, float] | None = None,
 ) -> Film:
     """Returns the film of a body, with all parts turned from world axes to view axes.
 
@@ -224,6 +232,7 @@ def filmed(
         outlines: Outline of a vehicle at each knot (T + 1, n, 3) [m]; None for other bodies.
         outline_label: Name of the outline in the legend.
         world: Surroundings of the motion; a side view does not show them.
+        view: Elevation and azimuth of the camera [deg]; None for a direction that fits.
     """
     side = facing is not None
     facing = np.eye(3) if facing is None else facing
@@ -252,6 +261,7 @@ def filmed(
         turn=turn,
         facing=facing,
         scale=0.0 if motion is None else _scale(motion, points),
+        view=view,
     )
 
 

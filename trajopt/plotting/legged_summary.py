@@ -14,8 +14,8 @@ from trajopt.analysis.constraints import constraint_rows
 from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import LeggedMotion, legged_motion
 from trajopt.analysis.lines import shown_panels
+from trajopt.analysis.moved import moved_words
 from trajopt.analysis.reached import Reached, reached
-from trajopt.analysis.report import moved_words
 from trajopt.plotting.com import plot_com
 from trajopt.plotting.controls import control_panels
 from trajopt.plotting.feet import plot_feet
@@ -98,7 +98,7 @@ def heading(solution: Solution) -> str:
     feet's paths and references.
     """
     motion = legged_motion(solution)
-    words = [f"moved {moved_words(solution)}"]
+    words = [f"moved {moved_words(solution, motion)}"]
     rows = reached(solution, motion)
     if any(not phase.feet for phase in motion.phases):
         rise, target_rise = (float(np.nanmax(z, initial=-np.inf) - motion.com[0, 2]) for z in _com_heights(motion))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
 _UNLIMITED = 1e20  # files write "no limit" as inf or as a very large number
+_SHARE = 0.3  # share of half the range between limits up to which a line is close to one of them [-]
 _STYLE: dict[str, Any] = {"linestyle": "--", "linewidth": 0.9, "alpha": 0.9}
 _BEYOND: dict[str, Any] = {"alpha": 0.12, "linewidth": 0, "label": "_beyond"}
 _EXCESS: dict[str, Any] = {"alpha": 0.2, "linewidth": 0, "label": "_excess"}
@@ -35,6 +36,15 @@ def near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, fl
     return limits
 
 
+def reach_of(reach: float, lower: Any, upper: Any) -> Any:
+    """Distance up to which a line comes close to its own limits.
+
+    It is `reach`, and at most 0.3 of half the range between the limits. Otherwise the small limit of one line would be
+    drawn among lines with larger ones, as if it were theirs.
+    """
+    return np.minimum(reach, _SHARE * (upper - lower) / 2)
+
+
 def draw_limit(
     axes: Axes,
     limit: float | Reals,
@@ -44,6 +54,7 @@ def draw_limit(
     edge: float | None = None,
     steps: bool = False,
     label: str = "_limit",
+    **look: Any,
 ) -> None:
     """Draws a limit over time; a limit at a single knot is a dash.
 
@@ -55,9 +66,11 @@ def draw_limit(
         edge: Value up to which the region beyond the limit is shaded; None for no shade.
         steps: Whether each value holds until the next abscissa.
         label: Label of the line; one that begins with _ is not in the legend.
+        **look: Properties of the line in place of the usual ones.
     """
+    style = _STYLE | look
     if abscissa is None:
-        axes.axhline(float(limit), color=color, label=label, **_STYLE)
+        axes.axhline(float(limit), color=color, label=label, **style)
         if edge is not None:
             axes.axhspan(float(limit), edge, color=color, **_BEYOND)
         return
@@ -67,7 +80,7 @@ def draw_limit(
     single = single_knots(values)
     marks: dict[str, Any] = {"marker": "_", "markersize": 14, "markevery": single, "clip_on": False} if single else {}
     axes.plot(abscissa, values, color=color, label=label, drawstyle="steps-post" if steps else "default",
-              **_STYLE, **marks)  # fmt: skip
+              **style, **marks)  # fmt: skip
     if edge is not None:
         axes.fill_between(abscissa, values, edge, color=color, **_BEYOND)
 
@@ -112,11 +125,11 @@ def band_entry(label: str, color: Any) -> Patch:
     return Patch(color=color, label=label, **_BAND)
 
 
-def limit_entry(label: str) -> Line2D:
-    """Entry of a legend for limits of several curves."""
+def limit_entry(label: str, **look: Any) -> Line2D:
+    """Entry of a legend for limits of several curves, with the `look` of `draw_limit`."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], color=GREY, label=label, **_STYLE)
+    return Line2D([], [], color=GREY, label=label, **_STYLE | look)
 
 
 def held(values: Reals) -> Reals:

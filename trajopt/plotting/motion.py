@@ -20,9 +20,12 @@ from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.plotting.ground import draw_balls, draw_planes, draw_relief
 from trajopt.plotting.obstacles import (
+    at_knots,
     corners,
     draw_hulls,
+    draw_moving,
     draw_obstacle,
+    moving_around,
     obstacles_around,
     obstacles_to_draw,
     solids_around,
@@ -75,7 +78,8 @@ def plot_motion(
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default goals of frames other than feet, in
             terminal costs and constraints; an empty sequence marks none.
         obstacles: A Scene, bodies such as Box, or rows: upright cylinders (x, y, radius), shape (n, 3), or balls
-            (x, y, z, radius), shape (n, 4) [m]. By default those of distance costs and constraints that do not move.
+            (x, y, z, radius), shape (n, 4) [m]. By default those of distance costs and constraints; those
+            that move have the colours of the times.
         lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
         reference: Points (n, 2) or (n, 3) of the reference path, drawn dashed, with gaps at NaN [m].
         grid: Map of the plane to draw, its occupied cells in grey.
@@ -96,6 +100,7 @@ def plot_motion(
     skeleton, paths, names, marks = _parts(solution, frame, targets)
     drawn, points = obstacles_to_draw(solution, obstacles), skeleton.points.reshape(-1, 3)
     bodies, hulls = obstacles_around(drawn), solids_around(drawn)
+    moving = at_knots(moving_around(drawn, points), frames)
     thick = dataclasses.replace(skeleton, solids=thick_links(solution))
     around, sensed = SceneLines(lines, reference), Sensed(grid, scans, len(solution.xs) - 1)
     walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
@@ -104,12 +109,13 @@ def plot_motion(
         legs = _legs(solution, skeleton)
         feet = legs[np.isfinite(legs).all(axis=3)]
         more = [feet, paths.reshape(-1, 3), marks, corners(bodies, points), *solids, around.points]
-        more += [wall_points(walls, points), *hulls, sensed.points(points)]
+        more += [wall_points(walls, points), *hulls, sensed.points(points), *(place for _, place in moving)]
         scene = scene_of(target, skeleton.points, np.concatenate(more), view)
         knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
         for body in bodies:
             draw_obstacle(scene, body, points)
         draw_hulls(scene, hulls)
+        draw_moving(scene, moving)
         draw_walls(scene, walls)
         sensed.draw(scene)
         draw_base(scene, skeleton, rails=not len(around.lines))
@@ -133,7 +139,7 @@ def plot_motion(
         if len(marks):
             scene.draw(marks, color=RED, marker="*", linestyle="", markersize=12, markeredgecolor="white",
                        label="target" if len(marks) == 1 else "targets", zorder=6)  # fmt: skip
-        if len(paths) or len(marks) or np.size(around.reference) or sensed.several:
+        if len(paths) or len(marks) or np.size(around.reference) or sensed.several or moving:
             target.legend(loc="outside upper left", ncols=3)
         draw_color_bar(target, scene.axes, *time_axis(solution))
         return whole_figure(target)

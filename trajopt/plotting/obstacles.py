@@ -10,7 +10,7 @@ import numpy as np
 from trajopt.analysis.obstacles import Obstacle, as_obstacles
 from trajopt.plotting.scene import Canvas
 from trajopt.plotting.solids import Hull
-from trajopt.plotting.style import GREY
+from trajopt.plotting.style import GREY, RAMP, time_ramp
 from trajopt.robots.round_bodies import Capsule, Sphere, round_solid
 from trajopt.robots.scene import ObstaclesLike
 from trajopt.types import Reals
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 _ROUND = 49  # points on a circle [-]
+_MOST = 6  # largest number of pictures of an obstacle that moves [-]
 _THIN = 1e-3  # least height of a cylinder [m]
 _ABOVE = 0.1  # height of a cylinder above the motion, relative to the motion's size [-]
 
@@ -98,6 +99,27 @@ def draw_hulls(scene: Canvas, solids: list[Reals]) -> None:
     """Draws obstacles from points (n, 3) around them."""
     for points in solids:
         Hull(scene, points, GREY)
+
+
+def at_knots(hulls: Sequence[Reals], frames: int) -> list[tuple[float, Reals]]:
+    """Returns moving obstacles at knots that are even in time: the time from 0 to 1, and points (n, 3) around each.
+
+    Args:
+        hulls: Result of `moving_around`.
+        frames: Number of knots [-]; at most `_MOST` are used, as more would hide each other.
+    """
+    last = len(hulls[0]) - 1 if len(hulls) else 0
+    knots = np.unique(np.round(np.linspace(0, last, min(frames, _MOST))).astype(int))
+    return [(t / max(last, 1), hull[t]) for hull in hulls for t in knots if np.isfinite(hull[t]).all()]
+
+
+def draw_moving(scene: Canvas, shown: Sequence[tuple[float, Reals]]) -> None:
+    """Draws obstacles that move in the colours of their times, with an entry for the legend."""
+    for time, points in shown:
+        Hull(scene, points, time_ramp()(time), zorder=1.2)
+    if shown:
+        look: dict[str, Any] = {"color": RAMP[1], "alpha": 0.5, "marker": "o", "markersize": 9, "linestyle": ""}
+        scene.draw(np.zeros((0, 3)), label="moving obstacle", **look)
 
 
 def corners(bodies: Reals, points: Reals) -> Reals:

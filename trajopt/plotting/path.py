@@ -14,9 +14,12 @@ from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import (
+    at_knots,
     corners,
     draw_hulls,
+    draw_moving,
     draw_obstacle,
+    moving_around,
     obstacles_around,
     obstacles_to_draw,
     solids_around,
@@ -67,7 +70,8 @@ def plot_path(
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default the goals of terminal costs and
             constraints, and waypoints, which are goals at a few knots; an empty sequence marks none.
         obstacles: A Scene, bodies such as Box, or rows: upright cylinders (x, y, radius), shape (n, 3), or balls
-            (x, y, z, radius), shape (n, 4) [m]. By default those of distance costs and constraints that do not move.
+            (x, y, z, radius), shape (n, 4) [m]. By default those of distance costs and constraints; those
+            that move have the colours of the times.
         lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
         reference: Points (n, 2) or (n, 3) of the reference path, drawn dashed, with gaps at NaN [m].
         grid: Map of the plane to draw, its occupied cells in grey.
@@ -93,17 +97,20 @@ def plot_path(
     marks = check_points("targets", solution.description.pose_goals if targets is None else targets)
     drawn = obstacles_to_draw(solution, obstacles)
     bodies, hulls = obstacles_around(drawn), solids_around(drawn)
+    moving = at_knots(moving_around(drawn, poses[:, :3, 3]), frames)
     around = SceneLines(lines, reference)
     points, sensed = poses[:, :3, 3], Sensed(grid, scans, len(poses) - 1)
     with drawing(figure, 7.2, 6.0) as target:
         walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
         more = [corners(bodies, points), around.points, wall_points(walls, points), sensed.points(points), *hulls]
+        more += [place for _, place in moving]
         everything, outlines = np.concatenate([points, marks, *more]), _outlines(solution, points, frames)
         axes = axes_at(poses[spread(points, frames)], axis_length(everything, outlines))
         scene = scene_of(target, points[:, None], np.concatenate([everything, axes.reshape(-1, 3)]), view)
         for body in bodies:
             draw_obstacle(scene, body, points)
         draw_hulls(scene, hulls)
+        draw_moving(scene, moving)
         draw_walls(scene, walls)
         sensed.draw(scene)
         around.draw(scene)

@@ -24,8 +24,12 @@ _STILL, _FLAT = 1e-4, 0.5
 DARK = PALETTE[6]
 _AXES = "xyz"
 _LABEL = (36.0, 20.0)  # width and height of a tick label, at 100 pixels per inch [pixel]
+_LONG = 4.0  # length of a road relative to its width, up to which y is stretched if that is much more [-]
+_BARELY = 2.0  # smallest stretch [-]
 _TWO = 1.3  # room, in labels, from which there are two ticks at least [-]
+_ENOUGH = 1.0  # room, in labels, below which an axis that is seen end-on has neither ticks nor a label [-]
 _SHRINKS = 0.75  # part of its size that a plot keeps when legends and colour bars are added [-]
+_STEEP = 1.4  # room for labels seen from any direction, such as from above, relative to that of the usual one [-]
 _AROUND = 58.0  # room for labels around a box in space, at 100 pixels per inch [pixel]
 
 
@@ -123,7 +127,11 @@ def hidden_axis(points: Reals, more: Reals) -> int | None:
 
 
 def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple[float, float] | None) -> Canvas:
-    """Returns axes with equal scales that contain the robot's points (T + 1, n, 3) and other points (m, 3) [m]."""
+    """Returns axes that contain the robot's points (T + 1, n, 3) and other points (m, 3) [m].
+
+    Scales are equal, except in a view from above of a motion that is much longer along x than along y: its label says
+    how many times y is stretched.
+    """
     everything = np.concatenate([points.reshape(-1, 3), more])
     low, high = everything.min(axis=0), everything.max(axis=0)
     size = max(float((high - low).max()), 1e-3)
@@ -132,11 +140,15 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
     if hidden is not None:
         shown = tuple(i for i in range(3) if i != hidden)
         axes: Any = target.add_subplot()
-        axes.set_aspect("equal", adjustable="datalim")  # fills the area
-        axes.set(xlabel=f"{_AXES[shown[0]]} [m]", ylabel=f"{_AXES[shown[1]]} [m]")
+        stretch = _stretch(high - low) if hidden == 2 else 1.0
+        axes.set_aspect(stretch, adjustable="datalim")  # fills the area
+        note = "" if stretch == 1.0 else f", stretched {stretch:g} times"
+        axes.set(xlabel=f"{_AXES[shown[0]]} [m]", ylabel=f"{_AXES[shown[1]]} [m]{note}")
         axes.margins(0.0)
         axes.update_datalim(np.stack([low - margin, high + margin])[:, shown])
         return Canvas(axes, shown)
+    from matplotlib.ticker import NullLocator
+
     axes = target.add_subplot(projection="3d", proj_type="ortho")
     center, half = (low + high) / 2, np.maximum((high - low) / 2 + margin, 0.15 * size)
     axes.set(xlim=(center[0] - half[0], center[0] + half[0]), ylim=(center[1] - half[1], center[1] + half[1]))
@@ -144,14 +156,23 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
     axes.view_init(*((18.0, _azimuth(everything)) if view is None else view))
     scale = axes.figure.get_figure(root=True).dpi / 100.0
     least = min(target.bbox.width, target.bbox.height) / scale  # [pixel]
-    axes.set_box_aspect(half, zoom=_zoom(axes, half, max(1.0 - 2.0 * _AROUND / least, 0.5)))
+    room = _AROUND if view is None else _STEEP * _AROUND
+    axes.set_box_aspect(half, zoom=_zoom(axes, half, max(1.0 - 2.0 * room / least, 0.5)))
     for i, axis in enumerate((axes.xaxis, axes.yaxis, axes.zaxis)):
         axis.set_rotate_label(False)
         axis.label.set_rotation(90 if axis is axes.zaxis else 0)
         axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
         axis.set_major_locator(_ticks(axes, center, half[i] * np.eye(3)[i]))
         axis.labelpad = 9 if axis is axes.zaxis else 10
+        if isinstance(axis.get_major_locator(), NullLocator):
+            axis.label.set_visible(False)
     return Canvas(axes, (0, 1, 2))
+
+
+def _stretch(extent: Reals) -> float:
+    """Scale of y relative to x in a view from above, for roads that would be a thin line at equal scales [-]."""
+    wanted = float(extent[0]) / (_LONG * max(float(extent[1]), 1e-9))
+    return 1.0 if wanted < _BARELY else max(each for each in (1.0, 2.0, 5.0, 10.0, 20.0) if each <= wanted)
 
 
 def _zoom(axes: Any, half: Reals, fill: float) -> float:
@@ -167,8 +188,8 @@ def _zoom(axes: Any, half: Reals, fill: float) -> float:
 
 
 def _ticks(axes: Any, center: Reals, half: Reals) -> Any:
-    """Locator for an axis from center - half to center + half, with as many ticks as labels fit."""
-    from matplotlib.ticker import MaxNLocator
+    """Locator for an axis from center - half to center + half, with as many ticks as labels fit; none end-on."""
+    from matplotlib.ticker import MaxNLocator, NullLocator
     from mpl_toolkits.mplot3d import proj3d
 
     x, y, _ = proj3d.proj_transform(*np.stack([center - half, center + half], axis=1), axes.get_proj())
@@ -177,6 +198,8 @@ def _ticks(axes: Any, center: Reals, half: Reals) -> Any:
     box = axes.get_window_extent()
     across, up = across * min(1.0, box.height / box.width), up * min(1.0, box.width / box.height)  # it will be a square
     room = _SHRINKS * max(across / (_LABEL[0] * scale), up / (_LABEL[1] * scale))
+    if room < _ENOUGH:
+        return NullLocator()
     return MaxNLocator(nbins=int(np.clip(room, 1, 6)), steps=[1, 2, 5, 10], min_n_ticks=2 if room > _TWO else 1)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.plotting.film import Film
-from trajopt.plotting.ground import draw_ground, draw_planes, draw_relief, sections_of
+from trajopt.plotting.ground import draw_ground, draw_planes, draw_relief, ground_level, sections_of
 from trajopt.plotting.obstacles import corners, draw_obstacle
 from trajopt.plotting.path import BODY_AXES
 from trajopt.plotting.scene import Canvas, scene_of
@@ -85,7 +85,7 @@ class FilmStage:
         """Draws the motion at a time [s], with the text `clock` in the corner."""
         film = self.film
         points, knot = film.between(film.skeleton.points, time), film.knot(time)[0]
-        self._move(self._body, points if not film.skeleton.bones else np.zeros((0, 3)))
+        self._move(self._body, np.zeros((0, 3)) if film.skeleton.bones or film.skeleton.solids else points)
         self._move(self._sliders, points[list(film.skeleton.sliders)])
         for bones, group in zip(self._bones, self._groups):
             self._move(bones, _broken([points[list(pair)] for pair in group]))
@@ -139,11 +139,11 @@ class FilmStage:
             places = film.skeleton.points.reshape(-1, 3)
             more = np.concatenate([more, world.lines.points, wall_points(world.walls, places)])
             more = np.concatenate([more, world.sensed.points(places)])
-        scene = scene_of(self.figure, film.skeleton.points, more, None)
+        scene = scene_of(self.figure, film.skeleton.points, more, film.view)
         if len(scene.shown) == 2:
             scene.axes.set(xlim=scene.axes.get_xlim(), ylim=scene.axes.get_ylim())
-            scene.axes.set_aspect("equal", adjustable="box")  # the figure gets the shape of the axes
-        level = None if film.motion is None else film.motion.ground
+            scene.axes.set_aspect(scene.axes.get_aspect(), adjustable="box")  # the figure gets the shape of the axes
+        level = None if film.motion is None else ground_level(film.motion)
         if world is not None:
             draw_walls(scene, world.walls)
             world.sensed.draw_map(scene)
@@ -159,7 +159,8 @@ class FilmStage:
         """Sets the figure's shape to that of plane axes, with room for labels and clock; in space it stays square."""
         if len(self._shown) == 3:
             return
-        ratio = float(np.ptp(self._axes.get_ylim()) / np.ptp(self._axes.get_xlim()))
+        stretch = 1.0 if self.film.side else float(self._axes.get_aspect())
+        ratio = stretch * float(np.ptp(self._axes.get_ylim()) / np.ptp(self._axes.get_xlim()))
         height = float(np.clip(ratio * (_WIDE - _MARGIN) + _ROOM, _LOW, _TALL))
         width = float(np.clip((height - _ROOM) / ratio + _MARGIN, _SLIM, _WIDE))
         self.figure.set_size_inches(0.02 * round(width / 0.02), 0.02 * round(height / 0.02))  # even pixels, for videos
@@ -268,8 +269,8 @@ class FilmStage:
         return np.asarray(centre + radius * (np.cos(angles) * up + np.sin(angles) * np.cross(self._eye, up)))
 
     def _outline(self, sole: Reals) -> Reals:
-        """Corners of a sole in drawing order."""
-        return sole[np.argsort(sole[:, 0])] if self.film.side else np.vstack([sole, sole[:1]])
+        """Closed outline of a sole, whose corners are in order; a sole may be tilted."""
+        return np.vstack([sole, sole[:1]])
 
     def _arrow(self, tip: Reals, arrow: Reals) -> Reals:
         """Polyline (n, 3) of an arrow's shaft and head."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import robot_of
-from trajopt.analysis.legs import LeggedMotion, legged_motion
+from trajopt.analysis.legs import LeggedMotion, is_free_body, legged_motion
 from trajopt.analysis.skeleton import Skeleton, skeleton_of
 from trajopt.checks import check_count
 from trajopt.plotting.ground import draw_ground, gap_to_ground, sections_of
@@ -88,7 +88,7 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
         axes.tick_params(axis="x", length=0)
         axes.grid(False)
         axes.set(xlabel=motion.label, ylabel="z [m]")
-        _draw_legend(target, axes)
+        _draw_legend(target, axes, strip)
         return whole_figure(target)
 
 
@@ -106,6 +106,7 @@ class _Strip:
         middle: Middle of a picture, relative to the base [m].
         width: Distance between two pictures [m].
         scale: Length of an arrow per force [m/N].
+        sided: Whether bones of the left, the trunk and the right differ in colour; those of a single body do not.
     """
 
     motion: LeggedMotion
@@ -117,6 +118,7 @@ class _Strip:
     middle: float
     width: float
     scale: float
+    sided: bool
 
     def seen(self, number: int, points: Reals) -> Reals:
         """Returns the coordinates (n, 2) [m] of world points (n, 3) in picture `number`."""
@@ -175,6 +177,7 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
         middle=(low + high) / 2,
         width=(1 + _GAP) * max(high - low, _SLIM * tall),
         scale=tall * min(_WEIGHT / max(motion.weight, 1e-9), _LONGEST / max(largest, 1e-9)),
+        sided=not is_free_body(solution),
     )
 
 
@@ -228,7 +231,8 @@ def _draw_robot(axes: Axes, strip: _Strip, number: int, knot: int) -> None:
     groups: dict[float, list[Reals]] = {1.0: [], 0.0: [], -1.0: []}
     for a, b in strip.skeleton.bones:
         side = (depth[a] + depth[b]) / 2 / (_MIDDLE * strip.width)
-        groups[0.0 if abs(side) < 1 else float(np.sign(side))] += [flat[a], flat[b], np.full(2, np.nan)]
+        side = -1.0 if not strip.sided else 0.0 if abs(side) < 1 else float(np.sign(side))
+        groups[side] += [flat[a], flat[b], np.full(2, np.nan)]
     for order, (side, bones) in enumerate(groups.items()):
         if bones:
             axes.plot(*np.array(bones[:-1]).T, color=_SIDES[side][0], linewidth=2.2, marker="o", markersize=3.0,
@@ -248,7 +252,7 @@ def _draw_forces(axes: Axes, strip: _Strip, tall: float) -> None:
             if not foot.stands[knot]:
                 continue
             sole = strip.seen(number, foot.positions[knot] + foot.outline[knot])
-            axes.plot(*sole[np.argsort(sole[:, 0])].T, label="_contact", zorder=4, **_CONTACT)
+            axes.plot(*np.vstack([sole, sole[:1]]).T, label="_contact", zorder=4, **_CONTACT)
             pressed = np.isfinite(foot.pressures[knot]).all()
             origin = foot.pressures[knot] if pressed else foot.positions[knot]
             tails.append(strip.seen(number, origin[None])[0])
@@ -275,7 +279,7 @@ def _write_gaps(axes: Axes, strip: _Strip) -> None:
             place = float(sole[:, 0].max())
             if abs(gap) > _FLOATS and all(abs(place - other) > 0.4 * strip.width for other in places):
                 places.append(place)
-                axes.annotate(f"{1e3 * gap:+.0f} mm", (place, float(sole[:, 1].mean())), (3, -5), color=RED,
+                axes.annotate(f"{1e3 * gap:+.0f} mm", (place, float(sole[:, 1].mean())), (3, -5), color=RED, label="_gap",
                               textcoords="offset points", fontsize=7, va="top")  # fmt: skip
 
 
@@ -293,11 +297,14 @@ def round_down(value: float) -> float:
     return float(max(step * power for step in (1, 2, 5) if step * power <= value * (1 + 1e-9)))
 
 
-def _draw_legend(target: Figure | SubFigure, axes: Axes) -> None:
+def _draw_legend(target: Figure | SubFigure, axes: Axes, strip: _Strip) -> None:
     from matplotlib.lines import Line2D
 
     used = {line.get_color() for line in axes.get_lines() if line.get_label() == "_bones"}
-    sides = [(color, name) for color, name in _SIDES.values() if color in used]
+    sides = [(color, name) for color, name in _SIDES.values() if color in used and strip.sided]
     entries = [Line2D([], [], color=color, linewidth=2.2, label=name) for color, name in reversed(sides)]
     entries += [Line2D([], [], label="in contact", **_CONTACT), Line2D([], [], label="centre of mass", **_COM)]
-    target.legend(handles=entries, loc="outside upper left", ncols=5)
+    if any(text.get_label() == "_gap" for text in axes.texts):
+        mark: dict[str, Any] = {"color": RED, "marker": "$±$", "markersize": 7, "markeredgewidth": 0.2, "linestyle": ""}
+        entries.append(Line2D([], [], label="height of a foot above (+) or below (-) the ground", **mark))
+    target.legend(handles=entries, loc="outside upper left", ncols=6)

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from trajopt.analysis.basics import check_solution, robot_of
 from trajopt.analysis.constraints import constraint_rows, constraints_report
 from trajopt.analysis.goals import shown_goals
-from trajopt.analysis.legs import is_legged, legged_motion
+from trajopt.analysis.legs import floats_with_contacts, is_legged, legged_motion
 from trajopt.analysis.lines import shown_panels
+from trajopt.analysis.moved import moved_words
 from trajopt.analysis.obstacles import as_obstacles
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.checks import check_count, check_text
@@ -181,11 +182,18 @@ def _screen(solution: Solution, title: str | None, *, apart: bool) -> Figure:
     figure = whole_figure(canvas(None, *SCREEN, apart=apart))
     outcome = outcome_words(solution)
     lines = [outcome if title is None else f"{title}, {outcome}"]
-    facts = [*([heading(solution)] if is_legged(solution) else []), *_goals(solution)]
+    facts = [*_moved(solution), *_goals(solution)]
     facts += [f"constraints {words.split(';')[0]}" for words in constraints_report(solution).values()]
     lines += textwrap.wrap("; ".join(facts), _LETTERS)
     figure.suptitle("\n".join(line for line in lines if line), fontsize=10.5, fontweight="bold", x=0.01, ha="left")
     return figure
+
+
+def _moved(solution: Solution) -> list[str]:
+    """Text for the displacement of a legged robot, with its steps, or of a free body that touches something."""
+    if is_legged(solution):
+        return [heading(solution)]
+    return [f"moved {moved_words(solution)}"] if floats_with_contacts(solution) else []
 
 
 def outcome_words(solution: Solution) -> str:

@@ -11,7 +11,7 @@ from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.constraints import TOUCH, ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line, all_panels, shown_panels
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
-from trajopt.plotting.limits import beyond_entry, draw_excess, draw_limit, limit_entry, near_limits
+from trajopt.plotting.limits import beyond_entry, draw_excess, draw_limit, limit_entry, near_limits, reach_of
 from trajopt.plotting.ranges import clear_range, single_knots
 from trajopt.plotting.style import (
     GREY,
@@ -199,7 +199,7 @@ def _set_range(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
     near: list[tuple[int, float, float]] = []
     for i, line in enumerate(panel[:1] if shared else panel):
         own = values if shared else line.values
-        reach = _REACH * extent if shared else min(_REACH * extent, _REACH * (line.upper - line.lower) / 2)
+        reach = _REACH * extent if shared else reach_of(_REACH * extent, line.lower, line.upper)
         near += [(i, limit, side) for limit, side in near_limits(line, own[np.isfinite(own)], reach)]
     limits = [limit for _, limit, _ in near]  # including those that only a spike exceeds
     bottom, top = min([low, *limits]), max([high, *limits])
@@ -238,12 +238,13 @@ def _near_bounds(panel: list[Line], line: Line, reach: float) -> Reals:
     """
     if line.least is None or line.most is None:
         return np.full((2, len(line.values)), np.nan)
-    lines = panel if _share_bounds(panel) else [line]
+    shared = _share_bounds(panel)
+    lines = panel if shared else [line]
+    reaches = np.full(len(line.values), reach) if shared else reach_of(reach, line.least, line.most)
     bounds_near = np.stack([line.least, line.most])
     bounds_near = np.where(np.isfinite(bounds_near) & (line.least != line.most), bounds_near, np.nan)
     for bounds in bounds_near:
-        distance = min(float(np.nanmin(np.abs(bounds - each.values), initial=np.inf)) for each in lines)
-        if distance > reach:
+        if not any(np.any(np.abs(bounds - each.values) <= reaches) for each in lines):
             bounds[:] = np.nan
     return bounds_near
 

@@ -16,7 +16,7 @@ from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import batch_file
-from trajopt.solution.components import components, labelled
+from trajopt.solution.components import components, labelled, units_of
 from trajopt.solution.history import Histories
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.solution import Solution
@@ -96,9 +96,11 @@ class SolutionBatch(ExplainsAttributes):
         return components({"x0": self.x0, **self.parameters}, varied=True)
 
     def label(self, component: str) -> str:
-        """Returns the text of a component of `varied` in pictures, such as "x0[1], theta" for the initial state."""
-        names = () if self.problem is None else self.problem.state.coordinate_names
-        return labelled(check_text("component", component), names)
+        """Returns the text of a component of `varied` in pictures, such as "x0[1], theta [rad]" or "mass [kg]"."""
+        check_text("component", component)
+        if self.problem is None:
+            return component
+        return labelled(component, self.problem.state.coordinate_names, units_of(self.problem))
 
     def table(self) -> dict[str, Any]:
         """Columns (B,) of numbers and outcomes, one row a solve; `pandas.DataFrame(solutions.table())` accepts it.

@@ -14,6 +14,7 @@ from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
 from trajopt.objects.read import Read
 from trajopt.solution import Solution
+from trajopt.solution.batch import SolutionBatch
 from trajopt.solution.components import components, labelled
 from trajopt.sweeps.columns import OUTCOMES, Columns, read_columns
 from trajopt.sweeps.failures import Failures
@@ -24,6 +25,12 @@ from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from trajopt.solution.library import SolutionLibrary
+
+
+_PATH = ("xs", "us")
+_GUESSES = (*_PATH, "x0", "seed", "spread")  # values of a row that are no run-time parameters
 
 
 class Sweep(ExplainsAttributes):
@@ -84,10 +91,11 @@ class Sweep(ExplainsAttributes):
         return components(self.parameters, varied=True)
 
     def label(self, component: str) -> str:
-        """Returns the text of a component of `varied` in pictures, such as "x0[1], theta" for the initial state."""
+        """Returns the text of a component of `varied` in pictures, such as "x0[1], theta [rad]" or "mass [kg]"."""
         check_text("component", component)
         try:
-            return labelled(component, read_facts(self.folder)["coordinates"])
+            facts = read_facts(self.folder)
+            return labelled(component, facts["coordinates"], facts["units"])
         except InvalidArgumentError:  # the store has been deleted since
             return component
 
@@ -162,6 +170,32 @@ class Sweep(ExplainsAttributes):
         Rows are indices into the columns of this sweep: `sweep.cost[rows]`. A row that ended with an error is NaN.
         """
         return self._columns.trajectories()
+
+    def library(self) -> SolutionLibrary:
+        """Returns the converged rows as a library of warm starts, found by x0 and run-time parameters.
+
+        `solver.solve(sweep.library())` begins from the nearest row. Guesses and seeds of the rows do not count.
+
+        Raises:
+            InvalidArgumentError: No row converged.
+            UnsupportedOperationError: The sweep stored no trajectories.
+        """
+        rows = np.flatnonzero(self.converged)
+        if not rows.size:
+            raise InvalidArgumentError(f"sweep: none of {len(self)} rows converged; sweep.failures() shows the reasons")
+        good, shape = self._columns.take(rows), {name: self._columns.trajectory(int(rows[0]), name) for name in _PATH}
+        paths = {name: np.empty((len(rows), *values.shape)) for name, values in shape.items()}
+        for places, xs, us in good.trajectories():
+            paths["xs"][places], paths["us"][places] = xs, us
+        batch = SolutionBatch(
+            **paths,
+            **{name: good.outcomes[name] for name in ("cost", "status", "iterations", "seconds", "error")},
+            x0=good.parameters.get("x0", paths["xs"][:, 0]),
+            failed_knot=np.full(len(rows), -1),
+            solver="a sweep",
+            parameters={name: values for name, values in good.parameters.items() if name not in _GUESSES},
+        )
+        return batch.library()
 
     def to_csv(self, path: str | Path) -> Path:
         """Writes `table` to a .csv file, one line per row, and returns its path."""

@@ -19,6 +19,7 @@ from trajopt.kernels.threads import physical_cores
 from trajopt.objects.extras import Extra
 from trajopt.problems import ProblemCase
 from trajopt.solution import SolverStatus
+from trajopt.solution.components import units_of
 from trajopt.sweeps.designs import Block, Design, blocks
 from trajopt.sweeps.engine import Engine
 from trajopt.sweeps.errors import SweepError
@@ -92,7 +93,11 @@ def sweep(
         check_count("ahead", ahead, least=1),
     )
     with _executor(executor, workers) as used, shown_progress(n, check_flag("progress", progress)) as tell:
-        place = Store(store, recipe, mark, setup.solver.problem.state.coordinate_names)
+        problem = setup.solver.problem
+        units = {
+            name: each for name, each in units_of(problem).items() if name in {key.partition("@")[0] for key in first}
+        }
+        place = Store(store, recipe, mark, problem.state.coordinate_names, units)
         engine = Engine(executor=used, store=place, ahead=most, tell=tell, begin=functools.partial(_compile, setup))
         engine.run(chunks)
     try:

@@ -43,12 +43,20 @@ class Store:
         recipe: Recipe of the sweep.
         fingerprint: Fingerprint of what the recipe builds.
         coordinates: Name of each coordinate of a state, for pictures.
+        units: Units of values by name, see `units_of`, likewise.
 
     Raises:
         InvalidArgumentError: The folder cannot be written, or belongs to another recipe.
     """
 
-    def __init__(self, folder: str | Path, recipe: Recipe, fingerprint: str, coordinates: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        recipe: Recipe,
+        fingerprint: str,
+        coordinates: Sequence[str] = (),
+        units: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self.folder = check_path("store", folder)
         self._fingerprint = fingerprint
         self._chunks = self.folder / "chunks"
@@ -58,7 +66,7 @@ class Store:
                 self._check(recipe)
             else:
                 facts = {"format": FORMAT, "fingerprint": fingerprint, "recipe": json.loads(recipe.text)}
-                facts["coordinates"] = list(coordinates)
+                facts |= {"coordinates": list(coordinates), "units": dict(units or {})}
                 _replace(self.folder / "recipe.json", json.dumps(facts, indent=1).encode())
             (self.folder / "chunks.json").unlink(missing_ok=True)
         except OSError as error:
@@ -139,7 +147,9 @@ def read_facts(folder: Path) -> Mapping[str, Any]:
         if facts["format"] > FORMAT:
             raise ValueError(f"format {facts['format']}, this version reads up to {FORMAT}; upgrade trajopt")
         names = tuple(map(str, facts.get("coordinates", ())))  # absent in stores of earlier versions
-        return {"fingerprint": str(facts["fingerprint"]), "recipe": dict(facts["recipe"]), "coordinates": names}
+        units = {str(name): tuple(map(str, each)) for name, each in dict(facts.get("units", {})).items()}
+        kept = {"coordinates": names, "units": units}
+        return {"fingerprint": str(facts["fingerprint"]), "recipe": dict(facts["recipe"]), **kept}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidArgumentError(
             f"store: expected the folder of a sweep, got {shown(str(folder))}, whose recipe.json cannot be read: "

@@ -32,7 +32,8 @@ from trajopt.analysis.advice.missed_goals import misses, out_of_reach
 from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import HELD, named_rows
-from trajopt.analysis.report import moved_words, tipping_words, tips
+from trajopt.analysis.moved import moved_words
+from trajopt.analysis.report import tipping_words, tips
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
 from trajopt.solution.solution import Solution
@@ -185,7 +186,7 @@ def _gait(solution: Solution) -> list[str]:
     if not rows:
         return []
     motion = legged_motion(solution)
-    lines = [f"  moved: {moved_words(solution)}"]
+    lines = [f"  moved: {moved_words(solution, motion)}"]
     lines += [f"  {name}: {text}" for name, text in reached_words(rows).items()]
     coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
     limit = f" (mu = {coefficients.min():g})" if len(coefficients) else ""

@@ -1,0 +1,101 @@
+"""Displacement of a floating base: distance in its first heading, turn about the vertical, and whether it fell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.analysis.basics import time_words
+from trajopt.analysis.legs import LeggedMotion, legged_motion
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+
+_LEVEL = np.radians(45.0)  # a base that ends with a larger tilt has tipped over [rad]
+_SUNK = 0.5  # a base that ends below this share of its first height above the lowest contact has fallen [-]
+_STRAIGHT = np.radians(0.5)  # a smaller turn is not reported [rad]
+_AHEAD = 0.1  # smallest horizontal part of a unit vector that has a heading [-]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Displacement:
+    """Displacement of a floating base from the first to the last knot of a motion.
+
+    Attributes:
+        step: Translation (3,) forward, to the left and up, in the heading of the base at the first knot [m].
+        turn: Turn about the vertical, positive to the left, full turns included; NaN for a motion on which the
+            base tips over, as it then has no heading [rad].
+        tilts: Angle (T + 1,) between the base's z axis and the vertical [rad].
+        heights: Height (T + 1,) of the base's origin above the lowest contact point [m].
+    """
+
+    step: Reals
+    turn: float
+    tilts: Reals
+    heights: Reals
+
+    @property
+    def tips_over(self) -> bool:
+        """Whether the base starts within 45 degrees of upright, and ends beyond."""
+        return bool(self.tilts[0] < _LEVEL < self.tilts[-1])
+
+    @property
+    def falls(self) -> bool:
+        """Whether the base ends below half of its first height above the lowest contact point."""
+        return bool(self.heights[-1] < _SUNK * self.heights[0])
+
+
+def displacement(solution: Solution, motion: LeggedMotion | None = None) -> Displacement:
+    """Returns the displacement of the floating base of a legged motion.
+
+    Args:
+        solution: A solution of a robot with a floating base and contacts, or of its reduced model.
+        motion: The motion from `legged_motion`; None to compute it.
+    """
+    places, robot = solution.xs[:, :3], solution.robot
+    turns = np.tile(np.eye(3), (len(places), 1, 1))  # centroidal dynamics have no base
+    if robot is not None and robot.floating_base:
+        turns = np.array([pin.Quaternion(q / np.linalg.norm(q)).matrix() for q in solution.xs[:, 3:7]])
+    ahead = turns[:, :2, 0]  # of the base's x axis; without a heading at the first knot the world's axes count
+    c, s = ahead[0] / np.linalg.norm(ahead[0]) if np.linalg.norm(ahead[0]) > _AHEAD else (1.0, 0.0)
+    step = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]) @ (places[-1] - places[0])
+    tilts = np.arccos(np.clip(turns[:, 2, 2], -1.0, 1.0))
+    yaws = np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0]))
+    feet = (legged_motion(solution) if motion is None else motion).feet
+    heights = places[:, 2] - np.min([foot.positions[:, 2] for foot in feet], axis=0)
+    turn = float(yaws[-1] - yaws[0]) if tilts.max() < _LEVEL else np.nan
+    return Displacement(step=step, turn=turn, tilts=tilts, heights=heights)
+
+
+def moved_words(solution: Solution, motion: LeggedMotion | None = None) -> str:
+    """Returns the displacement of the base in text: forward and to the left of its first heading, turn, and fall.
+
+    For example "+0.300 m forward, +0.000 m to the left, turned 90° left in 1.20 s". Turns below half a degree are left
+    out.
+    """
+    moved = displacement(solution, motion)
+    step = np.round(moved.step, 3) + 0.0  # no -0.000
+    duration = time_words(solution, -1, " in {:.2f} s")
+    return f"{step[0]:+.3f} m forward, {step[1]:+.3f} m to the left{_turned(moved.turn)}{duration}{_fallen(moved)}"
+
+
+def _turned(turn: float) -> str:
+    """Text for a turn about the vertical [rad]; empty for none."""
+    if not abs(turn) >= _STRAIGHT:
+        return ""
+    return f", turned {np.degrees(abs(turn)):.0f}° {'left' if turn > 0 else 'right'}"
+
+
+def _fallen(moved: Displacement) -> str:
+    """Text for a base that tips over or sinks to the ground; empty for one that stays upright."""
+    if moved.tips_over:
+        return f"; tipped over, the base ends {np.degrees(moved.tilts[-1]):.0f}° from upright"
+    if not moved.falls:
+        return ""
+    first, last = np.round(moved.heights[[0, -1]], 2) + 0.0
+    return f"; fell, the base ends {last:.2f} m above the lowest contact, {first:.2f} m at first"
