@@ -53,9 +53,8 @@ def main(plot: bool = False) -> trajopt.retiming.RetimedPath:
     print(solution)
     print("nearest:", trajopt.analysis.clearance(solution))
     before = np.diff(plan.motion.at(solution.times)[1], axis=0) / solution.times[1]
-    print(
-        f"mean square of accelerations: {np.square(before).mean():.2f} -> {np.square(solution.us).mean():.2f} rad²/s⁴"
-    )
+    squares = [np.square(each).mean() for each in (before, solution.us)]
+    print(f"mean square of accelerations: {squares[0]:.2f} -> {squares[1]:.2f} rad²/s⁴")
     if plot:
         plan.plot("plan.png", frame="panda_hand")
         plan.motion.plot("plan_limits.png")

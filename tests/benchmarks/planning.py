@@ -34,8 +34,8 @@ TITLE = f"""Plans between random configurations in different parts of a scene: m
 {JERK:g} rad/s³, velocities and torques of the robots' files. Times are processor times of one thread after compiling.
 "least" is the smallest distance of shapes of all motions, between checks less than {1e3 * STEP:g} mm apart; "limit" the
 largest part of a limit. SQP is SolverSQP alone from a straight line, of the first pairs, "optimised" their
-`Plan.optimise` without collision and within limits, with code that is not compiled yet in its times (bars: {SOLVED:.0%} solved,
-median {SECONDS:g} s, no collision, no limit exceeded by 0.1 %)."""
+`Plan.optimise` without collision and within limits, with code that is not compiled yet in its times (bars:
+{SOLVED:.0%} solved, median {SECONDS:g} s, no collision, no limit exceeded by 0.1 %)."""
 
 
 @dataclass(kw_only=True)

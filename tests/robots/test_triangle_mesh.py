@@ -127,7 +127,7 @@ def test_a_file_of_a_scene_names_a_mesh_beside_it(tmp_path: Path) -> None:
     scene = trajopt.Scene.load(tmp_path / "scene.yaml")
     assert len(scene) == len(BOARDS)
     centres = sorted(tuple(np.asarray(body.placement)[:, 3]) for body in scene.obstacles.values())  # type: ignore[union-attr]
-    expected = sorted(tuple(np.array(centre) + [0.1, 0.0, 0.2]) for _, centre in BOARDS)
+    expected = sorted((x + 0.1, y, z + 0.2) for _, (x, y, z) in BOARDS)
     np.testing.assert_allclose(centres, expected, atol=1e-6)
     scene.save(tmp_path / "bodies.yaml")
     assert list(trajopt.Scene.load(tmp_path / "bodies.yaml").obstacles) == list(scene.obstacles)

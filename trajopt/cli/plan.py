@@ -127,7 +127,7 @@ def _finish(
         if optimised:
             facts |= {"status": solution.status, "cost": solution.cost, "iterations": solution.iterations}
         least = clearance(solution, found.scene) if optimised else found.clearance()
-        times, qs = solution.times, solution.xs[:, :nq]
+        times, qs = np.asarray(solution.times), solution.xs[:, :nq]
         screen.row("clearance", str(least))
         screen.write("picture", plot, solution.plot if optimised else found.plot)
         screen.write("saved", save, lambda file: _write(file, found.robot, times, qs, solution.xs[:, nq:]))
