@@ -128,7 +128,7 @@ from trajopt.residuals import (
     Sphere,
     WrenchCone,
 )
-from trajopt.robots import Robot, Scene, load_robot, single_rigid_body
+from trajopt.robots import Robot, Scene, TriangleMesh, load_robot, single_rigid_body
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolutionBatch, SolutionLibrary, SolverStatus
 from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateSE3, StateSO3, StateVector
@@ -275,6 +275,7 @@ __all__ = [
     "Tableau",
     "Thruster",
     "TrajoptError",
+    "TriangleMesh",
     "UnknownNameError",
     "UnsupportedOperationError",
     "WrenchCone",

@@ -28,12 +28,14 @@ PAIRS, ALONE, LONG = 200, 10, 60.0  # pairs, of which SolverSQP gets some; time 
 MARGIN, JERK, EXCESS = 0.01, 500.0, 1.001  # [m], [rad/s³], largest part of a limit [-]
 STEP, MESHES = 5e-3, 40  # motion between two checks [m], and checks of a motion on meshes [-]
 SOLVED, SECONDS = 0.95, 1.0  # bars: share of pairs, and median time [s]
+PARTS = 4  # of a step of an optimised motion, checked on meshes [-]
 KNOTS, SLOWER = 40, 1.2  # of SolverSQP, in this multiple of the plan's duration [-]
 TITLE = f"""Plans between random configurations in different parts of a scene: margin {1e3 * MARGIN:g} mm, jerk
 {JERK:g} rad/s³, velocities and torques of the robots' files. Times are processor times of one thread after compiling.
 "least" is the smallest distance of shapes of all motions, between checks less than {1e3 * STEP:g} mm apart; "limit" the
-largest part of a limit. SQP is SolverSQP alone from a straight line, of the first pairs (bars: {SOLVED:.0%} solved,
-median {SECONDS:g} s, no collision, no limit exceeded by 0.1 %)."""
+largest part of a limit. SQP is SolverSQP alone from a straight line, of the first pairs, "optimised" their
+`Plan.optimise` without collision and within limits, with code that is not compiled yet in its times (bars:
+{SOLVED:.0%} solved, median {SECONDS:g} s, no collision, no limit exceeded by 0.1 %)."""
 
 
 @dataclass(kw_only=True)
@@ -49,7 +51,10 @@ class Figures:
         collisions: Number of motions in which Coal finds a collision.
         limit: Largest part of a limit.
         alone: Number of motions without collision that SolverSQP finds from a line.
-        tried: Number of pairs it got.
+        optimised: Number of plans for which `Plan.optimise` finds a motion without collision, within limits.
+        nearest: Smallest distance of shapes along these [m].
+        seconds_optimised: Processor time of each [s].
+        tried: Number of pairs that both got.
         failures: Numbers of the pairs that only a long search solves.
     """
 
@@ -61,6 +66,9 @@ class Figures:
     collisions: int = 0
     limit: float = 0.0
     alone: int = 0
+    optimised: int = 0
+    nearest: float = np.inf
+    seconds_optimised: list[float] = field(default_factory=list)
     tried: int = 0
     failures: list[int] = field(default_factory=list)
 
@@ -109,6 +117,11 @@ def _figures(name: str, scene: str, count: int, alone: int) -> Figures:
         if number < alone:
             found.tried += 1
             found.alone += _alone(robot, world, plan)
+            begin = time.process_time()
+            solution = plan.optimise()
+            found.seconds_optimised.append(time.process_time() - begin)
+            found.nearest = min(found.nearest, trajopt.analysis.clearance(solution, world).distance)
+            found.optimised += _is_good(robot, meshes, solution)
     return found
 
 
@@ -156,6 +169,20 @@ def _alone(robot: trajopt.Robot, scene: trajopt.Scene, plan: Plan) -> bool:
     return bool(solution.converged and trajopt.analysis.clearance(solution, scene).distance >= 0.0)
 
 
+def _is_good(robot: trajopt.Robot, meshes: Meshes, solution: trajopt.Solution) -> bool:
+    """Whether a solution of `Plan.optimise` converged, touches nothing by Coal, and is within limits at knots."""
+    q, v, a, dt = solution.xs[:, : robot.nq], solution.xs[:, robot.nq :], solution.us, solution.times[1]
+    model, data = robot.model, robot.model.createData()
+    torques = np.array([pin.rnea(model, data, *each) for each in zip(q[:-1], v[:-1], a)])
+    rest = np.zeros((1, robot.nv))
+    jerks = np.diff(np.concatenate([rest, a, rest]), axis=0) / dt
+    parts = (v / model.velocityLimit, torques / model.effortLimit, jerks / JERK)
+    within = max(float(np.abs(part).max()) for part in parts) <= EXCESS
+    steps = np.arange(PARTS)[:, None] / PARTS
+    between = (q[:-1, None] + steps * np.diff(q, axis=0)[:, None]).reshape(-1, robot.nq)
+    return bool(solution.converged and within and not any(meshes.collide(each) for each in between))
+
+
 def report(figures: dict[tuple[str, str], Figures]) -> str:
     """The table."""
     header = ["robot, scene", "solved", "median [s]", "95 % [s]", "duration [s]", "least [mm]", "collide", "limit"]
@@ -164,8 +191,10 @@ def report(figures: dict[tuple[str, str], Figures]) -> str:
         times = [f"{np.percentile(f.seconds, part):.2f}" for part in (50, 95)]
         cells = [f"{name}: {scene}", f"{f.solved} of {f.pairs}", *times, f"{np.median(f.durations):.2f}"]
         cells += [f"{1e3 * f.least:.1f}", f"{f.collisions}", f"{f.limit:.4f}", f"{f.alone} of {f.tried}"]
+        median = np.median(f.seconds_optimised) if f.seconds_optimised else np.nan
+        cells += [f"{f.optimised} of {f.tried}", f"{median:.2f}", f"{1e3 * f.nearest:.1f}"]
         rows.append([*cells, "yes" if f.kept else "NO"])
-    return table(TITLE, [*header, "SQP", "bars"], rows)
+    return table(TITLE, [*header, "SQP", "optimised", "median [s]", "least [mm]", "bars"], rows)
 
 
 def failures(figures: dict[tuple[str, str], Figures]) -> bool:

@@ -68,6 +68,18 @@ def test_a_goal_is_a_position_or_a_placement_of_a_frame(scene: Path, tmp_path: P
     np.testing.assert_allclose(reached, placed, atol=1e-5)
 
 
+def test_a_motion_is_optimised(scene: Path, tmp_path: Path) -> None:
+    words = ("--to", GOAL, "--scene", scene, "--json", "--save", tmp_path / "plan.npz")
+    plain, optimised = (json.loads(run(*words, *more).output) for more in ((), ("--optimise",)))
+    assert optimised["solved"]
+    assert optimised["iterations"] > 0
+    assert optimised["clearance"] > 0.0099
+    assert optimised["duration"] == pytest.approx(plain["duration"])
+    with np.load(tmp_path / "plan.npz") as arrays:
+        np.testing.assert_allclose(arrays["positions"], optimised["qs"])
+        np.testing.assert_allclose(arrays["velocities"][[0, -1]], 0.0, atol=1e-8)
+
+
 def _quaternion(placed: np.ndarray) -> str:
     import pinocchio as pin
 

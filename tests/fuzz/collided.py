@@ -41,6 +41,10 @@ def _saved_scene(w: World, rng: Random) -> Any:
     return file
 
 
+def _mesh(w: World, rng: Random) -> Any:
+    return np.array([[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, rng.uniform(0.0, 1.0)]]])
+
+
 def _subject(w: World, rng: Random) -> Any:
     return rng.choice([w.problem(rng), w.action(rng), w.differential(rng)])
 
@@ -49,6 +53,11 @@ COLLIDED: dict[str, Callable[[World, Random], Any]] = {
     "CollisionShapes.from_json.text": lambda w, rng: _shapes().to_json(),
     "CollisionShapes.load.path": _saved,
     "Scene.load.path": _saved_scene,
+    "TriangleMesh.surface": _mesh,
+    "TriangleMesh.placement": lambda w, rng: rng.choice([None, np.eye(4)]),
+    "TriangleMesh.scale": lambda w, rng: rng.choice([1.0, 0.5]),
+    "TriangleMesh.waste": lambda w, rng: rng.choice([0.02, 0.1]),
+    "TriangleMesh.at.placement": lambda w, rng: np.eye(4),
     "Scene.save.path": lambda w, rng: folder() / "saved.yaml",
     "CollisionShapes.save.path": lambda w, rng: folder() / "shapes.json",
     "ConstraintStack.of_robot.state": lambda w, rng: _state(),
@@ -70,5 +79,8 @@ COLLIDED: dict[str, Callable[[World, Random], Any]] = {
 }
 """By door and argument."""
 
-FIXED_COLLIDED: dict[str, Callable[[World, Random], Any]] = {"CollisionShapes": lambda w, rng: _shapes()}
+FIXED_COLLIDED: dict[str, Callable[[World, Random], Any]] = {
+    "CollisionShapes": lambda w, rng: _shapes(),
+    "TriangleMesh": lambda w, rng: trajopt.TriangleMesh(_mesh(w, rng)),
+}
 """Objects to call methods on."""

@@ -52,5 +52,6 @@ PLANNED: dict[str, Callable[[World, Random], Any]] = {
     "plan.jerk": lambda w, rng: rng.choice([None, 100.0]),
     "Plan.plot.path": lambda w, rng: None,
     "Plan.plot.frame": lambda w, rng: rng.choice([None, "tool"]),
+    "Plan.optimise.dt": lambda w, rng: rng.choice([0.05, 0.1]),
     "Plan.solution.dt": lambda w, rng: rng.choice([None, 0.05]),
 }

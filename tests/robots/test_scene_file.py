@@ -56,7 +56,7 @@ WRONG = {
     "{}": "obstacles: expected at least one obstacle, got none",
     "[]": "expected obstacles by name",
     "{": "cannot be read",
-    '{"a": {"type": "cone"}}': "expected obstacle 'a' of .* with a type box, sphere or capsule",
+    '{"a": {"type": "cone"}}': "expected obstacle 'a' of .* with a type box, sphere, capsule or mesh",
     '{"a": 1}': "expected obstacle 'a'",
     '{"a": {"type": "sphere", "radius": 0.1, "centre": [0, 0, 0]}}': "radius, center of the sphere 'a' .* centre",
     '{"a": {"type": "sphere", "radius": -0.1}}': "obstacle 'a' of .*radius: expected a number > 0",

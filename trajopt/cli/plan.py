@@ -13,8 +13,9 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.files import output_file, write_rows
 
 if TYPE_CHECKING:
-    from trajopt import Robot
+    from trajopt import Robot, Solution
     from trajopt.planning import Plan
+    from trajopt.types import Reals
 
 
 def plan_motion(
@@ -41,6 +42,9 @@ def plan_motion(
     paths: Annotated[int, typer.Option(help="Number of searches, of which the best is kept.")] = 3,
     seed: Annotated[int, typer.Option(help="Seed of the searches.")] = 0,
     time_limit: Annotated[float, typer.Option(help="Time of all searches \\[s].")] = 10.0,
+    optimise: Annotated[
+        bool, typer.Option("--optimise", help="Let SolverSQP make its accelerations small, with the same limits.")
+    ] = False,
     save: Annotated[Path | None, typer.Option(help="File for the motion: .csv or .npz.")] = None,
     plot: Annotated[Path | None, typer.Option(help="File for a picture: .png, .pdf or .svg.")] = None,
     show: Annotated[bool, typer.Option("--show", help="Show the motion in the browser.")] = False,
@@ -73,12 +77,18 @@ def plan_motion(
                 jerk=jerk,
             )
         screen.text(repr(found))
-        _finish(screen, found, save, plot)
-        if show and found.solved:
+        solution = found.solution() if found.solved else None
+        if optimise and solution is not None:
+            with screen.status("optimising ..."):
+                solution = found.optimise()
+            screen.text(repr(solution))
+        done = solution is not None and (solution.converged or not optimise)
+        _finish(screen, found, solution, save, plot, optimised=optimise, done=done)
+        if show and solution is not None:
             from trajopt.cli.show import show_until_closed
 
-            show_until_closed(screen, found.solution, f"plan of {arm.name}")
-    raise typer.Exit(0 if found.solved else 2)
+            show_until_closed(screen, lambda: solution, f"plan of {arm.name}")
+    raise typer.Exit(0 if done else 2)
 
 
 def _numbers(option: str, text: str) -> Any:
@@ -98,26 +108,39 @@ def _goal(robot: Robot, frame: str | None, numbers: Any) -> tuple[Any, str | Non
     return ConstraintStack(state).add("goal", ResidualModelFrameTranslation(state, frame, numbers), equals=0.0), None
 
 
-def _finish(screen: Screen, found: Plan, save: Path | None, plot: Path | None) -> None:
+def _finish(
+    screen: Screen,
+    found: Plan,
+    solution: Solution | None,
+    save: Path | None,
+    plot: Path | None,
+    *,
+    optimised: bool,
+    done: bool,
+) -> None:
     """Writes files and prints numbers."""
-    facts: dict[str, Any] = {"robot": found.robot.name, "status": found.status, "solved": found.solved}
-    if found.motion is not None:
-        least = found.clearance()
+    from trajopt.analysis import clearance
+
+    nq = found.robot.nq
+    facts: dict[str, Any] = {"robot": found.robot.name, "status": found.status, "solved": done}
+    if solution is not None:
+        if optimised:
+            facts |= {"status": solution.status, "cost": solution.cost, "iterations": solution.iterations}
+        least = clearance(solution, found.scene) if optimised else found.clearance()
+        times, qs = np.asarray(solution.times), solution.xs[:, :nq]
         screen.row("clearance", str(least))
-        screen.write("picture", plot, found.plot)
-        screen.write("saved", save, lambda file: _write(file, found))
-        facts |= {"duration": found.motion.duration, "times": found.motion.times, "qs": found.motion.qs}
+        screen.write("picture", plot, solution.plot if optimised else found.plot)
+        screen.write("saved", save, lambda file: _write(file, found.robot, times, qs, solution.xs[:, nq:]))
+        facts |= {"duration": times[-1], "times": times, "qs": qs}
         facts |= {"clearance": least.distance, "bodies": least.bodies}
     screen.finish(**facts)
 
 
-def _write(file: Path, found: Plan) -> None:
+def _write(file: Path, robot: Robot, times: Reals, qs: Reals, vs: Reals) -> None:
     """Writes times, configurations and, to a .npz file, velocities."""
-    motion = found.motion
-    assert motion is not None
     if file.suffix == ".npz":
         with output_file(file, "--save") as opened:
-            np.savez(opened, times=motion.times, positions=motion.qs, velocities=motion.vs)
+            np.savez(opened, times=times, positions=qs, velocities=vs)
         return
-    rows = [[repr(float(each)) for each in (t, *q)] for t, q in zip(motion.times, motion.qs)]
-    write_rows(file, [["time [s]", *found.robot.joint_names], *rows])
+    rows = [[repr(float(each)) for each in (t, *q)] for t, q in zip(times, qs)]
+    write_rows(file, [["time [s]", *robot.joint_names], *rows])

@@ -53,6 +53,10 @@ class FreeSpace:
         gaps = np.concatenate(self._at(q[None])[0], axis=1)[0]
         return float(gaps.min()), self._labels[int(gaps.argmin())]
 
+    def least(self, q: Reals) -> Reals:
+        """Least distance at each of several configurations (n, nq), shape (n,) [m]."""
+        return np.asarray(np.min([each.min(axis=1) for each in self._at(q)[0]], axis=0))
+
     def points(self, q: Reals) -> Reals:
         """Ends (n, bodies, 2, 3) of the axes of all bodies at configurations (n, nq) [m]."""
         return self._at(q)[1]

@@ -89,6 +89,26 @@ class Plan:
             times = np.asarray(step * np.arange(int(np.ceil(motion.duration / step - 1e-9)) + 1))
         return self._at(times)
 
+    def optimise(self, dt: float = 0.02) -> Solution:
+        """The motion near this one with the least squares of accelerations, by SolverSQP.
+
+        Start, goal, duration and limits are those of this motion. Controls are accelerations. Limits hold at knots.
+        Distances keep the margin also between them, where joints move with constant velocity: margins of single knots
+        are raised until they do, at most seven times; `analysis.clearance(solution)` measures the result. A limit of
+        the jerk bounds how fast accelerations rise from 0 at the start and fall to 0 at the end; in between they change
+        slowly, and nothing bounds their differences.
+
+        Args:
+            dt: Largest time between two knots, > 0 [s].
+
+        Raises:
+            UnsupportedOperationError: There is no motion.
+        """
+        from trajopt.planning.optimisation import MotionProblem
+
+        step = check_positive("dt", dt, unit="s")
+        return MotionProblem(self._motion(), self.scene, self.margin, step).solve()
+
     def clearance(self) -> Clearance:
         """Least distance of links from each other and from obstacles along the motion, see `analysis.clearance`.
 

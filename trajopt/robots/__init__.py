@@ -14,6 +14,7 @@ from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.robots.scene import Scene
 from trajopt.robots.shapes import Shape
 from trajopt.robots.single_body import single_rigid_body
+from trajopt.robots.triangle_mesh import TriangleMesh
 
 if TYPE_CHECKING:
     from trajopt.robots.collisions import CollisionShapes, fit_collision_shapes
@@ -33,6 +34,7 @@ __all__ = [
     "Shape",
     "Skeleton",
     "Sphere",
+    "TriangleMesh",
     "configuration_on_ground",
     "fit_collision_shapes",
     "legged_robot",

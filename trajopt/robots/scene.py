@@ -18,38 +18,40 @@ from trajopt.robots.box import Box
 from trajopt.robots.round_bodies import Capsule, Sphere, round_solid
 from trajopt.robots.scene_file import obstacles_as_text, read_obstacles
 from trajopt.robots.shapes import Shape
+from trajopt.robots.triangle_mesh import TriangleMesh
 
 Body = Sphere | Capsule | Box
 FAR = 100.0  # coordinate beyond which an obstacle counts as one in millimetres [m]
 
 
 class Scene(Immutable):
-    """Spheres, capsules and boxes that are fixed in the world.
+    """Spheres, capsules, boxes and meshes that are fixed in the world.
 
     In a problem, placements and sizes are run-time parameters that may differ between knots, so that obstacles that
     move, come or go compile nothing; see `ResidualModelCollisions`.
 
     Args:
-        obstacles: Obstacles by name, each an identifier such as "table".
+        obstacles: Obstacles by name, each an identifier such as "table". A TriangleMesh "shelf" becomes its bodies, as
+            "shelf_0", "shelf_1" and so on.
 
     Raises:
         InvalidArgumentError: There is no obstacle, a name is not an identifier, an obstacle is on a frame or of
             another type, or it is so large or far away that it is not in metres.
     """
 
-    def __init__(self, obstacles: Mapping[str, Body]) -> None:
-        checked = check_mapping("obstacles", obstacles, 'write {"table": Box([1.0, 0.6, 0.05])}')
+    def __init__(self, obstacles: Mapping[str, Body | TriangleMesh]) -> None:
+        checked = _with_bodies(check_mapping("obstacles", obstacles, 'write {"table": Box([1.0, 0.6, 0.05])}'))
         if not checked:
             raise InvalidArgumentError(
                 "obstacles: expected at least one obstacle, got none; pass collisions=True for the robot alone"
             )
         for name, obstacle in checked.items():
             _check(name, obstacle)
-        self._obstacles = dict(checked)
+        self._obstacles = checked
 
     @property
     def obstacles(self) -> Mapping[str, Body]:
-        """The obstacles by name; read-only."""
+        """The obstacles by name, read-only; those of a mesh are its bodies."""
         return MappingProxyType(self._obstacles)
 
     def __getitem__(self, name: str) -> Body:
@@ -72,9 +74,11 @@ class Scene(Immutable):
         table: {type: box, size: [1.0, 0.6, 0.05], placement: [0.5, 0.0, 0.2]}
         ball: {type: sphere, radius: 0.1, center: [0.4, 0.0, 0.5]}
         post: {type: capsule, radius: 0.03, start: [0.3, 0.3, 0.0], end: [0.3, 0.3, 0.6]}
+        shelf: {type: mesh, file: shelf.stl, scale: 0.001, placement: [0.7, 0.0, 0.0]}
         ```
 
-        The placement of a box is its position, or position and quaternion xyzw.
+        The placement of a box or mesh is its position, or position and quaternion xyzw. The file of a mesh is relative
+        to the folder of this one.
 
         Args:
             path: The file.
@@ -86,7 +90,7 @@ class Scene(Immutable):
         return cls(read_obstacles(path))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes a .json or .yaml file that `load` reads.
+        """Writes a .json or .yaml file that `load` reads; of a mesh it has the bodies.
 
         Raises:
             InvalidArgumentError: The file cannot be written.
@@ -111,13 +115,31 @@ def solid(obstacle: Body) -> Shape:
     return round_solid(obstacle, link)
 
 
+def _with_bodies(obstacles: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The obstacles, with the bodies of each mesh in its place."""
+    found = dict[Any, Any]()
+    for name, obstacle in obstacles.items():
+        bodies = {name: obstacle}
+        if isinstance(obstacle, TriangleMesh):
+            bodies = {f"{name}_{i}": body for i, body in enumerate(obstacle.bodies)}
+        twice = sorted(set(found) & set(bodies))
+        if twice:
+            raise InvalidArgumentError(
+                f"obstacles: expected other names than those of the bodies of a mesh, got {twice[0]!r} twice"
+            )
+        found |= bodies
+    return found
+
+
 def _check(name: Any, obstacle: Any) -> None:
     """Raises InvalidArgumentError unless an obstacle is one of the world, in metres."""
     if not check_text("obstacles", name, such_as="table").isidentifier():
         raise InvalidArgumentError(f"obstacles: expected identifiers such as 'table' as names, got {name!r}")
     where = f"obstacles[{name!r}]"
     if not isinstance(obstacle, (Sphere, Capsule, Box)):
-        raise InvalidArgumentError(f"{where}: expected a Sphere, a Capsule or a Box, got {shown(obstacle)}")
+        raise InvalidArgumentError(
+            f"{where}: expected a Sphere, a Capsule, a Box or a TriangleMesh, got {shown(obstacle)}"
+        )
     if obstacle.frame is not None:
         raise InvalidArgumentError(
             f"{where}: expected an obstacle that is fixed in the world, got one on frame {obstacle.frame!r}; add it to "

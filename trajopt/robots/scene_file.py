@@ -7,27 +7,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pinocchio as pin
-
-from trajopt.checks import check_path, shape_of
+from trajopt.checks import check_path, check_text, shape_of
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
 from trajopt.files import MALFORMED
 from trajopt.objects.extras import Extra
+from trajopt.robots.body_entries import KINDS, body_of, entry_of
 from trajopt.robots.box import Box
 from trajopt.robots.round_bodies import Capsule, Sphere
+from trajopt.robots.triangle_mesh import TriangleMesh
 
 YAML = Extra("a scene in a .yaml file", "pyyaml", "plan", "or write a .json file")
-KINDS: dict[str, tuple[type[Box | Sphere | Capsule], tuple[str, ...]]] = {
-    "box": (Box, ("size", "placement")),
-    "sphere": (Sphere, ("radius", "center")),
-    "capsule": (Capsule, ("radius", "start", "end")),
-}
-"""Class and arguments of each type of obstacle."""
+MESH = ("file", "placement", "scale", "waste")
+"""Arguments of a mesh, whose file is relative to that of the scene."""
 FORM = '{"table": {"type": "box", "size": [1.0, 0.6, 0.05], "placement": [0.5, 0.0, 0.2]}}'
 
 
-def read_obstacles(path: Any) -> dict[str, Box | Sphere | Capsule]:
+def read_obstacles(path: Any) -> dict[str, Any]:
     """Reads obstacles by name from a .json, .yaml or .yml file; see `Scene.load`.
 
     Raises:
@@ -52,38 +47,31 @@ def read_obstacles(path: Any) -> dict[str, Box | Sphere | Capsule]:
 
 def obstacles_as_text(obstacles: Mapping[str, Box | Sphere | Capsule]) -> str:
     """Text in JSON, which is YAML as well, that `read_obstacles` reads."""
-    lines = [f"  {json.dumps(name)}: {json.dumps(_entry(obstacle))}" for name, obstacle in obstacles.items()]
+    lines = [f"  {json.dumps(name)}: {json.dumps(entry_of(obstacle))}" for name, obstacle in obstacles.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _entry(obstacle: Box | Sphere | Capsule) -> dict[str, Any]:
-    kind = next(kind for kind, (own, _) in KINDS.items() if isinstance(obstacle, own))
-    values = {name: getattr(obstacle, name) for name in KINDS[kind][1]}
-    if isinstance(obstacle, Box):
-        turn = pin.Quaternion(np.asarray(obstacle.placement)[:, :3]).coeffs()
-        values["placement"] = [*np.asarray(obstacle.placement)[:, 3], *turn]
-    return {"type": kind, **{name: np.asarray(value).tolist() for name, value in values.items()}}
-
-
-def _obstacle(path: str, name: Any, entry: Any) -> Box | Sphere | Capsule:
+def _obstacle(path: str, name: Any, entry: Any) -> Any:
     kind = entry.get("type") if isinstance(entry, Mapping) else None
-    if kind not in KINDS:
+    if kind not in (*KINDS, "mesh"):
         raise InvalidArgumentError(
-            f"path: expected obstacle {name!r} of {path!r} with a type box, sphere or capsule, such as {FORM}, got "
-            f"{shown(entry)}"
+            f"path: expected obstacle {name!r} of {path!r} with a type box, sphere, capsule or mesh, such as {FORM}, "
+            f"got {shown(entry)}"
         )
-    made, arguments = KINDS[kind]
+    arguments = MESH if kind == "mesh" else KINDS[kind][1]
     values = {key: value for key, value in entry.items() if key != "type"}
     if set(values) - set(arguments):
         raise InvalidArgumentError(
             f"path: expected {', '.join(arguments)} of the {kind} {name!r} of {path!r}, got "
             f"{', '.join(map(str, values))}"
         )
-    if kind == "box" and shape_of(values.get("placement")) == (3,):
+    if shape_of(values.get("placement")) == (3,):
         values["placement"] = [*values["placement"], 0.0, 0.0, 0.0, 1.0]
     try:
-        size = values.pop(arguments[0], None)
-        return made(size, **values)
+        if kind != "mesh":
+            return body_of({"type": kind, **values})
+        file = check_text("file", values.pop("file", None), such_as="shelf.stl")
+        return TriangleMesh(Path(path).parent / file, **values)
     except (TrajoptError, TypeError) as error:
         raise InvalidArgumentError(f"path: obstacle {name!r} of {path!r}: {error}") from error
 

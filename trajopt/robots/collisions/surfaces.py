@@ -76,12 +76,12 @@ def _add(surface: Surface, link: str, entry: Any, placement: pin.SE3) -> None:
         ends = [placement.act(np.array([0.0, 0.0, side * shape.halfLength])) for side in (-1.0, 1.0)]
         surface.bodies.append(Capsule(shape.radius, start=ends[0], end=ends[1], frame=link))
     elif not isinstance(shape, (coal.Plane, coal.Halfspace)):
-        corners = _triangles(entry.name, shape)
+        corners = triangles_of(entry.name, shape)
         surface.triangles.append(corners @ placement.rotation.T + placement.translation)
 
 
-def _triangles(name: str, shape: Any) -> Reals:
-    """Corners (m, 3, 3) of triangles on a shape, or around it if it is round."""
+def triangles_of(name: str, shape: Any) -> Reals:
+    """Corners (m, 3, 3) of triangles on a shape of Coal, or around it if it is round."""
     if isinstance(shape, coal.BVHModelBase):
         vertices = np.array(shape.vertices()).reshape(-1, 3)
         faces = np.array([[shape.tri_indices(i)[k] for k in range(3)] for i in range(shape.num_tris)], dtype=int)
