@@ -22,8 +22,8 @@ def path() -> tuple[np.ndarray, np.ndarray]:
     """Start and targets of a line through the ball between two configurations that keep the margin."""
     q0 = ik.solve(ROBOT, TASKS, {"tool.reference": [0.2, 0.45, 0.2]}, collisions=SCENE, margin=0.05).q
     tool = ROBOT.placement(q0, FRAME)[:3, 3]
-    end = tool + 2.0 * (BALL.center - tool)
-    shares = np.concatenate([np.linspace(0.0, 1.0, 150), np.ones(50)])[:, None]
+    end = tool + 1.2 * (BALL.center - tool)
+    shares = np.concatenate([np.linspace(0.0, 1.0, 90), np.ones(10)])[:, None]
     return q0, tool + shares * (end - tool)
 
 

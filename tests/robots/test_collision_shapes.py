@@ -10,6 +10,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.optimize import minimize
 
 import trajopt
 from tests.support.link_distances import link_distances
@@ -19,8 +20,9 @@ from trajopt.robots import CollisionShapes, Robot, fit_collision_shapes, load_ro
 from trajopt.robots.collisions import fitted
 from trajopt.robots.collisions.cover import MOST, cover
 from trajopt.robots.collisions.distances import body_distances
-from trajopt.robots.collisions.fit import fit_capsule
+from trajopt.robots.collisions.fit import fit_capsule, fit_capsules
 from trajopt.robots.collisions.samples import random_configurations
+from trajopt.robots.collisions.simplex import nelder_mead
 from trajopt.robots.collisions.surfaces import surfaces
 from trajopt.robots.collisions.triangles import bisected
 from trajopt.robots.round_bodies import Capsule, Sphere
@@ -94,9 +96,38 @@ def test_a_capsule_around_points_of_a_capsule_is_that_capsule() -> None:
         np.testing.assert_allclose(reach, sorted([start, end]), atol=0.05 * radius)
 
 
+def test_searches_at_once_are_those_of_scipy() -> None:
+    rng = np.random.default_rng(0)
+    slopes, starts = rng.normal(size=(5, 3, 3)), rng.normal(size=(5, 1, 3)) + np.vstack([np.zeros(3), 0.2 * np.eye(3)])
+
+    def one(point: Reals, slope: Reals) -> float:
+        return float((np.abs(slope @ point - 1.0) ** 1.5).sum() + 0.5 * np.abs(point).max())
+
+    def every(rows: Any, points: Reals) -> Reals:
+        return np.array([one(point, slopes[row]) for row, point in zip(rows, points, strict=True)])
+
+    points, values = nelder_mead(every, starts, evaluations=10_000)
+    for slope, start, point, value in zip(slopes, starts, points, values, strict=True):
+        options = {"xatol": 1e-4, "fatol": 1e-5, "initial_simplex": start}
+        right = minimize(one, start[0], (slope,), method="Nelder-Mead", options=options)
+        np.testing.assert_allclose(point, right.x, atol=1e-9)
+        assert value == pytest.approx(right.fun, abs=1e-12)
+    _, few = nelder_mead(every, starts, evaluations=20)
+    assert np.all(few > values + 1e-9)
+
+
+def test_capsules_fitted_together_are_those_of_single_fits() -> None:
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(size=(count, 3)) * [0.3, 0.1, 0.05] for count in (5, 12, 200, 260)]
+    for rough in (True, False):
+        for fit, points in zip(fit_capsules(parts, rough=rough), parts, strict=True):
+            alone = fit_capsule(points, rough=rough)
+            np.testing.assert_allclose([*fit.start, *fit.end, fit.radius], [*alone.start, *alone.end, alone.radius])
+
+
 def test_a_flat_plate_and_a_single_point_have_shapes() -> None:
     square = np.array([[0.0, 0, 0], [0.3, 0, 0], [0.3, 0.2, 0], [0, 0.2, 0]])
-    fits = cover(square[[[0, 1, 2], [0, 2, 3]]], 0.02)
+    (fits,) = cover([square[[[0, 1, 2], [0, 2, 3]]]], 0.02)
     assert 1 < len(fits) <= MOST
     assert fit_capsule(np.ones((1, 3))).radius < 1e-6
 

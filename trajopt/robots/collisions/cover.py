@@ -6,15 +6,16 @@ another one, its capsule may reach as far as the whole surface, since the neighb
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.robots.collisions.fit import DIRECTIONS, SPHERE, Fit, fit_capsule
-from trajopt.robots.collisions.triangles import bisected, corners_of, diagonal
+from trajopt.robots.collisions.fit import DIRECTIONS, SPHERE, Fit, fit_capsules
+from trajopt.robots.collisions.triangles import Indices, bisected, diagonal, different
 from trajopt.robots.collisions.waste import gaps, mean_gap, most_gaps
 from trajopt.types import Reals
 
@@ -30,9 +31,9 @@ PRICE = 0.25  # a cut into twice as many parts must leave 2^-PRICE of the waste
 
 @dataclass(eq=False)
 class _Part:
-    """Some of the triangles: their corners, whether each direction points inwards, and whether no cut helps."""
+    """Some of the triangles: indices of corners, whether each direction points inwards, and whether no cut helps."""
 
-    triangles: Reals
+    triangles: Indices
     inward: npt.NDArray[np.bool_]
     final: bool = False
 
@@ -44,54 +45,101 @@ class _Surface:
         from scipy.spatial import KDTree
 
         size = diagonal(triangles)
-        self.fine = bisected(triangles, FINEST * size)
-        self.tree: Any = KDTree(corners_of(bisected(self.fine, SAMPLES * size)))
+        fine = bisected(triangles, FINEST * size)
+        self.corners, where = different(fine.reshape(-1, 3))
+        self.whole = _Part(where.reshape(-1, 3), np.zeros(DIRECTIONS, dtype=bool))
+        self.tree: Any = KDTree(different(bisected(fine, SAMPLES * size).reshape(-1, 3))[0])
         self._supports = (triangles.reshape(-1, 3) @ SPHERE.T).max(axis=0)
 
-    def fit(self, part: _Part, *, rough: bool = False) -> Fit:
-        allowed = np.where(part.inward, self._supports, -np.inf)
-        return fit_capsule(part.triangles.reshape(-1, 3), allowed=allowed, rough=rough)
+    def wanted(self, parts: Sequence[_Part], *, rough: bool = False) -> _Wanted:
+        allowed = [np.where(part.inward, self._supports, -np.inf) for part in parts]
+        return _Wanted([self.points(part) for part in parts], allowed, rough)
+
+    def points(self, part: _Part) -> Reals:
+        return np.asarray(self.corners[np.unique(part.triangles)])
 
 
-def cover(triangles: Reals, waste: float) -> list[Fit]:
-    """Returns at most `MOST` capsules whose union contains triangles.
+@dataclass(eq=False)
+class _Wanted:
+    """Fits that a surface waits for: points, their supports, and whether a short search is enough."""
 
-    Each triangle lies whole in one of them, or if it is long, each of its pieces.
+    points: list[Reals]
+    allowed: list[Reals]
+    rough: bool
+
+
+_Fitting = Generator[_Wanted, list[Fit], list[Fit]]
+
+
+def cover(surfaces: Sequence[Reals], waste: float) -> list[list[Fit]]:
+    """Returns for each surface at most `MOST` capsules whose union contains it.
+
+    Each triangle lies whole in one of them, or if it is long, each of its pieces. Surfaces are fitted side by side,
+    because a search of many capsules at once takes little longer than that of one.
 
     Args:
-        triangles: Corners of the triangles (m, 3, 3) [m].
+        surfaces: Corners of the triangles of each (m, 3, 3) [m].
         waste: Capsules are added while the 95th percentile of the gaps between them and the triangles exceeds this,
             and a cut helps [m].
     """
+    fittings = [_fitting(triangles, waste) for triangles in surfaces]
+    covers: list[list[Fit]] = [[] for _ in surfaces]
+    waiting = {number: next(fitting) for number, fitting in enumerate(fittings)}
+    while waiting:
+        rough = any(wanted.rough for wanted in waiting.values())
+        served = {number: wanted for number, wanted in waiting.items() if wanted.rough == rough}
+        fits = iter(
+            fit_capsules(
+                [points for wanted in served.values() for points in wanted.points],
+                allowed=[allowed for wanted in served.values() for allowed in wanted.allowed],
+                rough=rough,
+            )
+        )
+        for number, wanted in served.items():
+            try:
+                waiting[number] = fittings[number].send(list(itertools.islice(fits, len(wanted.points))))
+            except StopIteration as end:
+                covers[number] = end.value
+                del waiting[number]
+    return covers
+
+
+def _fitting(triangles: Reals, waste: float) -> _Fitting:
+    """Capsules around triangles; yields the fits that it needs."""
     surface = _Surface(triangles)
-    parts = [_Part(surface.fine, np.zeros(DIRECTIONS, dtype=bool))]
-    fits = [surface.fit(parts[0])]
+    parts = [surface.whole]
+    fits = yield surface.wanted(parts)
     while len(fits) < MOST and not all(part.final for part in parts):
         exposed = gaps(fits, surface.tree)
         if most_gaps(exposed) <= waste:
             break
         worst = max((i for i, part in enumerate(parts) if not part.final), key=lambda i: mean_gap([exposed[i]]))
         others = [fit for i, fit in enumerate(fits) if i != worst]
-        pieces = _best_cut(parts[worst], others, surface, GAIN * mean_gap(exposed))
+        pieces = yield from _best_cut(parts[worst], others, surface, GAIN * mean_gap(exposed))
         if not pieces:
             parts[worst].final = True
             continue
         parts = [*(part for i, part in enumerate(parts) if i != worst), *pieces]
-        fits = [*others, *(surface.fit(piece) for piece in pieces)]
+        fits = [*others, *(yield surface.wanted(pieces))]
     return fits
 
 
-def _best_cut(part: _Part, others: list[Fit], surface: _Surface, most: float) -> list[_Part]:
+def _best_cut(
+    part: _Part, others: list[Fit], surface: _Surface, most: float
+) -> Generator[_Wanted, list[Fit], list[_Part]]:
     """Pieces of the cut with the least mean gap; none if each cut leaves more than `most` [m]."""
-    corners = corners_of(part.triangles)
-    axes = np.linalg.svd(corners - corners.mean(axis=0), full_matrices=False)[2]
+    points = surface.points(part)
+    axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
+    low, high = (points @ axes.T).min(axis=0), (points @ axes.T).max(axis=0)
+    where = (surface.corners[part.triangles].mean(axis=1) @ axes.T - low) / np.maximum(high - low, 1e-12)
     best: list[_Part] = []
-    for grid in _grids():
-        pieces = _cells(part, axes, grid)
-        if not 1 < len(pieces) <= MOST - len(others):
-            continue
-        fits = [surface.fit(piece, rough=True) for piece in pieces]
-        left = mean_gap(gaps([*others, *fits], surface.tree)) * (len(pieces) / 2) ** PRICE
+    cuts = [pieces for grid in _grids() if 1 < len(pieces := _cells(part, axes, where, grid)) <= MOST - len(others)]
+    if not cuts:
+        return best
+    fits = iter((yield surface.wanted([piece for pieces in cuts for piece in pieces], rough=True)))
+    for pieces in cuts:
+        union = [*others, *itertools.islice(fits, len(pieces))]
+        left = mean_gap(gaps(union, surface.tree)) * (len(pieces) / 2) ** PRICE
         if left < most:
             best, most = pieces, left
     return best
@@ -106,19 +154,19 @@ def _grids() -> Iterator[list[tuple[float, ...]]]:
         yield [() if k == uncut else (0.5,) for k in range(3)]
 
 
-def _cells(part: _Part, axes: Reals, grid: list[tuple[float, ...]]) -> list[_Part]:
-    """The triangles by the cell in which their centre lies."""
-    points, middles = part.triangles.reshape(-1, 3) @ axes.T, part.triangles.mean(axis=1) @ axes.T
-    low, high = points.min(axis=0), points.max(axis=0)
-    where = (middles - low) / np.maximum(high - low, 1e-12)
+def _cells(part: _Part, axes: Reals, where: Reals, grid: list[tuple[float, ...]]) -> list[_Part]:
+    """The triangles by the cell in which their centre lies, at certain parts of the extent along each axis (m, 3)."""
     cells = np.stack([np.searchsorted(cuts, where[:, k]) for k, cuts in enumerate(grid)], axis=1)
     pieces = []
-    for cell in np.unique(cells, axis=0):
+    for cell in itertools.product(*(range(len(cuts) + 1) for cuts in grid)):
+        inside = np.all(cells == cell, axis=1)
+        if not inside.any():
+            continue
         inward = part.inward.copy()
         for axis, place, cuts in zip(axes, cell, grid):
             if place > 0:
                 inward |= SPHERE @ axis < -INWARD
             if place < len(cuts):
                 inward |= SPHERE @ axis > INWARD
-        pieces.append(_Part(part.triangles[np.all(cells == cell, axis=1)], inward))
+        pieces.append(_Part(part.triangles[inside], inward))
     return pieces
