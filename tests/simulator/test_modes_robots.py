@@ -1,8 +1,9 @@
 """Every mode of whole robots against the simulator's own program in 200 bits: 60 digits.
 
 The same expressions run in other arithmetic, so values tell the rounding of compiled doubles, and central differences
-with steps of 1e-20 tell the derivatives, to 1e-9 relative to max(1, |J|), along a random direction in each state: a wrong
-element of J shows in all of them. That the program is the right one is what `test_modes_exact` and `test_twin` say.
+with steps of 1e-20 tell the derivatives, to 1e-9 relative to max(1, |J|), along a random direction in each state:
+a wrong element of J shows in all of them. That the program is the right one is what `test_modes_exact` and `test_twin`
+say.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ HIGH = HighPrecision(200)
 TOLERANCE = (
     1e-27  # relative step at which the iteration ends: its square is what is left, and differences divide by 1e-20
 )
+
 
 def states() -> dict[str, Case]:
     """A robot that stands, lands, or slides with two feet off the ground."""
