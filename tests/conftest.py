@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # before any worker of pytest-xdist starts: workers inherit the variable, so that they share the cache
     if VARIABLE not in os.environ:
         config.stash[_made] = os.environ[VARIABLE] = tempfile.mkdtemp(prefix="trajopt-tests-")
-    # where bytecode is not kept, each process that a test starts would compile trajopt's modules again, for half a second
+    # where bytecode is not kept, each process that a test starts would compile all modules again, for half a second
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
         folder = config.stash[_bytecode] = tempfile.mkdtemp(prefix="trajopt-bytecode-")
         os.environ["PYTHONPYCACHEPREFIX"] = folder

@@ -54,12 +54,12 @@ def test_free_durations_are_the_best_of_a_scan_and_better_than_one_time_step() -
     assert solution.cost < SolverSQP(one).solve(first).cost < first.cost
     assert solution.cost == pytest.approx(142.2234, rel=1e-5)
     fixed = problem()
-    phases = problem(timing=FreeTime(0.02, 1.0)).unknowns["dt"].phases
+    solver, phases = SolverSQP(fixed), problem(timing=FreeTime(0.02, 1.0)).unknowns["dt"].phases
     for i in range(len(phases)):
         for factor in (0.95, 1.05):
             for j, knots in enumerate(phases):
                 fixed.set_parameter("dt", solution.unknowns["dt"][j] * (factor if i == j else 1.0), knots=knots)
-            assert SolverSQP(fixed).solve(solution).cost > solution.cost
+            assert solver.solve(solution).cost > solution.cost
 
 
 def test_fddp_finds_the_same_durations() -> None:
@@ -81,13 +81,13 @@ def test_free_durations_at_equal_total_time_are_the_best_of_a_scan() -> None:
         assert solution.times[-1] == pytest.approx(trot().duration, abs=1e-10)
         assert solution.cost == pytest.approx(142.25121, rel=1e-6)
     fixed = problem()
-    phases = problem(timing=timing).unknowns["dt"].phases
+    solver, phases = SolverFDDP(fixed), problem(timing=timing).unknowns["dt"].phases
     best = found[0].unknowns["dt"] * [2, 25, 2, 25]
     for i, j in itertools.permutations(range(4), 2):
         durations = best + 0.004 * (np.eye(4)[i] - np.eye(4)[j])
         for knots, duration in zip(phases, durations):
             fixed.set_parameter("dt", duration / len(knots), knots=knots)
-        assert SolverFDDP(fixed).solve(found[0]).cost > found[0].cost
+        assert solver.solve(found[0]).cost > found[0].cost
 
 
 def test_free_durations_at_equal_total_time_with_limits() -> None:

@@ -262,9 +262,9 @@ def test_a_flood_of_connections_ends_nothing(shared):
 
 def test_no_client_ends_the_process():
     """Clients flood it with heartbeats and leave, send unending messages, or noise: libzmq aborts in a second."""
-    outcome = hammer(clients=8, seconds=10.0)
+    outcome = hammer(clients=8, seconds=4.0)
     assert outcome.passed, outcome
-    assert outcome.rounds > 100
+    assert outcome.rounds > 40
 
 
 # Bytes

@@ -153,7 +153,7 @@ def quadruped(**options: Any) -> Case:
 
 
 def two_legs() -> Case:
-    """The small quadruped with its hind legs locked: also a free base, a tree, and four spheres, of which two on the base.
+    """The small quadruped with its hind legs locked: also a free base, a tree, four spheres, two of them on the base.
 
     Programs of all modes take half as long to make as those of the whole robot.
     """

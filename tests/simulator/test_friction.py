@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from tests.simulator.cases import Case, box, incline, point
 from tests.simulator.stepping import bisect, trajectory
 from tests.simulator.twin import Sphere, plane
 from tests.simulator.twin_mechanisms import GRAVITY, FreeBox, PointMass
+from trajopt.simulator import Simulator
+from trajopt.types import Reals
 
 DT = 1e-3
 ANGLES = 2 * np.pi * np.arange(6) / 6
@@ -214,21 +217,28 @@ def test_a_turned_box_slides_alike() -> None:
     np.testing.assert_allclose(second[7:], first[7:], rtol=0, atol=1e-9)
 
 
+@cache
+def creeping(rays: int, contacts: int, heading: float, v_tol: float) -> tuple[Simulator, Reals, Reals]:
+    """A simulator of a point on a slope of 15 degrees, the normal, and a state."""
+    slope = np.radians(15)
+    normal = np.array([np.cos(heading) * np.sin(slope), np.sin(heading) * np.sin(slope), np.cos(slope)])
+    sphere = Sphere(frame="body", ground=plane(*normal, 0), friction=0.5, rays=rays, strength=1e9)
+    case = Case(mechanism=PointMass(1.0), spheres=(sphere,) * contacts, q=np.zeros(3), v=np.zeros(3))
+    load = GRAVITY * np.cos(slope) * (1 + 0.55 / rays) / contacts  # near the budget of a contact that creeps
+    return case.simulator(v_tol=v_tol), normal, np.r_[-np.cbrt(load / 1e9) * normal, np.zeros(3)]
+
+
 @pytest.mark.parametrize("dt", [1e-4, 1e-3, 1e-2])
-@pytest.mark.parametrize(("rays", "contacts"), [(4, 1), (6, 1), (6, 4), (5, 8), (16, 2), (32, 8)])
+@pytest.mark.parametrize(("rays", "contacts"), [(4, 1), (6, 1), (6, 4), (5, 8), (16, 2), (32, 3)])
 def test_v_tol_is_the_creep_speed(rays: int, contacts: int, dt: float) -> None:
     """15 degrees at μ_F = 0.5 are ρ = 54 % of the cone: 2 v_tol ρ / (1 - ρ²) = 1.50 v_tol, at most 2 at any heading.
 
     On many rays it is that speed; along a ray of few rays less, between them more.
     """
-    slope, v_tol = np.radians(15), 1e-4
+    v_tol = 1e-4
     for heading in (0.0, np.pi / rays):
-        normal = np.array([np.cos(heading) * np.sin(slope), np.sin(heading) * np.sin(slope), np.cos(slope)])
-        sphere = Sphere(frame="body", ground=plane(*normal, 0), friction=0.5, rays=rays, strength=1e9)
-        case = Case(mechanism=PointMass(1.0), spheres=(sphere,) * contacts, q=np.zeros(3), v=np.zeros(3))
-        load = GRAVITY * np.cos(slope) * (1 + 0.55 / rays) / contacts  # near the budget of a contact that creeps
-        x = np.r_[-np.cbrt(load / 1e9) * normal, np.zeros(3)]
-        xs = trajectory(case.simulator(v_tol=v_tol), dt, x, 400)
+        simulator, normal, x = creeping(rays, contacts, heading, v_tol)
+        xs = trajectory(simulator, dt, x, 400)
         speeds = np.linalg.norm(xs[1:, 3:] - np.outer(xs[1:, 3:] @ normal, normal), axis=1)
         assert 0.8 * v_tol < speeds[-1]
         assert speeds.max() < 2 * v_tol

@@ -50,21 +50,19 @@ def batches(name: str, way: int) -> Iterator[tuple[float, Reals, Reals | None, R
         yield dt, inputs, tau, s.kind[some]
 
 
-def gain(mode: str, model: pin.Model, dt: float, x: Reals, tau: Reals | None, result: Reals, after: Reals) -> Any:
+def gain(mode: str, twin: Twin, dt: float, x: Reals, tau: Reals | None, result: Reals, after: Reals) -> Any:
     """(energy or power that contacts add, that before, time that the bound is multiplied by) of a step.
 
     Impulses: ½ v̂ᵀHv̂ - ½ vᵀHv; force level of backward modes: the same from v_free; limit: the power vᵀJᵀf.
     """
-    data = model.createData()
-    q, v, *more = np.split(x, [model.nq, model.nq + model.nv])
+    robot = twin.mechanism
+    q, v, *more = np.split(x, [robot.nq, robot.nq + robot.nv])
     if mode.endswith("LF"):
-        a, torque = (result[model.nv :], tau) if mode == "FORWARD_LF" else (more[0], result)
-        push = pin.rnea(model, data, q, v, a) - torque
+        a, torque = (result[robot.nv :], tau) if mode == "FORWARD_LF" else (more[0], result)
+        push = robot.mass_matrix(q) @ a + robot.bias(q, v) - torque
         return v @ push, np.abs(v) @ np.abs(push), 1.0
-    twin = Twin(Robot(model), [])
     start = twin.free_velocity(q, v, tau, dt, start=twin.earlier(q, v, more[0], dt)) if "BACKWARD" in mode else v
-    upper = np.triu(pin.crba(model, data, q))
-    H = upper + np.triu(upper, 1).T
+    H = robot.mass_matrix(q)
     before = start @ H @ start / 2
     return after @ H @ after / 2 - before, before, dt if mode.endswith("F") else REFERENCE_TIME
 
@@ -74,7 +72,7 @@ def gain(mode: str, model: pin.Model, dt: float, x: Reals, tau: Reals | None, re
 def test_results_are_finite_and_keep_the_energy_bound(way: int, name: str) -> None:
     """Contacts add at most μ Σ (n_f + 1), with μ = β times dt, 1 ms, or of the limit's power 1."""
     case, sim = sample(name).case, simulator(name, way)
-    model, barrier = case.mechanism.model(), float(sim.model.parameters()["barrier_weight"].default)
+    twin, barrier = Twin(Robot(case.mechanism.model()), []), float(sim.model.parameters()["barrier_weight"].default)
     terms = sum(sphere.rays + 1 for sphere in case.spheres)
     for dt, inputs, taus, kinds in batches(name, way):
         results = np.asarray(sim.simulate_batched(dt, inputs, taus)[0])
@@ -82,7 +80,7 @@ def test_results_are_finite_and_keep_the_energy_bound(way: int, name: str) -> No
         for i, (x, result) in enumerate(zip(inputs, results)):
             tau = None if taus is None else taus[i]
             after = sim.velocity_after(dt, x, tau)
-            added, size, time = gain(OTHERS[way][0], model, dt, x, tau, result, after)
+            added, size, time = gain(OTHERS[way][0], twin, dt, x, tau, result, after)
             bound = barrier * time * terms
             assert added <= bound + 1e-12 * size, f"{kinds[i]}, dt = {dt}: {added - bound:.2e} too much at {x}"
 

@@ -1,7 +1,8 @@
 """Every mode's value and derivatives against 60-digit arithmetic.
 
-Bound 1e-9, of derivatives along random directions relative to max(1, |J|); values are held to 1e-9 relative to max(1, |value|), since residuals
-of the backward modes are forces of a thousand newtons. The twin's own errors are below 1e-25.
+Bound 1e-9, of derivatives along random directions relative to max(1, |J|); values are held to 1e-9 relative to
+max(1, |value|), since residuals of the backward modes are forces of a thousand newtons. The twin's own errors are
+below 1e-25.
 """
 
 from __future__ import annotations

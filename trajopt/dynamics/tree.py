@@ -123,7 +123,7 @@ class Tree:
             parameters[i] = parameters[i].plus(body.seen_from(after))
             self.mass += factor * body.mass
         for i in reversed(range(len(self.links))):
-            if parameters[i].is_zero():
+            if parameters[i].is_zero():  # with a parameter of one body, all links but those from it to the root
                 continue
             link = self.links[i]
             moved = _movable(link.joint.kind, parameters[i])

@@ -41,7 +41,7 @@ SECTIONS = {  # README: sections, with the size of input and output in N; q has 
 
 @functools.cache
 def quadruped(mode: str) -> DiffNERobotModel:
-    """The front half of the small quadruped, its hind legs fixed, 1.5 mm deep in the floor: sizes need no more joints."""
+    """The small quadruped with its hind legs fixed, 1.5 mm deep in the floor: sizes need no more joints."""
     m = DiffNERobotModel(None, "small-quadruped")
     m.eliminate_joints(["lh", "rh"])
     ends = [end for end in ends_of(m.robot, "small-quadruped") if m.robot.model.existJointName(end.frame)]
