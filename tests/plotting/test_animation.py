@@ -14,8 +14,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
+from tests.support.command_line import CliRunner
 from tests.support.few_iterations import few_iterations
 from tests.support.unsolved import arm, pendulum, solution_of, solved, trot
 from trajopt import cli, problems
