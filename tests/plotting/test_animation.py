@@ -300,7 +300,7 @@ def test_a_body_has_its_axes_and_its_goal() -> None:
 def test_a_file_gives_the_same_animation(tmp_path: Path) -> None:
     for solution in (trot(), solved("unicycle"), pendulum()):
         loaded = Solution.load(solution.save(tmp_path / "one.npz"))
-        paths = [s.animate(tmp_path / f"{i}.gif", speed=10.0) for i, s in enumerate((solution, loaded))]
+        paths = [s.animate(tmp_path / f"{i}.gif", speed=40.0) for i, s in enumerate((solution, loaded))]
         assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
