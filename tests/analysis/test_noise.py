@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import trajopt
+from tests.support.constraints_that_hold import pendulum_problem
+from tests.support.unsolved import solution_of
 from trajopt import problems
 from trajopt.actions.discrete import ActionModelDiscrete
 from trajopt.analysis import Ellipses
@@ -122,6 +124,14 @@ def test_samples_of_a_black_box_are_those_of_its_formula() -> None:
     samples = [solution.monte_carlo(0.1, 30, initial=0.2) for solution in (own, scalar())]
     np.testing.assert_allclose(samples[0].xs, samples[1].xs, atol=1e-9)
     np.testing.assert_allclose(samples[0].us, samples[1].us, atol=1e-9)
+
+
+def test_samples_of_a_problem_with_constraints_follow_its_dynamics() -> None:
+    problem = pendulum_problem()
+    us = np.random.default_rng(0).normal(size=(problem.T, problem.nu))
+    xs = problem.rollout(us)
+    samples = solution_of(problem, xs, us).monte_carlo(0.0, 3, feedback=False, clip=False)
+    np.testing.assert_allclose(samples.xs, np.tile(xs, (3, 1, 1)), atol=1e-12)
 
 
 def test_controls_of_samples_stay_within_limits() -> None:

@@ -118,29 +118,26 @@ def monte_carlo(
         draws = rng.standard_normal((T + 1, count, ndx))
         for each, factor in zip(draws, np.concatenate([L0, L])):
             each[:] = each @ factor.T
-        xs = np.empty((count, T + 1, problem.state.nx))
-        us = np.empty((count, T, problem.nu))
+        xs, us = np.empty((T + 1, count, problem.state.nx)), np.empty((T, count, problem.nu))
         batches = Batches(problem.state, min(CHUNK, count))
         for first in range(0, count, CHUNK):
             part = slice(first, min(first + CHUNK, count))
-            _roll_out(solution, problem, K, draws[:, part], xs[part], us[part], clip, batches)
-        return MonteCarlo(solution=solution, xs=xs, us=us)
+            _roll_out(solution, problem, K, draws[:, part], xs[:, part], us[:, part], clip, batches)
+        return MonteCarlo(solution=solution, xs=np.swapaxes(xs, 0, 1), us=np.swapaxes(us, 0, 1))
 
 
 def _roll_out(
     solution: Solution, problem: ShootingProblem, K: Reals, w: Reals, xs: Reals, us: Reals, clip: bool, batches: Batches
 ) -> None:
-    """Fills states xs (m, T + 1, nx) and controls us (m, T, nu) of some samples with noise w (T + 1, m, ndx)."""
-    states, controls = np.empty((len(us[0]) + 1, *xs[:, 0].shape)), np.empty((len(us[0]), *us[:, 0].shape))
-    states[0] = x = batches.integrate(solution.xs[0], w[0])
+    """Fills states xs (T + 1, m, nx) and controls us (T, m, nu) of some samples with noise w (T + 1, m, ndx)."""
+    xs[0] = x = batches.integrate(solution.xs[0], w[0])
     for t, model in enumerate(problem.running):
         u = solution.us[t] - batches.difference(solution.xs[t], x) @ K[t].T
         if clip:
             u[:, : model.nu] = np.clip(u[:, : model.nu], model.lower, model.upper)
-        controls[t] = u
+        us[t] = u
         after = batches.of(model).step(problem.table.values[t], x, u)
-        states[t + 1] = x = batches.integrate(after, w[t + 1])
-    xs[:], us[:] = np.swapaxes(states, 0, 1), np.swapaxes(controls, 0, 1)
+        xs[t + 1] = x = batches.integrate(after, w[t + 1])
 
 
 class Batches:
@@ -207,10 +204,10 @@ class CompiledSteps:
         zeros = [Rows(padded((1, n)), 0) for n in (nu, nu * state.ndx, state.ndx)]  # of k, K and the gap
         inputs = [rows(self._xs), Rows(state.zero()[None], 0), rows(self._us), *zeros, Rows(np.ones((1, 1)), 0)]
         inputs.append(Rows(self._parameters, 0))
-        unused = rows(padded((size, nu))), rows(padded((size, state.ndx)))
-        outputs = [rows(self._xnext), unused[0], rows(self._costs), unused[1]]
+        unused = [rows(padded((size, n))) for n in (nu, state.ndx, *([model.nc] if model.nc else []))]
+        outputs = [rows(self._xnext), unused[0], rows(self._costs), *unused[1:]]
         blocks = blocks_of(range(size), lane_count())
-        code = kernel(programs.step(model), lane_count())
+        code = kernel(programs.step(model, model.nc), lane_count())
         self._run = ParallelCalls([KernelCall([code], np.zeros(len(blocks)), blocks, inputs + outputs)])
 
     def __call__(self, parameters: Reals, xs: Reals, us: Reals) -> Reals | None:
