@@ -9,9 +9,9 @@ import casadi as ca
 import numpy as np
 import pytest
 from casadi import SX
-from typer.testing import CliRunner
 
 import trajopt
+from tests.support.command_line import CliRunner
 from trajopt import problems
 from trajopt.cli import app
 from trajopt.errors import InvalidArgumentError

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import trajopt
+from tests.support.constraints_that_hold import pendulum_problem
+from tests.support.unsolved import solution_of
 from trajopt import problems
 from trajopt.actions.discrete import ActionModelDiscrete
 from trajopt.analysis import Ellipses
@@ -98,6 +100,38 @@ def test_many_samples_are_those_of_few_and_more() -> None:
     many = solution.monte_carlo(0.0, 1100, initial=0.1)
     problem = trajopt.ShootingProblem(many.xs[1099, 0], solution.problem.running, solution.problem.terminal)
     np.testing.assert_allclose(problem.rollout(many.us[1099]), many.xs[1099], atol=1e-12)
+
+
+class Written(trajopt.ActionModelAbstract):
+    """`Drift` as a black box."""
+
+    def __init__(self) -> None:
+        super().__init__(trajopt.StateVector(1), 1)
+
+    def calc(self, data, x, u=None) -> None:
+        control = np.zeros(1) if u is None else u
+        data.xnext, data.cost = 0.9 * x + control, 0.5 * float(x @ x + control @ control)
+
+    def calc_diff(self, data, x, u=None) -> None:
+        data.Lx, data.Lxx = x, np.eye(1)
+        if u is not None:
+            data.Fx, data.Fu, data.Lu, data.Luu, data.Lxu = 0.9 * np.eye(1), np.eye(1), u, np.eye(1), np.zeros((1, 1))
+
+
+def test_samples_of_a_black_box_are_those_of_its_formula() -> None:
+    model = Written()
+    own = SolverDDP(trajopt.ShootingProblem([1.0], [model] * 5, model)).solve()
+    samples = [solution.monte_carlo(0.1, 30, initial=0.2) for solution in (own, scalar())]
+    np.testing.assert_allclose(samples[0].xs, samples[1].xs, atol=1e-9)
+    np.testing.assert_allclose(samples[0].us, samples[1].us, atol=1e-9)
+
+
+def test_samples_of_a_problem_with_constraints_follow_its_dynamics() -> None:
+    problem = pendulum_problem()
+    us = np.random.default_rng(0).normal(size=(problem.T, problem.nu))
+    xs = problem.rollout(us)
+    samples = solution_of(problem, xs, us).monte_carlo(0.0, 3, feedback=False, clip=False)
+    np.testing.assert_allclose(samples.xs, np.tile(xs, (3, 1, 1)), atol=1e-12)
 
 
 def test_controls_of_samples_stay_within_limits() -> None:

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.command_line import CliRunner
 from trajopt import cli, problems
 from trajopt.actions.lqr import ActionModelLQR
 from trajopt.cache import disk as cache

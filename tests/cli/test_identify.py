@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from tests.identification.test_identify import arm, with_noise
+from tests.support.command_line import CliRunner
 from trajopt import cli
 from trajopt.files import write_rows
 from trajopt.identification import Log

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.command_line import CliRunner
 from trajopt import cli, load_robot
 from trajopt.inverse_dynamics import read_positions
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import trajopt
+from tests.support.command_line import CliRunner
 from trajopt import cli
 
 

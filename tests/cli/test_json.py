@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.command_line import CliRunner
 from trajopt import problems
 from trajopt.cli import app
 from trajopt.cli.common import plain

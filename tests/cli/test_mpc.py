@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from tests.mpc import slider
+from tests.support.command_line import CliRunner
 from trajopt import cli, mpc
 from trajopt.errors import unknown_name
 from trajopt.problems import mpc as cases

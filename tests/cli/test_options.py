@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.command_line import CliRunner
 from trajopt import cli, problems
 from trajopt.solvers import DDPOptions, SolverDDP, SolverFDDP
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import Result
-from typer.testing import CliRunner
 
+from tests.support.command_line import CliRunner
 from trajopt import Capsule, Scene, Sphere, cli, load_robot
 from trajopt.robots import Robot
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
+from tests.support.command_line import CliRunner, built
 from trajopt import cli
 
 LINES = 100
@@ -31,7 +30,7 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
 
 def line(rng: random.Random) -> list[str]:
     """A command with arguments and about two of its options, of values that may fit."""
-    known = [each for each in commands(typer.main.get_command(cli.app)) if each[0] not in LONG]
+    known = [each for each in commands(built(cli.app)) if each[0] not in LONG]
     path, command = rng.choice(known)
     words = list(path)
     for parameter in command.params:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.command_line import CliRunner
 from tests.sweeps import stores
 from trajopt import cli, sweeps
 from trajopt.cli.ranges import parameters_of

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.command_line import CliRunner
 from trajopt.cli import app
 from trajopt.display import View
 from trajopt.solution import Solution

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.command_line import CliRunner
 from trajopt import load_robot
 from trajopt.cli import app
 from trajopt.display import Page, RobotPage

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import trajopt
+from tests.support.command_line import CliRunner
 from tests.support.ik_robots import arm, placement_task, reachable
 from trajopt import cache, cli, ik
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnknownNameError, UnsupportedOperationError

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
+from tests.support.command_line import CliRunner
 from tests.support.texts import check_texts
 from trajopt import cli
 from trajopt.analysis.legs import is_legged

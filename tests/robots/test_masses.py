@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.command_line import CliRunner
 from trajopt import cli, ik, problems
 from trajopt.actuation import ActuationModelFull
 from trajopt.constraints import ConstraintStack

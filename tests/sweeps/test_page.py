@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.command_line import CliRunner
 from tests.sweeps.executors import Here
 from trajopt import cli, sweeps
 from trajopt.sweeps import Sweep

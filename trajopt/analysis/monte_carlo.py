@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.covariance import gains_of
@@ -17,7 +19,10 @@ from trajopt.analysis.noise import factors_of, noise_covariances
 from trajopt.checks import check_count, check_flag, is_integer
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.shooting import ShootingProblem
+from trajopt.kernels import KernelCall, Rows, blocks_of, kernel, lane_count, rows
+from trajopt.kernels.parallel import ParallelCalls
+from trajopt.shooting import ShootingProblem, programs
+from trajopt.shooting.arrays import padded
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
@@ -113,29 +118,26 @@ def monte_carlo(
         draws = rng.standard_normal((T + 1, count, ndx))
         for each, factor in zip(draws, np.concatenate([L0, L])):
             each[:] = each @ factor.T
-        xs = np.empty((count, T + 1, problem.state.nx))
-        us = np.empty((count, T, problem.nu))
+        xs, us = np.empty((T + 1, count, problem.state.nx)), np.empty((T, count, problem.nu))
         batches = Batches(problem.state, min(CHUNK, count))
         for first in range(0, count, CHUNK):
             part = slice(first, min(first + CHUNK, count))
-            _roll_out(solution, problem, K, draws[:, part], xs[part], us[part], clip, batches)
-        return MonteCarlo(solution=solution, xs=xs, us=us)
+            _roll_out(solution, problem, K, draws[:, part], xs[:, part], us[:, part], clip, batches)
+        return MonteCarlo(solution=solution, xs=np.swapaxes(xs, 0, 1), us=np.swapaxes(us, 0, 1))
 
 
 def _roll_out(
     solution: Solution, problem: ShootingProblem, K: Reals, w: Reals, xs: Reals, us: Reals, clip: bool, batches: Batches
 ) -> None:
-    """Fills states xs (m, T + 1, nx) and controls us (m, T, nu) of some samples with noise w (T + 1, m, ndx)."""
-    states, controls = np.empty((len(us[0]) + 1, *xs[:, 0].shape)), np.empty((len(us[0]), *us[:, 0].shape))
-    states[0] = x = batches.integrate(solution.xs[0], w[0])
+    """Fills states xs (T + 1, m, nx) and controls us (T, m, nu) of some samples with noise w (T + 1, m, ndx)."""
+    xs[0] = x = batches.integrate(solution.xs[0], w[0])
     for t, model in enumerate(problem.running):
         u = solution.us[t] - batches.difference(solution.xs[t], x) @ K[t].T
         if clip:
             u[:, : model.nu] = np.clip(u[:, : model.nu], model.lower, model.upper)
-        controls[t] = u
+        us[t] = u
         after = batches.of(model).step(problem.table.values[t], x, u)
-        states[t + 1] = x = batches.integrate(after, w[t + 1])
-    xs[:], us[:] = np.swapaxes(states, 0, 1), np.swapaxes(controls, 0, 1)
+        xs[t + 1] = x = batches.integrate(after, w[t + 1])
 
 
 class Batches:
@@ -166,18 +168,53 @@ class StepBatch:
     """
 
     def __init__(self, model: ActionModelAbstract, size: int) -> None:
-        end = ActionModelTerminal(CostStack(model.state))
-        self._problem = ShootingProblem(model.state.zero(), [model] * size, end)
-        self._evaluator = Evaluator(self._problem)
-        self._evaluator.prepare()
+        self._model, self._size = model, size
+        self._steps = CompiledSteps(model, size) if isinstance(model, ActionModelExpression) else None
 
     def step(self, parameters: Reals, xs: Reals, us: Reals) -> Reals:
         """Returns next states (m, nx) of states (m, nx) and controls (m, nu), with the parameters of a knot."""
+        us = us[:, : self._model.nu]
+        xnext = None if self._steps is None else self._steps(parameters, xs, us)
+        return self._expanded(parameters, xs, us) if xnext is None else xnext
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        end = ActionModelTerminal(CostStack(self._model.state))
+        return Evaluator(ShootingProblem(self._model.state.zero(), [self._model] * self._size, end))
+
+    def _expanded(self, parameters: Reals, xs: Reals, us: Reals) -> Reals:
+        """Next states of a black box, or the error of a step that fails."""
         e, m = self._evaluator, len(xs)
-        size = self._problem.kinds[0].layout.size
-        self._problem.table.values[:-1, :size] = parameters[:size]
-        us = us[:, : e.nu]
+        size = e.running[0].layout.size
+        e.parameters[:-1, :size] = parameters[:size]
         e.xs[:m], e.us[:m] = xs, us
         e.xs[m:], e.us[m:] = xs[-1], us[-1]
         e.expand(None)
         return e.xnext[:m].copy()
+
+
+class CompiledSteps:
+    """Evaluates x⁺ = f(x, u) of an expression at up to `size` points by the steps of rollouts, without derivatives."""
+
+    def __init__(self, model: ActionModelExpression, size: int) -> None:
+        state, nu = model.state, model.nu
+        self._xs, self._us, self._xnext = padded((size, state.nx)), padded((size, nu)), padded((size, state.nx))
+        self._costs, self._parameters = padded((size,)), padded((1, model.layout.size))
+        self._xs[:] = state.zero()
+        zeros = [Rows(padded((1, n)), 0) for n in (nu, nu * state.ndx, state.ndx)]  # of k, K and the gap
+        inputs = [rows(self._xs), Rows(state.zero()[None], 0), rows(self._us), *zeros, Rows(np.ones((1, 1)), 0)]
+        inputs.append(Rows(self._parameters, 0))
+        unused = [rows(padded((size, n))) for n in (nu, state.ndx, *([model.nc] if model.nc else []))]
+        outputs = [rows(self._xnext), unused[0], rows(self._costs), *unused[1:]]
+        blocks = blocks_of(range(size), lane_count())
+        code = kernel(programs.step(model, model.nc), lane_count())
+        self._run = ParallelCalls([KernelCall([code], np.zeros(len(blocks)), blocks, inputs + outputs)])
+
+    def __call__(self, parameters: Reals, xs: Reals, us: Reals) -> Reals | None:
+        """Next states (m, nx), or None if a step may have failed, whose cost is infinite."""
+        m = len(xs)
+        self._parameters[0] = parameters[: self._parameters.shape[1]]
+        self._xs[:m], self._us[:m] = xs, us
+        self._xs[m:], self._us[m:] = xs[-1], us[-1]
+        self._run()
+        return self._xnext[:m].copy() if np.isfinite(self._costs).all() else None

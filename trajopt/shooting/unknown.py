@@ -203,11 +203,20 @@ def reads(kind: Kind, name: str) -> bool:
         return False
     if name == "dt" and isinstance(model, IntegratedActionModelAbstract):
         return not kind.terminal
-    try:
-        _, values = model.knot_expressions(terminal=kind.terminal)
-    except UnsupportedOperationError:
-        return True
-    return bool(ca.depends_on(ca.veccat(*values.values()), model.layout.columns[name]))
+    values = _values(model, kind.terminal)
+    return values is None or bool(ca.depends_on(values, model.layout.columns[name]))
+
+
+def _values(model: ActionModelExpression, terminal: bool) -> ca.SX | None:
+    """Expressions of a knot, kept by the model as many names are asked for; None if it has none."""
+    name = ("values of a knot", terminal)
+    if name not in model.built:
+        try:
+            model.built[name] = ca.veccat(*model.knot_expressions(terminal=terminal)[1].values())
+        except UnsupportedOperationError:
+            model.built[name] = None
+    values: ca.SX | None = model.built[name]
+    return values
 
 
 def _set_guess(table: ParameterTable, unknown: Unknown, kinds: Sequence[Kind], guess: Any) -> None:
