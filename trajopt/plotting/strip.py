@@ -279,8 +279,8 @@ def _write_gaps(axes: Axes, strip: _Strip) -> None:
             place = float(sole[:, 0].max())
             if abs(gap) > _FLOATS and all(abs(place - other) > 0.4 * strip.width for other in places):
                 places.append(place)
-                axes.annotate(f"{1e3 * gap:+.0f} mm", (place, float(sole[:, 1].mean())), (3, -5), color=RED, label="_gap",
-                              textcoords="offset points", fontsize=7, va="top")  # fmt: skip
+                axes.annotate(f"{1e3 * gap:+.0f} mm", (place, float(sole[:, 1].mean())), (3, -5), color=RED,
+                              label="_gap", textcoords="offset points", fontsize=7, va="top")  # fmt: skip
 
 
 def draw_ball(axes: Axes, centre: Reals, radius: float) -> None:
