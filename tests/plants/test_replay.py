@@ -5,13 +5,18 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 import pytest
 
+from tests.support.unsolved import solution_of
 from trajopt import problems
 from trajopt.analysis import Feedback, legged_motion, motion_report, replay, replays
+from trajopt.analysis.feedback import usual_kind
+from trajopt.analysis.legs import is_legged
+from trajopt.analysis.moved import displacement, moved_words
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownNameError
 from trajopt.mpc import MuJoCoPlant
 from trajopt.simulator import MDPContact, Plane, Simulator
@@ -43,6 +48,36 @@ def test_gaits_within_limits_stay_up_in_mujoco(name: str, kind: str) -> None:
     assert np.linalg.norm(motion.xs[-1, :3] - plan.xs[-1, :3]) < 0.03
     motors = plan.problem.running[0].model_parts.actuation
     assert np.all(np.abs(motion.us) <= motors.upper + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "robot", "options"),
+    [
+        ("quadruped-trot", "a1", {}),
+        ("quadruped-jump", "a1", {"jump_length": (0.4, 0.0, 0.0)}),
+        ("biped-walk", "small-biped", {}),
+    ],
+)
+def test_gaits_stay_up_by_default_where_gains_alone_fall(name: str, robot: str, options: dict[str, Any]) -> None:
+    """A fifth of the springs is enough: feet that slip or land early move where the gains are unstable."""
+    plan = problems.load(name, robot, **options).solve()
+    assert "; " in moved_words(replay(plan, plant="mujoco", feedback="gains"))  # fell, or tipped over
+    motion = replay(plan, plant="mujoco")
+    assert "; " not in moved_words(motion)
+    assert displacement(motion).tilts.max() < np.radians(5.0)
+    assert np.linalg.norm(motion.xs[-1, :3] - plan.xs[-1, :3]) < 0.03
+    gains, springs, both = (plan.feedback(kind).K for kind in ("gains", "springs", "gains+springs"))
+    np.testing.assert_allclose(both, gains + 0.2 * springs)
+
+
+def test_the_usual_feedback_is_that_of_the_motion() -> None:
+    """Gaits on feet need springs; motions through a simulator and arms have the gains."""
+    assert usual_kind(planned("quadruped-trot")) == "gains+springs"
+    problem = problems.load("stand-up").problem
+    still = solution_of(problem, np.tile(problem.x0, (problem.T + 1, 1)), np.zeros((problem.T, problem.nu)))
+    assert is_legged(still)
+    assert usual_kind(still) == "gains"
+    assert usual_kind(problems.load("arm-reach", "planar-2r").solve()) == "gains"
 
 
 @pytest.mark.parametrize("name", GAITS[1:])

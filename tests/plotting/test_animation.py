@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from trajopt.analysis.obstacles import planes_of
 from trajopt.analysis.vehicles import vehicle_of
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, MissingDependencyError, ModelEvaluationError
-from trajopt.plotting import animate, plot_path
+from trajopt.plotting import plot_path
 from trajopt.plotting.film import film_of
 from trajopt.plotting.frames import frame_times
 from trajopt.plotting.stage import FilmStage
@@ -397,17 +396,3 @@ def test_the_command_line_writes_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
     refused = CliRunner().invoke(cli.app, ["solve", "pendulum", "-q", "--animate", str(tmp_path / "one.png")])
     assert refused.exit_code == 1
     assert "--animate: expected a file ending in .gif or .mp4" in refused.output
-
-
-def test_an_animation_tells_how_many_frames_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[int] = []
-
-    @contextlib.contextmanager
-    def bar(title: str, total: int, *, wanted: bool) -> Iterator[Any]:
-        assert (title, wanted) == ("drawing", True)
-        yield lambda done, words: told.append(done)
-        assert told == list(range(1, total + 1))
-
-    monkeypatch.setattr("trajopt.plotting.animation.progress_bar", bar)
-    animate(pendulum(), tmp_path / "pendulum.gif", frames_per_second=5.0)
-    assert len(told) > 3

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from trajopt.analysis.basics import check_solution
-from trajopt.analysis.feedback import Feedback
+from trajopt.analysis.feedback import Feedback, usual_kind
 from trajopt.analysis.legs import legged_motion
 from trajopt.analysis.plant_forces import with_forces_of
 from trajopt.analysis.references import knot_values
@@ -32,7 +32,7 @@ def replay(
     substeps: int = ...,
     *,
     plant: None = None,
-    feedback: str | Feedback = ...,
+    feedback: str | Feedback | None = ...,
     x0: Reals | None = ...,
     clip: bool = ...,
 ) -> Rollout: ...
@@ -44,7 +44,7 @@ def replay(
     substeps: int = ...,
     *,
     plant: Any,
-    feedback: str | Feedback = ...,
+    feedback: str | Feedback | None = ...,
     x0: Reals | None = ...,
     clip: bool = ...,
 ) -> Solution: ...
@@ -55,7 +55,7 @@ def replay(
     substeps: int = 10,
     *,
     plant: Any = None,
-    feedback: str | Feedback = "gains",
+    feedback: str | Feedback | None = None,
     x0: Reals | None = None,
     clip: bool = False,
 ) -> Rollout | Solution:
@@ -69,7 +69,8 @@ def replay(
         substeps: Number of steps per knot, >= 1 [-]; a plant with a usual step takes at least as small steps.
         plant: "mujoco" for the robot in MuJoCo, with the contacts of the solution; a MuJoCoPlant, a Simulator, another
             action model, or a function (x, u, dt) -> x_next.
-        feedback: Kind of feedback: "gains" of the solver, "springs" or "open"; or a Feedback.
+        feedback: Kind of feedback: "gains" of the solver, "springs", "gains+springs" or "open"; or a Feedback. By
+            default that of a gait in a plant is "gains+springs" if its motors have limits, all others are "gains".
         x0: Initial state (nx,); by default the first state of the solution.
         clip: Whether to clip controls to the limits of models and motors.
 
@@ -85,8 +86,9 @@ def replay(
     count, clip = check_count("substeps", substeps, least=1), check_flag("clip", clip)
     if plant is None:
         model = _model_of(solution)
-        return _in_simulator(solution, model, _policy(solution, feedback, clip), count, x0)
+        return _in_simulator(solution, model, _policy(solution, feedback or "gains", clip), count, x0)
     check_solution(solution)
+    feedback = usual_kind(solution) if feedback is None else feedback
     if isinstance(plant, str):
         plant = {"mujoco": in_mujoco}[check_known("plant", plant, ["mujoco"])](solution)
     return _in_plant(solution, plant, _policy(solution, feedback, clip), count, x0)

@@ -279,8 +279,8 @@ def _write_gaps(axes: Axes, strip: _Strip) -> None:
             place = float(sole[:, 0].max())
             if abs(gap) > _FLOATS and all(abs(place - other) > 0.4 * strip.width for other in places):
                 places.append(place)
-                axes.annotate(f"{1e3 * gap:+.0f} mm", (place, float(sole[:, 1].mean())), (3, -5), color=RED, label="_gap",
-                              textcoords="offset points", fontsize=7, va="top")  # fmt: skip
+                axes.annotate(f"{1e3 * gap:+.0f} mm", (place, float(sole[:, 1].mean())), (3, -5), color=RED,
+                              label="_gap", textcoords="offset points", fontsize=7, va="top")  # fmt: skip
 
 
 def draw_ball(axes: Axes, centre: Reals, radius: float) -> None:
@@ -306,5 +306,5 @@ def _draw_legend(target: Figure | SubFigure, axes: Axes, strip: _Strip) -> None:
     entries += [Line2D([], [], label="in contact", **_CONTACT), Line2D([], [], label="centre of mass", **_COM)]
     if any(text.get_label() == "_gap" for text in axes.texts):
         mark: dict[str, Any] = {"color": RED, "marker": "$±$", "markersize": 7, "markeredgewidth": 0.2, "linestyle": ""}
-        entries.append(Line2D([], [], label="height of a foot above (+) or below (-) the ground", **mark))
+        entries.append(Line2D([], [], label="height of a contact above (+) or below (-) the ground", **mark))
     target.legend(handles=entries, loc="outside upper left", ncols=6)

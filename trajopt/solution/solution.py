@@ -227,7 +227,7 @@ class Solution(DescribedMotion):
         """Returns the policy u(t, x) around the solution; see `trajopt.analysis.Feedback`.
 
         Args:
-            kind: "gains" of the solver, "springs" at the motors, or "open".
+            kind: "gains" of the solver, "springs" at the motors, "gains+springs", or "open".
             **options: Further arguments of `Feedback`.
         """
         policy: Feedback = above("analysis.feedback.Feedback")(self, kind, **options)

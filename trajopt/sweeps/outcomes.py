@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from trajopt.solution.library import SolutionLibrary
 
 
-_PATH = ("xs", "us")
-_GUESSES = (*_PATH, "x0", "seed", "spread")  # values of a row that are no run-time parameters
+_GUESSES = ("xs", "us", "x0", "seed", "spread")  # values of a row that are no run-time parameters
 
 
 class Sweep(ExplainsAttributes):
@@ -183,14 +182,20 @@ class Sweep(ExplainsAttributes):
         rows = np.flatnonzero(self.converged)
         if not rows.size:
             raise InvalidArgumentError(f"sweep: none of {len(self)} rows converged; sweep.failures() shows the reasons")
-        good, shape = self._columns.take(rows), {name: self._columns.trajectory(int(rows[0]), name) for name in _PATH}
-        paths = {name: np.empty((len(rows), *values.shape)) for name, values in shape.items()}
-        for places, xs, us in good.trajectories():
-            paths["xs"][places], paths["us"][places] = xs, us
+        good = self._columns.take(rows)
+        outcomes = good.outcomes
+        xs, us = (np.empty((len(rows), *self._columns.trajectory(int(rows[0]), name).shape)) for name in ("xs", "us"))
+        for places, *paths in good.trajectories():
+            xs[places], us[places] = paths
         batch = SolutionBatch(
-            **paths,
-            **{name: good.outcomes[name] for name in ("cost", "status", "iterations", "seconds", "error")},
-            x0=good.parameters.get("x0", paths["xs"][:, 0]),
+            xs=xs,
+            us=us,
+            cost=outcomes["cost"],
+            status=outcomes["status"],
+            iterations=outcomes["iterations"],
+            seconds=outcomes["seconds"],
+            error=outcomes["error"],
+            x0=good.parameters.get("x0", xs[:, 0]),
             failed_knot=np.full(len(rows), -1),
             solver="a sweep",
             parameters={name: values for name, values in good.parameters.items() if name not in _GUESSES},

@@ -1,15 +1,18 @@
-"""Cameras of films that are line drawings, as without a browser."""
+"""Films that are line drawings, as without a browser: cameras, progress."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.support.unsolved import arm, trot
+from tests.support.unsolved import arm, pendulum, trot
 from trajopt.display.camera import check_camera, line_of_sight
+from trajopt.plotting import animate
 from trajopt.plotting.film import film_of
 from trajopt.plotting.stage import FilmStage
 
@@ -54,3 +57,17 @@ def test_an_axis_that_is_seen_end_on_has_no_numbers() -> None:
     assert not len(axes.zaxis.get_majorticklocs())
     assert not axes.zaxis.label.get_visible()
     assert len(axes.xaxis.get_majorticklocs()) > 1
+
+
+def test_an_animation_tells_how_many_frames_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+
+    @contextlib.contextmanager
+    def bar(title: str, total: int, *, wanted: bool) -> Iterator[Any]:
+        assert (title, wanted) == ("drawing", True)
+        yield lambda done, words: told.append(done)
+        assert told == list(range(1, total + 1))
+
+    monkeypatch.setattr("trajopt.plotting.animation.progress_bar", bar)
+    animate(pendulum(), tmp_path / "pendulum.gif", frames_per_second=5.0)
+    assert len(told) > 3
