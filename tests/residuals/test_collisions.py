@@ -282,7 +282,7 @@ def test_pairs_that_are_too_near_without_a_row_are_told(pairs: int) -> None:
             {"ball": trajopt.Sphere(0.1, frame="tool0")},
             r"obstacles\['ball'\]: expected an obstacle that is fixed",
         ),
-        ({"ball": [0.0, 0.0, 1.0]}, r"obstacles\['ball'\]: expected a Sphere, a Capsule or a Box"),
+        ({"ball": [0.0, 0.0, 1.0]}, r"obstacles\['ball'\]: expected a Sphere, a Capsule, a Box or a TriangleMesh"),
         ({"shelf": trajopt.Box([800.0, 300.0, 20.0])}, r"obstacles\['shelf'\]: expected metres, got a number of 800"),
     ],
 )

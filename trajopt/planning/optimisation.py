@@ -17,7 +17,7 @@ from trajopt.retiming.limits import JointLimits
 from trajopt.robots import Scene
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP
+from trajopt.solvers import SolverSQP, SQPOptions
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
@@ -62,7 +62,7 @@ class MotionProblem:
 
     def solve(self) -> Solution:
         """The solution of SolverSQP, with raised margins until distances between knots keep it, too."""
-        solver = SolverSQP(self.problem)
+        solver = SolverSQP(self.problem, SQPOptions(hessian="gauss-newton"))  # exact: a tenth does not converge
         solution = solver.solve(self._xs, np.diff(self._xs[:, self._robot.nq :], axis=0) / self._dt)
         for _ in range(ROUNDS - 1):
             lacks = self._lacks(solution)
