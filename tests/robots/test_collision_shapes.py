@@ -97,23 +97,28 @@ def test_a_capsule_around_points_of_a_capsule_is_that_capsule() -> None:
 
 
 def test_searches_at_once_are_those_of_scipy() -> None:
+    """Points, values and numbers of evaluations, on functions with bumps, where simplices shrink."""
     rng = np.random.default_rng(0)
-    slopes, starts = rng.normal(size=(5, 3, 3)), rng.normal(size=(5, 1, 3)) + np.vstack([np.zeros(3), 0.2 * np.eye(3)])
+    slopes, corners = rng.normal(size=(30, 3, 3)), np.vstack([np.zeros(3), 0.2 * np.eye(3)])
+    starts, counts = rng.normal(size=(30, 1, 3)) + corners, np.zeros(30, dtype=int)
 
     def one(point: Reals, slope: Reals) -> float:
-        return float((np.abs(slope @ point - 1.0) ** 1.5).sum() + 0.5 * np.abs(point).max())
+        return float((np.abs(slope @ point - 1.0) ** 1.5).sum() + np.cos(30.0 * point).sum())
 
-    def every(rows: Any, points: Reals) -> Reals:
-        return np.array([one(point, slopes[row]) for row, point in zip(rows, points, strict=True)])
+    def every(indices: Any, points: Reals) -> Reals:
+        np.add.at(counts, indices, 1)
+        return np.array([one(point, slopes[row]) for row, point in zip(indices, points, strict=True)])
 
     points, values = nelder_mead(every, starts, evaluations=10_000)
-    for slope, start, point, value in zip(slopes, starts, points, values, strict=True):
+    for slope, start, point, value, count in zip(slopes, starts, points, values, counts, strict=True):
         options = {"xatol": 1e-4, "fatol": 1e-5, "initial_simplex": start}
         right = minimize(one, start[0], (slope,), method="Nelder-Mead", options=options)
         np.testing.assert_allclose(point, right.x, atol=1e-9)
         assert value == pytest.approx(right.fun, abs=1e-12)
-    _, few = nelder_mead(every, starts, evaluations=20)
-    assert np.all(few > values + 1e-9)
+        assert count == right.nfev
+    counts[:] = 0
+    nelder_mead(every, starts, evaluations=20)
+    assert np.all((counts >= 20) & (counts < 20 + 5))  # the last iteration is completed
 
 
 def test_capsules_fitted_together_are_those_of_single_fits() -> None:
