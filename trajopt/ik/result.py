@@ -112,7 +112,7 @@ class IKResult:
         lines = [str(self.status)]
         lines += [f"  {words}" for words in _misses(self.residuals, self.failed)]
         if self.status is IKStatus.UNREACHABLE:
-            lines.append(f"  {_cause_words(self.causes)}")
+            lines += [f"  {words}" for words in _cause_words(self.causes, self.failed)]
             lines += [f"  at limits: {', '.join(self.active_limits)}"] if self.active_limits else []
             lines.append("-> move a target, or make a row soft: tasks.add(..., soft=(linear, quadratic))")
         return "\n".join(lines)
@@ -125,7 +125,7 @@ class IKResult:
             words["distance"] = f"{self.distance:.6g}"
             words["failed"] = ", ".join(self.failed)
             if self.causes:
-                words["cause"] = _cause_words(self.causes)
+                words["cause"] = _cause_words(self.causes, self.failed)[0]
         if self.active_limits:
             words["at limits"] = ", ".join(self.active_limits)
         return {**words, "iterations": f"{self.iterations} from {self.starts} starts"}
@@ -205,8 +205,7 @@ class IKBatch(ExplainsAttributes):
         for i in named:
             words = _misses(self.residuals, failed[i], i)
             lines.append(f"  target {i}: {', '.join(words) or 'costs could still be lowered'}")
-            if i in causes:
-                lines.append(f"    {_cause_words(causes[i])}")
+            lines += [f"    {words}" for words in (_cause_words(causes[i], failed[i]) if i in causes else ())]
         if len(rows) > most:
             lines.append(f"  and {len(rows) - most} more")
         return "\n".join(lines)
@@ -228,11 +227,11 @@ def _misses(residuals: Mapping[str, TaskResidual], failed: Iterable[str], row: A
     ]
 
 
-def _cause_words(causes: tuple[str, ...]) -> str:
-    """Text for the causes of a target out of reach."""
+def _cause_words(causes: tuple[str, ...], failed: tuple[str, ...]) -> list[str]:
+    """Text for the causes of a target out of reach; empty if a single constraint fails, which says it already."""
     if causes:
-        return f"all others hold without {' or without '.join(causes)}"
-    return "more than one has to give way, or the only one is out of reach"
+        return [f"all others hold without {' or without '.join(causes)}"]
+    return ["more than one has to give way"] if len(failed) > 1 else []
 
 
 def _beyond(worst: dict[str, float], tolerance: float) -> tuple[str, ...]:
