@@ -72,8 +72,8 @@ class LinearSteps(ProgramSteps):
         work, known = self._work, bool(run.lam.any())
         step = work.model.solve(run, None, exact=known, ridge=self._ridge)
         if self._is_infeasible(run, step):
-            penalty = work.penalty(run, np.zeros_like(run.y), work.options.max_penalty)
-            step = work.model.solve(run, penalty, exact=known, ridge=self._ridge)
+            penalized = work.merit(run, np.zeros_like(run.y), work.options.max_penalty)
+            step = work.model.solve(run, penalized, exact=known, ridge=self._ridge)
         return step
 
     def _is_infeasible(self, run: SQPProgress, step: QPSolution) -> bool:

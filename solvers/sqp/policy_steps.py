@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from trajopt.solution import IterationRecord
 from trajopt.solvers.qp import QPSolution, QPStatus
-from trajopt.solvers.sqp.merit import Descent, Merit, Taken
+from trajopt.solvers.sqp.merit import Descent, Taken
 from trajopt.solvers.sqp.method import FAILURES, Outcome, ProgramSteps
 from trajopt.solvers.sqp.policy import TOLERABLE
 from trajopt.solvers.sqp.progress import SQPProgress
@@ -51,7 +51,7 @@ class PolicySteps(ProgramSteps):
         super().__init__(work)
         options, self._rolled, self._may_lose = work.options, rolled, may_lose
         weight = options.initial_penalty * options.penalty_increase**raised
-        self._penalty = work.penalty(run, run.y, min(weight, options.max_penalty))
+        self._merit = work.merit(run, run.y, min(weight, options.max_penalty))
         self._plain, self._trusted, self._leaps = False, False, FAILURES
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
@@ -62,8 +62,7 @@ class PolicySteps(ProgramSteps):
         if step.status is QPStatus.INDEFINITE:
             run.failed_knot, self.outcome = step.failed_knot, Outcome.INDEFINITE
             return None
-        merit = Merit(work.rows, run.scale, self._penalty)
-        descent = Descent.along(step, merit, e, exact=work.model.blend > 0.0)
+        descent = Descent.along(step, self._merit, e, exact=work.model.blend > 0.0)
         taken = self._search(descent)
         if self._may_lose and not self._rolled and self._is_lost(taken, descent):
             self.outcome = Outcome.LOST
@@ -82,13 +81,13 @@ class PolicySteps(ProgramSteps):
         """The solution of the program with a penalty that leaves few of the violations."""
         exact = (self._rolled or bool(run.lam.any())) and not self._plain  # else multipliers are not known
         solve = partial(self._work.model.solve, run, exact=exact, ridge=self._ridge)
-        step = solve(self._penalty)
+        step = solve(self._merit)
         while (kinds := self._too_soft(run, step)) is not None:
-            before, left = self._penalty, self._left(run, step).sum()
+            before, left = self._merit, self._left(run, step).sum()
             self._raise(run, np.where(kinds, RAISE, 1.0))
-            step = solve(self._penalty)
+            step = solve(self._merit)
             if step.status is QPStatus.INDEFINITE or not self._left(run, step).sum() < (1.0 - LEFT) * left:
-                self._penalty = before
+                self._merit = before
                 return solve(before)
         return step
 
@@ -110,14 +109,14 @@ class PolicySteps(ProgramSteps):
             missed = then[kind]
             if missed.sum() > LEFT * now[kind].sum() and missed.max(initial=0.0) > options.feasibility:
                 soft |= kind
-        soft &= self._penalty.mu < 0.99 * options.max_penalty * run.units.stiffness
+        soft &= self._merit.mu < 0.99 * options.max_penalty * run.units.stiffness
         return soft if soft.any() else None
 
     def _raise(self, run: SQPProgress, factor: Reals | float, y: Reals | None = None) -> None:
         """Raises the penalty, up to the largest one; with new multipliers if there are any."""
         most = self._work.options.max_penalty * run.units.stiffness
-        mu = np.maximum(np.minimum(most, factor * self._penalty.mu), self._penalty.mu)
-        self._penalty = replace(self._penalty, mu=mu, y=self._penalty.y if y is None else y)
+        mu = np.maximum(np.minimum(most, factor * self._merit.mu), self._merit.mu)
+        self._merit = replace(self._merit, mu=mu, y=self._merit.y if y is None else y)
 
     def _search(self, descent: Descent) -> Taken | None:
         """A rollout that lowers the merit enough; without rows, near the end, a few may raise it a little."""
@@ -160,6 +159,6 @@ class PolicySteps(ProgramSteps):
         if taken is None or (taken.length >= 0.5 and -descent.slope < SMALL * max(1.0, abs(descent.before))):
             c = work.evaluator.c if taken is None else taken.c
             whole = taken is not None and taken.length == 1.0
-            y = step.y if whole else self._penalty.gradient(work.rows.penalized(c))
+            y = step.y if whole else self._merit.gradient(c)
             self._raise(run, work.options.penalty_increase, work.rows.of_general(y))
         work.move(run, *run.trajectory)

@@ -10,8 +10,8 @@ from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.qp.recursion import FirstState
-from trajopt.solvers.sqp.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.sqp.inner import InnerSolver
+from trajopt.solvers.sqp.merit import Merit
 from trajopt.solvers.sqp.program import PROXIMAL, StepProgram
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.rows import RowBounds, is_flat, moved_start
@@ -81,14 +81,12 @@ class QuadraticModel:
         """Takes note that the step of the last program has been taken."""
         self._gradient = self._next_gradient
 
-    def solve(
-        self, run: SQPProgress, penalty: AugmentedLagrangian | None, *, exact: bool = True, ridge: float = 0.0
-    ) -> QPSolution:
+    def solve(self, run: SQPProgress, merit: Merit | None, *, exact: bool = True, ridge: float = 0.0) -> QPSolution:
         """Returns the step. The status is INDEFINITE if even a large δ fails.
 
         Args:
             run: State of the solve.
-            penalty: Augmented Lagrangian of the rows that are no limits; None where all rows are hard.
+            merit: Penalties of the general rows, which are proximal then; None where all rows are hard.
             exact: Whether to begin with the Hessian of the Lagrangian, if there is one.
             ridge: First δ, relative to the sizes of controls and states.
         """
@@ -99,7 +97,7 @@ class QuadraticModel:
             self.exact.expect(self._gradient)
             self.exact()
             blend = begun = 1.0
-        self._set_rows(penalty)
+        self._set_rows(merit)
         while True:
             self._program.set_hessian(blend, ridge / run.units.controls**2, ridge / run.units.states**2)
             self._program.hessian.write()
@@ -119,14 +117,14 @@ class QuadraticModel:
             else:
                 ridge, increased = max(FIRST_RIDGE, ridge / 3.0), True
 
-    def _set_rows(self, penalty: AugmentedLagrangian | None) -> None:
+    def _set_rows(self, merit: Merit | None) -> None:
         """Hands slacks and proximal rows to the program."""
         if not self._e.nc:
             return
         program, general = self._program, self._rows.general
         program.set_soft(self._rows)
-        if penalty is not None:
-            program.set_proximal(np.where(general, 1.0 / penalty.mu, 0.0), np.where(general, penalty.y, 0.0))
+        if merit is not None:
+            program.set_proximal(np.where(general, 1.0 / merit.mu, 0.0), np.where(general, merit.y, 0.0))
         else:
             program.set_proximal(0.0, 0.0)
 

@@ -11,9 +11,9 @@ from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.riccati import LinearQuadratic, Riccati
-from trajopt.solvers.sqp.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.sqp.guess import is_noisy
 from trajopt.solvers.sqp.line_search import LineSearch
+from trajopt.solvers.sqp.merit import Merit
 from trajopt.solvers.sqp.optimality import measure
 from trajopt.solvers.sqp.policy import PolicySearch
 from trajopt.solvers.sqp.progress import SQPProgress
@@ -132,10 +132,9 @@ class Workspace:
         self.model.take(run, self.rows)
         measure(run, self.evaluator, self.rows, self.model)
 
-    def penalty(self, run: SQPProgress, y: Reals, weight: float) -> AugmentedLagrangian:
-        """Augmented Lagrangian of general rows with multipliers y (T + 1, nc), and a weight relative to the cost's."""
-        rows = self.rows
-        return AugmentedLagrangian(rows.lower, rows.upper, rows.of_general(y), weight * run.units.stiffness)
+    def merit(self, run: SQPProgress, y: Reals, weight: float) -> Merit:
+        """Merit with multipliers y (T + 1, nc) of general rows, and a penalty relative to the curvature of the cost."""
+        return Merit(self.rows, run.scale, self.rows.of_general(y), weight * run.units.stiffness)
 
     def results(self, run: SQPProgress) -> dict[str, Any]:
         """Gains that keep the active rows, and multipliers of the unscaled cost."""
@@ -147,6 +146,6 @@ class Workspace:
 
     def take_gains(self, run: SQPProgress, *, hard: bool) -> None:
         """Takes the gains of a program at the trajectory, with rows hard or penalized."""
-        penalty = None if hard else self.penalty(run, run.y, self.options.initial_penalty)
-        step = self.model.solve(run, penalty)
+        merit = None if hard else self.merit(run, run.y, self.options.initial_penalty)
+        step = self.model.solve(run, merit)
         run.K = run.K if step.K is None else step.K
