@@ -20,7 +20,7 @@ LEAST_MERIT = 1e-3  # of which rounding is counted
 
 @dataclass(slots=True)  # not frozen, see `QPSolution`
 class Taken:
-    """Step that a search has accepted.
+    """Trial of a step, and step that a search has accepted.
 
     Attributes:
         length: Step length [-].
@@ -29,6 +29,7 @@ class Taken:
         c: Constraint rows (T + 1, nc).
         merit: The merit after it.
         step: Solution of the quadratic program, of which the step is a part.
+        infeasibility: Sum of gaps and violations after a step along a line, see `Workspace.infeasibility`.
         expanded: Whether the evaluator is at the accepted trajectory, with derivatives.
     """
 
@@ -38,6 +39,7 @@ class Taken:
     c: Reals
     merit: float
     step: QPSolution
+    infeasibility: float = 0.0
     expanded: bool = False
 
 
@@ -134,9 +136,3 @@ class Descent:
     def is_flat(self, part: float) -> bool:
         """Whether the slope is less than this part of the merit, or of a typical cost."""
         return abs(self.slope) < part * max(1.0, abs(self.before))
-
-
-def infeasibility(gaps: float, violations: float) -> float:
-    """Σ |f| + Σ |v|, sums of gaps f and of violations v of rows; infinite if no number."""
-    found = gaps + violations
-    return found if math.isfinite(found) else math.inf

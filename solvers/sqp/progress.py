@@ -33,7 +33,7 @@ class SQPProgress(Progress):
         stationarity: Largest gradient of the Lagrangian along the controls.
         violation: Largest violation of a row, in units of the rows.
         largest_violation: Largest violation of a row, as it is.
-        infeasibility: Sum of all gaps and violations, see `merit.infeasibility`.
+        infeasibility: Sum of all gaps and violations, see `Workspace.infeasibility`.
         complementarity: Largest product of a multiplier and the distance from its bound.
         attempts: Attempts still to be made, and the results of those that have ended.
         method: The method in use.

@@ -33,12 +33,12 @@ class InteriorMethod(MethodAbstract):
             e.prepare(clipped=True)
             work.rollouts.roll_out(e.xs[0], e.us)
         else:
-            work.lines.prepare()
+            work.prepare_lines()
         e.expand(work.x0(run))
         e.check_finite()
         left = max(abs(run.cost), LEAST * run.units.cost)  # typical where a trajectory is left behind
         units = work.units(left if run.iterations else run.units.cost)
-        trial = None if rolls else work.lines.trial
+        trial = None if rolls else work.line
         self._steps = InteriorSteps(e, work.rows, work.model.exact, trial, work.x0(run), units)
 
     def iterate(self, run: SQPProgress) -> IterationRecord:

@@ -23,7 +23,7 @@ from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds
 from trajopt.solvers.sqp.interior.equations import Equations
 from trajopt.solvers.sqp.interior.point import Direction, Point
 from trajopt.solvers.sqp.interior.trials import InteriorTrials, LineTrials, RolloutTrials
-from trajopt.solvers.sqp.optimality import FALLS
+from trajopt.solvers.sqp.method import FALLS
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.solvers.sqp.units import Units
