@@ -36,6 +36,7 @@ class QuadraticModel:
 
     Attributes:
         exact: The Hessian of the Lagrangian; None without it.
+        program: The program.
         blend: Part θ of it in the Hessian of the last program [-].
         ridge: δ in the Hessian of the last program.
     """
@@ -52,8 +53,8 @@ class QuadraticModel:
         self._first: FirstState | None = None
         if moved is not None and self._bounded and options.qp == "ipm" and not e.nc and is_flat(problem, moved):
             self._first, moved, self._bounded = FirstState(moved, kept), None, False  # the recursion finds it
-        self._program = StepProgram(e, self.exact, moved=moved, bounded=self._bounded, kept=kept)
-        self._inner = InnerSolver(self._program.qp, options.qp, options.qp_iterations, self._first)
+        self.program = StepProgram(e, self.exact, moved=moved, bounded=self._bounded, kept=kept)
+        self._inner = InnerSolver(self.program.qp, options.qp, options.qp_iterations, self._first)
 
     def prepare(self) -> None:
         """Compiles the code of the exact Hessian, if the model uses it."""
@@ -62,12 +63,12 @@ class QuadraticModel:
 
     def relate(self, units: Units) -> None:
         """Makes the tolerances of programs relative to units."""
-        self._program.qp.row_size[:], self._program.qp.typical_cost[:] = self._program.row_units(units), 1.0
+        self.program.qp.row_size[:], self.program.qp.typical_cost[:] = self.program.row_units(units), 1.0
 
     def take(self, run: SQPProgress, rows: RowBounds) -> None:
         """Copies derivatives, rows and gaps at the evaluator's trajectory to the program, for the scaled cost."""
         self._rows = rows
-        self._program.take(run.scale, rows)
+        self.program.take(run.scale, rows)
         if self._first is not None:
             state, moved = self._e.state, self._first.moved
             at = state.difference(state.zero(), self._e.xs[0])
@@ -99,8 +100,8 @@ class QuadraticModel:
             blend = begun = 1.0
         self._set_rows(merit)
         while True:
-            self._program.set_hessian(blend, ridge / run.units.controls**2, ridge / run.units.states**2)
-            self._program.hessian.write()
+            self.program.set_hessian(blend, ridge / run.units.controls**2, ridge / run.units.states**2)
+            self.program.hessian.write()
             if self._first is not None:
                 self._first.curvature[:] = PROXIMAL * run.scale + (ridge / run.units.states**2)[self._first.moved]
             found = self._inner.solve(convex=blend == 0.0)
@@ -121,7 +122,7 @@ class QuadraticModel:
         """Hands slacks and proximal rows to the program."""
         if not self._e.nc:
             return
-        program, general = self._program, self._rows.general
+        program, general = self.program, self._rows.general
         program.set_soft(self._rows)
         if merit is not None:
             program.set_proximal(np.where(general, 1.0 / merit.mu, 0.0), np.where(general, merit.y, 0.0))
@@ -130,7 +131,7 @@ class QuadraticModel:
 
     def corrected(self, run: SQPProgress, step: QPSolution, f: Reals, c: Reals) -> QPSolution:
         """Solves again with a second-order correction, from the gaps f and rows c after the full step."""
-        program, rows, before = self._program, self._rows, self._e.f.copy()
+        program, rows, before = self.program, self._rows, self._e.f.copy()
         program.set_gaps(before + f, c - step.rows, rows)
         found = self._unpacked(run, self._inner.solve(convex=self.blend == 0.0))
         program.set_gaps(before, self._e.c, rows)
@@ -138,9 +139,9 @@ class QuadraticModel:
 
     def _unpacked(self, run: SQPProgress, found: QPSolution) -> QPSolution:
         """The solution in terms of the problem; its arrays stay."""
-        step = self._program.step(found)
+        step = self.program.step(found)
         if self._bounded or self._first is not None:
-            run.start_y = self._program.start_multipliers(found.y, found.lam)
+            run.start_y = self.program.start_multipliers(found.y, found.lam)
         return QPSolution(
             status=step.status,
             iterations=step.iterations,
@@ -149,7 +150,7 @@ class QuadraticModel:
             lam=step.lam.copy(),
             y=step.y.copy(),
             rows=step.rows,
-            K=self._program.gains(self._inner.policy.K),
+            K=self.program.gains(self._inner.policy.K),
             failed_knot=step.failed_knot,
         )
 
@@ -159,7 +160,7 @@ class QuadraticModel:
         After a change of one control later ones follow the gains of the last step: at an optimum that changes nothing;
         elsewhere, without them, an unstable system would multiply rounding errors by many powers of ten.
         """
-        program = self._program
+        program = self.program
         along, costates = self._inner.policy.adjoint(program.qp.lq.g, program.qp.lq.terminal_g, self._padded(run))
         controls, start = program.controls(along)
         if self._first is not None:
@@ -169,9 +170,9 @@ class QuadraticModel:
 
     def slope_of_violation(self, beyond: Reals, start: Reals) -> tuple[Reals, Reals]:
         """Gradient of ½ |v|² along controls and start, with v the violations of rows (T + 1, nc) and start (ndx,)."""
-        lq, y = self._program.qp.lq, self._program.padded_rows(beyond, start)
+        lq, y = self.program.qp.lq, self.program.padded_rows(beyond, start)
         along, _ = self._inner.policy.adjoint(np.zeros_like(lq.g), np.zeros_like(lq.terminal_g), y)
-        return self._program.controls(along)
+        return self.program.controls(along)
 
     def active_gains(self, run: SQPProgress) -> Reals | None:
         """Gains (T, nu, ndx) that keep the active rows of the trajectory; None if there are none.
@@ -179,7 +180,7 @@ class QuadraticModel:
         A row is active if its multiplier is larger than its distance from the bound, each relative to its size: of all
         others interior points leave multipliers above 0.
         """
-        program, y = self._program, self._padded(run)
+        program, y = self.program, self._padded(run)
         distance = np.where(y > 0.0, program.qp.upper, -program.qp.lower)
         active = np.abs(y) * program.row_units(run.units) ** 2 > distance
         policy = self._inner.policy
@@ -187,4 +188,4 @@ class QuadraticModel:
 
     def _padded(self, run: SQPProgress) -> Reals:
         """The last multipliers of all rows of the program."""
-        return self._program.padded_rows(run.y, run.start_y)
+        return self.program.padded_rows(run.y, run.start_y)

@@ -16,7 +16,7 @@ from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
 from trajopt.solvers.sqp.guess import is_nearly_a_motion
-from trajopt.solvers.sqp.interior import InteriorMethod, are_curved
+from trajopt.solvers.sqp.interior import InteriorSteps, are_curved
 from trajopt.solvers.sqp.linear_steps import LinearSteps
 from trajopt.solvers.sqp.method import ROUNDED, Outcome
 from trajopt.solvers.sqp.policy_steps import PolicySteps
@@ -107,7 +107,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """The best result of all attempts, with multipliers and gains of its own."""
         work = self._work
         assert work is not None
-        interior = isinstance(run.method, InteriorMethod)
+        interior = isinstance(run.method, InteriorSteps)
         if run.status is not SolverStatus.CONVERGED and (run.attempts.keep_best(run) or interior):
             with contextlib.suppress(ModelEvaluationError):
                 work.move(run, *run.trajectory)
@@ -123,10 +123,10 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         attempts, method = run.attempts, run.method
         if outcome is Outcome.SOLVED:
             run.status = SolverStatus.CONVERGED
-            if isinstance(method, InteriorMethod):
+            if isinstance(method, InteriorSteps):
                 work.judge(run)
                 work.take_gains(run, hard=True)
-        elif isinstance(method, InteriorMethod):
+        elif isinstance(method, InteriorSteps):
             if outcome is Outcome.FAILED or self._is_late(run):
                 self._resume(run, work)
         elif outcome is Outcome.STUCK:
@@ -200,7 +200,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             run.method.rest()
             attempts.paused = Left.by(run), run.method
             with self._unclocked(run):
-                run.method = InteriorMethod(work, run, rolls=kind == "rollouts")
+                run.method = InteriorSteps(work, run, rolls=kind == "rollouts")
             return True
         attempts.leave(run)
         if kind == "random":

@@ -8,17 +8,13 @@ import numpy as np
 import pytest
 
 from tests.support.hard_problems import double_integrator, trailer
+from tests.support.interior import interior_steps
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.shooting.lagrangian import LagrangianHessian
-from trajopt.shooting.linear_trial import LinearTrial
 from trajopt.solvers import SolverSQP
-from trajopt.solvers.riccati import LinearQuadratic, Riccati
 from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.interior import InteriorSteps
 from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds, longest
-from trajopt.solvers.sqp.rows import RowBounds
-from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 INF = np.inf
@@ -93,25 +89,16 @@ def test_below_an_infeasibility_that_counts_as_none_the_function_decides() -> No
     assert judge.accepts((0.0, 5.0), (1e-7, 4.8), slope=-1e-12, length=1.0, enough=4.9)
 
 
-def begun(problem: ShootingProblem, xs: Reals, us: Reals, *, rollouts: bool) -> tuple[InteriorSteps, Evaluator]:
-    e = Evaluator(problem)
-    e.prepare(clipped=True)
-    trial = LinearTrial(e)
-    trial.prepare()
-    e.xs[:], e.us[:] = xs, us
-    e.xs[0] = problem.x0
-    e.expand(problem.x0)
-    rows = RowBounds(e, problem)
-    units = Units.of(e, rows, Riccati(LinearQuadratic.of(e)))
-    return InteriorSteps(e, rows, LagrangianHessian(e), None if rollouts else trial, problem.x0, units), e
+def begun(problem: ShootingProblem, xs: Reals, us: Reals, *, rollouts: bool) -> InteriorSteps:
+    return interior_steps(problem, xs, us, rollouts=rollouts)[0]
 
 
 def solved(problem: ShootingProblem, xs: Reals, us: Reals, *, rollouts: bool) -> tuple[InteriorSteps, Evaluator, int]:
-    steps, e = begun(problem, xs, us, rollouts=rollouts)
-    for iteration in range(300):
-        if steps.solved or not steps.iterate():
-            return steps, e, iteration
-    return steps, e, 300
+    steps, work, run = interior_steps(problem, xs, us, rollouts=rollouts)
+    while steps.outcome is None and run.iterations < 300:
+        run.iterations += 1
+        steps.iterate(run)
+    return steps, work.evaluator, run.iterations
 
 
 @pytest.mark.parametrize("rollouts", [False, True])
@@ -141,9 +128,7 @@ def test_a_trailer_from_linear_steps_alone() -> None:
 @pytest.mark.parametrize(("rollouts", "own"), [(False, 0.0), (True, 5e-4)])
 def test_the_regularisation_is_relative_to_the_barrier(rollouts: bool, own: float) -> None:
     """δ adds δ μ / size² to the Hessian, and to the weights of bounds, of rollouts, their `own` part."""
-    steps, e = begun(
-        double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=rollouts
-    )
+    steps = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=rollouts)
     D = np.ones_like(steps._weights.weights)
     lq, sizes, mu = steps._program.qp.lq, np.concatenate([steps._units.states, steps._units.controls]), 5e-3
     steps._point = replace(steps._point, barrier=replace(steps._point.barrier, mu=mu))
@@ -151,13 +136,13 @@ def test_the_regularisation_is_relative_to_the_barrier(rollouts: bool, own: floa
     plain, weights = lq.H.copy(), steps._weights.weights.copy()
     steps._is_convex(100.0, D)
     assert lq.H - plain == pytest.approx(
-        np.tile(np.diag(100.0 * (mu if rollouts else 1.0) / sizes**2), (e.T, 1, 1)), rel=1e-9, abs=1e-12
+        np.tile(np.diag(100.0 * (mu if rollouts else 1.0) / sizes**2), (40, 1, 1)), rel=1e-9, abs=1e-12
     )
     assert steps._weights.weights - weights == pytest.approx(100.0 * own * D, abs=1e-6)
 
 
 def test_a_barrier_problem_is_solved_where_a_plain_step_promises_little() -> None:
-    steps, _ = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
+    steps = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
     first, count = steps._point.barrier.mu, steps._point.barrier.products.size
     assert steps._error(first) > 10.0 * first
     for promised, ridge, length, lowered in (
@@ -173,7 +158,7 @@ def test_a_barrier_problem_is_solved_where_a_plain_step_promises_little() -> Non
 
 
 def test_a_barrier_problem_whose_residuals_cost_much_is_not_solved() -> None:
-    steps, _ = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
+    steps = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
     barrier = steps._point.barrier
     assert np.abs(steps._point.residual).max() > 0.1
     steps.promised, steps.ridge, steps.length = 0.0, 0.0, 1.0
@@ -183,7 +168,7 @@ def test_a_barrier_problem_whose_residuals_cost_much_is_not_solved() -> None:
 
 
 def test_a_promise_below_rounding_is_no_end_while_the_error_falls() -> None:
-    steps, _ = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
+    steps = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
     point = steps._point
     closed = replace(point, c=point.barrier.bounds.target + point.barrier.slack, f=np.zeros_like(point.f))
     steps._point = replace(closed, barrier=replace(point.barrier, mu=1e-12))
