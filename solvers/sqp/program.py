@@ -174,18 +174,19 @@ class StepProgram:
             found[0, : len(self._moved)] = start[self._moved]
         return found
 
-    def step(self, found: QPSolution) -> QPSolution:
-        """Removes from a solution the entries of padded stages and controls. Its gains stay as they are."""
-        if not self.chosen:
-            return found
+    def solution(self, found: QPSolution, K: Reals) -> QPSolution:
+        """Returns a solution in terms of the problem, without padded stages and controls, with the gains of K."""
         e, o = self._e, self._first
-        return replace(
-            found,
-            dx=found.dx[o:],
-            du=found.du[o:, : e.nu],
-            lam=found.lam[o:],
-            y=found.y[o:, : e.nc],
+        return QPSolution(
+            status=found.status,
+            iterations=found.iterations,
+            dx=found.dx[o:].copy(),
+            du=found.du[o:, : e.nu].copy(),
+            lam=found.lam[o:].copy(),
+            y=found.y[o:, : e.nc].copy(),
             rows=found.rows[o:, : e.nc],
+            K=self.gains(K),
+            failed_knot=found.failed_knot,
         )
 
     def controls(self, along: Reals) -> tuple[Reals, Reals]:

@@ -8,9 +8,12 @@ from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.options import SQPOptions
-from trajopt.solvers.qp import QPSolution, QPStatus
-from trajopt.solvers.qp.recursion import FirstState
-from trajopt.solvers.sqp.inner import InnerSolver
+from trajopt.solvers.qp import Conic, InteriorPoint, InteriorPointOptions, Osqp, QPSolution, QPStatus, StageQP
+from trajopt.solvers.qp.recursion import FirstState, Recursion
+from trajopt.solvers.qp.sparse import is_convex
+from trajopt.solvers.qp.stage_qp import QPSolverAbstract
+from trajopt.solvers.riccati.riccati import Riccati
+from trajopt.solvers.sqp.feedback import Policy
 from trajopt.solvers.sqp.merit import Merit
 from trajopt.solvers.sqp.program import PROXIMAL, StepProgram
 from trajopt.solvers.sqp.progress import SQPProgress
@@ -54,7 +57,8 @@ class QuadraticModel:
         if moved is not None and self._bounded and options.qp == "ipm" and not e.nc and is_flat(problem, moved):
             self._first, moved, self._bounded = FirstState(moved, kept), None, False  # the recursion finds it
         self.program = StepProgram(e, self.exact, moved=moved, bounded=self._bounded, kept=kept)
-        self._inner = InnerSolver(self.program.qp, options.qp, options.qp_iterations, self._first)
+        self._policy, self._foreign = Policy(self.program.qp), options.qp != "ipm"
+        self._solver = _solver_of(self.program.qp, options, self._policy.riccati, self._first)
 
     def prepare(self) -> None:
         """Compiles the code of the exact Hessian, if the model uses it."""
@@ -104,7 +108,7 @@ class QuadraticModel:
             self.program.hessian.write()
             if self._first is not None:
                 self._first.curvature[:] = PROXIMAL * run.scale + (ridge / run.units.states**2)[self._first.moved]
-            found = self._inner.solve(convex=blend == 0.0)
+            found = self._solved(convex=blend == 0.0)
             if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
                 self.blend, self.ridge = blend, ridge
                 step = self._unpacked(run, found)
@@ -133,26 +137,28 @@ class QuadraticModel:
         """Solves again with a second-order correction, from the gaps f and rows c after the full step."""
         program, rows, before = self.program, self._rows, self._e.f.copy()
         program.set_gaps(before + f, c - step.rows, rows)
-        found = self._unpacked(run, self._inner.solve(convex=self.blend == 0.0))
+        found = self._unpacked(run, self._solved(convex=self.blend == 0.0))
         program.set_gaps(before, self._e.c, rows)
+        return found
+
+    def _solved(self, *, convex: bool) -> QPSolution:
+        """Solves the program, and sets the policy's gains to those of the solution; no curvature of it is `convex`."""
+        K = self._policy.K
+        if self._foreign and not convex and not is_convex(self.program.qp):  # ours sees that along the dynamics
+            return QPSolution.failed(self.program.qp, QPStatus.INDEFINITE)
+        found = self._solver.solve()
+        if found.K is None and found.status is not QPStatus.INDEFINITE:
+            if not self._policy.keep(found.y, hard=False):
+                K[:] = 0.0
+        elif found.K is not None and found.K is not K:
+            K[:] = found.K
         return found
 
     def _unpacked(self, run: SQPProgress, found: QPSolution) -> QPSolution:
         """The solution in terms of the problem; its arrays stay."""
-        step = self.program.step(found)
         if self._bounded or self._first is not None:
             run.start_y = self.program.start_multipliers(found.y, found.lam)
-        return QPSolution(
-            status=step.status,
-            iterations=step.iterations,
-            dx=step.dx.copy(),
-            du=step.du.copy(),
-            lam=step.lam.copy(),
-            y=step.y.copy(),
-            rows=step.rows,
-            K=self.program.gains(self._inner.policy.K),
-            failed_knot=step.failed_knot,
-        )
+        return self.program.solution(found, self._policy.K)
 
     def gradient(self, run: SQPProgress) -> tuple[Reals, Reals, Reals]:
         """Gradient of the Lagrangian of the scaled cost along controls (T, nu) and start, and costates (T + 1, ndx).
@@ -161,7 +167,7 @@ class QuadraticModel:
         elsewhere, without them, an unstable system would multiply rounding errors by many powers of ten.
         """
         program = self.program
-        along, costates = self._inner.policy.adjoint(program.qp.lq.g, program.qp.lq.terminal_g, self._padded(run))
+        along, costates = self._policy.adjoint(program.qp.lq.g, program.qp.lq.terminal_g, self._padded(run))
         controls, start = program.controls(along)
         if self._first is not None:
             start, moved = np.zeros(self._e.state.ndx), self._first.moved
@@ -171,7 +177,7 @@ class QuadraticModel:
     def slope_of_violation(self, beyond: Reals, start: Reals) -> tuple[Reals, Reals]:
         """Gradient of ½ |v|² along controls and start, with v the violations of rows (T + 1, nc) and start (ndx,)."""
         lq, y = self.program.qp.lq, self.program.padded_rows(beyond, start)
-        along, _ = self._inner.policy.adjoint(np.zeros_like(lq.g), np.zeros_like(lq.terminal_g), y)
+        along, _ = self._policy.adjoint(np.zeros_like(lq.g), np.zeros_like(lq.terminal_g), y)
         return self.program.controls(along)
 
     def active_gains(self, run: SQPProgress) -> Reals | None:
@@ -180,12 +186,23 @@ class QuadraticModel:
         A row is active if its multiplier is larger than its distance from the bound, each relative to its size: of all
         others interior points leave multipliers above 0.
         """
-        program, y = self.program, self._padded(run)
+        program, policy, y = self.program, self._policy, self._padded(run)
         distance = np.where(y > 0.0, program.qp.upper, -program.qp.lower)
         active = np.abs(y) * program.row_units(run.units) ** 2 > distance
-        policy = self._inner.policy
         return program.gains(policy.K).copy() if policy.keep(np.where(active, y, 0.0), hard=True) else None
 
     def _padded(self, run: SQPProgress) -> Reals:
         """The last multipliers of all rows of the program."""
         return self.program.padded_rows(run.y, run.start_y)
+
+
+def _solver_of(qp: StageQP, options: SQPOptions, riccati: Riccati, first: FirstState | None) -> QPSolverAbstract:
+    """The solver of a program that the options name; `first` is what a program without rows chooses of its start."""
+    iterations = options.qp_iterations
+    if options.qp == "ipm" and qp.nc == 0:
+        return Recursion(qp, riccati, first)
+    if options.qp == "ipm":
+        return InteriorPoint(qp, InteriorPointOptions(max_iterations=iterations) if iterations else None)
+    if options.qp == "osqp":
+        return Osqp(qp, **({} if iterations is None else {"max_iter": iterations}))
+    return Conic(qp, options.qp)
