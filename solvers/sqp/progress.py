@@ -10,12 +10,12 @@ import numpy as np
 
 from trajopt.solution import IterationRecord
 from trajopt.solvers.progress import Progress
-from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.solvers.sqp.attempts import Attempts
     from trajopt.solvers.sqp.method import MethodAbstract
+    from trajopt.solvers.sqp.units import Units
 
 
 @dataclass(kw_only=True)
@@ -40,7 +40,7 @@ class SQPProgress(Progress):
     """
 
     guess: tuple[Reals, Reals] = field(default_factory=lambda: (np.zeros(0), np.zeros((0, 0))))
-    units: Units = field(default_factory=Units.none)
+    units: Units = field(init=False)
     lam: Reals = field(default_factory=lambda: np.zeros((0, 0)))
     y: Reals = field(default_factory=lambda: np.zeros((0, 0)))
     start_y: Reals = field(default_factory=lambda: np.zeros(0))
