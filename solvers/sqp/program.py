@@ -30,8 +30,8 @@ class StepProgram:
     Args:
         evaluator: Evaluator with the trajectory from which the step starts.
         exact: The Hessian of the Lagrangian there, H; None without it, then θ is 0.
-        moved: Coordinates of the start that are to be chosen, see `moved_start`; None for a fixed start.
-        bounded: Whether the start has bounds.
+        moved: Coordinates of the start that are to be chosen, see `moved_start`; None for a fixed start, the default.
+        bounded: Whether the start has bounds; by default it has none.
         kept: Weights (k,) of a sum of these coordinates that stays; None for none.
 
     Attributes:
@@ -45,8 +45,8 @@ class StepProgram:
         evaluator: Evaluator,
         exact: LagrangianHessian | None,
         *,
-        moved: Ints | None,
-        bounded: bool,
+        moved: Ints | None = None,
+        bounded: bool = False,
         kept: Reals | None = None,
     ) -> None:
         e, chosen = evaluator, moved is not None
