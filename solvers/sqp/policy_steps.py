@@ -16,11 +16,12 @@ from trajopt.solution import IterationRecord
 from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.merit import Descent, Taken
 from trajopt.solvers.sqp.method import FAILURES, Outcome, ProgramSteps
-from trajopt.solvers.sqp.policy import TOLERABLE
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 from trajopt.types import Reals
 
+TOLERABLE = 10.0  # times the merit that the program promises: what the first rollout may have
+LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FLAT = 1e-7  # promised decrease of the merit, relative to it, at the end
 CUT = 0.15  # length below which the next program is Gauss-Newton's, or has a larger δ
 SMALL = 0.03  # promised decrease of the merit, relative to it, after which multipliers are renewed
@@ -64,8 +65,7 @@ class PolicySteps(ProgramSteps):
             return None
         descent = Descent.along(step, self._merit, e, exact=work.model.blend > 0.0)
         taken = self._search(descent)
-        if self._may_lose and not self._rolled and self._is_lost(taken, descent):
-            self.outcome = Outcome.LOST
+        if self.outcome is Outcome.LOST:
             return None
         self._learn(descent, taken)
         if taken is not None or (descent.is_flat(FLAT) and e.nc):  # else it stays where it is
@@ -119,22 +119,41 @@ class PolicySteps(ProgramSteps):
         self._merit = replace(self._merit, mu=mu, y=self._merit.y if y is None else y)
 
     def _search(self, descent: Descent) -> Taken | None:
-        """A rollout that lowers the merit enough; without rows, near the end, a few may raise it a little."""
-        rollouts, rows = self._work.rollouts, self._work.rows
-        if not self._rolled:
-            return rollouts.first(descent, rows)
-        taken = rollouts.along(descent, rows)
-        if taken is None and not rows.general.size and self._leaps and descent.is_flat(FLAT):
-            taken = rollouts.leap(descent)
-            self._leaps -= taken is not None
-        return taken
+        """A rollout that lowers the merit enough; without rows, near the end, a few full ones may raise it a little.
 
-    def _is_lost(self, taken: Taken | None, descent: Descent) -> bool:
-        """Whether all rollouts diverge, or the best one takes nothing of a step that promises far less."""
-        if taken is None:
-            return True
-        promised = descent.merit.promised(self._work.evaluator, descent.step)
-        return taken.length == 0.0 and taken.merit > TOLERABLE * abs(promised)
+        Those lead past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it.
+        """
+        if not self._rolled:
+            return self._first(descent)
+        full: Taken | None = None
+        for taken in self._work.rollouts.along(descent):
+            if taken.merit <= descent.enough(taken.length):
+                return taken
+            full = taken if taken.length == self._work.options.step_lengths[0] else full
+        if full is None or self._work.rows.general.size or not (self._leaps and descent.is_flat(FLAT)):
+            return None
+        leaps = full.merit - descent.before < LEAP * max(1.0, abs(descent.before))
+        self._leaps -= leaps
+        return full if leaps else None
+
+    def _first(self, descent: Descent) -> Taken | None:
+        """A rollout from a guess with gaps, whose own merit says little; None if all diverge.
+
+        It is the first whose merit is not far from what the program promises, and not above that of the rollout of the
+        guess's controls, or of none. Else it is the one of least merit; if that is such a plain one, with far more than
+        promised, the guess is lost.
+        """
+        best = self._work.rollouts.plain(descent)
+        tolerable = TOLERABLE * abs(descent.merit.promised(self._work.evaluator, descent.step))
+        most = tolerable if best is None else min(tolerable, best.merit)
+        for taken in self._work.rollouts.along(descent):
+            if taken.merit <= most:
+                return taken
+            if best is None or taken.merit < best.merit:
+                best = taken
+        if self._may_lose and (best is None or (best.length == 0.0 and best.merit > tolerable)):
+            self.outcome = Outcome.LOST
+        return best
 
     def _learn(self, descent: Descent, taken: Taken | None) -> None:
         """A larger δ after a failed search or a very short step; without rows first Gauss-Newton's Hessian."""

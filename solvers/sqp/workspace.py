@@ -15,9 +15,9 @@ from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.riccati import LinearQuadratic, Riccati
 from trajopt.solvers.sqp.guess import is_noisy
 from trajopt.solvers.sqp.merit import Merit
-from trajopt.solvers.sqp.policy import PolicySearch
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import QuadraticModel
+from trajopt.solvers.sqp.rollouts import PolicyRollouts
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
@@ -37,7 +37,7 @@ class Workspace:
         evaluator: Evaluator with the trajectory.
         options: The options.
         model: The quadratic programs.
-        rollouts: Search by rollouts of a program's policy.
+        rollouts: Rollouts of a program's policy.
         line: Trials along lines.
         retraction: Moves the trajectory by full steps along lines; None where these need not be finite.
         rows: Bounds of the rows, since `repair`.
@@ -49,7 +49,7 @@ class Workspace:
         e = self.evaluator = Evaluator(problem)
         self._problem, self.options = problem, options
         self.model = QuadraticModel(e, problem, options)
-        self.rollouts = PolicySearch(e, options.step_lengths)
+        self.rollouts = PolicyRollouts(e, options.step_lengths)
         self.line = LinearTrial(e)
         certain = Retraction.available(e) and not e.can_fail and options.step_lengths[0] == 1.0
         self.retraction = Retraction(e) if certain else None
