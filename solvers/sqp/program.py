@@ -159,10 +159,8 @@ class StepProgram:
 
     def row_values(self, c: Reals, x: Reals) -> Reals:
         """Values of all rows of the program, from the problem's rows c (T + 1, nc) and the start x (nx,)."""
-        if not self.chosen:
-            return c.copy()
         state = self._e.state
-        return self.padded_rows(c, state.difference(state.zero(), x) if self._bounded else x)
+        return self.padded_rows(c.copy(), state.difference(state.zero(), x) if self._bounded else x)
 
     def padded_rows(self, y: Reals, start: Reals) -> Reals:
         """Multipliers of all rows of the program, from those of the problem (T + 1, nc) and of the start (ndx,)."""
@@ -191,14 +189,10 @@ class StepProgram:
 
     def controls(self, along: Reals) -> tuple[Reals, Reals]:
         """Splits values (T, m) of the program into those of controls (T, nu) and of a chosen start (ndx,) or (0,)."""
-        e, o = self._e, self._first
-        return along[o:, : e.nu], self._spread(along[0]) if o else np.zeros(0)
-
-    def _spread(self, values: Reals) -> Reals:
-        """Values (ndx,) of the start's coordinates from those of the chosen ones, the first of the values; 0 else."""
-        found = np.zeros(self._e.state.ndx)
-        found[self._moved] = values[: len(self._moved)]
-        return found
+        o, start = self._first, np.zeros(self._e.state.ndx if self._first else 0)
+        if o:
+            start[self._moved] = along[0, : len(self._moved)]
+        return along[o:, : self._e.nu], start
 
     def gains(self, K: Reals) -> Reals:
         """Returns the gains (T, nu, ndx) of the problem's controls, from the gains K of the program's controls."""

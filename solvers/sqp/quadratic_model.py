@@ -9,11 +9,11 @@ from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.qp import Conic, InteriorPoint, InteriorPointOptions, Osqp, QPSolution, QPStatus, StageQP
+from trajopt.solvers.qp.feedback import Policy
 from trajopt.solvers.qp.recursion import FirstState, Recursion
 from trajopt.solvers.qp.sparse import is_convex
 from trajopt.solvers.qp.stage_qp import QPSolverAbstract
 from trajopt.solvers.riccati.riccati import Riccati
-from trajopt.solvers.sqp.feedback import Policy
 from trajopt.solvers.sqp.merit import Merit
 from trajopt.solvers.sqp.program import PROXIMAL, StepProgram
 from trajopt.solvers.sqp.progress import SQPProgress

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
@@ -131,8 +130,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 self._resume(run, work)
         elif outcome is Outcome.STUCK:
             run.status = attempts.end(Left.by(run))
-            if run.status is None and self._may_go_on(run) and not self._next(run, work):
-                run.status = attempts.verdict()
+            if run.status is None:
+                self._next(run, work, or_end=True)
         elif outcome is Outcome.CLOSED:
             self._leave_lines(run, work)
         elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work):
@@ -146,10 +145,6 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         assert run.attempts.paused is not None
         long = run.iterations - run.attempts.mark[0] > self.options.max_iterations // 2
         return long and run.attempts.paused[0].infeasibility <= self.options.feasibility
-
-    def _may_go_on(self, run: SQPProgress) -> bool:
-        """Whether there are iterations left."""
-        return run.iterations < self.options.max_iterations
 
     def _stalls(self, run: SQPProgress, work: Workspace) -> bool:
         """Whether there are rows, and the largest error does not fall."""
@@ -179,18 +174,21 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         work.begin(run, rolled=False)
         self._take_rollouts(run, work, rolled=False)
 
-    def _next(self, run: SQPProgress, work: Workspace) -> bool:
-        """Begins the next attempt, and leaves out those where a model fails; whether there is one."""
+    def _next(self, run: SQPProgress, work: Workspace, *, or_end: bool = False) -> bool:
+        """Begins the next attempt, and leaves out those where a model fails; whether there is one, else it may end."""
         attempts = run.attempts
-        while attempts.pending and self._may_go_on(run):
+        if run.iterations >= self.options.max_iterations:
+            return False
+        while attempts.pending:
             kind = attempts.pending.pop(0)
-            attempts.mark, attempts.number = (run.iterations, math.inf), attempts.number + 1
+            attempts.begin(run.iterations)
             try:
                 if self._begins(run, work, kind):
                     return True
             except ModelEvaluationError:
                 attempts.paused = None
                 work.move(run, *run.trajectory)
+        run.status = attempts.verdict() if or_end else run.status
         return False
 
     def _begins(self, run: SQPProgress, work: Workspace, kind: str) -> bool:
@@ -218,9 +216,9 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         (left, run.method), attempts.paused = attempts.paused, None
         left.restore(run)
         work.move(run, *run.trajectory)
-        attempts.mark, attempts.number = (run.iterations, math.inf), attempts.number + 1
-        if attempts.dead_ends and self._may_go_on(run) and not self._next(run, work):
-            run.status = attempts.verdict()
+        attempts.begin(run.iterations)
+        if attempts.dead_ends:
+            self._next(run, work, or_end=True)
 
     @staticmethod
     @contextlib.contextmanager
