@@ -41,10 +41,10 @@ def test_steps_of_rows_solve_newtons_equations() -> None:
     at = barrier(np.array([0.3, 1.0, 1.7, 0.0]))
     c = np.array([[0.4, 1.5, 1.7, 0.0]])
     residual = at.bounds.residuals(c, at.slack)
-    D, h = at.weights(residual)
+    D, h = at.stiffness, at.stiffness * residual + at.pull(at.mu)
     rows = rng.normal(size=(1, 4))
     ds = np.where(at.bounds.on.any(axis=0), rows + residual, 0.0)
-    y, z = D * rows + h, at.z + at.dz(ds)
+    y, z = D * rows + h, at.z + at.dz(ds, at.mu)
     assert y[0, :2] == pytest.approx((z[1] - z[0])[0, :2])
     change = at.bounds.changes(ds) * at.z + at.bounds.distances(at.slack) * (z - at.z)
     products = (at.z * at.bounds.distances(at.slack) + change)[at.bounds.on]
@@ -141,30 +141,50 @@ def test_the_regularisation_is_relative_to_the_barrier(rollouts: bool, own: floa
     assert steps._weights.weights - weights == pytest.approx(100.0 * own * D, abs=1e-6)
 
 
-def test_a_barrier_problem_is_solved_where_a_plain_step_promises_little() -> None:
+def test_a_corrected_step_aims_below_what_a_plain_one_leaves() -> None:
+    """(z + Δz)(d + Δd) = μ + Δz Δd after a plain step, so the next one aims at μ - Δz Δd, at most 5-fold off."""
+    at, ds = barrier(np.array([0.3, 1.0, 1.7, 0.0])), np.array([[0.02, -0.03, 0.0, 0.0]])
+    dz = at.dz(ds, at.mu)
+    short = 0.02 * dz / np.abs(dz).max()
+    aims, length = at.corrected(ds, short)
+    assert length == 1.0
+    assert aims[at.bounds.on] == pytest.approx((at.mu - at.bounds.changes(ds) * short)[at.bounds.on])
+    assert np.ptp(aims[at.bounds.on]) > 1e-5
+    aims, length = at.corrected(100.0 * ds, -1e6 * np.abs(dz))
+    assert length < 1.0
+    assert aims.min() == pytest.approx(0.2 * at.mu)
+    assert aims.max() == pytest.approx(5.0 * at.mu)
+
+
+def test_the_barrier_is_lowered_where_a_plain_step_promises_little() -> None:
     steps = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
-    first, count = steps._point.barrier.mu, steps._point.barrier.products.size
-    assert steps._error(first) > 10.0 * first
-    for promised, ridge, length, lowered in (
-        (0.2 * first * count, 0.0, 1.0, False),  # too much
-        (0.05 * first * count, 1.0, 1.0, False),  # a regularised step promises less than there is
-        (0.05 * first * count, 0.0, 0.0, False),  # no step was found
-        (0.05 * first * count, 0.0, 0.5, True),
-    ):
-        steps.promised, steps.ridge, steps.length = -promised / steps.scale, ridge, length
-        steps._lower_barrier()
-        assert (steps._point.barrier.mu < first) is lowered
+    step, point = steps._direction(), steps._point
+    assert step is not None
+    first, count = point.barrier.mu, point.barrier.products.size
+    assert np.abs(point.residual).max() > 0.1
+    slight, large = (replace(step, slope=-part * first * count) for part in (0.01, 0.05))
+    costly = replace(point.barrier, y=1e3 * np.ones_like(point.barrier.y))
+    steps._point = replace(point, barrier=costly)
+    assert not steps._is_slight(slight)  # residuals weigh more
+    free = replace(point.barrier, y=np.zeros_like(point.barrier.y))
+    steps._point = replace(point, lam=np.zeros_like(point.lam), barrier=free)
+    assert steps._is_slight(slight)
+    assert not steps._is_slight(large)
+    steps._lower_barrier()
     assert steps._point.barrier.mu == pytest.approx(0.2 * first)
 
 
-def test_a_barrier_problem_whose_residuals_cost_much_is_not_solved() -> None:
+def test_steps_are_corrected_until_errors_are_small() -> None:
     steps = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
-    barrier = steps._point.barrier
-    assert np.abs(steps._point.residual).max() > 0.1
-    steps.promised, steps.ridge, steps.length = 0.0, 0.0, 1.0
-    steps._point = replace(steps._point, barrier=replace(barrier, y=1e3 * np.ones_like(barrier.y)))
-    steps._lower_barrier()
-    assert steps._point.barrier.mu == barrier.mu
+    ends = []
+    for error in (1.0, 1e-6):
+        steps.error = error
+        step = steps._direction()
+        assert step is not None
+        plain = steps._newton(steps._point.residual, steps._point.barrier.mu)
+        ends.append(np.abs(step.dz - plain.dz).max())
+    assert ends[0] > 1e-3
+    assert ends[1] == 0.0
 
 
 def test_a_promise_below_rounding_is_no_end_while_the_error_falls() -> None:

@@ -30,7 +30,8 @@ from trajopt.types import Reals
 
 LOWER, POWER = 0.2, 1.2  # the next barrier parameter is the smaller of LOWER μ and μ to the POWER
 ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
-SOLVED = 0.1  # times n μ, for n bounds: promise of a plain step at which it counts as solved, too
+SOLVED = 0.02  # times n μ, for n bounds: promise of a plain step at which it counts as solved, too
+NEAR = 1e-5  # error below which steps are not corrected: a pushing ended at a gradient of 1.5e-5
 GRADIENT = 100.0  # mean multiplier above which errors are relative
 LARGEST_RIDGE = 1e30  # last δ
 SHORTEST = 5e-11  # step length
@@ -126,7 +127,8 @@ class InteriorSteps(MethodAbstract):
 
     def _step(self, x0: Reals | None) -> bool:
         """Takes a step, from a start x0 (nx,) or, with None, a chosen one; whether another one may follow."""
-        self._lower_barrier()
+        while not self._is_last and self._error(self._point.barrier.mu) <= ACCURACY * self._point.barrier.mu:
+            self._lower_barrier()
         step = self._direction()
         point = None if step is None else self._search(step)
         self.mean_length += (self.length - self.mean_length) / MEMORY
@@ -182,38 +184,76 @@ class InteriorSteps(MethodAbstract):
         return lam[-(e.T + 1) :] / self.scale, y[-(e.T + 1) :, : e.nc] / self.scale, start / self.scale
 
     def _lower_barrier(self) -> None:
-        """Lowers μ while its problem is solved: by its errors, or as a plain step promised little beside n μ."""
-        point, mu = self._point, self._point.barrier.mu
-        left = max(abs(self.promised * self.scale), total(point.prices))
-        near = self.length > 0.0 and self.ridge == 0.0 and left < SOLVED * mu * point.barrier.products.size
-        while not self._is_last and (near or self._error(mu) <= ACCURACY * mu):
-            near, mu = False, max(0.09 * self._tolerance, min(LOWER * mu, mu**POWER))
-            self._point = replace(self._point, barrier=replace(self._point.barrier, mu=mu))
-            self._filter.entries = []
+        """Lowers μ, and forgets the filter, which was that of another barrier problem."""
+        mu = self._point.barrier.mu
+        mu = max(0.09 * self._tolerance, min(LOWER * mu, mu**POWER))
+        self._point = replace(self._point, barrier=replace(self._point.barrier, mu=mu))
+        self._filter.entries = []
 
     def _direction(self) -> Direction | None:
-        """Newton's step, with the least δ in the Hessian that makes it convex; None if none does."""
-        point, weights = self._point, self._weights
-        residual, bounds = point.residual, point.barrier.bounds
-        D, h = point.barrier.weights(residual)
-        firm = self._equations.take(residual, point.barrier.y)
-        weights.weights[:], weights.h[:] = D + self._equations.weights, h + firm
-        self._riccati.find_rows()
-        if not self._factors(D):
+        """Newton's step, with the least δ in the Hessian that makes it convex; None if none does.
+
+        A plain step that promises little beside n μ, for n bounds, gives way to that of a lower barrier, which has the
+        same Hessian. Rollouts correct plain steps by what these leave to second order, until errors are small.
+        """
+        barrier = self._point.barrier
+        self._weights.weights[:] = barrier.stiffness + self._equations.weights
+        self._load(self._point.residual, barrier.mu)
+        if not self._factors(barrier.stiffness):
             return None
+        step = self._newton(self._point.residual, barrier.mu)
+        if self.ridge > 0.0:
+            return step
+        while not self._is_last and self.length > 0.0 and self._is_slight(step):
+            self._lower_barrier()
+            step = self._newton(self._point.residual, self._point.barrier.mu)
+        if self.error <= NEAR:
+            return step
+        aims, length = self._point.barrier.corrected(step.ds, step.dz)
+        curved = self._trials.curvature(self._point, step, length)
+        return step if curved is None else self._newton(self._point.residual + curved, aims)
+
+    def _is_slight(self, step: Direction) -> bool:
+        """Whether a step promises little beside n μ, and gaps and residuals weigh as little."""
+        products = self._point.barrier.products
+        return max(abs(step.slope), total(self._point.prices)) < SOLVED * self._point.barrier.mu * products.size
+
+    def _load(self, residual: Reals, aim: float | Reals) -> tuple[Reals, Reals]:
+        """Hands residuals (n, nc) of the rows, and products z d to aim at, to the recursion; returns its gradients."""
+        barrier = self._point.barrier
+        firm = self._equations.take(residual, barrier.y)
+        h = barrier.stiffness * residual + barrier.pull(aim)
+        self._weights.h[:] = h + firm
+        self._riccati.find_rows()
+        return h, firm
+
+    def _newton(self, residual: Reals, aim: float | Reals) -> Direction:
+        """The step for residuals (n, nc) of the rows, and products z d to aim at, with the factored Hessian."""
+        point, bounds = self._point, self._point.barrier.bounds
+        h, firm = self._load(residual, aim)
+        self._riccati.solve()
         self._riccati.forward()
-        found, rows = self._riccati.step, weights.values.copy()
-        ds = np.where(bounds.on.any(axis=0), rows + residual, 0.0)
+        D, found, rows = point.barrier.stiffness, self._riccati.step, self._weights.values.copy()
+        ds = np.where(bounds.on.any(axis=0), rows + point.residual, 0.0)
         y, lam = np.where(bounds.any, D * rows + h, 0.0), found.lam.copy()
         y += self._equations.multipliers(found.y, self._equations.weights * rows + firm)
         lq, z = self._program.qp.lq, np.concatenate([found.dx[:-1], found.du], axis=1)
         slope = (lq.g * z).sum() + lq.terminal_g @ found.dx[-1] + point.barrier.slope(ds)
-        slope += ((y - point.barrier.y) * residual + point.barrier.y * (rows - ds)).sum()
+        slope += ((y - point.barrier.y) * point.residual + point.barrier.y * (rows - ds)).sum()
         slope += ((lam - 2.0 * point.lam)[-len(point.f) :] * point.f).sum()
         du, dx0 = self._program.controls(found.du)
-        dx, K = found.dx[-len(point.f) :].copy(), self._program.gains(self._riccati.K)
         return Direction(
-            dx=dx, du=du.copy(), dx0=dx0.copy(), K=K, rows=rows, ds=ds, D=D, y=y, lam=lam, slope=float(slope)
+            dx=found.dx[-len(point.f) :].copy(),
+            du=du.copy(),
+            dx0=dx0.copy(),
+            K=self._program.gains(self._riccati.K),
+            rows=rows,
+            ds=ds,
+            dz=point.barrier.dz(ds, aim),
+            D=D,
+            y=y,
+            lam=lam,
+            slope=float(slope),
         )
 
     def _factors(self, D: Reals) -> bool:
