@@ -94,6 +94,10 @@ class Attempts:
             pending = [*(["rollouts", "line"] if rolled else ["line", "anew", "rollouts"]), *["random"] * len(SIZES)]
         return Attempts(pending, feasibility)
 
+    def begin(self, iteration: int) -> None:
+        """Counts an attempt that begins after this iteration."""
+        self.mark, self.number = (iteration, math.inf), self.number + 1
+
     def put_first(self, attempt: str) -> None:
         """Moves an attempt before the others that are still to be made."""
         self.pending.sort(key=lambda each: each != attempt)

@@ -1,13 +1,13 @@
 """Steps along straight lines with multiple shooting: rows are hard, and a filter judges.
 
 Source: Wächter, Biegler, On the implementation of an interior-point filter line-search algorithm, 2006, section 2.3
-and 2.4, for filter and second-order correction; a step is the solution of a quadratic program with inequalities.
+and 2.4, for filter and second-order correction; a step is the solution of a quadratic program with inequalities, and
+cost and infeasibility are those of the problem, without a barrier.
 """
 
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import numpy as np
 
@@ -23,7 +23,7 @@ SHORT, CUT = 0.2, 0.1  # length of a short step, and below which the next progra
 
 
 class LinearSteps(ProgramSteps):
-    """An iteration solves a program with hard rows, and searches along its solution.
+    """An iteration solves a program with hard rows, and takes the first step along it that the filter accepts.
 
     Where not all rows of a program can be kept, they are penalized as much as the options allow. Where searches fail or
     steps are short, three times in a row, rollouts take over.
@@ -38,7 +38,7 @@ class LinearSteps(ProgramSteps):
 
     def __init__(self, work: Workspace, run: SQPProgress, *, hands_over: bool) -> None:
         super().__init__(work)
-        work.lines.prepare()
+        work.prepare_lines()
         self._hands_over, self._full, self._shorts = hands_over, False, 0
         self._filter = Filter(max(1.0, run.infeasibility), held=work.options.feasibility)
 
@@ -51,8 +51,7 @@ class LinearSteps(ProgramSteps):
             run.failed_knot, self.outcome = step.failed_knot, Outcome.INDEFINITE
             return None
         descent = Descent.along(step, Merit(work.rows, run.scale), e, exact=work.model.blend > 0.0)
-        correct, theta, x0 = partial(work.model.corrected, run, step), run.infeasibility, work.x0(run)
-        taken = work.lines.along(descent, self._filter, theta, run.units, correct, x0=x0, full=self._full)
+        taken = self._search(run, descent)
         if taken is None:
             self.failures += 1
             self._regularize(8.0)
@@ -72,8 +71,8 @@ class LinearSteps(ProgramSteps):
         work, known = self._work, bool(run.lam.any())
         step = work.model.solve(run, None, exact=known, ridge=self._ridge)
         if self._is_infeasible(run, step):
-            penalty = work.penalty(run, np.zeros_like(run.y), work.options.max_penalty)
-            step = work.model.solve(run, penalty, exact=known, ridge=self._ridge)
+            penalized = work.merit(run, np.zeros_like(run.y), work.options.max_penalty)
+            step = work.model.solve(run, penalized, exact=known, ridge=self._ridge)
         return step
 
     def _is_infeasible(self, run: SQPProgress, step: QPSolution) -> bool:
@@ -83,6 +82,52 @@ class LinearSteps(ProgramSteps):
             return False
         missed = np.abs(rows.beyond(self._work.evaluator.c + step.rows)) / run.units.rows
         return not missed.max(initial=0.0) <= options.feasibility  # nor if it is not finite
+
+    def _search(self, run: SQPProgress, descent: Descent) -> Taken | None:
+        """The first acceptable step; a full one that adds infeasibility is corrected, unless its program was cut short.
+
+        After a full step the next one is tried by expanding there, which then need not be done again.
+        """
+        work, e, step, lengths = self._work, self._work.evaluator, descent.step, self._work.options.step_lengths
+        if self._full and work.retraction is not None:
+            before = e.xs.copy(), e.us.copy()
+            if self._accepts(run, descent, taken := self._expanded(run, descent)):
+                return taken
+            e.xs[:], e.us[:] = before
+            e.expand(work.x0(run))
+        for length in lengths:
+            if self._accepts(run, descent, taken := self._tried(run, descent, step, length)):
+                return taken
+            uncut = step.status is not QPStatus.MAX_ITERATIONS  # else a correction would be cut short too
+            if length == lengths[0] == 1.0 and taken.infeasibility >= run.infeasibility and uncut:
+                corrected = work.model.corrected(run, step, work.line.f, work.line.c)
+                solved = corrected.status is QPStatus.SOLVED
+                if solved and self._accepts(run, descent, taken := self._tried(run, descent, corrected, length)):
+                    return taken
+        return None
+
+    def _accepts(self, run: SQPProgress, descent: Descent, taken: Taken) -> bool:
+        """Whether the filter accepts a trial."""
+        at, trial = (run.infeasibility, descent.before), (taken.infeasibility, taken.merit)
+        return self._filter.accepts(at, trial, descent.slope, taken.length, descent.enough(taken.length))
+
+    def _expanded(self, run: SQPProgress, descent: Descent) -> Taken:
+        """The full step, expanded."""
+        work, e, step = self._work, self._work.evaluator, descent.step
+        assert work.retraction is not None
+        work.retraction.move(step.dx, work.rows.within_limits(step.du, e.us))
+        e.expand(work.x0(run))
+        reached = descent.merit.value(e.cost, e.c)
+        return Taken(
+            1.0, e.xs.copy(), e.us.copy(), e.c, reached, step, work.infeasibility(run, e.f, e.c), expanded=True
+        )
+
+    def _tried(self, run: SQPProgress, descent: Descent, step: QPSolution, length: float) -> Taken:
+        """A trial along the line."""
+        work, line = self._work, self._work.line
+        line.dx[:], line.du[:] = step.dx, work.rows.within_limits(step.du, work.evaluator.us)
+        reached, c = descent.merit.value(line.go(length), line.c), line.c.copy()
+        return Taken(length, line.xs.copy(), line.us.copy(), c, reached, step, work.infeasibility(run, line.f, c))
 
     def _accept(self, run: SQPProgress, taken: Taken) -> None:
         """Moves to the end of the step, and takes its multipliers."""

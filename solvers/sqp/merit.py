@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.qp import QPSolution
-from trajopt.solvers.sqp.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
@@ -21,7 +20,7 @@ LEAST_MERIT = 1e-3  # of which rounding is counted
 
 @dataclass(slots=True)  # not frozen, see `QPSolution`
 class Taken:
-    """Step that a search has accepted.
+    """Trial of a step, and step that a search has accepted.
 
     Attributes:
         length: Step length [-].
@@ -30,6 +29,7 @@ class Taken:
         c: Constraint rows (T + 1, nc).
         merit: The merit after it.
         step: Solution of the quadratic program, of which the step is a part.
+        infeasibility: Sum of gaps and violations after a step along a line, see `Workspace.infeasibility`.
         expanded: Whether the evaluator is at the accepted trajectory, with derivatives.
     """
 
@@ -39,33 +39,46 @@ class Taken:
     c: Reals
     merit: float
     step: QPSolution
+    infeasibility: float = 0.0
     expanded: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Merit:
-    """Scaled cost and slacks, and the augmented Lagrangian of general rows where there is one.
+    """Scaled cost and slacks, with penalties Σ ½ (μ r² - y²/μ) of general rows c where these are weighed.
+
+    Here r = c + y/μ - proj(c + y/μ), with the projection onto lower <= c <= upper. The gradient by c is μ r, the
+    first-order update of the multipliers y: positive at an upper bound, negative at a lower one.
+
+    Source: Rockafellar, Augmented Lagrange multiplier functions, 1974; Nocedal, Wright, Numerical Optimization, 17.4.
 
     Attributes:
         rows: Bounds of the rows.
         scale: Factor of the cost [1/cost].
-        penalty: The augmented Lagrangian; None where a filter judges the rows.
+        y: Multipliers (T + 1, nc), 0 of rows that are not general.
+        mu: Penalty weights μ (T + 1, nc), > 0; empty where a filter judges the rows.
     """
 
     rows: RowBounds
     scale: float
-    penalty: AugmentedLagrangian | None = None
+    y: Reals = field(default_factory=lambda: np.zeros((0, 0)))
+    mu: Reals = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def gradient(self, c: Reals) -> Reals:
+        """Gradient of the penalties by the rows, μ r (T + 1, nc), at rows c (T + 1, nc)."""
+        moved = self.rows.penalized(c) + self.y / self.mu
+        return self.mu * (moved - np.clip(moved, self.rows.lower, self.rows.upper))
 
     def value(self, cost: float, c: Reals) -> float:
         """The merit at a cost and rows c (T + 1, nc); infinite if it is no number."""
         if not math.isfinite(cost):
             return math.inf
-        if not c.size or (self.penalty is None and not self.rows.any_soft):
+        if not c.size or (not self.mu.size and not self.rows.any_soft):
             return self.scale * cost
         with np.errstate(over="ignore", invalid="ignore"):
             reached = self.scale * (cost + self.rows.slack_cost(c))
-            if self.penalty is not None:
-                reached += self.penalty.value(self.rows.penalized(c))
+            if self.mu.size:
+                reached += float(((self.gradient(c) ** 2 - self.y**2) / (2.0 * self.mu)).sum())
         return reached if math.isfinite(reached) else math.inf
 
     def slope(self, e: Evaluator, step: QPSolution) -> float:
@@ -74,9 +87,9 @@ class Merit:
         cost = np.vdot(e.g[:, :n], step.dx[:-1]) + np.vdot(e.g[:, n:], step.du) + e.terminal_g @ step.dx[-1]
         slacks = rows.slack_cost(e.c + step.rows) - rows.slack_cost(e.c) if rows.any_soft else 0.0
         slope = self.scale * (float(cost) + slacks)
-        if self.penalty is None:
+        if not self.mu.size:
             return slope
-        return slope + float((self.penalty.gradient(rows.penalized(e.c)) * rows.of_general(step.rows)).sum())
+        return slope + float((self.gradient(e.c) * rows.of_general(step.rows)).sum())
 
     def promised(self, e: Evaluator, step: QPSolution) -> float:
         """Predicted merit after a full step, by Gauss-Newton's model of the cost and linear rows."""
@@ -123,9 +136,3 @@ class Descent:
     def is_flat(self, part: float) -> bool:
         """Whether the slope is less than this part of the merit, or of a typical cost."""
         return abs(self.slope) < part * max(1.0, abs(self.before))
-
-
-def infeasibility(gaps: float, violations: float) -> float:
-    """Σ |f| + Σ |v|, sums of gaps f and of violations v of rows; infinite if no number."""
-    found = gaps + violations
-    return found if math.isfinite(found) else math.inf

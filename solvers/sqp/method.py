@@ -7,16 +7,21 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+import numpy as np
+
 from trajopt.solution import IterationRecord
-from trajopt.solvers.qp import QPSolution
+from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.merit import Descent, Taken
-from trajopt.solvers.sqp.optimality import cannot_get_closer, is_solved
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import FIRST_RIDGE
 from trajopt.solvers.sqp.workspace import Workspace
 
 ROUNDED = 1e-12  # largest gap of a rollout
 FAILURES, STUCK = 3, 3  # searches without a step, and iterations that can't get closer, that end steps along programs
+SLIGHT = 0.01  # part of the squared violations; a promise below it counts as none
+PARTIAL = 0.03  # times relative_tolerance, where the last promise was too much: it is exact without rows
+LEAST_COST = 1e-5  # times the typical cost: of what tolerances are relative to
+FALLS = 0.5  # part of the last gradient below which it falls: a promise of nothing is no end then
 
 
 class Outcome(enum.Enum):
@@ -77,16 +82,50 @@ class ProgramSteps(MethodAbstract):
         run.lam, run.y, run.K = step.lam, step.y, run.K if step.K is None else step.K
 
     def _conclude(self, run: SQPProgress, step: QPSolution, promised: float, *, feasible: bool, partial: bool) -> None:
-        """Sets the outcome of an iteration that the trajectory alone decides; arguments as in `is_solved`."""
-        work = self._work
-        stays = cannot_get_closer(run, work.evaluator, work.rows, work.model, work.options)
-        self.stuck, self.outcome = self.stuck + 1 if stays else 0, None
-        last = self._stationarity if work.model.blend > 0.0 else 0.0
-        self._stationarity = run.stationarity
-        if is_solved(run, work.options, step, promised, feasible=feasible, partial=partial, last=last):
+        """Sets the outcome of an iteration that the trajectory alone decides; arguments as in `_is_solved`."""
+        self.stuck, self.outcome = self.stuck + 1 if self._cannot_get_closer(run) else 0, None
+        if self._is_solved(run, step, promised, feasible=feasible, partial=partial):
             self.outcome = Outcome.SOLVED
         elif self.stuck >= STUCK:
             self.outcome = Outcome.STUCK
+        self._stationarity = run.stationarity
+
+    def _is_solved(self, run: SQPProgress, step: QPSolution, promised: float, *, feasible: bool, partial: bool) -> bool:
+        """Whether gradients are small, or fall no more while a program promised next to nothing.
+
+        `feasible` says that gaps are closed, `partial` that only a part of the program's step was taken.
+        """
+        options, size = self._work.options, max(LEAST_COST, abs(run.scale * run.cost))
+        if not (feasible and run.violation < options.feasibility):
+            return False
+        if not run.complementarity < max(options.tolerance, options.feasibility) * min(1.0, size):
+            return False
+        solved = step.status in (QPStatus.SOLVED, QPStatus.ROUNDING) or options.qp_iterations is not None
+        rounding = options.relative_tolerance * size * (PARTIAL if partial else 1.0)
+        falls = run.stationarity < FALLS * self._stationarity and self._work.model.blend > 0.0
+        return (solved and abs(promised) < rounding and not falls) or run.stationarity < options.tolerance * min(
+            1.0, size
+        )
+
+    def _cannot_get_closer(self, run: SQPProgress) -> bool:
+        """Whether rows are violated, and no change of the controls within limits would help.
+
+        What they promise is the largest decrease of Σ ½ w v² to first order, with v the violations and w the stiffness
+        of their rows, as the merit weighs them; each control moves by at most its value or its size, each coordinate of
+        a chosen start by its size.
+        """
+        e, rows, units = self._work.evaluator, self._work.rows, run.units
+        if run.violation <= self._work.options.feasibility:
+            return False
+        v, w = rows.beyond(e.c), rows.start_beyond()
+        stiff, weighed = units.stiffness * v, w / units.states**2
+        controls, start = self._work.model.slope_of_violation(stiff, weighed)
+        room = np.maximum(units.controls, np.abs(e.us))
+        up, down = np.minimum(rows.u_upper - e.us, room), np.maximum(rows.u_lower - e.us, -room)
+        promised = np.where(controls < 0.0, -controls * up, -controls * down).sum()
+        if start.size:
+            promised += (np.abs(start) * units.states).sum()
+        return bool(promised < SLIGHT * ((stiff * v).sum() + (w * weighed).sum()))
 
     def _record(self, run: SQPProgress, descent: Descent, taken: Taken | None, **columns: Any) -> IterationRecord:
         """Record of an iteration that searched along the solution of a program."""

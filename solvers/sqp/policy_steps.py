@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from trajopt.solution import IterationRecord
 from trajopt.solvers.qp import QPSolution, QPStatus
-from trajopt.solvers.sqp.merit import Descent, Merit, Taken
+from trajopt.solvers.sqp.merit import Descent, Taken
 from trajopt.solvers.sqp.method import FAILURES, Outcome, ProgramSteps
-from trajopt.solvers.sqp.policy import TOLERABLE
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 from trajopt.types import Reals
 
+TOLERABLE = 10.0  # times the merit that the program promises: what the first rollout may have
+LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FLAT = 1e-7  # promised decrease of the merit, relative to it, at the end
 CUT = 0.15  # length below which the next program is Gauss-Newton's, or has a larger δ
 SMALL = 0.03  # promised decrease of the merit, relative to it, after which multipliers are renewed
@@ -51,7 +52,7 @@ class PolicySteps(ProgramSteps):
         super().__init__(work)
         options, self._rolled, self._may_lose = work.options, rolled, may_lose
         weight = options.initial_penalty * options.penalty_increase**raised
-        self._penalty = work.penalty(run, run.y, min(weight, options.max_penalty))
+        self._merit = work.merit(run, run.y, min(weight, options.max_penalty))
         self._plain, self._trusted, self._leaps = False, False, FAILURES
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
@@ -62,11 +63,9 @@ class PolicySteps(ProgramSteps):
         if step.status is QPStatus.INDEFINITE:
             run.failed_knot, self.outcome = step.failed_knot, Outcome.INDEFINITE
             return None
-        merit = Merit(work.rows, run.scale, self._penalty)
-        descent = Descent.along(step, merit, e, exact=work.model.blend > 0.0)
+        descent = Descent.along(step, self._merit, e, exact=work.model.blend > 0.0)
         taken = self._search(descent)
-        if self._may_lose and not self._rolled and self._is_lost(taken, descent):
-            self.outcome = Outcome.LOST
+        if self.outcome is Outcome.LOST:
             return None
         self._learn(descent, taken)
         if taken is not None or (descent.is_flat(FLAT) and e.nc):  # else it stays where it is
@@ -82,13 +81,13 @@ class PolicySteps(ProgramSteps):
         """The solution of the program with a penalty that leaves few of the violations."""
         exact = (self._rolled or bool(run.lam.any())) and not self._plain  # else multipliers are not known
         solve = partial(self._work.model.solve, run, exact=exact, ridge=self._ridge)
-        step = solve(self._penalty)
+        step = solve(self._merit)
         while (kinds := self._too_soft(run, step)) is not None:
-            before, left = self._penalty, self._left(run, step).sum()
+            before, left = self._merit, self._left(run, step).sum()
             self._raise(run, np.where(kinds, RAISE, 1.0))
-            step = solve(self._penalty)
+            step = solve(self._merit)
             if step.status is QPStatus.INDEFINITE or not self._left(run, step).sum() < (1.0 - LEFT) * left:
-                self._penalty = before
+                self._merit = before
                 return solve(before)
         return step
 
@@ -110,32 +109,51 @@ class PolicySteps(ProgramSteps):
             missed = then[kind]
             if missed.sum() > LEFT * now[kind].sum() and missed.max(initial=0.0) > options.feasibility:
                 soft |= kind
-        soft &= self._penalty.mu < 0.99 * options.max_penalty * run.units.stiffness
+        soft &= self._merit.mu < 0.99 * options.max_penalty * run.units.stiffness
         return soft if soft.any() else None
 
     def _raise(self, run: SQPProgress, factor: Reals | float, y: Reals | None = None) -> None:
         """Raises the penalty, up to the largest one; with new multipliers if there are any."""
         most = self._work.options.max_penalty * run.units.stiffness
-        mu = np.maximum(np.minimum(most, factor * self._penalty.mu), self._penalty.mu)
-        self._penalty = replace(self._penalty, mu=mu, y=self._penalty.y if y is None else y)
+        mu = np.maximum(np.minimum(most, factor * self._merit.mu), self._merit.mu)
+        self._merit = replace(self._merit, mu=mu, y=self._merit.y if y is None else y)
 
     def _search(self, descent: Descent) -> Taken | None:
-        """A rollout that lowers the merit enough; without rows, near the end, a few may raise it a little."""
-        rollouts, rows = self._work.rollouts, self._work.rows
-        if not self._rolled:
-            return rollouts.first(descent, rows)
-        taken = rollouts.along(descent, rows)
-        if taken is None and not rows.general.size and self._leaps and descent.is_flat(FLAT):
-            taken = rollouts.leap(descent)
-            self._leaps -= taken is not None
-        return taken
+        """A rollout that lowers the merit enough; without rows, near the end, a few full ones may raise it a little.
 
-    def _is_lost(self, taken: Taken | None, descent: Descent) -> bool:
-        """Whether all rollouts diverge, or the best one takes nothing of a step that promises far less."""
-        if taken is None:
-            return True
-        promised = descent.merit.promised(self._work.evaluator, descent.step)
-        return taken.length == 0.0 and taken.merit > TOLERABLE * abs(promised)
+        Those lead past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it.
+        """
+        if not self._rolled:
+            return self._first(descent)
+        full: Taken | None = None
+        for taken in self._work.rollouts.along(descent):
+            if taken.merit <= descent.enough(taken.length):
+                return taken
+            full = taken if taken.length == self._work.options.step_lengths[0] else full
+        if full is None or self._work.rows.general.size or not (self._leaps and descent.is_flat(FLAT)):
+            return None
+        leaps = full.merit - descent.before < LEAP * max(1.0, abs(descent.before))
+        self._leaps -= leaps
+        return full if leaps else None
+
+    def _first(self, descent: Descent) -> Taken | None:
+        """A rollout from a guess with gaps, whose own merit says little; None if all diverge.
+
+        It is the first whose merit is not far from what the program promises, and not above that of the rollout of the
+        guess's controls, or of none. Else it is the one of least merit; if that is such a plain one, with far more than
+        promised, the guess is lost.
+        """
+        best = self._work.rollouts.plain(descent)
+        tolerable = TOLERABLE * abs(descent.merit.promised(self._work.evaluator, descent.step))
+        most = tolerable if best is None else min(tolerable, best.merit)
+        for taken in self._work.rollouts.along(descent):
+            if taken.merit <= most:
+                return taken
+            if best is None or taken.merit < best.merit:
+                best = taken
+        if self._may_lose and (best is None or (best.length == 0.0 and best.merit > tolerable)):
+            self.outcome = Outcome.LOST
+        return best
 
     def _learn(self, descent: Descent, taken: Taken | None) -> None:
         """A larger δ after a failed search or a very short step; without rows first Gauss-Newton's Hessian."""
@@ -160,6 +178,6 @@ class PolicySteps(ProgramSteps):
         if taken is None or (taken.length >= 0.5 and -descent.slope < SMALL * max(1.0, abs(descent.before))):
             c = work.evaluator.c if taken is None else taken.c
             whole = taken is not None and taken.length == 1.0
-            y = step.y if whole else self._penalty.gradient(work.rows.penalized(c))
+            y = step.y if whole else self._merit.gradient(c)
             self._raise(run, work.options.penalty_increase, work.rows.of_general(y))
         work.move(run, *run.trajectory)

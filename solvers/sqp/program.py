@@ -30,8 +30,8 @@ class StepProgram:
     Args:
         evaluator: Evaluator with the trajectory from which the step starts.
         exact: The Hessian of the Lagrangian there, H; None without it, then θ is 0.
-        moved: Coordinates of the start that are to be chosen, see `moved_start`; None for a fixed start.
-        bounded: Whether the start has bounds.
+        moved: Coordinates of the start that are to be chosen, see `moved_start`; None for a fixed start, the default.
+        bounded: Whether the start has bounds; by default it has none.
         kept: Weights (k,) of a sum of these coordinates that stays; None for none.
 
     Attributes:
@@ -45,8 +45,8 @@ class StepProgram:
         evaluator: Evaluator,
         exact: LagrangianHessian | None,
         *,
-        moved: Ints | None,
-        bounded: bool,
+        moved: Ints | None = None,
+        bounded: bool = False,
         kept: Reals | None = None,
     ) -> None:
         e, chosen = evaluator, moved is not None
@@ -159,10 +159,8 @@ class StepProgram:
 
     def row_values(self, c: Reals, x: Reals) -> Reals:
         """Values of all rows of the program, from the problem's rows c (T + 1, nc) and the start x (nx,)."""
-        if not self.chosen:
-            return c.copy()
         state = self._e.state
-        return self.padded_rows(c, state.difference(state.zero(), x) if self._bounded else x)
+        return self.padded_rows(c.copy(), state.difference(state.zero(), x) if self._bounded else x)
 
     def padded_rows(self, y: Reals, start: Reals) -> Reals:
         """Multipliers of all rows of the program, from those of the problem (T + 1, nc) and of the start (ndx,)."""
@@ -174,30 +172,27 @@ class StepProgram:
             found[0, : len(self._moved)] = start[self._moved]
         return found
 
-    def step(self, found: QPSolution) -> QPSolution:
-        """Removes from a solution the entries of padded stages and controls. Its gains stay as they are."""
-        if not self.chosen:
-            return found
+    def solution(self, found: QPSolution, K: Reals) -> QPSolution:
+        """Returns a solution in terms of the problem, without padded stages and controls, with the gains of K."""
         e, o = self._e, self._first
-        return replace(
-            found,
-            dx=found.dx[o:],
-            du=found.du[o:, : e.nu],
-            lam=found.lam[o:],
-            y=found.y[o:, : e.nc],
+        return QPSolution(
+            status=found.status,
+            iterations=found.iterations,
+            dx=found.dx[o:].copy(),
+            du=found.du[o:, : e.nu].copy(),
+            lam=found.lam[o:].copy(),
+            y=found.y[o:, : e.nc].copy(),
             rows=found.rows[o:, : e.nc],
+            K=self.gains(K),
+            failed_knot=found.failed_knot,
         )
 
     def controls(self, along: Reals) -> tuple[Reals, Reals]:
         """Splits values (T, m) of the program into those of controls (T, nu) and of a chosen start (ndx,) or (0,)."""
-        e, o = self._e, self._first
-        return along[o:, : e.nu], self._spread(along[0]) if o else np.zeros(0)
-
-    def _spread(self, values: Reals) -> Reals:
-        """Values (ndx,) of the start's coordinates from those of the chosen ones, the first of the values; 0 else."""
-        found = np.zeros(self._e.state.ndx)
-        found[self._moved] = values[: len(self._moved)]
-        return found
+        o, start = self._first, np.zeros(self._e.state.ndx if self._first else 0)
+        if o:
+            start[self._moved] = along[0, : len(self._moved)]
+        return along[o:, : self._e.nu], start
 
     def gains(self, K: Reals) -> Reals:
         """Returns the gains (T, nu, ndx) of the problem's controls, from the gains K of the program's controls."""

@@ -10,12 +10,12 @@ import numpy as np
 
 from trajopt.solution import IterationRecord
 from trajopt.solvers.progress import Progress
-from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.solvers.sqp.attempts import Attempts
     from trajopt.solvers.sqp.method import MethodAbstract
+    from trajopt.solvers.sqp.units import Units
 
 
 @dataclass(kw_only=True)
@@ -33,14 +33,14 @@ class SQPProgress(Progress):
         stationarity: Largest gradient of the Lagrangian along the controls.
         violation: Largest violation of a row, in units of the rows.
         largest_violation: Largest violation of a row, as it is.
-        infeasibility: Sum of all gaps and violations, see `merit.infeasibility`.
+        infeasibility: Sum of all gaps and violations, see `Workspace.infeasibility`.
         complementarity: Largest product of a multiplier and the distance from its bound.
         attempts: Attempts still to be made, and the results of those that have ended.
         method: The method in use.
     """
 
     guess: tuple[Reals, Reals] = field(default_factory=lambda: (np.zeros(0), np.zeros((0, 0))))
-    units: Units = field(default_factory=Units.none)
+    units: Units = field(init=False)
     lam: Reals = field(default_factory=lambda: np.zeros((0, 0)))
     y: Reals = field(default_factory=lambda: np.zeros((0, 0)))
     start_y: Reals = field(default_factory=lambda: np.zeros(0))

@@ -8,10 +8,13 @@ from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.options import SQPOptions
-from trajopt.solvers.qp import QPSolution, QPStatus
-from trajopt.solvers.qp.recursion import FirstState
-from trajopt.solvers.sqp.augmented_lagrangian import AugmentedLagrangian
-from trajopt.solvers.sqp.inner import InnerSolver
+from trajopt.solvers.qp import Conic, InteriorPoint, InteriorPointOptions, Osqp, QPSolution, QPStatus, StageQP
+from trajopt.solvers.qp.feedback import Policy
+from trajopt.solvers.qp.recursion import FirstState, Recursion
+from trajopt.solvers.qp.sparse import is_convex
+from trajopt.solvers.qp.stage_qp import QPSolverAbstract
+from trajopt.solvers.riccati.riccati import Riccati
+from trajopt.solvers.sqp.merit import Merit
 from trajopt.solvers.sqp.program import PROXIMAL, StepProgram
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.rows import RowBounds, is_flat, moved_start
@@ -36,6 +39,7 @@ class QuadraticModel:
 
     Attributes:
         exact: The Hessian of the Lagrangian; None without it.
+        program: The program.
         blend: Part θ of it in the Hessian of the last program [-].
         ridge: δ in the Hessian of the last program.
     """
@@ -52,8 +56,9 @@ class QuadraticModel:
         self._first: FirstState | None = None
         if moved is not None and self._bounded and options.qp == "ipm" and not e.nc and is_flat(problem, moved):
             self._first, moved, self._bounded = FirstState(moved, kept), None, False  # the recursion finds it
-        self._program = StepProgram(e, self.exact, moved=moved, bounded=self._bounded, kept=kept)
-        self._inner = InnerSolver(self._program.qp, options.qp, options.qp_iterations, self._first)
+        self.program = StepProgram(e, self.exact, moved=moved, bounded=self._bounded, kept=kept)
+        self._policy, self._foreign = Policy(self.program.qp), options.qp != "ipm"
+        self._solver = _solver_of(self.program.qp, options, self._policy.riccati, self._first)
 
     def prepare(self) -> None:
         """Compiles the code of the exact Hessian, if the model uses it."""
@@ -62,12 +67,12 @@ class QuadraticModel:
 
     def relate(self, units: Units) -> None:
         """Makes the tolerances of programs relative to units."""
-        self._program.qp.row_size[:], self._program.qp.typical_cost[:] = self._program.row_units(units), 1.0
+        self.program.qp.row_size[:], self.program.qp.typical_cost[:] = self.program.row_units(units), 1.0
 
     def take(self, run: SQPProgress, rows: RowBounds) -> None:
         """Copies derivatives, rows and gaps at the evaluator's trajectory to the program, for the scaled cost."""
         self._rows = rows
-        self._program.take(run.scale, rows)
+        self.program.take(run.scale, rows)
         if self._first is not None:
             state, moved = self._e.state, self._first.moved
             at = state.difference(state.zero(), self._e.xs[0])
@@ -81,14 +86,12 @@ class QuadraticModel:
         """Takes note that the step of the last program has been taken."""
         self._gradient = self._next_gradient
 
-    def solve(
-        self, run: SQPProgress, penalty: AugmentedLagrangian | None, *, exact: bool = True, ridge: float = 0.0
-    ) -> QPSolution:
+    def solve(self, run: SQPProgress, merit: Merit | None, *, exact: bool = True, ridge: float = 0.0) -> QPSolution:
         """Returns the step. The status is INDEFINITE if even a large δ fails.
 
         Args:
             run: State of the solve.
-            penalty: Augmented Lagrangian of the rows that are no limits; None where all rows are hard.
+            merit: Penalties of the general rows, which are proximal then; None where all rows are hard.
             exact: Whether to begin with the Hessian of the Lagrangian, if there is one.
             ridge: First δ, relative to the sizes of controls and states.
         """
@@ -99,13 +102,13 @@ class QuadraticModel:
             self.exact.expect(self._gradient)
             self.exact()
             blend = begun = 1.0
-        self._set_rows(penalty)
+        self._set_rows(merit)
         while True:
-            self._program.set_hessian(blend, ridge / run.units.controls**2, ridge / run.units.states**2)
-            self._program.hessian.write()
+            self.program.set_hessian(blend, ridge / run.units.controls**2, ridge / run.units.states**2)
+            self.program.hessian.write()
             if self._first is not None:
                 self._first.curvature[:] = PROXIMAL * run.scale + (ridge / run.units.states**2)[self._first.moved]
-            found = self._inner.solve(convex=blend == 0.0)
+            found = self._solved(convex=blend == 0.0)
             if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
                 self.blend, self.ridge = blend, ridge
                 step = self._unpacked(run, found)
@@ -119,41 +122,43 @@ class QuadraticModel:
             else:
                 ridge, increased = max(FIRST_RIDGE, ridge / 3.0), True
 
-    def _set_rows(self, penalty: AugmentedLagrangian | None) -> None:
+    def _set_rows(self, merit: Merit | None) -> None:
         """Hands slacks and proximal rows to the program."""
         if not self._e.nc:
             return
-        program, general = self._program, self._rows.general
+        program, general = self.program, self._rows.general
         program.set_soft(self._rows)
-        if penalty is not None:
-            program.set_proximal(np.where(general, 1.0 / penalty.mu, 0.0), np.where(general, penalty.y, 0.0))
+        if merit is not None:
+            program.set_proximal(np.where(general, 1.0 / merit.mu, 0.0), np.where(general, merit.y, 0.0))
         else:
             program.set_proximal(0.0, 0.0)
 
     def corrected(self, run: SQPProgress, step: QPSolution, f: Reals, c: Reals) -> QPSolution:
         """Solves again with a second-order correction, from the gaps f and rows c after the full step."""
-        program, rows, before = self._program, self._rows, self._e.f.copy()
+        program, rows, before = self.program, self._rows, self._e.f.copy()
         program.set_gaps(before + f, c - step.rows, rows)
-        found = self._unpacked(run, self._inner.solve(convex=self.blend == 0.0))
+        found = self._unpacked(run, self._solved(convex=self.blend == 0.0))
         program.set_gaps(before, self._e.c, rows)
+        return found
+
+    def _solved(self, *, convex: bool) -> QPSolution:
+        """Solves the program, and sets the policy's gains to those of the solution; no curvature of it is `convex`."""
+        K = self._policy.K
+        if self._foreign and not convex and not is_convex(self.program.qp):  # ours sees that along the dynamics
+            return QPSolution.failed(self.program.qp, QPStatus.INDEFINITE)
+        found = self._solver.solve()
+        if found.K is None and found.status is not QPStatus.INDEFINITE:
+            if not self._policy.keep(found.y, hard=False):
+                K[:] = 0.0
+        elif found.K is not None and found.K is not K:
+            K[:] = found.K
         return found
 
     def _unpacked(self, run: SQPProgress, found: QPSolution) -> QPSolution:
         """The solution in terms of the problem; its arrays stay."""
-        step = self._program.step(found)
         if self._bounded or self._first is not None:
-            run.start_y = self._program.start_multipliers(found.y, found.lam)
-        return QPSolution(
-            status=step.status,
-            iterations=step.iterations,
-            dx=step.dx.copy(),
-            du=step.du.copy(),
-            lam=step.lam.copy(),
-            y=step.y.copy(),
-            rows=step.rows,
-            K=self._program.gains(self._inner.policy.K),
-            failed_knot=step.failed_knot,
-        )
+            run.start_y = self.program.start_multipliers(found.y, found.lam)
+        return self.program.solution(found, self._policy.K)
 
     def gradient(self, run: SQPProgress) -> tuple[Reals, Reals, Reals]:
         """Gradient of the Lagrangian of the scaled cost along controls (T, nu) and start, and costates (T + 1, ndx).
@@ -161,8 +166,8 @@ class QuadraticModel:
         After a change of one control later ones follow the gains of the last step: at an optimum that changes nothing;
         elsewhere, without them, an unstable system would multiply rounding errors by many powers of ten.
         """
-        program = self._program
-        along, costates = self._inner.policy.adjoint(program.qp.lq.g, program.qp.lq.terminal_g, self._padded(run))
+        program = self.program
+        along, costates = self._policy.adjoint(program.qp.lq.g, program.qp.lq.terminal_g, self._padded(run))
         controls, start = program.controls(along)
         if self._first is not None:
             start, moved = np.zeros(self._e.state.ndx), self._first.moved
@@ -171,9 +176,9 @@ class QuadraticModel:
 
     def slope_of_violation(self, beyond: Reals, start: Reals) -> tuple[Reals, Reals]:
         """Gradient of ½ |v|² along controls and start, with v the violations of rows (T + 1, nc) and start (ndx,)."""
-        lq, y = self._program.qp.lq, self._program.padded_rows(beyond, start)
-        along, _ = self._inner.policy.adjoint(np.zeros_like(lq.g), np.zeros_like(lq.terminal_g), y)
-        return self._program.controls(along)
+        lq, y = self.program.qp.lq, self.program.padded_rows(beyond, start)
+        along, _ = self._policy.adjoint(np.zeros_like(lq.g), np.zeros_like(lq.terminal_g), y)
+        return self.program.controls(along)
 
     def active_gains(self, run: SQPProgress) -> Reals | None:
         """Gains (T, nu, ndx) that keep the active rows of the trajectory; None if there are none.
@@ -181,12 +186,23 @@ class QuadraticModel:
         A row is active if its multiplier is larger than its distance from the bound, each relative to its size: of all
         others interior points leave multipliers above 0.
         """
-        program, y = self._program, self._padded(run)
+        program, policy, y = self.program, self._policy, self._padded(run)
         distance = np.where(y > 0.0, program.qp.upper, -program.qp.lower)
         active = np.abs(y) * program.row_units(run.units) ** 2 > distance
-        policy = self._inner.policy
         return program.gains(policy.K).copy() if policy.keep(np.where(active, y, 0.0), hard=True) else None
 
     def _padded(self, run: SQPProgress) -> Reals:
         """The last multipliers of all rows of the program."""
-        return self._program.padded_rows(run.y, run.start_y)
+        return self.program.padded_rows(run.y, run.start_y)
+
+
+def _solver_of(qp: StageQP, options: SQPOptions, riccati: Riccati, first: FirstState | None) -> QPSolverAbstract:
+    """The solver of a program that the options name; `first` is what a program without rows chooses of its start."""
+    iterations = options.qp_iterations
+    if options.qp == "ipm" and qp.nc == 0:
+        return Recursion(qp, riccati, first)
+    if options.qp == "ipm":
+        return InteriorPoint(qp, InteriorPointOptions(max_iterations=iterations) if iterations else None)
+    if options.qp == "osqp":
+        return Osqp(qp, **({} if iterations is None else {"max_iter": iterations}))
+    return Conic(qp, options.qp)

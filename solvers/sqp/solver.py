@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
@@ -16,7 +15,7 @@ from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
 from trajopt.solvers.sqp.guess import is_nearly_a_motion
-from trajopt.solvers.sqp.interior import InteriorMethod, are_curved
+from trajopt.solvers.sqp.interior import InteriorSteps, are_curved
 from trajopt.solvers.sqp.linear_steps import LinearSteps
 from trajopt.solvers.sqp.method import ROUNDED, Outcome
 from trajopt.solvers.sqp.policy_steps import PolicySteps
@@ -107,7 +106,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """The best result of all attempts, with multipliers and gains of its own."""
         work = self._work
         assert work is not None
-        interior = isinstance(run.method, InteriorMethod)
+        interior = isinstance(run.method, InteriorSteps)
         if run.status is not SolverStatus.CONVERGED and (run.attempts.keep_best(run) or interior):
             with contextlib.suppress(ModelEvaluationError):
                 work.move(run, *run.trajectory)
@@ -123,16 +122,16 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         attempts, method = run.attempts, run.method
         if outcome is Outcome.SOLVED:
             run.status = SolverStatus.CONVERGED
-            if isinstance(method, InteriorMethod):
+            if isinstance(method, InteriorSteps):
                 work.judge(run)
                 work.take_gains(run, hard=True)
-        elif isinstance(method, InteriorMethod):
+        elif isinstance(method, InteriorSteps):
             if outcome is Outcome.FAILED or self._is_late(run):
                 self._resume(run, work)
         elif outcome is Outcome.STUCK:
             run.status = attempts.end(Left.by(run))
-            if run.status is None and self._may_go_on(run) and not self._next(run, work):
-                run.status = attempts.verdict()
+            if run.status is None:
+                self._next(run, work, or_end=True)
         elif outcome is Outcome.CLOSED:
             self._leave_lines(run, work)
         elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work):
@@ -146,10 +145,6 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         assert run.attempts.paused is not None
         long = run.iterations - run.attempts.mark[0] > self.options.max_iterations // 2
         return long and run.attempts.paused[0].infeasibility <= self.options.feasibility
-
-    def _may_go_on(self, run: SQPProgress) -> bool:
-        """Whether there are iterations left."""
-        return run.iterations < self.options.max_iterations
 
     def _stalls(self, run: SQPProgress, work: Workspace) -> bool:
         """Whether there are rows, and the largest error does not fall."""
@@ -179,18 +174,21 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         work.begin(run, rolled=False)
         self._take_rollouts(run, work, rolled=False)
 
-    def _next(self, run: SQPProgress, work: Workspace) -> bool:
-        """Begins the next attempt, and leaves out those where a model fails; whether there is one."""
+    def _next(self, run: SQPProgress, work: Workspace, *, or_end: bool = False) -> bool:
+        """Begins the next attempt, and leaves out those where a model fails; whether there is one, else it may end."""
         attempts = run.attempts
-        while attempts.pending and self._may_go_on(run):
+        if run.iterations >= self.options.max_iterations:
+            return False
+        while attempts.pending:
             kind = attempts.pending.pop(0)
-            attempts.mark, attempts.number = (run.iterations, math.inf), attempts.number + 1
+            attempts.begin(run.iterations)
             try:
                 if self._begins(run, work, kind):
                     return True
             except ModelEvaluationError:
                 attempts.paused = None
                 work.move(run, *run.trajectory)
+        run.status = attempts.verdict() if or_end else run.status
         return False
 
     def _begins(self, run: SQPProgress, work: Workspace, kind: str) -> bool:
@@ -200,7 +198,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             run.method.rest()
             attempts.paused = Left.by(run), run.method
             with self._unclocked(run):
-                run.method = InteriorMethod(work, run, rolls=kind == "rollouts")
+                run.method = InteriorSteps(work, run, rolls=kind == "rollouts")
             return True
         attempts.leave(run)
         if kind == "random":
@@ -218,9 +216,9 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         (left, run.method), attempts.paused = attempts.paused, None
         left.restore(run)
         work.move(run, *run.trajectory)
-        attempts.mark, attempts.number = (run.iterations, math.inf), attempts.number + 1
-        if attempts.dead_ends and self._may_go_on(run) and not self._next(run, work):
-            run.status = attempts.verdict()
+        attempts.begin(run.iterations)
+        if attempts.dead_ends:
+            self._next(run, work, or_end=True)
 
     @staticmethod
     @contextlib.contextmanager

@@ -54,11 +54,6 @@ class Units:
     stiffness: Reals
 
     @staticmethod
-    def none() -> Units:
-        """Units of no problem."""
-        return Units(1.0, np.zeros(0), np.zeros(0), np.zeros((1, 0)), np.zeros((1, 0)))
-
-    @staticmethod
     def plain(e: Evaluator) -> Units:
         """Sizes of 1, where the first program has no solution."""
         rows = np.ones(e.c.shape)
@@ -72,19 +67,16 @@ class Units:
             e: The evaluator, with derivatives.
             rows: Bounds of its rows.
             riccati: Recursion on the evaluator's arrays.
-            cost: Typical cost, if it is known [cost]; else the largest of the effort of the first step, of moving a
-                chosen start by its size, of removing a violation that is left after the step, and a hundredth
-                of the cost of the trajectory.
+            cost: Typical cost, if it is known [cost]; else that of the first program, but not less than a hundredth of
+                the cost of the trajectory.
         """
-        first = FirstProgram.at(e, rows, riccati)
-        if first is None:
+        first = FirstProgram(e, rows, riccati)
+        if not first.solved:
             return Units.plain(e)
-        fixed, free = first.variances(np.zeros(e.state.ndx), 0.0)
-        own = LEAST_COST * abs(e.cost)
-        E = cost or max(first.effort, first.start_effort, first.repair(rows, fixed, free), own) or 1.0
-        along = first.joint(rows, first.within_reach(fixed, E), free).variances
-        P, S = fixed, free
-        if np.isfinite(first.half).any() or first.start_sizes.any():
+        P, S = first.variances(np.zeros(e.state.ndx), 0.0)
+        E = cost or max(first.cost(P, S), LEAST_COST * abs(e.cost)) or 1.0
+        along = first.row_variances(first.within_reach(P, E), S, together=True)
+        if first.limited or first.start_sizes.any():
             P, S = first.variances(first.start_sizes**2 / E, E)
         return Units(
             cost=E,

@@ -9,18 +9,21 @@ import numpy as np
 from trajopt.checks import check_array
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
+from trajopt.shooting.linear_trial import LinearTrial, Retraction
+from trajopt.solvers.norms import largest, total
 from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.riccati import LinearQuadratic, Riccati
-from trajopt.solvers.sqp.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.sqp.guess import is_noisy
-from trajopt.solvers.sqp.line_search import LineSearch
-from trajopt.solvers.sqp.optimality import measure
-from trajopt.solvers.sqp.policy import PolicySearch
+from trajopt.solvers.sqp.merit import Merit
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import QuadraticModel
+from trajopt.solvers.sqp.rollouts import PolicyRollouts
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
+
+LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stationarity is relative to it
+LARGEST = 1e4  # times smaller than it is stationarity is taken at most: multipliers of a wild trajectory say nothing
 
 
 class Workspace:
@@ -34,8 +37,9 @@ class Workspace:
         evaluator: Evaluator with the trajectory.
         options: The options.
         model: The quadratic programs.
-        rollouts: Search by rollouts of a program's policy.
-        lines: Search along lines.
+        rollouts: Rollouts of a program's policy.
+        line: Trials along lines.
+        retraction: Moves the trajectory by full steps along lines; None where these need not be finite.
         rows: Bounds of the rows, since `repair`.
     """
 
@@ -45,14 +49,22 @@ class Workspace:
         e = self.evaluator = Evaluator(problem)
         self._problem, self.options = problem, options
         self.model = QuadraticModel(e, problem, options)
-        self.rollouts = PolicySearch(e, options.step_lengths)
-        self.lines = LineSearch(e, options.step_lengths)
+        self.rollouts = PolicyRollouts(e, options.step_lengths)
+        self.line = LinearTrial(e)
+        certain = Retraction.available(e) and not e.can_fail and options.step_lengths[0] == 1.0
+        self.retraction = Retraction(e) if certain else None
         self._first = Riccati(LinearQuadratic.of(e))
         e.prepare()
         self.model.prepare()
         self.rollouts.prepare()
         if options.steps == "linear":
-            self.lines.prepare()
+            self.prepare_lines()
+
+    def prepare_lines(self) -> None:
+        """Compiles the code of steps along lines."""
+        self.line.prepare()
+        if self.retraction is not None:
+            self.retraction.prepare()
 
     def units(self, cost: float | None = None) -> Units:
         """Units at the evaluator's trajectory, of a typical cost if that is known [cost]."""
@@ -127,15 +139,32 @@ class Workspace:
         self.judge(run)
 
     def judge(self, run: SQPProgress) -> None:
-        """Hands what was expanded to the quadratic model, and measures how far it is from optimal."""
-        run.cost = self.evaluator.cost
-        self.model.take(run, self.rows)
-        measure(run, self.evaluator, self.rows, self.model)
+        """Hands what was expanded to the quadratic model, and measures how far it is from optimal.
 
-    def penalty(self, run: SQPProgress, y: Reals, weight: float) -> AugmentedLagrangian:
-        """Augmented Lagrangian of general rows with multipliers y (T + 1, nc), and a weight relative to the cost's."""
-        rows = self.rows
-        return AugmentedLagrangian(rows.lower, rows.upper, rows.of_general(y), weight * run.units.stiffness)
+        Stationarity and complementarity are relative to the multipliers where these are large (Wächter, Biegler, On the
+        implementation of an interior-point filter line-search algorithm, 2006, eq. 6).
+        """
+        e, units, model = self.evaluator, run.units, self.model
+        run.cost = e.cost
+        model.take(run, self.rows)
+        violations, run.violation, run.largest_violation, multiplier, product = self.rows.sizes(e.c, run.y, run.scale)
+        run.gap, run.infeasibility = units.largest_gap(e), units.sum_of_gaps(e.f) + violations
+        controls, start, costates = model.gradient(run)
+        controls, costates = controls * units.controls, costates * units.states
+        mean = (total(run.y * units.rows) + total(costates)) / (run.y.size + costates.size)
+        large = min(max(mean / LARGE, 1.0), LARGEST)
+        run.stationarity = largest(controls) / large
+        if start.size:
+            run.stationarity = max(run.stationarity, largest(start * units.states) / large)
+        run.complementarity = product / max(large, multiplier / LARGE)  # as interior points end relative to it
+
+    def infeasibility(self, run: SQPProgress, f: Reals, c: Reals) -> float:
+        """Σ |f| + Σ |v| of gaps f (T + 1, ndx) and violations v of rows c (T + 1, nc), relative to their sizes."""
+        return run.units.sum_of_gaps(f) + self.rows.sum_of_violations(c)
+
+    def merit(self, run: SQPProgress, y: Reals, weight: float) -> Merit:
+        """Merit with multipliers y (T + 1, nc) of general rows, and a penalty relative to the curvature of the cost."""
+        return Merit(self.rows, run.scale, self.rows.of_general(y), weight * run.units.stiffness)
 
     def results(self, run: SQPProgress) -> dict[str, Any]:
         """Gains that keep the active rows, and multipliers of the unscaled cost."""
@@ -147,6 +176,6 @@ class Workspace:
 
     def take_gains(self, run: SQPProgress, *, hard: bool) -> None:
         """Takes the gains of a program at the trajectory, with rows hard or penalized."""
-        penalty = None if hard else self.penalty(run, run.y, self.options.initial_penalty)
-        step = self.model.solve(run, penalty)
+        merit = None if hard else self.merit(run, run.y, self.options.initial_penalty)
+        step = self.model.solve(run, merit)
         run.K = run.K if step.K is None else step.K

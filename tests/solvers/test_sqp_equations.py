@@ -9,11 +9,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from tests.support.interior import interior_steps
 from trajopt import ActionModelDiscrete, ConstraintStack, ResidualModelSymbolic, StateVector
 from trajopt.shooting import ShootingProblem
-from trajopt.shooting.evaluator import Evaluator
-from trajopt.shooting.lagrangian import LagrangianHessian
-from trajopt.shooting.linear_trial import LinearTrial
 from trajopt.solution import IterationRecord
 from trajopt.solvers import SolverSQP, SQPOptions
 from trajopt.solvers.qp import StageQP
@@ -22,8 +20,8 @@ from trajopt.solvers.riccati.weighted_rows import WeightedRows
 from trajopt.solvers.sqp.interior import InteriorSteps, are_curved
 from trajopt.solvers.sqp.interior.barrier import PART, Bounds
 from trajopt.solvers.sqp.interior.equations import DELTA, FIRM, Equations
-from trajopt.solvers.sqp.rows import RowBounds
-from trajopt.solvers.sqp.units import Units
+from trajopt.solvers.sqp.progress import SQPProgress
+from trajopt.solvers.sqp.workspace import Workspace
 from trajopt.types import Reals
 
 T, N, M, NC = 4, 3, 4, 3
@@ -150,29 +148,18 @@ def slider(*, complementary: bool = True, **options: Any) -> ShootingProblem:
     return ShootingProblem(np.zeros(2), [running] * 20, Slider(state, 4, constraints=rest), **options)
 
 
-def begun(problem: ShootingProblem, *, rollouts: bool) -> tuple[InteriorSteps, LagrangianHessian, RowBounds]:
-    e = Evaluator(problem)
-    e.prepare(clipped=True)
-    trial = LinearTrial(e)
-    trial.prepare()
-    e.xs[:], e.us[:] = 0.0, [0.1, 0.01, 0.01, 0.01]
-    if rollouts:  # their states
-        e.xs[1:, 1] = e.xs[2:, 0] = 0.01
-    x0 = problem.x0 if problem.start == "fixed" else None
-    e.expand(x0)
-    rows = RowBounds(e, problem)
-    units = Units.of(e, rows, Riccati(LinearQuadratic.of(e)))
-    exact = LagrangianHessian(e)
-    return InteriorSteps(e, rows, exact, None if rollouts else trial, x0, units), exact, rows
+def begun(problem: ShootingProblem, *, rollouts: bool) -> tuple[InteriorSteps, Workspace, SQPProgress]:
+    return interior_steps(problem, np.zeros((21, 2)), np.tile([0.1, 0.01, 0.01, 0.01], (20, 1)), rollouts=rollouts)
 
 
 @pytest.mark.parametrize("rollouts", [False, True])
 def test_the_slope_of_the_lagrangian_is_its_derivative(rollouts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Along a step that leaves a part of an equation, and changes its multiplier."""
     monkeypatch.setattr("trajopt.solvers.sqp.interior.equations.FIRM", 0.01)
-    steps, *_ = begun(slider(), rollouts=rollouts)
+    steps, _, run = begun(slider(), rollouts=rollouts)
     for _ in range(3):
-        assert steps.iterate()
+        steps.iterate(run)
+        assert steps.outcome is None
     step, point, trials = steps._direction(), steps._point, steps._trials
     assert step is not None
     assert np.abs(step.rows + point.residual)[-1, 0] > 1e-3
@@ -185,10 +172,11 @@ def test_the_slope_of_the_lagrangian_is_its_derivative(rollouts: bool, monkeypat
 
 def test_rollouts_have_the_costates_of_their_trajectory() -> None:
     """λ_t = g_x + C_xᵀ y + F_xᵀ λ_{t+1}, from the end; multipliers of bounds lose at most what a step may take."""
-    steps, *_ = begun(slider(), rollouts=True)
+    steps, _, run = begun(slider(), rollouts=True)
     for _ in range(6):
         before = steps._point.barrier
-        assert steps.iterate()
+        steps.iterate(run)
+        assert steps.outcome is None
         after, qp = steps._point.barrier, steps._program.qp
         largest = steps._trials.spread * after.mu / after.bounds.distances(after.slack)
         assert np.all(after.z >= 0.99 * np.minimum((1.0 - PART) * before.z, largest))
@@ -207,9 +195,9 @@ def test_equations_of_a_chosen_start_are_eliminated() -> None:
 
 def test_rows_with_products_of_controls_are_curved() -> None:
     for complementary in (True, False):
-        _, exact, rows = begun(slider(complementary=complementary), rollouts=False)
-        assert are_curved(exact, rows) is complementary
-        assert not are_curved(None, rows)
+        _, work, _ = begun(slider(complementary=complementary), rollouts=False)
+        assert are_curved(work.model.exact, work.rows) is complementary
+        assert not are_curved(None, work.rows)
 
 
 def test_complementarity_begins_with_interior_points() -> None:

@@ -8,17 +8,13 @@ import numpy as np
 import pytest
 
 from tests.support.hard_problems import double_integrator, trailer
+from tests.support.interior import interior_steps
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.shooting.lagrangian import LagrangianHessian
-from trajopt.shooting.linear_trial import LinearTrial
 from trajopt.solvers import SolverSQP
-from trajopt.solvers.riccati import LinearQuadratic, Riccati
 from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.interior import InteriorSteps
 from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds, longest
-from trajopt.solvers.sqp.rows import RowBounds
-from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 INF = np.inf
@@ -45,10 +41,10 @@ def test_steps_of_rows_solve_newtons_equations() -> None:
     at = barrier(np.array([0.3, 1.0, 1.7, 0.0]))
     c = np.array([[0.4, 1.5, 1.7, 0.0]])
     residual = at.bounds.residuals(c, at.slack)
-    D, h = at.weights(residual)
+    D, h = at.stiffness, at.stiffness * residual + at.pull(at.mu)
     rows = rng.normal(size=(1, 4))
     ds = np.where(at.bounds.on.any(axis=0), rows + residual, 0.0)
-    y, z = D * rows + h, at.z + at.dz(ds)
+    y, z = D * rows + h, at.z + at.dz(ds, at.mu)
     assert y[0, :2] == pytest.approx((z[1] - z[0])[0, :2])
     change = at.bounds.changes(ds) * at.z + at.bounds.distances(at.slack) * (z - at.z)
     products = (at.z * at.bounds.distances(at.slack) + change)[at.bounds.on]
@@ -93,25 +89,16 @@ def test_below_an_infeasibility_that_counts_as_none_the_function_decides() -> No
     assert judge.accepts((0.0, 5.0), (1e-7, 4.8), slope=-1e-12, length=1.0, enough=4.9)
 
 
-def begun(problem: ShootingProblem, xs: Reals, us: Reals, *, rollouts: bool) -> tuple[InteriorSteps, Evaluator]:
-    e = Evaluator(problem)
-    e.prepare(clipped=True)
-    trial = LinearTrial(e)
-    trial.prepare()
-    e.xs[:], e.us[:] = xs, us
-    e.xs[0] = problem.x0
-    e.expand(problem.x0)
-    rows = RowBounds(e, problem)
-    units = Units.of(e, rows, Riccati(LinearQuadratic.of(e)))
-    return InteriorSteps(e, rows, LagrangianHessian(e), None if rollouts else trial, problem.x0, units), e
+def begun(problem: ShootingProblem, xs: Reals, us: Reals, *, rollouts: bool) -> InteriorSteps:
+    return interior_steps(problem, xs, us, rollouts=rollouts)[0]
 
 
 def solved(problem: ShootingProblem, xs: Reals, us: Reals, *, rollouts: bool) -> tuple[InteriorSteps, Evaluator, int]:
-    steps, e = begun(problem, xs, us, rollouts=rollouts)
-    for iteration in range(300):
-        if steps.solved or not steps.iterate():
-            return steps, e, iteration
-    return steps, e, 300
+    steps, work, run = interior_steps(problem, xs, us, rollouts=rollouts)
+    while steps.outcome is None and run.iterations < 300:
+        run.iterations += 1
+        steps.iterate(run)
+    return steps, work.evaluator, run.iterations
 
 
 @pytest.mark.parametrize("rollouts", [False, True])
@@ -141,9 +128,7 @@ def test_a_trailer_from_linear_steps_alone() -> None:
 @pytest.mark.parametrize(("rollouts", "own"), [(False, 0.0), (True, 5e-4)])
 def test_the_regularisation_is_relative_to_the_barrier(rollouts: bool, own: float) -> None:
     """δ adds δ μ / size² to the Hessian, and to the weights of bounds, of rollouts, their `own` part."""
-    steps, e = begun(
-        double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=rollouts
-    )
+    steps = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=rollouts)
     D = np.ones_like(steps._weights.weights)
     lq, sizes, mu = steps._program.qp.lq, np.concatenate([steps._units.states, steps._units.controls]), 5e-3
     steps._point = replace(steps._point, barrier=replace(steps._point.barrier, mu=mu))
@@ -151,39 +136,59 @@ def test_the_regularisation_is_relative_to_the_barrier(rollouts: bool, own: floa
     plain, weights = lq.H.copy(), steps._weights.weights.copy()
     steps._is_convex(100.0, D)
     assert lq.H - plain == pytest.approx(
-        np.tile(np.diag(100.0 * (mu if rollouts else 1.0) / sizes**2), (e.T, 1, 1)), rel=1e-9, abs=1e-12
+        np.tile(np.diag(100.0 * (mu if rollouts else 1.0) / sizes**2), (40, 1, 1)), rel=1e-9, abs=1e-12
     )
     assert steps._weights.weights - weights == pytest.approx(100.0 * own * D, abs=1e-6)
 
 
-def test_a_barrier_problem_is_solved_where_a_plain_step_promises_little() -> None:
-    steps, _ = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
-    first, count = steps._point.barrier.mu, steps._point.barrier.products.size
-    assert steps._error(first) > 10.0 * first
-    for promised, ridge, length, lowered in (
-        (0.2 * first * count, 0.0, 1.0, False),  # too much
-        (0.05 * first * count, 1.0, 1.0, False),  # a regularised step promises less than there is
-        (0.05 * first * count, 0.0, 0.0, False),  # no step was found
-        (0.05 * first * count, 0.0, 0.5, True),
-    ):
-        steps.promised, steps.ridge, steps.length = -promised / steps.scale, ridge, length
-        steps._lower_barrier()
-        assert (steps._point.barrier.mu < first) is lowered
+def test_a_corrected_step_aims_below_what_a_plain_one_leaves() -> None:
+    """(z + Δz)(d + Δd) = μ + Δz Δd after a plain step, so the next one aims at μ - Δz Δd, at most 5-fold off."""
+    at, ds = barrier(np.array([0.3, 1.0, 1.7, 0.0])), np.array([[0.02, -0.03, 0.0, 0.0]])
+    dz = at.dz(ds, at.mu)
+    short = 0.02 * dz / np.abs(dz).max()
+    aims, length = at.corrected(ds, short)
+    assert length == 1.0
+    assert aims[at.bounds.on] == pytest.approx((at.mu - at.bounds.changes(ds) * short)[at.bounds.on])
+    assert np.ptp(aims[at.bounds.on]) > 1e-5
+    aims, length = at.corrected(100.0 * ds, -1e6 * np.abs(dz))
+    assert length < 1.0
+    assert aims.min() == pytest.approx(0.2 * at.mu)
+    assert aims.max() == pytest.approx(5.0 * at.mu)
+
+
+def test_the_barrier_is_lowered_where_a_plain_step_promises_little() -> None:
+    steps = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
+    step, point = steps._direction(), steps._point
+    assert step is not None
+    first, count = point.barrier.mu, point.barrier.products.size
+    assert np.abs(point.residual).max() > 0.1
+    slight, large = (replace(step, slope=-part * first * count) for part in (0.01, 0.05))
+    costly = replace(point.barrier, y=1e3 * np.ones_like(point.barrier.y))
+    steps._point = replace(point, barrier=costly)
+    assert not steps._is_slight(slight)  # residuals weigh more
+    free = replace(point.barrier, y=np.zeros_like(point.barrier.y))
+    steps._point = replace(point, lam=np.zeros_like(point.lam), barrier=free)
+    assert steps._is_slight(slight)
+    assert not steps._is_slight(large)
+    steps._lower_barrier()
     assert steps._point.barrier.mu == pytest.approx(0.2 * first)
 
 
-def test_a_barrier_problem_whose_residuals_cost_much_is_not_solved() -> None:
-    steps, _ = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
-    barrier = steps._point.barrier
-    assert np.abs(steps._point.residual).max() > 0.1
-    steps.promised, steps.ridge, steps.length = 0.0, 0.0, 1.0
-    steps._point = replace(steps._point, barrier=replace(barrier, y=1e3 * np.ones_like(barrier.y)))
-    steps._lower_barrier()
-    assert steps._point.barrier.mu == barrier.mu
+def test_steps_are_corrected_until_errors_are_small() -> None:
+    steps = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
+    ends = []
+    for error in (1.0, 1e-6):
+        steps.error = error
+        step = steps._direction()
+        assert step is not None
+        plain = steps._newton(steps._point.residual, steps._point.barrier.mu)
+        ends.append(np.abs(step.dz - plain.dz).max())
+    assert ends[0] > 1e-3
+    assert ends[1] == 0.0
 
 
 def test_a_promise_below_rounding_is_no_end_while_the_error_falls() -> None:
-    steps, _ = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
+    steps = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
     point = steps._point
     closed = replace(point, c=point.barrier.bounds.target + point.barrier.slack, f=np.zeros_like(point.f))
     steps._point = replace(closed, barrier=replace(point.barrier, mu=1e-12))

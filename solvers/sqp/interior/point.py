@@ -69,6 +69,7 @@ class Direction:
         K: Gains of the controls by the states (T, nu, ndx).
         rows: Change of the rows (n, nc).
         ds: Change of the slacks (n, nc).
+        dz: Newton's change of the multipliers of the bounds (2, n, nc).
         D: Weights of the rows: a further change of a row changes its multiplier by D times as much (n, nc).
         y: Multipliers of the rows after it (n, nc).
         lam: Multipliers of the dynamics after it (n, ndx).
@@ -81,6 +82,7 @@ class Direction:
     K: Reals
     rows: Reals
     ds: Reals
+    dz: Reals
     D: Reals
     y: Reals
     lam: Reals

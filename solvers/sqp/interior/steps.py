@@ -7,14 +7,14 @@ Lagrangian in the filter.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import replace
 
 import numpy as np
 
-from trajopt.shooting.evaluator import Evaluator
-from trajopt.shooting.lagrangian import LagrangianHessian
-from trajopt.shooting.linear_trial import LinearTrial
+from trajopt.errors import ModelEvaluationError
+from trajopt.solution import IterationRecord
 from trajopt.solvers.norms import largest, total
 from trajopt.solvers.riccati.riccati import Riccati
 from trajopt.solvers.riccati.weighted_rows import WeightedRows
@@ -23,15 +23,15 @@ from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds
 from trajopt.solvers.sqp.interior.equations import Equations
 from trajopt.solvers.sqp.interior.point import Direction, Point
 from trajopt.solvers.sqp.interior.trials import InteriorTrials, LineTrials, RolloutTrials
-from trajopt.solvers.sqp.optimality import FALLS
-from trajopt.solvers.sqp.program import StepProgram
-from trajopt.solvers.sqp.rows import RowBounds
-from trajopt.solvers.sqp.units import Units
+from trajopt.solvers.sqp.method import FALLS, ROUNDED, MethodAbstract, Outcome
+from trajopt.solvers.sqp.progress import SQPProgress
+from trajopt.solvers.sqp.workspace import Workspace
 from trajopt.types import Reals
 
 LOWER, POWER = 0.2, 1.2  # the next barrier parameter is the smaller of LOWER μ and μ to the POWER
 ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
-SOLVED = 0.1  # times n μ, for n bounds: promise of a plain step at which it counts as solved, too
+SOLVED = 0.02  # times n μ, for n bounds: promise of a plain step at which it counts as solved, too
+NEAR = 1e-5  # error below which steps are not corrected: a pushing ended at a gradient of 1.5e-5
 GRADIENT = 100.0  # mean multiplier above which errors are relative
 LARGEST_RIDGE = 1e30  # last δ
 SHORTEST = 5e-11  # step length
@@ -42,66 +42,112 @@ DECREASE = 1e-4  # part of the promised decrease that must come (Armijo)
 ERROR = 2e-15  # of the Lagrangian by rounding, relative to its size
 JAMMED, MEMORY = 0.02, 10  # mean step length of a solve that bounds have stopped, over about so many iterations
 GROWTH, FEW = 10.0, 1e-4  # of gaps in a step, from this part of the first infeasibility: 15 -> 19 of 20 shuttles
+LEAST = 0.1  # typical cost, relative to that of the guess: a trajectory that is left behind may have a far smaller one
 FAILURES = 8  # searches without a step, one after the other, that end it
 
 
-class InteriorSteps:
-    """Moves the trajectory of an evaluator towards a local optimum that keeps all hard rows.
+class InteriorSteps(MethodAbstract):
+    """Takes one Newton step of a barrier problem an iteration, from the guess of a solve on.
 
     Args:
-        evaluator: The evaluator; its trajectory is expanded.
-        rows: Bounds of its rows, none of them soft.
-        exact: Hessian of the Lagrangian; None for that of Gauss-Newton.
-        trial: Trials along a line; None to take rollouts as steps.
-        x0: The start (nx,); None where it is chosen.
-        units: What all numbers are relative to.
+        work: Where the trajectory is; no row is soft.
+        run: State of the solve.
+        rolls: Whether steps are rollouts, and begin with that of the guess's controls; else they lie along lines.
+
+    Raises:
+        ModelEvaluationError: A model has no finite values there.
 
     Attributes:
         error: Largest error of the first-order conditions [-].
-        stationarity: Largest gradient of the Lagrangian, of the cost as it is.
         ridge: δ of the last step, see `_is_convex` [-].
         length: Length of the last step; 0 without one [-].
         promised: Slope of the Lagrangian along the last step, for the cost without scale; 0 without a step [cost].
-        blend: Part of the exact Hessian of the Lagrangian in that of the steps: 1, or 0 for Gauss-Newton's [-].
     """
 
-    def __init__(
-        self,
-        evaluator: Evaluator,
-        rows: RowBounds,
-        exact: LagrangianHessian | None,
-        trial: LinearTrial | None,
-        x0: Reals | None,
-        units: Units,
-    ) -> None:
-        e, self._units = evaluator, units
-        self._e = e
-        self._exact, self._rows, self._x0, self._rolls = exact, rows, x0, trial is None
-        program = self._program = StepProgram(e, exact, moved=rows.moved, bounded=rows.bounded, kept=rows.kept)
-        qp = program.qp
+    name = "interior"
+
+    def __init__(self, work: Workspace, run: SQPProgress, *, rolls: bool) -> None:
+        e = self._e = work.evaluator
+        self._work, self._rows, self._exact, self._rolls = work, work.rows, work.model.exact, rolls
+        e.xs[:], e.us[:] = run.guess
+        if rolls:
+            e.prepare(clipped=True)
+            work.rollouts.roll_out(e.xs[0], e.us)
+        else:
+            work.prepare_lines()
+        e.expand(work.x0(run))
+        e.check_finite()
+        left = max(abs(run.cost), LEAST * run.units.cost)  # typical where a trajectory is left behind
+        units = self._units = work.units(left if run.iterations else run.units.cost)
+        self.scale, self._blend = 1.0 / units.cost, 0.0 if self._exact is None else 1.0
+        program = self._program = work.model.program
+        qp, self._diagonal = program.qp, program.diagonal(units)
         self._weights = WeightedRows.zeros(qp.lq, qp.C, qp.terminal_C, qp.lower, qp.upper)
         self._trials: InteriorTrials = (
-            RolloutTrials(e, program, rows) if trial is None else LineTrials(e, program, trial)
+            RolloutTrials(e, program, work.rows) if rolls else LineTrials(e, program, work.line)
         )
-        self.scale, self.blend = 1.0 / units.cost, 0.0 if exact is None else 1.0
-        self._diagonal = program.diagonal(units)
         c = program.row_values(e.c, e.xs[0])
-        bounds = Bounds.of(*program.row_bounds(rows), program.row_units(units))
-        program.take(self.scale, rows)
+        bounds = Bounds.of(*program.row_bounds(work.rows), program.row_units(units))
+        program.take(self.scale, work.rows)
         self._equations = Equations(qp, bounds, eliminated=self._trials.eliminates)
         self._riccati = Riccati(self._equations.lq, rows=self._weights)
         barrier = Barrier.at(bounds, c, self._trials.first_barrier)
         lam = np.zeros((len(c), e.state.ndx))
         self._point = Point(xs=e.xs, us=e.us, cost=self.scale * e.cost, f=e.f, c=c, barrier=barrier, lam=lam)
-        self._failures, self._close, self._last_ridge, self._forced = 0, 0, 0.0, 0.0
+        self._close, self._last_ridge, self._forced = 0, 0.0, 0.0
         self.ridge, self.length, self.mean_length, self.promised, self._last_error = 0.0, 0.0, 1.0, 0.0, math.inf
         self._measure()
         self._filter = Filter(max(1.0, self._point.infeasibility(units.states)), rounding=ERROR)
 
+    def iterate(self, run: SQPProgress) -> IterationRecord:
+        """Runs one iteration: a Newton step, from where its barrier problem is left for a lower one if it is solved."""
+        e, gap, before, self.outcome = self._e, self._e.largest_gap, run.cost, Outcome.FAILED
+        with contextlib.suppress(ModelEvaluationError):
+            if self._step(self._work.x0(run)):
+                self.outcome = None
+            run.trajectory, run.cost, run.feasible = (e.xs.copy(), e.us.copy()), e.cost, e.largest_gap < ROUNDED
+            run.gap = run.units.largest_gap(e)
+            _, run.violation, run.largest_violation, *_ = self._rows.sizes(e.c, run.y, run.scale)
+            run.lam, run.y, run.start_y = (run.scale * each for each in self.multipliers)
+        if self.solved and max(run.gap, run.violation) < self._work.options.feasibility:
+            self.outcome = Outcome.SOLVED
+        return run.record(
+            stop=self._stationarity,
+            step_length=self.length,
+            accepted=self.length > 0.0,
+            regularization=self.ridge,
+            gap_norm=gap,
+            expected_decrease=-self.promised,
+            decrease=before - run.cost,
+            constraint_violation=run.largest_violation,
+            complementarity=largest(self._point.barrier.products) / self.scale,
+            blend=self._blend,
+            method=self.name,
+        )
+
+    def _step(self, x0: Reals | None) -> bool:
+        """Takes a step, from a start x0 (nx,) or, with None, a chosen one; whether another one may follow."""
+        while not self._is_last and self._error(self._point.barrier.mu) <= ACCURACY * self._point.barrier.mu:
+            self._lower_barrier()
+        step = self._direction()
+        point = None if step is None else self._search(step)
+        self.mean_length += (self.length - self.mean_length) / MEMORY
+        if step is None or point is None:
+            self.failures, self._filter.entries, self.promised = self.failures + 1, [], 0.0
+            self._forced = self._trials.factors[0] * max(self.ridge, self._trials.first_ridge)
+            return step is not None and self.failures < FAILURES
+        self.failures, self._forced, self.promised = 0, 0.0, step.slope / self.scale
+        self._e.xs[:], self._e.us[:] = point.xs, point.us
+        self._e.expand(x0)
+        self._point, self._last_error = point, self.error
+        self._measure()
+        self._close = self._close + 1 if self.error <= ROUNDING else 0
+        return self.mean_length > JAMMED or point.infeasibility(self._units.states) < self._trials.tolerance
+
     @property
     def solved(self) -> bool:
         """Whether the first-order conditions hold up to the tolerance, or as well as rounding errors permit."""
-        near = self._failures or self._close >= LONG
+        near = self.failures or self._close >= LONG
         small = ROUNDING if near else self._tolerance if self._is_last else 0.0
         return self.error <= small or (self._is_last and self._is_exhausted)
 
@@ -131,71 +177,83 @@ class InteriorSteps:
         return self._trials.tolerance * min(1.0, max(LEAST_COST, abs(self._point.cost)))
 
     @property
-    def complementarity(self) -> float:
-        """Largest product of a multiplier of the unscaled cost and its slack's distance from the bound [cost]."""
-        return largest(self._point.barrier.products) / self.scale
-
-    @property
     def multipliers(self) -> tuple[Reals, Reals, Reals]:
         """Multipliers of the dynamics (T + 1, ndx), rows (T + 1, nc) and start (ndx,), for the unscaled cost."""
         e, lam, y = self._e, self._point.lam, self._point.barrier.y
         start = self._program.start_multipliers(y, lam) if self._rows.bounded else np.zeros(e.state.ndx)
         return lam[-(e.T + 1) :] / self.scale, y[-(e.T + 1) :, : e.nc] / self.scale, start / self.scale
 
-    def iterate(self) -> bool:
-        """Lowers the barrier parameter if its problem is solved, then takes a step.
-
-        Returns whether another step may follow.
-        """
-        self._lower_barrier()
-        step = self._direction()
-        point = None if step is None else self._search(step)
-        self.mean_length += (self.length - self.mean_length) / MEMORY
-        if step is None or point is None:
-            self._failures, self._filter.entries, self.promised = self._failures + 1, [], 0.0
-            self._forced = self._trials.factors[0] * max(self.ridge, self._trials.first_ridge)
-            return step is not None and self._failures < FAILURES
-        self._failures, self._forced, self.promised = 0, 0.0, step.slope / self.scale
-        self._e.xs[:], self._e.us[:] = point.xs, point.us
-        self._e.expand(self._x0)
-        self._point, self._last_error = point, self.error
-        self._measure()
-        self._close = self._close + 1 if self.error <= ROUNDING else 0
-        return self.mean_length > JAMMED or point.infeasibility(self._units.states) < self._trials.tolerance
-
     def _lower_barrier(self) -> None:
-        """Lowers μ while its problem is solved: by its errors, or as a plain step promised little beside n μ."""
-        point, mu = self._point, self._point.barrier.mu
-        left = max(abs(self.promised * self.scale), total(point.prices))
-        near = self.length > 0.0 and self.ridge == 0.0 and left < SOLVED * mu * point.barrier.products.size
-        while not self._is_last and (near or self._error(mu) <= ACCURACY * mu):
-            near, mu = False, max(0.09 * self._tolerance, min(LOWER * mu, mu**POWER))
-            self._point = replace(self._point, barrier=replace(self._point.barrier, mu=mu))
-            self._filter.entries = []
+        """Lowers μ, and forgets the filter, which was that of another barrier problem."""
+        mu = self._point.barrier.mu
+        mu = max(0.09 * self._tolerance, min(LOWER * mu, mu**POWER))
+        self._point = replace(self._point, barrier=replace(self._point.barrier, mu=mu))
+        self._filter.entries = []
 
     def _direction(self) -> Direction | None:
-        """Newton's step, with the least δ in the Hessian that makes it convex; None if none does."""
-        point, weights = self._point, self._weights
-        residual, bounds = point.residual, point.barrier.bounds
-        D, h = point.barrier.weights(residual)
-        firm = self._equations.take(residual, point.barrier.y)
-        weights.weights[:], weights.h[:] = D + self._equations.weights, h + firm
-        self._riccati.find_rows()
-        if not self._factors(D):
+        """Newton's step, with the least δ in the Hessian that makes it convex; None if none does.
+
+        A plain step that promises little beside n μ, for n bounds, gives way to that of a lower barrier, which has the
+        same Hessian. Rollouts correct plain steps by what these leave to second order, until errors are small.
+        """
+        barrier = self._point.barrier
+        self._weights.weights[:] = barrier.stiffness + self._equations.weights
+        self._load(self._point.residual, barrier.mu)
+        if not self._factors(barrier.stiffness):
             return None
+        step = self._newton(self._point.residual, barrier.mu)
+        if self.ridge > 0.0:
+            return step
+        while not self._is_last and self.length > 0.0 and self._is_slight(step):
+            self._lower_barrier()
+            step = self._newton(self._point.residual, self._point.barrier.mu)
+        if self.error <= NEAR:
+            return step
+        aims, length = self._point.barrier.corrected(step.ds, step.dz)
+        curved = self._trials.curvature(self._point, step, length)
+        return step if curved is None else self._newton(self._point.residual + curved, aims)
+
+    def _is_slight(self, step: Direction) -> bool:
+        """Whether a step promises little beside n μ, and gaps and residuals weigh as little."""
+        products = self._point.barrier.products
+        return max(abs(step.slope), total(self._point.prices)) < SOLVED * self._point.barrier.mu * products.size
+
+    def _load(self, residual: Reals, aim: float | Reals) -> tuple[Reals, Reals]:
+        """Hands residuals (n, nc) of the rows, and products z d to aim at, to the recursion; returns its gradients."""
+        barrier = self._point.barrier
+        firm = self._equations.take(residual, barrier.y)
+        h = barrier.stiffness * residual + barrier.pull(aim)
+        self._weights.h[:] = h + firm
+        self._riccati.find_rows()
+        return h, firm
+
+    def _newton(self, residual: Reals, aim: float | Reals) -> Direction:
+        """The step for residuals (n, nc) of the rows, and products z d to aim at, with the factored Hessian."""
+        point, bounds = self._point, self._point.barrier.bounds
+        h, firm = self._load(residual, aim)
+        self._riccati.solve()
         self._riccati.forward()
-        found, rows = self._riccati.step, weights.values.copy()
-        ds = np.where(bounds.on.any(axis=0), rows + residual, 0.0)
+        D, found, rows = point.barrier.stiffness, self._riccati.step, self._weights.values.copy()
+        ds = np.where(bounds.on.any(axis=0), rows + point.residual, 0.0)
         y, lam = np.where(bounds.any, D * rows + h, 0.0), found.lam.copy()
         y += self._equations.multipliers(found.y, self._equations.weights * rows + firm)
         lq, z = self._program.qp.lq, np.concatenate([found.dx[:-1], found.du], axis=1)
         slope = (lq.g * z).sum() + lq.terminal_g @ found.dx[-1] + point.barrier.slope(ds)
-        slope += ((y - point.barrier.y) * residual + point.barrier.y * (rows - ds)).sum()
+        slope += ((y - point.barrier.y) * point.residual + point.barrier.y * (rows - ds)).sum()
         slope += ((lam - 2.0 * point.lam)[-len(point.f) :] * point.f).sum()
         du, dx0 = self._program.controls(found.du)
-        dx, K = found.dx[-len(point.f) :].copy(), self._program.gains(self._riccati.K)
         return Direction(
-            dx=dx, du=du.copy(), dx0=dx0.copy(), K=K, rows=rows, ds=ds, D=D, y=y, lam=lam, slope=float(slope)
+            dx=found.dx[-len(point.f) :].copy(),
+            du=du.copy(),
+            dx0=dx0.copy(),
+            K=self._program.gains(self._riccati.K),
+            rows=rows,
+            ds=ds,
+            dz=point.barrier.dz(ds, aim),
+            D=D,
+            y=y,
+            lam=lam,
+            slope=float(slope),
         )
 
     def _factors(self, D: Reals) -> bool:
@@ -211,8 +269,7 @@ class InteriorSteps:
     def _is_convex(self, ridge: float, D: Reals) -> bool:
         """Whether the Hessian is convex with δ / size²; of rollouts with δ μ / size², and D (n, nc) of bounds grows."""
         program, mu = self._program, self._point.barrier.mu if self._trials.own else 1.0
-        assert program.hessian is not None
-        program.set_hessian(self.blend, 0.0)
+        program.set_hessian(self._blend, 0.0)
         program.hessian.write()
         self._weights.weights[:] = (1.0 + self._trials.own * ridge) * D + self._equations.weights
         if ridge > 0.0:
@@ -251,7 +308,7 @@ class InteriorSteps:
             self._exact.lam[:], self._exact.y[:] = self.multipliers[:2]
             self._exact.expect(None)
             self._exact()
-        gradient, self.stationarity = self._gradient(lam, y)
+        gradient, self._stationarity = self._gradient(lam, y)
         states, size = self._units.states, point.barrier.bounds.size
         sizes = np.abs(y * size).sum() + np.abs(lam * states).sum()
         self._large = max(1.0, sizes / (GRADIENT * (np.count_nonzero(point.barrier.bounds.any) + lam.size)))

@@ -62,6 +62,10 @@ class InteriorTrials(ABC):
             scale: Factor of the cost [1/cost].
         """
 
+    def curvature(self, point: Point, step: Direction, length: float) -> Reals | None:
+        """Returns what equations (n, nc) get beyond the forecast of a step of this length; None for no correction."""
+        return None
+
 
 class LineTrials(InteriorTrials):
     """Trials along lines, xs ⊕ α dx and us + α du.
@@ -81,7 +85,7 @@ class LineTrials(InteriorTrials):
     def first_length(self, point: Point, step: Direction) -> float:
         """Returns the longest step length, at most 1, that keeps the slacks off their bounds [-]."""
         barrier = point.barrier
-        distances, dz = barrier.bounds.distances(barrier.slack), barrier.dz(step.ds)
+        distances, dz = barrier.bounds.distances(barrier.slack), step.dz
         self._z = barrier.z + longest(barrier.z, dz) * dz
         self._trial.dx[:], self._trial.du[:] = step.dx, step.du
         return longest(distances, barrier.bounds.changes(step.ds))
@@ -138,14 +142,13 @@ class RolloutTrials(InteriorTrials):
     def at(self, point: Point, step: Direction, length: float, scale: float) -> Point | None:
         """Returns the point at a step length, or None; as in `InteriorTrials.at`."""
         e, trials, barrier = self._e, self._trials, point.barrier
-        start = self._rows.within_start(e.state.integrate(e.xs[0], length * step.dx0)) if self._rows.chosen else e.xs[0]
-        (cost,) = trials.roll_out(start, [length], None)
-        if not (trials.in_range(0, cost) and np.isfinite(trials.c[0]).all()):
+        cost = self._roll_out(step, length)
+        if cost is None:
             return None
         linear = self._linear_rows(step, length)
         further = linear - length * step.rows
         slack = np.where(barrier.bounds.on.any(axis=0), barrier.slack + linear + length * point.residual, 0.0)
-        z = barrier.z + length * barrier.dz(step.ds) + barrier.dz_by_slack(further)
+        z = barrier.z + length * step.dz + barrier.dz_by_slack(further)
         if not barrier.keeps_off(slack):
             return None
         z = np.maximum(z, (1.0 - PART) * barrier.z)
@@ -160,6 +163,21 @@ class RolloutTrials(InteriorTrials):
             barrier=barrier.moved(slack, z, y, self.spread),
             lam=point.lam + length * (step.lam - point.lam),
         )
+
+    def curvature(self, point: Point, step: Direction, length: float) -> Reals | None:
+        """Returns what equations (n, nc) get beyond their forecast in a rollout; None where it diverges."""
+        self.first_length(point, step)
+        if self._roll_out(step, length) is None:
+            return None
+        c = self._program.row_values(self._trials.c[0], self._trials.trajectory(0)[0][0])
+        return np.where(point.barrier.bounds.equal, c - point.c - self._linear_rows(step, length), 0.0)
+
+    def _roll_out(self, step: Direction, length: float) -> float | None:
+        """Rolls out a step of this length; returns the cost, None if a value is not finite."""
+        e, trials = self._e, self._trials
+        start = self._rows.within_start(e.state.integrate(e.xs[0], length * step.dx0)) if self._rows.chosen else e.xs[0]
+        (cost,) = trials.roll_out(start, [length], None)
+        return cost if trials.in_range(0, cost) and np.isfinite(trials.c[0]).all() else None
 
     def _linear_rows(self, step: Direction, length: float) -> Reals:
         """Change of the rows by their derivatives, along the rollout (n, nc)."""

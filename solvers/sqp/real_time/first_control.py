@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.qp import InteriorPoint, QPStatus, StageQP
 from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.sqp.real_time.evaluation import PlanEvaluator
 from trajopt.solvers.sqp.real_time.limits import Limits
 from trajopt.types import Reals
 
@@ -20,14 +20,13 @@ class FirstControl:
     curvature along x. Along u many rows are linear, such as contact forces, so that this step is exact.
 
     Args:
-        evaluator: Evaluator of the problem.
+        judge: Evaluator of plans.
         limits: Limits of the problem.
     """
 
-    def __init__(self, evaluator: Evaluator, limits: Limits) -> None:
-        e = self._e = evaluator
-        self._limits = limits
-        self._qp = StageQP.zeros(LinearQuadratic.zeros(1, 1, e.nu), e.nc)
+    def __init__(self, judge: PlanEvaluator, limits: Limits) -> None:
+        self._e, self._judge, self._limits = judge.trial.evaluator, judge, limits
+        self._qp = StageQP.zeros(LinearQuadratic.zeros(1, 1, self._e.nu), self._e.nc)
         self._interior = InteriorPoint(self._qp)
 
     def prepare(self) -> None:
@@ -35,16 +34,24 @@ class FirstControl:
         if self._e.nc:
             self._interior.prepare()
 
-    def missed(self, c: Reals) -> bool:
-        """Whether a hard row of the first knot that depends on several controls is violated; c are the rows (nc,)."""
-        rows = self._limits.rows
-        general = rows.general[0]
-        if not general.any():
-            return False
-        beyond = np.maximum(rows.lower[0] - c, c - rows.upper[0])
-        return bool((beyond > HELD)[general].any())
+    def hold(self, x: Reals) -> bool:
+        """Corrects the first control of the evaluated plan where it misses a hard row that depends on several controls.
 
-    def step(self, x: Reals, u: Reals, c: Reals) -> Reals | None:
+        Args:
+            x: The measured state (nx,).
+
+        Returns:
+            Whether all values are finite; a plan that no correction helps stays as it is.
+        """
+        trial, limits, rows = self._judge.trial, self._limits, self._limits.rows
+        beyond = np.maximum(rows.lower[0] - trial.c[0], trial.c[0] - rows.upper[0])
+        if not (beyond > HELD)[rows.general[0]].any() or (du := self._step(x, trial.us[0], trial.c[0])) is None:
+            return True
+        u = np.minimum(np.maximum(trial.us[0] + du, limits.lower[0]), limits.upper[0])
+        trial.du[0] = u - self._e.us[0]
+        return self._judge.look()
+
+    def _step(self, x: Reals, u: Reals, c: Reals) -> Reals | None:
         """Correction (nu,) of control u at state x with rows c (nc,); None if no correction satisfies the rows."""
         e, qp, rows = self._e, self._qp, self._limits.rows
         held = rows.general[0] | rows.limits[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -71,10 +72,10 @@ class RealTimeIteration:
         self._e, self._judge, self._limits, self._iterations = evaluator, judge, limits, iterations
         available = exact and LagrangianHessian.available(evaluator)
         self._exact = LagrangianHessian(evaluator) if available else None
-        self._program = StepProgram(evaluator, self._exact, moved=None, bounded=False)
+        self._program = StepProgram(evaluator, self._exact)
         qp = self._program.qp
         self._solver = InteriorPoint(qp, FINE) if qp.nc else Recursion(qp)
-        self._first = FirstControl(evaluator, limits)
+        self._first = FirstControl(judge, limits)
         self._rotations = np.flatnonzero(evaluator.state.curved_directions)
         self._scale, self._blend, self._failure = 1.0, 1.0, ""
 
@@ -141,8 +142,7 @@ class RealTimeIteration:
             self._exact.lam[:], self._exact.y[:] = plan.lam, plan.y
             self._exact()
         self._set_blend(min(1.0, LESS * self._blend) if self._exact is not None else 0.0)
-        while self._solver.begin(ROUGH).status is QPStatus.INDEFINITE and self._blend > 0.0:
-            self._take_less()
+        self._until_convex(lambda: self._solver.begin(ROUGH))
 
     def _set_blend(self, weight: float) -> None:
         """Writes the Hessian with this weight of the exact one."""
@@ -150,21 +150,16 @@ class RealTimeIteration:
         self._program.set_hessian(weight, 0.0)
         self._program.hessian.write()
 
-    def _take_less(self) -> None:
-        """Reduces the weight of the exact Hessian."""
-        self._set_blend(self._blend / LESS if self._blend > LEAST_BLEND else 0.0)
-
-    def _solve(self, until: float) -> QPSolution:
-        """Solves the prepared program with the measured first gap."""
-        solution = self._solver.go_on(NEAR, until)
-        while solution.status is QPStatus.INDEFINITE and self._blend > 0.0:  # the measurement changed the active rows
-            self._take_less()
-            solution = self._solver.go_on(NEAR, until)
+    def _until_convex(self, solve: Callable[[], QPSolution]) -> QPSolution:
+        """Solves the program, with less and less of the exact Hessian as long as it is not convex."""
+        while (solution := solve()).status is QPStatus.INDEFINITE and self._blend > 0.0:
+            self._set_blend(self._blend / LESS if self._blend > LEAST_BLEND else 0.0)
         return solution
 
     def _step(self, plan: Plan, x: Reals, iteration: int, until: float) -> Feedback:
         """Takes the full step of the prepared program."""
-        solution, judge, limits, e = self._solve(until), self._judge, self._limits, self._e
+        solution = self._until_convex(lambda: self._solver.go_on(NEAR, until))  # the measurement changes active rows
+        judge, limits, e = self._judge, self._limits, self._e
         if solution.status in (QPStatus.INDEFINITE, QPStatus.INFEASIBLE):
             where = "" if solution.failed_knot is None else f" at knot {solution.failed_knot}"
             return Feedback(False, f"quadratic program: {solution.status}{where}", iteration)
@@ -174,7 +169,7 @@ class RealTimeIteration:
         np.minimum(trial.du, limits.upper - e.us, out=trial.du)
         if not judge.look() or self._leads_apart():
             return Feedback(False, "the step is too long, or leads to values that are not finite", iteration)
-        if self._program.qp.nc and self._first.missed(trial.c[0]) and not self._hold_first(x):
+        if self._program.qp.nc and not self._first.hold(x):
             return Feedback(False, "constraints of the first knot hold only where values are not finite", iteration)
         plan.take(trial.xs, trial.us, solution.K, solution.lam / scale, solution.y / scale)
         plan.xs[0] = x
@@ -182,16 +177,6 @@ class RealTimeIteration:
         late = time.perf_counter() > until
         reason = "" if solved else "time_budget is used up" if late else f"quadratic program: {solution.status}"
         return Feedback(True, reason, iteration)
-
-    def _hold_first(self, x: Reals) -> bool:
-        """Corrects the first control so that rows hold at the measured state; returns whether all values are finite."""
-        trial, limits = self._judge.trial, self._limits
-        du = self._first.step(x, trial.us[0], trial.c[0])
-        if du is None:
-            return True
-        u = np.minimum(np.maximum(trial.us[0] + du, limits.lower[0]), limits.upper[0])
-        trial.du[0] = u - self._e.us[0]
-        return self._judge.look()
 
     def _leads_apart(self) -> bool:
         """Whether the step rotates a state too far, or leads to a trajectory whose gaps are larger than its motion."""

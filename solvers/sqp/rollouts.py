@@ -1,4 +1,4 @@
-"""Line search by rollouts of a policy, with controls clipped to their limits."""
+"""Rollouts of a policy, with controls clipped to their limits."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ import numpy as np
 from trajopt.kernels import lane_count
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.trials import Trials
-from trajopt.solvers.qp import QPSolution
 from trajopt.solvers.sqp.merit import Descent, Taken
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
-TOLERABLE = 10.0  # times the merit that the program promises: what the first rollout may have
-LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FAR = 1.5  # largest rotation of a state by one step [rad]; without a limit drones ended with a needless full turn
 
 
-class PolicySearch:
+class PolicyRollouts:
     """Rolls out x⁺ = f(x, clip(u + α du - K (x ⊖ xs ⊖ α dx))), one step length first, then one a lane at once.
 
     A start that is to be chosen is xs_0 ⊕ α dx_0, within its bounds.
@@ -30,7 +27,7 @@ class PolicySearch:
         lengths: Step lengths, decreasing [-].
 
     Attributes:
-        nonfinite: Place of the first trial of the last search that was not finite, see `Trials.nonfinite_trial`.
+        nonfinite: Place of the first trial along the last step that was not finite, see `Trials.nonfinite_trial`.
     """
 
     nonfinite: tuple[int, Reals, Reals] | None = None
@@ -43,13 +40,14 @@ class PolicySearch:
         self._turns += [(many, lengths[i : i + lanes]) for i in range(1, len(lengths), lanes)]
 
     def prepare(self) -> None:
-        """Compiles the code of the rollouts, so that a search does not wait for it."""
+        """Compiles the code of the rollouts."""
         for trials in self._trials:
             for call in trials.calls:
                 call.prepare()
 
     def limit(self, rows: RowBounds) -> None:
-        """Sets the limits to which rollouts clip the controls, `u_lower` and `u_upper` of the rows."""
+        """Sets the limits that rollouts keep: `u_lower` and `u_upper` of the rows, and those of a start."""
+        self._rows = rows
         for trials in self._trials:
             trials.lower[:], trials.upper[:] = rows.u_lower, rows.u_upper
 
@@ -78,43 +76,9 @@ class PolicySearch:
         e.us[:] = kept
         return cost
 
-    def along(self, descent: Descent, rows: RowBounds) -> Taken | None:
-        """Returns the first rollout with enough decrease of the merit, in which no state rotates by more than FAR."""
-        for taken in self._rollouts(descent, rows):
-            if taken.merit <= descent.enough(taken.length):
-                return taken
-        return None
-
-    def first(self, descent: Descent, rows: RowBounds) -> Taken | None:
-        """Returns a rollout from a guess with gaps, whose own merit says little; None if all diverge.
-
-        It is the first whose merit is not far from what the program promises, and not above that of the rollout of the
-        guess's controls, or of none. Else it is the one of least merit among all these; the length of the latter is 0.
-        """
-        best = self._plain(descent)
-        most = TOLERABLE * abs(descent.merit.promised(self._e, descent.step))
-        most = most if best is None else min(most, best.merit)
-        for taken in self._rollouts(descent, rows):
-            if taken.merit <= most:
-                return taken
-            if best is None or taken.merit < best.merit:
-                best = taken
-        return best
-
-    def leap(self, descent: Descent) -> Taken | None:
-        """The full step of the last search, if it raises the merit a little only.
-
-        It leads past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it.
-        """
-        trials, length = self._trials[0], self._turns[0][1][0]
-        reached = descent.merit.value(trials.totals(1)[0], trials.c[0])
-        if not reached - descent.before < LEAP * max(1.0, abs(descent.before)) or self._turned(trials, 0) > FAR:
-            return None
-        return _taken(trials, 0, length, reached, descent.step)
-
-    def _rollouts(self, descent: Descent, rows: RowBounds) -> Iterator[Taken]:
-        """Rollouts of the policy from the longest step on, without those that diverge or turn too far."""
-        e, step = self._e, descent.step
+    def along(self, descent: Descent) -> Iterator[Taken]:
+        """Rollouts of a step's policy from the longest one on, without those that diverge or turn too far."""
+        e, step, rows = self._e, descent.step, self._rows
         assert step.K is not None
         e.K[:] = step.K
         e.k[:] = -step.du - (step.K @ step.dx[:-1, :, None])[:, :, 0]
@@ -129,26 +93,22 @@ class PolicySearch:
                 reached = descent.merit.value(cost, trials.c[lane])
                 if not math.isfinite(reached):
                     self.nonfinite = self.nonfinite or trials.nonfinite_trial(lane)
-                elif self._turned(trials, lane) <= FAR:
-                    yield _taken(trials, lane, lengths[lane], reached, step)
+                elif np.abs(trials.dx[lane][:, self._rotations]).max(initial=0.0) <= FAR:
+                    yield _taken(trials, lane, lengths[lane], reached, descent)
 
-    def _turned(self, trials: Trials, lane: int) -> float:
-        """Largest rotation of a lane's states from the trajectory, about one axis [rad]."""
-        return float(np.abs(trials.dx[lane][:, self._rotations]).max(initial=0.0))
-
-    def _plain(self, descent: Descent) -> Taken | None:
+    def plain(self, descent: Descent) -> Taken | None:
         """The rollout of the guess's controls or that of none, whichever has the smaller merit; None if both diverge.
 
-        Controls that hold an underactuated system at rest may drive it far from there.
+        Its length is 0. Controls that hold an underactuated system at rest may drive it far from there.
         """
         e, trials, rollouts = self._e, self._trials[0], []
         for us in (e.us.copy(), self._least_controls()):
             cost = self._cost_without_feedback(e.xs[0], us)
-            rollouts.append(_taken(trials, 0, 0.0, descent.merit.value(cost, trials.c[0]), descent.step))
+            rollouts.append(_taken(trials, 0, 0.0, descent.merit.value(cost, trials.c[0]), descent))
         best = min(rollouts, key=lambda taken: taken.merit)
         return best if math.isfinite(best.merit) else None
 
 
-def _taken(trials: Trials, lane: int, length: float, reached: float, step: QPSolution) -> Taken:
+def _taken(trials: Trials, lane: int, length: float, reached: float, descent: Descent) -> Taken:
     """The rollout of a lane."""
-    return Taken(length, *trials.trajectory(lane), trials.c[lane].copy(), reached, step)
+    return Taken(length, *trials.trajectory(lane), trials.c[lane].copy(), reached, descent.step)

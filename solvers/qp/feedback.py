@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from trajopt.solvers.norms import largest, total
-from trajopt.solvers.qp import StageQP
+from trajopt.solvers.qp.stage_qp import StageQP
 from trajopt.solvers.riccati.riccati import Riccati
 from trajopt.solvers.riccati.weighted_rows import WeightedRows
 from trajopt.types import Reals
