@@ -7,7 +7,7 @@ import numpy as np
 from trajopt.robots.box import Box
 from trajopt.robots.collisions.cover import SAMPLES, cover
 from trajopt.robots.collisions.fit import SLACK, hull
-from trajopt.robots.collisions.triangles import bisected, corners_of, diagonal
+from trajopt.robots.collisions.triangles import bisected, diagonal, different
 from trajopt.robots.collisions.waste import OFTEN, gaps, most_gaps
 from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.types import Reals
@@ -34,7 +34,7 @@ def _parts(triangles: Reals) -> list[Reals]:
     from scipy.sparse.csgraph import connected_components
 
     rounded = np.round(triangles.reshape(-1, 3) / (1e-9 * diagonal(triangles)))
-    corners = np.unique(rounded, axis=0, return_inverse=True)[1].reshape(-1, 3)
+    corners = different(rounded)[1].reshape(-1, 3)
     edges = np.concatenate([corners[:, :2], corners[:, 1:]])
     size = int(corners.max()) + 1
     count, labels = connected_components(coo_array((np.ones(len(edges)), tuple(edges.T)), (size, size)), directed=False)
@@ -46,12 +46,12 @@ def _bodies(part: Reals, waste: float) -> list[Box | Capsule | Sphere]:
     """The box around a part, or its capsules and spheres if these waste less."""
     from scipy.spatial import KDTree
 
-    tree = KDTree(corners_of(bisected(part, SAMPLES * diagonal(part))))
-    box = _box(corners_of(part))
+    tree = KDTree(_corners(bisected(part, SAMPLES * diagonal(part))))
+    box = _box(_corners(part))
     left = float(np.percentile(tree.query(_points(box))[0], OFTEN))
     if left <= waste:
         return [box]
-    fits = cover(part, waste)
+    (fits,) = cover([part], waste)
     if left <= most_gaps(gaps(fits, tree)):
         return [box]
     return [
@@ -60,6 +60,10 @@ def _bodies(part: Reals, waste: float) -> list[Box | Capsule | Sphere]:
         else Capsule(fit.radius, start=fit.start, end=fit.end)
         for fit in fits
     ]
+
+
+def _corners(triangles: Reals) -> Reals:
+    return different(triangles.reshape(-1, 3))[0]
 
 
 def _box(points: Reals) -> Box:
