@@ -77,6 +77,8 @@ REFUSED: list[tuple[str, Call, type[Exception], str]] = [
     ("com", lambda s, t: gaits.pendulum_plan(t, [1.0, 2.0]), BAD, r"com: expected shape \(3,\)"),
     ("carried", lambda s, t: gaits.carried_postures(ROBOT, 3), BAD, NO_SCHEDULE),
     ("models", lambda s, t: gaits.GaitModels(ROBOT, 3), BAD, "stance: expected a Stance"),
+    ("margin", lambda s, t: gaits.GaitModels(ROBOT, s, margin=None), BAD, "margin: expected a number"),
+    ("collisions", lambda s, t: gaits.GaitModels(ROBOT, s, collisions=3), BAD, "collisions: expected True, False or"),
     ("problem", lambda s, t: gaits.gait_problem(ROBOT, 3), BAD, NO_SCHEDULE),
     (
         "shapes",

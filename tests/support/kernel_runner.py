@@ -56,12 +56,11 @@ def evaluate(function: ca.Function, inputs: Sequence[Reals]) -> list[Reals]:
     T = len(inputs[0])
     mapped = function.map(T)  # columns of all points side by side
     beside = [
-        a.reshape(T, *function.size_in(i)).transpose(1, 0, 2).reshape(function.size1_in(i), -1)
-        for i, a in enumerate(inputs)
+        a.reshape(T, *function.size_in(i)).transpose(1, 0, 2).reshape(mapped.size_in(i)) for i, a in enumerate(inputs)
     ]
     results = mapped.call([ca.project(ca.DM(a), mapped.sparsity_in(i)) for i, a in enumerate(beside)])
-    shaped = [r.full().reshape(function.size1_out(i), T, -1) for i, r in enumerate(results)]
-    return [np.ascontiguousarray(r.transpose(1, 0, 2).reshape(T, -1)) for r in shaped]
+    shaped = [r.full().reshape(function.size1_out(i), T, function.size2_out(i)) for i, r in enumerate(results)]
+    return [r.transpose(1, 0, 2).reshape(T, function.numel_out(i)) for i, r in enumerate(shaped)]
 
 
 def same_bits(a: Reals, b: Reals) -> npt.NDArray[np.bool_]:

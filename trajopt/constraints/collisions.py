@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from trajopt.checks import check_count, check_finite
@@ -13,16 +15,23 @@ from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
 
 
+def check_collisions(collisions: Any) -> bool | Scene:
+    """Returns whether links keep apart, or from which scene; raises InvalidArgumentError for anything else."""
+    if isinstance(collisions, (bool, np.bool_)):
+        return bool(collisions)
+    if isinstance(collisions, Scene):
+        return collisions
+    cure = '; pass Scene({"name": body})' if isinstance(collisions, Box) else ""
+    raise InvalidArgumentError(f"collisions: expected True, False or a Scene, got {shown(collisions)}{cure}")
+
+
 def collision_rows(
     state: StateAbstract, *, collisions: bool | Scene, margin: float, pairs: int = 12, obstacles: int = 4
 ) -> Limits:
     """Residual, lower and upper bounds by name; arguments and errors as in `ConstraintStack.of_robot`."""
     least = check_finite("margin", margin)
     most = {"pairs": check_count("pairs", pairs, least=1), "obstacles": check_count("obstacles", obstacles, least=1)}
-    if not isinstance(collisions, (bool, np.bool_, Scene)):
-        cure = '; pass Scene({"name": body})' if isinstance(collisions, Box) else ""
-        raise InvalidArgumentError(f"collisions: expected True, False or a Scene, got {shown(collisions)}{cure}")
-    if isinstance(collisions, (bool, np.bool_)) and not collisions:
+    if check_collisions(collisions) is False:  # a scene without bodies counts as false
         return {}
     check_robot_state("of_robot", state)
     scene = collisions if isinstance(collisions, Scene) else None

@@ -17,8 +17,9 @@ import pinocchio as pin
 from trajopt.actions import ActionModelAbstract, ActionModelImpulseFwdDynamics, ActionModelTerminal
 from trajopt.activations import ActivationModelAbstract, ActivationModelQuadraticBarrier, ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFloatingBase
-from trajopt.checks import as_numbers, check_flag, check_instance, shape_of
+from trajopt.checks import as_numbers, check_finite, check_flag, check_instance, shape_of
 from trajopt.constraints import ConstraintStack
+from trajopt.constraints.collisions import check_collisions
 from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack, ImpulseModel3D, ImpulseModel6D, ImpulseStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, shown
@@ -116,7 +117,10 @@ class GaitModels(Immutable):
         self.costs = costs
         self.soft = soft
         self.limits = GaitLimits.of(limits)
-        self._apart: dict[str, Any] = {"collisions": collisions, "margin": margin}
+        self._apart: dict[str, Any] = {
+            "collisions": check_collisions(collisions),
+            "margin": check_finite("margin", margin),
+        }
         self.follows = check_flag("follows", follows)
         self.terrain = None if terrain is None else check_instance("terrain", terrain, Terrain)
 
