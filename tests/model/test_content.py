@@ -132,7 +132,8 @@ def heavier_cart() -> Any:
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_values_of_parameters_change_neither_digest_nor_program(name: str) -> None:
+def test_values_of_parameters_change_neither_digest_nor_program(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAJOPT_CACHE_DIR", "off")  # which has parts of the first for the other one
     one, other = (make() for make in VALUES[name])
     assert digest(one) == digest(other)
     for part in ("calc", "calc_diff"):
@@ -147,24 +148,25 @@ READ = [k for k in SMALL if k not in STAGED or k in ("rk4-contact-constrained-fo
 
 
 @pytest.mark.parametrize("name", READ)
-def test_no_expression_depends_on_the_value_of_a_parameter(name: str) -> None:
+def test_no_expression_depends_on_the_value_of_a_parameter(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Models of other values share programs: what is read from a value must be read in `__init__`.
 
-    Each parameter is 0 and 1 in turn, its neighbour the other one.
+    Each parameter is 0 and 1 in turn, its neighbour the other one. Each time the model is new, and no cache has parts.
     """
-    model = model_list.ACTIONS[name]()
-    assert isinstance(model, ActionModelExpression)
-    parts = ("calc", "calc_diff", *(() if _needs_control(model) else ("terminal",)))
-    values = [(parameter, parameter.default) for parameter in model.parameters().values()]
+    monkeypatch.setenv("TRAJOPT_CACHE_DIR", "off")
     digests = []
-    try:
-        for first in (0, 1):
+    for first in (0, 1):
+        model = model_list.ACTIONS[name]()
+        assert isinstance(model, ActionModelExpression)
+        values = [(parameter, parameter.default) for parameter in model.parameters().values()]
+        try:
             for i, (parameter, _) in enumerate(values):
                 object.__setattr__(parameter, "default", np.full(parameter.shape, float((i + first) % 2)))
+            parts = ("calc", "calc_diff", *(() if _needs_control(model) else ("terminal",)))
             digests.append([model._build_program(part).digest() for part in parts])
-    finally:  # robots share their parameters
-        for parameter, value in values:
-            object.__setattr__(parameter, "default", value)
+        finally:  # robots share their parameters
+            for parameter, value in values:
+                object.__setattr__(parameter, "default", value)
     assert digests[0] == digests[1]
 
 
