@@ -13,10 +13,10 @@ from tests.support.command_line import CliRunner
 from tests.support.texts import check_texts
 from trajopt import cli
 from trajopt.analysis.legs import is_legged
+from trajopt.analysis.rollouts import rollout_motion, thinned
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.plotting.film import film_of
-from trajopt.plotting.rollout import animate_rollout, motion_of_rollout, plot_rollout, rollout_report
-from trajopt.plotting.rollout_motion import rollout_motion, thinned
+from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
 from trajopt.problems.cart_push import cart_and_box
 from trajopt.robots import load_robot
 from trajopt.robots.on_base import load_on_base
@@ -119,7 +119,7 @@ def test_the_animation_plays_in_real_time(tmp_path: Path, base: str | None) -> N
 
 def test_a_film_is_of_the_rollout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trajopt.display.pictures.find_browser", lambda: None)
-    solution = motion_of_rollout(fall())
+    solution = thinned(fall(), 0.01).solution()
     np.testing.assert_array_equal(solution.xs, fall().xs[::10])
     np.testing.assert_allclose(solution.times, np.linspace(0.0, 0.3, 31), atol=1e-12)
     assert is_legged(solution)
