@@ -33,8 +33,11 @@ _ROWS = 2  # of a figure, at least
 def plot_rollout(rollout: Rollout, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws the height of the base and the joints over time, and beside them the force of each contact.
 
-    A base that moves more along the ground than up and down also has the length of its horizontal path. Joints of a limb share a panel. Forces are drawn as in `plot_contact_forces`: the background is grey while a
-    contact is in the air, and the tangential force has the limit μ times the normal force.
+    A base that moves more along the ground than up and down also has a panel with the length of its horizontal path.
+
+    Joints of a limb share a panel. Forces are drawn as in `plot_contact_forces`: the background is grey while a
+    contact is in the air, and the tangential force has the limit μ times the normal force. A contact that slides
+    between two of its n rays uses cos(π/n) of it, 87 % with 6 rays.
 
     Normal forces of a sliding body bob about its weight, as a sliding contact is a spring without damping; their mean
     over whole periods is right. Forces of a contact that sticks do not bob.

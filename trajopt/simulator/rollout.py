@@ -114,7 +114,9 @@ class Rollout(ExplainsAttributes):
             path: File to write.
             **options: `fps`, `speed`, `seconds`, `time`, `size`, `camera`, `obstacles`, `lines` and `progress`.
         """
-        written: Path = above("display.film")(above("analysis.rollouts.thinned")(self, _FILM_STEP).solution(), path, **options)
+        written: Path = above("display.film")(
+            above("analysis.rollouts.thinned")(self, _FILM_STEP).solution(), path, **options
+        )
         return written
 
 
