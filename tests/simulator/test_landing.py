@@ -11,10 +11,10 @@ import pytest
 from trajopt.articulations import ArticulationBuilder
 from trajopt.robots import Robot
 from trajopt.simulator import MDPContact, Rollout, Simulator
-from trajopt.simulator.contact import REST_DEPTH, resting_strength
+from trajopt.simulator.contact import resting_strength
 from trajopt.types import Reals
 
-GRAVITY, RADIUS, DT = 9.81, 0.1, 1e-3
+GRAVITY, RADIUS, DT, REST_DEPTH = 9.81, 0.1, 1e-3, 1e-3
 
 
 @cache
