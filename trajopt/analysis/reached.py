@@ -10,7 +10,7 @@ import numpy as np
 
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.legs import LeggedMotion
-from trajopt.checks import check_instance, check_items
+from trajopt.checks import check_flag, check_instance, check_items
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -77,9 +77,11 @@ def friction_use(motion: LeggedMotion, *, impulses: bool = False) -> float:
         motion: Motion of a legged robot, see `legged_motion`.
         impulses: Whether the ratio is that of the impulses at touch-downs [N s] instead of the forces [N].
     """
-    largest, least = 0.0, 1e-3 * motion.weight / (_GRAVITY if impulses else 1.0)
-    for foot in check_instance("motion", motion, LeggedMotion, _MOTION).feet:
-        pushes = foot.impulses if impulses else np.where(foot.stands[:, None], foot.forces, np.nan)
+    check_instance("motion", motion, LeggedMotion, _MOTION)
+    sudden = check_flag("impulses", impulses)
+    largest, least = 0.0, 1e-3 * motion.weight / (_GRAVITY if sudden else 1.0)
+    for foot in motion.feet:
+        pushes = foot.impulses if sudden else np.where(foot.stands[:, None], foot.forces, np.nan)
         loaded = np.linalg.norm(np.nan_to_num(pushes), axis=1) > least
         pushes, normals = pushes[loaded], foot.normals[loaded]
         normal = np.sum(pushes * normals, axis=1)
