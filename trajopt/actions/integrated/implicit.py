@@ -13,6 +13,7 @@ from trajopt.actions.expansion import Expansion, Multipliers, Point, Stage, Valu
 from trajopt.actions.expression import Named
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
 from trajopt.actions.integrated.implicit_hessian import ImplicitStage, add_hessian
+from trajopt.actions.integrated.stage_rows import stacked
 from trajopt.checks import check_known
 from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
@@ -32,20 +33,30 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
     Backward Euler has c = 1, where y = x⁺, and order 1; it damps fast motions of stiff systems. The rate of a robot is
     (v + c dt a, a). Newton's method solves for a, and halves steps that do not lower the residual.
 
-    The cost is dt l(y, u), constraint rows hold at x.
+    The cost is dt l(y, u). Constraint rows hold at x, with `rows="stages"` also at y. For backward Euler, these are the
+    rows that read states and controls; others hold at x⁺ by the rows of the next knot.
 
     Args:
         differential: The continuous-time model.
         dt: Time step [s]. Run-time parameter `dt`.
         method: "midpoint" or "euler".
+        rows: Where constraint rows hold, "knot" or "stages".
+
+    Raises:
+        InvalidArgumentError: `rows` is "stages" for inverse dynamics.
 
     Source: Hairer, Lubich, Wanner, Geometric Numerical Integration, I.1.1 (1.5), (1.6) and V.1.
     """
 
     def __init__(
-        self, differential: DifferentialActionModelAbstract, dt: float = 1e-3, *, method: str = "midpoint"
+        self,
+        differential: DifferentialActionModelAbstract,
+        dt: float = 1e-3,
+        *,
+        method: str = "midpoint",
+        rows: str = "knot",
     ) -> None:
-        super().__init__(differential, dt)
+        super().__init__(differential, dt, rows=rows)
         self.method = check_known("method", method, tuple(_PLACES))
 
     @property
@@ -56,7 +67,8 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
     def running_values(self, program: Program, point: Point, u: Array) -> Values:
         k, stage = self._solved(program, point, u)
         v = self.differential.values(program, stage)
-        rows = self.differential.values(program, self._knot(program, point, u)).rows if self.nc else None
+        knot = self.differential.values(program, self._knot(program, point, u)).rows if self.nc else None
+        rows = stacked(program, [knot, self._chosen_rows(program, 1, v.rows)])
         return Values(xnext=self._next_state(program, point, k), cost=v.cost, rows=rows)
 
     def running_expansion(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
@@ -78,6 +90,9 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
         H = program.matmul(by["Z"], program.matmul(e.H, by["Z"]), transpose_a=True)
         knot = self.differential.expansion(program, self._knot(program, point, u)) if self.nc else None
         rows, C = (None, None) if knot is None else (knot.rows, knot.C)
+        if e.C is not None:
+            later = program.matmul(self.rows_of_stages[1].added(program, e.C), by["Z"])
+            rows, C = stacked(program, [rows, self._chosen_rows(program, 1, e.rows)]), stacked(program, [C, later])
         xnext = self._next_state(program, point, k)
         kept = (k, quotient) if self.has_lagrangian_hessian else ()
         return Expansion(xnext=xnext, F=by["F"], cost=e.cost, g=g, H=H, rows=rows, C=C, kept=kept)
@@ -129,7 +144,11 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
         x, rate = SX.sym("x", self.state.nx), SX.sym("k", self._size)
         inputs: Bindings = [(x, point.x), (rate, k), (self.layout, point.parameters)]
         y = named_call(program, "stage", inputs, {"y": self._moved(x, rate, self.c)})["y"]
-        return self._stage(program, point, y, u, self.c, 1.0, at_knot=False)
+        return self._stage(program, point, y, u, self.c, 1.0, has_rows=1 in self.rows_of_stages)
+
+    @property
+    def stage_times(self) -> tuple[float, ...]:
+        return (0.0, self.c)
 
     def _solved(self, program: Program, point: Point, u: Array) -> tuple[Array, Stage]:
         """Adds the steps that solve for k, and the stage."""
@@ -181,7 +200,8 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
         i, k = self.instant(), SX.sym("k", self._size)
         stage = ImplicitStage(i, k, self._moved(i.x, k, self.c), self._moved(i.x, k, 1.0), self.dt)
         inputs: Bindings = [(i.x, point.x), (i.u, point.u), (self.layout, point.parameters)]
-        return add_hessian(self.differential, program, stage, inputs, (kept[0], kept[1]), multipliers)
+        rows = self.rows_of_stages
+        return add_hessian(self.differential, program, stage, inputs, (kept[0], kept[1]), multipliers, rows.get(1))
 
     # Inspection
 

@@ -18,10 +18,11 @@ class IntegratedActionModelRK(IntegratedActionModelRKAbstract):
         transport: Whether stage rates are mapped to the tangent space at x. False adds them unmapped, as Crocoddyl
             does.
         control: The control within the step, such as `ControlParametrizationPolyOne(nu)`; constant by default.
+        rows: Where constraint rows hold, "knot" or "stages".
 
     Raises:
         InvalidArgumentError: `tableau` is not a Tableau; `control` is for another number of controls, or has
-            parameters that no stage sees.
+            parameters that no stage sees; `rows` is "stages" for inverse dynamics.
     """
 
     def __init__(
@@ -32,5 +33,6 @@ class IntegratedActionModelRK(IntegratedActionModelRKAbstract):
         tableau: Tableau,
         transport: bool = True,
         control: ControlParametrizationAbstract | None = None,
+        rows: str = "knot",
     ) -> None:
-        super().__init__(differential, dt, tableau=tableau, transport=transport, control=control)
+        super().__init__(differential, dt, tableau=tableau, transport=transport, control=control, rows=rows)

@@ -17,6 +17,7 @@ class IntegratedActionModelRK4(IntegratedActionModelRKAbstract):
         transport: Whether stage rates are mapped to the tangent space at x. False adds them unmapped, as Crocoddyl
             does.
         control: The control within the step, such as `ControlParametrizationPolyOne(nu)`; constant by default.
+        rows: Where constraint rows hold, "knot" or "stages".
 
     Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, II.1, table 1.2.
     """
@@ -28,5 +29,6 @@ class IntegratedActionModelRK4(IntegratedActionModelRKAbstract):
         *,
         transport: bool = True,
         control: ControlParametrizationAbstract | None = None,
+        rows: str = "knot",
     ) -> None:
-        super().__init__(differential, dt, tableau=Tableau.CLASSICAL, transport=transport, control=control)
+        super().__init__(differential, dt, tableau=Tableau.CLASSICAL, transport=transport, control=control, rows=rows)
