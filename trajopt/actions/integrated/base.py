@@ -31,7 +31,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parameters import Parameter
-from trajopt.model.parts import ParameterArray, named_call, symbol_of
+from trajopt.model.parts import ParameterArray, named_call
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
@@ -151,30 +151,18 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
     def row_derivative(self) -> SX:
         own, n, m = self.differential.row_derivative(), self.state.ndx, self.differential.nu
         knot, solved = own[:, : n + m], own[:, n + m :]
-        parts = [SX(ca.horzcat(knot, SX(own.shape[0], self.nu - m), solved))]
-        if len(self.rows_of_stages) > 1:
-            parts.append(
-                SX(ca.horzcat(self._later_derivative(knot, solved), SX(self.nc - own.shape[0], solved.shape[1])))
-            )
+        parts = [ca.horzcat(knot, SX(own.shape[0], self.nu - m), solved)]
+        later = [(number, stage) for number, stage in self.rows_of_stages.items() if number]
+        Zs = self._stage_structure() if later else {}
+        for number, stage in later:
+            both = stage.of(solved)
+            through = SX.sym("C", both.shape[1], n + self.nu)  # solved quantities depend on x and u
+            parts.append(ca.horzcat(ca.sparsify(stage.of(knot) @ Zs[number] + both @ through), SX(*both.shape)))
         return SX(ca.vertcat(*parts))
 
-    def _later_derivative(self, knot: SX, solved: SX) -> SX:
-        """Derivative of the rows after those of the knot by (x, u), as `row_derivative`.
-
-        Args:
-            knot: Derivative of the rows of the continuous-time model by its state and control.
-            solved: Derivative by quantities that the dynamics solve for.
-        """
-        program, n = Program(f"{type(self).__name__}: derivative of rows"), self.state.ndx
-        x, u = program.input(self.state.nx), program.input(self.nu)
-        e = self.running_expansion(program, Point(x=x, u=u, parameters=program.input(self.layout.size)), u, None)
-        assert e.C is not None
-        later = symbol_of(program, e.C)[knot.shape[0] :, :]
-        stages = [stage for number, stage in self.rows_of_stages.items() if number]
-        for i, (c, row) in enumerate((stage.c, row) for stage in stages for row in stage.rows):
-            if not (knot[row, :n].nnz() or solved[row, :].nnz()):
-                later[i, :] = ca.horzcat(SX(1, n), ca.sparsify(knot[row, n:] @ self.control.derivative(c)))
-        return SX(later)
+    def _stage_structure(self) -> dict[int, SX]:
+        """Derivative Z of the (y, u) of each later stage by (x, u); only its sparsity, and ones in it, are used."""
+        return {}
 
     @property
     def has_lagrangian_hessian(self) -> bool:

@@ -82,8 +82,7 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
         quotient = add_quotient(program, r["M"], r["right"])
         dk = symbol_of(program, quotient)
         end_x, end_k = self._sensitivity(x, rate, 1.0)
-        nu = SX(self.nu, self.state.ndx), SX.eye(self.nu)
-        chain = {"F": self._wide(end_x) + end_k @ dk, "Z": ca.vertcat(self._wide(by_x) + by_k @ dk, ca.horzcat(*nu))}
+        chain = {"F": self._wide(end_x) + end_k @ dk, "Z": self._of_stage(by_x, by_k, dk)}
         inputs = [(x, point.x), (rate, k), (dk, quotient), (self.layout, point.parameters)]
         by = named_call(program, "derivatives of a step", inputs, chain)
         g = program.matmul(by["Z"], e.g, transpose_a=True)
@@ -150,6 +149,16 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
     def stage_times(self) -> tuple[float, ...]:
         return (0.0, self.c)
 
+    def _stage_structure(self) -> dict[int, SX]:
+        x, k, dk = (SX.sym("a", *shape) for shape in ((self.state.nx, 1), *self._unknown_shapes))
+        by_x, by_k = self._sensitivity(x, k, self.c)
+        return {1: SX(ca.sparsify(self._of_stage(by_x, by_k, dk)))}
+
+    def _of_stage(self, by_x: SX, by_k: SX, dk: SX) -> SX:
+        """Derivative Z of the stage's (y, u) by (x, u), from those of y by x and k, and that of k by (x, u)."""
+        control = ca.horzcat(SX(self.nu, self.state.ndx), SX.eye(self.nu))
+        return SX(ca.vertcat(self._wide(by_x) + by_k @ dk, control))
+
     def _solved(self, program: Program, point: Point, u: Array) -> tuple[Array, Stage]:
         """Adds the steps that solve for k, and the stage."""
         size = self._size
@@ -188,8 +197,10 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
     @property
     def kept_shapes(self) -> tuple[tuple[int, int], ...]:
         """Shapes of the unknown and of its derivative."""
-        if not self.has_lagrangian_hessian:
-            return ()
+        return self._unknown_shapes if self.has_lagrangian_hessian else ()
+
+    @property
+    def _unknown_shapes(self) -> tuple[tuple[int, int], tuple[int, int]]:
         return (self._size, 1), (self._size, self.state.ndx + self.nu)
 
     def _lagrangian_hessian(

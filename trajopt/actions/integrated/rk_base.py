@@ -24,7 +24,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.functions import function_of
-from trajopt.model.parts import computed
+from trajopt.model.parts import ParameterArray, computed, symbol_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -138,6 +138,20 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
     @property
     def stage_times(self) -> tuple[float, ...]:
         return self.tableau.c
+
+    def _stage_structure(self) -> dict[int, SX]:
+        program = Program(f"{type(self).__name__}: structure of stages")
+        x, u, p = program.input(self.state.nx), program.input(self.differential.nu), program.input(self.layout.size)
+        (one,) = program.call(ca.Function("one", [], [SX(1)]))
+        at = Stage(x=x, u=u, parameters=ParameterArray(p, self.layout), weight=one)
+        f, Df = self.differential.rate_expansion(program, at)
+
+        def rate(i: int, y: SX, Z: SX) -> tuple[SX, SX]:
+            return SX.sym("f", f.size), symbol_of(program, Df) @ Z
+
+        start = SX.sym("x", self.state.nx)
+        walked = self._method().stages(call_expression, start, self.dt, rate, derivatives=True)
+        return {i: stage[1] for i, stage in enumerate(walked)}
 
     def _time(self, program: Program, point: Point) -> Array:
         """The time step (1,)."""

@@ -46,7 +46,7 @@ class StageRows:
         """Adds the call that selects the rows of this stage from an array (size, columns)."""
         if len(self.rows) == self.size:
             return values
-        return call_formula(program, "rows of a stage", lambda each: [self.of(each)], values)[0]
+        return call_formula(program, "rows_of_stage", lambda each: [self.of(each)], values)[0]
 
 
 def rows_of_stages(
@@ -102,7 +102,7 @@ def stacked(program: Program, parts: Sequence[Array | None]) -> Array | None:
     arrays = [each for each in parts if each is not None]
     if len(arrays) < 2:
         return arrays[0] if arrays else None
-    return call_formula(program, "rows of all stages", lambda *each: [SX(ca.vertcat(*each))], *arrays)[0]
+    return call_formula(program, "rows_of_all_stages", lambda *each: [SX(ca.vertcat(*each))], *arrays)[0]
 
 
 def multipliers_of(program: Program, chosen: Mapping[int, StageRows], y: Array | None) -> dict[int, Array]:
@@ -111,7 +111,7 @@ def multipliers_of(program: Program, chosen: Mapping[int, StageRows], y: Array |
         return {} if y is None else dict.fromkeys(chosen, y)
     found, first = dict[int, Array](), 0
     for stage, own in chosen.items():
-        found[stage] = computed(program, "multipliers of a stage", _scattered(own, first), y)
+        found[stage] = computed(program, "multipliers_of_stage", _scattered(own, first), y)
         first += len(own.rows)
     return found
 
