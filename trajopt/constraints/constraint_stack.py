@@ -29,9 +29,9 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
 
     Bounds are run-time parameters named "constraint.lower" and "constraint.upper". A bound of ±inf disables a row;
     equal bounds make it an equality. Residuals may depend on contact forces and accelerations that the dynamics solve
-    for. Rows are evaluated at the knot itself, whatever the integrator, and are not multiplied by the time step. If x0
-    is fixed, rows that do not depend on the control are not enforced at knot 0. A model freezes its stack; several
-    models may share one.
+    for. Rows are evaluated at the knot itself, and at the stages of integrators with `rows="stages"`. They are not
+    multiplied by the time step. If x0 is fixed, rows that do not depend on the control are not enforced at knot 0. A
+    model freezes its stack; several models may share one.
 
     Args:
         state: The state's manifold.

@@ -29,7 +29,7 @@ class ControlParametrizationAbstract(Immutable):
 
     L_k are the Lagrange polynomials of the nodes. The control of a knot is w = (w_0, w_1, ...), so that limits of u are
     limits of each w_k, and hold at the nodes. The first node is the start of the step, where constraint rows of the
-    model hold.
+    model hold; with `rows="stages"` they hold at the stages of the integrator as well.
 
     Args:
         nu: Number of controls of the continuous-time model [-].

@@ -35,6 +35,12 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
     κ is the rate k(y) of a stage, mapped to the tangent space at x: κ = ∂(y ⊖ x)/∂y k. The map is the identity for
     vectors and for joints with one axis. Without it the order on rotations would be 2.
 
+    Constraint rows hold at the knot. With `rows="stages"` they also hold at later stages, at the first stage of each
+    time c: lower <= r(y, u(c)) <= upper, with the bounds of the knot. Only rows that differ from others are added: no
+    row of a constant control, and no row of the state alone at c = 1, where the next knot has it. The first stage at
+    dt/2 is y = x ⊕ dt/2 k(x), on the tangent. If accelerations are constant, a limit of positions that holds there and
+    at the knots holds during the whole step.
+
     One stage is compiled and called for all of them. The chain rule over the stages is a sequence of matrix products:
     unrolled, the derivatives of a 7-joint arm would have 100,000 instructions. Hessians of the Lagrangian go back over
     the stages in the same way, for robots on states whose ⊕ is a sum.

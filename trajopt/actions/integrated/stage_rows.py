@@ -1,4 +1,10 @@
-"""Constraint rows at the stages of an integrator, besides those at the knot."""
+"""Constraint rows at the stages of an integrator, besides those at the knot.
+
+Several stages may have one time, such as two of the classical method at dt/2. The first one is chosen. It is on a
+tangent of the motion, so that q + v dt/2 is the middle Bézier point of a parabola: a bound on it and on the ends holds
+in between. At the second of these stages, q + v dt/2 + a dt²/4, a motion may pass a bound unseen: with both ends at the
+bound, this stage is at the bound too.
+"""
 
 from __future__ import annotations
 
