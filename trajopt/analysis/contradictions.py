@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST = 3
 """Largest number of contradictions that are reported [-]."""
+EXCLUDE = "they exclude each other"
+"""Words that each sentence has."""
 MOVE = 0.3
 """Size of the random step along which a linear row follows its gradient, relative to coordinates larger than 1 [-]."""
 ROUNDING = 1e-9
@@ -175,6 +177,6 @@ def _sentence(
         bounds.append(f"{about}{sign} {bound:g}{f' {own.units[row]}' if own.units[row] else ''}")
     about = f"control {solution.control_names[shared]!r} should be " if shared >= 0 else ""
     return (
-        f"constraints {named} at knot{'s' if knots.sum() > 1 else ''} {runs(np.flatnonzero(knots))}: they exclude each "
-        f"other, {about}{' and '.join(bounds)}; widen one of them with problem.set_parameter"
+        f"constraints {named} at knot{'s' if knots.sum() > 1 else ''} {runs(np.flatnonzero(knots))}: {EXCLUDE}, "
+        f"{about}{' and '.join(bounds)}; widen one of them with problem.set_parameter"
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.constraints import HELD
+from trajopt.analysis.contradictions import EXCLUDE
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def _cures(log: ClosedLoop) -> list[str]:
             f"steps take longer than the control period: use a period of {needed:.2g} ms or more (MPCOptions.dt), "
             f"fewer knots, {mode}or a time_budget"
         )
-    if np.any(log.statuses == "failed"):
+    if any(EXCLUDE not in log.reasons.get(k, "") for k in np.flatnonzero(log.statuses == "failed")):
         cures.append(
             "steps fail: soften constraints on states, start closer to a feasible motion, or allow more iterations"
         )
