@@ -65,7 +65,8 @@ SLOW = ("slow", CONTROL, {"lower": [-0.5, -1.0], "upper": [0.5, 1.0]})
 def test_limits_of_a_control_end_a_solve_before_its_first_iteration() -> None:
     solution = SolverSQP(drive(stack(FAST, SLOW))).solve()
     assert (solution.status, solution.iterations, solution.history) == (SolverStatus.INFEASIBLE, 0, ())
-    assert np.all(np.isfinite(solution.us)) and np.isfinite(solution.cost)
+    assert np.all(np.isfinite(solution.us))
+    assert np.isfinite(solution.cost)
     assert advice(solution) == [
         "constraints fast[speed] and slow[speed] at knots 0-5: they exclude each other, control 'speed' should be >= 1 "
         "m/s and <= 0.5 m/s; widen one of them with problem.set_parameter"

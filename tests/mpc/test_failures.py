@@ -321,4 +321,5 @@ def test_limits_that_exclude_each_other_fail_steps_until_they_do_not(mode: str) 
     c.problem.set_parameter("force.lower", 1.0)
     c.problem.set_parameter("brake.upper", 0.5)
     step = c.reset([0.1, 0.0])
-    assert step.failed and step.reason.startswith(sentence)
+    assert step.failed
+    assert step.reason.startswith(sentence)

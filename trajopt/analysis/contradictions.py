@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.analysis.basics import runs
 from trajopt.analysis.constraints import HELD, ConstraintRows, Flags, places_of
 from trajopt.errors import TrajoptError
-from trajopt.types import Reals
+from trajopt.types import Ints, Reals
 
 if TYPE_CHECKING:
     from trajopt.shooting.problem import ShootingProblem
@@ -151,7 +151,7 @@ def _of_constraint(problem: ShootingProblem, rows: ConstraintRows, array: Reals)
 
 
 def _sentence(
-    solution: Solution, rows: Sequence[tuple[ConstraintRows, int]], knots: Flags, low: Reals, high: Reals
+    solution: Solution, rows: Sequence[tuple[ConstraintRows, int]], knots: Flags, low: Ints, high: Ints
 ) -> str:
     """Sentence on a contradiction: rows, knots, bounds, and the cure.
 
