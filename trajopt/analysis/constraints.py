@@ -220,7 +220,7 @@ def solved_rows(solution: Solution, problem: ShootingProblem) -> tuple[Constrain
 def _bodies(problem: ShootingProblem, name: str) -> tuple[tuple[str, ...], ...]:
     """Bodies that each row of collisions measures at each knot (T + 1, n), in words; empty for other constraints."""
     found: dict[int, list[str]] = {}
-    for kind, _ in _places(problem, name):
+    for kind, _ in places_of(problem, name):
         constraint, _ = parted(name)
         residual = kind.model.constraints[constraint].residual
         if isinstance(residual, ResidualModelCollisions):
@@ -298,7 +298,7 @@ def _rows_of(
     problem: ShootingProblem, d: ProblemDerivatives, y: Reals | None, softness: tuple[Reals, Reals], name: str
 ) -> ConstraintRows:
     """Collects the rows of one constraint from all kinds of knots. A kind with fewer rows lacks the last ones."""
-    places = _places(problem, name)
+    places = places_of(problem, name)
     widest, widest_place = max(places, key=lambda each: each[1].stop - each[1].start)
     n = widest_place.stop - widest_place.start
     shape = (problem.T + 1, n)
@@ -342,7 +342,7 @@ def _prices(rows: Reals, lower: Reals, upper: Reals, linear: Reals, quadratic: R
     return np.asarray(np.where(soft, linear, 0.0) * slack + 0.5 * quadratic * slack**2)
 
 
-def _places(problem: ShootingProblem, name: str) -> list[tuple[Kind, slice]]:
+def places_of(problem: ShootingProblem, name: str) -> list[tuple[Kind, slice]]:
     """Kinds of knots with a constraint, each with the slice of its rows."""
     places = []
     for kind in problem.kinds:
