@@ -15,7 +15,7 @@ from trajopt.gaits.lip import GRAVITY
 from trajopt.gaits.phase import Phase, Swing
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
-from trajopt.gaits.steps import above_the_feet
+from trajopt.gaits.steps import first_stance
 from trajopt.types import Reals
 
 FLIGHTS = ("ballistic", "crocoddyl")
@@ -74,9 +74,9 @@ def jump(
     check_count("ground_knots", ground_knots)
     check_count("landed_knots", landed_knots)
     by = check_array("jump_length", jump_length, (3,), cure="forward, left and up [m]")
-    start = above_the_feet(stance)
     if not isinstance(flight, str) or flight not in FLIGHTS:
         raise unknown_name("flight:", flight, FLIGHTS)
+    start = first_stance(stance, crocoddyl=flight == "crocoddyl")
     if ground is None and flight == "crocoddyl":
         ground = 0.0
     swings = tuple(Swing(name, _landing(place, by, ground), None) for name, place in start.feet.items())

@@ -83,8 +83,14 @@ def check_stance(stance: Any, count: int, order: str) -> Stance:
     return stance
 
 
-def above_the_feet(stance: Stance) -> Stance:
-    """Returns the stance with its centre of mass moved above the mean of its feet, as in Crocoddyl's gaits."""
+def first_stance(stance: Stance, *, crocoddyl: bool) -> Stance:
+    """Returns the stance from which a gait starts: its own, or with the centre of mass above the mean of its feet.
+
+    The centre of mass of most robots at rest is elsewhere: 2 cm ahead for a Go2, 4 cm for a HyQ. Crocoddyl's gaits move
+    it above the feet, so a trot on the spot drifts by as much.
+    """
+    if not crocoddyl:
+        return stance
     assert stance.com is not None
     x, y, _ = stance.centre
     return Stance(stance.feet, (float(x), float(y), stance.com[2]))
@@ -96,14 +102,17 @@ def support_phases(argument: str, stance: Stance, knots: int) -> tuple[Phase, ..
     return (Phase(name="support", knots=count, stance=stance.names),) if count else ()
 
 
-def step_phase(stance: Stance, places: Mapping[str, Foothold], shape: StepShape) -> tuple[Phase, Stance]:
+def step_phase(
+    stance: Stance, places: Mapping[str, Foothold], shape: StepShape, turn: float = 0.0
+) -> tuple[Phase, Stance]:
     """A phase in which some feet swing to other footholds, and the stance after it.
 
-    The centre of mass moves by the mean of the displacements of all feet.
+    The centre of mass moves by the mean of the displacements of all feet, and turns about their middle by `turn` [rad].
     """
     assert stance.com is not None
     moves = [np.subtract(place.position, stance.feet[name].position) for name, place in places.items()]
-    com: Vector3 = as_point("com", np.array(stance.com) + np.sum(moves, axis=0) / len(stance.feet))
+    turned_by = (yaw_rotation(turn) - np.eye(3)) @ (np.array(stance.com) - stance.centre)
+    com: Vector3 = as_point("com", np.array(stance.com) + np.sum(moves, axis=0) / len(stance.feet) + turned_by)
     phase = Phase(
         name="+".join(places),
         knots=shape.knots,
@@ -154,7 +163,7 @@ def cyclic_gait(
     """
     half = check_first_step(first_step)
     shape = StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse)
-    start = now = above_the_feet(stance)
+    start = now = first_stance(stance, crocoddyl=profile == "triangle")
     warn_if_far(stance, abs(check_finite("step_length", step_length)))
     count = check_count("cycles", cycles, least=1, most=MOST_KNOTS // 10) * len(strides)
     angles = check_finite("turn", turn) * np.minimum(np.arange(1.0, count + 1) / (count - len(strides) + 1), 1.0)
@@ -165,7 +174,9 @@ def cyclic_gait(
         behind = 0.5 if half and number % len(strides) == 0 else 0.0
         body = body.moved(step_length * (number // len(strides) + 1 - behind), check_finite("heading", heading), angle)
         for group in strides[number % len(strides)]:
-            phase, now = step_phase(now, {name: bodies[name].carry(now.feet[name], body) for name in group}, shape)
+            places = {name: bodies[name].carry(now.feet[name], body) for name in group}
+            part = sum(body.turn - bodies[name].turn for name in group) / len(stance.feet)
+            phase, now = step_phase(now, places, shape, part)
             bodies |= dict.fromkeys(group, body)
             phases.append(phase)
     phases += support_phases("final_knots", now, final_knots)

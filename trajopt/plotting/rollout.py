@@ -13,7 +13,8 @@ from trajopt.analysis.limbs import limbs_of
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.checks import check_instance
 from trajopt.plotting.animation import write_film
-from trajopt.plotting.film import facing_of, filmed
+from trajopt.plotting.film import filmed
+from trajopt.plotting.projection import side_view
 from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.frames import check_film_path
 from trajopt.plotting.rollout_motion import base_heights, rollout_motion, thinned
@@ -129,7 +130,7 @@ def animate_rollout(
     film = filmed(
         skeleton,
         motion,
-        facing=facing_of(robot, rollout.xs[0], base) if base and motion is not None else None,
+        side=side_view(robot.model, rollout.xs[:, : robot.nq], base) if base and motion is not None else None,
         times=rollout.times,
         label="time [s]",
         trails=[foot.positions for foot in motion.feet] if motion is not None else [],
