@@ -9,9 +9,9 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from trajopt.checks import check_count, check_finite, check_known
+from trajopt.checks import check_count, check_finite, check_known, check_non_negative
 from trajopt.errors import InvalidArgumentError
-from trajopt.gaits.foothold import Foothold, Vector3, as_point, turned, yaw_rotation
+from trajopt.gaits.foothold import Foothold, Vector3, as_point, check_heading, turned, yaw_rotation
 from trajopt.gaits.phase import MOST_KNOTS, Phase, Swing
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
@@ -165,6 +165,8 @@ def cyclic_gait(
     shape = StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse)
     start = now = first_stance(stance, crocoddyl=profile == "triangle")
     warn_if_far(stance, abs(check_finite("step_length", step_length)))
+    check_step_height(stance, step_height)
+    heading = check_heading("heading", heading)
     count = check_count("cycles", cycles, least=1, most=MOST_KNOTS // 10) * len(strides)
     angles = check_finite("turn", turn) * np.minimum(np.arange(1.0, count + 1) / (count - len(strides) + 1), 1.0)
     body = _Body(stance.centre, 0.0)
@@ -172,7 +174,7 @@ def cyclic_gait(
     for number, angle in enumerate(angles):
         phases += support_phases("support_knots", now, support_knots)
         behind = 0.5 if half and number % len(strides) == 0 else 0.0
-        body = body.moved(step_length * (number // len(strides) + 1 - behind), check_finite("heading", heading), angle)
+        body = body.moved(step_length * (number // len(strides) + 1 - behind), heading, angle)
         for group in strides[number % len(strides)]:
             places = {name: bodies[name].carry(now.feet[name], body) for name in group}
             part = sum(body.turn - bodies[name].turn for name in group) / len(stance.feet)
@@ -212,6 +214,17 @@ def warn_if_far(stance: Stance, step_length: float) -> None:
             "metres?",
             step_length,
             height,
+        )
+
+
+def check_step_height(stance: Stance, step_height: float) -> None:
+    """Raises InvalidArgumentError for a swing that is higher than the centre of mass is above the feet."""
+    assert stance.com is not None
+    reach = stance.com[2] - stance.height
+    if check_non_negative("step_height", step_height, unit="m") > reach > 0:
+        raise InvalidArgumentError(
+            f"step_height: expected a height within the legs' reach, at most {reach:.3g} m as the centre of mass above "
+            f"the feet, got {step_height:g} m; it is in metres, so 8 cm are 0.08"
         )
 
 

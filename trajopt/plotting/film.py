@@ -23,7 +23,6 @@ from trajopt.plotting.projection import OBLIQUE, SideView, side_view
 from trajopt.plotting.scene import SceneLines
 from trajopt.plotting.sensed import Sensed
 from trajopt.plotting.walls import near_walls
-from trajopt.robots import Robot
 from trajopt.robots.scene import ObstaclesLike
 from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.solution import Solution
@@ -300,9 +299,9 @@ def body_of(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
             return Skeleton(points=poses[:, None, :3, 3], bones=()), [poses[:, :3, 3]], [*description.pose_goals]
         if skeleton is None:
             raise InvalidArgumentError(
-                "solution: expected a robot, a state with coordinates x and y, or a model with a method skeleton(xs, "
-                "parameters) that returns a trajopt.robots.Skeleton, got none of them; add the method, or use "
-                "plot_solution"
+                "solution: expected a robot, a state with coordinates x, y or px, py, or a model with a method "
+                "skeleton(xs, parameters) that returns a trajopt.robots.Skeleton, got none of them; add the method, or "
+                "use plot_solution"
             )
         return skeleton, [skeleton.points[:, i] for i in skeleton.tracks], []
     model, (frames, goals) = solution.robot.model, shown_goals(solution)

@@ -14,9 +14,9 @@ from trajopt.analysis.skeleton import skeleton_of
 from trajopt.checks import check_instance
 from trajopt.plotting.animation import write_film
 from trajopt.plotting.film import filmed
-from trajopt.plotting.projection import side_view
 from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.frames import check_film_path
+from trajopt.plotting.projection import side_view
 from trajopt.plotting.rollout_motion import base_heights, rollout_motion, thinned
 from trajopt.plotting.style import drawing, legend_beside, line_look, set_time_axis, split, whole_figure
 from trajopt.robots.bases import base_joints

@@ -110,7 +110,8 @@ class FilmStage:
     def _side(self) -> tuple[Any, tuple[int, ...]]:
         """Axes for a legged robot, seen across its motion and slightly aslant, with the ground."""
         film = self.film
-        assert film.motion is not None and film.side is not None
+        assert film.motion is not None
+        assert film.side is not None
         points = film.skeleton.points[:, 1:].reshape(-1, 3)  # without the world's origin
         tails = np.concatenate([np.subtract(*film.forces(float(time)))[:, 2] for time in film.times[:-1]])
         around = [corners(film.obstacles, points), around_solids(film.skeleton), _corners(film)]

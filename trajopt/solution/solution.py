@@ -274,7 +274,7 @@ class Solution(DescribedMotion):
             obstacles: A Scene, bodies such as Box, or rows (x, y, radius) or (x, y, z, radius), to draw [m]; by default
                 those in costs and constraints.
             lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
-            view: Elevation and azimuth of the camera [deg]; by default it looks across the main direction of the motion.
+            view: Elevation and azimuth of the camera [deg]; by default it looks across the motion.
         """
         options: dict[str, Any] = {"obstacles": obstacles, "lines": lines, "view": view}
         return above("plotting.animate")(self, path, speed=speed, frames_per_second=frames_per_second, **options)
