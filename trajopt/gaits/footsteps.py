@@ -15,7 +15,7 @@ from trajopt.gaits.foothold import Foothold, turned
 from trajopt.gaits.phase import Phase
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
-from trajopt.gaits.steps import StepShape, check_stance, check_step_height, first_stance, step_phase, support_phases
+from trajopt.gaits.steps import StepShape, above_the_feet, check_stance, check_step_height, step_phase, support_phases
 from trajopt.types import Reals
 
 GroundPath = Callable[[float], npt.ArrayLike] | npt.ArrayLike
@@ -53,7 +53,7 @@ def biped_footsteps(
         InvalidArgumentError: There is no footstep, or an argument has a wrong value.
         UnknownNameError: A footstep names a foot that is not in the stance.
     """
-    start = now = first_stance(check_stance(stance, 2, ORDER), crocoddyl=profile == "triangle")
+    start = now = above_the_feet(check_stance(stance, 2, ORDER))
     check_step_height(start, step_height)
     shape = StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse)
     footsteps = check_items("footsteps", footsteps, "(foot, foothold)", cure="see footsteps_along")

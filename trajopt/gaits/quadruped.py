@@ -1,6 +1,7 @@
 """Gaits of quadrupeds; with profile="triangle" and flight="crocoddyl" the references are those of Crocoddyl.
 
-Each function takes a stance with the feet in the order left front, right front, left hind, right hind.
+Each function takes a stance with the feet in the order left front, right front, left hind, right hind. Its centre of
+mass keeps its place relative to their middle; Crocoddyl's references move it above the middle.
 
 Source: Crocoddyl 3.2.1, utils/quadruped.py, SimpleQuadrupedalGaitProblem.
 """
