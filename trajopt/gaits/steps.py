@@ -157,8 +157,8 @@ def cyclic_gait(
     """
     half = check_first_step(first_step)
     shape = StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse)
-    # Go2 stands with its centre of mass 2 cm ahead of the middle of its feet; moved above them, a trot on the spot drifts
-    # by as much. Bipeds walk above their soles: the stance's offset was no better there (cost + 1 to 3 %).
+    # Go2 stands with its centre of mass 2 cm ahead of the middle of its feet; moved above it, a trot on the spot
+    # drifts by as much. Bipeds walk above their soles: the stance's offset was no better there (cost + 1 to 3 %).
     start = now = above_the_feet(stance) if profile == "triangle" or len(stance.feet) == 2 else stance
     warn_if_far(stance, abs(check_finite("step_length", step_length)))
     check_step_height(stance, step_height)
