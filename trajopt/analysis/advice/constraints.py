@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import runs, time_words
 from trajopt.analysis.constraints import HELD, ConstraintRows, violated_at_start
+from trajopt.analysis.row_names import FRICTION
 from trajopt.constraints.row_block import parted
 from trajopt.solution.solution import Solution
 
@@ -174,7 +175,9 @@ def _rows_at_a_bound(rows: ConstraintRows) -> str:
     """Names of the rows that are at a bound, those at most knots first, shortened if there are many."""
     counts = _held_back(rows).sum(axis=0)
     order = [int(row) for row in np.argsort(-counts, kind="stable") if counts[row]]
-    return ", ".join(rows.rows[row] for row in order[:_NAMED]) + (", ..." if len(order) > _NAMED else "")
+    words = ", ".join(rows.rows[row] for row in order[:_NAMED]) + (", ..." if len(order) > _NAMED else "")
+    pyramid = any(rows.rows[row].startswith(FRICTION) for row in order[:_NAMED])
+    return words + " (of the pyramid)" * pyramid
 
 
 def _closest(solution: Solution, rows: ConstraintRows) -> str:
