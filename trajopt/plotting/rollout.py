@@ -14,9 +14,10 @@ from trajopt.analysis.rollouts import base_path, rollout_motion, thinned, way_of
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.checks import check_instance
 from trajopt.plotting.animation import write_film
-from trajopt.plotting.film import facing_of, filmed
+from trajopt.plotting.film import filmed
 from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.frames import check_film_path
+from trajopt.plotting.projection import side_view
 from trajopt.plotting.style import drawing, legend_beside, line_look, set_time_axis, split, whole_figure
 from trajopt.robots.bases import base_joints
 from trajopt.simulator import Rollout
@@ -134,7 +135,7 @@ def animate_rollout(
     film = filmed(
         skeleton,
         motion,
-        facing=facing_of(robot, rollout.xs[0], base) if base and motion is not None else None,
+        side=side_view(robot.model, rollout.xs[:, : robot.nq], base) if base and motion is not None else None,
         times=rollout.times,
         label="time [s]",
         trails=[foot.positions for foot in motion.feet] if motion is not None else [],

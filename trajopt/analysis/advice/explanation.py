@@ -60,7 +60,7 @@ def explain(solution: Solution) -> str:
     lines += _gait(solution)
     lines += _limits(solution)
     advices = [*_advice(solution, constraints), *misses(solution), *crowded_slots(solution)]
-    lines += [f"-> {advice}" for advice in advices]
+    lines += [f"-> {advice}" for advice in solution.description.contradictions or advices]
     if solution.problem is None:
         lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
     return "\n".join(lines)
