@@ -20,14 +20,14 @@ NAMES = ("positions", "velocities", "torques")
 
 
 COSTS = {
-    ("quadruped-trot", "small-quadruped"): 125.092109,
-    ("quadruped-walk", "small-quadruped"): 152.406916,
+    ("quadruped-trot", "small-quadruped"): 125.335635,
+    ("quadruped-walk", "small-quadruped"): 152.655363,
     ("quadruped-jump", "small-quadruped"): 518.549707,
     ("quadruped-pace", "go2"): 394.921219,
     ("quadruped-bound", "go2"): 656.313431,
     ("quadruped-walk", "solo12"): 208.057084,
     ("quadruped-trot", "anymal"): 214.582209,
-    ("biped-walk", "small-biped"): 243.37432,
+    ("biped-walk", "small-biped"): 243.545756,
     ("biped-jump", "small-biped"): 218.013553,
     ("biped-jump", "talos_legs"): 109.489321,
 }

@@ -136,7 +136,7 @@ def test_schedule_of_whole_time_steps() -> None:
     assert solution.times is not None
     rounded = trot().with_times(solution)
     knots = [phase.knots for phase in rounded.phases]
-    assert knots == [9, 18, 6, 22, 1]
+    assert knots == [5, 18, 4, 20, 1]
     assert rounded.duration == pytest.approx(solution.times[-1], abs=trot().dt)
     for phase, before in zip(rounded.phases, trot().phases):
         assert phase.swings == before.swings

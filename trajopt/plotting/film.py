@@ -299,7 +299,7 @@ def body_of(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
             return Skeleton(points=poses[:, None, :3, 3], bones=()), [poses[:, :3, 3]], [*description.pose_goals]
         if skeleton is None:
             raise InvalidArgumentError(
-                "solution: expected a robot, a state with coordinates x, y or px, py, or a model with a method "
+                "solution: expected a robot, a state with coordinates x and y, or a model with a method "
                 "skeleton(xs, parameters) that returns a trajopt.robots.Skeleton, got none of them; add the method, or "
                 "use plot_solution"
             )
