@@ -69,7 +69,7 @@ class Judge:
 
 
 def _with_bodies(result: TaskResidual, model: TaskModel, name: str, p: Reals) -> TaskResidual:
-    """Residual with what each row of a collision task measures with parameters (1, np); other tasks stay as they are."""
+    """Residual with what each row of a collision task measures with parameters (1, np); others unchanged."""
     residual = model.constraints[name].residual
     if not isinstance(residual, ResidualModelCollisions):
         return result

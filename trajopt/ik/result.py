@@ -132,7 +132,8 @@ class IKResult:
         """The result in text by keyword."""
         words = {"status": str(self.status), "q": np.array2string(self.q, precision=6, max_line_width=100)}
         words |= {name: repr(residual) for name, residual in self.residuals.items()}
-        words |= {"unchecked": each.unchecked for each in self.residuals.values() if each.unchecked}
+        unchecked = [each.unchecked for each in self.residuals.values() if each.unchecked]
+        words |= dict(zip(["unchecked"], unchecked))
         if self.distance:
             words["distance"] = f"{self.distance:.6g}"
             words["failed"] = ", ".join(self.failed)

@@ -16,7 +16,7 @@ LONGEST_DESCENT, STALL = 40, 1e-3
 """Iterations of a descent to the constraints [-], and fraction of Φ that a step must predict to continue."""
 PATIENCE = 20
 """Iterations for which others that have solved a target wait for the descent from its given start [-]. Poses 0.6 rad
-from the start took a UR5 to another branch in 89 of 300 without waiting, and in 3 of 300 with it."""
+from the start took a UR5 to another branch in 89 of 300 without waiting, and in 6 of 300 with it."""
 LONGEST_POLISH, SETTLED = 400, 1e-13
 """Iterations to the nearest configuration or the least cost [-], and fraction of Φ that a step must predict."""
 CREEP = 1e-6

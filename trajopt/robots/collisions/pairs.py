@@ -66,7 +66,7 @@ def with_pairs(
         left[reason] = sorted([*left[reason], *pairs])
     out = {pair for pairs in left.values() for pair in pairs}
     left_out = {reason: tuple(each) for reason, each in left.items()}
-    return CollisionShapes(bodies=tuple(bodies), pairs=sorted(set(candidates) - out), left_out=left_out)
+    return CollisionShapes(bodies=tuple(bodies), pairs=tuple(sorted(set(candidates) - out)), left_out=left_out)
 
 
 def _too_near(
@@ -97,7 +97,7 @@ def _judged(
         if not len(undecided):
             break
         rows = configurations[first : first + BLOCK]
-        distances = body_distances(model, bodies, [candidates[k] for k in undecided], rows)
+        distances = body_distances(model, bodies, [candidates[k] for k in undecided.tolist()], rows)
         nearest[undecided] = np.minimum(nearest[undecided], distances.min(axis=0))
         apart[undecided] += (distances >= 0.0).sum(axis=0)
     touching = np.zeros(len(candidates), dtype=bool)
