@@ -38,7 +38,6 @@ class LinearSteps(ProgramSteps):
 
     def __init__(self, work: Workspace, run: SQPProgress, *, hands_over: bool) -> None:
         super().__init__(work)
-        work.prepare_lines()
         self._hands_over, self._full, self._shorts = hands_over, False, 0
         self._filter = Filter(max(1.0, run.infeasibility), held=work.options.feasibility)
 

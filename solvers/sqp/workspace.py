@@ -57,12 +57,7 @@ class Workspace:
         e.prepare()
         self.model.prepare()
         self.rollouts.prepare()
-        if options.steps == "linear":
-            self.prepare_lines()
-
-    def prepare_lines(self) -> None:
-        """Compiles the code of steps along lines."""
-        self.line.prepare()
+        self.line.prepare()  # any solve may come to need them, and should not stop for a compiler then
         if self.retraction is not None:
             self.retraction.prepare()
 

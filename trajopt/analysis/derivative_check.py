@@ -17,6 +17,7 @@ from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.integrated.euler import IntegratedActionModelEuler
 from trajopt.activations.base import as_matrix
 from trajopt.checks import check_array, check_count, check_positive
+from trajopt.constraints.row_block import RowBlock
 from trajopt.costs.cost_stack import CostStack, CostTerm
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
 from trajopt.shooting import ShootingProblem
@@ -220,10 +221,10 @@ def _of_knots(problem: ShootingProblem, xs: Reals, us: Reals, size: float) -> It
                 F = at.Fx[t] if by == "x" else at.Fu[t][:, :nu]
                 yield _row(f"F{by}", of, F, *differences.next_state[:, t][..., cut], size, names, columns)
             yield _row(f"L{by}", of, L, *differences.cost[:, t][..., cut], size, [""], columns)
-            for name, whose, rows in _constraint_rows(model):
+            for block, whose, rows in _constraint_rows(kind):
                 sides = differences.rows[:, t, rows][..., cut]
                 if by == "x" or C[rows].any() or sides.any():  # constraints that no control changes have no row for u
-                    yield _row(f"{name}: C{by}", whose, C[rows], *sides, size, model.row_names[rows], columns)
+                    yield _row(f"{block.name}: C{by}", whose, C[rows], *sides, size, block.row_names, columns)
         curved = [("Lxx", at.Lxx[t], differences.slope_x[t][:, :n], names, names)]
         if nu:
             slope = differences.slope_u[t][:nu, n : n + nu]
@@ -233,13 +234,13 @@ def _of_knots(problem: ShootingProblem, xs: Reals, us: Reals, size: float) -> It
             yield _row(name, of, found, expected, expected, 10.0 * size, rows, columns, verdict="unlike")
 
 
-def _constraint_rows(model: ActionModelAbstract) -> Iterator[tuple[str, str, slice]]:
-    """Name, class of the residual and rows of each constraint of a knot."""
-    end, stack = 0, model.constraints
-    for constraint, size in zip(stack.constraints, stack.sizes(model.stage_nu).values(), strict=True):
-        if size:
-            yield constraint.name, type(constraint.residual).__name__, slice(end, end + size)
-        end += size
+def _constraint_rows(kind: Any) -> Iterator[tuple[RowBlock, str, slice]]:
+    """Rows of each constraint of a kind of knots, the class of its residual, and where they are."""
+    end, stack = 0, kind.model.constraints
+    for block in kind.row_blocks:
+        if block.size:
+            yield block, type(stack[block.constraint].residual).__name__, slice(end, end + block.size)
+        end += block.size
 
 
 def _row(
