@@ -212,6 +212,26 @@ def test_the_parts_of_a_cost_term_are_named() -> None:
     assert found.wrong[1].where == "Slanted"
 
 
+def test_each_constraint_has_its_own_row() -> None:
+    state = trajopt.StateVector(2, names=["angle", "length"])
+    rows = trajopt.ConstraintStack(state).add("tilt", Tilted(state), equals=0.0)
+    rows.add("far", trajopt.ResidualModelState(state, [1e3, 0.0]), lower=-1.0)
+    end = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=rows)
+    found = trajopt.check_derivatives(trajopt.ShootingProblem([0.4, 0.8], [], end))
+    blocks = {row.block: (row.where, row.verdict) for row in found.rows if "C" in row.block}
+    assert blocks == {"tilt: Cx": ("Tilted", "wrong"), "far: Cx": ("ResidualModelState", "right")}
+    assert found.wrong[0].entry.endswith("by angle")
+
+
+def test_constraints_on_controls_have_a_row_for_controls() -> None:
+    state = trajopt.StateVector(2)
+    rows = trajopt.ConstraintStack(state).add("motor", trajopt.ResidualModelControl(state), upper=1.0)
+    rows.add("place", trajopt.ResidualModelState(state), lower=-1.0)
+    model = trajopt.ActionModelLQR(np.eye(2), np.ones((2, 1)), np.eye(2), np.eye(1), constraints=rows)
+    blocks = [row.block for row in trajopt.check_derivatives(model).rows if "C" in row.block]
+    assert blocks == ["motor: Cx", "place: Cx", "motor: Cu"]
+
+
 def test_a_problem_is_checked_at_its_own_values_of_parameters() -> None:
     """A residual of weight 0 has no part in the derivatives of the cost."""
     state = trajopt.StateVector(2)

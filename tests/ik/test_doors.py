@@ -197,8 +197,9 @@ def test_a_batch_tells_which_targets_are_not_solved() -> None:
     found = ik.solve_batch(robot, tasks, {"tip.reference": targets})
     first, *rows = found.explain(most=1).splitlines()
     assert first == "1 of 3 targets solved"
-    assert re.fullmatch(r"  target 1: tip by up to 4[89]\.?\d* m", rows[0])
-    assert rows[1:] == ["  and 1 more"]
+    assert rows[0] == "2 failed: 2 out of reach"
+    assert re.fullmatch(r"  target 1: tip by up to 4[89]\.?\d* m", rows[1])
+    assert rows[2:] == ["    out of reach: no joint is at a limit", "  and 1 more"]
     with pytest.raises(InvalidArgumentError, match=r"one row for each pose, got one value, of shape \(3,\)"):
         ik.solve_batch(robot, tasks, {"tip.reference": near})
 

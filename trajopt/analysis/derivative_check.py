@@ -1,4 +1,4 @@
-"""Check of derivatives by differences: of whole knots, and of each cost term's residual and activation."""
+"""Check of derivatives by differences: of whole knots, of each constraint, and of each cost term's parts."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.integrated.euler import IntegratedActionModelEuler
 from trajopt.activations.base import as_matrix
 from trajopt.checks import check_array, check_count, check_positive
+from trajopt.constraints.row_block import RowBlock
 from trajopt.costs.cost_stack import CostStack, CostTerm
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
 from trajopt.shooting import ShootingProblem
@@ -32,7 +33,7 @@ class DerivativeRow:
     """One block of derivatives, with its worst entry.
 
     Attributes:
-        block: Name of the block, such as "Fx", "Lu", or "goal: residual".
+        block: Name of the block, such as "Fx", "Lu", "tool: Cx" or "goal: residual".
         where: Class of the model or part.
         verdict: "right", "wrong", or "unlike" for a Hessian that is not that of the value, as Gauss-Newton's.
         entry: Names of the worst entry's row and column.
@@ -94,8 +95,8 @@ def check_derivatives(
 
         print(trajopt.check_derivatives(MyModel(), x=[0.1, 0.0], u=[0.5]))
 
-    Blocks are F of the next state, g and H of the cost, C of constraint rows; and of each cost term the residual's
-    derivative, the activation's gradient and its Hessian. At a kink, a derivative from either side is right.
+    Blocks are F of the next state, g and H of the cost, C of each constraint's rows; and of each cost term the
+    residual's derivative, the activation's gradient and its Hessian. At a kink, a derivative from either side is right.
 
     Args:
         subject: A problem, an action model, or a continuous-time model, which is stepped by 10 ms.
@@ -204,27 +205,26 @@ class _Differences:
 
 
 def _of_knots(problem: ShootingProblem, xs: Reals, us: Reals, size: float) -> Iterator[DerivativeRow]:
-    """Rows of all blocks of F, g, H and C, at the first knot of each kind."""
+    """Rows of all blocks of F, g and H, and of C for each constraint, at the first knot of each kind."""
     at, T, n = problem.calc_diff(xs, us), problem.T, problem.state.ndx
     differences, names = _Differences.of(problem, xs, us, at), problem.state.tangent_names
     for kind in problem.kinds:
         model, t = kind.model, next(iter(kind.knots))
         part = model if model.model_parts.differential is None else model.model_parts.differential
-        of, nu, nc = type(part).__name__, model.nu if t < T else 0, kind.nc
+        of, nu = type(part).__name__, model.nu if t < T else 0
         controls = list(model.control_names)[:nu]
-        by_x = [(at.Lx[t][None], differences.cost), (at.Cx[t][:nc], differences.rows[:, :, :nc])]
-        by_u = (
-            [(at.Lu[t][None, :nu], differences.cost), (at.Cu[t][:nc, :nu], differences.rows[:, :, :nc])] if nu else []
-        )
-        if t < T:
-            by_x, by_u = (
-                [(F, differences.next_state), *blocks] for F, blocks in ((at.Fx[t], by_x), (at.Fu[t][:, :nu], by_u))
-            )
-        for by, blocks, cut, columns in (("x", by_x, slice(n), names), ("u", by_u, slice(n, n + nu), controls)):
-            for name, (found, sides), rows in zip("FLC" if t < T else "LC", blocks, _labels(t < T, names, model)):
-                if found.size:
-                    ahead, behind = sides[:, t][..., cut]
-                    yield _row(f"{name}{by}", of, found, ahead, behind, size, rows, columns)
+        for by, cut, columns in (("x", slice(n), names), ("u", slice(n, n + nu), controls)):
+            if not columns:
+                continue
+            L, C = (at.Lx[t][None], at.Cx[t]) if by == "x" else (at.Lu[t][None, :nu], at.Cu[t][:, :nu])
+            if t < T:
+                F = at.Fx[t] if by == "x" else at.Fu[t][:, :nu]
+                yield _row(f"F{by}", of, F, *differences.next_state[:, t][..., cut], size, names, columns)
+            yield _row(f"L{by}", of, L, *differences.cost[:, t][..., cut], size, [""], columns)
+            for block, whose, rows in _constraint_rows(kind):
+                sides = differences.rows[:, t, rows][..., cut]
+                if by == "x" or C[rows].any() or sides.any():  # constraints that no control changes have no row for u
+                    yield _row(f"{block.name}: C{by}", whose, C[rows], *sides, size, block.row_names, columns)
         curved = [("Lxx", at.Lxx[t], differences.slope_x[t][:, :n], names, names)]
         if nu:
             slope = differences.slope_u[t][:nu, n : n + nu]
@@ -234,9 +234,13 @@ def _of_knots(problem: ShootingProblem, xs: Reals, us: Reals, size: float) -> It
             yield _row(name, of, found, expected, expected, 10.0 * size, rows, columns, verdict="unlike")
 
 
-def _labels(running: bool, names: Sequence[str], model: ActionModelAbstract) -> list[Sequence[str]]:
-    """Names of the rows of F, g and C."""
-    return [*([names] if running else []), [""], model.row_names]
+def _constraint_rows(kind: Any) -> Iterator[tuple[RowBlock, str, slice]]:
+    """Rows of each constraint of a kind of knots, the class of its residual, and where they are."""
+    end, stack = 0, kind.model.constraints
+    for block in kind.row_blocks:
+        if block.size:
+            yield block, type(stack[block.constraint].residual).__name__, slice(end, end + block.size)
+        end += block.size
 
 
 def _row(

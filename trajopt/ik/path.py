@@ -110,7 +110,9 @@ class IKPath:
         T = len(self) - 1
         lines = [f"status     {self.status}", f"motion     {T} steps, {self.times[-1]:.4g} s"]
         for name, residual in self.residuals.items():
-            lines.append(f"{name:<10} largest {np.abs(residual.value).max():.3g} [{residual.unit}]")
+            largest = f"largest {np.abs(residual.value).max():.3g} [{residual.unit}]"
+            lines.append(f"{name:<10} {residual.closest if residual.bodies else largest}")
+            lines += [f"unchecked  {residual.unchecked}"] if residual.unchecked else []
         return "\n".join([*lines, *(f"departure  {departure}" for departure in self.departures[:5])])
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, figure: Figure | SubFigure | None = None) -> Figure:

@@ -60,20 +60,22 @@ class Judge:
         for name, size, unit in self.constraints:
             part = slice(end, end := end + size)
             residuals[name] = _residual(q, rows[:, part], beyond[:, part], unit, name in self.soft)
-            if self.colliding is not None and q.ndim == 1:
-                residuals[name] = replace(residuals[name], bodies=_bodies(self.colliding, name, p))
+            if self.colliding is not None and len(rows):
+                nearest = int(rows[:, part].min(axis=1).argmin()) if size else 0
+                residuals[name] = _with_bodies(residuals[name], self.colliding, name, p[nearest : nearest + 1])
         for (name, unit), value in zip(self.costs, values[3:], strict=True):
             residuals[name] = _residual(q, value, np.zeros_like(value), unit)
         return residuals
 
 
-def _bodies(model: TaskModel, name: str, p: Reals) -> tuple[str, ...]:
-    """Bodies that each row of a collision task measures with parameters (1, np), in words; empty for other tasks."""
+def _with_bodies(result: TaskResidual, model: TaskModel, name: str, p: Reals) -> TaskResidual:
+    """Residual with what each row of a collision task measures with parameters (1, np); others unchanged."""
     residual = model.constraints[name].residual
     if not isinstance(residual, ResidualModelCollisions):
-        return ()
+        return result
     values = {key: p[:, model.layout.slices[f"{name}.{key}"]] for key in residual.parameters()}
-    return tuple(residual.bodies_of_rows(values)[0])
+    unchecked = model.state.robot.collision_shapes.unchecked
+    return replace(result, bodies=tuple(residual.bodies_of_rows(values)[0]), unchecked=unchecked)
 
 
 def _residual(q: Reals, value: Reals, violation: Reals, unit: str, soft: bool = False) -> TaskResidual:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -38,7 +39,10 @@ class TaskResidual:
         violation: Distance of each row beyond its bounds (nr,) [`unit`]; zeros for a cost.
         unit: Unit of the residual's elements.
         soft: Whether its rows are soft: their violation is a slack, which has a price and is no failure.
-        bodies: What each row of collisions measures (nr,), such as "panda_hand and table"; empty for other tasks.
+        bodies: What each row of collisions measures (nr,), such as "panda_hand and table", for several configurations
+            at that with the least distance; empty for other tasks.
+        unchecked: Text that names links which collisions leave out although they might touch, see
+            `CollisionShapes.left_out`.
     """
 
     value: Reals
@@ -46,11 +50,18 @@ class TaskResidual:
     unit: str
     soft: bool = False
     bodies: tuple[str, ...] = ()
+    unchecked: str = ""
+
+    @property
+    def closest(self) -> str:
+        """Text with the least distance of a task of collisions, over all configurations, and its bodies."""
+        nearest = int(self.value.argmin())
+        bodies = self.bodies[nearest % len(self.bodies)]
+        return f"{self.value.flat[nearest]:.6g} {self.unit} between {bodies}, the nearest bodies"
 
     def __repr__(self) -> str:
         if self.bodies and self.value.ndim == 1:
-            nearest = int(self.value.argmin())
-            return f"{self.value[nearest]:.6g} {self.unit} between {self.bodies[nearest]}, the nearest bodies"
+            return self.closest
         values = np.array2string(self.value, precision=6, suppress_small=False, threshold=20)
         return f"{values} [{self.unit}]"
 
@@ -68,7 +79,8 @@ class IKResult:
         distance: Norm of the violations of the hard constraints at q [units of their rows]; 0 within tolerance.
         iterations: Iterations of Levenberg-Marquardt, for all groups of starts [-].
         starts: Number of starts [-].
-        active_limits: Names of the tangent coordinates that are at a limit at q, such as "q:panda_joint4".
+        active_limits: Names of the tangent coordinates that are at a limit at q, such as "q:panda_joint4"; without
+            those on which at most collisions depend.
         tolerance: Largest violation of a row that counts as none [unit of the row].
         causes: Constraints without any one of which all others hold, if the tasks are out of reach; empty if more than
             one has to give way.
@@ -108,19 +120,20 @@ class IKResult:
         return self.judge(self.q)
 
     def explain(self) -> str:
-        """Text with the status, the constraints that do not hold and by how much, and which one is the cause."""
+        """Text with the status, the constraints that do not hold and by how much, the cause, and unchecked links."""
         lines = [str(self.status)]
         lines += [f"  {words}" for words in _misses(self.residuals, self.failed)]
         if self.status is IKStatus.UNREACHABLE:
-            lines += [f"  {words}" for words in _cause_words(self.causes, self.failed)]
-            lines += [f"  at limits: {', '.join(self.active_limits)}"] if self.active_limits else []
+            lines += [f"  {words}" for words in _reasons(self.residuals, self.causes, self.failed, self.active_limits)]
             lines.append("-> move a target, or make a row soft: tasks.add(..., soft=(linear, quadratic))")
-        return "\n".join(lines)
+        return "\n".join([*lines, *_unchecked(self.residuals)])
 
     def _words(self) -> dict[str, str]:
         """The result in text by keyword."""
         words = {"status": str(self.status), "q": np.array2string(self.q, precision=6, max_line_width=100)}
         words |= {name: repr(residual) for name, residual in self.residuals.items()}
+        unchecked = [each.unchecked for each in self.residuals.values() if each.unchecked]
+        words |= dict(zip(["unchecked"], unchecked))
         if self.distance:
             words["distance"] = f"{self.distance:.6g}"
             words["failed"] = ", ".join(self.failed)
@@ -148,6 +161,7 @@ class IKBatch(ExplainsAttributes):
         cost: Value of the costs, with the prices of slacks of soft rows (n,) [cost].
         starts: Number of starts for each target (n,) [-].
         tolerance: Largest violation of a row that counts as none [unit of the row].
+        active_limits: For each target what `IKResult.active_limits` says; n tuples.
     """
 
     attribute_hints = dict.fromkeys(("status", "statuses", "success", "converged"), "solved")
@@ -158,6 +172,7 @@ class IKBatch(ExplainsAttributes):
     cost: Reals
     starts: np.ndarray[tuple[int], np.dtype[np.int64]]
     tolerance: float = 1e-6  # results of old files have none of their own
+    active_limits: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
     judge: Callable[[Reals], dict[str, TaskResidual]] = field(repr=False)
     """Residuals of each task at configurations (n, nq), for the targets of this result."""
     blame: Callable[[Iterable[int], Reals], dict[int, tuple[str, ...]]] | None = field(default=None, repr=False)
@@ -189,7 +204,7 @@ class IKBatch(ExplainsAttributes):
         return tuple(_beyond(row, self.tolerance) for row in rows)
 
     def explain(self, most: int = 10) -> str:
-        """Text that names targets that are not solved, with the rows that fail and by how much, and their causes.
+        """Text with how many targets failed for which reason, and names of such targets with rows, misses and causes.
 
         Args:
             most: Largest number of targets to name [-].
@@ -197,18 +212,36 @@ class IKBatch(ExplainsAttributes):
         Raises:
             InvalidArgumentError: `most` is no number > 0.
         """
-        rows, failed = np.flatnonzero(~self.solved), self.failed
+        rows, failed = np.flatnonzero(~self.solved).tolist(), self.failed
+        named = rows[: check_count("most", most, least=1)]
+        looked_at = rows[: max(most, SEARCHED)]
+        causes = self._causes([i for i in looked_at if failed[i]])
         lines = [f"{len(self) - len(rows)} of {len(self)} targets solved"]
-        named = rows[: check_count("most", most, least=1)].tolist()
-        beyond = [i for i in named if self.violation[i] > self.tolerance]
-        causes = self._causes(beyond)
+        if rows:
+            kinds = Counter(self._kind(i, causes.get(i, ())) for i in looked_at)
+            which = f"{len(rows)} failed" if looked_at == rows else f"{len(rows)} failed, of the first {len(looked_at)}"
+            lines.append(f"{which}: {', '.join(f'{count} {kind}' for kind, count in kinds.most_common())}")
         for i in named:
             words = _misses(self.residuals, failed[i], i)
-            lines.append(f"  target {i}: {', '.join(words) or 'costs could still be lowered'}")
-            lines += [f"    {words}" for words in (_cause_words(causes[i], failed[i]) if i in causes else ())]
+            lines.append(f"  target {i}: {', '.join(words) or COSTLY}")
+            if failed[i]:
+                reasons = _reasons(self.residuals, causes.get(i, ()), failed[i], self._pressed(i))
+                lines += [f"    {words}" for words in reasons]
         if len(rows) > most:
             lines.append(f"  and {len(rows) - most} more")
-        return "\n".join(lines)
+        return "\n".join([*lines, *_unchecked(self.residuals)])
+
+    def _pressed(self, target: int) -> tuple[str, ...]:
+        return self.active_limits[target] if self.active_limits else ()
+
+    def _kind(self, target: int, causes: tuple[str, ...]) -> str:
+        """Words for why a target is not solved."""
+        if self.violation[target] <= self.tolerance:
+            return COSTLY
+        collided = [name for name in causes if self.residuals[name].bodies]
+        if collided or len(causes) > 1:
+            return f"{'only ' if collided else ''}because of {' or '.join(collided or causes)}"
+        return "with joints at their limits" if self._pressed(target) else OUT_OF_REACH
 
     def __len__(self) -> int:
         return len(self.q)
@@ -219,12 +252,38 @@ class IKBatch(ExplainsAttributes):
         )
 
 
+SEARCHED = 500  # targets of a batch whose causes are searched for a summary, some milliseconds each [-]
+COSTLY, OUT_OF_REACH = "costs could still be lowered", "out of reach"
+
+
 def _misses(residuals: Mapping[str, TaskResidual], failed: Iterable[str], row: Any = ...) -> list[str]:
-    """Text for the largest violation of each task that failed, of one row of a batch or of a single target."""
-    return [
-        f"{name} by up to {np.max(np.abs(residuals[name].violation[row])):.3g} {residuals[name].unit}"
-        for name in failed
-    ]
+    """Text for the violation of each task that failed, of one row of a batch or of a single target."""
+    return [f"{name} by {_miss(residuals[name].violation[row], residuals[name].unit)}" for name in failed]
+
+
+def _miss(violation: Reals, unit: str) -> str:
+    """Largest violation of rows (nr,), or the norms of two parts with a unit each, such as position and rotation."""
+    units = unit.split(", ")
+    if len(units) == 1 or len(violation) % len(units):
+        return f"up to {np.max(np.abs(violation)):.3g} {unit}"
+    norms = np.linalg.norm(violation.reshape(len(units), -1), axis=1)
+    return " and ".join(f"{norm:.3g} {each}" for norm, each in zip(norms, units, strict=True))
+
+
+def _reasons(
+    residuals: Mapping[str, TaskResidual], causes: tuple[str, ...], failed: tuple[str, ...], limits: tuple[str, ...]
+) -> list[str]:
+    """Text for why a target failed: the constraints that have to give way, and joints at limits or the reach."""
+    words = _cause_words(causes, failed)
+    if limits:
+        return [*words, f"at limits: {', '.join(limits)}"]
+    collided = any(residuals[name].bodies for name in causes or failed)
+    return words if collided else [*words, f"{OUT_OF_REACH}: no joint is at a limit"]
+
+
+def _unchecked(residuals: Mapping[str, TaskResidual]) -> list[str]:
+    """Text for links that collisions leave out although they might touch."""
+    return [f"not checked by {name}: {each.unchecked}" for name, each in residuals.items() if each.unchecked]
 
 
 def _cause_words(causes: tuple[str, ...], failed: tuple[str, ...]) -> list[str]:

@@ -14,6 +14,9 @@ from trajopt.types import Reals
 
 LONGEST_DESCENT, STALL = 40, 1e-3
 """Iterations of a descent to the constraints [-], and fraction of Φ that a step must predict to continue."""
+PATIENCE = 20
+"""Iterations for which others that have solved a target wait for the descent from its given start [-]. Poses 0.6 rad
+from the start took a UR5 to another branch in 89 of 300 without waiting, and in 6 of 300 with it."""
 LONGEST_POLISH, SETTLED = 400, 1e-13
 """Iterations to the nearest configuration or the least cost [-], and fraction of Φ that a step must predict."""
 CREEP = 1e-6
@@ -84,7 +87,7 @@ class Search:
             p: Parameters of each target (n, np).
             q: Candidate configurations for each target (n, m, nq); those with the smallest |J⁺Δ| are used.
             count: Number of starts for each target [-].
-            with_start: Whether the first candidate of each target is always used.
+            with_start: Whether the first candidate of each target is always used, and others wait for its descent.
         """
         n, m = q.shape[:2]
         alone = bool(np.all(self._model.soft))  # without hard rows, the first step tells how far the minimum is
@@ -98,7 +101,8 @@ class Search:
         chosen = np.argsort(lengths, axis=1)[:, :count] + m * np.arange(n)[:, None]
         lanes = self._lanes("descent", n * count, STALL, 0.0)
         lanes.take(scouts, chosen.ravel())
-        return self._descended(lanes, count, LONGEST_DESCENT, 0.0, first_is_enough=not self._model.has_costs)
+        enough = not self._model.has_costs
+        return self._descended(lanes, count, LONGEST_DESCENT, 0.0, first_is_enough=enough, with_start=with_start)
 
     def polished(self, p: Reals, ends: DescentEnds, sigma: float) -> DescentEnds:
         """Continues to the nearest configuration (σ = 0), or to the least cost under the constraints (σ = 1)."""
@@ -110,13 +114,17 @@ class Search:
         ended = self._descended(lanes, 1, LONGEST_POLISH, sigma, first_is_enough=False)
         return dataclasses.replace(ended, target=ends.target)
 
-    def _descended(self, lanes: Lanes, count: int, limit: int, sigma: float, *, first_is_enough: bool) -> DescentEnds:
+    def _descended(
+        self, lanes: Lanes, count: int, limit: int, sigma: float, *, first_is_enough: bool, with_start: bool = False
+    ) -> DescentEnds:
         active, passes = np.ones(lanes.n, np.bool_), 0
         while passes < limit and active.any():
             passes += lanes.descend(active)
             active = lanes.left[:, 0] != 0.0
             if first_is_enough:
                 solved = (lanes["violation"] <= self._tolerance).reshape(-1, count).any(axis=1)
+                if with_start and passes < PATIENCE:
+                    solved &= ~active[::count]
                 active &= ~np.repeat(solved, count)
         if sigma > 0.0 and active.any():  # costs creep along flat valleys
             lanes.settings[1] = CREEP

@@ -49,8 +49,9 @@ def solve(
         limits: Whether to respect the robot's joint limits.
         starts: Largest number of starts [-].
         seed: Seed of the random starts, which follow those near the target.
-        start: Configuration (nq,) of the first start; one beyond limits is moved inside. Without costs, the result
-            need not be the configuration nearest to it; for that, add a cost of ResidualModelState.
+        start: Configuration (nq,) of the first start; one beyond limits is moved inside. Without costs, the result is
+            the nearest to it of the solutions that are found, among them that of a descent from there. For the least
+            motion pass `weights`.
         tolerance: Largest violation of a row of the constraints [unit of the row].
         fixed: Joints that do not move: the coordinates of each by its name, such as {"panda_joint4": -2.0} [m, rad];
             a start that has others is moved there.

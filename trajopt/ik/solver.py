@@ -118,9 +118,9 @@ class IKSolver(Immutable):
                 tasks.
             starts: Largest number of starts [-].
             seed: Seed of the random starts, which follow those near the target.
-            start: Configuration (nq,) of the first start; one beyond limits is moved inside. Of the solutions found of
-                equal cost the best is nearest to it. For the least motion from there, pass `weights=`
-                to the solver.
+            start: Configuration (nq,) of the first start; one beyond limits is moved inside. Of the solutions of equal
+                cost that are found, and its descent's is among them, the best is nearest to it. For the least motion
+                from there, pass `weights=` to the solver.
 
         Raises:
             UnknownNameError: There is no parameter of this name.
@@ -142,8 +142,6 @@ class IKSolver(Immutable):
         q = best.q[0]
         distance = float(np.sqrt(2.0 * best.merit[0])) if best.violation[0] > self.tolerance else 0.0
         causes = self.causes_of(p, q, seed) if distance else ()
-        pressed = self._bounded[self._margins(best.q[:1])[0] <= CLOSE]
-        names = self._model.state.tangent_names
         return IKResult(
             q=q,
             configurations=best.q,
@@ -152,7 +150,7 @@ class IKSolver(Immutable):
             distance=distance,
             iterations=self._search.passes - begun,
             starts=int(tried[0]),
-            active_limits=tuple(names[i] for i in pressed),
+            active_limits=self._active_limits(best.q[:1])[0],
             causes=causes,
             tolerance=self.tolerance,
             judge=Judge.of(self._model, self._values, p),
@@ -205,6 +203,7 @@ class IKSolver(Immutable):
             cost=best.cost,
             starts=tried,
             tolerance=self.tolerance,
+            active_limits=self._active_limits(best.q),
             judge=Judge.of(self._model, self._values, p),
             blame=CausesOfBatch(self, self.__reduce__(), p, seed),
         )
@@ -365,6 +364,15 @@ class IKSolver(Immutable):
         lower, upper = self._bounds
         at, bounded = coordinates(self._model.state, q)[:, self._bounded], self._bounded
         return np.minimum(at - lower[bounded], upper[bounded] - at)
+
+    def _active_limits(self, q: Reals) -> tuple[tuple[str, ...], ...]:
+        """Names of the coordinates at limits at configurations (n, nq), as in `IKResult.active_limits`; n tuples."""
+        pressed = (self._margins(q) <= CLOSE) & np.isin(self._bounded, self._model.led)
+        names = self._model.state.tangent_names
+        limits: list[tuple[str, ...]] = [()] * len(q)
+        for i in np.flatnonzero(pressed.any(axis=1)).tolist():
+            limits[i] = tuple(names[j] for j in self._bounded[pressed[i]])
+        return tuple(limits)
 
     def _status(self, best: DescentEnds) -> IKStatus:
         if best.violation[0] > self.tolerance:

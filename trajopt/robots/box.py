@@ -42,7 +42,7 @@ class Box:
 
 def check_size(argument: str, value: Any) -> Reals:
     """Returns the sides of a box (3,); raises InvalidArgumentError unless they are positive numbers [m]."""
-    size = check_array(argument, value, (3,))
+    size = check_array(argument, value, (3,), cure="pass its sides along its own x, y and z axes [m]")
     if not np.all(size > 0.0):
         raise InvalidArgumentError(f"{argument}: expected three sides > 0 [m], got {size}")
     return size

@@ -16,6 +16,7 @@ import numpy as np
 from trajopt.checks import check_items, check_mapping, check_path, check_text, check_texts
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
 from trajopt.files import MALFORMED, check_output_path, output_file
+from trajopt.robots.collisions.left_out import LeftOut
 from trajopt.robots.round_bodies import Capsule, Sphere, round_solid
 from trajopt.robots.shapes import Shape
 
@@ -29,10 +30,12 @@ class CollisionShapes:
     Attributes:
         bodies: The shapes, each on the frame of its link.
         pairs: Indices (i, j), i < j, of bodies that may touch.
-        left_out: Indices of the other pairs of bodies on different joints by the reason why they are left out:
-            "neighbours" (one joint moves the other), "disabled" (by the robot's SRDF), "always" (they overlap in at
-            least 95 % of random configurations), "reference" (a reference configuration brings them closer than 1
-            cm) and "never" (no random configuration brings them closer than 5 cm).
+        left_out: Indices of the other pairs of bodies on different joints by the reason why they are left out; it
+            prints the names of their links. The reasons are "neighbours" (one joint moves the other, or the robot's
+            SRDF says Adjacent), "disabled" (by the SRDF for another reason, or none), "always" (they overlap in at
+            least 95 % of random configurations, or the SRDF says Always), "reference" (a reference configuration brings
+            them closer than 1 cm) and "never" (no random configuration brings them closer than 5 cm, or the SRDF says
+            Never). Links with the SRDF's reason Default count as one pair, and as "always" if closer than 2 cm.
     """
 
     bodies: tuple[Sphere | Capsule, ...]
@@ -49,7 +52,12 @@ class CollisionShapes:
         checked = {reason: _indices("left_out", pairs, len(bodies)) for reason, pairs in left_out.items()}
         object.__setattr__(self, "bodies", bodies)
         object.__setattr__(self, "pairs", _indices("pairs", self.pairs, len(bodies)))
-        object.__setattr__(self, "left_out", checked)
+        object.__setattr__(self, "left_out", LeftOut(checked, [str(body.frame) for body in bodies]))
+
+    @property
+    def unchecked(self) -> str:
+        """Text that names links which might touch although they are left out, with the reason; "" without any."""
+        return LeftOut(self.left_out, [str(body.frame) for body in self.bodies]).unchecked
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def fit_collision_shapes(
     if waste is not None:
         waste = check_positive("waste", waste, unit="m")
     path = srdf_path(robot) if srdf is None else check_path("srdf", srdf)
-    disabled = frozenset[frozenset[str]]() if path is None else disabled_pairs(Path(path))
+    disabled = dict[frozenset[str], str]() if path is None else disabled_pairs(Path(path))
     links = surfaces(robot)
     if waste is None:
         waste = COARSE_WASTE if len(links) > MANY_LINKS else WASTE
@@ -76,7 +76,7 @@ def _bodies(link: str, surface: Surface, fits: list[Fit]) -> list[Sphere | Capsu
     return bodies
 
 
-def _key(robot: Robot, links: dict[str, Surface], waste: float, disabled: frozenset[frozenset[str]]) -> str:
+def _key(robot: Robot, links: dict[str, Surface], waste: float, disabled: dict[frozenset[str], str]) -> str:
     """Key in the disk cache: everything that the shapes depend on."""
     digest = hashlib.sha256(source.digest(Path(__file__).parent))
     digest.update(robot.model.saveToString().encode())
@@ -86,5 +86,5 @@ def _key(robot: Robot, links: dict[str, Surface], waste: float, disabled: frozen
             digest.update(np.array([body.radius, *body.points.ravel()]).tobytes())
         for triangles in surface.triangles:
             digest.update(triangles.tobytes())
-    pairs = sorted(sorted(pair) for pair in disabled)
+    pairs = sorted((sorted(pair), reason) for pair, reason in disabled.items())
     return cache.key("collision shapes", digest.hexdigest(), repr(waste), repr(pairs))

@@ -1,0 +1,114 @@
+"""Texts of results: why targets failed, least distances, links that are not checked; and the branch near a start."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+import trajopt
+from tests.ik.test_collisions import BALL, FRAME, ROBOT, SCENE, STATE, TARGETS, TASKS
+from trajopt import ik
+from trajopt.robots import CollisionShapes, Robot, load_robot
+
+UR5 = load_robot("ur5")
+
+
+def hand(robot: Robot, frame: str) -> Any:
+    state = trajopt.StateMultibody(robot)
+    return trajopt.ConstraintStack(state).add("hand", trajopt.ResidualModelFramePlacement(state, frame), equals=0.0)
+
+
+def moved(pose: Any, step: Any) -> np.ndarray:
+    pose = np.array(pose)
+    pose[:3, 3] += step
+    return pose
+
+
+def test_a_miss_of_a_placement_has_a_part_for_position_and_one_for_rotation() -> None:
+    far = moved(UR5.placement(np.full(6, 0.5), "tool0"), [5.0, 0.0, 0.0])
+    one = ik.solve(UR5, hand(UR5, "tool0"), {"hand.reference": far}, starts=2, limits=False)
+    miss = one.residuals["hand"].violation
+    words = f"  hand by {np.linalg.norm(miss[:3]):.3g} m and {np.linalg.norm(miss[3:]):.3g} rad"
+    assert words in one.explain().splitlines()
+    assert "  out of reach: no joint is at a limit" in one.explain().splitlines()
+    batch = ik.solve_batch(UR5, hand(UR5, "tool0"), {"hand.reference": far[None]}, starts=2, limits=False)
+    lines = batch.explain().splitlines()
+    assert lines[1] == "1 failed: 1 out of reach"
+    assert re.fullmatch(r"  target 0: hand by [\d.]+ m and [\d.e-]+ rad", lines[2])
+    assert lines[3] == "    out of reach: no joint is at a limit"
+
+
+def test_a_joint_at_its_limit_is_named() -> None:
+    robot = load_robot("panda")
+    q = robot.configurations["default"].copy()
+    q[3] = 0.3  # beyond its upper limit
+    pose = robot.placement(q, "panda_hand")
+    fixed = {name: float(q[i]) for i, name in enumerate(robot.joint_names) if name not in ("panda_joint4",)}
+    options: dict[str, Any] = {"fixed": fixed}
+    one = ik.solve(robot, hand(robot, "panda_hand"), {"hand.reference": pose}, **options)
+    batch = ik.solve_batch(robot, hand(robot, "panda_hand"), {"hand.reference": pose[None]}, **options)
+    assert one.active_limits == batch.active_limits[0] == ("q:panda_joint4",)
+    assert "  at limits: q:panda_joint4" in one.explain().splitlines()
+    lines = batch.explain().splitlines()
+    assert lines[1] == "1 failed: 1 with joints at their limits"
+    assert lines[3] == "    at limits: q:panda_joint4"
+
+
+def test_a_batch_counts_failures_by_reason() -> None:
+    there = np.array([*TARGETS[:4], BALL.points[0], [9.0, 0.0, 0.0], [-9.0, 0.0, 0.0]])
+    batch = ik.solve_batch(ROBOT, TASKS, {"tool.reference": there}, collisions=SCENE, margin=0.01)
+    lines = batch.explain().splitlines()
+    failed = int((~batch.solved).sum())
+    counts = [int(each) for each in re.findall(r"(\d+) (?:only|out|with|because)", lines[1])]
+    assert lines[1].startswith(f"{failed} failed: ")
+    assert sum(counts) == failed
+    assert "only because of collisions" in lines[1]
+    collided = lines.index(next(line for line in lines if line.startswith("  target 4: ")))
+    assert lines[collided + 1].startswith("    all others hold without ")
+    assert "collisions" in lines[collided + 1]
+
+
+def test_links_that_are_not_checked_are_named() -> None:
+    shapes = ROBOT.collision_shapes
+    pair = shapes.pairs[0]
+    frames = " and ".join(str(shapes.bodies[k].frame) for k in pair)
+    robot = ROBOT.with_collision_shapes(
+        CollisionShapes(bodies=shapes.bodies, pairs=shapes.pairs[1:], left_out={"disabled": (pair,)})
+    )
+    state = trajopt.StateMultibody(robot)
+    tasks = trajopt.ConstraintStack(state).add("tool", trajopt.ResidualModelFrameTranslation(state, FRAME), equals=0.0)
+    one = ik.solve(robot, tasks, {"tool.reference": TARGETS[0]}, collisions=True)
+    words = f"{frames} (by the SRDF)"
+    assert f"unchecked  {words}" in str(one).splitlines()
+    assert f"not checked by collisions: {words}" in one.explain().splitlines()
+    batch = ik.solve_batch(robot, tasks, {"tool.reference": TARGETS[:2]}, collisions=True)
+    assert batch.explain().splitlines()[-1] == f"not checked by collisions: {words}"
+    plain = ik.solve(ROBOT, TASKS, {"tool.reference": TARGETS[0]}, collisions=True)
+    assert STATE.robot is ROBOT
+    assert "checked" not in plain.explain() + str(plain)
+
+
+def test_a_path_prints_its_least_distance_with_the_bodies() -> None:
+    path = np.linspace(TARGETS[0], TARGETS[0] + [0.05, 0.0, 0.0], 20)
+    track = ik.track(ROBOT, TASKS, path, 0.05, collisions=SCENE, acceleration=20.0)
+    rows = track.residuals["collisions"]
+    (line,) = (line for line in str(track).splitlines() if line.startswith("collisions"))
+    knot = int(rows.value.min(axis=1).argmin())
+    alone = rows.value[knot]
+    assert line.startswith(f"collisions {alone.min():.6g} m between ")
+    assert line.endswith(", the nearest bodies")
+    assert rows.bodies[int(alone.argmin())] in line
+
+
+def test_one_solve_stays_in_the_branch_of_its_start() -> None:
+    robot, tasks, rng = UR5, hand(UR5, "tool0"), np.random.default_rng(5)
+    far = 0
+    for _ in range(80):
+        q = rng.uniform(-2.5, 2.5, 6)
+        start = q + rng.uniform(-0.5, 0.5, 6)
+        result = ik.solve(robot, tasks, {"hand.reference": robot.placement(q, "tool0")}, start=start)
+        assert result.solved
+        far += np.abs(result.q - start).max() > 1.5
+    assert far <= 3
