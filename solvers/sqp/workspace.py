@@ -117,13 +117,13 @@ class Workspace:
         run.trajectory, run.feasible = (e.xs.copy(), e.us.copy()), rolled
         self.judge(run)
 
-    def begin_anew(self, run: SQPProgress, us: Reals, *, or_none: bool) -> bool:
-        """Begins an attempt at the rollout of controls, or `or_none` of none where that diverges; whether there is one.
+    def begin_anew(self, run: SQPProgress, us: Reals) -> bool:
+        """Begins an attempt at the rollout of controls (T, nu); whether that does not diverge.
 
         Raises:
             ModelEvaluationError: A model has no finite values there; the state of the solve is as before.
         """
-        if not self.rollouts.roll_out(run.guess[0][0], us, or_none=or_none):
+        if not self.rollouts.roll_out(run.guess[0][0], us):
             return False
         self.evaluator.expand(self.x0(run))
         self.evaluator.check_finite()
