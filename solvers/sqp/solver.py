@@ -24,6 +24,7 @@ from trajopt.solvers.sqp.workspace import Workspace
 
 CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
 WARM = 2  # times that the penalty has been raised where multipliers are known
+ENDED = {Outcome.INDEFINITE: SolverStatus.INDEFINITE_QUU, Outcome.FAILED: SolverStatus.LINE_SEARCH_FAILED}
 
 
 class SolverSQP(SolverAbstract[SQPProgress]):
@@ -134,9 +135,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         elif outcome is Outcome.CLOSED:
             self._leave_lines(run, work)
         elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work):
-            if outcome is not None:
-                indefinite = outcome is Outcome.INDEFINITE
-                run.status = SolverStatus.INDEFINITE_QUU if indefinite else SolverStatus.LINE_SEARCH_FAILED
+            run.status = None if attempts.pending else ENDED.get(outcome)
 
     def _stalls(self, run: SQPProgress, work: Workspace) -> bool:
         """Whether there are rows, and the largest error does not fall."""

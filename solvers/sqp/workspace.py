@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.checks import check_array
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.shooting.linear_trial import LinearTrial, Retraction
+from trajopt.shooting.linear_trial import LinearTrial
 from trajopt.solvers.norms import largest, total
 from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.riccati import LinearQuadratic, Riccati
@@ -39,7 +39,6 @@ class Workspace:
         model: The quadratic programs.
         rollouts: Rollouts of a program's policy.
         line: Trials along lines.
-        retraction: Moves the trajectory by full steps along lines; None where these need not be finite.
         rows: Bounds of the rows, since `repair`.
     """
 
@@ -51,20 +50,12 @@ class Workspace:
         self.model = QuadraticModel(e, problem, options)
         self.rollouts = PolicyRollouts(e, options.step_lengths)
         self.line = LinearTrial(e)
-        certain = Retraction.available(e) and not e.can_fail and options.step_lengths[0] == 1.0
-        self.retraction = Retraction(e) if certain else None
         self._first = Riccati(LinearQuadratic.of(e))
         e.prepare()
         self.model.prepare()
         self.rollouts.prepare()
         if options.steps == "linear":
-            self.prepare_lines()
-
-    def prepare_lines(self) -> None:
-        """Compiles the code of steps along lines."""
-        self.line.prepare()
-        if self.retraction is not None:
-            self.retraction.prepare()
+            self.line.prepare()
 
     def units(self, cost: float | None = None) -> Units:
         """Units at the evaluator's trajectory, of a typical cost if that is known [cost]."""
