@@ -24,7 +24,10 @@ from trajopt.solvers.sqp.workspace import Workspace
 
 CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
 WARM = 2  # times that the penalty has been raised where multipliers are known
-ENDED = {Outcome.INDEFINITE: SolverStatus.INDEFINITE_QUU, Outcome.FAILED: SolverStatus.LINE_SEARCH_FAILED}
+ENDED: dict[Outcome | None, SolverStatus] = {
+    Outcome.INDEFINITE: SolverStatus.INDEFINITE_QUU,
+    Outcome.FAILED: SolverStatus.LINE_SEARCH_FAILED,
+}
 
 
 class SolverSQP(SolverAbstract[SQPProgress]):
