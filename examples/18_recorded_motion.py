@@ -7,7 +7,7 @@ The recording is a trot computed by a solver, with 0.1 mm of added noise; spline
 low and slow count as standing.
 
 Look at: the missing force at the base, 1 % of the weight, and the friction that the forces need.
-Expected cost: 259.8781713.
+Expected cost: 260.3636681.
 """
 
 from __future__ import annotations

@@ -115,61 +115,61 @@ CROCODDYL_JUMP = {
 CROCODDYL_BIPED_WALK = {"talos_legs": _published(0.6, 0.1, 5111.964479134185, step_knots=15, support_knots=4, dt=3e-2)}
 CROCODDYL_BIPED_JUMP = {"talos_legs": _published_leap(23230.77547590909, height=0.1, ground=9, flying=6, dt=3e-2)}
 WALK = {
-    "anymal": Steps(step_length=0.25, step_height=0.15, cost=492.945056),
-    "hyq": Steps(step_length=0.25, step_height=0.2, cost=529.880932),
-    "solo12": Steps(step_length=0.1, step_height=0.05, cost=208.034609),
-    "go2": Steps(step_length=0.1, step_height=0.05, cost=222.882188),
-    "a1": Steps(step_length=0.1, step_height=0.05, cost=457.215429),
-    "b1": Steps(step_length=0.2, step_height=0.1, cost=280.340569),
-    "small-quadruped": Steps(step_length=0.1, step_height=0.05, cost=152.391056),
+    "anymal": Steps(step_length=0.25, step_height=0.15, cost=494.604409),
+    "hyq": Steps(step_length=0.25, step_height=0.2, cost=502.102924),
+    "solo12": Steps(step_length=0.1, step_height=0.05, cost=208.294002),
+    "go2": Steps(step_length=0.1, step_height=0.05, cost=197.004709),
+    "a1": Steps(step_length=0.1, step_height=0.05, cost=344.593577),
+    "b1": Steps(step_length=0.2, step_height=0.1, cost=273.156363),
+    "small-quadruped": Steps(step_length=0.1, step_height=0.05, cost=152.639494),
 }
 TROT = {
-    "anymal": Steps(step_length=0.15, step_height=0.1, cost=214.477439),
-    "hyq": Steps(step_length=0.15, step_height=0.1, cost=194.884126),
-    "solo12": Steps(step_length=0.1, step_height=0.05, cost=172.68832),
-    "go2": Steps(step_length=0.1, step_height=0.05, cost=150.719279),
-    "a1": Steps(step_length=0.1, step_height=0.05, cost=395.322037),
-    "b1": Steps(step_length=0.15, step_height=0.1, cost=205.644392),
-    "small-quadruped": Steps(step_length=0.1, step_height=0.05, cost=125.015153),
+    "anymal": Steps(step_length=0.15, step_height=0.1, cost=214.828368),
+    "hyq": Steps(step_length=0.15, step_height=0.1, cost=182.292446),
+    "solo12": Steps(step_length=0.1, step_height=0.05, cost=172.945745),
+    "go2": Steps(step_length=0.1, step_height=0.05, cost=148.190138),
+    "a1": Steps(step_length=0.1, step_height=0.05, cost=209.932154),
+    "b1": Steps(step_length=0.15, step_height=0.1, cost=190.688278),
+    "small-quadruped": Steps(step_length=0.1, step_height=0.05, cost=125.258675),
 }
 PACE = {
-    "anymal": Steps(step_length=0.15, step_height=0.1, support_knots=5, cost=538.895924),
-    "hyq": Steps(step_length=0.15, step_height=0.1, support_knots=5, cost=879.732138),
+    "anymal": Steps(step_length=0.15, step_height=0.1, support_knots=5, cost=541.664921),
+    "hyq": Steps(step_length=0.15, step_height=0.1, support_knots=5, cost=832.674614),
     "solo12": Steps(step_length=0.1, step_height=0.05, step_knots=36, support_knots=10, dt=5e-3, cost=2458.95636),
-    "go2": Steps(step_length=0.1, step_height=0.05, step_knots=15, support_knots=5, cost=394.781907),
-    "a1": Steps(step_length=0.1, step_height=0.05, step_knots=15, support_knots=5, cost=641.098007),
-    "b1": Steps(step_length=0.15, step_height=0.1, support_knots=5, cost=503.667898),
-    "small-quadruped": Steps(step_length=0.1, step_height=0.05, step_knots=15, support_knots=5, cost=364.379612),
+    "go2": Steps(step_length=0.1, step_height=0.05, step_knots=15, support_knots=5, cost=390.273868),
+    "a1": Steps(step_length=0.1, step_height=0.05, step_knots=15, support_knots=5, cost=479.439496),
+    "b1": Steps(step_length=0.15, step_height=0.1, support_knots=5, cost=488.167118),
+    "small-quadruped": Steps(step_length=0.1, step_height=0.05, step_knots=15, support_knots=5, cost=366.003064),
 }
 BOUND = {
-    "anymal": Steps(step_length=0.1, step_height=0.05, step_knots=36, support_knots=10, dt=5e-3, cost=2039.38826),
-    "hyq": Steps(step_length=0.1, step_height=0.05, step_knots=36, support_knots=10, dt=5e-3, cost=653.771525),
+    "anymal": Steps(step_length=0.1, step_height=0.05, step_knots=36, support_knots=10, dt=5e-3, cost=2034.08181),
+    "hyq": Steps(step_length=0.1, step_height=0.05, step_knots=36, support_knots=10, dt=5e-3, cost=666.45954),
     "solo12": Steps(step_length=0.05, step_height=0.03, step_knots=24, support_knots=10, dt=5e-3, cost=1351.33398),
-    "go2": Steps(step_length=0.05, step_height=0.03, step_knots=30, support_knots=10, dt=5e-3, cost=652.737727),
-    "a1": Steps(step_length=0.05, step_height=0.03, step_knots=30, support_knots=10, dt=5e-3, cost=1462.75301),
-    "b1": Steps(step_length=0.1, step_height=0.05, step_knots=36, support_knots=10, dt=5e-3, cost=1297.94853),
+    "go2": Steps(step_length=0.05, step_height=0.03, step_knots=30, support_knots=10, dt=5e-3, cost=631.090692),
+    "a1": Steps(step_length=0.05, step_height=0.03, step_knots=30, support_knots=10, dt=5e-3, cost=1325.58008),
+    "b1": Steps(step_length=0.1, step_height=0.05, step_knots=36, support_knots=10, dt=5e-3, cost=1336.39487),
     "small-quadruped": Steps(
         step_length=0.05, step_height=0.03, step_knots=30, support_knots=10, dt=5e-3, cost=849.074935
     ),
 }
 JUMP = {
-    "anymal": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=398.196924),
-    "hyq": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=394.818811),
+    "anymal": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=397.879683),
+    "hyq": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=327.503288),
     "solo12": Leap(jump_height=0.1, jump_length=(0.1, 0.0, 0.0), cost=281.106212),
-    "go2": Leap(jump_height=0.1, jump_length=(0.15, 0.0, 0.0), cost=301.800443),
-    "a1": Leap(jump_height=0.1, jump_length=(0.15, 0.0, 0.0), cost=587.171756),
-    "b1": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=393.982903),
+    "go2": Leap(jump_height=0.1, jump_length=(0.15, 0.0, 0.0), cost=257.934006),
+    "a1": Leap(jump_height=0.1, jump_length=(0.15, 0.0, 0.0), cost=387.727784),
+    "b1": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=386.267727),
     "small-quadruped": Leap(jump_height=0.1, jump_length=(0.15, 0.0, 0.0), cost=253.155425),
 }
 BIPED_WALK = {
-    "talos_legs": Steps(step_length=0.4, step_height=0.1, step_knots=25, support_knots=6, dt=2e-2, cost=369.210953),
-    "talos": Steps(step_length=0.4, step_height=0.1, step_knots=25, support_knots=6, dt=2e-2, cost=232.671121),
-    "small-biped": Steps(step_length=0.2, step_height=0.05, step_knots=25, support_knots=6, dt=2e-2, cost=240.73881),
+    "talos_legs": Steps(step_length=0.4, step_height=0.1, step_knots=25, support_knots=6, dt=2e-2, cost=369.714852),
+    "talos": Steps(step_length=0.4, step_height=0.1, step_knots=25, support_knots=6, dt=2e-2, cost=233.128028),
+    "small-biped": Steps(step_length=0.2, step_height=0.05, step_knots=25, support_knots=6, dt=2e-2, cost=240.910619),
 }
 BIPED_JUMP = {
     # Talos' legs have no upper body to swing
-    "talos_legs": Leap(jump_height=0.01, jump_length=(0.0, 0.0, 0.0), ground_knots=80, crouch=0.12, cost=108.900281),
-    "small-biped": Leap(jump_height=0.04, jump_length=(0.05, 0.0, 0.0), ground_knots=120, crouch=0.1, cost=187.292087),
+    "talos_legs": Leap(jump_height=0.01, jump_length=(0.0, 0.0, 0.0), ground_knots=80, crouch=0.12, cost=94.8084726),
+    "small-biped": Leap(jump_height=0.04, jump_length=(0.05, 0.0, 0.0), ground_knots=120, crouch=0.1, cost=189.129177),
 }
 
 ROBOTS: dict[str, dict[str, Any]] = {

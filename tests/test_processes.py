@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +118,27 @@ def test_models_that_are_gone_leave_no_memory(monkeypatch: pytest.MonkeyPatch) -
     for k in range(30, 60):
         swing(1.0 + 0.01 * k)
     assert resident() - before < 30 * 60e3
+
+
+METHODS = """
+    from tests.support.constrained import pendulum_problem
+    from trajopt.kernels import compilations
+    from trajopt.solvers import SolverSQP
+    problem = pendulum_problem()
+    solver = SolverSQP(problem)
+    first, before = solver.solve(), compilations()
+    problem.set_parameter("motor.lower", -0.8)
+    problem.set_parameter("motor.upper", 0.8)
+    second = solver.solve()
+    print(*sorted({record.method for record in first.history}), before > 10)
+    print(*sorted({record.method for record in second.history}), compilations() - before)
+"""
+
+
+def test_the_first_solve_compiles_what_later_ones_come_to_need(tmp_path: Path) -> None:
+    """The weak motor makes SolverSQP leave its rollouts for interior points and steps along lines."""
+    environment = {**os.environ, "TRAJOPT_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", textwrap.dedent(METHODS)]
+    root = Path(__file__).parent.parent
+    done = subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment, timeout=PATIENCE)
+    assert done.stdout.splitlines() == ["policy True", "interior policy 0"], done.stderr

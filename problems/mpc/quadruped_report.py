@@ -46,7 +46,7 @@ def cone_margin(robot: Robot, trot: Trot, log: Any, rate: float) -> float:
     It is evaluated at each measurement, with the applied torques and the feet that should be in contact.
     """
     active, least, matrix = trot.active(log.times[:-1]) > 0.5, np.inf, trot.cone.matrix
-    for on, x, u in zip(active, log.measured, log.us):
+    for on, x, u in zip(active, log.estimates, log.us):
         held = [foot for foot, flag in zip(trot.feet, on) if flag]
         rows = contact_forces(robot, held, x, u, rate) @ matrix.T
         least = min(least, float(np.min(trot.cone.upper - rows)), float(np.min(rows - trot.cone.lower)))

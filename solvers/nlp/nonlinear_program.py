@@ -45,7 +45,7 @@ class NonlinearProgram:
         models = [kinds[t].model for t in range(problem.T + 1)]
         self._sizes = [kinds[t].layout.size for t in range(problem.T + 1)]
         self.nu = [model.nu for model in models[:-1]] + [0]
-        self.rows = [np.arange(model.nc) for model in models]
+        self.rows = [np.arange(kinds[t].nc) for t in range(problem.T + 1)]
         if problem.T and problem.start == "fixed":
             self.rows[0] = np.flatnonzero(~models[0].rows_free_of_control)
         soft = np.isfinite(problem.row_softness()[0])

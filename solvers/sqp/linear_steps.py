@@ -38,7 +38,6 @@ class LinearSteps(ProgramSteps):
 
     def __init__(self, work: Workspace, run: SQPProgress, *, hands_over: bool) -> None:
         super().__init__(work)
-        work.line.prepare()
         self._hands_over, self._shorts = hands_over, 0
         self._filter = Filter(max(1.0, run.infeasibility), held=work.options.feasibility)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.errors import InvalidArgumentError
+from trajopt.analysis.constraints import HELD
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.kinds import Kind
@@ -50,9 +50,6 @@ class RowBounds:
         evaluator: Evaluator of the problem, with rows and controls of the same knots.
         problem: The problem.
 
-    Raises:
-        InvalidArgumentError: Limits of one control exclude each other.
-
     Attributes:
         lower: Lower bounds (T + 1, nc).
         upper: Upper bounds.
@@ -64,6 +61,7 @@ class RowBounds:
         general: Mask of rows that are neither soft nor limits (T + 1, nc).
         u_lower: Lower limits of the controls (T, nu).
         u_upper: Upper limits.
+        excluded: Whether limits of a control exclude each other, so that no step keeps them.
         chosen: Whether the start is to be chosen.
         bounded: Whether the start has bounds.
         start_lower: Lower bounds of x_0 ⊖ state.zero() (ndx,), -inf where there is none.
@@ -85,6 +83,7 @@ class RowBounds:
         for kind in e.running:
             if kind.nc:
                 self._find_limits(e, kind)
+        self.excluded = bool(np.any(self.u_lower - self.u_upper > HELD))
         if not self.chosen:
             self.lower[0, e.given_rows], self.upper[0, e.given_rows] = -np.inf, np.inf
         self._places = np.flatnonzero(self.limits)
@@ -116,20 +115,6 @@ class RowBounds:
             self.u_lower[knots, j] = np.maximum(self.u_lower[knots, j], self.lower[knots, row] + constant)
             self.u_upper[knots, j] = np.minimum(self.u_upper[knots, j], self.upper[knots, row] + constant)
             self.limits[knots, row] = True
-            self._check_limits(kind, j)
-
-    def _check_limits(self, kind: Kind, control: int) -> None:
-        """Raises InvalidArgumentError where limits of a control exclude each other."""
-        knots = np.array(kind.knots)
-        low, high = self.u_lower[knots, control], self.u_upper[knots, control]
-        for i in np.flatnonzero(low > high)[:1]:
-            rows = np.flatnonzero(kind.model.rows_on_one_control == control)
-            names = " and ".join(kind.model.row_names[row] for row in rows)
-            raise InvalidArgumentError(
-                f"constraints {names} at knot {knots[i]}: they exclude each other, control "
-                f"{kind.model.control_names[control]!r} should be >= {low[i]:g} and <= {high[i]:g}; widen one of them "
-                "with problem.set_parameter"
-            )
 
     def of_general(self, values: Reals) -> Reals:
         """Returns a copy of values (T + 1, nc) with 0 in rows that are soft or limits of a control."""

@@ -81,7 +81,10 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         run.attempts = Attempts.after(rolled=rolled, interior=interior, feasibility=options.feasibility)
         near = not rolled and is_nearly_a_motion(e.xs, e.f, options.feasibility)
         work.begin(run, rolled=rolled)
-        if near or options.steps == "linear":
+        if work.rows.excluded:
+            self._take_rollouts(run, work, rolled=rolled)
+            run.status = SolverStatus.INFEASIBLE
+        elif near or options.steps == "linear":
             self._take_lines(run, work)
         else:
             self._take_rollouts(run, work, rolled=rolled)

@@ -54,8 +54,7 @@ class Workspace:
         e.prepare()
         self.model.prepare()
         self.rollouts.prepare()
-        if options.steps == "linear":
-            self.line.prepare()
+        self.line.prepare()  # any solve may come to need them, and should not stop for a compiler then
 
     def units(self, cost: float | None = None) -> Units:
         """Units at the evaluator's trajectory, of a typical cost if that is known [cost]."""

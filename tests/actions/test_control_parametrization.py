@@ -197,7 +197,7 @@ def test_rows_of_controls_that_hold_at_the_start_alone_are_told(caplog: pytest.L
         rows = trajopt.ConstraintStack(d.state).add("limit", residual, lower=-1.0, upper=1.0)
         caplog.clear()
         model = rk4(type(d)(d.costs, constraints=rows), control)
-        assert ("do not limit u0 at dt; limits of the model" in caplog.text) == told == bool(caplog.text)
+        assert ("do not limit u0 at dt; use rows='stages', or" in caplog.text) == told == bool(caplog.text)
         assert model.nc == (1 if told else 2)
 
 

@@ -115,6 +115,8 @@ def test_what_does_not_fit_is_refused() -> None:
         trajopt.compare(a, a, labels=["x"])
     with pytest.raises(InvalidArgumentError, match="solutions: expected some of the same system"):
         trajopt.compare(a, problems.load("unicycle").solve()).plot()
+    with pytest.raises(InvalidArgumentError, match="solutions: expected at least one Solution, got none"):
+        plot_solution(())
 
 
 def test_a_small_limit_of_one_joint_is_not_drawn_among_larger_ones() -> None:

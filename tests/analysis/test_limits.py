@@ -180,3 +180,9 @@ def test_reports_of_legged_motions_have_them_too() -> None:
     assert re.match(
         r"exceeded: torque of \w+: 1000 N m at knot 4 \(0.04 s\), 9\d\d N m", limits_report(tired)["limits"]
     )
+
+
+def test_a_limit_that_holds_says_its_use_in_per_cent() -> None:
+    problem = reach([-INF, -INF, -8.0, -8.0], [INF] * 2 + [8.0] * 2)
+    (use,) = [use for use in limit_uses(solution(problem, *motion())) if use.name.endswith("2")]
+    assert re.search(r"4 rad/s within the limit -8, use 50 %$", str(use))

@@ -66,12 +66,48 @@ def test_further_cycles_take_full_steps() -> None:
 
 
 @pytest.mark.parametrize("gait", ["walk", "trot", "pace", "bound"])
-def test_the_centre_of_mass_stays_above_the_mean_of_the_feet(gait: str) -> None:
-    schedule = getattr(gaits, f"quadruped_{gait}")(stance_of("hyq"), cycles=3, heading=0.4, step_length=-0.1)
+def test_crocoddyl_s_centre_of_mass_stays_above_the_mean_of_the_feet(gait: str) -> None:
+    generate, options = getattr(gaits, f"quadruped_{gait}"), {"cycles": 3, "heading": 0.4, "step_length": -0.1}
+    schedule = generate(stance_of("hyq"), profile="triangle", **options)
     for stance in schedule.stances:
         np.testing.assert_allclose(stance.com[:2], stance.centre[:2], atol=1e-12)
     moved = schedule.end.centre - schedule.start.centre
     assert np.arctan2(-moved[1], -moved[0]) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("gait", ["walk", "trot", "pace", "bound", "jump"])
+@pytest.mark.parametrize("robot", ["go2", "hyq"])
+def test_the_centre_of_mass_keeps_its_place_above_the_feet(robot: str, gait: str) -> None:
+    """Go2 stands with its centre of mass 19 mm ahead of the middle of its feet, HyQ 39 mm."""
+    begin = stance_of(robot)
+    schedule = getattr(gaits, f"quadruped_{gait}")(begin)
+    away = np.array(begin.com) - begin.centre
+    assert away[0] > 0.019
+    for stance in (schedule.start, schedule.end):
+        np.testing.assert_allclose(np.array(stance.com) - stance.centre, away, atol=1e-8)
+    first = schedule.com_references[np.isfinite(schedule.com_references[:, 0])][0]
+    np.testing.assert_allclose(first, begin.com, atol=0.01)  # one knot ahead on its line
+
+
+@pytest.mark.parametrize("gait", ["walk", "trot", "pace", "bound"])
+def test_the_place_of_the_centre_of_mass_turns_with_the_feet(gait: str) -> None:
+    begin, turn = stance_of("hyq"), 0.6
+    schedule = getattr(gaits, f"quadruped_{gait}")(begin, step_length=0.0, turn=turn, cycles=2)
+    rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    away = (np.array(begin.com) - begin.centre)[:2]
+    np.testing.assert_allclose((np.array(schedule.end.com) - schedule.end.centre)[:2], rotation @ away, atol=1e-3)
+
+
+@pytest.mark.parametrize("knots", [2, 3, 10, 25])
+@pytest.mark.parametrize("profile", ["smooth", "steep"])
+def test_a_swing_has_its_height_at_a_knot(profile: str, knots: int) -> None:
+    """With N odd the peak is between two knots."""
+    swing = gaits.Swing("a", (0.3, 0.1, 0.0), 0.08, profile)
+    phase = gaits.Phase(name="a", knots=knots, stance=("b",), swings=(swing,))
+    start = gaits.Stance({"a": (0, 0, 0), "b": (0, 1, 0)})
+    heights = gaits.ContactSchedule(start=start, phases=(phase,), dt=0.01).foot_references[:, 0, 2, 3]
+    assert heights.max() == pytest.approx(0.08, abs=1e-15)
+    assert heights[0] == heights[-1] == 0.0
 
 
 def test_a_jump_lands_where_the_feet_stood_above_the_ground() -> None:

@@ -66,6 +66,12 @@ def test_points_for_feet_that_are_points() -> None:
     assert apart == pytest.approx(width)
 
 
+def test_a_path_far_shorter_than_a_step_is_one_step_of_each_foot() -> None:
+    stance = stance_of("talos_legs")
+    steps = gaits.footsteps_along(stance, [(0.0, 0.0), (2e-9, 0.0)], step_length=1e3)
+    assert [foot for foot, _ in steps] == [RIGHT, LEFT]
+
+
 def test_paths_and_footsteps_that_cannot_be_are_refused() -> None:
     stance = stance_of("talos_legs")
     with pytest.raises(InvalidArgumentError, match="distinct points, got a path of length 0"):

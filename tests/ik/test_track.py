@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
+from matplotlib.axes import Axes
 
 import trajopt
 from tests.support import ik_paths
@@ -283,7 +284,8 @@ def test_results_are_kept_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     again = pickle.loads(pickle.dumps(track))
     np.testing.assert_array_equal(again.qs, track.qs)
     assert str(again) == str(track)
-    track.plot(tmp_path / "track.png")
+    figure = track.plot(tmp_path / "track.png")
+    assert "distance\nto path [m, rad]" in [axes.get_ylabel() for axes in figure.findobj(Axes)]
     assert (tmp_path / "track.png").stat().st_size > 20_000
     assert track.animate(tmp_path / "track.gif").stat().st_size > 5_000
     motion = motion_of_path(track)

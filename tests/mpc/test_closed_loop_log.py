@@ -149,10 +149,10 @@ def lines(axes, style):
     return [line for line in axes.get_lines() if line.get_linestyle() == style]
 
 
-def test_tracking_draws_references_dashed(log):
+def test_tracking_draws_references_dotted_as_bounds_are_dashed(log):
     figure = log.plot_tracking()
     axes, last = figure.axes
-    (reference,) = lines(axes, "--")
+    (reference,) = lines(axes, ":")
     assert np.allclose(reference.get_ydata(), 0.4 * log.times[:-1])
     actual = next(line for line in lines(axes, "-") if len(line.get_xdata()) == 20)
     assert np.array_equal(actual.get_ydata(), log.xs[:-1, 0])

@@ -10,7 +10,7 @@ import pytest
 from casadi import SX
 
 import trajopt
-from tests.mpc import support
+from tests.mpc import slider, support
 from tests.mpc.test_shift import standing
 from tests.support import ocp_problems
 from trajopt import mpc, planar, problems
@@ -292,3 +292,34 @@ def test_limits_that_are_not_constraints_are_reported(
     assert step.u[0] == pytest.approx(0.2)
     assert ("plans ignore the limits of v, so controls are clipped" in caplog.text) == warned
     assert (np.max(step.us[:, 0]) > 0.21) == warned
+
+
+@pytest.mark.parametrize("mode", ["real-time", "converged"])
+def test_limits_that_exclude_each_other_fail_steps_until_they_do_not(mode: str) -> None:
+    """The reason names rows, knots and bounds; `reset` says the same, and the loop goes on once a bound is widened."""
+    rows = trajopt.ConstraintStack(slider.STATE).add("force", trajopt.ResidualModelControl(slider.STATE), lower=-2.0)
+    rows.add("brake", trajopt.ResidualModelControl(slider.STATE), upper=2.0)
+    costs = trajopt.CostStack(slider.STATE).add("effort", trajopt.ResidualModelControl(slider.STATE), weight=1.0)
+    knot = trajopt.IntegratedActionModelEuler(slider.Slider(costs, rows), 0.1)
+    problem = ShootingProblem([0.0, 0.0], [knot] * 5, trajopt.CostStack(slider.STATE))
+    c = mpc.MPCController(problem, options=MPCOptions(mode=mode))
+    sentence = (
+        "constraints force and brake at knots 0-4: they exclude each other, control 'f' should be >= 1 N and <= 0.5 N; "
+        "widen one of them with problem.set_parameter"
+    )
+
+    def tighten(step: mpc.MPCStep) -> None:
+        lower, upper = (1.0, 0.5) if 0.15 < step.t < 0.35 else (-2.0, 2.0)
+        c.problem.set_parameter("force.lower", lower)
+        c.problem.set_parameter("brake.upper", upper)
+
+    log = mpc.simulate(c, None, [0.1, 0.0], 0.8, on_step=tighten)
+    assert list(log.statuses) == ["solved"] * 3 + ["failed"] * 2 + ["solved"] * 3
+    assert all(reason.startswith(sentence) for reason in log.reasons.values())
+    assert sentence in log.explain()
+    assert "steps fail: soften" not in log.explain()
+    c.problem.set_parameter("force.lower", 1.0)
+    c.problem.set_parameter("brake.upper", 0.5)
+    step = c.reset([0.1, 0.0])
+    assert step.failed
+    assert step.reason.startswith(sentence)

@@ -85,6 +85,11 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: FDDPOptions.crocoddyl(max_iter=3), r"^FDDPOptions.crocoddyl: .*did you mean max_iterations"),  # type: ignore[call-arg]
     (lambda: SolverFDDP(problem(), maxiter=3), r"options=FDDPOptions\(max_iterations=...\)"),  # type: ignore[call-arg]
     (lambda: SolverFDDP(problem(), th_stop=3), r"FDDPOptions\(tolerance=...\)"),  # type: ignore[call-arg]
+    (
+        lambda: gaits.gait_problem(STATE.robot, None, mu=0.3),  # type: ignore[call-arg, arg-type]
+        r"gait_problem: unexpected argument 'mu'; it is an option: gait_problem\(..., options=GaitOptions\(mu=...\)\)$",
+    ),
+    (lambda: gaits.GaitModels(STATE.robot, None, mu=0.3), r"GaitModels: .*options=GaitOptions\(mu=...\)"),  # type: ignore[call-arg, arg-type]
     (lambda: SolverFDDP(), r"SolverFDDP: argument 'problem' is missing"),  # type: ignore[call-arg]
     (lambda: FDDPOptions(max_iter=3), r"'max_iter' \(did you mean max_iterations\?\); it takes \(\*, max_iterations, "),  # type: ignore[call-arg]
     (lambda: FDDPOptions(3), r"FDDPOptions: expected keyword arguments only, got 1 positional; .*max_iterations"),  # type: ignore[misc]

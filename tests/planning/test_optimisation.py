@@ -77,6 +77,8 @@ def _torques(solution: trajopt.Solution) -> Reals:
 def test_wrong_calls() -> None:
     with pytest.raises(InvalidArgumentError, match=r"dt: expected a .*> 0"):
         around().optimise(0.0)
+    with pytest.raises(InvalidArgumentError, match="dt: number of knots: expected an integer <= 10000"):
+        around().optimise(1e-9)
     none = dataclasses.replace(around(), motion=None, status=PlanStatus.NO_PATH)
     with pytest.raises(UnsupportedOperationError, match="no motion"):
         none.optimise()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 from pathlib import Path
 
@@ -186,6 +187,8 @@ def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         MuJoCoPlant(robot, (), damping=-1)
     with pytest.raises(InvalidArgumentError, match=r"armature: expected a number or shape \(6,\)"):
         MuJoCoPlant(robot, (), armature=[1.0, 2.0])
+    with pytest.raises(InvalidArgumentError, match=r"damping: expected a number or shape \(6,\)"):
+        MuJoCoPlant(robot, (), damping=datetime.timedelta(1))
     with pytest.raises(InvalidArgumentError, match="contacts: expected MDPContact or Shape, got 'body'"):
         MuJoCoPlant(robot, ("body",))
     case = loops.load("cart-pole-balance", pushes=())

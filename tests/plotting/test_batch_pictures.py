@@ -25,7 +25,7 @@ def test_a_map_and_a_fan(tmp_path: Path) -> None:
     assert (tmp_path / "batch.png").exists()
     assert axes[0].get_xlabel() == "x0[0], q [rad]"
     assert axes[0].get_ylabel() == "x0[1], v [rad/s]"
-    fan = [each for each in axes if each.get_title() in ("q", "v") or each.get_title(loc="left") in ("q", "v")]
+    fan = [each for each in axes if each.get_title(loc="left") in ("q [rad]", "v [rad/s]")]
     assert [len(each.lines) for each in fan] == [11, 11]  # the row with an error has no motion
     np.testing.assert_allclose(fan[0].lines[0].get_xdata(), batch.problem.times)  # type: ignore[union-attr]
     lines = {tuple(line.get_ydata()) for line in fan[0].lines}

@@ -174,8 +174,8 @@ def test_friction_use_of_a_foot_with_little_force_is_reported_separately() -> No
         axes = Figure().subplots()
         _draw_use(axes, motion, moved)
         words[share] = axes.texts[0].get_text()
-    assert words[0.5] == "friction used 100 %"
-    assert words[0.005] == f"friction used 50 % (100 % below {0.02 * motion.weight:.2g} N)"
+    assert words[0.5] == "friction used 100 % of the cone"
+    assert words[0.005] == f"friction used 50 % of the cone (100 % below {0.02 * motion.weight:.2g} N)"
 
 
 def test_paths_of_all_feet_have_one_name() -> None:

@@ -258,7 +258,7 @@ def test_a_friction_cone_that_is_a_constraint_is_drawn_with_its_use() -> None:
     pushed = foot.stands[1:] & (foot.normal_forces[1:] > 0)
     assert pushed.any()
     use = (foot.tangential_forces[1:] / (0.5 * foot.normal_forces[1:]))[pushed].max()
-    assert f"friction used {100 * use:.0f} %" in [text.get_text() for text in figure.axes[0].texts]
+    assert f"friction used {100 * use:.0f} % of the cone" in [text.get_text() for text in figure.axes[0].texts]
 
 
 def test_a_model_with_a_skeleton_has_its_motion_in_the_summary(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from tests.support.command_line import CliRunner
 from tests.support.texts import check_texts
 from trajopt import cli
 from trajopt.analysis.legs import is_legged
+from trajopt.analysis.rollouts import rollout_motion, thinned
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.plotting.film import film_of
-from trajopt.plotting.rollout import animate_rollout, motion_of_rollout, plot_rollout, rollout_report
-from trajopt.plotting.rollout_motion import rollout_motion, thinned
+from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
 from trajopt.problems.cart_push import cart_and_box
 from trajopt.robots import load_robot
 from trajopt.robots.on_base import load_on_base
@@ -94,6 +94,23 @@ def test_the_picture_shows_base_joints_and_forces(base: str | None) -> None:
     assert np.nanmax(drawn) == pytest.approx(rollout.forces["lf_kfe"][:, 2].max())
 
 
+def test_the_picture_of_a_base_that_slides_shows_its_way(tmp_path: Path) -> None:
+    """Along a circle it is the length of the arc; in a fall there is none."""
+    robot = load_robot("small-quadruped")
+    angles = np.linspace(0.0, np.pi, 201)
+    xs = np.tile(np.r_[robot.configuration("standing"), np.zeros(robot.nv)], (201, 1))
+    xs[:, 0], xs[:, 1], xs[:, 2] = np.cos(angles), np.sin(angles), 0.3 + 0.01 * np.sin(9 * angles)
+    still = {"taus": np.zeros((200, robot.nv)), "friction": {}, "forces": {}}
+    rollout = Rollout(robot=robot, contacts=(), times=np.linspace(0.0, 2.0, 201), xs=xs, **still)  # type: ignore[arg-type]
+    figure = rollout.plot(tmp_path / "slide.png")
+    check_texts(figure)
+    assert (tmp_path / "slide.png").stat().st_size > 10_000
+    (line,) = {axes.get_ylabel(): axes for axes in figure.axes}["base way [m]"].lines
+    np.testing.assert_allclose(line.get_ydata(), angles, rtol=1e-4)
+    assert rollout_report(rollout)["base"].endswith("3.142 m along the ground")
+    assert "base way [m]" not in [axes.get_ylabel() for axes in plot_rollout(fall()).axes]
+
+
 def test_robots_without_contacts_and_bases() -> None:
     simulator = Simulator(load_robot("cart-pole"))
     rollout = simulator.rollout([0.0, 0.1, 0.0, 0.0], None, 10, 1e-2)
@@ -119,7 +136,7 @@ def test_the_animation_plays_in_real_time(tmp_path: Path, base: str | None) -> N
 
 def test_a_film_is_of_the_rollout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trajopt.display.pictures.find_browser", lambda: None)
-    solution = motion_of_rollout(fall())
+    solution = thinned(fall(), 0.01).solution()
     np.testing.assert_array_equal(solution.xs, fall().xs[::10])
     np.testing.assert_allclose(solution.times, np.linspace(0.0, 0.3, 31), atol=1e-12)
     assert is_legged(solution)

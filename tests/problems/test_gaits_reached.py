@@ -172,19 +172,30 @@ def test_a_gait_that_does_something_else_says_so() -> None:
         assert f"  {name}: {words[name]}" in text.splitlines()
 
 
-def test_the_report_gives_the_friction_use() -> None:
-    solution = ready("quadruped-trot", "small-quadruped")
+@pytest.mark.parametrize("name", ["quadruped-trot", "quadruped-jump"])
+def test_the_report_gives_the_friction_use(name: str) -> None:
+    """The trot's touch-downs are soft; a jump's use more friction than its forces."""
+    solution = ready(name, "small-quadruped")
     schedule, forces = solution.problem.schedule, solution.contact_forces()  # type: ignore[union-attr]
+    motion = legged_motion(solution)
     assert schedule is not None
-    largest = 0.0
+    largest = hardest = 0.0
     for i, foot in enumerate(schedule.feet):
-        force = forces[foot][schedule.active[:-1, i] & ~schedule.touchdowns[:-1]]
-        largest = max(largest, float((np.hypot(force[:, 0], force[:, 1]) / force[:, 2]).max()))
-    assert friction_use(legged_motion(solution)) == pytest.approx(largest, rel=1e-12)
-    case = problems.load("quadruped-trot", robot="small-quadruped")
-    said = f"tangential at most {largest:.3g} of the normal force"
-    assert case.report(solution)["friction"].endswith(f"; {said}")
+        active, hits = schedule.active[:-1, i], schedule.touchdowns[:-1]
+        largest = max(largest, ratio(forces[foot][active & ~hits]))
+        impulses = forces[foot][active & hits]
+        hardest = max(hardest, ratio(impulses[np.linalg.norm(impulses, axis=1) > 1e-3 * motion.weight / 9.81]))
+    assert friction_use(motion) == pytest.approx(largest, rel=1e-12)
+    assert friction_use(motion, impulses=True) == pytest.approx(hardest, rel=1e-12)
+    assert (hardest > 0.0) == (name == "quadruped-jump")
+    said = f"tangential at most {largest:.3g} of the normal force" + (hardest > 0.0) * f", {hardest:.3g} at touch-downs"
+    assert problems.load(name, robot="small-quadruped").report(solution)["friction"].endswith(f"; {said}")
     assert f"  friction: {said} (mu = 0.7)" in solution.explain().splitlines()
+
+
+def ratio(forces: Reals) -> float:
+    """Largest ratio of horizontal to vertical force."""
+    return float((np.hypot(forces[:, 0], forces[:, 1]) / forces[:, 2]).max(initial=0.0))
 
 
 def test_a_problem_without_a_schedule_has_no_such_lines() -> None:

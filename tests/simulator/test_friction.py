@@ -156,17 +156,17 @@ def test_sliding_down_an_incline(body: str) -> None:
 
 
 @BODIES
-@pytest.mark.parametrize("heading", [0.0, 30.0])
-def test_sliding_to_a_stop(heading: float, body: str) -> None:
+@pytest.mark.parametrize(("rays", "heading"), [(6, 0.0), (6, 30.0), (24, 7.5)])
+def test_sliding_to_a_stop(rays: int, heading: float, body: str) -> None:
     """v0 = 5 m/s, μ_F = 0.5: stops after v0/(μ g) and v0²/(2 μ g) within 1.2 %; between two rays μ = μ_F cos(π/n).
 
     The normal velocity of dilation, μ_F v_t at most while k lasts, is what the 1.2 % are for.
     """
     friction, start = 0.5, 5.0
-    s = slider(body, 0.0, friction=friction)
-    effective = friction * (np.cos(np.pi / 6) if heading else 1.0)
+    s = slider(body, 0.0, friction=friction, rays=rays)
+    effective = friction * (np.cos(np.pi / rays) if heading else 1.0)
     ahead = np.array([np.cos(np.radians(heading)), np.sin(np.radians(heading)), 0.0])
-    x = s.state(np.array([0, 0, -s.depth(7 / 6 * s.mass * GRAVITY)]), start * ahead)
+    x = s.state(np.array([0, 0, -s.depth((rays + 1) / rays * s.mass * GRAVITY)]), start * ahead)
     time = start / (effective * GRAVITY)
     xs = trajectory(s.case.simulator(), DT, x, int(1.1 * time / DT))
     along = s.velocities(xs) @ ahead

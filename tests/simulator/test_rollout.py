@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, UnknownAttributeError
+from trajopt.files import read_rows
+from trajopt.identification import Log
 from trajopt.robots import load_robot
 from trajopt.robots.bases import BASES, with_base
 from trajopt.robots.robot import Robot
 from trajopt.simulator import MDPContact, Rollout, Simulator
+from trajopt.solution import Solution
 from trajopt.types import Reals
 
 DT, STEPS = 1e-3, 30
@@ -110,6 +114,58 @@ def test_parameters_of_the_moment_count() -> None:
     rollout = simulator.rollout(x0, None, 1, DT)
     assert isinstance(rollout, Rollout)
     assert (rollout.friction["lf_foot"], rollout.friction["rf_foot"]) == (0.9, 0.5)
+
+
+def moved() -> Rollout:
+    simulator, x0 = small()
+    return simulator.rollout(x0, np.random.default_rng(0).normal(size=(STEPS, 18)), STEPS, DT)
+
+
+def test_a_table_has_states_torques_and_forces_with_units(tmp_path: Path) -> None:
+    rollout = moved()
+    file = rollout.to_csv(tmp_path / "fall.csv")
+    head, *rows = read_rows(file, "path")
+    log = Log.read(rollout.robot, file)
+    np.testing.assert_array_equal(log.states, rollout.xs)
+    np.testing.assert_array_equal(log.controls, rollout.taus)
+    np.testing.assert_allclose(log.times, rollout.times, atol=1e-15)
+    for name, unit in (("q:lf_hfe", "rad"), ("v:lf_hfe", "rad/s"), ("u:lf_hfe", "N m"), ("rh_foot fz", "N")):
+        assert f"{name} [{unit}]" in head
+    column = [row[head.index("lh_foot fz [N]")] for row in rows]
+    np.testing.assert_array_equal(np.array(column[:-1], dtype=float), rollout.forces["lh_foot"][:, 2])
+    assert column[-1] == ""
+
+
+def test_a_file_has_the_motion_as_a_solution(tmp_path: Path) -> None:
+    rollout = moved()
+    knee = rollout.solution().control_names.index("u:lf_kfe")
+    loaded = Solution.load(rollout.save(tmp_path / "fall.npz"))
+    for motion in (loaded, rollout.solution()):
+        np.testing.assert_array_equal(motion.xs, rollout.xs)
+        np.testing.assert_array_equal(motion.us, rollout.taus)
+        np.testing.assert_array_equal(motion.times, rollout.times)
+        assert list(motion.contact_forces()) == list(FEET)
+        np.testing.assert_array_equal(motion.contact_forces()["rf_foot"], rollout.forces["rf_foot"])
+        np.testing.assert_array_equal(motion.torques()["lf_kfe"], rollout.taus[:, knee])
+        paths = motion.frame_path("lf_foot")
+        np.testing.assert_array_equal(paths, rollout.robot.placement(rollout.xs[:, :19], "lf_foot")[:, :3, 3])
+    assert repr(loaded) == "Solution(Simulator, T=30, nx=37, nu=18)"
+    assert loaded.robot is not None
+    assert loaded.robot.name == "small"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("us", "here: taus"), ("show", "here: solution().show"), ("table", "here: to_csv(path)"),
+     ("contact_forces", "here: forces, by name"), ("animate", "here: trajopt.plotting.animate_rollout"),
+     ("tau", "did you mean taus"), ("load", "here: trajopt.Solution.load")],
+)  # fmt: skip
+def test_what_a_rollout_lacks_has_a_hint(name: str, hint: str) -> None:
+    simulator, x0 = small()
+    rollout = simulator.rollout(x0, None, 1, DT)
+    with pytest.raises(UnknownAttributeError) as error:
+        getattr(rollout, name)
+    assert hint in str(error.value)
 
 
 def test_messages() -> None:

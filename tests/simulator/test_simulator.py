@@ -205,6 +205,7 @@ def test_wrong_arguments_are_refused() -> None:
         ),
         (lambda: sim.simulate_batched(DT, [x, x[:-1]]), r"qdqs\[1\]: expected shape"),
         (lambda: sim.simulate_batched(DT, []), "qdqs: expected at least one state"),
+        (lambda: sim.simulate_batched(DT, np.array(1.0)), "qdqs: expected a list of states"),
         (lambda: sim.set_PD_controller(-1.0, 1.0), "kp: expected"),
         (lambda: sim.set_floor([0, 0, 0, 1], ["tip"]), "normal"),
         (lambda: sim.set_floor([0, 0, 1, 0], [3]), "end_effectors: expected names of frames"),

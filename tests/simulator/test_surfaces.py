@@ -121,6 +121,8 @@ def test_a_scene_serves_the_simulator() -> None:
     assert all(np.abs(force).max() < 1e-3 for name, force in forces.items() if name.endswith("far"))
     with pytest.raises(InvalidArgumentError, match="frames: expected frames with collision shapes, got 'universe'"):
         scene_contacts(robot, scene, ["universe"])
+    with pytest.raises(InvalidArgumentError, match="frames: expected a list of names, got 3"):
+        scene_contacts(robot, scene, 3)
 
 
 @pytest.mark.parametrize("surface", [*SURFACES[:3], *SURFACES[6:], BoxSurface((-0.3, -0.4, -0.2), (0.5, 0.1, 0.3))])

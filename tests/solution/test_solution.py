@@ -76,8 +76,8 @@ def test_compile_time_is_separate_and_saved(tmp_path: Path) -> None:
     assert solution.to_dict()["compile_seconds"] == solution.compile_seconds
     assert Solution.load(OLD).compile_seconds == 0.0
     long = dataclasses.replace(solution, seconds=0.1234, compile_seconds=2.345)
-    assert repr(long).endswith(", 0.123 s and 2.3 s for code)")
-    assert " in 0.123 s and 2.3 s for code" in long.explain()
+    assert repr(long).endswith(", 0.123 s and 2.3 s for code and guess)")
+    assert " in 0.123 s and 2.3 s for code and guess" in long.explain()
     assert repr(dataclasses.replace(long, compile_seconds=0.01)).endswith(", 0.123 s)")
 
 

@@ -103,6 +103,7 @@ def test_a_row_that_is_no_state_leaves_the_others_alone(kind: Any) -> None:
     np.testing.assert_array_equal(solutions.status[others], clean.status[others])
     with pytest.raises(UnsupportedOperationError, match=r"row 2 has no solution, its solve failed with: Invalid"):
         solutions[2]
+    assert (solver.solve_batch(np.full_like(X, np.nan)).status == "ERROR").all()
 
 
 def test_a_row_that_diverges_leaves_the_others_alone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 
 import numpy as np
@@ -253,9 +254,15 @@ def test_limits_of_a_control_that_exclude_each_other() -> None:
 
     problem = arm(rows, T=4)
     problem.set_parameter("pushes.lower", [-9.0, 4.5, -9.0], knots=1)
-    message = r"constraints motors\[1\] and pushes\[1\] at knot 1: they exclude each other, .* >= 5.5 and <= 5"
-    with pytest.raises(InvalidArgumentError, match=message):
-        SolverSQP(problem).solve()
+    solver = SolverSQP(problem)
+    solution = solver.solve()
+    assert (solution.status, solution.iterations) == (SolverStatus.INFEASIBLE, 0)
+    (sentence,) = solution.description.contradictions
+    assert re.match(r"constraints motors\[(.*)\] and pushes\[\1\] at knot 1: they exclude each other, ", sentence)
+    assert sentence.endswith("should be >= 5.5 N m and <= 5 N m; widen one of them with problem.set_parameter")
+    assert [line for line in solution.explain().splitlines() if line.startswith("->")] == [f"-> {sentence}"]
+    problem.set_parameter("pushes.lower", [-9.0, 3.5, -9.0], knots=1)
+    assert solver.solve().converged  # of the same arrays
 
 
 def test_a_constraint_that_needs_a_control_at_the_end() -> None:

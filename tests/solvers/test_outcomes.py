@@ -282,11 +282,8 @@ def test_a_second_solve_starts_afresh(solver: type[SolverAbstract], options: typ
     np.testing.assert_array_equal(first.x0, [-1.0, -1.0, 1.0])
 
 
-def test_solving_again_compiles_nothing(
-    solver: type[SolverAbstract], options: type[DDPOptions], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_solving_again_compiles_nothing(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     """Neither after a change of target, weight, time step or x0, nor with another solver object."""
-    monkeypatch.setenv("TRAJOPT_OPTIMISE", "off")  # what the background compiles is of the first solve
     problem = problems.load("arm-reach", robot="planar-2r", target=(0.4, 0.0, 0.6)).problem
     first = solver(problem).solve()
     before = compilations()

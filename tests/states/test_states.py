@@ -577,3 +577,28 @@ def test_two_coordinates_of_one_name_are_refused() -> None:
         DuplicateNameError, match="names: expected a different name for each coordinate, got .'a', 'a'."
     ):
         StateVector(2, names=["a", "a"])
+
+
+@pytest.mark.parametrize(
+    ("names", "units", "heading"),
+    [
+        (["x", "y", "theta", "v"], None, True),
+        (["px", "py", "heading", "speed"], ["m", "m", "rad", "m/s"], True),
+        (["pos_x", "pos_y", "yaw", "v"], None, True),
+        (["p_x", "p_y", "v", "w"], ["m", "m", "m/s", "m/s"], False),
+        (["x_pos", "y_pos", "psi", "v"], None, True),
+    ],
+)
+def test_usual_names_of_places_are_poses(names: list[str], units: list[str] | None, heading: bool) -> None:
+    poses = StateVector(4, names=names, units=units).body_poses(np.array([[1.0, 2.0, 0.3, 0.4]]))
+    assert poses is not None
+    np.testing.assert_allclose(poses[0, :3, 3], [1.0, 2.0, 0.0])
+    np.testing.assert_allclose(poses[0, 1, 0], np.sin(0.3) if heading else 0.0)
+
+
+def test_momenta_and_single_coordinates_are_no_place() -> None:
+    for names, units in ((["px", "py"], ["kg m/s", "kg m/s"]), (["px", "y"], None), (["x0", "x1"], None)):
+        assert StateVector(2, names=names, units=units).body_poses(np.zeros((1, 2))) is None
+    space = StateVector(3, names=["px", "py", "pz"]).body_poses(np.array([[1.0, 2.0, 3.0]]))
+    assert space is not None
+    np.testing.assert_allclose(space[0, :3, 3], [1.0, 2.0, 3.0])

@@ -23,6 +23,7 @@ from tests.support.contact_robots import ROBOTS, robot_state
 from tests.support.inverse_dynamics import inverse_model
 from tests.support.kinematic_residuals import kinematic_residuals
 from tests.support.reduced_models import REDUCED
+from tests.support.stage_models import stage_actions
 from trajopt import planar
 from trajopt.actions import ActionModelTerminal
 from trajopt.dynamics import RobotExpressions
@@ -414,7 +415,10 @@ DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] 
     "unicycle-drive": lambda: planar.DifferentialActionModelUnicycle(small_costs(planar.state_of_pose())),
     "unicycle-speeds": lambda: planar.DifferentialActionModelUnicycle(small_costs(planar.state_of_twist())),
     "constrained-pendulum": lambda: Pendulum(small_costs(StateVector(2)), constraints=constraints_of(StateVector(2))),
-    "constrained-drone": lambda: free_dynamics("drone", constraints=constraints_of(state_of("drone"))),
+    **{
+        f"constrained-{k}": lambda k=k: free_dynamics(k, constraints=constraints_of(state_of(k)))
+        for k in ("drone", "planar-2r")
+    },
     **{f"inverse-{n}": lambda n=n: inverse_model(free_dynamics(n)) for n in INVERSE},  # type: ignore[misc]
     **contact_differentials(),
     **REDUCED,
@@ -485,6 +489,7 @@ ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
         )
         for k in ("planar-2r", "contact-hopper", "constrained-pendulum")
     },
+    **stage_actions(DIFFERENTIALS),
     "lqr": lqr,
     "unicycle": lambda: trajopt.ActionModelUnicycle((2.0, 0.5), dt=0.2),
     "discrete-attitude": DiscreteAttitude,

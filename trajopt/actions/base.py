@@ -23,6 +23,7 @@ from trajopt.actions.parts import ModelParts
 from trajopt.actions.row_structure import free_of_control, on_one_control
 from trajopt.checks import check_array, check_count, check_limits, check_texts
 from trajopt.constraints.constraint_stack import ConstraintStack
+from trajopt.constraints.row_block import RowBlock
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.model.base import Model
@@ -104,20 +105,35 @@ class ActionModelAbstract(Model):
         return Instant(self.state, self.nu)
 
     @property
+    def row_blocks(self) -> tuple[RowBlock, ...]:
+        """Constraint rows of a running knot: those at the knot, then those at stages of an integrator."""
+        return self.end_blocks
+
+    @property
+    def end_blocks(self) -> tuple[RowBlock, ...]:
+        """Constraint rows at the end of a horizon."""
+        return self.constraints.blocks(self.stage_nu)
+
+    @property
     def nc(self) -> int:
-        """Number of constraint rows [-]."""
-        return sum(self.constraints.sizes(self.stage_nu).values())
+        """Number of constraint rows of a running knot [-]."""
+        return sum(block.size for block in self.row_blocks)
 
     @property
     def row_names(self) -> list[str]:
         """Name of each constraint row, such as "tool[2]"."""
-        return self.constraints.row_names(self.stage_nu)
+        return [name for block in self.row_blocks for name in block.row_names]
 
     @property
     def rows_free_of_control(self) -> npt.NDArray[np.bool_]:
         """Mask (nc,) of the constraint rows that do not depend on the control of their knot. Nothing is compiled."""
         free: npt.NDArray[np.bool_] = kept(self, "rows free of control", lambda: free_of_control(self))
         return free.copy()
+
+    @property
+    def rows_of_states(self) -> npt.NDArray[np.bool_]:
+        """Mask (nc,) of the rows of constraints that read no control; the state at a stage may depend on it."""
+        return self.rows_free_of_control
 
     @property
     def rows_on_one_control(self) -> npt.NDArray[np.int64]:

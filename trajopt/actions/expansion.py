@@ -151,14 +151,14 @@ class Stage:
         u: Control (nu,).
         parameters: Run-time parameters, which include those of the model.
         weight: Factor of the cost (1,) [s].
-        at_knot: Whether the stage is at the knot itself, where constraint rows are computed.
+        has_rows: Whether constraint rows are computed.
     """
 
     x: Array
     u: Array
     parameters: ParameterArray
     weight: Array
-    at_knot: bool = True
+    has_rows: bool = True
 
     @property
     def arrays(self) -> dict[str, Array]:
@@ -173,7 +173,7 @@ class StageValues:
     Attributes:
         f: Acceleration (ndx / 2,), or the rate of the state (ndx,) for a first-order system.
         cost: Weighted cost (1,) [cost].
-        rows: Constraint rows (nc,), not weighted; None if there are none, and for stages away from the knot.
+        rows: Constraint rows (nc,), not weighted; None if there are none, and for stages without rows.
     """
 
     f: Array

@@ -17,6 +17,7 @@ from trajopt.actions.freed_differences import central_differences
 from trajopt.actions.freed_phases import PhaseSelection
 from trajopt.actions.lagrangian import lagrangian
 from trajopt.actions.terminal import ActionModelTerminal
+from trajopt.constraints.row_block import RowBlock
 from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
@@ -66,6 +67,10 @@ class ActionModelFreed(ActionModelExpression):
     def stage_nu(self) -> int:
         return self.model.stage_nu
 
+    @property
+    def row_blocks(self) -> tuple[RowBlock, ...]:
+        return self.model.row_blocks
+
     def parameters(self) -> dict[str, Parameter]:
         return self.model.parameters() | ({} if self.selection is None else self.selection.parameters)
 
@@ -77,6 +82,10 @@ class ActionModelFreed(ActionModelExpression):
     @property
     def rows_free_of_control(self) -> npt.NDArray[np.bool_]:
         return self.model.rows_free_of_control & ~self._rows_that_read
+
+    @property
+    def rows_of_states(self) -> npt.NDArray[np.bool_]:
+        return self.model.rows_of_states & ~self._rows_that_read
 
     @property
     def rows_on_one_control(self) -> npt.NDArray[np.int64]:
@@ -94,8 +103,8 @@ class ActionModelFreed(ActionModelExpression):
         single = self._single(terminal=False)
         if single is not None:
             return np.array(ca.which_depends(single[1]["rows"], ca.vertcat(*own), 1, True), dtype=np.bool_)
-        sizes, owners = self.constraints.sizes(self.stage_nu), {name.rpartition(".")[0] for name in names}
-        return np.repeat([name in owners for name in sizes], list(sizes.values()))
+        blocks, owners = self.row_blocks, {name.rpartition(".")[0] for name in names}
+        return np.repeat([block.constraint in owners for block in blocks], [block.size for block in blocks])
 
     def _single(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]] | None:
         """Symbols and expressions of a knot of the model; None if it is not a single expression."""

@@ -14,6 +14,7 @@ from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression, whole_cost
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.checks import as_numbers, check_array, check_count
+from trajopt.constraints.row_block import RowBlock
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
@@ -91,6 +92,10 @@ class ActionModelMotors(ActionModelExpression):
     def stage_nu(self) -> int:
         return self.model.stage_nu
 
+    @property
+    def row_blocks(self) -> tuple[RowBlock, ...]:
+        return self.model.row_blocks
+
     def parameters(self) -> dict[str, Parameter]:
         own = {name: p for name, p in super().parameters().items() if name == "time_constant"}
         return self.model.parameters() | own
@@ -101,6 +106,10 @@ class ActionModelMotors(ActionModelExpression):
     @property
     def rows_free_of_control(self) -> npt.NDArray[np.bool_]:
         return self.model.rows_free_of_control
+
+    @property
+    def rows_of_states(self) -> npt.NDArray[np.bool_]:
+        return self.model.rows_of_states
 
     @property
     def rows_on_one_control(self) -> npt.NDArray[np.int64]:

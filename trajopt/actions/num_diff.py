@@ -29,7 +29,7 @@ class ActionModelNumDiff(ActionModelAbstract):
 
     Raises:
         InvalidArgumentError: `model` is not an action model, or its constraints depend on contact forces or
-            accelerations.
+            accelerations, or have rows at stages.
     """
 
     def __init__(self, model: ActionModelAbstract) -> None:
@@ -38,6 +38,11 @@ class ActionModelNumDiff(ActionModelAbstract):
                 f"model: expected an action model, got {model!r}; wrap a differential model in an integrator first"
             )
         check_methods(model)
+        if model.row_blocks != model.end_blocks:
+            raise InvalidArgumentError(
+                f"model: expected constraint rows at the knot, got {type(model).__name__} with rows at stages; use "
+                "rows='knot'"
+            )
         names, units = model.control_names, model.control_units
         bounds = {"lower": model.lower, "upper": model.upper}
         super().__init__(

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.types import Reals
+from trajopt.types import Ints, Reals
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
+
+_RANGES = 4  # largest number of listed runs of knots [-]
 
 
 def check_solution(solution: Any) -> Solution:
@@ -62,3 +64,11 @@ def time_words(solution: Solution, knot: int, form: str = " ({:.3g} s)") -> str:
     """Text for the time of a knot [s]; empty for knots without a time step."""
     times = solution.times
     return "" if times is None else form.format(times[knot])
+
+
+def runs(knots: Ints) -> str:
+    """Returns knots as text with runs: "0-4, 7, 9-12"."""
+    edges = np.flatnonzero(np.diff(knots) > 1)
+    firsts, lasts = knots[np.append(0, edges + 1)], knots[np.append(edges, len(knots) - 1)]
+    runs = [f"{a}" if a == b else f"{a}-{b}" for a, b in zip(firsts, lasts)]
+    return ", ".join(runs[:_RANGES]) + (", ..." if len(runs) > _RANGES else "")

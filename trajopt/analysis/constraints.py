@@ -14,6 +14,7 @@ from trajopt.analysis.basics import check_solution
 from trajopt.analysis.quantities import control_quantities
 from trajopt.analysis.row_names import NORMAL, row_names
 from trajopt.checks import check_count, check_items, check_shape, check_text, check_texts, shape_of
+from trajopt.constraints.row_block import parted, placed
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.residuals import ResidualModelCollisions, ResidualModelState
 from trajopt.shooting import inspection
@@ -40,7 +41,7 @@ class ConstraintRows:
     """Rows of one constraint over the knots 0..T, where knot T is the terminal knot.
 
     Attributes:
-        name: Name of the constraint.
+        name: Name of the constraint; with "at dt/2" behind it for rows of a stage.
         rows: Name of each row (n,), such as that of its control or coordinate; otherwise its number.
         units: Unit of each row (n,); empty if unknown.
         values: Values, shape (T + 1, n); NaN at knots without the constraint.
@@ -127,13 +128,14 @@ class ConstraintRows:
         return np.flatnonzero((bounded & np.isfinite(self.values)).any(axis=1))
 
     def title(self, row: int) -> str:
-        """Returns the name of a row for display: "motor", or "tool[z]" if the constraint has several rows.
+        """Returns the name of a row for display: "motor", or "tool[z]" if there are several, such as "tool[z] at dt/2".
 
         Raises:
             InvalidArgumentError: There is no such row.
         """
         row = check_count("row", row, most=len(self.rows) - 1)
-        return self.name if len(self.rows) == 1 else f"{self.name}[{self.rows[row]}]"
+        constraint, place = parted(self.name)
+        return self.name if len(self.rows) == 1 else placed(f"{constraint}[{self.rows[row]}]", place)
 
     def largest(self, values: Reals) -> tuple[int, int, float]:
         """Returns knot, row and absolute value of the largest of values (T + 1, n); NaN is ignored."""
@@ -218,14 +220,15 @@ def solved_rows(solution: Solution, problem: ShootingProblem) -> tuple[Constrain
 def _bodies(problem: ShootingProblem, name: str) -> tuple[tuple[str, ...], ...]:
     """Bodies that each row of collisions measures at each knot (T + 1, n), in words; empty for other constraints."""
     found: dict[int, list[str]] = {}
-    for kind, _ in _places(problem, name):
-        residual = kind.model.constraints[name].residual
+    for kind, _ in places_of(problem, name):
+        constraint, _ = parted(name)
+        residual = kind.model.constraints[constraint].residual
         if isinstance(residual, ResidualModelCollisions):
             knots, values = list(kind.knots), problem.parameter_values()
             own = {}
             for key, parameter in residual.parameters().items():
-                places = np.searchsorted(list(problem.parameters[f"{name}.{key}"].knots), knots)
-                own[key] = np.array([parameter.flat(row) for row in values[f"{name}.{key}"][places]])
+                places = np.searchsorted(list(problem.parameters[f"{constraint}.{key}"].knots), knots)
+                own[key] = np.array([parameter.flat(row) for row in values[f"{constraint}.{key}"][places]])
             found |= dict(zip(knots, residual.bodies_of_rows(own)))
     most = max(map(len, found.values()), default=0)
     lists = [found.get(t, []) for t in range(problem.T + 1)]
@@ -236,8 +239,8 @@ def units_of(problem: ShootingProblem) -> dict[str, str]:
     """Returns the unit of each constraint on states whose rows share one unit, by name, without evaluating anything."""
     units: dict[str, set[str]] = {}
     for kind in problem.kinds:
-        for constraint in kind.model.constraints.constraints:
-            units.setdefault(constraint.name, set()).add(constraint.residual.unit)
+        for block in kind.row_blocks:
+            units.setdefault(block.name, set()).add(kind.model.constraints[block.constraint].residual.unit)
     return _common(units)
 
 
@@ -295,14 +298,14 @@ def _rows_of(
     problem: ShootingProblem, d: ProblemDerivatives, y: Reals | None, softness: tuple[Reals, Reals], name: str
 ) -> ConstraintRows:
     """Collects the rows of one constraint from all kinds of knots. A kind with fewer rows lacks the last ones."""
-    places = _places(problem, name)
+    places = places_of(problem, name)
     widest, widest_place = max(places, key=lambda each: each[1].stop - each[1].start)
     n = widest_place.stop - widest_place.start
     shape = (problem.T + 1, n)
     values, lower, upper = np.full(shape, np.nan), np.full(shape, -np.inf), np.full(shape, np.inf)
     fixed = np.zeros(shape, dtype=np.bool_)
     multipliers = None if y is None else np.full(shape, np.nan)
-    prices = np.zeros(shape) if name in problem.soft_constraint_names else None
+    prices = np.zeros(shape) if parted(name)[0] in problem.soft_constraint_names else None
     for kind, place in places:
         knots, own = list(kind.knots), slice(0, place.stop - place.start)
         for target, array in ((values, d.rows), (lower, d.lower), (upper, d.upper)):
@@ -339,7 +342,7 @@ def _prices(rows: Reals, lower: Reals, upper: Reals, linear: Reals, quadratic: R
     return np.asarray(np.where(soft, linear, 0.0) * slack + 0.5 * quadratic * slack**2)
 
 
-def _places(problem: ShootingProblem, name: str) -> list[tuple[Kind, slice]]:
+def places_of(problem: ShootingProblem, name: str) -> list[tuple[Kind, slice]]:
     """Kinds of knots with a constraint, each with the slice of its rows."""
     places = []
     for kind in problem.kinds:
@@ -383,7 +386,7 @@ def _names(
     """Name and unit of each row: those of its control or coordinate, otherwise its number and the residual's unit."""
     all_controls, state = inspection.controls(problem), problem.state
     efforts = control_quantities(state, all_controls)
-    residual = model.constraints[name].residual
+    residual = model.constraints[parted(name)[0]].residual
     own = row_names(residual, len(controls))
     named: list[tuple[str, str]] = []
     if isinstance(residual, ResidualModelState) and len(controls) == state.ndx:

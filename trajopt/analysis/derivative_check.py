@@ -210,7 +210,7 @@ def _of_knots(problem: ShootingProblem, xs: Reals, us: Reals, size: float) -> It
     for kind in problem.kinds:
         model, t = kind.model, next(iter(kind.knots))
         part = model if model.model_parts.differential is None else model.model_parts.differential
-        of, nu, nc = type(part).__name__, model.nu if t < T else 0, len(model.row_names)
+        of, nu, nc = type(part).__name__, model.nu if t < T else 0, kind.nc
         controls = list(model.control_names)[:nu]
         by_x = [(at.Lx[t][None], differences.cost), (at.Cx[t][:nc], differences.rows[:, :, :nc])]
         by_u = (

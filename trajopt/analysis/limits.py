@@ -63,7 +63,7 @@ class LimitUse:
         count = f"{self.knots} knot{'' if self.knots == 1 else 's'}"
         place = f"{away} beyond the limit {self.limit:.4g} ({count})"
         if self.knots == 0:
-            place = f"{away} within the limit {self.limit:.4g}"
+            place = f"{away} within the limit {self.limit:.4g}, use {100 * self.use:.0f} %"
         return f"{self.quantity} of {self.name}: {self.value:.4g}{unit} {where}, {place}"
 
 

@@ -150,8 +150,7 @@ def state_lines(problem: ShootingProblem, xs: Reals) -> Iterator[Line]:
     """
     state = problem.state
     if isinstance(state, StateMultibody):
-        yield from _configuration_lines(state, xs)
-        yield from _velocity_lines(state, xs)
+        yield from robot_lines(state, xs)
         return
     names, units, tangents = state.coordinate_names, state.coordinate_units, _added(state)
     for i, (name, unit) in _velocities_of(problem).items():
@@ -167,6 +166,24 @@ def state_lines(problem: ShootingProblem, xs: Reals) -> Iterator[Line]:
         yield Line(
             group="state", quantity=quantity, unit=unit, name=name, values=xs[:, i], tangent=tangents.get(i), **more
         )
+
+
+def robot_lines(state: StateMultibody, xs: Reals, taus: Reals | None = None) -> Iterator[Line]:
+    """Yields lines of a robot's coordinates, and of the torques at its joints that are not always zero.
+
+    Args:
+        state: State of the robot.
+        xs: States (T + 1, nx).
+        taus: Torques (T, nv) [N m, N]; None for none.
+    """
+    yield from _configuration_lines(state, xs)
+    yield from _velocity_lines(state, xs)
+    if taus is None:
+        return
+    limbs = _limbs(state)
+    for (name, effort), values in zip(efforts_of(state).items(), taus.T, strict=True):
+        if values.any():
+            yield _effort_line("control", name.removeprefix("u:"), limbs, effort, values, (-np.inf, np.inf))
 
 
 def _added(state: StateAbstract) -> dict[int, int]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from trajopt.gaits import ContactSchedule, Phase, Swing
     from trajopt.solution import Solution
 
+_GRAVITY = 9.81  # [m/s²]
 _MOTION = "legged_motion(solution) returns one"
 
 
@@ -66,18 +67,33 @@ def gait_reached(schedule: ContactSchedule, motion: LeggedMotion | None) -> tupl
     return (*_phases(schedule, places, motion.com), *_lowest(schedule, places))
 
 
-def friction_use(motion: LeggedMotion) -> float:
+def friction_use(motion: LeggedMotion, *, impulses: bool = False) -> float:
     """Returns the largest ratio |f_t| / f_n of tangential to normal force over all feet in contact [-].
 
-    Forces below a thousandth of the weight are ignored. The ratio is inf if the ground pulls a foot.
+    Forces below a thousandth of the weight are ignored, and impulses that change the velocity of the robot by less than
+    1 mm/s. The ratio is inf if the ground pulls a foot.
+
+    Args:
+        motion: Motion of a legged robot, see `legged_motion`.
+        impulses: Whether the ratio is that of the impulses at touch-downs [N s] instead of the forces [N].
     """
-    largest = 0.0
+    largest, least = 0.0, 1e-3 * motion.weight / (_GRAVITY if impulses else 1.0)
     for foot in check_instance("motion", motion, LeggedMotion, _MOTION).feet:
-        loaded = foot.stands & (np.linalg.norm(np.nan_to_num(foot.forces), axis=1) > 1e-3 * motion.weight)
-        normal, tangential = foot.normal_forces[loaded], foot.tangential_forces[loaded]
+        pushes = foot.impulses if impulses else np.where(foot.stands[:, None], foot.forces, np.nan)
+        loaded = np.linalg.norm(np.nan_to_num(pushes), axis=1) > least
+        pushes, normals = pushes[loaded], foot.normals[loaded]
+        normal = np.sum(pushes * normals, axis=1)
+        tangential = np.linalg.norm(pushes - normal[:, None] * normals, axis=1)
         ratios = np.where(normal > 0, tangential / np.where(normal > 0, normal, 1.0), np.inf)
         largest = max(largest, float(np.max(ratios, initial=0.0)))
     return largest
+
+
+def friction_words(motion: LeggedMotion) -> str:
+    """Largest use of friction in text, such as "tangential at most 0.31 of the normal force, 0.4 at touch-downs"."""
+    hit = friction_use(motion, impulses=True)
+    more = f", {hit:.3g} at touch-downs" if hit else ""  # soft ones have none
+    return f"tangential at most {friction_use(motion):.3g} of the normal force{more}"
 
 
 def reached_words(rows: Iterable[Reached]) -> dict[str, str]:

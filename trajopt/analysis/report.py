@@ -10,7 +10,7 @@ from trajopt.analysis.basics import time_words
 from trajopt.analysis.legs import LeggedMotion, floats_with_contacts, is_free_body, legged_motion
 from trajopt.analysis.limits import limits_report
 from trajopt.analysis.moved import moved_words
-from trajopt.analysis.reached import friction_use, reached, reached_words
+from trajopt.analysis.reached import friction_words, reached, reached_words
 from trajopt.checks import check_positive
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]
 
 def _friction_words(motion: LeggedMotion, mu: float | None) -> str:
     """Margin against sliding if mu is available, and the largest use of friction, as text."""
-    margin, use = cone_margin(motion, mu), f"tangential at most {friction_use(motion):.3g} of the normal force"
+    margin, use = cone_margin(motion, mu), friction_words(motion)
     if not np.isfinite(margin):
         return use
     coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])

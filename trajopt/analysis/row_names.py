@@ -18,8 +18,8 @@ from trajopt.residuals import (
 Names = list[tuple[str, str]]
 """Name and unit of each row."""
 
-NORMAL = "normal"
-"""Name of the row of a contact's normal force."""
+FRICTION, NORMAL = "friction ", "normal"
+"""Start of the names of a friction pyramid's rows, and name of the row of a contact's normal force."""
 
 _TIPPING: Names = [(f"tipping {axis}", "N m") for axis in ("+x", "-x", "+y", "-y")]
 _SIDES = ("+x", "-x", "+y", "-y")
@@ -48,7 +48,7 @@ def _friction(facets: int) -> Names:
     """Faces of a friction pyramid by their directions, then the normal force."""
     angles = [(360 * (i // 2) / facets + 180 * (i % 2)) % 360 for i in range(facets)]
     sides = _SIDES if facets == 4 else [f"{angle:g} deg" for angle in angles]
-    return [*((f"friction {side}", "N") for side in sides), (NORMAL, "N")]
+    return [*((f"{FRICTION}{side}", "N") for side in sides), (NORMAL, "N")]
 
 
 def _wrench(residual: Any) -> Names:

@@ -9,6 +9,7 @@ import numpy as np
 from trajopt.analysis.constraints import constraint_rows
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.residuals import ResidualModelFrameTranslation
+from trajopt.states.place_names import place_columns
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -32,10 +33,10 @@ def _of_body(solution: Solution) -> list[Reals]:
     """Box of the coordinates x, y and z of a state that is a pose."""
     if solution.description.poses is None:
         return []
-    box = _open()
-    for line in solution.description.lines:
-        axis = line.name.rpartition(".")[2]
-        if axis in ("x", "y", "z") and line.unit == "m" and line.least is not None and line.most is not None:
+    box, lines = _open(), [line for line in solution.description.lines if line.unit == "m"]
+    columns = place_columns([line.name.rpartition(".")[2] for line in lines], ["m"] * len(lines))
+    for axis, line in ((axis, lines[i]) for axis, i in columns.items() if axis != "theta"):
+        if line.least is not None and line.most is not None:
             between = line.least != line.most  # equations are goals
             box[:, "xyz".index(axis)] = [
                 _constant(np.where(between, bounds, np.nan), -side * np.inf)

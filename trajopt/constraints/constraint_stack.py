@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import casadi as ca
-import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
@@ -14,16 +13,15 @@ from trajopt.constraints.bounds import first_bounds
 from trajopt.constraints.collisions import collision_rows
 from trajopt.constraints.constraint import Constraint
 from trajopt.constraints.robot_limits import robot_limits
+from trajopt.constraints.row_block import RowBlock
 from trajopt.constraints.softness import first_softness
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.instant import Instant
-from trajopt.model.parameters import ParameterLayout
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.residuals.stack import ResidualStackAbstract
 from trajopt.robots import Scene
 from trajopt.states.base import StateAbstract
-from trajopt.types import Reals
 
 
 class ConstraintStack(ResidualStackAbstract[Constraint]):
@@ -31,9 +29,9 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
 
     Bounds are run-time parameters named "constraint.lower" and "constraint.upper". A bound of ±inf disables a row;
     equal bounds make it an equality. Residuals may depend on contact forces and accelerations that the dynamics solve
-    for. Rows are evaluated at the knot itself, whatever the integrator, and are not multiplied by the time step. If x0
-    is fixed, rows that do not depend on the control are not enforced at knot 0. A model freezes its stack; several
-    models may share one.
+    for. Rows are evaluated at the knot itself, and at the stages of integrators with `rows="stages"`. They are not
+    multiplied by the time step. If x0 is fixed, rows that do not depend on the control are not enforced at knot 0. A
+    model freezes its stack; several models may share one.
 
     Args:
         state: The state's manifold.
@@ -172,35 +170,9 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         """Number of rows of each constraint, for a model with `nu` controls [-]."""
         return {c.name: c.residual.size(nu) for c in self.constraints}
 
-    def row_names(self, nu: int) -> list[str]:
-        """Name of each row, such as "tool[2]", or "height" if a constraint has one row."""
-        return [name if size == 1 else f"{name}[{i}]" for name, size in self.sizes(nu).items() for i in range(size)]
-
-    def row_bounds(self, nu: int, layout: ParameterLayout, values: Reals) -> tuple[Reals, Reals]:
-        """Lower and upper bounds of all rows, (..., nc) each.
-
-        Args:
-            nu: Number of controls [-].
-            layout: Layout of the parameters in the last axis of `values`.
-            values: Parameter values (..., layout.size).
-        """
-        return self._of_rows(nu, layout, values, "lower", -np.inf), self._of_rows(nu, layout, values, "upper", np.inf)
-
-    def row_softness(self, nu: int, layout: ParameterLayout, values: Reals) -> tuple[Reals, Reals]:
-        """Linear and quadratic slack weights of all rows, (..., nc) each; inf and 0 for hard rows.
-
-        Arguments are those of `row_bounds`.
-        """
-        linear = self._of_rows(nu, layout, values, "linear", np.inf)
-        return linear, self._of_rows(nu, layout, values, "quadratic", 0.0)
-
-    def _of_rows(self, nu: int, layout: ParameterLayout, values: Reals, key: str, otherwise: float) -> Reals:
-        """Values (..., nc) of one of the constraints' own parameters, or `otherwise` for constraints without it."""
-        shape, columns = values.shape[:-1], [np.zeros((*values.shape[:-1], 0))]
-        for name, size in self.sizes(nu).items():
-            where = layout.slices.get(f"{name}.{key}")
-            columns.append(np.full((*shape, size), otherwise) if where is None else values[..., where])
-        return np.concatenate(columns, axis=-1)
+    def blocks(self, nu: int) -> tuple[RowBlock, ...]:
+        """Rows of each constraint at an instant, for a model with `nu` controls."""
+        return tuple(RowBlock(name, size) for name, size in self.sizes(nu).items())
 
     def rows(self, instant: Instant) -> SX:
         """Values r of all constraints (nc,), one below the other, as expressions of an instant's symbols."""

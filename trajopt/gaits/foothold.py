@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.checks import check_array, check_instance, check_text, shape_of
+from trajopt.checks import check_array, check_finite, check_instance, check_text, shape_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots.placements import check_placement, check_quaternion
 from trajopt.types import Reals
@@ -120,6 +120,20 @@ def yaw_rotation(yaw: float) -> Reals:
     """Rotation about the world's z axis by an angle [rad] (3, 3); exactly the identity for 0."""
     c, s = math.cos(yaw), math.sin(yaw)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def check_heading(argument: str, value: Any) -> float:
+    """Returns an angle [rad] as a float.
+
+    Raises:
+        InvalidArgumentError: `value` is not a finite number, or more than a turn, as 90 degrees would be.
+    """
+    angle = check_finite(argument, value)
+    if abs(angle) > 2 * math.pi:
+        raise InvalidArgumentError(
+            f"{argument}: expected an angle within ±2π [rad], got {angle:g}; for degrees pass np.radians({angle:g})"
+        )
+    return angle
 
 
 def between_vectors(a: Reals, b: Reals) -> Reals:

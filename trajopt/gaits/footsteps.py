@@ -15,7 +15,7 @@ from trajopt.gaits.foothold import Foothold, turned
 from trajopt.gaits.phase import Phase
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
-from trajopt.gaits.steps import StepShape, above_the_feet, check_stance, step_phase, support_phases
+from trajopt.gaits.steps import StepShape, above_the_feet, check_stance, check_step_height, step_phase, support_phases
 from trajopt.types import Reals
 
 GroundPath = Callable[[float], npt.ArrayLike] | npt.ArrayLike
@@ -54,6 +54,7 @@ def biped_footsteps(
         UnknownNameError: A footstep names a foot that is not in the stance.
     """
     start = now = above_the_feet(check_stance(stance, 2, ORDER))
+    check_step_height(start, step_height)
     shape = StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse)
     footsteps = check_items("footsteps", footsteps, "(foot, foothold)", cure="see footsteps_along")
     if not footsteps:
@@ -104,7 +105,7 @@ def footsteps_along(
     apart = _distance(stance, right, left, points[1] - points[0]) if width is None else check_positive("width", width)
     longest = check_positive("step_length", step_length, unit="m")
     strides = check_count(
-        "step_length: number of steps", int(min(np.ceil(along[-1] / longest - 1e-9), 2**62)), most=10_000
+        "step_length: number of steps", int(np.clip(np.ceil(along[-1] / longest - 1e-9), 1, 2**62)), most=10_000
     )
     begin = _direction(points, along, 0.0)
     order = (first, left if first == right else right)

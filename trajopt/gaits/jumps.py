@@ -74,9 +74,9 @@ def jump(
     check_count("ground_knots", ground_knots)
     check_count("landed_knots", landed_knots)
     by = check_array("jump_length", jump_length, (3,), cure="forward, left and up [m]")
-    start = above_the_feet(stance)
     if not isinstance(flight, str) or flight not in FLIGHTS:
         raise unknown_name("flight:", flight, FLIGHTS)
+    start = above_the_feet(stance) if flight == "crocoddyl" else stance
     if ground is None and flight == "crocoddyl":
         ground = 0.0
     swings = tuple(Swing(name, _landing(place, by, ground), None) for name, place in start.feet.items())

@@ -35,7 +35,7 @@ class Swing:
             reference in the air, which only its touch-down guides.
         profile: Path over the N knots of the phase. "smooth" starts and ends at zero velocity, and ends at the
             foothold. "steep" does too, and starts and ends upright. "triangle", as in Crocoddyl, moves up and down at
-            constant speed; its last knot is 2/N of the height above the foothold.
+            constant speed; its last knot is 2/N of the height above the foothold, and for odd N it stays 1/N lower.
 
     Raises:
         InvalidArgumentError: The foothold has a wrong shape, or the height is negative.

@@ -24,8 +24,12 @@ def triangle(knots: int) -> tuple[Reals, Reals]:
 
 
 def smooth(knots: int) -> tuple[Reals, Reals]:
-    """Progress 3 s² - 2 s³ and height 16 s² (1 - s)² at s = k / N, at knots k = 0..N-1 and at touch-down, s = 1."""
-    return smooth_at(np.arange(knots + 1) / knots)
+    """Progress 3 s² - 2 s³ and height 16 s² (1 - s)² at s = k / N, at knots k = 0..N-1 and at touch-down, s = 1.
+
+    For odd N the peak is between two knots; heights are scaled so that these have the full height.
+    """
+    progress, height = smooth_at(np.arange(knots + 1) / knots)
+    return progress, height / (height.max() or 1.0)
 
 
 def smooth_at(s: Reals) -> tuple[Reals, Reals]:
@@ -36,7 +40,7 @@ def smooth_at(s: Reals) -> tuple[Reals, Reals]:
 def steep(knots: int) -> tuple[Reals, Reals]:
     """As `smooth`, with progress 10 s³ - 15 s⁴ + 6 s⁵: the foot rises before it moves ahead, as at a riser."""
     s = np.arange(knots + 1) / knots
-    return s**3 * (10 - 15 * s + 6 * s**2), smooth_at(s)[1]
+    return s**3 * (10 - 15 * s + 6 * s**2), smooth(knots)[1]
 
 
 PROFILES: dict[str, Callable[[int], tuple[Reals, Reals]]] = {"triangle": triangle, "smooth": smooth, "steep": steep}

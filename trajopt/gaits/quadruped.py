@@ -1,6 +1,7 @@
 """Gaits of quadrupeds; with profile="triangle" and flight="crocoddyl" the references are those of Crocoddyl.
 
-Each function takes a stance with the feet in the order left front, right front, left hind, right hind.
+Each function takes a stance with the feet in the order left front, right front, left hind, right hind. Its centre of
+mass keeps its place relative to their middle; Crocoddyl's references move it above the middle.
 
 Source: Crocoddyl 3.2.1, utils/quadruped.py, SimpleQuadrupedalGaitProblem.
 """
@@ -12,9 +13,9 @@ from typing import Unpack
 
 import numpy as np
 
-from trajopt.checks import check_count, check_finite, check_vector
+from trajopt.checks import check_count, check_vector
 from trajopt.errors import InvalidArgumentError
-from trajopt.gaits.foothold import as_point, yaw_rotation
+from trajopt.gaits.foothold import as_point, check_heading, yaw_rotation
 from trajopt.gaits.jumps import JumpOptions, jump
 from trajopt.gaits.phase import Phase
 from trajopt.gaits.schedule import ContactSchedule
@@ -143,7 +144,7 @@ def quadruped_com_shift(
     """
     names = _feet(stance)
     assert stance.com is not None
-    ahead, phases = yaw_rotation(check_finite("heading", heading))[:, 0], []
+    ahead, phases = yaw_rotation(check_heading("heading", heading))[:, 0], []
     for shift in check_vector("shifts", shifts):
         goal = as_point("com", np.array(stance.com) + shift * ahead)
         phases.append(Phase(name="support", knots=knots, stance=names))

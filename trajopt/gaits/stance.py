@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.checks import as_numbers, check_finite, check_flag, check_instance, check_known, check_mapping, check_texts
+from trajopt.checks import as_numbers, check_flag, check_instance, check_known, check_mapping, check_texts
 from trajopt.errors import InvalidArgumentError, UnknownNameError, unknown_name
-from trajopt.gaits.foothold import Foothold, Vector3, as_point, heading_of, yaw_rotation
+from trajopt.gaits.foothold import Foothold, Vector3, as_point, check_heading, heading_of, yaw_rotation
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
@@ -81,7 +81,7 @@ class Stance:
             InvalidArgumentError: The robot has no floating base, a foot is named twice, or `x` has a wrong size.
             UnknownNameError: The robot has no frame of this name; the message lists frames that look like feet.
         """
-        heading = None if heading is None else check_finite("heading", heading)
+        heading = None if heading is None else check_heading("heading", heading)
         names = [feet] if isinstance(feet, str) else list(check_texts("feet", feet))
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:

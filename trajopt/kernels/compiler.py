@@ -39,7 +39,8 @@ _library_numbers = itertools.count()
 _engine: _Engine | None = None  # the engine that currently links
 _released: deque[tuple[Any, _Engine]] = deque()  # unused libraries that LLVM has not freed yet
 _permanent: list[Library] = []
-_compiled: list[str] = []  # labels
+_compiled: list[str] = []  # labels of modules that a caller waited for
+_optimised: list[str] = []  # labels of modules that the background compiled
 _closing = False
 
 # Do not fork while another thread is inside LLVM, since its locks would stay closed in the child.
@@ -50,13 +51,17 @@ class CompilationError(TrajoptError, RuntimeError):
     """LLVM rejects text written by trajopt, or a symbol is missing. This is a bug of trajopt; please report it."""
 
 
-def compilations() -> int:
-    """Number of LLVM modules that this process has compiled; loads from the disk cache do not count."""
-    return len(_compiled)
+def compilations(*, background: bool = False) -> int:
+    """Number of LLVM modules that this process has compiled; loads from the disk cache do not count.
+
+    Args:
+        background: Whether to count also the modules that are optimised in the background, while quick code runs.
+    """
+    return len(_compiled) + (len(_optimised) if background else 0)
 
 
 def compiled() -> list[str]:
-    """Labels of the modules that this process has compiled, such as "costs of go2", in order of compilation."""
+    """Labels of the modules that `compilations` counts, such as "costs of go2", in order of compilation."""
     return list(_compiled)
 
 
@@ -85,19 +90,20 @@ def object_key(*about: str) -> str:
     return cache.key("module", *about, target_description())
 
 
-def object_code(write: Callable[[], str], *about: str) -> bytes:
+def object_code(write: Callable[[], str], *about: str, background: bool = False) -> bytes:
     """Machine code of a module, loaded from the cache or written and compiled now.
 
     Args:
         write: Function that writes the LLVM module.
         about: Everything on which its text depends, besides the source of this room and the processor.
+        background: Whether no caller waits for it.
     """
     key = object_key(*about)
     image = cache.load(key)
     if image is None:
         label = about[0].removeprefix("trajopt_")
         with notice.Working("compiling", [label]):
-            image = machine_code(write(), label=label)
+            image = machine_code(write(), label=label, background=background)
         cache.store(key, image, cache_label(OPTIMISED, label))
     return image
 
@@ -107,8 +113,8 @@ def cache_label(level: int, what: str) -> str:
     return f"{cache.QUICK_CODE if level == QUICK else cache.OPTIMISED_CODE}: {what}"
 
 
-def machine_code(text: str, level: int = OPTIMISED, *, label: str = "") -> bytes:
-    """Compiles a module to machine code; `label` describes what it computes.
+def machine_code(text: str, level: int = OPTIMISED, *, label: str = "", background: bool = False) -> bytes:
+    """Compiles a module to machine code; `label` describes what it computes, `background` says that nobody waits.
 
     Raises:
         CompilationError: LLVM rejects the text.
@@ -118,8 +124,12 @@ def machine_code(text: str, level: int = OPTIMISED, *, label: str = "") -> bytes
             image = codegen.machine_code(text, level)
         except RuntimeError as error:
             raise CompilationError(f"LLVM rejects a module that trajopt wrote (please report it): {error}") from error
-        _compiled.append(label)
+        _note(label, background=background)
     return image
+
+
+def _note(label: str, *, background: bool) -> None:
+    (_optimised if background else _compiled).append(label)
 
 
 def machine_codes(
@@ -148,10 +158,10 @@ def machine_codes(
             if _closing:
                 raise CompilationError("the process is about to end")
             begin(i)
-            image = machine_code(text, level, label=label)
+            image = machine_code(text, level, label=label, background=background)
         else:
             with _lock:
-                _compiled.append(label)
+                _note(label, background=background)
         images.append(image)
     return images
 

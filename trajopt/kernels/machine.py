@@ -243,7 +243,8 @@ class Kernel:
         codes = functions.function_codes(wanted, background=background)
         imports = {w.symbol: code.address for w, code in zip(wanted, codes)}
         spilled = max((code.scratch for code in codes), default=0)
-        image = compiler.object_code(lambda: entry_text(program, self.width), *self._entry_at(level))
+        about = self._entry_at(level)
+        image = compiler.object_code(lambda: entry_text(program, self.width), *about, background=background)
         entry = compiler.link([image], ["trajopt_entry"], imports)
         scratch = (layout(program).end + spilled) * self.width * 8 + 64
         tier = "optimised" if level == OPTIMISED else "quick"

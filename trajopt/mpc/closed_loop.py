@@ -21,15 +21,18 @@ from trajopt.mpc.disturbance import Disturbance, Noise, Push, Rate
 from trajopt.mpc.errors import ClosedLoopError
 from trajopt.mpc.log import ClosedLoop
 from trajopt.mpc.recorder import Recorder
+from trajopt.mpc.sensing import Estimate, Measure, Sensing, check_function
 from trajopt.mpc.step import MPCStep
-from trajopt.objects.calls import wrong_call
+from trajopt.plants import Factor
 from trajopt.plants.argument import fixed_step, plant_of
 from trajopt.plants.base import PlantAbstract, check_next
+from trajopt.shooting import ShootingProblem
 from trajopt.states.sampling import random_generator
 from trajopt.types import Reals
 
 MOST = 10_000_000
 """Largest number of control periods [-]."""
+_CHANGES = 4  # changed parameters that are told [-]
 _SAME = 1e-9  # tolerance for equal times, as a fraction of a control period
 
 
@@ -43,6 +46,8 @@ def simulate(
     compensate_delay: bool = False,
     feedback: bool = False,
     noise: Any = None,
+    measure: Measure | None = None,
+    estimator: Estimate | None = None,
     disturbance: Push | Sequence[Push] | Rate | None = None,
     model_error: Mapping[str, Any] | None = None,
     dt_plant: float | None = None,
@@ -64,12 +69,17 @@ def simulate(
             or a function (x, u, dt) -> x_next.
         x0: State at the start (nx,).
         duration: Duration > 0, rounded up to whole control periods [s].
-        delay: Time >= 0 from a measurement until its control acts [s].
+        delay: Time >= 0 from a measurement until its control acts, shorter than the duration [s].
         compensate_delay: True to start each plan from the state that the controller's model predicts after the delay.
         feedback: True to apply u - K (x ⊖ x_plan) at each step of the plant, clipped to the limits of the controls;
             False to hold u.
         noise: Standard deviation of the measurement in each tangent coordinate, a number or (ndx,); or a function from
             a numpy generator and a state to a deviation (ndx,). None for no noise.
+        measure: Sensors: a function from the state (nx,), with its noise, to a measurement (ny,), such as the readings
+            of encoders. By default, and without an estimator, the measurement is a state (nx,).
+        estimator: A function, or an object with `__call__`, that estimates the state that the controller receives
+            (nx,). Its arguments are the time [s], the measurement, and the control that has acted since the last
+            measurement (nu,), None at the first one. If it has a method `reset`, that receives x0 at the start.
         disturbance: A Push, a list of Push, or a function from time [s] and state (nx,) to a rate of change of the
             state (ndx,) [1/s].
         model_error: Other values of the plant model's run-time parameters by name, each a value or a Factor.
@@ -95,6 +105,7 @@ def simulate(
         x0,
         delay=delay,
         noise=noise,
+        sensors=(measure, estimator),
         disturbance=disturbance,
         model_error=model_error,
         dt_plant=dt_plant,
@@ -117,6 +128,7 @@ class _Loop:
         *,
         delay: float,
         noise: Any,
+        sensors: tuple[Measure | None, Estimate | None],
         disturbance: Any,
         model_error: Any,
         dt_plant: float | None,
@@ -136,11 +148,16 @@ class _Loop:
         self._plant = plant_of(plant, self._problem, model_error, self._dt)
         self._dt_plant = self._plant_step(dt_plant)
         self._noise = Noise(noise, self._state, _generator(seed))
+        self._sensing = Sensing(self._noise, *sensors, self._state)
+        if feedback and sensors != (None, None):
+            raise InvalidArgumentError(
+                "feedback: expected False with measure or estimator, which give no state between two measurements"
+            )
         self._disturbance = Disturbance(disturbance, self._state)
         self._predicts, self._feedback = predicts and self._delay > 0.0, feedback
         self._model_step = self._prediction_step() if self._predicts else self._dt
-        _check_function("on_step", on_step, (None,), "one argument, an MPCStep")
-        _check_function("until", until, (0.0, None), "time [s] and state (nx,)")
+        check_function("on_step", on_step, (None,), "one argument, an MPCStep")
+        check_function("until", until, (0.0, None), "time [s] and state (nx,)")
         self._until = until
         self._on_step = on_step
         self._coming: deque[tuple[float, MPCStep]] = deque()
@@ -148,7 +165,8 @@ class _Loop:
             "delay": self._delay,
             "delay_compensated": self._predicts,
             "seed": None if isinstance(seed, np.random.Generator) else int(seed),
-            "plant": _words(plant, self._plant),
+            "plant": _words(plant, self._plant) + _change_words(model_error or {}, self._problem, own=plant is None),
+            "sensing": self._sensing.words(noise, seed),
             "solver": _solver_words(controller),
         }
 
@@ -186,19 +204,25 @@ class _Loop:
 
     def run(self, duration: float, progress: bool) -> ClosedLoop:
         """Runs the loop for a duration [s] and returns the log."""
-        for name, time_span in (("duration", duration), ("delay", self._delay)):
-            if time_span / self._dt > MOST:
-                raise InvalidArgumentError(
-                    f"{name}: expected at most {MOST} control periods of {self._dt:g} s, got {time_span:g} s"
-                )
+        if duration / self._dt > MOST:
+            raise InvalidArgumentError(
+                f"duration: expected at most {MOST} control periods of {self._dt:g} s, got {duration:g} s"
+            )
+        if self._delay >= duration:
+            raise InvalidArgumentError(
+                f"delay: expected a time in seconds, less than the duration of {duration:g} s, got {self._delay:g} s; "
+                "only the first control would ever act"
+            )
         periods = max(1, math.ceil(duration / self._dt - 1e-6))
-        recorder = Recorder(self._controller, self._dt, periods, self._facts, self._disturbance.pushes)
+        pushes = self._disturbance.pushes
+        recorder = Recorder(self._controller, self._dt, periods, self._facts, pushes, self._sensing.error_words)
         self._recorder, self._periods = recorder, periods
         first = self._delay if self._predicts else 0.0
         self._controller.check_references(0.0, first + (periods - 1) * self._dt)
         begun = time.perf_counter()
         self._controller.reset(self._x0, t=first)
         recorder.start(self._x0, time.perf_counter() - begun)
+        self._sensing.begin(self._x0)
         x, stopped = self._x0, ""
         try:
             with progress_bar("simulating", periods, wanted=progress) as show:
@@ -238,10 +262,11 @@ class _Loop:
         t, controller, recorder = k * self._dt, self._controller, self._recorder
         model, row = self._problem.running[0], self._row(t)
         recorder.knot_of(model)
-        measured = self._noise.measured(x)
-        seen = self._predicted(measured, t, row) if self._predicts and k else measured
+        measured = self._sensing.measured(x)
+        estimate = self._sensing.estimated(t, measured, recorder.last_control)
+        seen = self._predicted(estimate, t, row) if self._predicts and k else estimate
         step = controller.feedback(seen, t + self._delay if self._predicts else t)
-        recorder.take(x, measured, step, model, row)
+        recorder.take(x, (measured, estimate), step, model, row)
         if self._on_step is not None:
             self._on_step(step)
         self._bounds = recorder.limits()
@@ -329,17 +354,6 @@ class _Loop:
         return check_next(x, self._state)
 
 
-def _check_function(argument: str, function: Any, arguments: tuple[Any, ...], takes: str) -> None:
-    """Checks an optional function of the caller's."""
-    if function is None:
-        return
-    usable = callable(function) and not isinstance(function, type)
-    fault = wrong_call(function, arguments, {}) if usable else None
-    if fault is not None or not usable:
-        got = f"got {shown(function)}" if fault is None else fault
-        raise InvalidArgumentError(f"{argument}: expected a function of {takes}; {got}")
-
-
 def _generator(seed: Any) -> np.random.Generator:
     try:
         return random_generator(seed)
@@ -355,6 +369,21 @@ def _words(argument: Any, plant: PlantAbstract) -> str:
         return "the controller's own model"
     name = getattr(argument, "__name__", type(argument).__name__)
     return f"function {name}" if type(plant).__name__ == "FunctionPlant" else name
+
+
+def _change_words(model_error: Mapping[str, Any], problem: ShootingProblem, *, own: bool) -> str:
+    """Text about changed parameters of a plant's model; `own` says that the others are the controller's."""
+    known, words = problem.table.at(0) if own else {}, list[str]()
+    for name, value in list(model_error.items())[:_CHANGES]:
+        if isinstance(value, Factor):
+            words.append(f"{name} times {value.value:g}")
+        elif np.size(value) == 1:
+            before = f" instead of {np.ravel(known[name])[0]:g}" if name in known else ""
+            words.append(f"{name} {np.ravel(value)[0]:g}{before}")
+        else:
+            words.append(f"other {name}")
+    more = ", ..." if len(model_error) > _CHANGES else ""
+    return f" with {', '.join(words)}{more}" if words else ""
 
 
 def _solver_words(controller: MPCController) -> str:

@@ -93,5 +93,5 @@ class Converged:
             lam, y = multipliers.get("dynamics"), multipliers.get("constraints")
             plan.take(solution.xs, solution.us, solution.K, lam, y)
             self._judge.see(plan)
-        reason = "" if solution.converged else str(solution.status)
+        reason = "" if solution.converged else self._limits.contradiction or str(solution.status)
         return PlanOutcome(status, reason, solution.iterations)

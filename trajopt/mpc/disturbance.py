@@ -158,7 +158,7 @@ class Disturbance:
     def _rate(self, push: Push, t: float, x: Reals) -> Reals:
         if not callable(push.value):
             return cast(Reals, push.value)
-        rate = _called("disturbance", push.value, t, x.copy())
+        rate = called("disturbance", push.value, t, x.copy())
         return check_array(
             "disturbance: result of the function", rate, (self._state.ndx,), cure="one rate for each tangent coordinate"
         )
@@ -206,14 +206,14 @@ class Noise:
         if self._deviations is not None:
             return self._state.integrate_unchecked(x, self._deviations * self._rng.standard_normal(self._state.ndx))
         assert self._function is not None
-        deviation = _called("noise", self._function, self._rng, x.copy())
+        deviation = called("noise", self._function, self._rng, x.copy())
         cure = "one deviation for each tangent coordinate"
         return self._state.integrate_unchecked(
             x, check_array("noise: result of the function", deviation, (self._state.ndx,), cure=cure)
         )
 
 
-def _called(argument: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def called(argument: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Calls a user's function; an error that it raises names the argument."""
     try:
         return function(*arguments)

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from trajopt.mpc.log import ClosedLoop
 
 FORMAT = 1
-_LATER: dict[str, Any] = {"missed": "", "delay_compensated": False}  # fields that files of earlier versions lack
+_LATER: dict[str, Any] = {
+    "missed": "",
+    "delay_compensated": False,
+    "sensing": "",
+}  # fields that files of earlier versions lack
 _FACTS = (
     "dt",
     "first_solve",
@@ -83,7 +87,8 @@ def read(path: str | Path) -> dict[str, Any]:
             for i, t in enumerate(facts["tracked"])
         )  # fmt: skip
         attributes["motion"] = _motion(arrays)
-        return attributes | {name: array for name, array in arrays.items() if "/" not in name}
+        attributes |= {name: array for name, array in arrays.items() if "/" not in name}
+        return {"estimates": attributes["measured"]} | attributes  # files of earlier versions have no estimates
     except MALFORMED as error:
         raise InvalidArgumentError(
             f"path: expected a file that ClosedLoop.save wrote, but {shown(str(path))} cannot be read: {error}"

@@ -35,7 +35,8 @@ class ClosedLoop(ExplainsAttributes):
         dt: Control period [s].
         times: Time of each measurement, and of the end (n + 1,) [s].
         xs: True states at these times (n + 1, nx).
-        measured: Measured states (n, nx).
+        measured: Measurements (n, ny): states with their noise, or what the sensors `measure` return.
+        estimates: States that the controller received (n, nx): those of the estimator, else the measured ones.
         us: Control of each step (n, nu); it acts from `delay` after its measurement.
         lower: Lower limits of the controls, hard constraints included (n, nu); -inf without a limit.
         upper: Upper limits of the controls (n, nu); inf without a limit.
@@ -54,7 +55,7 @@ class ClosedLoop(ExplainsAttributes):
         feedback_times: Time from measurement to control (n,) [s].
         delay: Time from a measurement until its control acts, in simulated time [s].
         seed: Seed of the noise; None if the caller passed a generator.
-        plant: Description of the plant.
+        plant: Description of the plant, with the changed parameters of its model.
         solver: Description of solver and mode.
         pushes: The pushes. In a log from a file, a push that was a function raises when it is called.
         stopped: Reason why the closed loop ended early; empty if it did not.
@@ -67,6 +68,8 @@ class ClosedLoop(ExplainsAttributes):
         kept: Value of `tracked` in a log from a file.
         missed: Coordinates whose planned ends do not come, and by how much; empty if plans come true.
         delay_compensated: Whether plans started from the state predicted for the end of the delay.
+        sensing: Description of noise, sensors and estimator, with the errors of estimates; empty if the controller
+            received the true states.
     """
 
     dt: float
@@ -74,6 +77,7 @@ class ClosedLoop(ExplainsAttributes):
     times: Reals
     xs: Reals
     measured: Reals
+    estimates: Reals
     us: Reals
     lower: Reals
     upper: Reals
@@ -101,6 +105,7 @@ class ClosedLoop(ExplainsAttributes):
     kept: tuple[Tracked, ...] | None = field(default=None, repr=False)
     missed: str = ""
     delay_compensated: bool = False
+    sensing: str = ""
 
     def __repr__(self) -> str:
         steps = f"{len(self)} steps of {self.dt:g} s"

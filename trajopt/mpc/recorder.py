@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,22 +32,29 @@ class Recorder:
     Args:
         controller: The controller.
         periods: Number of control periods [-].
-        facts: Further fields of the ClosedLoop: delay and whether it is compensated, seed, plant, solver.
+        facts: Further fields of the ClosedLoop: delay and whether it is compensated, seed, plant, sensing, solver.
         pushes: The pushes.
+        errors_of: Text about the errors of estimates (n, nx) of states (n, nx).
     """
 
     def __init__(
-        self, controller: MPCController, dt: float, periods: int, facts: dict[str, Any], pushes: tuple[Push, ...]
+        self,
+        controller: MPCController,
+        dt: float,
+        periods: int,
+        facts: dict[str, Any],
+        pushes: tuple[Push, ...],
+        errors_of: Callable[[Reals, Reals], str],
     ) -> None:
         problem = controller.problem
         self._controller, self._problem, self._dt = controller, problem, dt
-        self._facts, self._pushes, self._n = facts, pushes, 0
+        self._facts, self._pushes, self._errors_of, self._n, self._periods = facts, pushes, errors_of, 0, periods
         self._first_solve = 0.0
         state, nu = problem.state, problem.nu
         self._xs, self._ends = np.empty((periods + 1, state.nx)), np.empty((periods, state.nx))
         self._horizon = round(float(controller.offsets[-1]) / dt)
         self._late = round(facts["delay"] / dt) if facts["delay_compensated"] else 0
-        rows = {"measured": state.nx, "us": nu, "lower": nu, "upper": nu}
+        rows = {"measured": state.nx, "estimates": state.nx, "us": nu, "lower": nu, "upper": nu}
         self._columns: dict[str, Any] = {name: np.zeros((periods, size)) for name, size in rows.items()}
         self._columns |= {name: np.zeros(periods) for name in _NUMBERS}
         self._columns |= {"iterations": np.zeros(periods, np.int64), "statuses": np.zeros(periods, "U8")}
@@ -73,15 +81,23 @@ class Recorder:
             self._soft |= self._knots[id(model)].soft()
         return self._knots[id(model)]
 
-    def take(self, x: Reals, measured: Reals, step: MPCStep, model: ActionModelAbstract, row: Reals) -> None:
-        """Records the begin of a period: true and measured state, the controller's step, its model and parameters."""
+    @property
+    def last_control(self) -> Reals | None:
+        """Control of the last period (nu,), as the plant received it; None in the first one."""
+        return self._applied[self._n - 1] if self._n else None
+
+    def take(self, x: Reals, seen: tuple[Reals, Reals], step: MPCStep, model: ActionModelAbstract, row: Reals) -> None:
+        """Records the begin of a period: true state, measurement and estimate, step, its model and parameters."""
         k, knot = self._n, self.knot_of(model)
         knot.parameters[:] = row[: len(knot.parameters)]
         knot.set_time_step(self._dt)
         u = np.asarray(step.u, dtype=np.float64)
         values = knot.values(x, u[: model.nu])
-        column = self._columns
-        column["measured"][k], column["us"][k], self._ends[k] = measured, u, step.xs[-1]
+        column, (measured, estimate) = self._columns, seen
+        if k == 0:
+            column["measured"] = np.zeros((self._periods, len(measured)))
+        column["measured"][k], column["estimates"][k] = measured, estimate
+        column["us"][k], self._ends[k] = u, step.xs[-1]
         column["lower"][k, : model.nu], column["upper"][k, : model.nu] = values.lower, values.upper
         first = 0
         for name, size in knot.sizes.items():
@@ -133,6 +149,7 @@ class Recorder:
         samples = np.arange(0, n, self._every)
         control_rows = controls(problem)
         columns = {name: values[:n].copy() for name, values in self._columns.items()}
+        sensing = self._facts["sensing"] + self._errors_of(self._xs[:n], columns["estimates"])
         return ClosedLoop(
             dt=self._dt,
             first_solve=self._first_solve,
@@ -149,7 +166,7 @@ class Recorder:
             every=self._every,
             missed=missed_goals(problem.state, self._xs[: n + 1], self._ends[:n], self._horizon, self._late),
             motion=self._motion(samples) if n else None,
-            **self._facts,
+            **(self._facts | {"sensing": sensing}),
         )
 
     def _motion(self, samples: Ints) -> Solution:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.constraints import HELD
+from trajopt.analysis.contradictions import EXCLUDE
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ def report(log: ClosedLoop) -> dict[str, str]:
     """Summarises a closed loop in text by keyword; see `ClosedLoop.report`."""
     words = {
         "loop": f"{log.times[-1]:g} s in {len(log)} steps of {1e3 * log.dt:g} ms, {log.solver}",
-        "plant": log.plant + (f", delay {1e3 * log.delay:g} ms" if log.delay else ""),
+        "plant": log.plant
+        + (f", delay {1e3 * log.delay:g} ms{', compensated' * log.delay_compensated}" if log.delay else ""),
+        **({"sensors": log.sensing} if log.sensing else {}),
         "steps": log.outcome,
         "cost": f"{log.cost:.6g}",
     }
@@ -144,7 +147,7 @@ def _cures(log: ClosedLoop) -> list[str]:
             f"steps take longer than the control period: use a period of {needed:.2g} ms or more (MPCOptions.dt), "
             f"fewer knots, {mode}or a time_budget"
         )
-    if np.any(log.statuses == "failed"):
+    if any(EXCLUDE not in log.reasons.get(int(k), "") for k in np.flatnonzero(log.statuses == "failed")):
         cures.append(
             "steps fail: soften constraints on states, start closer to a feasible motion, or allow more iterations"
         )

@@ -11,7 +11,7 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from inspect import Parameter, Signature
 from typing import Any, ParamSpec, TypeVar
 
@@ -147,6 +147,7 @@ def wrong_call(
     if owner is not None:
         name = owner.__name__ if method == "__init__" else f"{owner.__name__}.{method}"
     hint = getattr(owner, "call_hint", lambda *_: "")(method, wrong)
+    hint = hint or next((f"it is an option: {name}(..., {use})" for use in _options(function, parameters, wrong)), "")
     cure = hint or f"it takes {_signature(parameters, names)}"
     return WrongCallError(f"{name}: {what}; {cure}")
 
@@ -161,6 +162,16 @@ def _names(function: Callable[..., Any], parameters: list[Parameter]) -> list[st
                 return None
             names += inspect.unwrap(function).__globals__[match[1]].__annotations__
     return names
+
+
+def _options(function: Callable[..., Any], parameters: list[Parameter], wrong: list[str]) -> Iterator[str]:
+    """Optional arguments whose data class has a field of the first wrong name, as in options=GaitOptions(mu=...)."""
+    scope = getattr(inspect.unwrap(function), "__globals__", {})
+    for p in parameters if wrong else ():
+        kinds = [scope.get(word) for word in re.findall(r"\w+", str(p.annotation))] if p.default is not p.empty else []
+        for kind in kinds:
+            if dataclasses.is_dataclass(kind) and wrong[0] in [field.name for field in dataclasses.fields(kind)]:
+                yield f"{p.name}={getattr(kind, '__name__', '')}({wrong[0]}=...)"
 
 
 def _near(name: str, names: list[str]) -> str:

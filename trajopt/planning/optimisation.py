@@ -8,6 +8,7 @@ from trajopt.actions import ActionModelTerminal
 from trajopt.actions.differential import DifferentialActionModelFreeInvDynamics
 from trajopt.actions.integrated.euler import IntegratedActionModelEuler
 from trajopt.actuation import ActuationModelFull
+from trajopt.checks import check_count
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.planning.free_space import FreeSpace
@@ -25,6 +26,7 @@ ROUNDS = 8  # most solves [-]
 FINE = 16  # points in each step at which distances are computed [-]
 ROUND_OFF = 1e-6  # by which less than a margin counts as kept [m]
 MORE = 1.2  # a margin between knots is raised by this multiple of what it lacks [-]
+_MOST = 10_000  # knots
 ACCELERATIONS = "accelerations"  # constraint with the limits of accelerations
 WEIGHT = 1e-2  # of accelerations [cost s³/rad², cost s³/m²]
 
@@ -44,7 +46,8 @@ class MotionProblem:
 
     def __init__(self, motion: RetimedPath, scene: Scene | None, margin: float, dt: float) -> None:
         self._robot, self._limits, self._margin = motion.robot, motion.limits, margin
-        self._N = max(int(np.ceil(motion.duration / dt - 1e-9)), 2)
+        steps = int(min(np.ceil(motion.duration / dt - 1e-9), 2**62))
+        self._N = max(check_count("dt: number of knots", steps, most=_MOST), 2)
         self._dt, self._space = motion.duration / self._N, FreeSpace(motion.robot, scene, margin)
         state = StateMultibody(motion.robot)
         q, v, _ = motion.at(self._dt * np.arange(self._N + 1))

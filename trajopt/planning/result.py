@@ -141,8 +141,8 @@ class Plan:
     def _at(self, times: Reals) -> Solution:
         q, v, _ = self._motion().at(times)
         obstacles = () if self.scene is None else as_obstacles(self.scene)
-        fields = {"robot": self.robot, "times": times, "obstacles": list(obstacles)}
-        return described_motion(np.concatenate([q, v], axis=1), solver="plan", **fields)
+        xs, near = np.concatenate([q, v], axis=1), list(obstacles)
+        return described_motion(xs, solver="plan", robot=self.robot, times=times, obstacles=near)
 
     def __repr__(self) -> str:
         if self.motion is None:

@@ -60,8 +60,8 @@ class OneKnot:
         self.parameters: Reals = self._problem.table.values[0, : self.layout.size]
 
     def soft(self) -> set[str]:
-        """Names of the constraints that a controller softens: soft constraints, and those that do not depend on u."""
-        soft = np.isfinite(self._problem.table.rows.now().linear[0]) | self._kind.model.rows_free_of_control
+        """Names of the constraints that a controller softens: soft constraints, and those that do not read u."""
+        soft = np.isfinite(self._problem.table.rows.now().linear[0]) | self._kind.model.rows_of_states
         ends = np.cumsum([0, *self.sizes.values()])
         return {name for name, i, j in zip(self.sizes, ends, ends[1:]) if soft[i:j].all()}
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.callbacks.bar import counted, progress_bar
-from trajopt.checks import check_positive
+from trajopt.checks import check_array, check_positive
 from trajopt.plotting.film import KNOT, Film, film_of
 from trajopt.plotting.frames import Frame, check_film_path, frame_rate, frame_times, write_frames
 from trajopt.plotting.ground import EARTH, GROUND
@@ -38,11 +38,13 @@ def animate(
     lines: Sequence[npt.ArrayLike] = (),
     grid: OccupancyGrid | None = None,
     scans: Scan | Sequence[Scan] = (),
+    view: tuple[float, float] | None = None,
 ) -> Path:
     """Writes the motion as an animation: stick figure, contacts and forces, ground, goals, paths and obstacles.
 
-    Between two knots points move along straight lines, and forces are constant. A legged robot is seen from its right
-    side; points on its left are shifted forward, so that both sides are visible. Knots without a time step last 50 ms.
+    Between two knots points move along straight lines, and forces are constant. A legged robot is seen from its right,
+    or from the front or behind if it moves sideways; points on the far side are shifted, so that all legs are visible.
+    Knots without a time step last 50 ms.
 
     Args:
         solution: Solution with a robot, with states that are poses of a body, or with a model that has a method
@@ -55,6 +57,8 @@ def animate(
         lines: Polylines, such as gates, each with points (n, 2) or (n, 3) [m]; not drawn for a legged robot.
         grid: Map of the plane to draw, its occupied cells in grey.
         scans: LIDAR scan, or one for each knot, whose readings are drawn as points.
+        view: Elevation and azimuth of the camera [deg], also for a legged robot; by default it looks across the main
+            direction of the motion.
 
     Returns:
         The path.
@@ -65,7 +69,9 @@ def animate(
         MissingDependencyError: The path ends with .mp4, and there is no ffmpeg.
     """
     path = check_film_path(path)
-    film = film_of(solution, obstacles, lines, grid=grid, scans=scans)
+    if view is not None:
+        check_array("view", view, (2,), cure="elevation and azimuth [deg]")
+    film = film_of(solution, obstacles, lines, grid=grid, scans=scans, view=view)
     write_film(film, path, speed, frames_per_second)
     return path
 

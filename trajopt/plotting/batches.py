@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.analysis.lines import coordinate_units
 from trajopt.checks import check_instance
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.style import (
@@ -103,11 +104,17 @@ def _draw_fan(target: Figure | SubFigure, solutions: SolutionBatch) -> None:
 
 
 def _labels(solutions: SolutionBatch) -> tuple[tuple[str, ...], Reals, str]:
-    """Names of the coordinates, times of the knots, and the name of their axis."""
+    """Names of the coordinates with their units, times of the knots, and the name of their axis."""
     knots = np.arange(solutions.xs.shape[1], dtype=np.float64)
     if solutions.problem is None:
         numbered = tuple(f"x{i}" for i in range(solutions.xs.shape[2]))
-        return solutions.described.get("coordinate_names", numbered), knots, "knot"
-    times = solutions.problem.times
-    names = tuple(solutions.problem.state.coordinate_names)
+        described = solutions.described
+        names, units = (described.get(f"coordinate_{each}", ()) for each in ("names", "units"))
+        return tuple(map(_with_unit, names, units)) or numbered, knots, "knot"
+    times, state = solutions.problem.times, solutions.problem.state
+    names = tuple(map(_with_unit, state.coordinate_names, coordinate_units(state)))
     return (names, knots, "knot") if times is None else (names, times, "time [s]")
+
+
+def _with_unit(name: str, unit: str) -> str:
+    return name if unit in ("", "-") else f"{name} [{unit}]"

@@ -65,6 +65,7 @@ _REACH = 0.3  # distance up to which a bound is drawn, relative to the range of 
 _FLOOR = 1e-10  # smallest violation to draw [unit of the row]
 _BINS = 60
 _TIME = "time [s]"
+_REFERENCE: dict[str, Any] = {"linestyle": ":", "linewidth": 1.4}  # bounds are dashed
 
 
 def plot_tracking(log: ClosedLoop, *, figure: Figure | SubFigure | None = None, most: int = _MOST) -> Figure:
@@ -106,7 +107,7 @@ def _draw_tracked(axes: Axes, tracked: Tracked, columns: slice, times: Reals) ->
     names = tracked.labels[columns]
     for i, name in enumerate(names):
         look = line_look(i)
-        axes.plot(times, tracked.reference[:, columns][:, i], color=look["color"], linestyle="--", linewidth=1.0)
+        axes.plot(times, tracked.reference[:, columns][:, i], color=look["color"], **_REFERENCE)
         axes.plot(times, tracked.actual[:, columns][:, i], label=name or tracked.name, **look)
     if columns.start == 0:
         _head(axes, tracked)
@@ -339,7 +340,7 @@ def _push_entries(log: ClosedLoop) -> list[Any]:
 def _reference_entry() -> Any:
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], color=GREY, linewidth=1.0, linestyle="--", label="reference")
+    return Line2D([], [], color=GREY, label="reference", **_REFERENCE)
 
 
 def animate_closed_loop(

@@ -48,8 +48,10 @@ def plot_comparison(
         figure: Figure or subfigure to draw into; by default a new one.
 
     Raises:
-        InvalidArgumentError: The solutions have no coordinate in common.
+        InvalidArgumentError: There is no solution, or the solutions have no coordinate in common.
     """
+    if not len(solutions):
+        raise InvalidArgumentError("solutions: expected at least one Solution, got none")
     several = [{_key(panel): panel for panel in shown_panels(check_solution(each))} for each in solutions]
     keys = [key for key in several[0] if all(key in panels for panels in several)]
     if not keys:

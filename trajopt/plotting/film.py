@@ -19,11 +19,10 @@ from trajopt.analysis.walls import walls_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import moving_around, obstacles_around, obstacles_to_draw, solids_around
 from trajopt.plotting.path import axes_at, axis_length
-from trajopt.plotting.projection import OBLIQUE
+from trajopt.plotting.projection import OBLIQUE, SideView, side_view
 from trajopt.plotting.scene import SceneLines
 from trajopt.plotting.sensed import Sensed
 from trajopt.plotting.walls import near_walls
-from trajopt.robots import Robot
 from trajopt.robots.scene import ObstaclesLike
 from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.solution import Solution
@@ -70,9 +69,9 @@ class Film:
         outline_label: Name of the outline in the legend.
         world: Lines, walls and planes around the motion; None in a side view.
         motion: Contacts; None without contacts.
-        side: Whether the motion is seen from the side, as for legged robots.
-        turn: Map from world axes to view axes (3, 3): a rotation. In a side view it also shifts points on the left
-            forward, so that left and right legs do not hide each other. Heights are true.
+        side: View of a legged robot from the side; None for other bodies, whose view axes are world axes.
+        turn: Map from world axes to view axes (3, 3): a rotation. In a side view it also shifts points on the far side
+            to the right, so that the legs do not hide each other. Heights are true.
         facing: The rotation without that shift (3, 3), for forces.
         scale: Length of an arrow per force [m/N].
         view: Elevation and azimuth of the camera of a motion in space [deg]; None for a direction that fits.
@@ -90,7 +89,7 @@ class Film:
     outline_label: str
     world: World | None
     motion: LeggedMotion | None
-    side: bool
+    side: SideView | None
     turn: Reals
     facing: Reals
     scale: float
@@ -183,7 +182,7 @@ def film_of(
     return filmed(
         skeleton,
         legged_motion(solution) if legged else None,
-        facing=facing_of(robot, solution.xs[0]) if robot is not None and aslant else None,
+        side=side_view(robot.model, solution.xs[:, : robot.nq]) if robot is not None and aslant else None,
         times=abscissa if label.startswith("time") else KNOT * abscissa,
         label=label,
         axes=_axes(solution, skeleton.points, goals, outlines),
@@ -202,7 +201,7 @@ def filmed(
     skeleton: Skeleton,
     motion: LeggedMotion | None,
     *,
-    facing: Reals | None = None,
+    side: SideView | None = None,
     times: Reals,
     label: str,
     axes: Reals | None = None,
@@ -220,8 +219,7 @@ def filmed(
     Args:
         skeleton: The skeleton.
         motion: Contacts of a legged robot; None without contacts.
-        facing: Rotation (3, 3) to axes whose first one is the direction that a legged robot faces, for a side view;
-            None for other bodies, whose view axes are world axes.
+        side: View of a legged robot from the side; None for other bodies, whose view axes are world axes.
         times: Time of each knot (T + 1,) [s].
         label: Label of the times.
         axes: Origin and end of each axis of a body (T + 1, 3, 2, 3) [m]; None for a body without a pose.
@@ -234,8 +232,7 @@ def filmed(
         world: Surroundings of the motion; a side view does not show them.
         view: Elevation and azimuth of the camera [deg]; None for a direction that fits.
     """
-    side = facing is not None
-    facing = np.eye(3) if facing is None else facing
+    facing = np.eye(3) if side is None else side.facing
     turn = facing + (OBLIQUE * np.outer([1.0, 0.0, 0.0], facing[1]) if side else 0.0)
     points = skeleton.points @ turn.T
     return Film(
@@ -302,9 +299,9 @@ def body_of(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
             return Skeleton(points=poses[:, None, :3, 3], bones=()), [poses[:, :3, 3]], [*description.pose_goals]
         if skeleton is None:
             raise InvalidArgumentError(
-                "solution: expected a robot, a state with coordinates x and y, or a model with a method skeleton(xs, "
-                "parameters) that returns a trajopt.robots.Skeleton, got none of them; add the method, or use "
-                "plot_solution"
+                "solution: expected a robot, a state with coordinates x, y or px, py, or a model with a method "
+                "skeleton(xs, parameters) that returns a trajopt.robots.Skeleton, got none of them; add the method, or "
+                "use plot_solution"
             )
         return skeleton, [skeleton.points[:, i] for i in skeleton.tracks], []
     model, (frames, goals) = solution.robot.model, shown_goals(solution)
@@ -323,14 +320,6 @@ def _axes(solution: Solution, points: Reals, goals: list[Reals], outlines: Reals
         poses, axis_length(np.concatenate([points.reshape(-1, 3), np.reshape(goals, (-1, 3))]), outlines, 2.0)
     )
     return axes if len(axes) else np.zeros((len(points), 0, 2, 3))
-
-
-def facing_of(robot: Robot, x: Reals, base: int = 1) -> Reals:
-    """Returns the rotation (3, 3) to axes whose x is the horizontal direction that joint `base` faces in a state."""
-    x, y = robot.placement(x[: robot.nq], robot.model.names[base])[:2, 0]
-    length = float(np.hypot(x, y))
-    forward, left = (float(x) / length, float(y) / length) if length > 0.1 else (1.0, 0.0)
-    return np.array([[forward, left, 0.0], [-left, forward, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _scale(motion: LeggedMotion, points: Reals) -> float:

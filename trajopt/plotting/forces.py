@@ -134,7 +134,7 @@ def _friction_words(use: Reals, foot: Foot, least: float) -> str:
     firm = np.nan_to_num(foot.normal_forces) >= least
     most, slightly = (100 * float(np.max(use, initial=0.0, where=where)) for where in (firm, ~firm))
     more = f" ({slightly:.0f} % below {least:.2g} N)" if f"{slightly:.0f}" != f"{most:.0f}" and slightly > most else ""
-    return f"friction used {most:.0f} %{more}"
+    return f"friction used {most:.0f} % of the cone{more}"
 
 
 def _sole_use(motion: LeggedMotion, foot: Foot) -> float:

@@ -95,7 +95,7 @@ def _draw_panels(target: Any, track: IKPath) -> None:
     axes = target.subplots(4, sharex=True)
     distance = np.maximum(track.distance, _FLOOR)
     axes[0].plot(track.times, distance, color=RED)
-    axes[0].set(yscale="log", ylabel="distance\nto path")
+    axes[0].set(yscale="log", ylabel=f"distance\nto path [{_units(track)}]")
     axes[0].set_ylim(min(1e-7, 0.5 * distance.min()), max(1e-2, 2.0 * distance.max()))
     handles = _draw_positions(axes[1], track, moving, labels)
     for panel, (label, values, least, largest) in zip(axes[2:], panels, strict=True):
@@ -107,6 +107,13 @@ def _draw_panels(target: Any, track: IKPath) -> None:
     set_time_axis(axes[-1], track.times, "time [s]")
     if len(handles) <= 20:
         legend_below(target, handles)
+
+
+def _units(track: IKPath) -> str:
+    """Units of the rows in the distance from the path, such as "m, rad"; a cost has no violation."""
+    tasks = list(track.residuals.values())
+    counted = [task for task in tasks if np.any(task.violation)] or tasks
+    return ", ".join(dict.fromkeys(unit for task in counted for unit in task.unit.split(", ")))
 
 
 def _label(track: IKPath, j: int) -> str:

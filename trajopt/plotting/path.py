@@ -29,6 +29,7 @@ from trajopt.plotting.sensed import Sensed
 from trajopt.plotting.style import GREY, PALETTE, RAMP, RED, drawing, time_ramp, whole_figure
 from trajopt.plotting.walls import draw_walls, near_walls, wall_points
 from trajopt.robots.scene import ObstaclesLike
+from trajopt.states.place_names import NAMES_OF_PLACES
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -88,8 +89,8 @@ def plot_path(
     poses = check_solution(solution).description.poses
     if poses is None:
         raise InvalidArgumentError(
-            "solution: expected a problem whose states are poses, got another; name the coordinates of a StateVector "
-            "x, y (z, theta), or use plot_solution, which draws any state"
+            f"solution: expected a problem whose states are poses, got another; name the coordinates of a StateVector "
+            f"{NAMES_OF_PLACES}, or use plot_solution, which draws any state"
         )
     check_count("frames", frames, least=1)
     if view is not None:

@@ -27,7 +27,7 @@ _KEY = 0.2  # largest length of the force scale's arrow, relative to the width o
 _MIDDLE = 0.02  # distance from the middle below which bones belong to no side, relative to the robot's size [-]
 _PEAK = 0.3  # largest room for arrows below the feet, relative to the robot's height; peaks may be cut off [-]
 _HEAD = 0.045  # length of an arrow's head, relative to the robot's size [-]
-_SIDES = (GREEN, GREY, RAMP[2])  # left (far), trunk, right (near)
+_SIDES = (GREEN, GREY, RAMP[2])  # left, trunk, right
 
 
 class FilmStage:
@@ -108,9 +108,10 @@ class FilmStage:
         self._clock.set_text(clock)
 
     def _side(self) -> tuple[Any, tuple[int, ...]]:
-        """Axes for a legged robot, seen from its right and slightly from the front, with the ground."""
+        """Axes for a legged robot, seen across its motion and slightly aslant, with the ground."""
         film = self.film
         assert film.motion is not None
+        assert film.side is not None
         points = film.skeleton.points[:, 1:].reshape(-1, 3)  # without the world's origin
         tails = np.concatenate([np.subtract(*film.forces(float(time)))[:, 2] for time in film.times[:-1]])
         around = [corners(film.obstacles, points), around_solids(film.skeleton), _corners(film)]
@@ -122,7 +123,7 @@ class FilmStage:
         low, high = low - margin, high + margin
         axes = self.figure.add_subplot(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         axes.grid(False)
-        axes.set(xlabel="forward [m]", ylabel="z [m]")
+        axes.set(xlabel=f"{film.side.across} [m]", ylabel="z [m]")
         places = np.concatenate([film.motion.footholds(foot) for foot in film.motion.feet]) @ film.turn.T
         ends = (float(low[0]), float(high[0]))
         draw_ground(axes, film.motion, places[:, [0, 2]], sections_of(film.motion, ends, film.facing[0], np.zeros(3)))
@@ -247,18 +248,18 @@ class FilmStage:
             legend_below(self.figure, entries)
 
     def _sides(self, points: Reals) -> list[list[tuple[int, int]]]:
-        """Groups bones by side: far, middle, near; all are near unless the robot is seen from the side.
+        """Groups bones by side of the robot: left, middle, right; all are right unless it is seen from the side.
 
         Args:
-            points: Points at the first knot (n, 3) [m].
+            points: Points at the first knot (n, 3), in view axes [m].
         """
-        groups: list[list[tuple[int, int]]] = [[], [], []]
-        for bone in self.film.skeleton.bones:
-            if not self.film.side:
-                groups[2].append(bone)
-                continue
-            depth = float(points[list(bone), 1].mean() - points[1, 1]) / (_MIDDLE * self._size)
-            groups[1 if abs(depth) < 1 else 0 if depth > 0 else 2].append(bone)
+        film, groups = self.film, list[list[tuple[int, int]]]([[], [], []])
+        if film.side is None:
+            return [[], [], list(film.skeleton.bones)]
+        left = np.linalg.solve(film.turn.T, film.side.left)
+        for bone in film.skeleton.bones:
+            place = float((points[list(bone)].mean(axis=0) - points[1]) @ left) / (_MIDDLE * self._size)
+            groups[1 if abs(place) < 1 else 0 if place > 0 else 2].append(bone)
         return groups
 
     def _ring(self, centre: Reals, radius: float) -> Reals:

@@ -14,7 +14,7 @@ from trajopt.analysis.legs import LeggedMotion, is_free_body, legged_motion
 from trajopt.analysis.skeleton import Skeleton, skeleton_of
 from trajopt.checks import check_count
 from trajopt.plotting.ground import draw_ground, gap_to_ground, sections_of
-from trajopt.plotting.projection import OBLIQUE
+from trajopt.plotting.projection import OBLIQUE, SideView, side_view
 from trajopt.plotting.style import GREEN, GREY, RAMP, RED, drawing, whole_figure
 from trajopt.types import Reals
 
@@ -49,13 +49,14 @@ _COM: dict[str, Any] = {"color": "#333333", "marker": "o", "markersize": 5, "mar
 
 
 def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws stick figures of the robot side by side, spaced in time, seen from its right.
+    """Draws stick figures of the robot side by side, spaced in time.
 
-    One of them is at the knot with the largest force. Each picture is to scale and centred on the robot's base; the
-    distance between two pictures has no meaning. Points on the robot's left are shifted a little to the right, so that
-    both sides are visible; heights are true. Feet in contact are marked, with the force of the ground from below. The
-    ground is drawn at the height of the feet at the start. Numbers give the height of feet in contact above (+) or
-    below (-) it. Touch-downs have no duration and are not shown.
+    They are seen from the robot's right, or from the front or behind if it moves sideways. One of them is at the knot
+    with the largest force. Each picture is to scale and centred on the robot's base; the distance between two pictures
+    has no meaning. Points on the far side are shifted a little to the right, so that all legs are visible; heights are
+    true. Feet in contact are marked, with the force of the ground from below. The ground is drawn at the height of the
+    feet at the start. Numbers give the height of feet in contact above (+) or below (-) it. Touch-downs have no
+    duration and are not shown.
 
     Args:
         solution: Solution to draw; its problem has contacts.
@@ -87,7 +88,8 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
         axes.set_xticks(strip.width * np.arange(len(strip.knots)), labels=times)
         axes.tick_params(axis="x", length=0)
         axes.grid(False)
-        axes.set(xlabel=motion.label, ylabel="z [m]")
+        seen = "" if strip.view.across == "forward" else f", seen from {strip.view.place}"
+        axes.set(xlabel=motion.label + seen, ylabel="z [m]")
         _draw_legend(target, axes, strip)
         return whole_figure(target)
 
@@ -101,8 +103,7 @@ class _Strip:
         skeleton: Skeleton of the robot.
         knots: Knot of each picture.
         peak: Knot with the largest force; None without forces.
-        ahead: Direction that the robot faces at the first knot, shape (3,) [-]; to the right in the pictures.
-        left: Direction to its left, shape (3,) [-]; away from the camera.
+        view: Direction from which the robot is seen.
         middle: Middle of a picture, relative to the base [m].
         width: Distance between two pictures [m].
         scale: Length of an arrow per force [m/N].
@@ -113,17 +114,21 @@ class _Strip:
     skeleton: Skeleton
     knots: tuple[int, ...]
     peak: int | None
-    ahead: Reals
-    left: Reals
+    view: SideView
     middle: float
     width: float
     scale: float
     sided: bool
 
+    @property
+    def right(self) -> Reals:
+        """Direction to the right in the pictures (3,) [-]."""
+        return np.asarray(self.view.facing[0])
+
     def seen(self, number: int, points: Reals) -> Reals:
         """Returns the coordinates (n, 2) [m] of world points (n, 3) in picture `number`."""
         around = points - self.skeleton.points[self.knots[number], 1]
-        across = around @ (self.ahead + OBLIQUE * self.left)
+        across = around @ (self.view.facing[0] + OBLIQUE * self.view.facing[1])
         return np.column_stack([across - self.middle + number * self.width, points[:, 2]])
 
     def heights(self) -> tuple[float, float]:
@@ -156,14 +161,13 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
     check_count("frames", frames, least=1)
     motion, model = legged_motion(solution), robot_of(solution)
     skeleton, _ = skeleton_of(model, solution.xs[:, : model.nq])
-    ahead = _ahead(model, solution.xs[0, : model.nq])
+    view = side_view(model, solution.xs[:, : model.nq])
     timed = np.flatnonzero(motion.takes_time)
     knots = np.unique(timed[np.round(np.linspace(0, len(timed) - 1, frames)).astype(int)])
     knots, peak = _with_peak(motion, timed, knots)
-    left = np.array([-ahead[1], ahead[0], 0.0])
     feet = [foot.positions[knots][:, None] for foot in motion.feet]
     points = np.concatenate([skeleton.points[knots, 1:], *feet], axis=1)  # without the world's origin
-    along = (points - points[:, :1]) @ (ahead + OBLIQUE * left)
+    along = (points - points[:, :1]) @ (view.facing[0] + OBLIQUE * view.facing[1])
     low, high = float(along.min()), float(along.max())
     tall = max(float(np.max(np.ptp(points[:, :, 2], axis=1))), _POINT)
     largest = max(float(np.linalg.norm(np.nan_to_num(foot.forces[knots]), axis=1).max()) for foot in motion.feet)
@@ -172,8 +176,7 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
         skeleton=skeleton,
         knots=tuple(knots.tolist()),
         peak=peak,
-        ahead=ahead,
-        left=left,
+        view=view,
         middle=(low + high) / 2,
         width=(1 + _GAP) * max(high - low, _SLIM * tall),
         scale=tall * min(_WEIGHT / max(motion.weight, 1e-9), _LONGEST / max(largest, 1e-9)),
@@ -192,17 +195,6 @@ def _with_peak(motion: LeggedMotion, timed: Knots, knots: Knots) -> tuple[Knots,
     return moved, peak
 
 
-def _ahead(model: Any, q: Reals) -> Reals:
-    """Horizontal direction of the base's x axis, shape (3,) [-]; the world's x axis if it is vertical."""
-    import pinocchio as pin
-
-    data = model.createData()
-    pin.forwardKinematics(model, data, q)
-    x, y, _ = data.oMi[1].rotation[:, 0]
-    length = float(np.hypot(x, y))
-    return np.array([x, y, 0.0]) / length if length > 0.1 else np.array([1.0, 0.0, 0.0])
-
-
 def _draw_ground(axes: Axes, strip: _Strip) -> None:
     places = np.concatenate([strip.motion.footholds(foot) for foot in strip.motion.feet])
     shown = [strip.seen(number, places) for number in range(len(strip.knots))]
@@ -216,21 +208,21 @@ def _sections(strip: _Strip) -> list[Reals]:
     for number, knot in enumerate(strip.knots):
         ends, origin = (strip.middle - half, strip.middle + half), strip.skeleton.points[knot, 1]
         shift = [number * strip.width - strip.middle, 0.0]
-        sections.append([each + shift for each in sections_of(strip.motion, ends, strip.ahead, origin)])
+        sections.append([each + shift for each in sections_of(strip.motion, ends, strip.right, origin)])
     return [np.concatenate(each) for each in zip(*sections)]
 
 
 def _draw_robot(axes: Axes, strip: _Strip, number: int, knot: int) -> None:
-    """Draws the bones, left (far) side first and right (near) side last, and the centre of mass.
+    """Draws the bones, those of the left side first and those of the right one last, and the centre of mass.
 
     A bone belongs to the side where it is at the first knot.
     """
     points = strip.skeleton.points[knot]
     flat, start = strip.seen(number, points), strip.skeleton.points[0]
-    depth = (start - start[1]) @ strip.left
+    place = (start - start[1]) @ strip.view.left
     groups: dict[float, list[Reals]] = {1.0: [], 0.0: [], -1.0: []}
     for a, b in strip.skeleton.bones:
-        side = (depth[a] + depth[b]) / 2 / (_MIDDLE * strip.width)
+        side = (place[a] + place[b]) / 2 / (_MIDDLE * strip.width)
         side = -1.0 if not strip.sided else 0.0 if abs(side) < 1 else float(np.sign(side))
         groups[side] += [flat[a], flat[b], np.full(2, np.nan)]
     for order, (side, bones) in enumerate(groups.items()):
@@ -256,7 +248,7 @@ def _draw_forces(axes: Axes, strip: _Strip, tall: float) -> None:
             pressed = np.isfinite(foot.pressures[knot]).all()
             origin = foot.pressures[knot] if pressed else foot.positions[knot]
             tails.append(strip.seen(number, origin[None])[0])
-            arrows.append(strip.scale * np.array([foot.forces[knot] @ strip.ahead, foot.forces[knot, 2]]))
+            arrows.append(strip.scale * np.array([foot.forces[knot] @ strip.right, foot.forces[knot, 2]]))
     if not arrows:
         return
     quiver = axes.quiver(*np.array(tails).T, *np.array(arrows).T, color=RED, zorder=5, **_ARROW)

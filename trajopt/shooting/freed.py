@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
@@ -57,8 +58,7 @@ class FreedProblem:
         for kind in own.kinds:
             whole.table.values[kind.knots, : kind.layout.size] = kind.rows(own.table.values)
         whole.replace_x0(np.concatenate([own.x0, self.guess()]), start=self._start())
-        if own.start == "fixed":
-            self._switch_given_rows_off()
+        whole.table.rows.ignore(self._given_rows() if own.start == "fixed" else np.zeros(whole.nc, dtype=np.bool_))
         return whole
 
     def _start(self) -> tuple[Reals, Reals]:
@@ -80,20 +80,18 @@ class FreedProblem:
         weights = [none if unknown.total is None else unknown.counts for unknown, none in pairs]
         return np.concatenate([np.zeros(self._own.state.ndx), *weights])
 
-    def _switch_given_rows_off(self) -> None:
-        """Removes the bounds of the rows of knot 0 that a fixed x0 determines, as solvers do with a fixed start."""
-        kind = next(kind for kind in self.whole.kinds if 0 in kind.knots)
-        if kind.terminal or not kind.nc:
-            return
-        assert isinstance(kind.model, ActionModelFreed)
-        names = [name for name, unknown in self.unknowns.items() if any(ts is None or 0 in ts for ts in unknown.knots)]
-        given = kind.model.model.rows_free_of_control & ~kind.model.rows_that_read(names)
-        at, row = 0, self.whole.table.values[0]
-        for name, size in kind.row_sizes().items():
-            for key, bound in (("lower", -np.inf), ("upper", np.inf)):
-                place = kind.layout.slices[f"{name}.{key}"]
-                row[place] = np.where(given[at : at + size], bound, row[place])
-            at += size
+    def _given_rows(self) -> npt.NDArray[np.bool_]:
+        """Mask (nc,) of the rows of knot 0 that a fixed x0 determines; solvers ignore them with a fixed start."""
+        kind, given = (
+            next(kind for kind in self.whole.kinds if 0 in kind.knots),
+            np.zeros(self.whole.nc, dtype=np.bool_),
+        )
+        if not kind.terminal and kind.nc:
+            assert isinstance(kind.model, ActionModelFreed)
+            phases = {name: unknown.knots for name, unknown in self.unknowns.items()}
+            names = [name for name, knots in phases.items() if any(ts is None or 0 in ts for ts in knots)]
+            given[: kind.nc] = kind.model.model.rows_free_of_control & ~kind.model.rows_that_read(names)
+        return given
 
     def guess(self) -> Reals:
         """Present values of the unknowns (k,), moved to within their bounds and to their total."""

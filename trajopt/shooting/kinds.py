@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, Self
 
 from trajopt.actions.base import ActionModelAbstract
+from trajopt.constraints.row_block import RowBlock, row_bounds, row_softness
 from trajopt.model.parameters import Parameter, ParameterLayout
 from trajopt.types import Reals
 
@@ -68,21 +69,26 @@ class Kind(ABC):
         return False
 
     @functools.cached_property
+    def row_blocks(self) -> tuple[RowBlock, ...]:
+        """Constraint rows of its knots."""
+        return self.model.end_blocks if self.terminal else self.model.row_blocks
+
+    @functools.cached_property
     def nc(self) -> int:
-        """Number of constraint rows of the model [-]."""
-        return self.model.nc
+        """Number of constraint rows of its knots [-]."""
+        return sum(block.size for block in self.row_blocks)
 
     def row_sizes(self) -> dict[str, int]:
-        """Number of rows of each constraint of the model, by name [-]."""
-        return self.model.constraints.sizes(self.model.stage_nu)
+        """Number of rows of each block by name, such as "tool" or "tool at dt/2" [-]."""
+        return {block.name: block.size for block in self.row_blocks}
 
     def row_bounds(self, values: Reals) -> tuple[Reals, Reals]:
         """Lower and upper bounds of the constraint rows (n, nc); `values` are parameter values from `rows`."""
-        return self.model.constraints.row_bounds(self.model.stage_nu, self.layout, values)
+        return row_bounds(self.row_blocks, self.layout, values)
 
     def row_softness(self, values: Reals) -> tuple[Reals, Reals]:
-        """Linear and quadratic weights of the rows' slacks (n, nc), see `ConstraintStack.row_softness`."""
-        return self.model.constraints.row_softness(self.model.stage_nu, self.layout, values)
+        """Linear and quadratic weights of the rows' slacks (n, nc); inf and 0 for hard rows."""
+        return row_softness(self.row_blocks, self.layout, values)
 
     @property
     def lift_size(self) -> int | None:

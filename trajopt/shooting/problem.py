@@ -143,7 +143,7 @@ class ShootingProblem(Immutable):
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
-        """Names of the constraints, in order of first occurrence along the knots."""
+        """Names of the constraints, also of those at stages, in order of first occurrence along the knots."""
         return tuple(dict.fromkeys(name for kind in self._kinds for name in kind.row_sizes()))
 
     @property

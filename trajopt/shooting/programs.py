@@ -122,7 +122,7 @@ def terminal_lagrangian(model: ActionModelExpression, nc: int = 0) -> Program:
     program = Program(f"{type(model).__name__}: terminal Hessian of the Lagrangian")
     x, p, y = program.input(model.state.nx), program.input(model.layout.size), program.input(nc)
     delta = program.input(residuals_of_end(model))
-    multipliers = Multipliers(rows=_first(program, y, model.nc), residuals=delta)
+    multipliers = Multipliers(rows=_first(program, y, sum(b.size for b in model.end_blocks)), residuals=delta)
     program.output(model.lagrangian_hessian(program, Point(x=x, u=None, parameters=p), multipliers))
     return program
 
@@ -303,12 +303,12 @@ def _rows(
     program: Program, model: ActionModelExpression, nc: int, blocks: Sequence[Array | None], widths: Sequence[int]
 ) -> tuple[Array, ...]:
     """Pads arrays of constraint rows with zeros to (nc, width) each; the model may have fewer rows or none."""
-    if model.nc > nc:
-        raise UnsupportedOperationError(
-            f"constraints: {type(model).__name__} has {model.nc} rows, but this solver provides {nc}; use a solver "
-            "that handles constraints"
-        )
     arrays = [array for array in blocks if array is not None]
+    if arrays and arrays[0].shape[0] > nc:
+        raise UnsupportedOperationError(
+            f"constraints: {type(model).__name__} has {arrays[0].shape[0]} rows, but this solver provides {nc}; use a "
+            "solver that handles constraints"
+        )
     if not nc or [array.shape for array in arrays] == [(nc, width) for width in widths]:
         return tuple(arrays)
     symbols, padded = [SX.sym("rows", *array.shape) for array in arrays], [SX(nc, width) for width in widths]

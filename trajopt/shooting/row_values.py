@@ -57,6 +57,7 @@ class RowTable:
         self.nc = max(kind.nc for kind in kinds)
         self._last: RowValues | None = None
         self._softened: tuple[float, float] | None = None
+        self._ignored = np.zeros(self.nc, dtype=np.bool_)
 
     @functools.cached_property
     def given_rows(self) -> npt.NDArray[np.bool_]:
@@ -101,6 +102,7 @@ class RowTable:
         if self._softened is not None:
             hard = self.free & np.isinf(linear)
             linear[hard], quadratic[hard] = self._softened
+        lower[0, self._ignored], upper[0, self._ignored] = -np.inf, np.inf
         valid = not (np.any(lower > upper) or np.any((linear == 0.0) & (quadratic == 0.0)))
         return RowValues(read, lower, upper, linear, quadratic, valid)
 
@@ -114,20 +116,24 @@ class RowTable:
 
     @functools.cached_property
     def free(self) -> npt.NDArray[np.bool_]:
-        """Mask (T + 1, nc) of the rows that do not depend on the control."""
+        """Mask (T + 1, nc) of the rows of constraints that read no control."""
         free = np.zeros((len(self._table), self.nc), dtype=np.bool_)
         for kind in self._kinds:
-            free[list(kind.knots), : kind.nc] = True if kind.terminal else kind.model.rows_free_of_control
+            free[list(kind.knots), : kind.nc] = True if kind.terminal else kind.model.rows_of_states
         return free
 
     def soften(self, weights: tuple[float, float] | None) -> None:
-        """Gives slacks to hard rows that do not depend on the control, so that a state may violate them.
+        """Gives slacks to hard rows of constraints that read no control, so that a state may violate them.
 
         Args:
             weights: Linear and quadratic weight of a slack [cost per unit of the row, and per its square]; None makes
                 these rows hard again.
         """
         self._softened, self._last = weights, None
+
+    def ignore(self, rows: npt.NDArray[np.bool_]) -> None:
+        """Removes the bounds of rows of knot 0, a mask (nc,); those of other rows are restored."""
+        self._ignored, self._last = rows.copy(), None
 
     def check(self) -> None:
         """Checks values that may have changed since the models were built.

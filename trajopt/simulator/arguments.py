@@ -40,7 +40,8 @@ class Arguments:
 
     def inputs(self, qdqs: Any) -> Reals:
         """Checks the inputs of n steps, as in `one_input`, and returns them as an array (n, size)."""
-        rows = qdqs if isinstance(qdqs, np.ndarray) else check_items("qdqs", qdqs, "states, one for each step")
+        is_array = isinstance(qdqs, np.ndarray) and qdqs.ndim > 0
+        rows = qdqs if is_array else check_items("qdqs", qdqs, "states, one for each step")
         if not len(rows):
             raise InvalidArgumentError("qdqs: expected at least one state, got none")
         if self._are_inputs(rows):

@@ -109,9 +109,14 @@ class MDPContact(SimulatorContactAbstract):
         surface: Plane, HeightField, a trajopt.Sphere, Capsule or Box, or a function that maps a point p (3,) to its
             signed distance φ(p) as an expression; the floor z = 0 by default.
         friction: Friction coefficient, >= 0 [-]. Run-time parameter `friction`.
-        rays: Number of rays, >= 3 [-].
+        rays: Number n of rays, >= 3 [-], the first along t₁, for a level floor the x axis. They span a pyramid inside
+            the friction cone: along a ray the friction coefficient is `friction`, and halfway between two it is
+            cos(π/n) of that, 13 % less for 6, 3.4 % for 12, .9 % for 24. A body then slides 15, 3.5 and .9 % too far. A
+            step of a quadruped with derivatives takes 1.3 and 2.1 times as long with 12 and 24 as with 6.
         strength: Strength, >= 0 [N/mᵖ; N s/mᵖ in impulse modes]. Run-time parameter `strength`. By default, the
-            contact alone carries the robot at rest 1 mm deep, see `resting_strength`.
+            contact alone carries the robot at rest 1 mm deep, see `resting_strength`. After a fall by h it is about
+            d = (4 h n/(n + 1) (1 mm)³)^¼ deep, 5 mm for 20 cm, or v dt if that is more, and comes out at only v_tol
+            friction cos(π/n), see `Simulator`. A strength a hundred times as large divides d by 3.2.
         exponent: p, >= 1 [-]. The step is a C² function across touch-down if p > 2.
         name: Name of the contact, an identifier; by default that of the frame.
 

@@ -6,28 +6,35 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import check_array, check_count
 from trajopt.errors import function_raised
+from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
 from trajopt.robots import Robot
 from trajopt.simulator.contact import SimulatorContactAbstract
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from trajopt.simulator.simulator import Simulator
+    from trajopt.solution import Solution
 
 _MOST = 1_000_000  # steps
+_FILM_STEP = 0.01  # time between two states of a film [s]
 Controller = Callable[[float, Reals], npt.ArrayLike]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rollout:
+class Rollout(ExplainsAttributes):
     """Motion computed by the simulator.
+
+    `solution()` has it with all that a Solution offers without a problem, such as `show`, `torques` and `frame_path`.
 
     Attributes:
         robot: The robot.
@@ -51,9 +58,54 @@ class Rollout:
     forces: Mapping[str, Reals]
     limited: Mapping[str, float] = field(default_factory=dict)
 
+    attribute_hints: ClassVar[Mapping[str, str]] = {
+        "us": "taus",
+        "contact_forces": "forces, by name",
+        "table": "to_csv(path)",
+        "explain": "trajopt.plotting.rollout.rollout_report(rollout)",
+        "animate": "trajopt.plotting.animate_rollout(rollout, path)",
+        "load": "trajopt.Solution.load(path)",
+        **{name: f"solution().{name}" for name in ("show", "to_dict", "torques", "frame_path", "com_path")},
+        **{name: f"solution().{name}" for name in ("coordinate_names", "coordinate_units", "control_names")},
+    }
+
     def __repr__(self) -> str:
         limited = "".join(f", {name} {time:g} s at its torque limit" for name, time in self.limited.items())
         return f"Rollout({self.robot.name!r}, {len(self.times) - 1} steps, {self.times[-1]:g} s{limited})"
+
+    def solution(self) -> Solution:
+        """The motion as a Solution without a problem, with its times, names, units and contact forces.
+
+        Controls are the torques at all velocities, (T, nv) [N m, N].
+        """
+        motion: Solution = above("solution.motions.motion_of_rollout")(self)
+        return motion
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Writes a table to a .csv file with a row for each state, and returns its path; see `Solution.to_csv`.
+
+        Columns are time, coordinates, torques "u:JOINT", and the elements of each contact force.
+
+        Raises:
+            InvalidArgumentError: The folder does not exist or cannot be written, or the suffix is not .csv.
+        """
+        return self.solution().to_csv(path)
+
+    def save(self, path: str | Path) -> Path:
+        """Writes a .npz file and returns its path; `Solution.load` reads it, as the Solution of `solution()`.
+
+        Raises:
+            InvalidArgumentError: The folder does not exist or cannot be written, or the suffix is not .npz.
+        """
+        return self.solution().save(path)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws base, joints and contact forces over time; see `trajopt.plotting.plot_rollout`.
+
+        Args:
+            path: File to write (.png, .pdf or .svg).
+        """
+        return above("plotting.saved.saved")(above("plotting.plot_rollout"), path, self)
 
     def film(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Writes the motion as a film with the robot's meshes (.mp4, .gif, .png); see `trajopt.display.film`.
@@ -62,7 +114,9 @@ class Rollout:
             path: File to write.
             **options: `fps`, `speed`, `seconds`, `time`, `size`, `camera`, `obstacles`, `lines` and `progress`.
         """
-        written: Path = above("display.film")(above("plotting.rollout.motion_of_rollout")(self), path, **options)
+        written: Path = above("display.film")(
+            above("analysis.rollouts.thinned")(self, _FILM_STEP).solution(), path, **options
+        )
         return written
 
 

@@ -40,7 +40,7 @@ def scene_contacts(robot: Robot, scene: Scene, frames: Sequence[str], **options:
     check_instance("robot", robot, Robot, "use load_robot")
     check_instance("scene", scene, Scene)
     contacts = list[MDPContact]()
-    for frame in check_texts("frames", list(frames)):
+    for frame in check_texts("frames", frames):
         robot.frame_id(frame)
         balls = [(body.radius, c) for body in robot.collision_shapes.bodies if body.frame == frame for c in body.points]
         if not balls:

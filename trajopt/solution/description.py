@@ -12,6 +12,7 @@ import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.analysis.constraints import ConstraintRows, solved_rows, units_of, units_of_rows
+from trajopt.analysis.contradictions import contradictions
 from trajopt.analysis.goals import goals_of, pose_goals
 from trajopt.analysis.legs import LeggedMotion, contact_frames, is_legged, motion_of, touches_world
 from trajopt.analysis.lines import Line, coordinate_units, lines_of
@@ -52,6 +53,7 @@ _KEPT = (
         "pose_goals",
         "reached",
         "constraints",
+        "contradictions",
         "obstacles",
     ),
 )
@@ -90,6 +92,7 @@ class Description:
         violations: See `Solution.violations`.
         prices: See `Solution.prices`.
         constraints: Constraints with values, bounds and multipliers; empty for problems without constraints.
+        contradictions: Sentences on linear rows of a knot that exclude each other; empty if there are none.
         constraint_names: Names of the constraints.
         constraint_units: Unit by constraint name, for constraints of states whose rows share one unit.
         goals: Frame and reference point (3,) [m] of each terminal cost term on a frame's position.
@@ -143,6 +146,7 @@ class Description:
     violations: Lazy[Arrays | None] = Lazy(lambda d: d._along(inspection.violations))
     prices: Lazy[Arrays | None] = Lazy(lambda d: d._solved(lambda problem: _prices(problem, d._solution.multipliers)))
     constraints: Lazy[tuple[ConstraintRows, ...]] = Lazy(lambda d: solved_rows(d._solution, d._problem))
+    contradictions: Lazy[Names] = Lazy(lambda d: contradictions(d._solution))
     constraint_names: Lazy[Names] = Lazy(lambda d: d._problem.constraint_names)
     constraint_units: Lazy[dict[str, str]] = Lazy(lambda d: units_of(d._problem))
     goals: Lazy[tuple[tuple[str, Reals], ...]] = Lazy(lambda d: goals_of(d._solution))
@@ -169,7 +173,7 @@ def _numbered(xs: Reals, us: Reals) -> dict[str, Any]:
     units = {"coordinate_units": ("-",) * len(states), "control_units": ("-",) * len(controls)}
     return (
         dict.fromkeys(Description.__annotations__)
-        | dict.fromkeys((*empty, "reached", "obstacles"), ())
+        | dict.fromkeys((*empty, "reached", "obstacles", "contradictions"), ())
         | facts
         | names
         | units

@@ -263,6 +263,7 @@ class Solution(DescribedMotion):
         frames_per_second: float = 25.0,
         obstacles: ObstaclesLike = (),
         lines: Sequence[npt.ArrayLike] = (),
+        view: tuple[float, float] | None = None,
     ) -> Path:
         """Writes the motion as a line drawing that moves (.gif, .mp4); see `trajopt.plotting.animate`.
 
@@ -273,10 +274,10 @@ class Solution(DescribedMotion):
             obstacles: A Scene, bodies such as Box, or rows (x, y, radius) or (x, y, z, radius), to draw [m]; by default
                 those in costs and constraints.
             lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
+            view: Elevation and azimuth of the camera [deg]; by default it looks across the motion.
         """
-        return above("plotting.animate")(
-            self, path, speed=speed, frames_per_second=frames_per_second, obstacles=obstacles, lines=lines
-        )
+        options: dict[str, Any] = {"obstacles": obstacles, "lines": lines, "view": view}
+        return above("plotting.animate")(self, path, speed=speed, frames_per_second=frames_per_second, **options)
 
     def film(self, path: str | Path, **options: Unpack[FilmOptions]) -> Path:
         """Writes the motion as a film with the robot's meshes (.mp4, .gif), or one picture of it (.png).

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from trajopt.errors import DuplicateNameError
 from trajopt.states.parts import StateOfPartsAbstract
+from trajopt.states.place_names import place_columns
 from trajopt.states.sampling import random_generator, uniform_within
 from trajopt.states.spaces import VectorSpace
 from trajopt.types import Reals
@@ -19,7 +20,8 @@ from trajopt.types import Reals
 class StateVector(StateOfPartsAbstract):
     """State in a vector space: x ⊕ dx = x + dx, x1 ⊖ x0 = x1 - x0.
 
-    If coordinates are named "x" and "y", plots draw the path of a body; "z" and the heading "theta" are optional.
+    If coordinates are named "x" and "y", or "px" and "py", plots draw the path of a body; "z" and the heading "theta"
+    are optional. `trajopt.states.place_names` lists the names.
 
     Args:
         nx: Number of coordinates, > 0.
@@ -64,17 +66,14 @@ class StateVector(StateOfPartsAbstract):
         return self.check(x)
 
     def body_poses(self, xs: Reals) -> Reals | None:
-        """Poses (n, 4, 4) from the coordinates x, y, z [m] and theta [rad], about z; None without x and y."""
-        if not {"x", "y"} <= set(self._names):
+        """Poses (n, 4, 4) from the position [m] and the heading [rad] in `place_columns`; None without x and y."""
+        columns = place_columns(self._names, self._units)
+        if not columns:
             return None
-        columns: dict[str, Reals] = {
-            name: xs[:, self._names.index(name)] if name in self._names else np.zeros(len(xs))
-            for name in ("x", "y", "z", "theta")
-        }
         poses = np.tile(np.eye(4), (len(xs), 1, 1))
-        for row, name in enumerate("xyz"):
-            poses[:, row, 3] = columns[name]
-        theta = columns["theta"]
+        for row, axis in enumerate("xyz"):
+            poses[:, row, 3] = xs[:, columns[axis]] if axis in columns else 0.0
+        theta = xs[:, columns["theta"]] if "theta" in columns else np.zeros(len(xs))
         poses[:, 0, 0] = poses[:, 1, 1] = np.cos(theta)
         poses[:, 1, 0], poses[:, 0, 1] = np.sin(theta), -np.sin(theta)
         return poses

@@ -125,10 +125,10 @@ class Queue:
         for kind in problem.kinds[:-1]:
             knots, nx = list(kind.knots), problem.state.nx
             wanted: Any = states[:, knots[:1]] if same else states[:, knots]
-            found = controls_at_rest_of(kind.model, wanted.reshape(-1, nx)) if kind.model.nu else np.zeros((m, 0))
+            found = controls_at_rest_of(kind.model, wanted.reshape(-1, nx)) if kind.model.nu else wanted[..., :0]
             whole = whole and found is not None
             if found is not None:
-                controls[:, knots, : kind.model.nu] = found.reshape(m, -1, kind.model.nu)
+                controls[:, knots, : kind.model.nu] = found.reshape(*wanted.shape[:2], kind.model.nu)
         if whole:
             return controls
         before = problem.table.values.copy()

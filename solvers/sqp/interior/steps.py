@@ -72,8 +72,6 @@ class InteriorSteps(MethodAbstract):
         if rolls:
             e.prepare(clipped=True)
             work.rollouts.roll_out(e.xs[0], e.us)
-        else:
-            work.line.prepare()
         e.expand(work.x0(run))
         e.check_finite()
         left = max(abs(run.cost), LEAST * run.units.cost)  # typical where a trajectory is left behind

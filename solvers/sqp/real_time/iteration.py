@@ -95,6 +95,10 @@ class RealTimeIteration:
         except ModelEvaluationError as error:
             self._failure = str(error)
             return
+        self._limits.follow()
+        if self._limits.contradiction:
+            self._failure = self._limits.contradiction
+            return
         if self._e.cost > JUMP * abs(self._judge.cost):
             self._blend = min(self._blend, LEAST_BLEND)
         self._linearize(plan)
@@ -135,7 +139,6 @@ class RealTimeIteration:
     def _linearize(self, plan: Plan) -> None:
         """Solves the program of the expansion, with the largest weight of the exact Hessian that is convex."""
         program, limits = self._program, self._limits
-        limits.follow()
         program.take(self._scale, limits.rows)
         program.set_soft(limits.rows)
         if self._exact is not None:

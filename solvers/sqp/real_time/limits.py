@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from trajopt.analysis.contradictions import contradictions
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
+from trajopt.solution import SolverStatus
+from trajopt.solution.solution import motion_solution
 from trajopt.solvers.sqp.rows import RowBounds
 
 
@@ -24,6 +27,7 @@ class Limits:
         lower: Lower limits of the controls (N, nu), -inf without a limit.
         upper: Upper limits of the controls (N, nu), inf without a limit.
         of_models: Lower and upper limits of the models alone, (N, nu) each.
+        contradiction: Why no control keeps the rows, if limits of a control exclude each other; otherwise empty.
     """
 
     def __init__(self, evaluator: Evaluator, problem: ShootingProblem) -> None:
@@ -34,7 +38,12 @@ class Limits:
     def begin(self) -> None:
         """Computes rows and limits at the evaluator's trajectory."""
         self._e.expand(None)
-        self.rows, self.bounds = RowBounds(self._e, self._problem), self._problem.table.rows.now()
+        e, problem = self._e, self._problem
+        self.rows, self.bounds = RowBounds(e, problem), problem.table.rows.now()
+        self.contradiction = ""
+        if self.rows.excluded:
+            motion = motion_solution(problem, e.xs.copy(), e.us.copy(), solver="controller")
+            self.contradiction = "; ".join(contradictions(motion)) or str(SolverStatus.INFEASIBLE)
         lower, upper = self.of_models
         np.maximum(lower, self.rows.u_lower, out=self.lower)
         np.minimum(upper, self.rows.u_upper, out=self.upper)

@@ -14,6 +14,7 @@ import trajopt
 from tests.support.constrained import Mass, pendulum, weak_pendulum
 from trajopt import gaits
 from trajopt.analysis import constraint_rows, constraints_report, limit_uses
+from trajopt.analysis.advice.constraints import _rows_at_a_bound
 from trajopt.analysis.row_names import row_names
 from trajopt.residuals import (
     FrictionCone,
@@ -121,6 +122,8 @@ def test_a_gait_names_the_sides_of_its_cones() -> None:
     (rows,) = [rows for rows in constraint_rows(solution) if rows.name == "lf_foot_force"]
     assert rows.title(4) == "lf_foot_force[normal]"
     assert rows.units == ("N",) * 5
+    at_bound = dataclasses.replace(rows, values=np.where(np.isfinite(rows.lower), rows.lower, rows.values))
+    assert _rows_at_a_bound(at_bound).endswith(", ... (of the pyramid)")  # pictures compare with the round cone
 
 
 class Push(trajopt.ActionModelDiscrete):

@@ -158,14 +158,14 @@ class DifferentialActionModelAbstract(Model):
     def values(self, program: Program, stage: Stage) -> StageValues:
         """Adds the steps that compute the values at a stage."""
         seen = stage.arrays | self._dynamics_arrays(program, stage, derivatives=False)
-        costs, rows = self._term_parts.call(program, seen, stage.parameters, derivatives=False, rows=stage.at_knot)
+        costs, rows = self._term_parts.call(program, seen, stage.parameters, derivatives=False, rows=stage.has_rows)
         return StageValues(f=seen["f"], cost=costs["cost"], rows=rows.get("rows"))
 
     def expansion(self, program: Program, stage: Stage) -> StageExpansion:
         """Adds the steps that compute values and derivatives at a stage."""
         dynamics = self._dynamics_arrays(program, stage, derivatives=True)
         seen = stage.arrays | dynamics
-        costs, rows = self._term_parts.call(program, seen, stage.parameters, derivatives=True, rows=stage.at_knot)
+        costs, rows = self._term_parts.call(program, seen, stage.parameters, derivatives=True, rows=stage.has_rows)
         return self._led_on(program, stage, dynamics, costs, rows)
 
     def rate_expansion(self, program: Program, stage: Stage) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -9,6 +10,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.costed import ActionModelCostedAbstract
@@ -19,8 +21,10 @@ from trajopt.actions.integrated.control import (
     ControlParametrizationPolyZero,
     parameter_names,
 )
+from trajopt.actions.integrated.stage_rows import StageRows, rows_of_stages
 from trajopt.actions.parts import ModelParts
-from trajopt.checks import check_instance, check_non_negative, check_positive, check_shape
+from trajopt.checks import check_instance, check_known, check_non_negative, check_positive, check_shape
+from trajopt.constraints.row_block import RowBlock
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.instant import Instant
@@ -67,9 +71,11 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
         differential: The continuous-time model.
         dt: Time step, > 0 [s]; 0 is allowed if the model is used as a terminal model only. Run-time parameter `dt`.
         control: The control within the step; constant by default.
+        rows: Where constraint rows hold, "knot" or "stages".
 
     Raises:
-        InvalidArgumentError: `control` is for another number of controls.
+        InvalidArgumentError: `control` is for another number of controls, or the model has inverse dynamics, whose
+            equations cannot hold at stages.
     """
 
     def __init__(
@@ -78,6 +84,7 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
         dt: float = 1e-3,
         *,
         control: ControlParametrizationAbstract | None = None,
+        rows: str = "knot",
     ) -> None:
         if not isinstance(differential, DifferentialActionModelAbstract):
             raise InvalidArgumentError(f"differential: expected a differential action model, got {differential!r}")
@@ -85,6 +92,11 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
         d.check_expression()
         self.differential = d
         c = self.control = ControlParametrizationPolyZero(d.nu) if control is None else _of_size(control, d)
+        self.rows = check_known("rows", rows, ("knot", "stages"))
+        if rows == "stages" and d.stage_nu != d.nu:
+            raise InvalidArgumentError(
+                f"rows: {type(d).__name__} keeps its equations at the start of a step alone; use rows='knot'"
+            )
         bounds = {"lower": c.constant(d.lower), "upper": c.constant(d.upper)}
         names, units = parameter_names(c, d.control_names), d.control_units * len(c.nodes)
         super().__init__(d.state, c.nw, constraints=d.constraints, **bounds, control_names=names, control_units=units)
@@ -111,8 +123,46 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
     def stage_nu(self) -> int:
         return self.differential.stage_nu
 
+    @property
+    def stage_times(self) -> tuple[float, ...]:
+        """Time of each stage, from 0 to 1 of the step; the first is the knot."""
+        return (0.0,)
+
+    @functools.cached_property
+    def rows_of_stages(self) -> dict[int, StageRows]:
+        """Constraint rows of each stage by its number; those of the knot come first."""
+        times = self.stage_times if self.rows == "stages" else self.stage_times[:1]
+        return rows_of_stages(self.differential, self.control, times)
+
+    def _chosen_rows(self, program: Program, stage: int, values: Array | None) -> Array | None:
+        """Adds the call that selects the rows of a stage from those of the continuous-time model, if it has rows."""
+        return None if values is None else self.rows_of_stages[stage].added(program, values)
+
+    @property
+    def row_blocks(self) -> tuple[RowBlock, ...]:
+        return tuple(block for stage in self.rows_of_stages.values() for block in stage.blocks)
+
+    @property
+    def rows_of_states(self) -> npt.NDArray[np.bool_]:
+        own = self.rows_free_of_control[: sum(block.size for block in self.end_blocks)]
+        stages = self.rows_of_stages.values()
+        return np.concatenate([own[list(stage.rows)] for stage in stages]) if stages else own
+
     def row_derivative(self) -> SX:
-        return self.differential.row_derivative()
+        own, n, m = self.differential.row_derivative(), self.state.ndx, self.differential.nu
+        knot, solved = own[:, : n + m], own[:, n + m :]
+        parts = [ca.horzcat(knot, SX(own.shape[0], self.nu - m), solved)]
+        later = [(number, stage) for number, stage in self.rows_of_stages.items() if number]
+        Zs = self._stage_structure() if later else {}
+        for number, stage in later:
+            both = stage.of(solved)
+            through = SX.sym("C", both.shape[1], n + self.nu)  # solved quantities depend on x and u
+            parts.append(ca.horzcat(ca.sparsify(stage.of(knot) @ Zs[number] + both @ through), SX(*both.shape)))
+        return SX(ca.vertcat(*parts))
+
+    def _stage_structure(self) -> dict[int, SX]:
+        """Derivative Z of the (y, u) of each later stage by (x, u); only its sparsity, and ones in it, are used."""
+        return {}
 
     @property
     def has_lagrangian_hessian(self) -> bool:
@@ -137,7 +187,7 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
         """Next state (nx,) as an expression of (x, u)."""
 
     def _stage(
-        self, program: Program, point: Point, x: Array, u: Array, c: float, factor: float, *, at_knot: bool = True
+        self, program: Program, point: Point, x: Array, u: Array, c: float, factor: float, *, has_rows: bool = True
     ) -> Stage:
         """Stage at state x and time c, from 0 to 1, of the step; its cost is multiplied by factor · dt."""
         inputs = [(self.layout, point.parameters)]
@@ -146,7 +196,7 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
             u=self.control.value(program, u, c),
             parameters=ParameterArray(point.parameters, self.layout),
             weight=named_call(program, "weight", inputs, {"weight": factor * self.dt})["weight"],
-            at_knot=at_knot,
+            has_rows=has_rows,
         )
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:

@@ -29,7 +29,7 @@ class ControlParametrizationAbstract(Immutable):
 
     L_k are the Lagrange polynomials of the nodes. The control of a knot is w = (w_0, w_1, ...), so that limits of u are
     limits of each w_k, and hold at the nodes. The first node is the start of the step, where constraint rows of the
-    model hold.
+    model hold; with `rows="stages"` they hold at the stages of the integrator as well.
 
     Args:
         nu: Number of controls of the continuous-time model [-].
@@ -47,7 +47,7 @@ class ControlParametrizationAbstract(Immutable):
         self.nw = self.nu * len(self.nodes)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.nu}: values at {', '.join(map(_place, self.nodes))})"
+        return f"{type(self).__name__}({self.nu}: values at {', '.join(map(place_words, self.nodes))})"
 
     def at(self, w: npt.ArrayLike, c: float) -> Reals:
         """Control u (nu,) at time c of the step, from its parameters w (nw,).
@@ -103,10 +103,11 @@ def parameter_names(control: ControlParametrizationAbstract, names: list[str]) -
     """Name of each parameter, given the names of the controls, such as "torque at dt/2"."""
     if control.is_constant:
         return names
-    return [f"{name} at {_place(c)}" for c in control.nodes for name in names]
+    return [f"{name} at {place_words(c)}" for c in control.nodes for name in names]
 
 
-def _place(c: float) -> str:
+def place_words(c: float) -> str:
+    """Time c of a step in words, such as "dt/2"."""
     return _PLACES.get(c, f"{c:.3g} dt")
 
 

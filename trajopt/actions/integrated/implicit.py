@@ -13,6 +13,7 @@ from trajopt.actions.expansion import Expansion, Multipliers, Point, Stage, Valu
 from trajopt.actions.expression import Named
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
 from trajopt.actions.integrated.implicit_hessian import ImplicitStage, add_hessian
+from trajopt.actions.integrated.stage_rows import stacked
 from trajopt.checks import check_known
 from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
@@ -32,20 +33,30 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
     Backward Euler has c = 1, where y = x⁺, and order 1; it damps fast motions of stiff systems. The rate of a robot is
     (v + c dt a, a). Newton's method solves for a, and halves steps that do not lower the residual.
 
-    The cost is dt l(y, u), constraint rows hold at x.
+    The cost is dt l(y, u). Constraint rows hold at x, with `rows="stages"` also at y. For backward Euler, these are the
+    rows that read states and controls; others hold at x⁺ by the rows of the next knot.
 
     Args:
         differential: The continuous-time model.
         dt: Time step [s]. Run-time parameter `dt`.
         method: "midpoint" or "euler".
+        rows: Where constraint rows hold, "knot" or "stages".
+
+    Raises:
+        InvalidArgumentError: `rows` is "stages" for inverse dynamics.
 
     Source: Hairer, Lubich, Wanner, Geometric Numerical Integration, I.1.1 (1.5), (1.6) and V.1.
     """
 
     def __init__(
-        self, differential: DifferentialActionModelAbstract, dt: float = 1e-3, *, method: str = "midpoint"
+        self,
+        differential: DifferentialActionModelAbstract,
+        dt: float = 1e-3,
+        *,
+        method: str = "midpoint",
+        rows: str = "knot",
     ) -> None:
-        super().__init__(differential, dt)
+        super().__init__(differential, dt, rows=rows)
         self.method = check_known("method", method, tuple(_PLACES))
 
     @property
@@ -56,7 +67,8 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
     def running_values(self, program: Program, point: Point, u: Array) -> Values:
         k, stage = self._solved(program, point, u)
         v = self.differential.values(program, stage)
-        rows = self.differential.values(program, self._knot(program, point, u)).rows if self.nc else None
+        knot = self.differential.values(program, self._knot(program, point, u)).rows if self.nc else None
+        rows = stacked(program, [knot, self._chosen_rows(program, 1, v.rows)])
         return Values(xnext=self._next_state(program, point, k), cost=v.cost, rows=rows)
 
     def running_expansion(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
@@ -70,14 +82,16 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
         quotient = add_quotient(program, r["M"], r["right"])
         dk = symbol_of(program, quotient)
         end_x, end_k = self._sensitivity(x, rate, 1.0)
-        nu = SX(self.nu, self.state.ndx), SX.eye(self.nu)
-        chain = {"F": self._wide(end_x) + end_k @ dk, "Z": ca.vertcat(self._wide(by_x) + by_k @ dk, ca.horzcat(*nu))}
+        chain = {"F": self._wide(end_x) + end_k @ dk, "Z": self._of_stage(by_x, by_k, dk)}
         inputs = [(x, point.x), (rate, k), (dk, quotient), (self.layout, point.parameters)]
         by = named_call(program, "derivatives of a step", inputs, chain)
         g = program.matmul(by["Z"], e.g, transpose_a=True)
         H = program.matmul(by["Z"], program.matmul(e.H, by["Z"]), transpose_a=True)
         knot = self.differential.expansion(program, self._knot(program, point, u)) if self.nc else None
         rows, C = (None, None) if knot is None else (knot.rows, knot.C)
+        if e.C is not None:
+            later = program.matmul(self.rows_of_stages[1].added(program, e.C), by["Z"])
+            rows, C = stacked(program, [rows, self._chosen_rows(program, 1, e.rows)]), stacked(program, [C, later])
         xnext = self._next_state(program, point, k)
         kept = (k, quotient) if self.has_lagrangian_hessian else ()
         return Expansion(xnext=xnext, F=by["F"], cost=e.cost, g=g, H=H, rows=rows, C=C, kept=kept)
@@ -129,7 +143,21 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
         x, rate = SX.sym("x", self.state.nx), SX.sym("k", self._size)
         inputs: Bindings = [(x, point.x), (rate, k), (self.layout, point.parameters)]
         y = named_call(program, "stage", inputs, {"y": self._moved(x, rate, self.c)})["y"]
-        return self._stage(program, point, y, u, self.c, 1.0, at_knot=False)
+        return self._stage(program, point, y, u, self.c, 1.0, has_rows=1 in self.rows_of_stages)
+
+    @property
+    def stage_times(self) -> tuple[float, ...]:
+        return (0.0, self.c)
+
+    def _stage_structure(self) -> dict[int, SX]:
+        x, k, dk = (SX.sym("a", *shape) for shape in ((self.state.nx, 1), *self._unknown_shapes))
+        by_x, by_k = self._sensitivity(x, k, self.c)
+        return {1: SX(ca.sparsify(self._of_stage(by_x, by_k, dk)))}
+
+    def _of_stage(self, by_x: SX, by_k: SX, dk: SX) -> SX:
+        """Derivative Z of the stage's (y, u) by (x, u), from those of y by x and k, and that of k by (x, u)."""
+        control = ca.horzcat(SX(self.nu, self.state.ndx), SX.eye(self.nu))
+        return SX(ca.vertcat(self._wide(by_x) + by_k @ dk, control))
 
     def _solved(self, program: Program, point: Point, u: Array) -> tuple[Array, Stage]:
         """Adds the steps that solve for k, and the stage."""
@@ -169,8 +197,10 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
     @property
     def kept_shapes(self) -> tuple[tuple[int, int], ...]:
         """Shapes of the unknown and of its derivative."""
-        if not self.has_lagrangian_hessian:
-            return ()
+        return self._unknown_shapes if self.has_lagrangian_hessian else ()
+
+    @property
+    def _unknown_shapes(self) -> tuple[tuple[int, int], tuple[int, int]]:
         return (self._size, 1), (self._size, self.state.ndx + self.nu)
 
     def _lagrangian_hessian(
@@ -181,7 +211,8 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
         i, k = self.instant(), SX.sym("k", self._size)
         stage = ImplicitStage(i, k, self._moved(i.x, k, self.c), self._moved(i.x, k, 1.0), self.dt)
         inputs: Bindings = [(i.x, point.x), (i.u, point.u), (self.layout, point.parameters)]
-        return add_hessian(self.differential, program, stage, inputs, (kept[0], kept[1]), multipliers)
+        rows = self.rows_of_stages
+        return add_hessian(self.differential, program, stage, inputs, (kept[0], kept[1]), multipliers, rows.get(1))
 
     # Inspection
 

@@ -17,6 +17,7 @@ from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.expansion import Multipliers
+from trajopt.actions.integrated.stage_rows import StageRows
 from trajopt.actions.lagrangian import lagrangian, symmetric
 from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
@@ -64,6 +65,7 @@ def add_hessian(
     inputs: Bindings,
     kept: tuple[Array, Array],
     multipliers: Multipliers,
+    later: StageRows | None = None,
 ) -> Array:
     """Adds the steps that compute the Hessian of the Lagrangian (n, n) of an implicit step.
 
@@ -74,13 +76,15 @@ def add_hessian(
         inputs: Symbols x, u and parameters, each with its array.
         kept: The unknown k (size,) and its derivative by x and u (size, n).
         multipliers: λ and y.
+        later: Constraint rows of the stage, which follow those of the knot; None if it has none.
     """
     i, k, state = stage.instant, stage.k, d.state
     at, r = d.instant(), stage.residual(d)
     cost = sum(d.term_values(at).values(), SX(0))
     values = {"cost": stage.dt * stage.at(cost, at), "xnext": stage.xnext}
     if multipliers.rows is not None:
-        values["rows"] = d.row_values(i)
+        rows = d.row_values(i)
+        values["rows"] = rows if later is None else ca.vertcat(rows, stage.at(later.of(d.row_values(at)), at))
     total, reached, bindings = lagrangian(state, values, multipliers)
     arguments: Bindings = [*inputs, (k, kept[0]), *bindings]
     slope = ca.substitute(jacobian(total, k).T, reached, stage.xnext)

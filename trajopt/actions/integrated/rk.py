@@ -18,10 +18,12 @@ class IntegratedActionModelRK(IntegratedActionModelRKAbstract):
         transport: Whether stage rates are mapped to the tangent space at x. False adds them unmapped, as Crocoddyl
             does.
         control: The control within the step, such as `ControlParametrizationPolyOne(nu)`; constant by default.
+        rows: Where constraint rows hold: "knot", or "stages" for later stages as well, lower <= r(y, u(c)) <= upper at
+            the first stage of each time c. Names of these rows contain the time, such as "torque at dt/2".
 
     Raises:
         InvalidArgumentError: `tableau` is not a Tableau; `control` is for another number of controls, or has
-            parameters that no stage sees.
+            parameters that no stage sees; `rows` is "stages" for inverse dynamics.
     """
 
     def __init__(
@@ -32,5 +34,6 @@ class IntegratedActionModelRK(IntegratedActionModelRKAbstract):
         tableau: Tableau,
         transport: bool = True,
         control: ControlParametrizationAbstract | None = None,
+        rows: str = "knot",
     ) -> None:
-        super().__init__(differential, dt, tableau=tableau, transport=transport, control=control)
+        super().__init__(differential, dt, tableau=tableau, transport=transport, control=control, rows=rows)

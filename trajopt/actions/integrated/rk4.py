@@ -17,6 +17,8 @@ class IntegratedActionModelRK4(IntegratedActionModelRKAbstract):
         transport: Whether stage rates are mapped to the tangent space at x. False adds them unmapped, as Crocoddyl
             does.
         control: The control within the step, such as `ControlParametrizationPolyOne(nu)`; constant by default.
+        rows: Where constraint rows hold: "knot", or "stages" for later stages as well, lower <= r(y, u(c)) <= upper at
+            the first stage of each time c. Names of these rows contain the time, such as "torque at dt/2".
 
     Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, II.1, table 1.2.
     """
@@ -28,5 +30,6 @@ class IntegratedActionModelRK4(IntegratedActionModelRKAbstract):
         *,
         transport: bool = True,
         control: ControlParametrizationAbstract | None = None,
+        rows: str = "knot",
     ) -> None:
-        super().__init__(differential, dt, tableau=Tableau.CLASSICAL, transport=transport, control=control)
+        super().__init__(differential, dt, tableau=Tableau.CLASSICAL, transport=transport, control=control, rows=rows)

@@ -15,6 +15,7 @@ from trajopt.actions.integrated.base import IntegratedActionModelAbstract
 from trajopt.actions.integrated.control import ControlParametrizationAbstract
 from trajopt.actions.integrated.rk_hessian import HessianStage, add_hessian
 from trajopt.actions.integrated.runge_kutta import RungeKutta, call_expression, is_curved
+from trajopt.actions.integrated.stage_rows import multipliers_of, stacked
 from trajopt.actions.integrated.tableau import Tableau
 from trajopt.actions.row_structure import free_of_control
 from trajopt.checks import check_flag, check_instance
@@ -23,7 +24,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.functions import function_of
-from trajopt.model.parts import computed
+from trajopt.model.parts import ParameterArray, computed, symbol_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -33,6 +34,12 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
 
     κ is the rate k(y) of a stage, mapped to the tangent space at x: κ = ∂(y ⊖ x)/∂y k. The map is the identity for
     vectors and for joints with one axis. Without it the order on rotations would be 2.
+
+    Constraint rows hold at the knot. With `rows="stages"` they also hold at later stages, at the first stage of each
+    time c: lower <= r(y, u(c)) <= upper, with the bounds of the knot. Only rows that differ from others are added: no
+    row of a constant control, and no row of the state alone at c = 1, where the next knot has it. The first stage at
+    dt/2 is y = x ⊕ dt/2 k(x), on the tangent. If accelerations are constant, a limit of positions that holds there and
+    at the knots holds during the whole step.
 
     One stage is compiled and called for all of them. The chain rule over the stages is a sequence of matrix products:
     unrolled, the derivatives of a 7-joint arm would have 100,000 instructions. Hessians of the Lagrangian go back over
@@ -46,9 +53,11 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
             does.
         control: The control within the step; constant by default. The Hessian of the Lagrangian of robots needs a
             constant one.
+        rows: Where constraint rows hold, "knot" or "stages".
 
     Raises:
-        InvalidArgumentError: `control` is for another number of controls, or has parameters that no stage sees.
+        InvalidArgumentError: `control` is for another number of controls, or has parameters that no stage sees; `rows`
+            is "stages" for inverse dynamics.
     """
 
     def __init__(
@@ -59,8 +68,9 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
         tableau: Tableau,
         transport: bool,
         control: ControlParametrizationAbstract | None,
+        rows: str,
     ) -> None:
-        super().__init__(differential, dt, control=control)
+        super().__init__(differential, dt, control=control, rows=rows)
         self.tableau = check_instance("tableau", tableau, Tableau, "such as trajopt.Tableau.HEUN")
         times = set(self.tableau.c)
         if len(times) < len(self.control.nodes):
@@ -75,10 +85,10 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
                 "use a tableau without weights of 0, such as Tableau.HEUN or Tableau.CLASSICAL",
                 len(self.control.nodes), paid,
             )  # fmt: skip
-        if not self.control.is_constant and not free_of_control(self).all():
+        if rows == "knot" and not self.control.is_constant and not free_of_control(self).all():
             _LOG.warning(
-                "control: constraints hold at the start of a step, so that those of controls do not limit %s; limits "
-                "of the model (lower=, upper=) do, with SolverBoxFDDP or SolverBoxDDP",
+                "control: constraints hold at the start of a step, so that those of controls do not limit %s; use "
+                "rows='stages', or limits of the model (lower=, upper=) with SolverBoxFDDP or SolverBoxDDP",
                 ", ".join(self.control_names[self.differential.nu :]),
             )
         self.transport = check_flag("transport", transport)
@@ -89,21 +99,25 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
         def rate(i: int, y: Array) -> tuple[Array]:
             v = self.differential.values(program, self._stage_at(program, point, u, i, y))
             costs.append(v.cost)
-            rows.append(v.rows)
+            rows.append(self._chosen_rows(program, i, v.rows))
             return (v.f,)
 
         xnext = self._method().step(program.call, point.x, self._time(program, point), rate)
-        return Values(xnext=xnext, cost=_sum(program, costs), rows=rows[0])
+        return Values(xnext=xnext, cost=_sum(program, costs), rows=stacked(program, rows))
 
     def running_expansion(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
-        stages, costs = list[StageExpansion](), list[Array]()
+        stages, costs, rows, Cs = list[StageExpansion](), list[Array](), list[Array | None](), list[Array | None]()
 
         def rate(i: int, y: Array, Z: Array) -> tuple[Array, Array]:
             e = self.differential.expansion(program, self._stage_at(program, point, u, i, y))
             costs.append(e.cost)
+            rows.append(self._chosen_rows(program, i, e.rows))
             if not stages:
                 stages.append(self.control.chain(program, e))
+                Cs.append(stages[0].C)
                 return stages[0].f, stages[0].Df
+            C = self._chosen_rows(program, i, e.C)
+            Cs.append(None if C is None else program.matmul(C, Z))
             first, D = stages[0], program.matmul(e.Df, Z)
             program.accumulate(first.g, Z, e.g, transpose_a=True)
             program.accumulate(first.H, Z, program.matmul(e.H, Z), transpose_a=True, symmetric=True)
@@ -113,7 +127,8 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
         xnext, F, fs, Ds = self._method().step(program.call, point.x, dt, rate, derivatives=True)
         cost, (first,) = _sum(program, costs), stages
         kept = (*fs, *Ds) if self._goes_back_over_stages else ()
-        return Expansion(xnext=xnext, F=F, cost=cost, g=first.g, H=first.H, rows=first.rows, C=first.C, kept=kept)
+        c, C = stacked(program, rows), stacked(program, Cs)
+        return Expansion(xnext=xnext, F=F, cost=cost, g=first.g, H=first.H, rows=c, C=C, kept=kept)
 
     def _method(self) -> RungeKutta:
         """The Runge-Kutta method; Z (ndx + nu, ndx + nu) is the derivative of a stage's (y, u) by (x, u)."""
@@ -123,7 +138,26 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
         )
 
     def _stage_at(self, program: Program, point: Point, u: Array, i: int, y: Array) -> Stage:
-        return self._stage(program, point, y, u, self.tableau.c[i], self.tableau.b[i], at_knot=i == 0)
+        c, b = self.tableau.c[i], self.tableau.b[i]
+        return self._stage(program, point, y, u, c, b, has_rows=i in self.rows_of_stages)
+
+    @property
+    def stage_times(self) -> tuple[float, ...]:
+        return self.tableau.c
+
+    def _stage_structure(self) -> dict[int, SX]:
+        program = Program(f"{type(self).__name__}: structure of stages")
+        x, u, p = program.input(self.state.nx), program.input(self.differential.nu), program.input(self.layout.size)
+        (one,) = program.call(ca.Function("one", [], [SX(1)]))
+        at = Stage(x=x, u=u, parameters=ParameterArray(p, self.layout), weight=one)
+        f, Df = self.differential.rate_expansion(program, at)
+
+        def rate(i: int, y: SX, Z: SX) -> tuple[SX, SX]:
+            return SX.sym("f", f.size), symbol_of(program, Df) @ Z
+
+        start = SX.sym("x", self.state.nx)
+        walked = self._method().stages(call_expression, start, self.dt, rate, derivatives=True)
+        return {i: stage[1] for i, stage in enumerate(walked)}
 
     def _time(self, program: Program, point: Point) -> Array:
         """The time step (1,)."""
@@ -160,9 +194,10 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
             return super()._lagrangian_hessian(program, point, multipliers, kept)
         dt, u, count, t = self._time(program, point), point.u, len(self.tableau.b), self.tableau
         walked = self._method().stages(program.call, point.x, dt, lambda i, _: (kept[i],))
-        parts = zip(walked, kept[count:], t.c, t.b)
-        stages = [HessianStage(self._stage(program, point, y, u, c, b), a, D, c, b) for (y, a), D, c, b in parts]
-        return add_hessian(self.differential, program, self.dt, t, stages, multipliers)
+        ys = multipliers_of(program, self.rows_of_stages, multipliers.rows)
+        parts = zip(walked, kept[count:], t.c, t.b, map(ys.get, range(count)))
+        stages = [HessianStage(self._stage(program, point, x, u, c, b), a, D, c, b, y) for (x, a), D, c, b, y in parts]
+        return add_hessian(self.differential, program, self.dt, t, stages, multipliers.dynamics)
 
     def _step_expression(self, instant: Instant) -> SX:
         stage, p = self._stage_terms(), self.layout.symbols
@@ -184,6 +219,21 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
 
         self._method().stages(call_expression, instant.x, self.dt, rate)
         return dict(zip((t.name for t in self.differential.costs.terms), ca.vertsplit(sum(sums, SX(0)))))
+
+    def _values_beside_the_step(self, i: Instant) -> dict[str, SX]:
+        values, own = super()._values_beside_the_step(i), self.differential.instant()
+        later = [(number, stage) for number, stage in self.rows_of_stages.items() if number]
+        if not later:
+            return values
+        stage, p, c = self._stage_terms(), self.layout.symbols, self.tableau.c
+        rows = function_of("rows of a stage", [own.x, own.u, p], [self.differential.row_values(own)])
+
+        def rate(k: int, y: SX) -> tuple[SX]:
+            return (stage(y, self.control.expression(i.u, c[k]), p)[0],)
+
+        walked = self._method().stages(call_expression, i.x, self.dt, rate)
+        each = [own.of(rows(walked[k][0], self.control.expression(i.u, c[k]), p)) for k, own in later]
+        return values | {"rows": SX(ca.vertcat(values["rows"], *each))}
 
     def _stage_terms(self) -> ca.Function:
         """Function of f and the value of each cost term."""

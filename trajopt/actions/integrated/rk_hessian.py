@@ -1,12 +1,13 @@
 """Hessian of the Lagrangian of a Runge-Kutta step, computed stage by stage from the last to the first.
 
 It applies to second-order systems on a state whose ⊕ is a sum. The stages are y_i = (q, v) = x + dt Σ_j a_ij κ_j with
-κ = (v, a) and a = f(y, u). The Lagrangian is L = λᵀ x⁺ + Σ b dt l(y, u). Its gradient p by κ of a stage and m by y are
+κ = (v, a) and a = f(y, u). The Lagrangian is L = λᵀ x⁺ + Σ b dt l(y, u) + ηᵀ c(y, u), with multipliers η of the rows of
+a stage. Its gradient p by κ of a stage and m by y are
 
-    p_i = b_i dt λ + dt Σ_l a_li m_l,    m = κ_yᵀ p + b dt l_y
+    p_i = b_i dt λ + dt Σ_l a_li m_l,    m = κ_yᵀ p + b dt l_y + c_yᵀ η
 
-and the Hessian is Σ (Z; D)ᵀ ∇²(pᵀ κ + b dt l - μᵀ r) (Z; D) with p and μ constant, Z = ∂(y, u)/∂(x, u) and D = ∂a/∂(x,
-u). The equation r(y, u, a) = 0 defines a, so each stage needs second derivatives of one number; see
+and the Hessian is Σ (Z; D)ᵀ ∇²(pᵀ κ + b dt l + ηᵀ c - μᵀ r) (Z; D) with p and μ constant, Z = ∂(y, u)/∂(x, u) and D =
+∂a/∂(x, u). The equation r(y, u, a) = 0 defines a, so each stage needs second derivatives of one number; see
 `trajopt.actions.lagrangian`. Because
 
     Z_i = Z̄_i + Σ_j E_ij D_j,   Z̄ = (1 c dt 0; 0 1 0; 0 0 1),   E_ij = (α_ij; β_ij; 0),   α = dt² A²,   β = dt A,
@@ -30,7 +31,7 @@ import numpy as np
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
-from trajopt.actions.expansion import Multipliers, Stage
+from trajopt.actions.expansion import Stage
 from trajopt.actions.integrated.tableau import Tableau
 from trajopt.actions.lagrangian import implicit_expansion, second_derivatives, with_transpose
 from trajopt.errors import UnsupportedOperationError
@@ -49,6 +50,7 @@ class HessianStage:
         D: Derivative of a by x and u of the knot (nv, n).
         c: Time of the stage, from 0 to 1 of the step.
         b: Weight of the stage.
+        y: Multipliers of the model's constraint rows at the stage (nc,); None if the stage has no rows.
     """
 
     at: Stage
@@ -56,6 +58,7 @@ class HessianStage:
     D: Array
     c: float
     b: float
+    y: Array | None
 
 
 Back = Mapping[int, Mapping[str, Sequence[float]]]
@@ -78,7 +81,7 @@ def add_hessian(
     dt: SX,
     tableau: Tableau,
     stages: Sequence[HessianStage],
-    multipliers: Multipliers,
+    lam: Array | None,
 ) -> Array:
     """Adds the steps that compute the Hessian of the Lagrangian (n, n) of a Runge-Kutta step.
 
@@ -88,9 +91,8 @@ def add_hessian(
         dt: Symbol of the time step, one of the parameters.
         tableau: Runge-Kutta method.
         stages: The stages; the first is at the knot.
-        multipliers: λ and y.
+        lam: λ (ndx,); None counts as zero.
     """
-    lam = multipliers.dynamics
     if lam is None:
         (lam,) = program.call(ca.Function("none", [], [1e-300 * SX.ones(d.state.ndx)]))
     back, parts, powers = _stages_back(tableau), dict[int, Mapping[str, Array]](), {"alpha": dt**2, "beta": dt}
@@ -98,7 +100,7 @@ def add_hessian(
         later = [(row[i], parts[k]["m"]) for k, row in enumerate(tableau.A) if k > i and row[i]]
         scales = [values[i] * powers[name] for own in back.values() for name, values in own.items()]
         p, scales = _gradient(d, program, lam, later, dt, stage), [stage.c * dt, *scales]
-        parts[i] = _blocks(d, program, stage, p, scales, back, None if i else multipliers.rows)
+        parts[i] = _blocks(d, program, stage, p, scales, back)
     return _contracted(program, [stage.D for stage in stages], [parts[i] for i in range(len(stages))], back)
 
 
@@ -128,7 +130,6 @@ def _blocks(
     p: Array,
     scales: list[SX],
     back: Back,
-    rows: Array | None,
 ) -> Mapping[str, Array]:
     """Gradient "m", and the terms of a stage in the sum above, by the names of `_parts`.
 
@@ -145,16 +146,20 @@ def _blocks(
     inputs: Bindings = [(i.x, stage.at.x), (i.u, stage.at.u), parameters, (q, p), (w, stage.at.weight)]
     inputs += [(implicit.symbol, stage.a), (times, scaled)]
     curvature, cost = (w * part for part in d.costs.curvature(i))
-    if rows is not None:
-        y = SX.sym("y", rows.shape[0])
-        cost += ca.dot(y, d.row_values(i))
-        inputs.append((y, rows))
+    held = SX(n, 1)
+    if stage.y is not None:
+        y = SX.sym("y", stage.y.shape[0])
+        rows = ca.dot(y, d.row_values(i))
+        cost += rows
+        inputs.append((y, stage.y))
+        if stage.c:  # m of the knot is not used
+            held = second_derivatives(d.state, i, rows)[0][:n]
     _, N = second_derivatives(d.state, i, cost)
     slope, H = implicit_expansion(d.state, i, ca.dot(q[n - nv :], implicit.symbol), implicit)
     s = n + i.nu
     if H[n - nv : s, s:].nnz() or H[s:, s:].nnz():
         raise UnsupportedOperationError(f"{type(d).__name__}: expected dynamics M(q) a + h(q, v) = τ of a robot")
-    m = slope[:n] + w * d.costs.quadratic(i).Ly[:n] + ca.vertcat(SX(n - nv, 1), q[:nv])
+    m = slope[:n] + w * d.costs.quadratic(i).Ly[:n] + ca.vertcat(SX(n - nv, 1), q[:nv]) + held
     results = {"m": m, **_parts(N + curvature + H[:s, :s], H[:nv, s:], nv, time, named)}
     return named_call(program, f"{type(d).__name__}: Hessian of a stage", inputs, results)
 

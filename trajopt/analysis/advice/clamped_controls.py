@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.analysis.advice.constraints import MOST, runs
+from trajopt.analysis.advice.constraints import MOST
+from trajopt.analysis.basics import runs
 from trajopt.analysis.constraints import TOUCH
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals

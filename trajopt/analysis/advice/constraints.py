@@ -7,15 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.analysis.basics import time_words
+from trajopt.analysis.basics import runs, time_words
 from trajopt.analysis.constraints import HELD, ConstraintRows, violated_at_start
+from trajopt.analysis.row_names import FRICTION
+from trajopt.constraints.row_block import parted
 from trajopt.solution.solution import Solution
 
 MOST = 8
 """Largest number of listed constraints."""
 NOISE = 1e-3
 """Violations and forces below this fraction of the largest one are not reported [-]."""
-_RANGES = 4  # largest number of listed runs of knots [-]
 _NAMED = 3  # largest number of named rows [-]
 
 
@@ -74,7 +75,8 @@ def moving_the_start(solution: Solution, constraints: Sequence[ConstraintRows]) 
 def softening(constraints: Sequence[ConstraintRows]) -> str:
     """Advises to soften the most violated constraint, with code; empty if none is violated."""
     ordered = _by_violation(constraints)
-    return f'soften it with a slack: add("{ordered[0].name}", ..., soft=(linear, quadratic))' if ordered else ""
+    name = parted(ordered[0].name)[0] if ordered else ""
+    return f'soften it with a slack: add("{name}", ..., soft=(linear, quadratic))' if ordered else ""
 
 
 def _in_the_way(constraints: Sequence[ConstraintRows], first: ConstraintRows, knot: int) -> list[str]:
@@ -173,7 +175,9 @@ def _rows_at_a_bound(rows: ConstraintRows) -> str:
     """Names of the rows that are at a bound, those at most knots first, shortened if there are many."""
     counts = _held_back(rows).sum(axis=0)
     order = [int(row) for row in np.argsort(-counts, kind="stable") if counts[row]]
-    return ", ".join(rows.rows[row] for row in order[:_NAMED]) + (", ..." if len(order) > _NAMED else "")
+    words = ", ".join(rows.rows[row] for row in order[:_NAMED]) + (", ..." if len(order) > _NAMED else "")
+    pyramid = any(rows.rows[row].startswith(FRICTION) for row in order[:_NAMED])
+    return words + " (of the pyramid)" * pyramid
 
 
 def _closest(solution: Solution, rows: ConstraintRows) -> str:
@@ -239,11 +243,3 @@ def _unit(solution: Solution, rows: ConstraintRows, knot: int, row: int) -> str:
     if unit in ("N", "N m") and times is not None and knot + 1 < len(times) and times[knot + 1] == times[knot]:
         unit = f"{unit} s"
     return f" {unit}" if unit else ""
-
-
-def runs(knots: npt.NDArray[np.int64]) -> str:
-    """Returns knots as text with runs: "0-4, 7, 9-12"."""
-    edges = np.flatnonzero(np.diff(knots) > 1)
-    firsts, lasts = knots[np.append(0, edges + 1)], knots[np.append(edges, len(knots) - 1)]
-    runs = [f"{a}" if a == b else f"{a}-{b}" for a, b in zip(firsts, lasts)]
-    return ", ".join(runs[:_RANGES]) + (", ..." if len(runs) > _RANGES else "")

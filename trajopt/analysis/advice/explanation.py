@@ -10,7 +10,6 @@ import numpy as np
 from trajopt.analysis import (
     ConstraintRows,
     LimitUse,
-    friction_use,
     legged_motion,
     limit_uses,
     reached,
@@ -33,6 +32,7 @@ from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import HELD, named_rows
 from trajopt.analysis.moved import moved_words
+from trajopt.analysis.reached import friction_words
 from trajopt.analysis.report import tipping_words, tips
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
@@ -60,7 +60,7 @@ def explain(solution: Solution) -> str:
     lines += _gait(solution)
     lines += _limits(solution)
     advices = [*_advice(solution, constraints), *misses(solution), *crowded_slots(solution)]
-    lines += [f"-> {advice}" for advice in advices]
+    lines += [f"-> {advice}" for advice in solution.description.contradictions or advices]
     if solution.problem is None:
         lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
     return "\n".join(lines)
@@ -190,7 +190,7 @@ def _gait(solution: Solution) -> list[str]:
     lines += [f"  {name}: {text}" for name, text in reached_words(rows).items()]
     coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
     limit = f" (mu = {coefficients.min():g})" if len(coefficients) else ""
-    lines.append(f"  friction: tangential at most {friction_use(motion):.3g} of the normal force{limit}")
+    lines.append(f"  friction: {friction_words(motion)}{limit}")
     lines += [f"  {name}: {text}" for name, text in tipping_words(solution, motion).items()]
     if tips(motion):
         lines.append("-> to keep the forces within the soles: gait_problem(..., limits=True), with SolverSQP")

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actuation.base import check_actuation, effort_limits
-from trajopt.checks import check_flag, check_items, check_non_negative, check_path, check_positive
+from trajopt.checks import as_numbers, check_flag, check_items, check_non_negative, check_path, check_positive
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown
 from trajopt.files import output_file
 from trajopt.objects.extras import Extra
@@ -187,10 +187,10 @@ class MuJoCoPlant(Immutable, PlantAbstract):
     def _at_joints(self, argument: str, values: npt.ArrayLike) -> Reals:
         """One number >= 0 for each velocity (nv,)."""
         nv = self.robot.nv
-        try:
-            rows = np.broadcast_to(np.asarray(values, dtype=np.float64), (nv,))
-        except (TypeError, ValueError):
-            raise InvalidArgumentError(f"{argument}: expected a number or shape ({nv},), got {shown(values)}") from None
+        numbers = as_numbers(argument, values, f"a number or shape ({nv},)")
+        if numbers.shape not in ((), (1,), (nv,)):
+            raise InvalidArgumentError(f"{argument}: expected a number or shape ({nv},), got {shown(values)}")
+        rows = np.broadcast_to(numbers, (nv,))
         if not np.all(np.isfinite(rows)) or np.any(rows < 0.0):
             raise InvalidArgumentError(f"{argument}: expected finite numbers >= 0, got {shown(values)}")
         joints = [i for i, name in enumerate(self.robot.model.joints) if name.shortname() == _FREE]

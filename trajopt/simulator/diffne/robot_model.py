@@ -186,7 +186,7 @@ class DiffNERobotModel(Immutable):
             plane: Plane (a, b, c, d), shape (4,); points with a x + b y + c z + d ≥ 0 are above it.
             ees: Spheres that may touch the floor.
             options: Friction, rays, strength and exponent of `MDPContact`. With the default strength, a robot at rest
-                on one end effector sinks by 1 mm.
+                on one end effector sinks by 1 mm; see `MDPContact` for falls.
 
         Raises:
             InvalidArgumentError: (a, b, c) is zero, or an end effector has no sphere.

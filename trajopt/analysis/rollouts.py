@@ -1,8 +1,10 @@
-"""Conversion of a rollout's contacts to feet: positions, contact times and forces."""
+"""Numbers of a simulator's rollout: path of the base; contacts as feet with positions, contact times and forces."""
 
 from __future__ import annotations
 
 import dataclasses
+
+import numpy as np
 
 from trajopt.analysis.legs import LeggedMotion
 from trajopt.analysis.spheres import sphere_motion
@@ -24,11 +26,25 @@ def thinned(rollout: Rollout, step: float) -> Rollout:
     )
 
 
-def base_heights(rollout: Rollout) -> Reals:
-    """Returns the height of the root link's origin over time (T + 1,) [m], for a moving base."""
+def base_path(rollout: Rollout) -> Reals:
+    """Returns the positions of the root link's origin over time (T + 1, 3) [m], for a moving base."""
     model = rollout.robot.model
     name = model.names[base_joints(model)]
-    return rollout.robot.placement(rollout.xs[:, : model.nq], name)[:, 2, 3]
+    return rollout.robot.placement(rollout.xs[:, : model.nq], name)[:, :3, 3]
+
+
+def way_of(path: Reals) -> Reals | None:
+    """Returns the length of a horizontal path over time (T + 1,) [m]; None if the motion is mostly vertical.
+
+    A motion is horizontal if it ever leaves the vertical through its start by more than its heights differ.
+
+    Args:
+        path: Positions (T + 1, 3) [m].
+    """
+    level = path[:, :2]
+    if np.linalg.norm(level - level[0], axis=1).max() <= np.ptp(path[:, 2]):
+        return None
+    return np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(level, axis=0), axis=1))])
 
 
 def rollout_motion(rollout: Rollout) -> LeggedMotion | None:
