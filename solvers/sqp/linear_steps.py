@@ -38,7 +38,7 @@ class LinearSteps(ProgramSteps):
 
     def __init__(self, work: Workspace, run: SQPProgress, *, hands_over: bool) -> None:
         super().__init__(work)
-        self._hands_over, self._full, self._shorts = hands_over, False, 0
+        self._hands_over, self._shorts = hands_over, 0
         self._filter = Filter(max(1.0, run.infeasibility), held=work.options.feasibility)
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
@@ -83,17 +83,8 @@ class LinearSteps(ProgramSteps):
         return not missed.max(initial=0.0) <= options.feasibility  # nor if it is not finite
 
     def _search(self, run: SQPProgress, descent: Descent) -> Taken | None:
-        """The first acceptable step; a full one that adds infeasibility is corrected, unless its program was cut short.
-
-        After a full step the next one is tried by expanding there, which then need not be done again.
-        """
-        work, e, step, lengths = self._work, self._work.evaluator, descent.step, self._work.options.step_lengths
-        if self._full and work.retraction is not None:
-            before = e.xs.copy(), e.us.copy()
-            if self._accepts(run, descent, taken := self._expanded(run, descent)):
-                return taken
-            e.xs[:], e.us[:] = before
-            e.expand(work.x0(run))
+        """The first acceptable step; a full one that adds infeasibility is corrected unless its program was cut."""
+        work, step, lengths = self._work, descent.step, self._work.options.step_lengths
         for length in lengths:
             if self._accepts(run, descent, taken := self._tried(run, descent, step, length)):
                 return taken
@@ -110,17 +101,6 @@ class LinearSteps(ProgramSteps):
         at, trial = (run.infeasibility, descent.before), (taken.infeasibility, taken.merit)
         return self._filter.accepts(at, trial, descent.slope, taken.length, descent.enough(taken.length))
 
-    def _expanded(self, run: SQPProgress, descent: Descent) -> Taken:
-        """The full step, expanded."""
-        work, e, step = self._work, self._work.evaluator, descent.step
-        assert work.retraction is not None
-        work.retraction.move(step.dx, work.rows.within_limits(step.du, e.us))
-        e.expand(work.x0(run))
-        reached = descent.merit.value(e.cost, e.c)
-        return Taken(
-            1.0, e.xs.copy(), e.us.copy(), e.c, reached, step, work.infeasibility(run, e.f, e.c), expanded=True
-        )
-
     def _tried(self, run: SQPProgress, descent: Descent, step: QPSolution, length: float) -> Taken:
         """A trial along the line."""
         work, line = self._work, self._work.line
@@ -132,10 +112,7 @@ class LinearSteps(ProgramSteps):
         """Moves to the end of the step, and takes its multipliers."""
         self._take(run, taken.step)
         self._regularize(2.0 if taken.length < CUT else 0.0)
-        self.failures, self._full = 0, taken.length == 1.0
+        self.failures = 0
         self._shorts = self._shorts + 1 if taken.length < SHORT else 0
         run.trajectory, run.feasible = (taken.xs, taken.us), False
-        if taken.expanded:
-            self._work.judge(run)
-        else:
-            self._work.move(run, taken.xs, taken.us)
+        self._work.move(run, taken.xs, taken.us)

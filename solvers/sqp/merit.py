@@ -30,7 +30,6 @@ class Taken:
         merit: The merit after it.
         step: Solution of the quadratic program, of which the step is a part.
         infeasibility: Sum of gaps and violations after a step along a line, see `Workspace.infeasibility`.
-        expanded: Whether the evaluator is at the accepted trajectory, with derivatives.
     """
 
     length: float
@@ -40,7 +39,6 @@ class Taken:
     merit: float
     step: QPSolution
     infeasibility: float = 0.0
-    expanded: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,19 +135,15 @@ class StepProgram:
 
     def row_bounds(self, rows: RowBounds) -> tuple[Reals, Reals]:
         """Lower and upper bounds of all rows of the program; infinite where a row has no bound."""
-        lower, upper = np.full(self.qp.lower.shape, -np.inf), np.full(self.qp.lower.shape, np.inf)
-        lower[self._first :, : self._e.nc], upper[self._first :, : self._e.nc] = rows.lower, rows.upper
-        if self._bounded:
-            k = len(self._moved)
-            lower[0, :k], upper[0, :k] = rows.start_lower[self._moved], rows.start_upper[self._moved]
-            if self._kept is not None:
-                lower[0, k] = upper[0, k] = 0.0
+        lower = self.padded_rows(rows.lower, rows.start_lower, -np.inf)
+        upper = self.padded_rows(rows.upper, rows.start_upper, np.inf)
+        if self._kept is not None:
+            lower[0, len(self._moved)] = upper[0, len(self._moved)] = 0.0
         return lower, upper
 
     def row_units(self, units: Units) -> Reals:
         """Sizes of all rows of the program; 1 of padded ones."""
-        sizes = self.padded_rows(units.rows, units.states)
-        return np.where(sizes > 0.0, sizes, 1.0)
+        return self.padded_rows(units.rows, units.states, 1.0)
 
     def diagonal(self, units: Units) -> Reals:
         """1 / size² of states and controls of the running knots (T, n + m), 0 of padded ones."""
@@ -162,11 +158,11 @@ class StepProgram:
         state = self._e.state
         return self.padded_rows(c.copy(), state.difference(state.zero(), x) if self._bounded else x)
 
-    def padded_rows(self, y: Reals, start: Reals) -> Reals:
-        """Multipliers of all rows of the program, from those of the problem (T + 1, nc) and of the start (ndx,)."""
+    def padded_rows(self, y: Reals, start: Reals, others: float = 0.0) -> Reals:
+        """Values of all rows of the program, from those of the problem (T + 1, nc) and of the start (ndx,)."""
         if not self.chosen:
             return y
-        found = np.zeros(self.qp.lower.shape)
+        found = np.full(self.qp.lower.shape, others)
         found[self._first :, : self._e.nc] = y
         if self._bounded:
             found[0, : len(self._moved)] = start[self._moved]

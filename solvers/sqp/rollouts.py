@@ -51,22 +51,13 @@ class PolicyRollouts:
         for trials in self._trials:
             trials.lower[:], trials.upper[:] = rows.u_lower, rows.u_upper
 
-    def roll_out(self, x0: Reals, us: Reals, *, or_none: bool = True) -> bool:
-        """Makes the evaluator's trajectory the rollout of controls, or `or_none` of none where that diverges.
-
-        Returns:
-            Whether there is one; the evaluator keeps its trajectory otherwise.
-        """
+    def roll_out(self, x0: Reals, us: Reals) -> bool:
+        """Makes the evaluator's trajectory the rollout of controls (T, nu); whether that does not diverge."""
         e, trials = self._e, self._trials[0]
-        for controls in (us, *([self._least_controls()] if or_none else [])):
-            if trials.in_range(0, self._cost_without_feedback(x0, controls)):
-                e.xs[:], e.us[:] = trials.xs[0], trials.us[0]
-                return True
-        return False
-
-    def _least_controls(self) -> Reals:
-        """No controls, or those nearest to none within limits (T, nu)."""
-        return np.clip(np.zeros_like(self._e.us), self._trials[0].lower, self._trials[0].upper)
+        stays = trials.in_range(0, self._cost_without_feedback(x0, us))
+        if stays:
+            e.xs[:], e.us[:] = trials.xs[0], trials.us[0]
+        return stays
 
     def _cost_without_feedback(self, x0: Reals, us: Reals) -> float:
         """Rolls out controls in the single lane, and returns their cost [cost]."""
@@ -102,7 +93,8 @@ class PolicyRollouts:
         Its length is 0. Controls that hold an underactuated system at rest may drive it far from there.
         """
         e, trials, rollouts = self._e, self._trials[0], []
-        for us in (e.us.copy(), self._least_controls()):
+        none = np.clip(np.zeros_like(e.us), trials.lower, trials.upper)
+        for us in (e.us.copy(), none):
             cost = self._cost_without_feedback(e.xs[0], us)
             rollouts.append(_taken(trials, 0, 0.0, descent.merit.value(cost, trials.c[0]), descent))
         best = min(rollouts, key=lambda taken: taken.merit)

@@ -62,10 +62,8 @@ class RowBounds:
         u_lower: Lower limits of the controls (T, nu).
         u_upper: Upper limits.
         excluded: Whether limits of a control exclude each other, so that no step keeps them.
-        moved: Coordinates of the start that are to be chosen, see `moved_start`; None for a fixed start.
         chosen: Whether the start is to be chosen.
         bounded: Whether the start has bounds.
-        kept: Weights (k,) of a sum of these coordinates that stays; None for none.
         start_lower: Lower bounds of x_0 ⊖ state.zero() (ndx,), -inf where there is none.
         start_upper: Upper bounds.
     """
@@ -73,9 +71,7 @@ class RowBounds:
     def __init__(self, evaluator: Evaluator, problem: ShootingProblem) -> None:
         e = self._e = evaluator
         start = problem.start
-        self.moved, self.bounded = moved_start(problem), not isinstance(start, str)
-        self.chosen = self.moved is not None
-        self.kept = None if self.moved is None or problem.start_sum is None else problem.start_sum[self.moved]
+        self.chosen, self.bounded = moved_start(problem) is not None, not isinstance(start, str)
         self.lower, self.upper = e.row_bounds()
         self.soft_linear, self.soft_quadratic = problem.row_softness()
         self.soft = np.isfinite(self.soft_linear)

@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.checks import check_array
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.shooting.linear_trial import LinearTrial, Retraction
+from trajopt.shooting.linear_trial import LinearTrial
 from trajopt.solvers.norms import largest, total
 from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.riccati import LinearQuadratic, Riccati
@@ -39,7 +39,6 @@ class Workspace:
         model: The quadratic programs.
         rollouts: Rollouts of a program's policy.
         line: Trials along lines.
-        retraction: Moves the trajectory by full steps along lines; None where these need not be finite.
         rows: Bounds of the rows, since `repair`.
     """
 
@@ -51,15 +50,11 @@ class Workspace:
         self.model = QuadraticModel(e, problem, options)
         self.rollouts = PolicyRollouts(e, options.step_lengths)
         self.line = LinearTrial(e)
-        certain = Retraction.available(e) and not e.can_fail and options.step_lengths[0] == 1.0
-        self.retraction = Retraction(e) if certain else None
         self._first = Riccati(LinearQuadratic.of(e))
         e.prepare()
         self.model.prepare()
         self.rollouts.prepare()
         self.line.prepare()  # any solve may come to need them, and should not stop for a compiler then
-        if self.retraction is not None:
-            self.retraction.prepare()
 
     def units(self, cost: float | None = None) -> Units:
         """Units at the evaluator's trajectory, of a typical cost if that is known [cost]."""
@@ -112,13 +107,13 @@ class Workspace:
         run.trajectory, run.feasible = (e.xs.copy(), e.us.copy()), rolled
         self.judge(run)
 
-    def begin_anew(self, run: SQPProgress, us: Reals, *, or_none: bool) -> bool:
-        """Begins an attempt at the rollout of controls, or `or_none` of none where that diverges; whether there is one.
+    def begin_anew(self, run: SQPProgress, us: Reals) -> bool:
+        """Begins an attempt at the rollout of controls (T, nu); whether that does not diverge.
 
         Raises:
             ModelEvaluationError: A model has no finite values there; the state of the solve is as before.
         """
-        if not self.rollouts.roll_out(run.guess[0][0], us, or_none=or_none):
+        if not self.rollouts.roll_out(run.guess[0][0], us):
             return False
         self.evaluator.expand(self.x0(run))
         self.evaluator.check_finite()

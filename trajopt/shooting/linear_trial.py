@@ -14,36 +14,6 @@ from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
 
-class Retraction:
-    """Moves the trajectory of an evaluator by a step, all knots at once.
-
-    Args:
-        evaluator: Evaluator of the trajectory.
-    """
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        e, model = evaluator, evaluator.terminal.model
-        assert isinstance(model, ActionModelExpression)
-        self._e, self._dx = e, padded((e.T + 1, e.state.ndx))
-        arguments = [rows(e.xs), rows(self._dx), rows(e.xs)]
-        self._call = call_at([(programs.retraction(model), range(e.T + 1))], lane_count(), arguments)
-
-    @staticmethod
-    def available(evaluator: Evaluator) -> bool:
-        """True if the terminal model is an expression, so that its state can be compiled."""
-        return isinstance(evaluator.terminal.model, ActionModelExpression)
-
-    def prepare(self) -> None:
-        """Compiles the code that `move` runs."""
-        self._call.prepare()
-
-    def move(self, dx: Reals, du: Reals) -> None:
-        """Moves a trajectory in place: xs := xs ⊕ dx, us := us + du."""
-        self._dx[:] = dx
-        self._call()
-        self._e.us += du
-
-
 class Interpolation:
     """Interpolates between states: x0 ⊕ part (x1 ⊖ x0), for many pairs at once.
 

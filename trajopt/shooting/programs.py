@@ -246,15 +246,6 @@ def terminal_point(model: ActionModelExpression, nc: int = 0) -> Program:
 
 
 @_once
-def retraction(model: ActionModelExpression) -> Program:
-    """Program (x, dx) -> x ⊕ dx of the model's state, of shape (nx,)."""
-    program = Program(f"{type(model.state).__name__}: retraction")
-    x, dx = program.input(model.state.nx), program.input(model.state.ndx)
-    program.output(computed(program, "integrate", model.state.sx_integrate, x, dx))
-    return program
-
-
-@_once
 def interpolation(model: ActionModelExpression) -> Program:
     """Program (x0, x1, part) -> x0 ⊕ part (x1 ⊖ x0) of a state."""
     program, state = Program(f"{type(model.state).__name__}: interpolation"), model.state

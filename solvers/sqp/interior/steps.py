@@ -23,23 +23,22 @@ from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds
 from trajopt.solvers.sqp.interior.equations import Equations
 from trajopt.solvers.sqp.interior.point import Direction, Point
 from trajopt.solvers.sqp.interior.trials import InteriorTrials, LineTrials, RolloutTrials
+from trajopt.solvers.sqp.merit import DECREASE
 from trajopt.solvers.sqp.method import FALLS, ROUNDED, MethodAbstract, Outcome
 from trajopt.solvers.sqp.progress import SQPProgress
-from trajopt.solvers.sqp.workspace import Workspace
+from trajopt.solvers.sqp.workspace import LARGE, Workspace
 from trajopt.types import Reals
 
 LOWER, POWER = 0.2, 1.2  # the next barrier parameter is the smaller of LOWER μ and μ to the POWER
 ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
 SOLVED = 0.02  # times n μ, for n bounds: promise of a plain step at which it counts as solved, too
 NEAR = 1e-5  # error below which steps are not corrected: a pushing ended at a gradient of 1.5e-5
-GRADIENT = 100.0  # mean multiplier above which errors are relative
 LARGEST_RIDGE = 1e30  # last δ
 SHORTEST = 5e-11  # step length
 ROUNDING = 1e-6  # error that counts as none where no step gets further
 LEAST_COST = 1e-3  # of a typical cost: what the tolerance is relative to at least; rounding hides what is less
-LONG = 8  # iterations in a row with errors up to ROUNDING that count as getting no further
-DECREASE = 1e-4  # part of the promised decrease that must come (Armijo)
 ERROR = 2e-15  # of the Lagrangian by rounding, relative to its size
+LONG = 8  # iterations in a row with errors up to ROUNDING that count as getting no further
 JAMMED, MEMORY = 0.02, 10  # mean step length of a solve that bounds have stopped, over about so many iterations
 GROWTH, FEW = 10.0, 1e-4  # of gaps in a step, from this part of the first infeasibility: 15 -> 19 of 20 shuttles
 LEAST = 0.1  # typical cost, relative to that of the guess: a trajectory that is left behind may have a far smaller one
@@ -309,7 +308,7 @@ class InteriorSteps(MethodAbstract):
         gradient, self._stationarity = self._gradient(lam, y)
         states, size = self._units.states, point.barrier.bounds.size
         sizes = np.abs(y * size).sum() + np.abs(lam * states).sum()
-        self._large = max(1.0, sizes / (GRADIENT * (np.count_nonzero(point.barrier.bounds.any) + lam.size)))
+        self._large = max(1.0, sizes / (LARGE * (np.count_nonzero(point.barrier.bounds.any) + lam.size)))
         missed = np.abs(self._point.residual / size).max(initial=0.0)
         self._missed = max(gradient / self._large, self._units.largest_gap(e), missed)
         self.error = self._error(0.0)
