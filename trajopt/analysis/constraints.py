@@ -14,7 +14,7 @@ from trajopt.analysis.basics import check_solution
 from trajopt.analysis.quantities import control_quantities
 from trajopt.analysis.row_names import NORMAL, row_names
 from trajopt.checks import check_count, check_items, check_shape, check_text, check_texts, shape_of
-from trajopt.constraints.row_block import parted, placed
+from trajopt.constraints.row_block import constraint_of, row_name
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.residuals import ResidualModelCollisions, ResidualModelState
 from trajopt.shooting import inspection
@@ -134,8 +134,7 @@ class ConstraintRows:
             InvalidArgumentError: There is no such row.
         """
         row = check_count("row", row, most=len(self.rows) - 1)
-        constraint, place = parted(self.name)
-        return self.name if len(self.rows) == 1 else placed(f"{constraint}[{self.rows[row]}]", place)
+        return self.name if len(self.rows) == 1 else row_name(self.name, self.rows[row])
 
     def largest(self, values: Reals) -> tuple[int, int, float]:
         """Returns knot, row and absolute value of the largest of values (T + 1, n); NaN is ignored."""
@@ -221,7 +220,7 @@ def _bodies(problem: ShootingProblem, name: str) -> tuple[tuple[str, ...], ...]:
     """Bodies that each row of collisions measures at each knot (T + 1, n), in words; empty for other constraints."""
     found: dict[int, list[str]] = {}
     for kind, _ in places_of(problem, name):
-        constraint, _ = parted(name)
+        constraint = constraint_of(name)
         residual = kind.model.constraints[constraint].residual
         if isinstance(residual, ResidualModelCollisions):
             knots, values = list(kind.knots), problem.parameter_values()
@@ -305,7 +304,7 @@ def _rows_of(
     values, lower, upper = np.full(shape, np.nan), np.full(shape, -np.inf), np.full(shape, np.inf)
     fixed = np.zeros(shape, dtype=np.bool_)
     multipliers = None if y is None else np.full(shape, np.nan)
-    prices = np.zeros(shape) if parted(name)[0] in problem.soft_constraint_names else None
+    prices = np.zeros(shape) if constraint_of(name) in problem.soft_constraint_names else None
     for kind, place in places:
         knots, own = list(kind.knots), slice(0, place.stop - place.start)
         for target, array in ((values, d.rows), (lower, d.lower), (upper, d.upper)):
@@ -386,7 +385,7 @@ def _names(
     """Name and unit of each row: those of its control or coordinate, otherwise its number and the residual's unit."""
     all_controls, state = inspection.controls(problem), problem.state
     efforts = control_quantities(state, all_controls)
-    residual = model.constraints[parted(name)[0]].residual
+    residual = model.constraints[constraint_of(name)].residual
     own = row_names(residual, len(controls))
     named: list[tuple[str, str]] = []
     if isinstance(residual, ResidualModelState) and len(controls) == state.ndx:

@@ -30,24 +30,23 @@ class RowBlock:
     @property
     def name(self) -> str:
         """Name of the block, such as "tool" or "tool at dt/2"."""
-        return placed(self.constraint, self.place)
+        return f"{self.constraint}{_AT}{self.place}" if self.place else self.constraint
 
     @property
     def row_names(self) -> list[str]:
         """Name of each row, such as "tool[2]" or "tool[2] at dt/2"; without a number if there is one row."""
-        numbers = [""] if self.size == 1 else [f"[{i}]" for i in range(self.size)]
-        return [placed(f"{self.constraint}{number}", self.place) for number in numbers]
+        return [self.name] if self.size == 1 else [row_name(self.name, str(i)) for i in range(self.size)]
 
 
-def placed(name: str, place: str) -> str:
-    """Name of a constraint or of a row, with the place of a stage; `place` is empty at the knot."""
-    return f"{name}{_AT}{place}" if place else name
+def row_name(block: str, row: str) -> str:
+    """Name of a row, such as "tool[z] at dt/2", from the name of its block."""
+    constraint, at, place = block.partition(_AT)
+    return f"{constraint}[{row}]{at}{place}"
 
 
-def parted(name: str) -> tuple[str, str]:
-    """Name of the constraint and place, from the name of a block."""
-    constraint, _, place = name.partition(_AT)
-    return constraint, place
+def constraint_of(block: str) -> str:
+    """Name of the constraint, from the name of a block."""
+    return block.partition(_AT)[0]
 
 
 def row_bounds(blocks: Sequence[RowBlock], layout: ParameterLayout, values: Reals) -> tuple[Reals, Reals]:

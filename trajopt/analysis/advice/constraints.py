@@ -10,7 +10,7 @@ import numpy.typing as npt
 from trajopt.analysis.basics import runs, time_words
 from trajopt.analysis.constraints import HELD, ConstraintRows, violated_at_start
 from trajopt.analysis.row_names import FRICTION
-from trajopt.constraints.row_block import parted
+from trajopt.constraints.row_block import constraint_of
 from trajopt.solution.solution import Solution
 
 MOST = 8
@@ -75,7 +75,7 @@ def moving_the_start(solution: Solution, constraints: Sequence[ConstraintRows]) 
 def softening(constraints: Sequence[ConstraintRows]) -> str:
     """Advises to soften the most violated constraint, with code; empty if none is violated."""
     ordered = _by_violation(constraints)
-    name = parted(ordered[0].name)[0] if ordered else ""
+    name = constraint_of(ordered[0].name) if ordered else ""
     return f'soften it with a slack: add("{name}", ..., soft=(linear, quadratic))' if ordered else ""
 
 
