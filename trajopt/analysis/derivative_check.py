@@ -219,12 +219,16 @@ def _of_knots(problem: ShootingProblem, xs: Reals, us: Reals, size: float) -> It
             L, C = (at.Lx[t][None], at.Cx[t]) if by == "x" else (at.Lu[t][None, :nu], at.Cu[t][:, :nu])
             if t < T:
                 F = at.Fx[t] if by == "x" else at.Fu[t][:, :nu]
-                yield _row(f"F{by}", of, F, *differences.next_state[:, t][..., cut], size, names, columns)
-            yield _row(f"L{by}", of, L, *differences.cost[:, t][..., cut], size, [""], columns)
+                ahead, behind = differences.next_state[:, t][..., cut]
+                yield _row(f"F{by}", of, F, ahead, behind, size, names, columns)
+            ahead, behind = differences.cost[:, t][..., cut]
+            yield _row(f"L{by}", of, L, ahead, behind, size, [""], columns)
             for block, whose, rows in _constraint_rows(kind):
-                sides = differences.rows[:, t, rows][..., cut]
-                if by == "x" or C[rows].any() or sides.any():  # constraints that no control changes have no row for u
-                    yield _row(f"{block.name}: C{by}", whose, C[rows], *sides, size, block.row_names, columns)
+                ahead, behind = differences.rows[:, t, rows][..., cut]
+                if (
+                    by == "x" or C[rows].any() or ahead.any() or behind.any()
+                ):  # constraints that no control changes have no row for u
+                    yield _row(f"{block.name}: C{by}", whose, C[rows], ahead, behind, size, block.row_names, columns)
         curved = [("Lxx", at.Lxx[t], differences.slope_x[t][:, :n], names, names)]
         if nu:
             slope = differences.slope_u[t][:nu, n : n + nu]
