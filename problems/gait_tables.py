@@ -168,8 +168,8 @@ BIPED_WALK = {
 }
 BIPED_JUMP = {
     # Talos' legs have no upper body to swing
-    "talos_legs": Leap(jump_height=0.01, jump_length=(0.0, 0.0, 0.0), ground_knots=80, crouch=0.12, cost=94.8084726),
-    "small-biped": Leap(jump_height=0.04, jump_length=(0.05, 0.0, 0.0), ground_knots=120, crouch=0.1, cost=189.129177),
+    "talos_legs": Leap(jump_height=0.01, jump_length=(0.0, 0.0, 0.0), ground_knots=80, crouch=0.12, cost=108.900281),
+    "small-biped": Leap(jump_height=0.04, jump_length=(0.05, 0.0, 0.0), ground_knots=120, crouch=0.1, cost=187.292087),
 }
 
 ROBOTS: dict[str, dict[str, Any]] = {
