@@ -22,12 +22,9 @@ from trajopt.solvers.sqp.policy_steps import PolicySteps
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 
+MANY = 12  # searches without a step, one after the other, that end the last attempt
 CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
 WARM = 2  # times that the penalty has been raised where multipliers are known
-ENDED: dict[Outcome | None, SolverStatus] = {
-    Outcome.INDEFINITE: SolverStatus.INDEFINITE_QUU,
-    Outcome.FAILED: SolverStatus.LINE_SEARCH_FAILED,
-}
 
 
 class SolverSQP(SolverAbstract[SQPProgress]):
@@ -132,7 +129,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 work.judge(run)
                 work.take_gains(run, hard=True)
         elif isinstance(method, InteriorSteps):
-            if outcome is Outcome.FAILED:
+            if outcome is Outcome.FAILED or self._is_late(run):
                 self._resume(run, work)
         elif outcome is Outcome.STUCK:
             run.status = attempts.end(Left.by(run))
@@ -141,7 +138,16 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         elif outcome is Outcome.CLOSED:
             self._leave_lines(run, work)
         elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work):
-            run.status = None if attempts.pending else ENDED.get(outcome)
+            if outcome is Outcome.INDEFINITE:
+                run.status = SolverStatus.INDEFINITE_QUU
+            elif method.failures >= MANY:
+                run.status = SolverStatus.LINE_SEARCH_FAILED
+
+    def _is_late(self, run: SQPProgress) -> bool:
+        """Whether half of all iterations brought no solution, while the paused attempt keeps all rows."""
+        assert run.attempts.paused is not None
+        long = run.iterations - run.attempts.mark[0] > self.options.max_iterations // 2
+        return long and run.attempts.paused[0].infeasibility <= self.options.feasibility
 
     def _stalls(self, run: SQPProgress, work: Workspace) -> bool:
         """Whether there are rows, and the largest error does not fall."""

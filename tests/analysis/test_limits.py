@@ -64,8 +64,8 @@ def test_each_exceeded_limit_says_where_and_by_how_much() -> None:
     assert [use.quantity for use in over] == ["torque", "velocity", "angle"]  # the most exceeded one first
     joint = problem.state.robot.joint_names[1]  # type: ignore[attr-defined]
     assert str(torque) == f"torque of {joint}: 30 N m at knot 3 (0.15 s), 20 N m beyond the limit 10 (1 knot)"
-    kept = dataclasses.replace(torque, value=7.0, knots=0)
-    assert str(kept) == f"torque of {joint}: 7 N m at knot 3 (0.15 s), 3 N m within the limit 10"
+    kept = dataclasses.replace(torque, value=7.0, use=0.7, knots=0)
+    assert str(kept) == f"torque of {joint}: 7 N m at knot 3 (0.15 s), 3 N m within the limit 10, use 70 %"
     assert str(velocity) == f"velocity of {joint}: -4 rad/s at knot 7 (0.35 s), 2 rad/s beyond the limit -2 (3 knots)"
 
 

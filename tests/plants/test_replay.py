@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,17 +52,20 @@ def test_gaits_within_limits_stay_up_in_mujoco(name: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "robot", "options"),
+    ("name", "robot", "options", "gains_suffice"),
     [
-        ("quadruped-trot", "a1", {}),
-        ("quadruped-jump", "a1", {"jump_length": (0.4, 0.0, 0.0)}),
-        ("biped-walk", "small-biped", {}),
+        ("quadruped-trot", "a1", {}, True),
+        ("quadruped-jump", "a1", {"jump_length": (0.4, 0.0, 0.0)}, True),
+        ("biped-walk", "small-biped", {}, False),
     ],
 )
-def test_gaits_stay_up_by_default_where_gains_alone_fall(name: str, robot: str, options: dict[str, Any]) -> None:
+def test_gaits_stay_up_by_default_also_where_gains_alone_fall(
+    name: str, robot: str, options: dict[str, Any], gains_suffice: bool
+) -> None:
     """A fifth of the springs is enough: feet that slip or land early move where the gains are unstable."""
     plan = problems.load(name, robot, **options).solve()
-    assert "; " in moved_words(replay(plan, plant="mujoco", feedback="gains"))  # fell, or tipped over
+    alone = moved_words(replay(plan, plant="mujoco", feedback="gains"))
+    assert ("; " not in alone) == gains_suffice  # "; fell" or "; tipped over"
     motion = replay(plan, plant="mujoco")
     assert "; " not in moved_words(motion)
     assert displacement(motion).tilts.max() < np.radians(5.0)
@@ -85,7 +89,7 @@ def test_walks_fall_without_feedback(name: str) -> None:
     plan = planned(name)
     motion = replay(plan, plant="mujoco", feedback="open")
     assert heights(motion).min() < 0.8 * heights(plan).min()
-    assert "; tipped over, the base ends " in motion_report(motion)["moved"]
+    assert re.search("; (fell|tipped over), the base ends ", motion_report(motion)["moved"])
 
 
 def test_springs_pull_each_joint_to_its_reference() -> None:
