@@ -30,6 +30,7 @@ def test_a_miss_of_a_placement_has_a_part_for_position_and_one_for_rotation() ->
     far = moved(UR5.placement(np.full(6, 0.5), "tool0"), [5.0, 0.0, 0.0])
     one = ik.solve(UR5, hand(UR5, "tool0"), {"hand.reference": far}, starts=2, limits=False)
     miss = one.residuals["hand"].violation
+    assert one.residuals["hand"].closest == ""  # only collisions have bodies
     words = f"  hand by {np.linalg.norm(miss[:3]):.3g} m and {np.linalg.norm(miss[3:]):.3g} rad"
     assert words in one.explain().splitlines()
     assert "  out of reach: no joint is at a limit" in one.explain().splitlines()

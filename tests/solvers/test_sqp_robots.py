@@ -70,7 +70,9 @@ def test_a_gait_with_hard_limits() -> None:
     assert all(record.regularization == 0.0 for record in solution.history)
 
 
-@pytest.mark.parametrize(("name", "robot", "cost"), [("trot", "solo12", 173.06060925), ("pace", "anymal", 543.57144091)])
+@pytest.mark.parametrize(
+    ("name", "robot", "cost"), [("trot", "solo12", 173.06060925), ("pace", "anymal", 543.57144091)]
+)
 @pytest.mark.parametrize("steps", ["policy", "linear"])
 def test_a_gait_that_is_optimal_already_takes_few_iterations(name: str, robot: str, cost: float, steps: str) -> None:
     """The last programs promise no decrease, or an increase as slight as their accuracy."""

@@ -54,7 +54,9 @@ class TaskResidual:
 
     @property
     def closest(self) -> str:
-        """Text with the least distance of a task of collisions, over all configurations, and its bodies."""
+        """Text with the least distance of a task of collisions, and its bodies; empty for other tasks."""
+        if not self.bodies:
+            return ""
         nearest = int(self.value.argmin())
         bodies = self.bodies[nearest % len(self.bodies)]
         return f"{self.value.flat[nearest]:.6g} {self.unit} between {bodies}, the nearest bodies"
