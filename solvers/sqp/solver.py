@@ -196,7 +196,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
 
     def _begins(self, run: SQPProgress, work: Workspace, kind: str) -> bool:
         """Begins an attempt of a kind; whether it can."""
-        attempts = run.attempts
+        attempts, us = run.attempts, run.guess[1]
         if kind in INTERIOR:
             run.method.rest()
             attempts.paused = Left.by(run), run.method
@@ -204,7 +204,6 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 run.method = InteriorSteps(work, run, rolls=kind == "rollouts")
             return True
         attempts.leave(run)
-        us = run.guess[1]
         if kind == "random":
             us = attempts.random_controls(us, run.units.controls, work.rows)
         if not work.begin_anew(run, us):

@@ -151,6 +151,16 @@ def test_other_rows_are_not_said_to_exclude_each_other(rows: list[Any]) -> None:
     assert any("more time" in line for line in advice(solution))
 
 
+def test_no_more_time_is_advised_where_the_solver_chooses_it() -> None:
+    problem = drive(stack(("limits", CONTROL, {"lower": -0.1, "upper": 0.1}), ("east", EAST, {"lower": [5.0]})))
+    step = float(np.ravel(problem.get_parameter("dt"))[0])
+    problem.free("dt", 0.5 * step, 1.5 * step)
+    solution = SolverSQP(problem, SQPOptions(max_iterations=60)).solve()
+    assert not solution.converged
+    assert advice(solution)
+    assert not any("more time" in line for line in advice(solution))
+
+
 def test_soft_rows_may_contradict() -> None:
     problem = drive(stack(("west", EAST, {"upper": 1.0, "soft": (1.0, 1.0)}), ("east", NORTH, {"lower": -1.0})))
     problem.set_parameter("west.upper", -1.0)

@@ -225,9 +225,7 @@ def _of_knots(problem: ShootingProblem, xs: Reals, us: Reals, size: float) -> It
             yield _row(f"L{by}", of, L, ahead, behind, size, [""], columns)
             for block, whose, rows in _constraint_rows(kind):
                 ahead, behind = differences.rows[:, t, rows][..., cut]
-                if (
-                    by == "x" or C[rows].any() or ahead.any() or behind.any()
-                ):  # constraints that no control changes have no row for u
+                if by == "x" or np.any([C[rows], ahead, behind]):  # no row for u where no control changes anything
                     yield _row(f"{block.name}: C{by}", whose, C[rows], ahead, behind, size, block.row_names, columns)
         curved = [("Lxx", at.Lxx[t], differences.slope_x[t][:, :n], names, names)]
         if nu:

@@ -77,13 +77,12 @@ class Foot:
     @property
     def normal_forces(self) -> Reals:
         """Normal component of the force, shape (T,) [N]."""
-        return np.asarray(np.sum(self.forces * self.normals, axis=1))
+        return normal_and_tangential(self.forces, self.normals)[0]
 
     @property
     def tangential_forces(self) -> Reals:
         """Magnitude of the tangential component of the force, shape (T,) [N]."""
-        along = self.forces - self.normal_forces[:, None] * self.normals
-        return np.asarray(np.linalg.norm(along, axis=1))
+        return normal_and_tangential(self.forces, self.normals)[1]
 
     @property
     def cone_use(self) -> Reals:
@@ -99,7 +98,7 @@ class Foot:
     @property
     def normal_impulses(self) -> Reals:
         """Normal component of the impulse, shape (T,) [N s]."""
-        return np.asarray(np.sum(self.impulses * self.normals, axis=1))
+        return normal_and_tangential(self.impulses, self.normals)[0]
 
     @property
     def hits(self) -> npt.NDArray[np.int64]:
@@ -124,6 +123,12 @@ class Foot:
         sides = self.outline[:-1, :1] - self.outline[:-1, [1, 3]]  # (T, 2, 3): along the length and the width
         place = np.einsum("tk,tik->ti", self.pressures - self.positions[:-1], sides)
         return np.asarray(2.0 * np.max(np.abs(place) / np.sum(sides**2, axis=2), axis=1))
+
+
+def normal_and_tangential(pushes: Reals, normals: Reals) -> tuple[Reals, Reals]:
+    """Component of forces or impulses (n, 3) along normals (n, 3), and magnitude of the rest, (n,) each [N, N s]."""
+    normal = np.asarray(np.sum(pushes * normals, axis=1))
+    return normal, np.asarray(np.linalg.norm(pushes - normal[:, None] * normals, axis=1))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.basics import check_solution
+from trajopt.analysis.feet import normal_and_tangential
 from trajopt.analysis.legs import LeggedMotion
 from trajopt.checks import check_flag, check_instance, check_items
 from trajopt.types import Reals
@@ -83,9 +84,7 @@ def friction_use(motion: LeggedMotion, *, impulses: bool = False) -> float:
     for foot in motion.feet:
         pushes = foot.impulses if sudden else np.where(foot.stands[:, None], foot.forces, np.nan)
         loaded = np.linalg.norm(np.nan_to_num(pushes), axis=1) > least
-        pushes, normals = pushes[loaded], foot.normals[loaded]
-        normal = np.sum(pushes * normals, axis=1)
-        tangential = np.linalg.norm(pushes - normal[:, None] * normals, axis=1)
+        normal, tangential = normal_and_tangential(pushes[loaded], foot.normals[loaded])
         ratios = np.where(normal > 0, tangential / np.where(normal > 0, normal, 1.0), np.inf)
         largest = max(largest, float(np.max(ratios, initial=0.0)))
     return largest

@@ -15,7 +15,7 @@ from trajopt.gaits.lip import GRAVITY
 from trajopt.gaits.phase import Phase, Swing
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
-from trajopt.gaits.steps import above_the_feet
+from trajopt.gaits.steps import first_stance
 from trajopt.types import Reals
 
 FLIGHTS = ("ballistic", "crocoddyl")
@@ -76,7 +76,7 @@ def jump(
     by = check_array("jump_length", jump_length, (3,), cure="forward, left and up [m]")
     if not isinstance(flight, str) or flight not in FLIGHTS:
         raise unknown_name("flight:", flight, FLIGHTS)
-    start = above_the_feet(stance) if flight == "crocoddyl" or len(stance.feet) == 2 else stance  # as in cyclic_gait
+    start = first_stance(stance, as_crocoddyl=flight == "crocoddyl")
     if ground is None and flight == "crocoddyl":
         ground = 0.0
     swings = tuple(Swing(name, _landing(place, by, ground), None) for name, place in start.feet.items())

@@ -82,10 +82,8 @@ class FreedProblem:
 
     def _given_rows(self) -> npt.NDArray[np.bool_]:
         """Mask (nc,) of the rows of knot 0 that a fixed x0 determines; solvers ignore them with a fixed start."""
-        kind, given = (
-            next(kind for kind in self.whole.kinds if 0 in kind.knots),
-            np.zeros(self.whole.nc, dtype=np.bool_),
-        )
+        kind = next(kind for kind in self.whole.kinds if 0 in kind.knots)
+        given = np.zeros(self.whole.nc, dtype=np.bool_)
         if not kind.terminal and kind.nc:
             assert isinstance(kind.model, ActionModelFreed)
             phases = {name: unknown.knots for name, unknown in self.unknowns.items()}

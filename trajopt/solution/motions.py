@@ -35,7 +35,8 @@ def described_motion(xs: Reals, us: Reals | None = None, *, solver: str, **field
 
 def motion_of_rollout(rollout: Rollout) -> Solution:
     """Returns a rollout of the simulator as a Solution; its controls are the torques at all velocities (nv,)."""
-    state, efforts = StateMultibody(rollout.robot), efforts_of(StateMultibody(rollout.robot))
+    state = StateMultibody(rollout.robot)
+    efforts = efforts_of(state)
     return described_motion(
         rollout.xs,
         rollout.taus,

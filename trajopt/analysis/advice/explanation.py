@@ -25,6 +25,7 @@ from trajopt.analysis.advice.facts import (
     grown_derivatives,
     guess_lost,
     has_black_boxes,
+    more_time,
     other_solvers,
 )
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
@@ -224,7 +225,7 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
             *([grown] if grown else []),
             *guesses,
             f"no change of the controls reduces the violation: {relaxed}" if relaxed else left,
-            cure if beyond else f"give the motion more time, or {cure}",
+            cure if beyond else f"{more_time(solution)}{cure}",
         ]
     if status is SolverStatus.DIVERGED:
         where = f" (first at {_at(solution, solution.failed_knot)})" if solution.failed_knot is not None else ""
@@ -236,7 +237,8 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
     recent = history[-10:]
     if recent and recent[-1].constraint_violation > HELD:
         relaxed = relaxation(solution, constraints) or "relax their bounds"
-        more = "" if far else ", or give the motion more time; otherwise start closer to a motion that meets them"
+        time = more_time(solution, ", or ", "")
+        more = "" if far else f"{time}; otherwise start closer to a motion that meets them"
         advice.append(f"constraints are still violated: if they cannot be satisfied, {relaxed}{more}")
     if len(recent) > 1:
         fall = recent[0].cost - recent[-1].cost
@@ -263,7 +265,7 @@ def _no_decrease(solution: Solution, constraints: Sequence[ConstraintRows]) -> s
     if gap:
         others = other_solvers(solution)
         return (
-            f"{gap}: there may be no motion that satisfies all constraints; relax them, give the motion more time, or "
+            f"{gap}: there may be no motion that satisfies all constraints; relax them, {more_time(solution)}"
             f"start closer to one{f', or use {others}, which names the constraint to relax' if others else ''}"
         )
     boxes = ", or check a black box with ActionModelNumDiff" if has_black_boxes(solution) else ""

@@ -36,6 +36,12 @@ def gap_left(solution: Solution) -> str:
     return f"the trajectory still has a gap of {gaps[knot]:.2g} before knot {knot}{time_words(solution, knot)}"
 
 
+def more_time(solution: Solution, before: str = "", after: str = ", or ") -> str:
+    """Returns advice to give the motion more time, between other words; empty if the solver chooses the time step."""
+    chosen = any(name.rpartition(".")[2] == "dt" for name in solution.unknowns)
+    return "" if chosen else f"{before}give the motion more time{after}"
+
+
 def grown_derivatives(solution: Solution) -> str:
     """Returns advice if derivatives grow along steps of the simulator with explicit contacts; otherwise empty."""
     cure = explicit_contacts(solution.description.models)

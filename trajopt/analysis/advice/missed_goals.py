@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.analysis.advice.facts import more_time
 from trajopt.costs.cost_stack import CostTerm
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.solution.solution import Solution
@@ -30,7 +31,7 @@ def _miss(solution: Solution, frame: str, point: Reals) -> Iterator[str]:
         return
     term = _term(solution, frame)
     called = f"residual of {term!r}" if term else f"distance of frame {frame!r} from its goal"
-    cure = f"{'raise its weight, ' if term else ''}give the motion more time, or check that the robot can reach it"
+    cure = f"{'raise its weight, ' if term else ''}{more_time(solution)}check that the robot can reach it"
     cure = _beyond(solution, frame, point) or cure
     yield f"{called} is still {last:.3g} m at the end, {first:.3g} m at the start: {cure}"
 

@@ -57,7 +57,8 @@ class CollisionShapes:
     @property
     def unchecked(self) -> str:
         """Text that names links which might touch although they are left out, with the reason; "" without any."""
-        return LeftOut(self.left_out, [str(body.frame) for body in self.bodies]).unchecked
+        assert isinstance(self.left_out, LeftOut)
+        return self.left_out.unchecked
 
     @property
     def names(self) -> tuple[str, ...]:
