@@ -174,7 +174,8 @@ def cyclic_gait(
     heading = check_heading("heading", heading)
     cycles = check_count("cycles", cycles, least=1, most=MOST_KNOTS // 10)
     count = cycles * len(strides)
-    angles = check_heading("turn", turn, most=0.5 * math.pi * cycles) * np.minimum(np.arange(1.0, count + 1) / (count - len(strides) + 1), 1.0)
+    turn = check_heading("turn", turn, most=0.5 * math.pi * cycles)
+    angles = turn * np.minimum(np.arange(1.0, count + 1) / (count - len(strides) + 1), 1.0)
     body = _Body(stance.centre, 0.0)
     bodies, phases = dict.fromkeys(stance.feet, body), list[Phase]()
     for number, angle in enumerate(angles):
