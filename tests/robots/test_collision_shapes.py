@@ -183,7 +183,9 @@ def test_an_srdf_disables_pairs(tmp_path: Path) -> None:
     before = boxes(tmp_path).collision_shapes
     links = {frozenset(str(before.bodies[k].frame) for k in pair) for pair in before.pairs}
     assert frozenset(("base", "hand")) in links
-    (tmp_path / "boxes.srdf").write_text('<robot name="b"><disable_collisions link1="hand" link2="base"/></robot>')
+    (tmp_path / "boxes.srdf").write_text(
+        '<robot name="b"><disable_collisions link1="hand" link2="base" reason="User"/></robot>'
+    )
     after = boxes(tmp_path).collision_shapes
     assert not after.pairs
     assert after.left_out["disabled"]
