@@ -112,7 +112,7 @@ class ProgramSteps(MethodAbstract):
 
         What they promise is the largest decrease of Σ ½ w v² to first order, with v the violations and w the stiffness
         of their rows, as the merit weighs them; each control moves by at most its value or its size, each coordinate of
-        a chosen start by its size.
+        a chosen start by its size, both within their bounds.
         """
         e, rows, units = self._work.evaluator, self._work.rows, run.units
         if run.violation <= self._work.options.feasibility:
@@ -120,11 +120,11 @@ class ProgramSteps(MethodAbstract):
         v, w = rows.beyond(e.c), rows.start_beyond()
         stiff, weighed = units.stiffness * v, w / units.states**2
         controls, start = self._work.model.slope_of_violation(stiff, weighed)
-        room = np.maximum(units.controls, np.abs(e.us))
-        up, down = np.minimum(rows.u_upper - e.us, room), np.maximum(rows.u_lower - e.us, -room)
+        down, up = rows.room(np.maximum(units.controls, np.abs(e.us)))
         promised = np.where(controls < 0.0, -controls * up, -controls * down).sum()
         if start.size:
-            promised += (np.abs(start) * units.states).sum()
+            down, up = rows.start_room(units.states)
+            promised += np.where(start < 0.0, -start * up, -start * down).sum()
         return bool(promised < SLIGHT * ((stiff * v).sum() + (w * weighed).sum()))
 
     def _record(self, run: SQPProgress, descent: Descent, taken: Taken | None, **columns: Any) -> IterationRecord:

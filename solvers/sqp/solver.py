@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
+from trajopt.analysis.contradictions import contradictions
 from trajopt.callbacks import Callback
 from trajopt.errors import ModelEvaluationError
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, SolverStatus
+from trajopt.solution.solution import motion_solution
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
@@ -132,7 +134,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             if outcome is Outcome.FAILED or self._is_late(run):
                 self._resume(run, work)
         elif outcome is Outcome.STUCK:
-            run.status = attempts.end(Left.by(run))
+            proved = not attempts.dead_ends and self._are_contradictory(run)
+            run.status = SolverStatus.INFEASIBLE if proved else attempts.end(Left.by(run))
             if run.status is None:
                 self._next(run, work, or_end=True)
         elif outcome is Outcome.CLOSED:
@@ -142,6 +145,10 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 run.status = SolverStatus.INDEFINITE_QUU
             elif method.failures >= MANY:
                 run.status = SolverStatus.LINE_SEARCH_FAILED
+
+    def _are_contradictory(self, run: SQPProgress) -> bool:
+        """Whether rows are proved to exclude each other."""
+        return bool(contradictions(motion_solution(self.whole, *run.trajectory, solver=type(self).__name__)))
 
     def _is_late(self, run: SQPProgress) -> bool:
         """Whether half of all iterations brought no solution, while the paused attempt keeps all rows."""
