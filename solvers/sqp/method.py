@@ -125,7 +125,8 @@ class ProgramSteps(MethodAbstract):
         if start.size:
             down, up = rows.start_room(units.states)
             promised += np.where(start < 0.0, -start * up, -start * down).sum()
-        return bool(promised < SLIGHT * ((stiff * v).sum() + (w * weighed).sum()))
+        run.squares = float((stiff * v).sum() + (w * weighed).sum())
+        return bool(promised < SLIGHT * run.squares)
 
     def _record(self, run: SQPProgress, descent: Descent, taken: Taken | None, **columns: Any) -> IterationRecord:
         """Record of an iteration that searched along the solution of a program."""

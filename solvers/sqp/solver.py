@@ -103,8 +103,6 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             self._take_lines(run, self._work)
             record = run.method.iterate(run)
         self._react(run, self._work, run.method.outcome)
-        if run.status is None and run.iterations >= self.options.max_iterations:
-            run.status = run.attempts.at_limit()
         return record
 
     def choose(self, run: SQPProgress) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -11,6 +12,8 @@ from casadi import SX
 
 from tests.support.constraints_that_hold import pendulum_problem
 from trajopt.actions import ActionModelTerminal
+from trajopt.actions.differential import DifferentialActionModelSymbolic
+from trajopt.actions.integrated import IntegratedActionModelRK4
 from trajopt.constraints import ConstraintStack
 from trajopt.problems import parking
 from trajopt.problems.car import ActionModelCar
@@ -32,22 +35,31 @@ class Infeasible:
     Attributes:
         build: Problem and guess for a value of the number.
         infeasible: Values without a solution.
-        feasible: Neighbouring values with one.
-        rows: Names of the constraints that contradict one another; `explain()` must name one of them.
+        feasible: Neighbouring values with one, which is found from the guess.
+        rows: Constraints that contradict one another.
+        iterations: Within which INFEASIBLE is said.
+        proved: Whether it is proved, by linear rows and dynamics or by the equations of a knot.
+        hard: Further values, with a solution that is not found, or without one from which attempts end differently.
     """
 
     build: Callable[[float], tuple[ShootingProblem, Guess]]
     infeasible: tuple[float, ...]
     feasible: tuple[float, ...]
     rows: tuple[str, ...]
+    iterations: int
+    proved: bool = False
+    hard: tuple[float, ...] = ()
 
 
 KINDS: dict[str, Infeasible] = {}
 
 
-def kind(infeasible: tuple[float, ...], feasible: tuple[float, ...], rows: tuple[str, ...]) -> Callable[..., None]:
+def kind(*numbers: Any, **others: Any) -> Callable[..., None]:
+    """Adds a kind: values without and with a solution, rows, iterations, and the other fields of `Infeasible`."""
+    fields = dict(zip(("infeasible", "feasible", "rows", "iterations"), numbers))
+
     def add(build: Callable[[float], tuple[ShootingProblem, Guess]]) -> None:
-        KINDS[build.__name__] = Infeasible(build=build, infeasible=infeasible, feasible=feasible, rows=rows)
+        KINDS[build.__name__] = Infeasible(build=build, **fields, **others)
 
     return add
 
@@ -64,7 +76,7 @@ class Bicycle(ActionModelRungeKutta):
         return SX(ca.vertcat(u[0] * ca.cos(x[2]), u[0] * ca.sin(x[2]), u[0] * ca.tan(u[1]) / 2.5))
 
 
-@kind((3.6, 4.2), (4.6, 5.0, 6.0, 7.0), ("cars", "goal"))
+@kind((3.6, 4.2), (5.0, 6.0, 7.0), ("cars", "goal"), 20, proved=True, hard=(4.6,))
 def bay(gap: float) -> tuple[ShootingProblem, Guess]:
     """Parallel parking of a car of 4.4 m, three circles of 0.95 m, between two others; `gap` metres between these."""
     state, T = StateVector(3, names=["x", "y", "heading"], units=["m", "m", "rad"]), 50
@@ -85,10 +97,12 @@ def bay(gap: float) -> tuple[ShootingProblem, Guess]:
     return problem, line(start, goal, T, np.array([-0.3, 0.0]))
 
 
-@kind((0.05, 0.08), (0.15, 0.2), ("goal",))
+@kind((0.05,), (0.15, 0.2), ("goal",), 120, hard=(0.08,))
 def lane(dt: float) -> tuple[ShootingProblem, Guess]:
     """The ready problem `parking` with 20 knots of `dt`: it turns by pi/2, drives 1.5 m, and turns back."""
     case = parking.build(T=20, dt=dt)
+    assert case.xs is not None
+    assert case.us is not None
     return case.problem, (case.xs, case.us)
 
 
@@ -100,10 +114,11 @@ class Arm(ActionModelRungeKutta):
 
 
 def tool(x: SX) -> SX:
+    """Position of the end of the second link (2,) [m]."""
     return ca.vertcat(ca.cos(x[0]) + ca.cos(x[0] + x[1]), ca.sin(x[0]) + ca.sin(x[0] + x[1]))
 
 
-@kind((2.05, 3.0), (1.99, 1.5), ("tool",))
+@kind((2.05, 3.0), (1.99, 1.5), ("tool",), 180)
 def reach(distance: float) -> tuple[ShootingProblem, Guess]:
     """The tool of an arm of two links, 2 m together, has to be at a distance from the base at the end."""
     state, T = StateVector(4), 30
@@ -111,7 +126,9 @@ def reach(distance: float) -> tuple[ShootingProblem, Guess]:
     goal = ResidualModelSymbolic(state, lambda x: tool(x) - ca.DM([0.6 * distance, 0.8 * distance]), unit="m")
     last = ConstraintStack(state).add("tool", goal, equals=0.0)
     model = Arm(2, rows, dt=0.05, goal=np.zeros(4), weight=0.0, effort=1.0)
-    return ShootingProblem([0.3, 1.0, 0.0, 0.0], [model] * T, ActionModelTerminal(CostStack(state), constraints=last)), ()
+    return ShootingProblem(
+        [0.3, 1.0, 0.0, 0.0], [model] * T, ActionModelTerminal(CostStack(state), constraints=last)
+    ), ()
 
 
 class Mass(ActionModelRungeKutta):
@@ -132,7 +149,7 @@ def mass(x0: Reals, T: int, dt: float, most: float, end: dict[str, Reals], **bou
     return ShootingProblem(x0, [model] * T, ActionModelTerminal(CostStack(state), constraints=last))
 
 
-@kind((20.0, 24.5), (25.5, 30.0), ("path", "end"))
+@kind((20.0, 24.5), (25.5, 30.0), ("motor", "path", "x0"), 12, proved=True)
 def brakes(wall: float) -> tuple[ShootingProblem, Guess]:
     """A car at 20 m/s stops before a wall, with at most 8 m/s²: within 25 m."""
     stop = {"lower": np.array([-INF, 0.0]), "upper": np.array([wall, 0.0])}
@@ -146,7 +163,7 @@ class Dragged(Mass):
         return SX(ca.vertcat(x[1], u - 0.01 * x[1] * ca.sqrt(x[1] ** 2 + 0.01)))
 
 
-@kind((15.0, 19.5), (21.5, 25.0), ("path", "end"))
+@kind((15.0, 19.5), (21.5, 25.0), ("path",), 100)
 def brakes_with_drag(wall: float) -> tuple[ShootingProblem, Guess]:
     """A car at 20 m/s stops before a wall, with at most 8 m/s² and air drag: within 20.3 m."""
     state = StateVector(2, names=["x", "v"], units=["m", "m/s"])
@@ -158,14 +175,14 @@ def brakes_with_drag(wall: float) -> tuple[ShootingProblem, Guess]:
     return ShootingProblem([0.0, 20.0], [model] * 40, end), ()
 
 
-@kind((1.5, 1.05), (0.95, 0.5), ("path",))
+@kind((1.5, 1.05), (0.95, 0.5), ("motor", "path", "x0"), 12, proved=True)
 def start_outside(x: float) -> tuple[ShootingProblem, Guess]:
     """A mass that starts at x, at rest, must be left of 1 m at each knot; 0.1 s bring it at most 0.01 m away."""
     nothing = {"lower": np.array([0.0, 0.0]), "upper": np.array([0.0, 0.0])}
     return mass(np.array([x, 0.0]), 40, 0.1, 2.0, nothing, upper=np.array([1.0, INF])), ()
 
 
-@kind((1.3, 1.05), (0.6, 0.8, 0.95), ("walls", "rock"))
+@kind((1.3, 1.05), (0.6, 0.8, 0.95), ("walls", "rock"), 260)
 def corridor(radius: float) -> tuple[ShootingProblem, Guess]:
     """A car in a corridor, 1 m to each side, passes a round rock in its middle."""
     state, T = StateVector(3, names=["x", "y", "heading"], units=["m", "m", "rad"]), 40
@@ -178,7 +195,7 @@ def corridor(radius: float) -> tuple[ShootingProblem, Guess]:
     return ShootingProblem(start, [model] * T, ends_at(state, goal)), line(start, goal, T, np.array([1.0, 0.0]))
 
 
-@kind((1.2, 2.0), (0.9, 0.3), ("disk", "east"))
+@kind((1.2, 2.0), (0.9, 0.3), ("disk", "east"), 100)
 def two_rows(east: float) -> tuple[ShootingProblem, Guess]:
     """From a knot on a car must stay within a disk of 1 m, and in the east."""
     state, T = StateVector(3, names=["x", "y", "heading"], units=["m", "m", "rad"]), 20
@@ -191,7 +208,7 @@ def two_rows(east: float) -> tuple[ShootingProblem, Guess]:
     return problem, ()
 
 
-@kind((2.0, 1.0), (0.15, 0.05), ("path",))
+@kind((2.0, 1.0), (0.15, 0.05), ("path",), 12, proved=True)
 def two_knots(jump: float) -> tuple[ShootingProblem, Guess]:
     """A mass must be within 0 at a knot, and beyond a jump at the next one; its speed is at most 2 m/s."""
     nothing = {"lower": np.array([-INF, -INF]), "upper": np.array([INF, 2.0])}
@@ -201,14 +218,14 @@ def two_knots(jump: float) -> tuple[ShootingProblem, Guess]:
     return problem, ()
 
 
-@kind((0.5, 0.9), (1.0, 1.5), ("path", "end"))
+@kind((0.5, 0.9), (1.0, 1.5), ("path", "end"), 12, proved=True)
 def end_beyond(wall: float) -> tuple[ShootingProblem, Guess]:
     """A mass ends at rest at 1 m, left of a wall."""
     rest = {"lower": np.array([1.0, 0.0]), "upper": np.array([1.0, 0.0])}
     return mass(np.zeros(2), 40, 0.1, 2.0, rest, upper=np.array([wall, INF])), ()
 
 
-@kind((0.3, 0.6, 0.9), (1.4, 1.5, 1.8), ("upright", "motor"))
+@kind((0.3, 0.6, 0.9), (1.42, 1.5, 1.8), ("upright", "motor"), 100)
 def swing_up(torque: float) -> tuple[ShootingProblem, Guess]:
     """The pendulum of the documentation with a weaker motor."""
     problem = pendulum_problem()
@@ -217,20 +234,20 @@ def swing_up(torque: float) -> tuple[ShootingProblem, Guess]:
     return problem, ()
 
 
-@kind((1.0, 1.9), (2.05, 3.0), ("end", "motor"))
+class Cart(DifferentialActionModelSymbolic):
+    """ẍ = u, whose time step may be free."""
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        return u
+
+
+@kind((1.0, 1.9), (2.05, 3.0), ("end", "motor"), 100)
 def little_time(longest: float) -> tuple[ShootingProblem, Guess]:
     """A mass with 1 m/s² moves by 1 m, from rest to rest, in a time to be chosen: at least 2 s."""
     state, T = StateVector(2, names=["x", "v"], units=["m", "m/s"]), 20
     costs = CostStack(state).add("time", ResidualModelSymbolic(state, lambda x: SX(np.sqrt(2.0))), weight=1.0)
     rows = ConstraintStack(state).add("motor", ResidualModelControl(state), lower=-1.0, upper=1.0)
     last = ConstraintStack(state).add("end", ResidualModelState(state, [1.0, 0.0]), equals=0.0)
-    from trajopt.actions.differential import DifferentialActionModelSymbolic
-    from trajopt.actions.integrated import IntegratedActionModelRK4
-
-    class Cart(DifferentialActionModelSymbolic):
-        def acceleration(self, x: SX, u: SX) -> SX:
-            return u
-
     model = IntegratedActionModelRK4(Cart(state, 1, costs, constraints=rows), dt=0.5 * longest / T)
     problem = ShootingProblem(np.zeros(2), [model] * T, ActionModelTerminal(CostStack(state), constraints=last))
     problem.free("dt", 0.05 * longest / T, longest / T)
@@ -244,7 +261,7 @@ class Rocket(ActionModelRungeKutta):
         return SX(ca.vertcat(x[1], u / x[2] - 0.0162, -u / 25.0))
 
 
-@kind((1.97, 1.93), (1.9, 1.7), ("tank", "landed"))
+@kind((1.97, 1.93), (1.9, 1.7), ("tank", "landed"), 110)
 def fuel(dry: float) -> tuple[ShootingProblem, Guess]:
     """A rocket of 2 t, 10 units high, that falls at 0.5, lands at rest; its mass without fuel is `dry`."""
     state, T = StateVector(3, names=["height", "speed", "mass"]), 40
@@ -258,7 +275,7 @@ def fuel(dry: float) -> tuple[ShootingProblem, Guess]:
     return problem, ()
 
 
-@kind((1.0, 0.6), (-0.1, -0.5), ("end",))
+@kind((1.0, 0.6), (-0.1, -0.5), ("motor", "end", "start"), 12, proved=True)
 def start_too_late(least: float) -> tuple[ShootingProblem, Guess]:
     """A mass with 1 m/s² chooses where it starts, at least at `least`, and is at 0, at rest, after 1 s."""
     state, T = StateVector(2, names=["x", "v"]), 20

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from trajopt.shooting.problem import ShootingProblem
     from trajopt.shooting.values import ProblemDerivatives, ProblemValues
 
-MOVES = (0.3, -30.0)
-"""Sizes of random steps along which a linear row follows its gradient, relative to coordinates larger than 1 [-]."""
+MOVES = (0.3, 30.0, -30.0)
+"""Sizes of random steps along which a linear row follows its gradient, relative to coordinates larger than 1 [-].
+
+Far ones to both sides meet a kink, such as that of a friction, at some knot.
+"""
 ROUNDING = 1e-9
 """Difference of numbers that are equal up to rounding, relative to numbers larger than 1 [-]."""
 
@@ -138,7 +141,7 @@ def moved(problem: ShootingProblem, at: tuple[Reals, Reals], dx: Reals, du: Real
 def _linear(
     problem: ShootingProblem, at: tuple[Reals, Reals], d: ProblemDerivatives, G: Reals, F: Reals
 ) -> tuple[Flags, Flags]:
-    """Whether rows (T + 1, nc), and coordinates of next states (T, ndx), follow their gradients G and F."""
+    """Whether rows (T + 1, nc), and coordinates of all next states (T, ndx), follow their gradients G and F."""
     near, follows = np.ones(d.rows.shape, dtype=np.bool_), np.ones(F.shape[:2], dtype=np.bool_)
     for size in MOVES:
         dx, du = random_steps(problem, at, size)
@@ -149,7 +152,7 @@ def _linear(
         terms = np.abs(F) @ np.abs(steps[:-1, :, None])
         gaps = d.gaps[1:] + (F @ steps[:-1, :, None])[:, :, 0] - dx[1:]
         follows &= np.abs(there.gaps[1:] - gaps) <= ROUNDING * np.maximum(1.0, terms[:, :, 0])
-    return near, follows
+    return near, follows & follows.all(axis=0)
 
 
 def _gathered(problem: ShootingProblem, hard: Sequence[ConstraintRows], array: Reals) -> Reals:

@@ -10,13 +10,15 @@ import numpy as np
 from trajopt.analysis.basics import runs
 from trajopt.analysis.constraints import HELD, Flags
 from trajopt.analysis.contradictions.linear_rows import MOVES, ROUNDING, LinearRows, moved, random_steps
-from trajopt.types import Reals
+from trajopt.types import Ints, Reals
 
 if TYPE_CHECKING:
     from trajopt.shooting.problem import ShootingProblem
 
 EXCLUDE = "they exclude each other"
 """Words that each sentence has."""
+FROM_START = "x0: " + EXCLUDE
+"""Words of a sentence on rows that exclude each other because of x0."""
 MOST_VARIABLES = 10_000
 """Largest size of a linear program along the dynamics [-]."""
 MOST_CURES = 3
@@ -63,7 +65,9 @@ def along_dynamics(problem: ShootingProblem, linear: LinearRows) -> list[str]:
     if found.fun <= HELD * max(1.0, float(y @ np.abs(b))):
         return []
     y[y <= SLIGHT * y.max()] = 0.0
-    return [_sentence(linear, found.fun, knots, rows, sign, y)]
+    prices = np.abs(found.lower.marginals[:n]) + np.abs(found.upper.marginals[:n])
+    first = "x0" if problem.start == "fixed" else "the bounds of the start"
+    return [_sentence(linear, found.fun, knots, rows, sign, y, [first] * bool((prices > SLIGHT * y.max()).any()))]
 
 
 def _start(problem: ShootingProblem, linear: LinearRows) -> list[tuple[float | None, float | None]]:
@@ -79,8 +83,10 @@ def _start(problem: ShootingProblem, linear: LinearRows) -> list[tuple[float | N
     return bounds
 
 
-def _sentence(linear: LinearRows, least: float, knots: Reals, rows: Reals, sign: Reals, y: Reals) -> str:
-    """Sentence on multipliers y of bounds along the dynamics, with what each bound alone has to be widened by."""
+def _sentence(
+    linear: LinearRows, least: float, knots: Ints, rows: Ints, sign: Reals, y: Reals, others: list[str]
+) -> str:
+    """Sentence on multipliers y of bounds along the dynamics and on others, with what to move each bound alone by."""
     places, cures = list[str](), list[tuple[float, str]]()
     used = sorted((int(rows[k]), float(sign[k]), int(knots[k]), float(y[k])) for k in np.flatnonzero(y))
     for (row, side), group in groupby(used, key=lambda each: each[:2]):
@@ -93,7 +99,7 @@ def _sentence(linear: LinearRows, least: float, knots: Reals, rows: Reals, sign:
         size = abs(float((own.upper if side > 0 else own.lower)[at[0], number]))
         cures.append((far / max(1.0, size), f"{bound} of {title} by {far:.3g}{unit}"))
     return (
-        f"constraints {' and '.join(dict.fromkeys(places))}: {EXCLUDE} along the linear dynamics; move one of them with "
+        f"constraints {' and '.join([*dict.fromkeys(places), *others])}: {EXCLUDE} along the linear dynamics; move one of them with "
         f"problem.set_parameter, alone by at least: {', or '.join(words for _, words in sorted(cures)[:MOST_CURES])}"
     )
 
@@ -101,11 +107,11 @@ def _sentence(linear: LinearRows, least: float, knots: Reals, rows: Reals, sign:
 def where_equations_hold(problem: ShootingProblem, linear: LinearRows) -> list[str]:
     """Sentences on rows that are violated wherever the linear equations of their knot hold, such as a goal in a wall.
 
-    Such a row is constant there: it has the same value at three of their solutions, near ones and a far one.
+    Such a row is constant there: it has the same value at some of their solutions, near and far.
     """
     equal, n, (xs, us) = linear.usable & (linear.below == -linear.above), problem.state.ndx, linear.at
-    steps = [(np.zeros((len(xs), n)), np.zeros_like(us)) for _ in range(3)]
     random = [random_steps(problem, linear.at, size) for size in (0.0, *MOVES)]
+    steps = [(np.zeros((len(xs), n)), np.zeros_like(us)) for _ in random]
     knots = []
     for knot in np.flatnonzero(linear.curved.any(axis=1) & equal.any(axis=1)).tolist():
         E, e = linear.G[knot, equal[knot]], linear.above[knot, equal[knot]]

@@ -39,7 +39,7 @@ def contradictions(solution: Solution) -> tuple[str, ...]:
         with solution.as_solved() as problem:
             linear = LinearRows.of(problem, solution.xs, solution.us, hard)
             sentences = _of_knots(solution, linear) or where_equations_hold(problem, linear)
-            if not sentences and not solution.unknowns:  # which move, other than in these dynamics
+            if not sentences and not problem.unknowns:  # which move, other than in these dynamics
                 sentences = along_dynamics(problem, linear)
     except TrajoptError:  # a black box fails on the trajectory, or next to it
         return ()
