@@ -2,8 +2,8 @@
 
     minimise  N dt   over dt and the forces,  |f| <= 10 N,  x_0 = 0,  x_N = (1 m, π, 0, 0),  RK4, N = 60 knots
 
-`problem.free("dt", lower, upper)` makes the time step unknown, the same for all knots. The cost is the time itself: a
-residual of sqrt(2) with weight 1 costs 1 per second.
+`problem.free("dt", lower, upper)` makes the time step unknown, the same for all knots. The cost is the time itself:
+`ResidualModelTime` with weight 1 costs 1 per second.
 
 Look at: the force, which is at a limit at most knots. The end is an equation, so the first guess, no force for 2 s,
 need not reach it. Expected cost: 1.427490 s.
@@ -36,7 +36,7 @@ def build() -> trajopt.ShootingProblem:
     """The problem, with 2 s as the first guess of its duration."""
     state = trajopt.StateVector(4, names=["y", "angle", "dy", "dangle"], units=["m", "rad", "m/s", "rad/s"])
     costs = trajopt.CostStack(state)
-    costs.add("time", trajopt.ResidualModelSymbolic(state, lambda x: ca.SX(np.sqrt(2.0))), weight=1.0)
+    costs.add("time", trajopt.ResidualModelTime(state), weight=1.0)
     limits = trajopt.ConstraintStack(state)
     limits.add("force", trajopt.ResidualModelControl(state), lower=-FORCE, upper=FORCE)
     model = CartPole(state, nu=1, costs=costs, constraints=limits, control_names=["force"], control_units=["N"])

@@ -34,7 +34,7 @@ def build() -> tuple[trajopt.ShootingProblem, np.ndarray]:
     """The problem, and the guess of its states."""
     state, N = state_of_quadrotor(), PER_LEG * (len(POINTS) - 1)
     costs = trajopt.CostStack(state).add("calm", trajopt.ResidualModelControl(state, [GRAVITY / 4] * 4), weight=1e-3)
-    costs.add("time", trajopt.ResidualModelSymbolic(state, lambda x: ca.SX(np.sqrt(2.0))), weight=1.0)
+    costs.add("time", trajopt.ResidualModelTime(state), weight=1.0)
     rows = trajopt.ConstraintStack(state).add("rotors", trajopt.ResidualModelControl(state), lower=0.0, upper=MOST)
     gate = trajopt.ResidualModelSymbolic(state, place, parameters={"middle": np.zeros(3), "normal": np.zeros(2)})
     rows.add("gate", gate, lower=[-np.inf] * 4, upper=[np.inf] * 4)

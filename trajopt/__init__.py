@@ -125,6 +125,7 @@ from trajopt.residuals import (
     ResidualModelRelativeTranslation,
     ResidualModelState,
     ResidualModelSymbolic,
+    ResidualModelTime,
     Sphere,
     WrenchCone,
 )
@@ -257,6 +258,7 @@ __all__ = [
     "ResidualModelRelativeTranslation",
     "ResidualModelState",
     "ResidualModelSymbolic",
+    "ResidualModelTime",
     "Robot",
     "Scene",
     "ShootingProblem",

@@ -19,6 +19,7 @@ SLIGHT = 1e-6  # of the largest cost of removing a violation, below which it say
 ROUNDING = 1e-12  # part of a size that may be rounding; eigenvalue of correlations of equations that say the same
 SAMPLES = 8  # states whose coordinates say how large these are, about
 FAR = 100.0  # times its largest coordinate: where a program says that a state moves further, it says nothing
+EARLY, NOISE = 0.1, 1e-6  # part of the knots that are early; coordinate, relative to moves there, that may be rounding
 
 
 class FirstProgram:
@@ -96,9 +97,9 @@ class FirstProgram:
 
     def within_reach(self, P: Reals, E: float) -> Reals:
         """Variances of the states (T + 1, ndx, ndx) where none moves FAR from its coordinates for the cost E."""
-        moves = np.sqrt(E * np.einsum("tii->ti", P))
-        most = FAR * np.abs(self.coordinates).max(axis=0)
-        part = np.where((most > ROUNDING * moves) & (moves > most), most / np.where(moves > 0.0, moves, 1.0), 1.0)
+        moves, size = np.sqrt(E * np.einsum("tii->ti", P)), np.abs(self.coordinates).max(axis=0)
+        known = size > NOISE * np.quantile(moves[1:], EARLY, axis=0)
+        part = np.where(known & (moves > FAR * size), FAR * size / np.where(moves > 0.0, moves, 1.0), 1.0)
         return P if (part == 1.0).all() else P * part[:, :, None] * part[:, None, :]
 
     def cost(self, P: Reals, S: Reals) -> float:

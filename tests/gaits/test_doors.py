@@ -70,6 +70,7 @@ REFUSED: list[tuple[str, Call, type[Exception], str]] = [
         BAD,
         r"heading: .* ±2π \[rad\], got 90; .* np.radians",
     ),
+    ("turn", lambda s, t: gaits.quadruped_trot(s, turn=30, cycles=4), BAD, r"turn: .* ±2π .* np.radians\(30\)"),
     ("shift", lambda s, t: gaits.quadruped_com_shift(s, heading=-45), BAD, r"np.radians\(-45\)"),
     (
         "centimetres",

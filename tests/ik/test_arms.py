@@ -43,7 +43,7 @@ def test_a_reachable_pose_is_solved() -> None:
     assert errors(placements(state, frame, result.configurations), [target] * len(result.configurations)).max() <= 1e-5
     tool = result.residuals["tool"]
     assert tool.unit == "m, rad"
-    assert np.abs(tool.value).max() <= 1e-6
+    assert np.abs(tool.value).max() <= 1e-9  # a single result begins motions: far below its tolerance
     np.testing.assert_array_equal(tool.value, tool.violation)
     assert "every constraint holds" in str(result)
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 from casadi import SX
 
+import trajopt
 from trajopt import problems
 from trajopt.actions import ActionModelDiscrete
 from trajopt.constraints import ConstraintStack
@@ -172,3 +173,30 @@ def test_iterations_of_robots_do_not_depend_on_the_unit_of_cost(name: str) -> No
         costs.append(solution.cost / factor)
     assert len(set(iterations)) == 1
     np.testing.assert_allclose(costs, costs[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-2])
+def test_rounding_of_a_guess_is_no_size(noise: float) -> None:
+    """A coordinate that stays at 0, such as the angle of an arm's base, is 1e-14 in most guesses (239 iterations)."""
+    state = trajopt.StateVector(4)
+    costs = trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), weight=1e-2)
+    rows = trajopt.ConstraintStack(state).add("force", trajopt.ResidualModelControl(state), lower=-9.0, upper=9.0)
+    rows.add("speed", trajopt.ResidualModelSymbolic(state, lambda x: x[2:]), lower=-2.0, upper=2.0)
+    rows.add("line", trajopt.ResidualModelSymbolic(state, lambda x: x[1]), equals=0.0)
+    goal = trajopt.ConstraintStack(state)
+    goal.add("goal", trajopt.ResidualModelState(state, [1.0, 0.0, 0.0, 0.0]), equals=0.0)
+    knot = trajopt.IntegratedActionModelEuler(Masses(state, 2, costs, constraints=rows), dt=0.05)
+    end = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=goal)
+    problem = trajopt.ShootingProblem(np.zeros(4), [knot] * 30, end)
+    xs = np.linspace(0.0, 1.0, 31)[:, None] * [1.0, 0.0, 0.0, 0.0]
+    xs[1:] += noise * np.random.default_rng(0).normal(size=(30, 4))
+    solution = SolverSQP(problem).solve(xs)
+    assert solution.converged
+    assert solution.iterations <= 6
+
+
+class Masses(trajopt.DifferentialActionModelSymbolic):
+    """Unit masses, a force on each."""
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        return u

@@ -16,13 +16,8 @@ Case = tuple[trajopt.ShootingProblem, Reals | None, float]
 G = 9.81  # [m/s²]
 
 
-def one(x: SX, u: SX) -> SX:
-    """A residual whose cost with weight 1 is 1, so that its integral is the time."""
-    return SX(np.sqrt(2.0))
-
-
 def time_cost(state: trajopt.StateAbstract) -> trajopt.CostStack:
-    return trajopt.CostStack(state).add("time", trajopt.ResidualModelSymbolic(state, one), 1.0)
+    return trajopt.CostStack(state).add("time", trajopt.ResidualModelTime(state), 1.0)
 
 
 class System(trajopt.DifferentialActionModelSymbolic):

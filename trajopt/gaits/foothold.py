@@ -122,16 +122,17 @@ def yaw_rotation(yaw: float) -> Reals:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def check_heading(argument: str, value: Any) -> float:
+def check_heading(argument: str, value: Any, most: float = 2 * math.pi) -> float:
     """Returns an angle [rad] as a float.
 
     Raises:
-        InvalidArgumentError: `value` is not a finite number, or more than a turn, as 90 degrees would be.
+        InvalidArgumentError: `value` is not a finite number, or beyond `most`, as 90 degrees would be.
     """
     angle = check_finite(argument, value)
-    if abs(angle) > 2 * math.pi:
+    if abs(angle) > most:
         raise InvalidArgumentError(
-            f"{argument}: expected an angle within ±2π [rad], got {angle:g}; for degrees pass np.radians({angle:g})"
+            f"{argument}: expected an angle within ±{most / math.pi:g}π [rad], got {angle:g}; "
+            f"for degrees pass np.radians({angle:g})"
         )
     return angle
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -160,6 +161,7 @@ def cyclic_gait(
         heading: Direction of the first steps, an angle about the vertical from the world's x axis [rad].
         turn: Angle by which the feet turn to the left over the whole gait, about their middle [rad]; the direction of
             the steps turns with them. Strides turn by equal parts, and the last step of each foot ends at the whole.
+            At most π/2 for each cycle.
         final_knots: Number of knots with all feet on the ground after the last step [-].
         profile: Path of a swinging foot, "smooth" or "triangle", see `Swing`.
         impulse: Whether touch-downs are impulses, see `Phase`.
@@ -170,8 +172,10 @@ def cyclic_gait(
     warn_if_far(stance, abs(check_finite("step_length", step_length)))
     check_step_height(stance, step_height)
     heading = check_heading("heading", heading)
-    count = check_count("cycles", cycles, least=1, most=MOST_KNOTS // 10) * len(strides)
-    angles = check_finite("turn", turn) * np.minimum(np.arange(1.0, count + 1) / (count - len(strides) + 1), 1.0)
+    cycles = check_count("cycles", cycles, least=1, most=MOST_KNOTS // 10)
+    count = cycles * len(strides)
+    turn = check_heading("turn", turn, most=0.5 * math.pi * cycles)
+    angles = turn * np.minimum(np.arange(1.0, count + 1) / (count - len(strides) + 1), 1.0)
     body = _Body(stance.centre, 0.0)
     bodies, phases = dict.fromkeys(stance.feet, body), list[Phase]()
     for number, angle in enumerate(angles):

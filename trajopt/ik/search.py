@@ -19,6 +19,9 @@ PATIENCE = 20
 from the start took a UR5 to another branch in 89 of 300 without waiting, and in 6 of 300 with it."""
 LONGEST_POLISH, SETTLED = 400, 1e-13
 """Iterations to the nearest configuration or the least cost [-], and fraction of Φ that a step must predict."""
+SHARP, LAST = 1e-4, 12
+"""Part of the tolerance to which a single result is taken, so that it can begin a motion on exact rows, and iterations
+for it [-]; Newton's steps need one or two."""
 CREEP = 1e-6
 """Predicted fraction of Φ with which a polish that has used all its iterations counts as settled."""
 
@@ -113,6 +116,17 @@ class Search:
         lanes.begin()
         ended = self._descended(lanes, 1, LONGEST_POLISH, sigma, first_is_enough=False)
         return dataclasses.replace(ended, target=ends.target)
+
+    def sharpened(self, p: Reals, ends: DescentEnds) -> DescentEnds:
+        """Continues from solutions of one target with parameters p (np,), far below the tolerance."""
+        n = len(ends.q)
+        lanes = self._lanes("sharpen", n, SETTLED, 0.0)
+        lanes.settings[0] = SHARP * self._tolerance
+        lanes.q[:], lanes.p[:] = ends.q, p
+        lanes.begin()
+        found = self._descended(lanes, 1, LAST, 0.0, first_is_enough=False)
+        found = dataclasses.replace(found, target=ends.target, merit=ends.merit, settled=ends.settled)
+        return DescentEnds.joined([found, ends]).where(np.arange(n) + n * (found.violation >= ends.violation))
 
     def _descended(
         self, lanes: Lanes, count: int, limit: int, sigma: float, *, first_is_enough: bool, with_start: bool = False

@@ -139,6 +139,8 @@ class IKSolver(Immutable):
         begun = self._search.passes
         ends, tried = self._ends(p[None], starts, seed, first, AT_ONCE)
         best = self._ranked(ends, first)
+        if best.violation[0] <= self.tolerance and self._model.nc:
+            best = self._search.sharpened(p, best)
         q = best.q[0]
         distance = float(np.sqrt(2.0 * best.merit[0])) if best.violation[0] > self.tolerance else 0.0
         causes = self.causes_of(p, q, seed) if distance else ()

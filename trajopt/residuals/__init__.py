@@ -27,6 +27,7 @@ from trajopt.residuals.relative_placement import ResidualModelRelativePlacement
 from trajopt.residuals.relative_translation import ResidualModelRelativeTranslation
 from trajopt.residuals.state import ResidualModelState
 from trajopt.residuals.symbolic import ResidualModelSymbolic
+from trajopt.residuals.time import ResidualModelTime
 from trajopt.residuals.wrench_cone import ResidualModelContactCoPPosition, ResidualModelContactWrenchCone, WrenchCone
 from trajopt.robots import Box, Capsule, Sphere
 
@@ -62,6 +63,7 @@ __all__ = [
     "ResidualModelRelativeTranslation",
     "ResidualModelState",
     "ResidualModelSymbolic",
+    "ResidualModelTime",
     "Sphere",
     "WrenchCone",
 ]
