@@ -130,7 +130,7 @@ class Attempts:
         self.dead_ends.append(left)
         if len(self.dead_ends) == 1:
             self.pending.sort(key=lambda attempt: {"line": 0, "rollouts": 2}.get(attempt, 1))
-        return self.verdict() if len(self.dead_ends) >= ENDS and self._are_alike() or not self.pending else None
+        return self.verdict() if (len(self.dead_ends) >= ENDS and self._are_alike()) or not self.pending else None
 
     def verdict(self) -> SolverStatus:
         """Status if no attempt follows: INFEASIBLE if all that ended at stationary points, at least two, are alike."""

@@ -120,10 +120,11 @@ class ProgramSteps(MethodAbstract):
         v, w = rows.beyond(e.c), rows.start_beyond()
         stiff, weighed = units.stiffness * v, w / units.states**2
         controls, start = self._work.model.slope_of_violation(stiff, weighed)
-        down, up = rows.room(np.maximum(units.controls, np.abs(e.us)))
+        room = np.maximum(units.controls, np.abs(e.us))
+        up, down = np.minimum(rows.u_upper - e.us, room), np.maximum(rows.u_lower - e.us, -room)
         promised = np.where(controls < 0.0, -controls * up, -controls * down).sum()
         if start.size:
-            down, up = rows.start_room(units.states)
+            down, up = (np.clip(each, -units.states, units.states) for each in rows.start_room())
             promised += np.where(start < 0.0, -start * up, -start * down).sum()
         run.squares = float((stiff * v).sum() + (w * weighed).sum())
         return bool(promised < SLIGHT * run.squares)

@@ -173,27 +173,14 @@ class RowBounds:
             worst = max(worst, float((slack * np.abs(price - np.abs(y[self.soft]))).max(initial=0.0)))
         return total, relative, violation, multiplier, worst
 
-    def _start(self) -> Reals:
-        """Coordinates of the evaluator's initial state (ndx,)."""
-        state = self._e.state
-        return state.difference(state.zero(), self._e.xs[0])
+    def start_room(self) -> tuple[Reals, Reals]:
+        """Distances of the bounds of the start from the evaluator's initial state (ndx,)."""
+        at = self._e.state.difference(self._e.state.zero(), self._e.xs[0])
+        return self.start_lower - at, self.start_upper - at
 
     def start_beyond(self) -> Reals:
         """Violation of the bounds of the start by the evaluator's initial state (ndx,)."""
-        if not self.bounded:
-            return np.zeros(self._e.state.ndx)
-        at = self._start()
-        return at - np.clip(at, self.start_lower, self.start_upper)
-
-    def room(self, size: Reals) -> tuple[Reals, Reals]:
-        """Lowest and highest steps of the controls (T, nu), within their limits and by at most `size`."""
-        us = self._e.us
-        return np.maximum(self.u_lower - us, -size), np.minimum(self.u_upper - us, size)
-
-    def start_room(self, size: Reals) -> tuple[Reals, Reals]:
-        """Lowest and highest steps of a chosen start (ndx,), within its bounds and by at most `size`."""
-        at = self._start()
-        return np.maximum(self.start_lower - at, -size), np.minimum(self.start_upper - at, size)
+        return -np.clip(0.0, *self.start_room())
 
     def within_start(self, x: Reals) -> Reals:
         """Returns a start x (nx,) moved to within its bounds."""

@@ -132,7 +132,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             if outcome is Outcome.FAILED or self._is_late(run):
                 self._resume(run, work)
         elif outcome is Outcome.STUCK:
-            proved = not attempts.dead_ends and self._are_contradictory(run)
+            end = motion_solution(self.whole, *run.trajectory, solver="SolverSQP")
+            proved = not attempts.dead_ends and contradictions(end)
             run.status = SolverStatus.INFEASIBLE if proved else attempts.end(Left.by(run))
             if run.status is None:
                 self._next(run, work, or_end=True)
@@ -143,10 +144,6 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 run.status = SolverStatus.INDEFINITE_QUU
             elif method.failures >= MANY:
                 run.status = SolverStatus.LINE_SEARCH_FAILED
-
-    def _are_contradictory(self, run: SQPProgress) -> bool:
-        """Whether rows are proved to exclude each other."""
-        return bool(contradictions(motion_solution(self.whole, *run.trajectory, solver=type(self).__name__)))
 
     def _is_late(self, run: SQPProgress) -> bool:
         """Whether half of all iterations brought no solution, while the paused attempt keeps all rows."""

@@ -20,7 +20,6 @@ from trajopt.solution import SolverStatus
 from trajopt.solution.solution import motion_solution
 from trajopt.solvers import SolverSQP, SQPOptions
 from trajopt.states import StateVector
-from trajopt.types import Reals
 
 INF = np.inf
 HALT = {"lower": np.array([-INF, 0.0]), "upper": np.array([INF, 0.0])}

@@ -15,10 +15,10 @@ from trajopt.actions import ActionModelTerminal
 from trajopt.actions.differential import DifferentialActionModelSymbolic
 from trajopt.actions.integrated import IntegratedActionModelRK4
 from trajopt.constraints import ConstraintStack
+from trajopt.costs import CostStack
 from trajopt.problems import parking
 from trajopt.problems.car import ActionModelCar
 from trajopt.problems.runge_kutta import ActionModelRungeKutta, ends_at
-from trajopt.costs import CostStack
 from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
 from trajopt.shooting import ShootingProblem
 from trajopt.states import StateVector
@@ -255,7 +255,7 @@ def little_time(longest: float) -> tuple[ShootingProblem, Guess]:
 
 
 class Rocket(ActionModelRungeKutta):
-    """A rocket above the Moon: x = (height, speed, mass), u = thrust; 2.5 km/s of exhaust, in units of 100 m and 1 t."""
+    """A rocket above the Moon: x = (height, speed, mass), u = thrust, in units of 100 m, 1 s and 1 t."""
 
     def rate(self, x: SX, u: SX) -> SX:
         return SX(ca.vertcat(x[1], u / x[2] - 0.0162, -u / 25.0))

@@ -98,8 +98,9 @@ def _sentence(
         bound = "the value" if own.equations[at[0], number] else "the upper bound" if side > 0 else "the lower bound"
         size = abs(float((own.upper if side > 0 else own.lower)[at[0], number]))
         cures.append((far / max(1.0, size), f"{bound} of {title} by {far:.3g}{unit}"))
+    named = " and ".join([*dict.fromkeys(places), *others])
     return (
-        f"constraints {' and '.join([*dict.fromkeys(places), *others])}: {EXCLUDE} along the linear dynamics; move one of them with "
+        f"constraints {named}: {EXCLUDE} along the linear dynamics; move one of them with "
         f"problem.set_parameter, alone by at least: {', or '.join(words for _, words in sorted(cures)[:MOST_CURES])}"
     )
 
@@ -138,7 +139,7 @@ def _at_a_knot(linear: LinearRows, equal: Flags, knot: int, values: Reals, const
     """Sentence on the worst of the constant rows, with the values (m,) where equations hold; empty if all are kept."""
     most, sentence = HELD, ""
     holding = " and ".join(dict.fromkeys(linear.rows[i][0].name for i in np.flatnonzero(equal)))
-    for i in np.flatnonzero(constant):
+    for i in np.flatnonzero(constant).tolist():
         (own, row), value = linear.rows[i], values[i]
         low, high = float(own.lower[knot, row]), float(own.upper[knot, row])
         beyond, unit = max(low - value, value - high), f" {own.units[row]}" if own.units[row] else ""

@@ -1,4 +1,4 @@
-"""Rows that exclude each other, at one knot or along linear dynamics: proofs that no motion satisfies all constraints."""
+"""Sentences on rows that exclude each other: proofs that no motion satisfies all constraints."""
 
 from __future__ import annotations
 
