@@ -138,7 +138,7 @@ def where_equations_hold(problem: ShootingProblem, linear: LinearRows) -> list[s
 def _at_a_knot(linear: LinearRows, equal: Flags, knot: int, values: Reals, constant: Flags) -> str:
     """Sentence on the worst of the constant rows, with the values (m,) where equations hold; empty if all are kept."""
     most, sentence = HELD, ""
-    holding = " and ".join(dict.fromkeys(linear.rows[i][0].name for i in np.flatnonzero(equal)))
+    holding = " and ".join(dict.fromkeys(linear.rows[i][0].name for i in np.flatnonzero(equal).tolist()))
     for i in np.flatnonzero(constant).tolist():
         (own, row), value = linear.rows[i], values[i]
         low, high = float(own.lower[knot, row]), float(own.upper[knot, row])
