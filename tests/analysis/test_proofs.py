@@ -18,7 +18,7 @@ from trajopt.residuals import ResidualModelControl, ResidualModelState, Residual
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import SolverStatus
 from trajopt.solution.solution import motion_solution
-from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solvers import SolverSQP
 from trajopt.states import StateVector
 
 INF = np.inf
@@ -129,6 +129,6 @@ def test_a_row_that_the_equations_leave_free_is_no_contradiction() -> None:
         end([0.3], range(1), within),
         end([0.3, 0.4], range(2), lambda x: ca.sumsqr(x[:2]) + x[2] ** 2),
     ):
-        assert proofs(problem) == ()
-        part = SolverSQP(problem, SQPOptions(max_iterations=1)).solve()
-        assert part.description.contradictions == ()
+        at_rest = motion_solution(problem, np.zeros((11, 4)), np.zeros((10, 2)), solver="")
+        assert at_rest.violations()["disk"].max() == 1.0  # and it is violated where the equations hold next to there
+        assert at_rest.description.contradictions == ()
