@@ -77,9 +77,7 @@ class QuadraticModel:
         self._rows = rows
         self.program.take(run.scale, rows)
         if self._first is not None:
-            state, moved = self._e.state, self._first.moved
-            at = state.difference(state.zero(), self._e.xs[0])
-            self._first.lower[:], self._first.upper[:] = (rows.start_lower - at)[moved], (rows.start_upper - at)[moved]
+            self._first.lower[:], self._first.upper[:] = (room[self._first.moved] for room in rows.start_room())
 
     def forget(self) -> None:
         """Begins an attempt, which knows nothing of earlier steps."""

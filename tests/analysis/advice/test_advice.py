@@ -30,10 +30,10 @@ class Move(trajopt.ActionModelDiscrete):
         return 0.0 * x
 
 
-def move(*, limited: bool = True, boxed: bool = False) -> ShootingProblem:
-    """To x = 10 in four steps of at most 1, which can't be."""
+def move(*, limited: bool = True, boxed: bool = False, most: float = 1.0) -> ShootingProblem:
+    """To x = 10 in four steps of at most `most`, which can't be with 1."""
     state = trajopt.StateVector(1)
-    motor = trajopt.ConstraintStack(state).add("motor", trajopt.ResidualModelControl(state), lower=-1.0, upper=1.0)
+    motor = trajopt.ConstraintStack(state).add("motor", trajopt.ResidualModelControl(state), lower=-most, upper=most)
     goal = trajopt.ConstraintStack(state).add("goal", trajopt.ResidualModelState(state, [10.0]), equals=0.0)
     knot: trajopt.ActionModelAbstract = Move(state, 1, constraints=motor) if limited else Move(state, 1)
     end: trajopt.ActionModelAbstract = Move(state, 1, constraints=goal) if limited else Move(state, 1)
@@ -104,7 +104,7 @@ def test_black_boxes_are_spoken_of_where_there_are_some(boxed: bool) -> None:
     ],
 )
 def test_only_solvers_that_take_the_problem_are_recommended(limited: bool, solver: str, says: str) -> None:
-    solution = left(move(limited=limited), SolverStatus.MAX_ITERATIONS, solver, gap=0.0, short=True)
+    solution = left(move(limited=limited, most=3.0), SolverStatus.MAX_ITERATIONS, solver, gap=0.0, short=True)
     assert f"the last steps were short: {says}" in advice(solution)
     if not limited:
         assert SolverFDDP(move(limited=False)).solve().converged

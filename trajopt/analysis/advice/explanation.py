@@ -32,6 +32,7 @@ from trajopt.analysis.advice.missed_goals import misses, out_of_reach
 from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import HELD, named_rows
+from trajopt.analysis.contradictions import FROM_START
 from trajopt.analysis.moved import moved_words
 from trajopt.analysis.reached import friction_words
 from trajopt.analysis.report import tipping_words, tips
@@ -60,8 +61,7 @@ def explain(solution: Solution) -> str:
         lines += _optimality(solution)
     lines += _gait(solution)
     lines += _limits(solution)
-    advices = [*_advice(solution, constraints), *misses(solution), *crowded_slots(solution)]
-    lines += [f"-> {advice}" for advice in solution.description.contradictions or advices]
+    lines += [f"-> {advice}" for advice in _advice(solution, constraints)]
     if solution.problem is None:
         lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
     return "\n".join(lines)
@@ -199,14 +199,18 @@ def _gait(solution: Solution) -> list[str]:
 
 
 def _advice(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
-    """Advice by status, after advice about an initial state beyond a bound."""
-    if solution.status is SolverStatus.CONVERGED:
-        return []
-    start = moving_the_start(solution, constraints)
-    return [*([start] if start else []), *_advice_by_status(solution, constraints)]
+    """Advice: proofs that constraints exclude each other, otherwise by status; first where to move x0, if it is why."""
+    proofs, converged = solution.description.contradictions, solution.status is SolverStatus.CONVERGED
+    start = "" if converged else moving_the_start(solution, constraints)
+    first = [start] if start and all(FROM_START in proof for proof in proofs) else []
+    if proofs:
+        return [*first, *proofs]
+    by_status = [] if converged else _advice_by_status(solution, constraints)
+    return [*first, *by_status, *misses(solution), *crowded_slots(solution)]
 
 
 def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+    """Advice on a solve that has not converged."""
     status, history, outside = solution.status, solution.history, left_domain(solution)
     if status is SolverStatus.INDEFINITE_QUU:
         return [_indefinite(solution)]
