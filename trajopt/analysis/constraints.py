@@ -31,7 +31,7 @@ Flags = npt.NDArray[np.bool_]
 HELD = 1e-6
 """Largest violation at which a row still counts as satisfied [unit of the row]."""
 TOUCH = 1e-6
-"""Largest distance at which a row counts as at a bound, relative to bounds larger than 1 [unit of the row]."""
+"""Largest distance at which a row counts as at a bound, relative to the largest of 1 and its values and bounds [-]."""
 
 _MOST = 4  # constraints that a report lists [-]
 
@@ -107,11 +107,11 @@ class ConstraintRows:
         For a contact without force, at the tip of its friction cone, only the row of the normal force counts.
         """
         with np.errstate(invalid="ignore"):
-            distance = np.minimum(self.values - self.lower, self.upper - self.values)
-            touching = np.asarray(distance <= TOUCH * np.maximum(1.0, _size(self.lower, self.upper)))
+            near = touching_distance(self.values, self.lower, self.upper)
+            touching = np.asarray(np.minimum(self.values - self.lower, self.upper - self.values) <= near)
         if NORMAL in self.rows:
             normal = self.rows.index(NORMAL)
-            tip = touching & (np.abs(self.values) <= TOUCH) & touching[:, [normal]]
+            tip = touching & (np.abs(self.values) <= near) & touching[:, [normal]]
             tip[:, normal] = False
             touching[tip] = False
         return touching
@@ -143,10 +143,20 @@ class ConstraintRows:
         return knot, row, float(max(sizes[knot, row], 0.0))
 
 
-def _size(lower: Reals, upper: Reals) -> Reals:
-    """Absolute value of the larger bound, ignoring infinite bounds."""
-    ends = [np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)]
-    return np.asarray(np.maximum(*ends))
+def touching_distance(values: Reals, lower: Reals, upper: Reals) -> Reals:
+    """Returns the largest distance from a bound that counts as none, as the shape of the values (T + 1, ...).
+
+    It is `TOUCH` times the size of a row: the largest of 1, of its bounds, and of its values at all knots. A solver's
+    last distance from an active bound grows with that size.
+
+    Args:
+        values: Values of rows; NaN at knots without them.
+        lower: Lower bounds; -inf without a bound.
+        upper: Upper bounds; inf without a bound.
+    """
+    bounds = [np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)]
+    size = np.max(np.nan_to_num(np.abs(values)), axis=0, initial=1.0)
+    return np.asarray(TOUCH * np.maximum(np.maximum(*bounds), size))
 
 
 def constraint_rows(solution: Solution) -> tuple[ConstraintRows, ...]:

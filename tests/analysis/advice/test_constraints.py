@@ -14,7 +14,7 @@ import trajopt
 from tests.support.constrained import Mass, pendulum, weak_pendulum
 from trajopt import gaits
 from trajopt.analysis import constraint_rows, constraints_report, limit_uses
-from trajopt.analysis.advice.constraints import _rows_at_a_bound, relaxation
+from trajopt.analysis.advice.constraints import _rows_of, relaxation
 from trajopt.analysis.row_names import row_names
 from trajopt.residuals import (
     FrictionCone,
@@ -124,7 +124,7 @@ def test_a_gait_names_the_sides_of_its_cones() -> None:
     assert rows.title(4) == "lf_foot_force[normal]"
     assert rows.units == ("N",) * 5
     at_bound = dataclasses.replace(rows, values=np.where(np.isfinite(rows.lower), rows.lower, rows.values))
-    assert _rows_at_a_bound(at_bound).endswith(", ... (of the pyramid)")  # pictures compare with the round cone
+    assert _rows_of(at_bound, at_bound.active).endswith(", ... (of the pyramid)")  # pictures compare with the round cone
 
 
 class Push(trajopt.ActionModelDiscrete):

@@ -16,7 +16,13 @@ from trajopt.analysis import (
     reached_words,
 )
 from trajopt.analysis.advice.clamped_controls import clamped_controls, clamped_words
-from trajopt.analysis.advice.constraints import constraint_lines, moving_the_start, relaxation, softening
+from trajopt.analysis.advice.constraints import (
+    constraint_lines,
+    moving_the_start,
+    relaxation,
+    softening,
+    time_may_help,
+)
 from trajopt.analysis.advice.crowded_slots import crowded_slots
 from trajopt.analysis.advice.domain import left_domain
 from trajopt.analysis.advice.facts import (
@@ -31,7 +37,7 @@ from trajopt.analysis.advice.facts import (
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
 from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
-from trajopt.analysis.constraints import HELD, named_rows
+from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.moved import moved_words
 from trajopt.analysis.reached import friction_words
 from trajopt.analysis.report import tipping_words, tips
@@ -60,7 +66,9 @@ def explain(solution: Solution) -> str:
         lines += _optimality(solution)
     lines += _gait(solution)
     lines += _limits(solution)
-    advices = [*_advice(solution, constraints), *misses(solution), *crowded_slots(solution)]
+    by_status, missed = _advice(solution, constraints), misses(solution)
+    first = [missed, by_status] if out_of_reach(solution) else [by_status, missed]
+    advices = [*first[0], *first[1], *crowded_slots(solution)]
     lines += [f"-> {advice}" for advice in solution.description.contradictions or advices]
     if solution.problem is None:
         lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
@@ -225,7 +233,7 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
             *([grown] if grown else []),
             *guesses,
             f"no change of the controls reduces the violation: {relaxed}" if relaxed else left,
-            cure if beyond else f"{more_time(solution)}{cure}",
+            cure if beyond or not time_may_help(constraints) else f"{more_time(solution)}{cure}",
         ]
     if status is SolverStatus.DIVERGED:
         where = f" (first at {_at(solution, solution.failed_knot)})" if solution.failed_knot is not None else ""
@@ -235,9 +243,9 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
     grown = "" if outside else grown_derivatives(solution)
     advice, far = [each for each in (outside, grown) if each], out_of_reach(solution)
     recent = history[-10:]
-    if recent and recent[-1].constraint_violation > HELD:
-        relaxed = relaxation(solution, constraints) or "relax their bounds"
-        time = more_time(solution, ", or ", "")
+    relaxed = relaxation(solution, constraints)
+    if relaxed:
+        time = more_time(solution, ", or ", "") if time_may_help(constraints) else ""
         more = "" if far else f"{time}; otherwise start closer to a motion that meets them"
         advice.append(f"constraints are still violated: if they cannot be satisfied, {relaxed}{more}")
     if len(recent) > 1:
@@ -253,7 +261,10 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
         advice += [curved] if curved and not outside else []
         if not curved and np.median([r.step_length for r in recent]) < 0.1:
             others = f"{other_solvers(solution)}, or " if other_solvers(solution) else ""
-            advice.append(f"the last steps were short: try {others}a guess closer to the goal")
+            advice.append(
+                f"the last steps were short: try {others}a guess closer to the goal; solver.solve(starts=8) tries "
+                "several guesses"
+            )
     if status is SolverStatus.MAX_ITERATIONS and not advice and not far:
         advice.append("raise max_iterations, or start from a better guess; solver.solve(starts=8) tries several")
     return advice
