@@ -13,6 +13,7 @@ from trajopt.actions.base import ActionModelAbstract
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.quantities import control_quantities
 from trajopt.analysis.row_names import NORMAL, row_names
+from trajopt.analysis.touching import touching_distance
 from trajopt.checks import check_count, check_items, check_shape, check_text, check_texts, shape_of
 from trajopt.constraints.row_block import constraint_of, row_name
 from trajopt.errors import InvalidArgumentError, shown
@@ -30,8 +31,6 @@ Flags = npt.NDArray[np.bool_]
 
 HELD = 1e-6
 """Largest violation at which a row still counts as satisfied [unit of the row]."""
-TOUCH = 1e-6
-"""Largest distance at which a row counts as at a bound, relative to the largest of 1 and its values and bounds [-]."""
 
 _MOST = 4  # constraints that a report lists [-]
 
@@ -141,22 +140,6 @@ class ConstraintRows:
         sizes = np.where(np.isfinite(values), np.abs(values), -1.0)
         knot, row = (int(i) for i in np.unravel_index(int(sizes.argmax()), sizes.shape))
         return knot, row, float(max(sizes[knot, row], 0.0))
-
-
-def touching_distance(values: Reals, lower: Reals, upper: Reals) -> Reals:
-    """Returns the largest distance from a bound that counts as none, as the shape of the values (T + 1, ...).
-
-    It is `TOUCH` times the size of a row: the largest of 1, of its bounds, and of its values at all knots. A solver's
-    last distance from an active bound grows with that size.
-
-    Args:
-        values: Values of rows; NaN at knots without them.
-        lower: Lower bounds; -inf without a bound.
-        upper: Upper bounds; inf without a bound.
-    """
-    bounds = [np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)]
-    size = np.max(np.nan_to_num(np.abs(values)), axis=0, initial=1.0)
-    return np.asarray(TOUCH * np.maximum(np.maximum(*bounds), size))
 
 
 def constraint_rows(solution: Solution) -> tuple[ConstraintRows, ...]:

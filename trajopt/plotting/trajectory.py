@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.basics import check_solution, time_axis
-from trajopt.analysis.constraints import ConstraintRows, constraint_rows, touching_distance
+from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line, all_panels, shown_panels
+from trajopt.analysis.touching import touching_distance
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
 from trajopt.plotting.limits import beyond_entry, draw_excess, draw_limit, limit_entry, near_limits, reach_of
 from trajopt.plotting.ranges import clear_range, single_knots

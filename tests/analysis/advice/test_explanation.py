@@ -136,6 +136,8 @@ def test_a_constraint_out_of_reach_is_named_and_more_time_is_not_advised() -> No
     assert "it is out of reach, 5 m from the first joint with an arm of" in text
     assert "give the motion more time" not in text
     assert "constraint 'goal', row 0, is violated most: x by " in text
+    first = next(line for line in text.splitlines() if line.startswith("->"))
+    assert "it is out of reach" in first
 
 
 def test_a_reachable_goal_is_not_called_out_of_reach() -> None:

@@ -17,6 +17,8 @@ MOST = 8
 """Largest number of listed constraints."""
 NOISE = 1e-3
 """Violations and forces below this fraction of the largest one are not reported [-]."""
+LENGTHS = ("m", "rad")
+"""Units of rows that say where something is."""
 _NAMED = 3  # largest number of named rows [-]
 
 
@@ -86,7 +88,7 @@ def time_may_help(constraints: Sequence[ConstraintRows]) -> bool:
     knot, row, _ = first.largest(_enforced(first))
     if any(rows is first for rows, _, _ in violated_at_start(constraints)):
         return False
-    return knot == len(first.values) - 1 or first.units[row] not in ("m", "rad")
+    return knot == len(first.values) - 1 or first.units[row] not in LENGTHS
 
 
 def softening(constraints: Sequence[ConstraintRows]) -> str:
@@ -211,18 +213,20 @@ def _rows_of(rows: ConstraintRows, flags: npt.NDArray[np.bool_]) -> str:
     """Names of the rows with a flag, those at most knots first, shortened if there are many."""
     counts = flags.sum(axis=0)
     order = [int(row) for row in np.argsort(-counts, kind="stable") if counts[row]]
-    words = ", ".join(rows.rows[row] for row in order[:_NAMED]) + (", ..." if len(order) > _NAMED else "")
+    names = [f"row {name}" if name == str(row) else name for row, name in enumerate(rows.rows)]
+    words = ", ".join(names[row] for row in order[:_NAMED]) + (", ..." if len(order) > _NAMED else "")
     pyramid = any(rows.rows[row].startswith(FRICTION) for row in order[:_NAMED])
     return words + " (of the pyramid)" * pyramid
 
 
 def _closest(solution: Solution, rows: ConstraintRows) -> str:
-    """Text about the smallest distance from a bound: in percent for symmetric bounds, otherwise a distance."""
+    """Text about the smallest distance from a bound: in percent for symmetric bounds of rates and forces."""
     free = rows.enforced & ~rows.equations
     if not free.any():
         return ""
     distances = np.where(free, np.minimum(rows.values - rows.lower, rows.upper - rows.values), np.inf)
-    equal = bool(np.all(rows.lower[free] == -rows.upper[free]))
+    apart = any(unit in LENGTHS for unit in rows.units)  # how far away is what counts, as in reports of limits
+    equal = not apart and bool(np.all(rows.lower[free] == -rows.upper[free]))
     measure = distances / np.where(free & (rows.upper > 0), rows.upper, 1.0) if equal else distances
     knot, row = (int(i) for i in np.unravel_index(int(measure.argmin()), measure.shape))
     named = "" if len(rows.rows) == 1 else f"{rows.rows[row]}, "
