@@ -216,6 +216,6 @@ def test_a_batch_with_costs_stops_when_several_starts_agree() -> None:
     assert batch.starts.mean() < 16
     best = np.array([solver.solve({"tip.reference": point}).cost for point in points])
     assert np.mean(batch.cost <= 1.01 * best + 1e-9) >= 0.95
-    assert np.all(batch.cost >= best - 1e-6)
+    assert np.all(batch.cost >= best - 1e-5)  # its rows hold to 1e-6, which multipliers of a few make cheaper
     few = solver.solve_batch({"tip.reference": points}, starts=2)
     assert set(few.starts.tolist()) == {2}
