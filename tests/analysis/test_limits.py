@@ -215,9 +215,10 @@ def test_a_position_at_its_limit_is_said_to_be_there() -> None:
     assert str(use).endswith("at the limit 2")
 
 
-def test_explain_and_the_report_name_the_same_position_as_the_closest() -> None:
+@pytest.mark.parametrize("least", [-10.0, -2.5])
+def test_explain_and_the_report_name_the_same_position_as_the_closest(least: float) -> None:
     """Joint 1 uses more of its range, and joint 2 has less way to its limit."""
-    lower, upper = [-10.0, -0.4, -8.0, -8.0], [2.5, 0.4, 8.0, 8.0]
+    lower, upper = [least, -0.4, -8.0, -8.0], [2.5, 0.4, 8.0, 8.0]
     state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"), lower=lower, upper=upper)
     costs, actuation = trajopt.CostStack(state), trajopt.ActuationModelFull(state)
     costs.add("u", trajopt.ResidualModelControl(state), weight=1.0)
