@@ -195,7 +195,7 @@ class InteriorPoint(QPSolverAbstract):
         for iteration in range(done + 1, last + 1):
             if iteration > 1 and until < math.inf and time.perf_counter() > until:
                 return self._solution(QPStatus.MAX_ITERATIONS, iteration - 1, rows, newton)
-            rows.damp(iteration - done > LONG)
+            rows.damp(iteration - done > LONG and not rows.soft)
             code = rows.iterate(newton.native)
             if code:
                 if self._is_near(rows, iteration):
