@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.basics import check_solution, time_axis
-from trajopt.analysis.constraints import TOUCH, ConstraintRows, constraint_rows
+from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line, all_panels, shown_panels
+from trajopt.analysis.touching import touching_distance
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
 from trajopt.plotting.limits import beyond_entry, draw_excess, draw_limit, limit_entry, near_limits, reach_of
 from trajopt.plotting.ranges import clear_range, single_knots
@@ -269,7 +270,7 @@ def _draw_bounds(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
                     draw_limit(axes, shown, abscissa, color=color, steps=steps, label="_bound")
         for bounds in (line.least, line.most):  # equations are drawn only where they hold
             finite = np.where(np.isfinite(bounds), bounds, np.nan)
-            touched = np.abs(line.values - finite) <= TOUCH * np.maximum(1.0, np.abs(finite))
+            touched = np.abs(line.values - finite) <= touching_distance(line.values, bounds, bounds)
             drawn = drawn or bool(touched.any())
             _draw_touched(axes, abscissa, np.where(touched, finite, np.nan), look)
     return drawn

@@ -110,6 +110,31 @@ def test_only_solvers_that_take_the_problem_are_recommended(limited: bool, solve
         assert SolverFDDP(move(limited=False)).solve().converged
 
 
+def test_advice_is_about_the_motion_that_is_returned_and_not_about_the_last_step() -> None:
+    """The last attempt of a solver may end in violations, and the best motion is an earlier one."""
+    problem = move()
+    problem.set_parameter("goal.reference", [4.0], "all")
+    solution = left(problem, SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
+    lost = tuple(dataclasses.replace(record, constraint_violation=0.4, step_length=0.0) for record in solution.history)
+    text = dataclasses.replace(solution, history=lost).explain()
+    assert "all constraints hold" in text
+    assert "still violated" not in text
+    assert "solver.solve(starts=8) tries several" in text
+    problem.set_parameter("goal.reference", [10.0], "all")
+    missed = left(problem, SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
+    assert "-> constraints are still violated: if they cannot be satisfied, relax 'goal" in missed.explain()
+
+
+def test_a_stationary_motion_is_no_case_for_more_iterations() -> None:
+    problem = move(limited=False)
+    solution = left(problem, SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0, short=True)
+    still = dataclasses.replace(solution, xs=np.zeros((KNOTS + 1, 1)), us=np.zeros((KNOTS, 1)), x0=np.zeros(1))
+    (line,) = advice(still).splitlines()
+    assert line.startswith("-> the motion is stationary (dJ/du = 0)")
+    assert "solver.solve(starts=8)" in line
+    assert "stationary" not in advice(solution)
+
+
 def test_explain_writes_iteration_in_the_singular_and_the_plural() -> None:
     solution = left(move(), SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
     assert "after 1 iteration in " in solution.explain()
