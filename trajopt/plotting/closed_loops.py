@@ -14,6 +14,7 @@ from trajopt.analysis.constraints import HELD, constraint_rows
 from trajopt.analysis.lines import panels_of
 from trajopt.analysis.obstacles import as_obstacles
 from trajopt.analysis.quantities import STATE_QUANTITIES
+from trajopt.analysis.vehicles import in_vertical_plane
 from trajopt.checks import check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc.report import PERCENTILE
@@ -277,7 +278,8 @@ def plot_closed_loop(
     path = None if path is None else check_picture_path(path)
     title = "" if title is None else f"{check_text('title', title)}, "
     as_obstacles(obstacles)  # here too, as some motions are drawn without a scene
-    motion, lines = motion_of(log), SceneLines(lines, ()).lines
+    motion = motion_of(log)
+    lines = SceneLines(lines, (), in_vertical_plane(motion)).lines
     with house_style():
         figure = whole_figure(canvas(None, *SCREEN, apart=path is not None))
         heading = f"{title}{log.times[-1]:g} s of closed loop in {len(log)} steps of {1e3 * log.dt:g} ms: {log.outcome}"
@@ -309,9 +311,9 @@ def _draw_motion(log: ClosedLoop, figure: SubFigure, **around: Any) -> None:
 def _asked_path(log: ClosedLoop) -> Reals:
     """Points (n, 3) [m] of the first reference that is a path of positions; empty if there is none."""
     for each in log.tracked:
-        if each.unit == "m" and each.labels in (("x", "y"), ("x", "y", "z")):
+        if each.unit == "m" and each.labels in (("x", "y"), ("x", "z"), ("x", "y", "z")):
             points = np.zeros((len(each.reference), 3))
-            points[:, : len(each.labels)] = each.reference
+            points[:, ["xyz".index(axis) for axis in each.labels]] = each.reference
             points[np.isnan(each.reference).any(axis=1)] = np.nan
             return points
     return np.zeros((0, 3))

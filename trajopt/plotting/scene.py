@@ -66,8 +66,10 @@ def check_points(argument: str, points: npt.ArrayLike) -> Reals:
     return marks.reshape(-1, 3)
 
 
-def check_line(argument: str, points: npt.ArrayLike) -> Reals:
-    """Checks the points of a line and returns them as an array (n, 3) [m], with z = 0 for (n, 2); NaN is a gap.
+def check_line(argument: str, points: npt.ArrayLike, *, vertical: bool = False) -> Reals:
+    """Checks the points of a line and returns them as an array (n, 3) [m]; NaN is a gap.
+
+    Points (n, 2) are x and y, with z = 0; in the vertical plane they are x and z, with y = 0.
 
     Raises:
         InvalidArgumentError: The shape is neither (n, 2) nor (n, 3), or a number is infinite.
@@ -77,7 +79,7 @@ def check_line(argument: str, points: npt.ArrayLike) -> Reals:
         return np.zeros((0, 3))
     if rows.ndim != 2 or rows.shape[1] not in (2, 3) or np.any(np.isinf(rows)):
         raise InvalidArgumentError(f"{argument}: expected points (n, 2) or (n, 3) [m], got shape {rows.shape}")
-    return rows if rows.shape[1] == 3 else np.column_stack([rows, np.where(np.isnan(rows[:, 0]), np.nan, 0.0)])
+    return rows if rows.shape[1] == 3 else np.insert(rows, 1 if vertical else 2, 0.0 * rows[:, 0], axis=1)
 
 
 @dataclass(frozen=True)
@@ -87,15 +89,18 @@ class SceneLines:
     Args:
         lines: Polylines, each with points (n, 2) or (n, 3) [m].
         reference: Points of the path (n, 2) or (n, 3) [m].
+        vertical: Whether points (n, 2) are x and z, as for a body in a vertical plane, and not x and y.
     """
 
     lines: Sequence[npt.ArrayLike]
     reference: npt.ArrayLike
+    vertical: bool = False
 
     def __post_init__(self) -> None:
         items = check_items("lines", self.lines, "lines (n, 3)")
-        object.__setattr__(self, "lines", [check_line(f"lines[{i}]", line) for i, line in enumerate(items)])
-        object.__setattr__(self, "reference", check_line("reference", self.reference))
+        lines = [check_line(f"lines[{i}]", line, vertical=self.vertical) for i, line in enumerate(items)]
+        object.__setattr__(self, "lines", lines)
+        object.__setattr__(self, "reference", check_line("reference", self.reference, vertical=self.vertical))
 
     @property
     def points(self) -> Reals:
