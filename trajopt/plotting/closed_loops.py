@@ -22,7 +22,7 @@ from trajopt.plotting.animation import write_film
 from trajopt.plotting.controls import control_panels
 from trajopt.plotting.film import film_of
 from trajopt.plotting.frames import check_film_path
-from trajopt.plotting.limits import draw_limit, limit_entry
+from trajopt.plotting.limits import close_bounds, draw_limit, limit_entry
 from trajopt.plotting.motion import has_motion, plot_motion
 from trajopt.plotting.path import has_path, plot_path
 from trajopt.plotting.scene import SceneLines
@@ -62,7 +62,6 @@ _PUSH = PALETTE[4]
 _PANEL = 7  # largest number of lines of a tracked quantity in a panel [-]
 _MOST, _ON_PAGE = 10, 4  # largest number of panels of tracked quantities, alone and on a page [-]
 _LOW = 1.2  # height of a panel below which its label has two lines [inch]
-_REACH = 0.3  # distance up to which a bound is drawn, relative to the range of a panel [-]
 _FLOOR = 1e-10  # smallest violation to draw [unit of the row]
 _BINS = 60
 _TIME = "time [s]"
@@ -129,12 +128,11 @@ def _draw_tracked_bounds(axes: Axes, tracked: Tracked, columns: slice, motion: S
         for line in motion.description.lines:
             if line.least is None or line.most is None or not np.array_equal(line.values[: len(actual)], actual):
                 continue
-            for bounds in (line.least, line.most):
-                there = np.isfinite(bounds) & (line.least != line.most)
-                if np.abs(bounds - line.values)[there].min(initial=np.inf) <= _REACH * (high - low):
-                    draw_limit(
-                        axes, np.where(there, bounds, np.nan), times, color=line_look(i)["color"], label="_bound"
-                    )
+            for bounds, close in zip((line.least, line.most), close_bounds([line], high - low)):
+                if close.any():
+                    there = np.isfinite(bounds) & (line.least != line.most)
+                    look = {"color": line_look(i)["color"], "label": "_bound"}
+                    draw_limit(axes, np.where(there, bounds, np.nan), times, **look)
 
 
 def _head(axes: Axes, tracked: Tracked) -> None:
