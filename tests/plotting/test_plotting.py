@@ -681,7 +681,10 @@ def test_summary_leaves_out_what_cannot_be_drawn():
     )
     bare = dataclasses.replace(solution, problem=None, history=())
     assert [axes.get_title(loc="left") or axes.get_ylabel() for axes in plot_summary(bare).axes] == ["state", "u0"]
-    with pytest.raises(InvalidArgumentError, match="targets: expected none for a solution without a motion.*StateVector x, y, or x, z in a vert"):
+    with pytest.raises(
+        InvalidArgumentError,
+        match="targets: expected none for a solution without a motion.*StateVector x, y, or x, z in a vert",
+    ):
         plot_summary(solution, targets=[0, 0, 0])
 
 

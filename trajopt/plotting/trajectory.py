@@ -217,7 +217,7 @@ def _set_range(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
     for i, limit, side in near:
         _fill_excess(axes, panel[i], limit, side, abscissa, line_look(i)["color"])
     held = _draw_bounds(axes, panel, abscissa, extent)
-    _mark_peaks(axes, panel, abscissa)
+    mark_peaks(axes, panel, abscissa)
     return bool(near) or held
 
 
@@ -283,7 +283,7 @@ def _fill_excess(axes: Axes, line: Line, limit: float, side: float, abscissa: Re
     draw_excess(axes, abscissa, values, limit, side, color=color, steps=steps)
 
 
-def _mark_peaks(axes: Axes, panel: list[Line], abscissa: Reals) -> None:
+def mark_peaks(axes: Axes, panel: list[Line], abscissa: Reals) -> None:
     """Writes the peaks of spikes that are cut off at the edge, in the colours of their lines."""
     for side, edge in zip((-1.0, 1.0), axes.get_ylim()):
         peaks = [float(np.nanmax(side * line.values, initial=-np.inf)) for line in panel]
