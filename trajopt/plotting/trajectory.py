@@ -54,8 +54,8 @@ def plot_solution(solution: Solution | Sequence[Solution], *, figure: Figure | S
     constant over a knot and drawn as steps. Without a problem or time steps the horizontal axis shows knots.
 
     A limit or bound is drawn if its line reaches half of it, see `trajopt.plotting.limits.reach_of`: grey if
-    several lines of a panel share it, otherwise in the colour of the line. The region beyond a limit is shaded, darker
-    where the line is beyond it. A spike that
+    several lines of a panel share it, otherwise in the colour of the line. The region beyond a limit of all lines is
+    shaded, and darker where a line is beyond its limit. A spike that
     would flatten the other values is cut off, and its peak is written at the edge. Bounds of constraints are dashed
     lines, and a line is thick where it is at one. Below the panels each constraint has a band that is dark where it is
     active.
@@ -213,7 +213,8 @@ def _set_range(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
     axes.set_ylim(bottom - margin, top + margin)
     for (limit, side), i in drawn.items():  # including those that only a spike exceeds
         color = limit_color(panel, limit, side, line_look(i)["color"])
-        draw_limit(axes, limit, color=color, edge=bottom - margin if side < 0 else top + margin)
+        edge = bottom - margin if side < 0 else top + margin
+        draw_limit(axes, limit, color=color, edge=edge if shared else None)  # others' shades would cover each other
     for i, limit, side in near:
         _fill_excess(axes, panel[i], limit, side, abscissa, line_look(i)["color"])
     held = _draw_bounds(axes, panel, abscissa, extent)
@@ -339,8 +340,10 @@ def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more:
     }
     if labels & {"_beyond", "_excess"}:
         handles.append(beyond_entry("beyond a limit"))
-    if "_bound" in labels:
-        handles.append(limit_entry("bound of a constraint"))
+    dashed = ["limit"] if "_limit" in labels and "_beyond" not in labels else []
+    dashed += ["bound of a constraint"] if "_bound" in labels else []
+    if dashed:
+        handles.append(limit_entry(" or ".join(dashed)))
     if "_touched" in labels:
         handles.append(Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="line at its bound"))
     handles += more
