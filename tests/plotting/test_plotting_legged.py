@@ -742,17 +742,20 @@ def test_strip_has_left_and_right_in_two_colours(uphill, monkeypatch):
     axes = plot_strip(solution, 100).axes[0]
     assert legend_texts(axes.figure)[:2] == ["right", "left"]
     colors = {line.get_label(): line.get_color() for line in axes.figure.legends[0].get_lines()}
-    times = {label.get_text().split("\n")[0] for label in axes.get_xticklabels()}
+    times = [label.get_text().split("\n")[0] for label in axes.get_xticklabels()]
+    bones = np.reshape(hidden(axes, "_bones"), (len(times), -1))  # those of each picture
     seen = set()
     for knot in np.flatnonzero(schedule.active[:-1].sum(axis=1) == 3):  # one foot is in the air
-        heights = [positions(solution, name)[knot, 2] for name in FEET]
-        raised, name = max(heights), FEET[int(np.argmax(heights))]
-        if f"{solution.problem.times[knot]:.2f}" not in times or not schedule.active[knot, FEET.index(name)] == 0:
-            continue
-        with_foot = [line for line in hidden(axes, "_bones") if np.isclose(line.get_ydata(), raised, atol=1e-9).any()]
-        side = {"R": "right", "L": "left"}[name[1]]
-        if with_foot:
-            assert {line.get_color() for line in with_foot} == {colors[side]}
+        name = FEET[int(np.argmin(schedule.active[knot]))]
+        heights = {each: positions(solution, each)[knot, 2] for each in FEET}
+        raised = heights.pop(name)
+        if np.isclose(raised, list(heights.values()), atol=1e-6).any():
+            continue  # it is about to leave the ground
+        if f"{solution.problem.times[knot]:.2f}" in times:
+            picture = bones[times.index(f"{solution.problem.times[knot]:.2f}")]
+            with_foot = [line for line in picture if np.isclose(line.get_ydata(), raised, atol=1e-9).any()]
+            side = {"R": "right", "L": "left"}[name[1]]
+            assert [line.get_color() for line in with_foot] == [colors[side]]
             seen.add(side)
     assert seen == {"right", "left"}
 
@@ -764,13 +767,13 @@ def test_the_ground_of_a_strip_is_drawn_once_and_the_robot_where_it_is(uphill):
     (ground,) = hidden(axes, "_ground")
     across, up = ground.get_data()
     assert np.all(np.diff(across) >= 0)
-    assert np.all(np.diff(up) >= -1e-9)
+    assert np.all(np.diff(up) >= -1e-5)
     assert (across[0], across[-1]) == pytest.approx(axes.get_xlim())
     ticks = axes.get_xticks()
     knots = [int(np.argmin(np.abs(solution.problem.times - float(label.get_text().split()[0]))))
              for label in axes.get_xticklabels()]  # fmt: skip
     way = solution.xs[knots, 0] - solution.xs[knots[0], 0]
-    np.testing.assert_allclose(ticks - ticks[0], way, atol=1e-6)
+    np.testing.assert_allclose(ticks - ticks[0], way, atol=1e-4)  # and a little of the sway
     for line in hidden(axes, "_contact"):
         x, z = line.get_xydata()[0]
         assert z in np.interp(x + np.array([-1e-6, 1e-6]), across, up) or np.interp(x, across, up) <= z + 1e-9
