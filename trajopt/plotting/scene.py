@@ -23,10 +23,8 @@ _STILL, _FLAT = 1e-4, 0.5
 
 DARK = PALETTE[6]
 _AXES = "xyz"
-_LABEL = (36.0, 20.0)  # width and height of a tick label, at 100 pixels per inch [pixel]
 _LONG = 4.0  # length of a road relative to its width, up to which y is stretched if that is much more [-]
 _BARELY = 2.0  # smallest stretch [-]
-_TWO = 1.3  # room, in labels, from which there are two ticks at least [-]
 _ENOUGH = 1.0  # room, in labels, below which an axis that is seen end-on has neither ticks nor a label [-]
 _SHRINKS = 0.75  # part of its size that a plot keeps when legends and colour bars are added [-]
 _STEEP = 1.4  # room for labels seen from any direction, such as from above, relative to that of the usual one [-]
@@ -154,6 +152,8 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
         return Canvas(axes, shown)
     from matplotlib.ticker import NullLocator
 
+    from trajopt.plotting.ticks import SpacedTicks, room_along
+
     axes = target.add_subplot(projection="3d", proj_type="ortho")
     center, half = (low + high) / 2, np.maximum((high - low) / 2 + margin, 0.15 * size)
     axes.set(xlim=(center[0] - half[0], center[0] + half[0]), ylim=(center[1] - half[1], center[1] + half[1]))
@@ -167,10 +167,10 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
         axis.set_rotate_label(False)
         axis.label.set_rotation(90 if axis is axes.zaxis else 0)
         axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
-        axis.set_major_locator(_ticks(axes, center, half[i] * np.eye(3)[i]))
+        end_on = _SHRINKS * room_along(axes, i) < _ENOUGH
+        axis.set_major_locator(NullLocator() if end_on else SpacedTicks(i))
         axis.labelpad = 9 if axis is axes.zaxis else 10
-        if isinstance(axis.get_major_locator(), NullLocator):
-            axis.label.set_visible(False)
+        axis.label.set_visible(not end_on)
     return Canvas(axes, (0, 1, 2))
 
 
@@ -190,22 +190,6 @@ def _zoom(axes: Any, half: Reals, fill: float) -> float:
     x, y, _ = proj3d.proj_transform(*corners, axes.get_proj())
     seen = axes.transAxes.inverted().transform(axes.transData.transform(np.column_stack([x, y])))
     return fill / float(np.ptp(seen, axis=0).max())
-
-
-def _ticks(axes: Any, center: Reals, half: Reals) -> Any:
-    """Locator for an axis from center - half to center + half, with as many ticks as labels fit; none end-on."""
-    from matplotlib.ticker import MaxNLocator, NullLocator
-    from mpl_toolkits.mplot3d import proj3d
-
-    x, y, _ = proj3d.proj_transform(*np.stack([center - half, center + half], axis=1), axes.get_proj())
-    across, up = np.abs(np.diff(axes.transData.transform(np.column_stack([x, y])), axis=0))[0]  # [pixel]
-    scale = axes.figure.dpi / 100.0
-    box = axes.get_window_extent()
-    across, up = across * min(1.0, box.height / box.width), up * min(1.0, box.width / box.height)  # it will be a square
-    room = _SHRINKS * max(across / (_LABEL[0] * scale), up / (_LABEL[1] * scale))
-    if room < _ENOUGH:
-        return NullLocator()
-    return MaxNLocator(nbins=int(np.clip(room, 1, 6)), steps=[1, 2, 5, 10], min_n_ticks=2 if room > _TWO else 1)
 
 
 def _azimuth(points: Reals) -> float:
