@@ -235,8 +235,7 @@ def test_limits_of_single_lines_have_their_colour_and_far_ones_are_left_out():
     axes = panels(plot_solution(solution))["control"]
     limits = {line.get_ydata()[0]: line.get_color() for line in hidden(axes, "_limit")}
     assert limits == {-1.2: PALETTE[0], 0.1: PALETTE[1]}
-    bands = {(patch.get_facecolor()[:3], round(patch.get_y(), 9)) for patch in axes.patches}
-    assert bands == {(to_rgb(PALETTE[0]), -1.2), (to_rgb(PALETTE[1]), 0.1)}
+    assert not axes.patches  # shades of several limits would cover each other
     (beyond,) = [area for area in axes.collections if area.get_label() == "_excess"]  # 0.2 u passes 0.1
     assert to_rgb(beyond.get_facecolor()[0][:3]) == to_rgb(PALETTE[1])
     assert axes.get_ylim()[1] < 2

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from casadi import SX
 from matplotlib.axes import Axes
 
-from tests.plotting.test_plotting import make
+import trajopt
 from tests.support.texts import check_texts
+from tests.support.unsolved import solution_of
 from trajopt.analysis.vehicles import in_vertical_plane, vehicle_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting import plot_path, plot_summary
@@ -24,11 +26,25 @@ T = 12
 GATE = [[4.0, 1.5], [4.0, 2.5]]
 
 
+class Drifting(trajopt.DifferentialActionModelSymbolic):
+    """dx/dt = 0, whatever the controls do."""
+
+    def xdot(self, x: SX, u: SX) -> SX:
+        return 0.0 * x
+
+
+def moved(xs: np.ndarray, names: Sequence[str], controls: Sequence[str] = ("u0", "u1")) -> Solution:
+    """A motion that no solver computed."""
+    state = StateVector(len(names), names=names)
+    costs = trajopt.CostStack(state)
+    knot = trajopt.IntegratedActionModelEuler(Drifting(state, len(controls), costs, control_names=controls), dt=0.1)
+    return solution_of(trajopt.ShootingProblem(xs[0], [knot] * T, costs), xs, np.zeros((T, len(controls))))
+
+
 def flight(names: Sequence[str] = ("x", "z", "tilt")) -> Solution:
     """A flight of 8 m along a parabola of 2 m."""
     part = np.linspace(0.0, 1.0, T + 1)
-    xs = np.column_stack([8.0 * part, 8.0 * part * (1.0 - part), 0.1 * part])
-    return make(StateVector(3, names=names, units=["m", "m", "rad"]), xs, np.zeros((T, 2)))
+    return moved(np.column_stack([8.0 * part, 8.0 * part * (1.0 - part), 0.1 * part]), names)
 
 
 def line(axes: Axes, label: str) -> np.ndarray:
@@ -71,9 +87,7 @@ def test_a_mark_that_is_not_to_scale_is_small() -> None:
 
 
 def test_rotors_left_and_right_are_no_wheels() -> None:
-    solution = make(
-        StateVector(3, names=["x", "y", "tilt"]), np.zeros((T + 1, 3)), np.zeros((T, 2)), names=["left", "right"]
-    )
+    solution = moved(np.zeros((T + 1, 3)), ["x", "y", "tilt"], ["left", "right"])
     assert vehicle_of(solution).kind == "point"
 
 
@@ -90,6 +104,6 @@ def test_lines_of_a_heading_end_after_a_comma() -> None:
 def test_labels_of_ticks_in_space_are_apart(wide: float, size: tuple[float, float]) -> None:
     part = np.linspace(0.0, 1.0, T + 1)
     xs = np.column_stack([0.55 * part, wide * np.sin(3.0 * part), 0.3 + 0.4 * part**2])
-    solution = make(StateVector(3, names=["x", "y", "z"], units=["m"] * 3), xs, np.zeros((T, 2)))
+    solution = moved(xs, ["x", "y", "z"])
     figure = new_figure(*size, dpi=100)
     check_texts(plot_path(solution, lines=[[[0.0, 0.0, 0.0], [0.0, 0.0, 0.8]]], figure=figure))
