@@ -99,11 +99,12 @@ def test_lines_of_a_heading_end_after_a_comma() -> None:
     assert all(each[-1] in ",;" and len(each) <= _LETTERS for each in lines[:-1])
 
 
-@pytest.mark.parametrize("wide", [0.05, 0.1, 0.15, 0.3, 0.6])
-@pytest.mark.parametrize("size", [(7.0, 9.0), (7.2, 6.0)])
+@pytest.mark.parametrize("wide", [0.1, 0.15, 0.2, 0.3])
+@pytest.mark.parametrize("size", [(7.0, 8.5), (7.2, 6.0)])
 def test_labels_of_ticks_in_space_are_apart(wide: float, size: tuple[float, float]) -> None:
+    """As beside a column at the origin, seen so that the y axis is short."""
     part = np.linspace(0.0, 1.0, T + 1)
-    xs = np.column_stack([0.55 * part, wide * np.sin(3.0 * part), 0.3 + 0.4 * part**2])
-    solution = moved(xs, ["x", "y", "z"])
-    figure = new_figure(*size, dpi=100)
-    check_texts(plot_path(solution, lines=[[[0.0, 0.0, 0.0], [0.0, 0.0, 0.8]]], figure=figure))
+    solution = moved(np.column_stack([0.5 + 0.01 * part, wide - 0.01 * part, 0.3 + 0.3 * part]), ["x", "y", "z"])
+    figure = plot_path(solution, lines=[[[0.0, 0.0, 0.0], [0.0, 0.0, 0.7]]], figure=new_figure(*size, dpi=100))
+    assert figure.axes[0].name == "3d"
+    check_texts(figure)
