@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 
 import trajopt
 from trajopt import problems
@@ -60,7 +63,7 @@ def test_a_table_has_what_differs_in_the_problems() -> None:
     assert not [row for row in alike.rows if row.startswith("x0") or row in case.problem.parameters]
 
 
-WORDS = {"_limit": "beyond a limit", "_bound": "bound of a constraint"}
+WORDS = {"_limit": "limit", "_bound": "bound of a constraint"}
 
 
 def levels(figure: Figure, label: str) -> set[float]:
@@ -84,17 +87,58 @@ def test_a_picture_has_limits_bounds_and_names() -> None:
     assert names == own
 
 
-def test_limits_of_robots_are_shaded_and_rows_of_constraints_are_not() -> None:
-    """Each has its entry in the legend, if it is drawn."""
+def panel(figure: Figure, label: str) -> Axes:
+    """The panel with a label of an axis that begins so."""
+    return next(axes for axes in figure.axes if label in (axes.get_ylabel().split(" [")[0], axes.get_xlabel()))
+
+
+def test_limits_and_bounds_are_thin_lines_without_shade() -> None:
     case = problems.load("cart-pole-limits")
     a = case.solve()
     figure = trajopt.compare(a, a).plot()
-    labels = {text.get_text() for legend in figure.legends for text in legend.get_texts()}
+    labels = {text.get_text() for legend in legends(figure) for text in legend.get_texts()}
     drawn = {line.get_label() for axes in figure.axes for line in axes.lines}
-    assert labels == {word for label, word in WORDS.items() if label in drawn}
-    for axes in figure.axes:
-        shades = [patch for patch in axes.patches if patch.get_label() == "_beyond"]
-        assert len(shades) == len([line for line in axes.lines if line.get_label() == "_limit"])
+    assert labels == {" or ".join(word for label, word in WORDS.items() if label in drawn)}
+    states = [axes for axes in figure.axes if axes.lines]
+    assert not [patch for axes in states for patch in (*axes.patches, *axes.collections)]
+    dotted = [line for axes in states for line in axes.lines if line.get_linestyle() == ":"]
+    assert dotted
+    assert all(line.get_linewidth() < 1.0 for line in dotted)
+
+
+def legends(figure: Figure) -> list[Legend]:
+    """Legends of a figure and its subfigures."""
+    return [legend for part in (figure, *figure.subfigs) for legend in part.legends]
+
+
+def test_cost_terms_are_side_by_side_and_the_heading_has_what_differs() -> None:
+    """A term whose weight differs is drawn at weight 1, as its cost says nothing about what was achieved."""
+    case = problems.load("pendulum")
+    a = SolverFDDP(case.problem).solve(case.xs, case.us)
+    weight = next(name for name in case.problem.parameter_values() if name.endswith("weight"))
+    case.problem.set_parameter(weight, 3.25, knots="all")
+    b = SolverFDDP(case.problem).solve(case.xs, case.us)
+    figure = trajopt.compare(a, b, labels=["light", "heavy"]).plot()
+    assert f"{weight}: " in figure.get_suptitle()
+    axes, term = panel(figure, "cost, sum over the knots"), weight.removesuffix(".weight")
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert f"{term} / weight" in names
+    for bars, solution in zip(axes.containers, (a, b)):
+        widths = dict(zip(names, (bar.get_width() for bar in bars)))
+        for name, costs in solution.cost_terms().items():
+            scale = 1.0 if name in widths else np.asarray(solution.parameters[f"{name}.weight"])
+            shown = widths[name if name in widths else f"{name} / weight"]
+            assert shown == pytest.approx(float(np.nansum(costs / scale)))
+    assert [bar[0].get_linestyle() for bar in axes.containers] == ["-", "--"]
+
+
+def test_a_peak_does_not_set_the_scale() -> None:
+    a = pendulum(SolverFDDP)
+    xs = a.xs.copy()
+    xs[len(xs) // 2, 1] = 1e3
+    axes = panel(trajopt.compare(a, dataclasses.replace(a, xs=xs)).plot(), "velocity")
+    assert axes.get_ylim()[1] < 2.0 * np.abs(a.xs[:, 1]).max()
+    assert [text.get_text() for text in axes.texts] == ["1e+03"]
 
 
 def test_a_picture_draws_both(tmp_path: Path) -> None:

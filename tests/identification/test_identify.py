@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from functools import cache
 from pathlib import Path
@@ -265,6 +266,16 @@ def test_picture(tmp_path: Path) -> None:
         np.testing.assert_array_equal(measured, result.logs[0].controls[:, i])
         assert np.std(after - us[:, i]) < 0.05 < 0.3 < np.std(before - us[:, i])
         assert axes.get_ylabel() == f"joint_{i + 1}\n[N m]"
+    assert figure.axes[0].get_title(loc="left").startswith("chi²/dof")
+
+
+def test_a_picture_of_several_logs_says_which_one_it_shows() -> None:
+    robot, xs, us = arm()
+    result = identify(robot, [with_noise(xs, us, seed) for seed in (0, 1)], ["link_2.mass"], noise=NOISE)
+    bare = dataclasses.replace(result, control_units=("-", "N m"))
+    axes = bare.plot(log=1).axes
+    assert axes[0].get_title(loc="left").startswith("log 1 of 2 (0 to 1); all: chi²/dof")
+    assert [each.get_ylabel() for each in axes] == ["joint_1", "joint_2\n[N m]"]
 
 
 def test_messages() -> None:

@@ -235,11 +235,38 @@ def test_limits_of_single_lines_have_their_colour_and_far_ones_are_left_out():
     axes = panels(plot_solution(solution))["control"]
     limits = {line.get_ydata()[0]: line.get_color() for line in hidden(axes, "_limit")}
     assert limits == {-1.2: PALETTE[0], 0.1: PALETTE[1]}
-    bands = {(patch.get_facecolor()[:3], round(patch.get_y(), 9)) for patch in axes.patches}
-    assert bands == {(to_rgb(PALETTE[0]), -1.2), (to_rgb(PALETTE[1]), 0.1)}
+    assert not axes.patches  # shades of several limits would cover each other
     (beyond,) = [area for area in axes.collections if area.get_label() == "_excess"]  # 0.2 u passes 0.1
     assert to_rgb(beyond.get_facecolor()[0][:3]) == to_rgb(PALETTE[1])
     assert axes.get_ylim()[1] < 2
+
+
+@pytest.mark.parametrize(("reached", "drawn"), [(0.39, False), (0.41, True), (0.53, True), (0.56, True)])
+def test_a_limit_is_drawn_from_half_of_it_on(reached, drawn):
+    """The same rail used to be drawn in one log of a controller, and left out in another."""
+    state = StateVector(1, lower=[-0.8], upper=[0.8])
+    xs = np.linspace(-0.35, reached, T + 1)[:, None]
+    (axes,) = [axes for axes in plot_solution(make(state, xs, np.zeros((T, 1)))).axes if axes.get_ylabel() == "state"]
+    assert [line.get_ydata()[0] for line in hidden(axes, "_limit")] == ([0.8] if drawn else [])
+    assert axes.get_ylim()[1] > 0.8 or not drawn
+
+
+def test_limits_that_some_lines_share_are_drawn_once_in_grey_on_both_sides():
+    us = np.linspace(-1, 1, T)[:, None] * [0.9, 0.8, 0.5]
+    solution = make(StateVector(1), np.zeros((T + 1, 1)), us, lower=[-1, -1, -0.6], upper=[1, 1, 0.6])
+    figure = plot_solution(solution)
+    axes = panels(figure)["control"]
+    limits = [(line.get_ydata()[0], line.get_color()) for line in hidden(axes, "_limit")]
+    assert sorted(limits) == [(-1, "#8A8A8A"), (-0.6, PALETTE[2]), (0.6, PALETTE[2]), (1, "#8A8A8A")]
+    assert not [patch for patch in axes.patches if patch.get_label() == "_beyond"]
+    assert "limit" in legend_texts(figure)
+    assert "beyond a limit" not in legend_texts(figure)
+
+
+def test_rounding_is_not_beyond_a_limit():
+    us = np.full((T, 5), 1.0 + 1e-12) * [1.0, 0.1, 0.1, 0.1, 0.1]
+    solution = make(StateVector(1), np.zeros((T + 1, 1)), us, lower=-np.arange(1.0, 6.0), upper=np.arange(1.0, 6.0))
+    assert "beyond a limit" not in legend_texts(plot_solution(solution))
 
 
 def test_no_limit_no_line_no_legend_entry():
@@ -681,7 +708,10 @@ def test_summary_leaves_out_what_cannot_be_drawn():
     )
     bare = dataclasses.replace(solution, problem=None, history=())
     assert [axes.get_title(loc="left") or axes.get_ylabel() for axes in plot_summary(bare).axes] == ["state", "u0"]
-    with pytest.raises(InvalidArgumentError, match="targets: expected None for a solution without a motion"):
+    with pytest.raises(
+        InvalidArgumentError,
+        match="targets: expected none for a solution without a motion.*StateVector x, y, or x, z in a vert",
+    ):
         plot_summary(solution, targets=[0, 0, 0])
 
 

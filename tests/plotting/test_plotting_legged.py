@@ -736,19 +736,47 @@ def test_strip_shows_the_distance_of_a_foot_in_contact_from_the_ground(trot):
             np.testing.assert_allclose(ground, legged_motion(solution).feet[0].positions[0, 2], atol=1e-6)
 
 
-def test_strip_has_left_and_right_in_two_colours(uphill):
+def test_strip_has_left_and_right_in_two_colours(uphill, monkeypatch):
+    monkeypatch.setattr("trajopt.plotting.strip._APART", 1e-4)  # as many pictures as there are knots
     solution, schedule = uphill
     axes = plot_strip(solution, 100).axes[0]
     assert legend_texts(axes.figure)[:2] == ["right", "left"]
     colors = {line.get_label(): line.get_color() for line in axes.figure.legends[0].get_lines()}
-    for knot, side in ((13, "right"), (27, "left")):  # the right front foot alone is in the air, then the left one
-        assert schedule.active[knot].sum() == 3
-        raised = max(positions(solution, name)[knot, 2] for name in FEET)
-        number = int((~schedule.touchdowns[:knot]).sum())
-        middle, width = axes.get_xticks()[number], np.diff(axes.get_xticks())[0]
-        bones = [line for line in hidden(axes, "_bones") if abs(np.nanmean(line.get_xdata()) - middle) < width / 2]
-        with_foot = [line for line in bones if np.isclose(line.get_ydata(), raised, atol=1e-9).any()]
-        assert [line.get_color() for line in with_foot] == [colors[side]]
+    times = [label.get_text().split("\n")[0] for label in axes.get_xticklabels()]
+    bones = np.reshape(hidden(axes, "_bones"), (len(times), -1))  # those of each picture
+    seen = set()
+    for knot in np.flatnonzero(schedule.active[:-1].sum(axis=1) == 3):  # one foot is in the air
+        name = FEET[int(np.argmin(schedule.active[knot]))]
+        heights = {each: positions(solution, each)[knot, 2] for each in FEET}
+        raised = heights.pop(name)
+        if np.isclose(raised, list(heights.values()), atol=1e-6).any():
+            continue  # it is about to leave the ground
+        if f"{solution.problem.times[knot]:.2f}" in times:
+            picture = bones[times.index(f"{solution.problem.times[knot]:.2f}")]
+            with_foot = [line for line in picture if np.isclose(line.get_ydata(), raised, atol=1e-9).any()]
+            side = {"R": "right", "L": "left"}[name[1]]
+            assert [line.get_color() for line in with_foot] == [colors[side]]
+            seen.add(side)
+    assert seen == {"right", "left"}
+
+
+def test_the_ground_of_a_strip_is_drawn_once_and_the_robot_where_it_is(uphill):
+    """Each picture used to have its own piece of the steps, so that the ground went up and down again."""
+    solution, _ = uphill
+    axes = plot_strip(solution, 3).axes[0]
+    (ground,) = hidden(axes, "_ground")
+    across, up = ground.get_data()
+    assert np.all(np.diff(across) >= 0)
+    assert np.all(np.diff(up) >= -1e-5)
+    assert (across[0], across[-1]) == pytest.approx(axes.get_xlim())
+    ticks = axes.get_xticks()
+    knots = [int(np.argmin(np.abs(solution.problem.times - float(label.get_text().split()[0]))))
+             for label in axes.get_xticklabels()]  # fmt: skip
+    way = solution.xs[knots, 0] - solution.xs[knots[0], 0]
+    np.testing.assert_allclose(ticks - ticks[0], way, atol=1e-4)  # and a little of the sway
+    for line in hidden(axes, "_contact"):
+        x, z = line.get_xydata()[0]
+        assert z in np.interp(x + np.array([-1e-6, 1e-6]), across, up) or np.interp(x, across, up) <= z + 1e-9
 
 
 # --- all of them -----------------------------------------------------------------------------------------------------

@@ -105,10 +105,10 @@ def test_the_picture_of_a_base_that_slides_shows_its_way(tmp_path: Path) -> None
     figure = rollout.plot(tmp_path / "slide.png")
     check_texts(figure)
     assert (tmp_path / "slide.png").stat().st_size > 10_000
-    (line,) = {axes.get_ylabel(): axes for axes in figure.axes}["base way [m]"].lines
+    (line,) = {axes.get_ylabel(): axes for axes in figure.axes}["horizontal way [m]"].lines
     np.testing.assert_allclose(line.get_ydata(), angles, rtol=1e-4)
     assert rollout_report(rollout)["base"].endswith("3.142 m along the ground")
-    assert "base way [m]" not in [axes.get_ylabel() for axes in plot_rollout(fall()).axes]
+    assert "horizontal way [m]" not in [axes.get_ylabel() for axes in plot_rollout(fall()).axes]
 
 
 def test_robots_without_contacts_and_bases() -> None:
@@ -116,7 +116,7 @@ def test_robots_without_contacts_and_bases() -> None:
     rollout = simulator.rollout([0.0, 0.1, 0.0, 0.0], None, 10, 1e-2)
     assert rollout_motion(rollout) is None
     figure = plot_rollout(rollout)
-    assert [axes.get_ylabel() for axes in figure.axes] == ["joints [m]", "joints [rad]"]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["cart [m]", "pole [rad]"]
     assert list(rollout_report(rollout)) == ["robot", "duration", "speed"]
 
 

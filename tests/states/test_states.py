@@ -596,8 +596,22 @@ def test_usual_names_of_places_are_poses(names: list[str], units: list[str] | No
     np.testing.assert_allclose(poses[0, 1, 0], np.sin(0.3) if heading else 0.0)
 
 
+@pytest.mark.parametrize("names", [("x", "z", "tilt", "vx"), ("px", "pz", "theta", "v"), ("pos_x", "pos_z", "w", "v")])
+def test_x_and_z_are_a_place_in_a_vertical_plane(names: tuple[str, ...]) -> None:
+    """An angle there is no heading, as nothing says in which direction it counts."""
+    poses = StateVector(4, names=names).body_poses(np.array([[1.0, 2.0, 0.3, 0.4]]))
+    assert poses is not None
+    np.testing.assert_allclose(poses[0, :3, 3], [1.0, 0.0, 2.0])
+    np.testing.assert_array_equal(poses[0, :3, :3], np.eye(3))
+
+
 def test_momenta_and_single_coordinates_are_no_place() -> None:
-    for names, units in ((["px", "py"], ["kg m/s", "kg m/s"]), (["px", "y"], None), (["x0", "x1"], None)):
+    for names, units in (
+        (["px", "py"], ["kg m/s", "kg m/s"]),
+        (["px", "y"], None),
+        (["x0", "x1"], None),
+        (["y", "z"], None),
+    ):
         assert StateVector(2, names=names, units=units).body_poses(np.zeros((1, 2))) is None
     space = StateVector(3, names=["px", "py", "pz"]).body_poses(np.array([[1.0, 2.0, 3.0]]))
     assert space is not None

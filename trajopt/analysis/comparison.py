@@ -76,14 +76,14 @@ def compare(*solutions: Solution, labels: Sequence[str] | None = None) -> Compar
     names = [chr(ord("a") + i % 26) for i in range(len(several))] if labels is None else check_texts("labels", labels)
     if len(names) != len(several):
         raise InvalidArgumentError(f"labels: expected {len(several)} names, got {len(names)}")
-    columns = [{**_column(solution), **other} for solution, other in zip(several, _differences(several))]
+    columns = [{**_column(solution), **other} for solution, other in zip(several, differences(several))]
     keys = list(dict.fromkeys(key for column in columns for key in column))
     rows = {key: tuple(column.get(key, "") for column in columns) for key in keys}
     return Comparison(tuple(several), tuple(names), rows)
 
 
-def _differences(solutions: Sequence[Solution]) -> list[dict[str, str]]:
-    """Coordinates of x0 and parameters of each solution that are not the same for all, by name of the row."""
+def differences(solutions: Sequence[Solution]) -> list[dict[str, str]]:
+    """Returns coordinates of x0 and parameters of each solution that are not the same for all, by name of the row."""
     columns: list[dict[str, str]] = [{} for _ in solutions]
     if len({solution.coordinate_names for solution in solutions}) == 1:
         starts = np.array([solution.x0 for solution in solutions])

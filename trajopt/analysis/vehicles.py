@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.states.place_names import place_columns
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 _PART = 0.1  # half length of a body of unknown size, relative to the size of its motion [-]
+_MARK = 0.18  # size of an outline that is not to scale, relative to that of the body, so that paths stay visible [-]
 _LEAST = 1e-3  # smallest size of a motion [m]
 _WIDE = 0.45  # half width of a car, relative to its half length [-]
 _ROUND = 24  # number of corners of a round outline [-]
@@ -42,16 +44,20 @@ class Vehicle:
 
     @property
     def outline(self) -> Reals:
-        """Outline around the origin (n, 3), with gaps at NaN [m]; empty for a point and for a body of unknown shape."""
+        """Outline around the origin (n, 3), with gaps at NaN [m]; empty for a point and for a body of unknown shape.
+
+        One that is not to scale is a mark of at most 4 % of the motion's size.
+        """
+        half = self.half if self.to_scale else _MARK * self.half
         if self.kind == "quadrotor":
             gap = np.full((1, 3), np.nan)
-            return self.half * np.vstack([np.eye(3)[:1], -np.eye(3)[:1], gap, np.eye(3)[1:2], -np.eye(3)[1:2]])
+            return half * np.vstack([np.eye(3)[:1], -np.eye(3)[:1], gap, np.eye(3)[1:2], -np.eye(3)[1:2]])
         if self.kind == "differential drive":
             turn = np.linspace(0.0, 2.0 * np.pi, _ROUND + 1)
-            return self.half * np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
+            return half * np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
         if self.kind == "unicycle":
             corners = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0), (1.0, 1.0)]
-            return self.half * np.array([(x, _WIDE * y, 0.0) for x, y in corners])
+            return half * np.array([(x, _WIDE * y, 0.0) for x, y in corners])
         return np.zeros((0, 3))
 
 
@@ -59,17 +65,31 @@ def vehicle_of(solution: Solution) -> Vehicle:
     """Returns the vehicle that fits the controls and coordinates of a solution whose states are poses."""
     controls = {control.removeprefix("u:") for control in solution.control_names}
     half = _PART * _size(solution)
-    coordinates = {coordinate.rpartition(".")[2] for coordinate in solution.coordinate_names}
+    coordinates, columns = {name.rpartition(".")[2] for name in solution.coordinate_names}, _columns(solution)
     if controls.issuperset(ROTORS):
         arm = _parameter(solution, "arm")
         return Vehicle(kind="quadrotor", half=arm or half, to_scale=arm is not None)
-    if controls == {"right", "left"}:
+    if controls == {"right", "left"} and "theta" in columns:  # those of a planar drone are rotors
         track, radius = _parameter(solution, "half_track"), _parameter(solution, "radius")
         known = track is not None
         return Vehicle(kind="differential drive", half=track or half, radius=radius or 0.5 * half, to_scale=known)
-    if "theta" in coordinates:
+    if "theta" in coordinates and not in_vertical_plane(solution):
         return Vehicle(kind="unicycle", half=half)
     return Vehicle(kind="body" if "qw" in coordinates else "point", half=half)
+
+
+def in_vertical_plane(solution: Solution) -> bool:
+    """Whether the state of a solution is a place (x, z) in the vertical plane y = 0."""
+    columns = _columns(solution)
+    return "z" in columns and "y" not in columns
+
+
+def _columns(solution: Solution) -> dict[str, int]:
+    """Columns of the place, as from `place_columns`; empty for a robot."""
+    if solution.robot is not None:
+        return {}
+    names = [name.rpartition(".")[2] for name in solution.coordinate_names]
+    return place_columns(names, solution.description.coordinate_units)
 
 
 def outlines_of(solution: Solution) -> Reals:

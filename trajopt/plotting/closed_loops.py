@@ -14,6 +14,7 @@ from trajopt.analysis.constraints import HELD, constraint_rows
 from trajopt.analysis.lines import panels_of
 from trajopt.analysis.obstacles import as_obstacles
 from trajopt.analysis.quantities import STATE_QUANTITIES
+from trajopt.analysis.vehicles import in_vertical_plane
 from trajopt.checks import check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc.report import PERCENTILE
@@ -21,7 +22,7 @@ from trajopt.plotting.animation import write_film
 from trajopt.plotting.controls import control_panels
 from trajopt.plotting.film import film_of
 from trajopt.plotting.frames import check_film_path
-from trajopt.plotting.limits import draw_limit, limit_entry
+from trajopt.plotting.limits import close_bounds, draw_limit, limit_entry
 from trajopt.plotting.motion import has_motion, plot_motion
 from trajopt.plotting.path import has_path, plot_path
 from trajopt.plotting.scene import SceneLines
@@ -61,7 +62,6 @@ _PUSH = PALETTE[4]
 _PANEL = 7  # largest number of lines of a tracked quantity in a panel [-]
 _MOST, _ON_PAGE = 10, 4  # largest number of panels of tracked quantities, alone and on a page [-]
 _LOW = 1.2  # height of a panel below which its label has two lines [inch]
-_REACH = 0.3  # distance up to which a bound is drawn, relative to the range of a panel [-]
 _FLOOR = 1e-10  # smallest violation to draw [unit of the row]
 _BINS = 60
 _TIME = "time [s]"
@@ -128,12 +128,11 @@ def _draw_tracked_bounds(axes: Axes, tracked: Tracked, columns: slice, motion: S
         for line in motion.description.lines:
             if line.least is None or line.most is None or not np.array_equal(line.values[: len(actual)], actual):
                 continue
-            for bounds in (line.least, line.most):
-                there = np.isfinite(bounds) & (line.least != line.most)
-                if np.abs(bounds - line.values)[there].min(initial=np.inf) <= _REACH * (high - low):
-                    draw_limit(
-                        axes, np.where(there, bounds, np.nan), times, color=line_look(i)["color"], label="_bound"
-                    )
+            for bounds, close in zip((line.least, line.most), close_bounds([line], high - low)):
+                if close.any():
+                    there = np.isfinite(bounds) & (line.least != line.most)
+                    look = {"color": line_look(i)["color"], "label": "_bound"}
+                    draw_limit(axes, np.where(there, bounds, np.nan), times, **look)
 
 
 def _head(axes: Axes, tracked: Tracked) -> None:
@@ -277,7 +276,8 @@ def plot_closed_loop(
     path = None if path is None else check_picture_path(path)
     title = "" if title is None else f"{check_text('title', title)}, "
     as_obstacles(obstacles)  # here too, as some motions are drawn without a scene
-    motion, lines = motion_of(log), SceneLines(lines, ()).lines
+    motion = motion_of(log)
+    lines = SceneLines(lines, (), in_vertical_plane(motion)).lines
     with house_style():
         figure = whole_figure(canvas(None, *SCREEN, apart=path is not None))
         heading = f"{title}{log.times[-1]:g} s of closed loop in {len(log)} steps of {1e3 * log.dt:g} ms: {log.outcome}"
@@ -309,9 +309,9 @@ def _draw_motion(log: ClosedLoop, figure: SubFigure, **around: Any) -> None:
 def _asked_path(log: ClosedLoop) -> Reals:
     """Points (n, 3) [m] of the first reference that is a path of positions; empty if there is none."""
     for each in log.tracked:
-        if each.unit == "m" and each.labels in (("x", "y"), ("x", "y", "z")):
+        if each.unit == "m" and each.labels in (("x", "y"), ("x", "z"), ("x", "y", "z")):
             points = np.zeros((len(each.reference), 3))
-            points[:, : len(each.labels)] = each.reference
+            points[:, ["xyz".index(axis) for axis in each.labels]] = each.reference
             points[np.isnan(each.reference).any(axis=1)] = np.nan
             return points
     return np.zeros((0, 3))

@@ -14,7 +14,7 @@ from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import LeggedMotion, has_contacts, is_legged, legged_motion
 from trajopt.analysis.obstacles import Obstacle, planes_of
 from trajopt.analysis.skeleton import skeleton_of
-from trajopt.analysis.vehicles import outlines_of, vehicle_of
+from trajopt.analysis.vehicles import in_vertical_plane, outlines_of, vehicle_of
 from trajopt.analysis.walls import walls_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import moving_around, obstacles_around, obstacles_to_draw, solids_around
@@ -166,8 +166,8 @@ def film_of(
         InvalidArgumentError: A state is not finite; there is no robot, pose or model with `skeleton` to draw; or the
             obstacles have a wrong shape.
     """
-    around = SceneLines(lines, ())
-    sensed = Sensed(grid, scans, len(check_solution(solution).xs) - 1)
+    around = SceneLines(lines, (), in_vertical_plane(check_solution(solution)))
+    sensed = Sensed(grid, scans, len(solution.xs) - 1)
     drawn = obstacles_to_draw(solution, obstacles, more=more) if aside else []
     skeleton, trails, goals = body_of(solution)
     if not np.all(np.isfinite(skeleton.points)):

@@ -35,8 +35,12 @@ def plot_identification(result: Identification, *, log: int = 0, figure: Figure 
             axes.plot(times, measured[:, i], ".", color=GREY, markersize=3.0, label="measured")
             axes.plot(times, result.controls_before[number][:, i], color=RED, linewidth=1.1, label="model before")
             axes.plot(times, result.controls[number][:, i], color=BLUE, linewidth=1.1, label="model after")
-            label_row(axes, result.control_names[i], f"[{result.control_units[i]}]", count)
-        panels[0].set_title(f"chi²/dof = {result.chi2 / max(result.dof, 1):.3f}")
+            unit = result.control_units[i]
+            label_row(axes, result.control_names[i], f"[{unit}]" if unit not in ("", "-") else "", count)
+        several = (
+            f"log {number} of {len(result.logs)} (0 to {len(result.logs) - 1}); all: " if len(result.logs) > 1 else ""
+        )
+        panels[0].set_title(f"{several}chi²/dof = {result.chi2 / max(result.dof, 1):.3f}")
         set_time_axis(panels[-1], result.logs[number].times, "time [s]")
         legend_below(target, panels[0].get_lines())
         return whole_figure(target)

@@ -20,7 +20,7 @@ from trajopt.plotting.com import plot_com
 from trajopt.plotting.controls import control_panels
 from trajopt.plotting.feet import plot_feet
 from trajopt.plotting.forces import plot_contact_forces
-from trajopt.plotting.ground import gap_to_ground
+from trajopt.plotting.ground import gap_to_ground, ground_level
 from trajopt.plotting.motion import plot_motion
 from trajopt.plotting.phases import plot_phases
 from trajopt.plotting.strip import plot_strip, strip_height
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_STRIP = 2.9  # height of the strip [inch]
+_STRIP, _HIGH = 2.9, 3.5  # largest height of the strip, and of one in which the robot climbs [inch]
 _FORCE = 0.7  # height of the forces of a foot below a motion in space [inch]
 _FEWEST, _MOST = 3, 13  # smallest and largest number of pictures in a strip [-]
 
@@ -59,7 +59,8 @@ def draw_legged(
         plot_motion(solution, frames or 8, frame=frame, targets=targets, figure=motion)
     else:
         count = _fitting(solution) if frames is None else frames
-        tall = min(strip_height(solution, count, SCREEN[0]), _STRIP)
+        most = _STRIP if ground_level(legged_motion(solution)) is not None else _HIGH
+        tall = min(strip_height(solution, count, SCREEN[0]), most)
         motion, below = split(figure, 2, 1, height_ratios=[tall, SCREEN[1] - 0.6 - tall])
         plot_strip(solution, count, figure=motion)
         controls, forces = split(below, 1, 2)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.analysis.lines import Line
+from trajopt.analysis.touching import TOUCH
 from trajopt.plotting.ranges import single_knots
 from trajopt.plotting.style import GREY
 from trajopt.types import Reals
@@ -17,32 +20,76 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
 _UNLIMITED = 1e20  # files write "no limit" as inf or as a very large number
-_SHARE = 0.3  # share of half the range between limits up to which a line is close to one of them [-]
+_SHARE = 0.5  # distance up to which a line is close to a limit, relative to that from 0 or from the middle to it [-]
+_REACH = 0.3  # distance up to which a line is close to an only limit that excludes 0, relative to the panel's range [-]
 _STYLE: dict[str, Any] = {"linestyle": "--", "linewidth": 0.9, "alpha": 0.9}
 _BEYOND: dict[str, Any] = {"alpha": 0.12, "linewidth": 0, "label": "_beyond"}
 _EXCESS: dict[str, Any] = {"alpha": 0.2, "linewidth": 0, "label": "_excess"}
 _BAND: dict[str, Any] = {"alpha": 0.18, "linewidth": 0}
 
 
-def near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, float]]:
-    """Limits that the values of a line come close to or exceed, each with its side: -1 lower, 1 upper."""
+def near_limits(line: Line, values: Reals, extent: float) -> list[tuple[float, float]]:
+    """Limits that the values of a line come close to or exceed, each with its side: -1 lower, 1 upper.
+
+    Args:
+        line: The line.
+        values: Its finite values.
+        extent: Range of the values of the panel.
+    """
     if not values.size or line.lower == line.upper:  # files write 0 and 0 for no limits
         return []
     limits = []
-    for limit, side in ((line.lower, -1.0), (line.upper, 1.0)):
+    reaches = reach_of(extent, line.lower, line.upper)
+    for limit, side, reach in zip((line.lower, line.upper), (-1.0, 1.0), reaches):
         closest = float(np.max(side * values))
         if abs(limit) < _UNLIMITED and side * limit - closest <= reach:
             limits.append((limit, side))
     return limits
 
 
-def reach_of(reach: float, lower: Any, upper: Any) -> Any:
-    """Distance up to which a line comes close to its own limits.
+def reach_of(extent: float, lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[Reals, Reals]:
+    """Distances up to which a line comes close to its own lower and upper limit, so that they are drawn.
 
-    It is `reach`, and at most 0.3 of half the range between the limits. Otherwise the small limit of one line would be
-    drawn among lines with larger ones, as if it were theirs.
+    A limit is drawn from half of it on: that of a rail of ±0.8 m if the cart reaches 0.4 m. Limits that exclude 0 are
+    drawn from halfway between their middle and the limit on, and a single one at 0.3 of the extent of the panel.
+
+    Args:
+        extent: Range of the values of the panel.
+        lower: Lower limits, -inf without a limit.
+        upper: Upper limits, inf without a limit.
     """
-    return np.minimum(reach, _SHARE * (upper - lower) / 2)
+    low, high = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
+    half = np.subtract(high, low) / 2
+    otherwise = np.where(half < _UNLIMITED / 2, half, _REACH / _SHARE * extent)
+    around = (low < 0) & (high > 0)
+    return _SHARE * np.where(around, -low, otherwise), _SHARE * np.where(around, high, otherwise)
+
+
+def close_bounds(lines: Sequence[Line], extent: float) -> list[npt.NDArray[np.bool_]]:
+    """Knots (n,) at which one of several lines comes close to its lower, and to its upper bound by constraints.
+
+    Args:
+        lines: Lines with bounds.
+        extent: Range of the values of the panel.
+    """
+    close = [np.zeros(len(lines[0].values), dtype=np.bool_)] * 2
+    for line in lines:
+        if line.least is None or line.most is None:
+            continue
+        there = line.least != line.most  # equations are goals
+        ends = zip((line.values - line.least, line.most - line.values), reach_of(extent, line.least, line.most))
+        close = [each | (there & np.isfinite(room) & (room <= reach)) for each, (room, reach) in zip(close, ends)]
+    return close
+
+
+def limit_color(panel: Sequence[Line], limit: float | Reals, side: float, own: Any) -> Any:
+    """Colour of a limit or bound: grey if several lines of a panel have it, otherwise the `own` one of its line."""
+
+    def alike(line: Line) -> bool:
+        ends = (line.lower, line.least) if side < 0 else (line.upper, line.most)
+        return any(end is not None and np.array_equal(end, limit) for end in ends)
+
+    return GREY if sum(map(alike, panel)) > 1 else own
 
 
 def draw_limit(
@@ -99,7 +146,7 @@ def draw_excess(
         color: Colour of the curve.
         steps: Whether each value holds until the next abscissa.
     """
-    beyond = side * (values - limit) > 0
+    beyond = side * (values - limit) > TOUCH * max(1.0, abs(limit))
     if beyond.any():
         axes.fill_between(abscissa, limit, values, where=beyond.tolist(), step="post" if steps else None,
                           interpolate=not steps, color=color, **_EXCESS)  # fmt: skip

@@ -15,6 +15,7 @@ from trajopt.analysis.legs import legged_motion
 from trajopt.analysis.obstacles import planes_of
 from trajopt.analysis.skeleton import Skeleton, skeleton_of
 from trajopt.analysis.thick_links import thick_links
+from trajopt.analysis.vehicles import in_vertical_plane
 from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
@@ -102,7 +103,10 @@ def plot_motion(
     bodies, hulls = obstacles_around(drawn), solids_around(drawn)
     moving = at_knots(moving_around(drawn, points), frames)
     thick = dataclasses.replace(skeleton, solids=thick_links(solution))
-    around, sensed = SceneLines(lines, reference), Sensed(grid, scans, len(solution.xs) - 1)
+    around, sensed = (
+        SceneLines(lines, reference, in_vertical_plane(solution)),
+        Sensed(grid, scans, len(solution.xs) - 1),
+    )
     walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
     with drawing(figure, 7.2, 6.0) as target:
         solids = [around_solids(each) for each in (skeleton, thick)]

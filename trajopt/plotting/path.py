@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, time_axis
-from trajopt.analysis.vehicles import outlines_of, vehicle_of
+from trajopt.analysis.vehicles import in_vertical_plane, outlines_of, vehicle_of
 from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
@@ -73,7 +73,8 @@ def plot_path(
         obstacles: A Scene, bodies such as Box, or rows: upright cylinders (x, y, radius), shape (n, 3), or balls
             (x, y, z, radius), shape (n, 4) [m]. By default those of distance costs and constraints; those
             that move have the colours of the times.
-        lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m].
+        lines: Polylines to draw, such as gates, each with points (n, 2) or (n, 3) [m]; (n, 2) are x and z for a body
+            whose state has x and z alone.
         reference: Points (n, 2) or (n, 3) of the reference path, drawn dashed, with gaps at NaN [m].
         grid: Map of the plane to draw, its occupied cells in grey.
         scans: LIDAR scan, or one for each knot, whose readings are drawn as points.
@@ -99,7 +100,7 @@ def plot_path(
     drawn = obstacles_to_draw(solution, obstacles)
     bodies, hulls = obstacles_around(drawn), solids_around(drawn)
     moving = at_knots(moving_around(drawn, poses[:, :3, 3]), frames)
-    around = SceneLines(lines, reference)
+    around = SceneLines(lines, reference, in_vertical_plane(solution))
     points, sensed = poses[:, :3, 3], Sensed(grid, scans, len(poses) - 1)
     with drawing(figure, 7.2, 6.0) as target:
         walls = near_walls(walls_of(solution), np.concatenate([points, marks]))

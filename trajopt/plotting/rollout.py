@@ -80,7 +80,7 @@ def _panels(rollout: Rollout) -> list[Panel]:
         path = base_path(rollout)
         panels.append(("base z [m]", [("height", path[:, 2])]))
         if (way := way_of(path)) is not None:
-            panels.append(("base way [m]", [("way", way)]))
+            panels.append(("horizontal way [m]", [("way", way)]))
     limbs = limbs_of(model)
     groups: dict[tuple[str, str], list[tuple[str, Reals]]] = {}
     for i in range(1 + base, model.njoints):
@@ -89,7 +89,8 @@ def _panels(rollout: Rollout) -> list[Panel]:
         for k, values in enumerate(_coordinates(joint, rollout.xs)):
             line = (name if joint.nv == 1 else f"{name} {k}", values)
             groups.setdefault((limbs.get(name, "joints"), unit if joint.nv == 1 else "-"), []).append(line)
-    return panels + [(f"{limb} [{unit}]", lines) for (limb, unit), lines in groups.items()]
+    names = {key: lines[0][0] if len(lines) == 1 else key[0] for key, lines in groups.items()}
+    return panels + [(f"{names[key]} [{key[1]}]", lines) for key, lines in groups.items()]
 
 
 def _coordinates(joint: Any, xs: Reals) -> list[Reals]:

@@ -23,10 +23,8 @@ _STILL, _FLAT = 1e-4, 0.5
 
 DARK = PALETTE[6]
 _AXES = "xyz"
-_LABEL = (36.0, 20.0)  # width and height of a tick label, at 100 pixels per inch [pixel]
 _LONG = 4.0  # length of a road relative to its width, up to which y is stretched if that is much more [-]
 _BARELY = 2.0  # smallest stretch [-]
-_TWO = 1.3  # room, in labels, from which there are two ticks at least [-]
 _ENOUGH = 1.0  # room, in labels, below which an axis that is seen end-on has neither ticks nor a label [-]
 _SHRINKS = 0.75  # part of its size that a plot keeps when legends and colour bars are added [-]
 _STEEP = 1.4  # room for labels seen from any direction, such as from above, relative to that of the usual one [-]
@@ -66,8 +64,10 @@ def check_points(argument: str, points: npt.ArrayLike) -> Reals:
     return marks.reshape(-1, 3)
 
 
-def check_line(argument: str, points: npt.ArrayLike) -> Reals:
-    """Checks the points of a line and returns them as an array (n, 3) [m], with z = 0 for (n, 2); NaN is a gap.
+def check_line(argument: str, points: npt.ArrayLike, *, vertical: bool = False) -> Reals:
+    """Checks the points of a line and returns them as an array (n, 3) [m]; NaN is a gap.
+
+    Points (n, 2) are x and y, with z = 0; in the vertical plane they are x and z, with y = 0.
 
     Raises:
         InvalidArgumentError: The shape is neither (n, 2) nor (n, 3), or a number is infinite.
@@ -77,7 +77,7 @@ def check_line(argument: str, points: npt.ArrayLike) -> Reals:
         return np.zeros((0, 3))
     if rows.ndim != 2 or rows.shape[1] not in (2, 3) or np.any(np.isinf(rows)):
         raise InvalidArgumentError(f"{argument}: expected points (n, 2) or (n, 3) [m], got shape {rows.shape}")
-    return rows if rows.shape[1] == 3 else np.column_stack([rows, np.where(np.isnan(rows[:, 0]), np.nan, 0.0)])
+    return rows if rows.shape[1] == 3 else np.insert(rows, 1 if vertical else 2, 0.0 * rows[:, 0], axis=1)
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,18 @@ class SceneLines:
     Args:
         lines: Polylines, each with points (n, 2) or (n, 3) [m].
         reference: Points of the path (n, 2) or (n, 3) [m].
+        vertical: Whether points (n, 2) are x and z, as for a body in a vertical plane, and not x and y.
     """
 
     lines: Sequence[npt.ArrayLike]
     reference: npt.ArrayLike
+    vertical: bool = False
 
     def __post_init__(self) -> None:
         items = check_items("lines", self.lines, "lines (n, 3)")
-        object.__setattr__(self, "lines", [check_line(f"lines[{i}]", line) for i, line in enumerate(items)])
-        object.__setattr__(self, "reference", check_line("reference", self.reference))
+        lines = [check_line(f"lines[{i}]", line, vertical=self.vertical) for i, line in enumerate(items)]
+        object.__setattr__(self, "lines", lines)
+        object.__setattr__(self, "reference", check_line("reference", self.reference, vertical=self.vertical))
 
     @property
     def points(self) -> Reals:
@@ -149,6 +152,8 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
         return Canvas(axes, shown)
     from matplotlib.ticker import NullLocator
 
+    from trajopt.plotting.ticks import SpacedTicks, room_along
+
     axes = target.add_subplot(projection="3d", proj_type="ortho")
     center, half = (low + high) / 2, np.maximum((high - low) / 2 + margin, 0.15 * size)
     axes.set(xlim=(center[0] - half[0], center[0] + half[0]), ylim=(center[1] - half[1], center[1] + half[1]))
@@ -162,10 +167,10 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
         axis.set_rotate_label(False)
         axis.label.set_rotation(90 if axis is axes.zaxis else 0)
         axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
-        axis.set_major_locator(_ticks(axes, center, half[i] * np.eye(3)[i]))
+        end_on = _SHRINKS * room_along(axes, i) < _ENOUGH
+        axis.set_major_locator(NullLocator() if end_on else SpacedTicks(i))
         axis.labelpad = 9 if axis is axes.zaxis else 10
-        if isinstance(axis.get_major_locator(), NullLocator):
-            axis.label.set_visible(False)
+        axis.label.set_visible(not end_on)
     return Canvas(axes, (0, 1, 2))
 
 
@@ -185,22 +190,6 @@ def _zoom(axes: Any, half: Reals, fill: float) -> float:
     x, y, _ = proj3d.proj_transform(*corners, axes.get_proj())
     seen = axes.transAxes.inverted().transform(axes.transData.transform(np.column_stack([x, y])))
     return fill / float(np.ptp(seen, axis=0).max())
-
-
-def _ticks(axes: Any, center: Reals, half: Reals) -> Any:
-    """Locator for an axis from center - half to center + half, with as many ticks as labels fit; none end-on."""
-    from matplotlib.ticker import MaxNLocator, NullLocator
-    from mpl_toolkits.mplot3d import proj3d
-
-    x, y, _ = proj3d.proj_transform(*np.stack([center - half, center + half], axis=1), axes.get_proj())
-    across, up = np.abs(np.diff(axes.transData.transform(np.column_stack([x, y])), axis=0))[0]  # [pixel]
-    scale = axes.figure.dpi / 100.0
-    box = axes.get_window_extent()
-    across, up = across * min(1.0, box.height / box.width), up * min(1.0, box.width / box.height)  # it will be a square
-    room = _SHRINKS * max(across / (_LABEL[0] * scale), up / (_LABEL[1] * scale))
-    if room < _ENOUGH:
-        return NullLocator()
-    return MaxNLocator(nbins=int(np.clip(room, 1, 6)), steps=[1, 2, 5, 10], min_n_ticks=2 if room > _TWO else 1)
 
 
 def _azimuth(points: Reals) -> float:

@@ -27,6 +27,7 @@ _KEY = 0.2  # largest length of the force scale's arrow, relative to the width o
 _MIDDLE = 0.02  # distance from the middle below which bones belong to no side, relative to the robot's size [-]
 _PEAK = 0.3  # largest room for arrows below the feet, relative to the robot's height; peaks may be cut off [-]
 _HEAD = 0.045  # length of an arrow's head, relative to the robot's size [-]
+_SHORT = 0.3  # largest length of an arrow's head, relative to the arrow [-]
 _SIDES = (GREEN, GREY, RAMP[2])  # left, trunk, right
 
 
@@ -280,7 +281,7 @@ class FilmStage:
             return np.zeros((0, 3))
         along, tail = arrow / length, tip - arrow
         across = np.cross(along, self._eye)
-        head = min(_HEAD * self._size, 0.5 * length)
+        head = min(_HEAD * self._size, _SHORT * length)
         wings = [tip - head * (along + side * 0.45 * across) for side in (1.0, -1.0)]
         return np.array([tail, tip, wings[0], tip, wings[1]])
 

@@ -13,7 +13,7 @@ from trajopt.analysis.basics import robot_of
 from trajopt.analysis.legs import LeggedMotion, is_free_body, legged_motion
 from trajopt.analysis.skeleton import Skeleton, skeleton_of
 from trajopt.checks import check_count
-from trajopt.plotting.ground import draw_ground, gap_to_ground, sections_of
+from trajopt.plotting.ground import draw_ground, gap_to_ground, ground_level, sections_of
 from trajopt.plotting.projection import OBLIQUE, SideView, side_view
 from trajopt.plotting.style import GREEN, GREY, RAMP, RED, drawing, whole_figure
 from trajopt.types import Reals
@@ -31,6 +31,8 @@ _GAP = 0.12  # gap between two pictures, relative to the width of a picture [-]
 _MIDDLE = 0.02  # distance from the middle below which bones belong to no side, relative to a picture's width [-]
 _AROUND = 1.15  # height of legend and labels [inch]
 _SLIM = 0.5  # smallest width of a picture, relative to the robot's height [-]
+_APART = 0.45  # smallest way between two pictures above the same ground, relative to the width of a picture [-]
+_FEWEST = 3  # number of pictures above the same ground that may be closer [-]
 _POINT = 1e-3  # size at which a point is drawn [m]
 _WEIGHT, _LONGEST = 0.3, 0.5  # length of the weight's and of the longest arrow, relative to the robot's height [-]
 _FLOATS = 1e-3  # distance from the ground above which a foot in contact is marked [m]
@@ -42,6 +44,10 @@ _ARROW: dict[str, Any] = {
     "scale": 1.0,
     "units": "inches",
     "width": 0.02,
+    "headlength": 4.0,
+    "headaxislength": 3.5,
+    "minshaft": 2.5,
+    "minlength": 0.0,
     "pivot": "tip",
 }
 _SIDES = {1.0: (GREEN, "left"), 0.0: (GREY, "trunk"), -1.0: (RAMP[2], "right")}
@@ -52,15 +58,16 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
     """Draws stick figures of the robot side by side, spaced in time.
 
     They are seen from the robot's right, or from the front or behind if it moves sideways. One of them is at the knot
-    with the largest force. Each picture is to scale and centred on the robot's base; the distance between two pictures
-    has no meaning. Points on the far side are shifted a little to the right, so that all legs are visible; heights are
-    true. Feet in contact are marked, with the force of the ground from below. The ground is drawn at the height of the
-    feet at the start. Numbers give the height of feet in contact above (+) or below (-) it. Touch-downs have no
-    duration and are not shown.
+    with the largest force. Each picture is to scale. On level ground it is centred on the robot's base, and the
+    distance between two pictures has no meaning. On terrain and steps the ground is drawn once, and the robot where it
+    is, in fewer pictures where they would hide each other. Points on the far side are shifted a little to the right, so
+    that all legs are visible; heights are true. Feet in contact are marked, with the force of the ground from below.
+    Level ground is drawn at the height of the feet at the start. Numbers give the height of feet in contact above (+)
+    or below (-) it. Touch-downs have no duration and are not shown.
 
     Args:
         solution: Solution to draw; its problem has contacts.
-        frames: Number of pictures, >= 1 [-].
+        frames: Largest number of pictures, >= 1 [-].
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
@@ -77,7 +84,7 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
         inches = np.array([target.bbox.width, target.bbox.height]) / whole_figure(target).dpi - (0.6, _AROUND)
         strip = strip.filling(*inches)
         axes = target.subplots()
-        axes.set(aspect="equal", xlim=(-0.5 * strip.width, (len(strip.knots) - 0.5) * strip.width), ylim=(low, high))
+        axes.set(aspect="equal", xlim=strip.ends, ylim=(low, high))
         _draw_ground(axes, strip)
         for number, knot in enumerate(strip.knots):
             _draw_robot(axes, strip, number, knot)
@@ -85,7 +92,7 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
         _write_gaps(axes, strip)
         digits = ".2f" if motion.label.startswith("time") else "g"
         times = [f"{motion.abscissa[k]:{digits}}" + "\nlargest force" * (k == strip.peak) for k in strip.knots]
-        axes.set_xticks(strip.width * np.arange(len(strip.knots)), labels=times)
+        axes.set_xticks(strip.places, labels=times)
         axes.tick_params(axis="x", length=0)
         axes.grid(False)
         seen = "" if strip.view.across == "forward" else f", seen from {strip.view.place}"
@@ -105,7 +112,10 @@ class _Strip:
         peak: Knot with the largest force; None without forces.
         view: Direction from which the robot is seen.
         middle: Middle of a picture, relative to the base [m].
-        width: Distance between two pictures [m].
+        width: Width of a picture [m].
+        along: Position of the base in each picture, relative to the first one (n,) [m]; None on level ground, where
+            pictures are a width apart.
+        room: Width of the strip besides the pictures [m].
         scale: Length of an arrow per force [m/N].
         sided: Whether bones of the left, the trunk and the right differ in colour; those of a single body do not.
     """
@@ -117,6 +127,8 @@ class _Strip:
     view: SideView
     middle: float
     width: float
+    along: Reals | None
+    room: float
     scale: float
     sided: bool
 
@@ -125,11 +137,22 @@ class _Strip:
         """Direction to the right in the pictures (3,) [-]."""
         return np.asarray(self.view.facing[0])
 
+    @property
+    def places(self) -> Reals:
+        """Position of each picture in the strip (n,) [m]."""
+        return self.width * np.arange(len(self.knots)) if self.along is None else self.along
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Left and right end of the strip [m]."""
+        around = (self.width + self.room) / 2
+        return float(self.places.min()) - around, float(self.places.max()) + around
+
     def seen(self, number: int, points: Reals) -> Reals:
         """Returns the coordinates (n, 2) [m] of world points (n, 3) in picture `number`."""
         around = points - self.skeleton.points[self.knots[number], 1]
         across = around @ (self.view.facing[0] + OBLIQUE * self.view.facing[1])
-        return np.column_stack([across - self.middle + number * self.width, points[:, 2]])
+        return np.column_stack([across - self.middle + self.places[number], points[:, 2]])
 
     def heights(self) -> tuple[float, float]:
         """Returns the lowest and highest point of robots, arrows and their key [m]."""
@@ -141,14 +164,17 @@ class _Strip:
         return low - 0.08 * span, high + 0.04 * span
 
     def filling(self, wide: float, tall: float) -> _Strip:
-        """Returns the strip with the pictures so far apart that it fills a panel of this size [inch]."""
+        """Returns the strip with pictures so wide, or so much ground, that it fills a panel of this size [inch]."""
         low, high = self.heights()
-        return dataclasses.replace(self, width=max(self.width, (high - low) * wide / tall / len(self.knots)))
+        more = max((high - low) * wide / tall - float(np.ptp(self.ends)), 0.0)
+        if self.along is not None:
+            return dataclasses.replace(self, room=more)
+        return dataclasses.replace(self, width=self.width + more / len(self.knots))
 
     def height(self, width: float) -> float:
         """Returns the height of a figure that fits the strip, from the figure's width [inch]."""
         low, high = self.heights()
-        return float(np.clip((width - 0.6) * (high - low) / (len(self.knots) * self.width) + _AROUND, 1.5, 6.0))
+        return float(np.clip((width - 0.6) * (high - low) / float(np.ptp(self.ends)) + _AROUND, 1.5, 6.0))
 
 
 def strip_height(solution: Solution, frames: int, width: float) -> float:
@@ -170,6 +196,12 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
     along = (points - points[:, :1]) @ (view.facing[0] + OBLIQUE * view.facing[1])
     low, high = float(along.min()), float(along.max())
     tall = max(float(np.max(np.ptp(points[:, :, 2], axis=1))), _POINT)
+    width, places = (1 + _GAP) * max(high - low, _SLIM * tall), None
+    if ground_level(motion) is None and any(len(motion.footholds(foot)) for foot in motion.feet):
+        base = skeleton.points[:, 1]
+        way = np.column_stack([base @ (view.facing[0] + OBLIQUE * view.facing[1]), base[:, 2]])
+        knots, peak = _with_peak(motion, timed, _apart(way, timed, frames, _APART * width))
+        places = way[knots, 0] - way[knots[0], 0]
     largest = max(float(np.linalg.norm(np.nan_to_num(foot.forces[knots]), axis=1).max()) for foot in motion.feet)
     return _Strip(
         motion=motion,
@@ -178,10 +210,20 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
         peak=peak,
         view=view,
         middle=(low + high) / 2,
-        width=(1 + _GAP) * max(high - low, _SLIM * tall),
+        width=width,
+        along=places,
+        room=0.0,
         scale=tall * min(_WEIGHT / max(motion.weight, 1e-9), _LONGEST / max(largest, 1e-9)),
         sided=not is_free_body(solution),
     )
+
+
+def _apart(way: Reals, timed: Knots, frames: int, least: float) -> Knots:
+    """Knots at even distances along a way (T + 1, 2), at most `frames`; more than three are `least` [m] apart."""
+    steps = np.linalg.norm(np.diff(way[timed], axis=0), axis=1)
+    gone = np.concatenate([[0.0], np.cumsum(steps)])
+    count = min(frames, max(_FEWEST, 1 + int(gone[-1] / least)))
+    return np.unique([timed[np.argmin(np.abs(gone - place))] for place in np.linspace(0.0, gone[-1], count)])
 
 
 def _with_peak(motion: LeggedMotion, timed: Knots, knots: Knots) -> tuple[Knots, int | None]:
@@ -197,19 +239,10 @@ def _with_peak(motion: LeggedMotion, timed: Knots, knots: Knots) -> tuple[Knots,
 
 def _draw_ground(axes: Axes, strip: _Strip) -> None:
     places = np.concatenate([strip.motion.footholds(foot) for foot in strip.motion.feet])
-    shown = [strip.seen(number, places) for number in range(len(strip.knots))]
-    near = [p[np.abs(p[:, 0] - number * strip.width) < strip.width / 2] for number, p in enumerate(shown)]
-    draw_ground(axes, strip.motion, np.concatenate(near), _sections(strip))
-
-
-def _sections(strip: _Strip) -> list[Reals]:
-    """Sections of the terrain below each picture, the far ones first."""
-    half, sections = strip.width / 2, list[list[Reals]]()
-    for number, knot in enumerate(strip.knots):
-        ends, origin = (strip.middle - half, strip.middle + half), strip.skeleton.points[knot, 1]
-        shift = [number * strip.width - strip.middle, 0.0]
-        sections.append([each + shift for each in sections_of(strip.motion, ends, strip.right, origin)])
-    return [np.concatenate(each) for each in zip(*sections)]
+    origin, shift = strip.skeleton.points[strip.knots[0], 1], np.array([strip.middle, 0.0])
+    ends = strip.ends[0] + strip.middle, strip.ends[1] + strip.middle
+    sections = [each - shift for each in sections_of(strip.motion, ends, strip.right, origin)]
+    draw_ground(axes, strip.motion, strip.seen(0, places), sections)
 
 
 def _draw_robot(axes: Axes, strip: _Strip, number: int, knot: int) -> None:

@@ -161,9 +161,9 @@ def legend_beside(axes: Axes, entries: int) -> None:
 def label_row(axes: Axes, name: str, quantity: str, rows: int) -> None:
     """Labels a panel in a column; with many panels on one small line, and with few ticks."""
     if rows <= _ROWS:
-        axes.set_ylabel(f"{name}\n{quantity}", fontsize=8.0)
+        axes.set_ylabel(f"{name}\n{quantity}".strip(), fontsize=8.0)
         return
-    axes.set_ylabel(f"{name} {quantity}", fontsize=6.0, rotation=0, ha="right", va="center")
+    axes.set_ylabel(f"{name} {quantity}".strip(), fontsize=6.0, rotation=0, ha="right", va="center")
     axes.tick_params(axis="y", labelsize=6.0)
     axes.locator_params(axis="y", nbins=2)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -36,6 +37,7 @@ from trajopt.plotting.trajectory import has_limbs, plot_solution
 from trajopt.plotting.window import write
 from trajopt.robots.scene import ObstaclesLike
 from trajopt.solution.record import SolverStatus
+from trajopt.states.place_names import NAMES_OF_PLACES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -100,12 +102,16 @@ def plot_summary(
     moves = has_motion(solution) or has_path(solution)
     if frame is not None and solution.robot is None:
         raise InvalidArgumentError("frame: expected None for a solution without a robot; leave it out")
-    if targets is not None and not moves:
-        raise InvalidArgumentError("targets: expected None for a solution without a motion to draw; leave them out")
-    if len(as_obstacles(obstacles)) and not moves:
-        raise InvalidArgumentError("obstacles: expected none for a solution without a motion to draw; leave them out")
-    if len(SceneLines(lines, ()).lines) and not moves:
-        raise InvalidArgumentError("lines: expected none for a solution without a motion to draw; leave them out")
+    for argument, passed in (
+        ("targets", targets is not None),
+        ("obstacles", bool(len(as_obstacles(obstacles)))),
+        ("lines", bool(len(SceneLines(lines, ()).lines))),
+    ):
+        if passed and not moves:
+            raise InvalidArgumentError(
+                f"{argument}: expected none for a solution without a motion to draw; name the coordinates of a "
+                f"StateVector {NAMES_OF_PLACES}, add a method skeleton(xs, parameters) to the model, or leave them out"
+            )
     beside: dict[str, Any] = {"targets": targets, "obstacles": obstacles, "lines": lines}
     picture: Callable[..., Any] | None = None
     if has_motion(solution):
@@ -184,9 +190,15 @@ def _screen(solution: Solution, title: str | None, *, apart: bool) -> Figure:
     lines = [outcome if title is None else f"{title}, {outcome}"]
     facts = [*_moved(solution), *_goals(solution)]
     facts += [f"constraints {words.split(';')[0]}" for words in constraints_report(solution).values()]
-    lines += textwrap.wrap("; ".join(facts), _LETTERS)
+    lines += _wrapped("; ".join(facts))
     figure.suptitle("\n".join(line for line in lines if line), fontsize=10.5, fontweight="bold", x=0.01, ha="left")
     return figure
+
+
+def _wrapped(words: str) -> list[str]:
+    """Lines of a heading; a line ends after a comma or semicolon, so that no value is apart from its name."""
+    kept = re.sub(r"(?<![,;]) ", "\N{NO-BREAK SPACE}", words)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in textwrap.wrap(kept, _LETTERS)]
 
 
 def _moved(solution: Solution) -> list[str]:

@@ -12,7 +12,15 @@ from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line, all_panels, shown_panels
 from trajopt.analysis.touching import touching_distance
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
-from trajopt.plotting.limits import beyond_entry, draw_excess, draw_limit, limit_entry, near_limits, reach_of
+from trajopt.plotting.limits import (
+    beyond_entry,
+    close_bounds,
+    draw_excess,
+    draw_limit,
+    limit_color,
+    limit_entry,
+    near_limits,
+)
 from trajopt.plotting.ranges import clear_range, single_knots
 from trajopt.plotting.style import (
     GREY,
@@ -34,7 +42,6 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_REACH = 0.3  # distance up to which a limit is drawn, relative to the range of the data and of the limits [-]
 _FEW = 4  # largest number of lines in a panel whose limits are drawn separately [-]
 _MOST = 12  # largest number of legend entries [-]
 _ROWS, _LOW = 6, 0.8  # largest number of panels in a column [-], and their smallest height [inch]
@@ -47,8 +54,9 @@ def plot_solution(solution: Solution | Sequence[Solution], *, figure: Figure | S
     column for its base and one for each limb. Joints that are stored as (cos, sin) are drawn as angles. Controls are
     constant over a knot and drawn as steps. Without a problem or time steps the horizontal axis shows knots.
 
-    The region beyond a limit is shaded: grey if all lines of a panel share the limit, otherwise in the colour of the
-    line, and darker where the line is beyond it. Limits and bounds far from their lines are not drawn. A spike that
+    A limit or bound is drawn if its line reaches half of it, see `trajopt.plotting.limits.reach_of`: grey if
+    several lines of a panel share it, otherwise in the colour of the line. The region beyond a limit of all lines is
+    shaded, and darker where a line is beyond its limit. A spike that
     would flatten the other values is cut off, and its peak is written at the edge. Bounds of constraints are dashed
     lines, and a line is thick where it is at one. Below the panels each constraint has a band that is dark where it is
     active.
@@ -198,62 +206,39 @@ def _set_range(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
     extent = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-9)
     shared = len({(line.lower, line.upper) for line in panel}) == 1
     near: list[tuple[int, float, float]] = []
-    for i, line in enumerate(panel[:1] if shared else panel):
-        own = values if shared else line.values
-        reach = _REACH * extent if shared else reach_of(_REACH * extent, line.lower, line.upper)
-        near += [(i, limit, side) for limit, side in near_limits(line, own[np.isfinite(own)], reach)]
-    limits = [limit for _, limit, _ in near]  # including those that only a spike exceeds
-    bottom, top = min([low, *limits]), max([high, *limits])
+    for i, line in enumerate(panel):
+        near += [(i, *each) for each in near_limits(line, line.values[np.isfinite(line.values)], extent)]
+    drawn = {(limit, side): i for i, limit, side in reversed(near) if shared or len(panel) <= _FEW}
+    bottom, top = min([low, *(limit for limit, _ in drawn)]), max([high, *(limit for limit, _ in drawn)])
     margin = 0.07 * max(top - bottom, extent)
     axes.set_ylim(bottom - margin, top + margin)
+    for (limit, side), i in drawn.items():  # including those that only a spike exceeds
+        color = limit_color(panel, limit, side, line_look(i)["color"])
+        edge = bottom - margin if side < 0 else top + margin
+        draw_limit(axes, limit, color=color, edge=edge if shared else None)  # others' shades would cover each other
     for i, limit, side in near:
-        color = GREY if shared and len(panel) > 1 else line_look(i)["color"]
-        if shared or len(panel) <= _FEW:
-            draw_limit(axes, limit, color=color, edge=bottom - margin if side < 0 else top + margin)
-        for line, look in ((line, line_look(k)) for k, line in enumerate(panel) if shared or k == i):
-            _fill_excess(axes, line, limit, side, abscissa, look["color"])
-    held = _draw_bounds(axes, panel, abscissa)
-    _mark_peaks(axes, panel, abscissa)
+        _fill_excess(axes, panel[i], limit, side, abscissa, line_look(i)["color"])
+    held = _draw_bounds(axes, panel, abscissa, extent)
+    mark_peaks(axes, panel, abscissa)
     return bool(near) or held
 
 
 def _with_bounds(panel: list[Line], low: float, high: float) -> tuple[float, float]:
-    """Range of a panel, extended by close bounds and equations of constraints."""
-    reach = _REACH * max(high - low, 1e-9)
-    near = [np.concatenate([_near_bounds(panel, line, reach).ravel(), _equations(line)]) for line in panel]
-    inside = [bound for bounds in near for bound in bounds.tolist() if low - reach < bound < high + reach]
-    return min([low, *inside]), max([high, *inside])
+    """Range of a panel, extended by close bounds, and by close equations of constraints."""
+    extent = max(high - low, 1e-9)
+    ends = [np.zeros(0)]
+    for line in panel:
+        if line.least is None or line.most is None:
+            continue
+        below, above = close_bounds([line], extent)
+        goals = line.least[(line.least == line.most) & np.isfinite(line.least)]
+        ends += [line.least[below], line.most[above], goals[(goals > low - extent) & (goals < high + extent)]]
+    return min(low, np.concatenate(ends).min(initial=low)), max(high, np.concatenate(ends).max(initial=high))
 
 
-def _equations(line: Line) -> Reals:
-    """Values (n,) that equations fix a line to; NaN without an equation."""
-    if line.least is None or line.most is None:
-        return np.zeros(0)
-    return np.where((line.least == line.most) & np.isfinite(line.least), line.least, np.nan)
-
-
-def _near_bounds(panel: list[Line], line: Line, reach: float) -> Reals:
-    """Lower and upper bounds (2, n) of a line that it, or a line with the same bounds, comes close to; otherwise NaN.
-
-    A bound far from its own line would look like a bound of another curve. Equations are excluded.
-    """
-    if line.least is None or line.most is None:
-        return np.full((2, len(line.values)), np.nan)
-    shared = _share_bounds(panel)
-    lines = panel if shared else [line]
-    reaches = np.full(len(line.values), reach) if shared else reach_of(reach, line.least, line.most)
-    bounds_near = np.stack([line.least, line.most])
-    bounds_near = np.where(np.isfinite(bounds_near) & (line.least != line.most), bounds_near, np.nan)
-    for bounds in bounds_near:
-        if not any(np.any(np.abs(bounds - each.values) <= reaches) for each in lines):
-            bounds[:] = np.nan
-    return bounds_near
-
-
-def _draw_bounds(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
+def _draw_bounds(axes: Axes, panel: list[Line], abscissa: Reals, extent: float) -> bool:
     """Draws bounds of constraints, and thick lines where lines are at them; returns whether there are any."""
-    drawn, (bottom, top) = False, axes.get_ylim()
-    shared = len(panel) > 1 and _share_bounds(panel)
+    drawn = False
     for i, line in enumerate(panel):
         if line.least is None or line.most is None:
             continue
@@ -261,28 +246,26 @@ def _draw_bounds(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
         steps = len(line.values) < len(abscissa)
         if steps:
             look["drawstyle"] = "steps-post"
-        for ends in _near_bounds(panel, line, _REACH * (top - bottom)):
-            if np.any((ends >= bottom) & (ends <= top)):
-                drawn = True
-                if not shared or i == 0:
-                    color = GREY if shared else look["color"]
-                    shown = _held(ends) if len(ends) < len(abscissa) else ends
-                    draw_limit(axes, shown, abscissa, color=color, steps=steps, label="_bound")
-        for bounds in (line.least, line.most):  # equations are drawn only where they hold
+        for side, bounds in ((-1.0, line.least), (1.0, line.most)):
             finite = np.where(np.isfinite(bounds), bounds, np.nan)
+            alike = [k for k, other in enumerate(panel) if _has_bounds(other, bounds, side)]
+            if close_bounds([panel[k] for k in alike], extent)[side > 0].any():
+                drawn = True
+                if i == alike[0]:
+                    shown = np.where(line.least == line.most, np.nan, finite)
+                    color = limit_color(panel, bounds, side, look["color"])
+                    draw_limit(axes, _held(shown) if steps else shown, abscissa, color=color, steps=steps,
+                               label="_bound")  # fmt: skip
             touched = np.abs(line.values - finite) <= touching_distance(line.values, bounds, bounds)
             drawn = drawn or bool(touched.any())
             _draw_touched(axes, abscissa, np.where(touched, finite, np.nan), look)
     return drawn
 
 
-def _share_bounds(panel: list[Line]) -> bool:
-    """Whether constraints set the same bounds for all lines of a panel."""
-    return len({_key(line) for line in panel}) == 1
-
-
-def _key(line: Line) -> tuple[bytes, bytes]:
-    return tuple(b"" if bounds is None else bounds.tobytes() for bounds in (line.least, line.most))  # type: ignore[return-value]
+def _has_bounds(line: Line, bounds: Reals, side: float) -> bool:
+    """Whether a line has lower (-1) or upper (1) bounds."""
+    own = line.least if side < 0 else line.most
+    return own is not None and np.array_equal(own, bounds)
 
 
 def _draw_touched(axes: Axes, abscissa: Reals, values: Reals, look: dict[str, Any]) -> None:
@@ -302,7 +285,7 @@ def _fill_excess(axes: Axes, line: Line, limit: float, side: float, abscissa: Re
     draw_excess(axes, abscissa, values, limit, side, color=color, steps=steps)
 
 
-def _mark_peaks(axes: Axes, panel: list[Line], abscissa: Reals) -> None:
+def mark_peaks(axes: Axes, panel: list[Line], abscissa: Reals) -> None:
     """Writes the peaks of spikes that are cut off at the edge, in the colours of their lines."""
     for side, edge in zip((-1.0, 1.0), axes.get_ylim()):
         peaks = [float(np.nanmax(side * line.values, initial=-np.inf)) for line in panel]
@@ -358,8 +341,10 @@ def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more:
     }
     if labels & {"_beyond", "_excess"}:
         handles.append(beyond_entry("beyond a limit"))
-    if "_bound" in labels:
-        handles.append(limit_entry("bound of a constraint"))
+    dashed = ["limit"] if "_limit" in labels and "_beyond" not in labels else []
+    dashed += ["bound of a constraint"] if "_bound" in labels else []
+    if dashed:
+        handles.append(limit_entry(" or ".join(dashed)))
     if "_touched" in labels:
         handles.append(Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="line at its bound"))
     handles += more

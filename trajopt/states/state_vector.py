@@ -21,7 +21,8 @@ class StateVector(StateOfPartsAbstract):
     """State in a vector space: x ⊕ dx = x + dx, x1 ⊖ x0 = x1 - x0.
 
     If coordinates are named "x" and "y", or "px" and "py", plots draw the path of a body; "z" and the heading "theta"
-    are optional. `trajopt.states.place_names` lists the names.
+    are optional. With "x" and "z" alone the body is in the vertical plane y = 0. `trajopt.states.place_names` lists the
+    names.
 
     Args:
         nx: Number of coordinates, > 0.
@@ -66,7 +67,7 @@ class StateVector(StateOfPartsAbstract):
         return self.check(x)
 
     def body_poses(self, xs: Reals) -> Reals | None:
-        """Poses (n, 4, 4) from the position [m] and the heading [rad] in `place_columns`; None without x and y."""
+        """Poses (n, 4, 4) from the position [m] and the heading [rad] in `place_columns`; None without a place."""
         columns = place_columns(self._names, self._units)
         if not columns:
             return None

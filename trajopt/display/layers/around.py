@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.obstacles import Obstacle, as_obstacles
+from trajopt.analysis.vehicles import in_vertical_plane
 from trajopt.display.layers.base import Layer, LayerKind
 from trajopt.display.layers.drawing import rgb, segments
 from trajopt.display.layers.obstacles import Obstacles
@@ -31,16 +32,17 @@ class Around(Layer):
         solution: The solution.
         name: Path of the layer in the scene.
         bodies: Obstacles with points of one knot.
-        lines: Polylines, each with points (n, 3) [m].
+        lines: Polylines, each with points (n, 2) or (n, 3) [m].
     """
 
     legend = PALETTE[4]
 
     def __init__(
-        self, scene: Any, solution: Solution, name: str, *, bodies: Sequence[Obstacle], lines: Sequence[Reals]
+        self, scene: Any, solution: Solution, name: str, *, bodies: Sequence[Obstacle], lines: Sequence[npt.ArrayLike]
     ) -> None:
         super().__init__(scene, solution, name)
-        pairs = np.concatenate([np.zeros((0, 2, 3)), *(segments(np.asarray(line)) for line in lines)])
+        joined = SceneLines(lines, (), in_vertical_plane(solution)).lines
+        pairs = np.concatenate([np.zeros((0, 2, 3)), *(segments(np.asarray(line)) for line in joined)])
         if len(pairs):
             self.add_lines("lines", pairs.astype(np.float32), rgb(DARK), _LINE)
         knots = len(solution.xs)
@@ -67,8 +69,8 @@ def around(obstacles: ObstaclesLike = (), lines: Sequence[npt.ArrayLike] = ()) -
     Raises:
         InvalidArgumentError: An argument has a wrong shape.
     """
-    bodies, joined = as_obstacles(obstacles), [np.asarray(line) for line in SceneLines(lines, ()).lines]
+    bodies, joined = as_obstacles(obstacles), SceneLines(lines, ()).lines
     if not bodies and not joined:
         return ()
-    build = partial(Around, bodies=bodies, lines=joined)
+    build = partial(Around, bodies=bodies, lines=lines)
     return (LayerKind(label="surroundings", applies=lambda solution: True, build=build),)
