@@ -120,7 +120,7 @@ def test_advice_is_about_the_motion_that_is_returned_and_not_about_the_last_step
     assert "all constraints hold" in text
     assert "still violated" not in text
     assert "solver.solve(starts=8) tries several" in text
-    problem.set_parameter("goal.reference", [10.0], "all")
+    problem.set_parameter("goal.reference", [3.5], "all")  # within reach
     missed = left(problem, SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
     assert "-> constraints are still violated: if they cannot be satisfied, relax 'goal" in missed.explain()
 
