@@ -17,8 +17,8 @@ from trajopt.solvers import SolverAbstract, SolverOptions
 from trajopt.types import Reals
 
 CROCODDYL = "Crocoddyl 3.2.1, FDDP"
-TRAJOPT = "trajopt 0.1.0, FDDP"
-TRAJOPT_SQP = "trajopt 0.1.0, SQP"
+TRAJOPT = "SolverFDDP"
+TRAJOPT_SQP = "SolverSQP"
 
 Report = Callable[[Any], dict[str, str]]
 """Maps a solution, or a closed loop, to texts with units, by short names."""

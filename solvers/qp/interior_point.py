@@ -32,6 +32,9 @@ BLOCKED = 0.5  # length of a step that slacks near 0 block
 SLOPE = 3.0  # typical cost that is assumed if it is unknown, relative to the gradient
 LEAST = 1e-3  # least first multiplier, relative to the size of its row
 PART, ROOM = 1e-3, 0.01  # without inequalities: first product, relative to that at zero; least first slack
+LONG = (
+    25  # iterations after which correctors are damped: whole ones led a parking car's program round in circles of three
+)
 REFINED = 1  # further solves without inequalities, as each moves the references of hard equations
 STATIONARY = 1e-10  # gradient of the Lagrangian that counts as none, relative to the multipliers
 
@@ -192,6 +195,7 @@ class InteriorPoint(QPSolverAbstract):
         for iteration in range(done + 1, last + 1):
             if iteration > 1 and until < math.inf and time.perf_counter() > until:
                 return self._solution(QPStatus.MAX_ITERATIONS, iteration - 1, rows, newton)
+            rows.damp(iteration - done > LONG and not rows.soft)
             code = rows.iterate(newton.native)
             if code:
                 if self._is_near(rows, iteration):
@@ -219,7 +223,7 @@ class InteriorPoint(QPSolverAbstract):
         newton.riccati.find_rows()
         newton.at.flat[:] = 0.0
         push = PUSH * (float(qp.typical_cost[0]) or self._slope())
-        rows.start(qp, (0.01 * options.tolerance, push, options.slack, LEAST, options.proximal))
+        rows.start(qp, (0.01 * options.tolerance, push, options.slack, LEAST, options.proximal, 0.0))
         rows.measure(newton.native)
         return rows, newton
 

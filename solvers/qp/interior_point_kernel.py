@@ -40,7 +40,7 @@ SOFT_ARRAYS = (
 )
 """Name and first value of each array, without and with soft rows; see `InteriorRows`."""
 
-GIVEN_NUMBERS = ("floor", "push", "slack", "least", "proximal")
+GIVEN_NUMBERS = ("floor", "push", "slack", "least", "proximal", "damped")
 NUMBERS = (
     *GIVEN_NUMBERS,
     "beyond",
@@ -48,6 +48,7 @@ NUMBERS = (
     "gap",
     "missed",
     "target",
+    "weight",
     "mean",
     "length",
     "product",
@@ -89,21 +90,14 @@ class _Side:
     def __setitem__(self, name: str, value: Value) -> None:
         self.row[f"{self.name}_{name}"] = value
 
-    def moved(self, target: Value | None, second: bool) -> tuple[Value, Value | None]:
-        """Wanted changes of t y and s w."""
+    def moved(self, target: Value | None = None, weight: Value | None = None) -> tuple[Value, Value | None]:
+        """Wanted changes of t y and s w: of the predictor, or to a target, with a weight of the corrector."""
         change = -(self["t"] * self["y"])
-        if second:
-            change = change - self["second"]
-        if target is not None:
-            change = change + target
-        if not self.soft:
-            return change, None
-        slack = -(self["s"] * self["w"])
-        if second:
-            slack = slack - self["second_soft"]
-        if target is not None:
-            slack = slack + self.row["soft"] * target
-        return change, slack
+        slack = -(self["s"] * self["w"]) if self.soft else None
+        if target is None or weight is None:
+            return change, slack
+        change = change - weight * self["second"] + target
+        return change, None if slack is None else slack - weight * self["second_soft"] + self.row["soft"] * target
 
     def missing(self, change: Value, slack: Value | None) -> Value:
         """e: what the Newton step of the rows has to make up for."""
@@ -264,7 +258,7 @@ def _prepare(soft: bool) -> str:
             side["residual"], side["D"] = on * residual, on / compliance
             row.most("missed", abs(on * residual) / row["row_size"])
             D = side["D"]
-            weights, h = weights + D, h + side.sign * (D * side.missing(*side.moved(None, False)))
+            weights, h = weights + D, h + side.sign * (D * side.missing(*side.moved()))
         row["weights"], row["h"] = weights, h
     f.set("gap", row.results["gap"])
     f.set("missed", row.results["missed"])
@@ -272,12 +266,15 @@ def _prepare(soft: bool) -> str:
 
 
 def _center(soft: bool) -> str:
-    """Target of the products by what the predictor reaches, and h of the corrector (Mehrotra, 1992)."""
+    """Target of the products by what the predictor reaches, and h of the corrector (Mehrotra, 1992).
+
+    A damped corrector is that of the part of the predictor's step that can be taken (Colombo, Gondzio, 2008).
+    """
     f = _function(CENTER, soft)
     b = f.b
     with f.cells(rate="max", first="sum", second="sum") as row:
         for side in _sides(row, soft):
-            steps = side.step(row["values"], *side.moved(None, False))
+            steps = side.step(row["values"], *side.moved())
             side.raise_rate(steps)
             for (name, change, other_name, other), second in zip(steps, ("second", "second_soft")):
                 product = change * other
@@ -295,11 +292,15 @@ def _center(soft: bool) -> str:
     target = b.op(f"call double @llvm.maximum.f64(double {wanted}, double {f.scalar('floor')})")
     f.set("target", target)
     f.set("mean", mean)
-    every = f.splat(target)
+    shorter = b.op(f"fsub double {b.op(f'fmul double {longest}, {longest}')}, 1.0")
+    less = b.op(f"fmul double {f.scalar('damped')}, {shorter}")
+    weight = b.op(f"fadd double 1.0, {less}")
+    f.set("weight", weight)
+    every, part_of = f.splat(target), f.splat(weight)
     with f.cells() as row:
         h = row["equal_weight"] * row["missed"]
         for side in _sides(row, soft):
-            h = h + side.sign * (side["D"] * side.missing(*side.moved(every, True)))
+            h = h + side.sign * (side["D"] * side.missing(*side.moved(every, part_of)))
         row["h"] = h
     return f.text()
 
@@ -313,10 +314,10 @@ def _longest(f: Flat, row: Cell) -> str:
 def _advance(soft: bool) -> str:
     """Goes along the corrector's step, as far as slacks and multipliers stay positive."""
     f = _function(ADVANCE, soft)
-    b, target = f.b, f.number("target")
+    b, target, weight = f.b, f.number("target"), f.number("weight")
     with f.cells(rate="max") as row:
         for side in _sides(row, soft):
-            steps = side.step(row["values"], *side.moved(target, True))
+            steps = side.step(row["values"], *side.moved(target, weight))
             side.raise_rate(steps)
             for first, change, second, other in steps:
                 side[f"d{first}"], side[f"d{second}"] = change, other

@@ -46,7 +46,7 @@ class InteriorRows:
         Args:
             qp: The program.
             given: Least product that a step aims for, first product of slacks and multipliers, least first slack and
-                multiplier relative to the size of its row, and δ of hard equations.
+                multiplier relative to the size of its row, δ of hard equations, and 0 for no damping.
         """
         block, numbers = self._block, self._numbers
         block["lower"][:], block["upper"][:] = qp.lower, qp.upper
@@ -77,6 +77,10 @@ class InteriorRows:
         code: int = self._release(*self._arguments, passes)
         self._give()
         return code
+
+    def damp(self, damped: bool) -> None:
+        """Chooses whether the next correctors are those of the part of the predictor's step that can be taken."""
+        self._numbers[PLACES["damped"]] = float(damped)
 
     def drop(self) -> None:
         """Sets the multipliers of inequalities in `y` to 0, until the next `measure` or `release`."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trajopt.solvers.sqp.rows import RowBounds
 
 LESS = 0.5  # part that is left of the largest error after progress
-SAME, ENDS = 1e-2, 5  # relative difference of violations that count as equal; attempts that end at the least
+SAME, ENDS = 1e-2, 7  # relative difference of Σ w v² that count as equal; ends that must be: after six came solutions
 SIZES = (0.1, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 1.0)  # of random changes: a small one leaves a saddle, large ones a valley
 WAVES = 4  # of which a random change consists
 INTERIOR = ("line", "rollouts")
@@ -33,6 +33,7 @@ class Left:
         infeasibility: Largest gap or violation.
         feasible: Whether they are a rollout.
         multipliers: Multipliers of the dynamics, of the rows and of a start, for the scaled cost.
+        squares: Σ w v² of its violations, which is stationary at a dead end.
     """
 
     trajectory: tuple[Reals, Reals]
@@ -40,12 +41,13 @@ class Left:
     infeasibility: float
     feasible: bool
     multipliers: tuple[Reals, Reals, Reals]
+    squares: float = 0.0
 
     @staticmethod
     def by(run: SQPProgress) -> Left:
         """Returns the result of an attempt from the state of the solve at its end."""
         infeasibility, multipliers = max(run.gap, run.violation), (run.lam, run.y, run.start_y)
-        return Left(run.trajectory, run.cost, infeasibility, run.feasible, multipliers)
+        return Left(run.trajectory, run.cost, infeasibility, run.feasible, multipliers, run.squares)
 
     def restore(self, run: SQPProgress) -> None:
         """Sets trajectory, cost and multipliers of the solve to those of this attempt."""
@@ -126,25 +128,18 @@ class Attempts:
         None if another attempt follows: after the first attempt interior-point steps along lines, then other controls.
         """
         self.dead_ends.append(left)
-        if self._least_ends() >= ENDS:
-            return SolverStatus.INFEASIBLE
         if len(self.dead_ends) == 1:
             self.pending.sort(key=lambda attempt: {"line": 0, "rollouts": 2}.get(attempt, 1))
-        return None if self.pending else self.verdict()
-
-    def at_limit(self) -> SolverStatus | None:
-        """INFEASIBLE if iterations have run out after two ends at the least violation, else None."""
-        return SolverStatus.INFEASIBLE if self.dead_ends and self._least_ends() > 1 else None
+        return self.verdict() if (len(self.dead_ends) >= ENDS and self._are_alike()) or not self.pending else None
 
     def verdict(self) -> SolverStatus:
-        """Status if no attempt is left: STALLED if only one of several has ended at the least violation."""
-        once = self._least_ends() == 1 < len(self.dead_ends)
-        return SolverStatus.STALLED if once else SolverStatus.INFEASIBLE
+        """Status if no attempt follows: INFEASIBLE if all that ended at stationary points, at least two, are alike."""
+        return SolverStatus.INFEASIBLE if len(self.dead_ends) > 1 and self._are_alike() else SolverStatus.STALLED
 
-    def _least_ends(self) -> int:
-        """Number of dead ends at the least violation of all."""
-        violations = [each.infeasibility for each in self.dead_ends]
-        return sum(each <= (1.0 + SAME) * min(violations) for each in violations)
+    def _are_alike(self) -> bool:
+        """Whether all dead ends have the same Σ w v², to second order the same along all ways to a stationary point."""
+        squares = [each.squares for each in self.dead_ends]
+        return max(squares) <= (1.0 + SAME) * min(squares)
 
     def leave(self, run: SQPProgress) -> None:
         """Stores the result of an attempt in `best` if it is the best so far."""

@@ -112,7 +112,7 @@ class ProgramSteps(MethodAbstract):
 
         What they promise is the largest decrease of Σ ½ w v² to first order, with v the violations and w the stiffness
         of their rows, as the merit weighs them; each control moves by at most its value or its size, each coordinate of
-        a chosen start by its size.
+        a chosen start by its size, both within their bounds.
         """
         e, rows, units = self._work.evaluator, self._work.rows, run.units
         if run.violation <= self._work.options.feasibility:
@@ -124,8 +124,10 @@ class ProgramSteps(MethodAbstract):
         up, down = np.minimum(rows.u_upper - e.us, room), np.maximum(rows.u_lower - e.us, -room)
         promised = np.where(controls < 0.0, -controls * up, -controls * down).sum()
         if start.size:
-            promised += (np.abs(start) * units.states).sum()
-        return bool(promised < SLIGHT * ((stiff * v).sum() + (w * weighed).sum()))
+            down, up = (np.clip(each, -units.states, units.states) for each in rows.start_room())
+            promised += np.where(start < 0.0, -start * up, -start * down).sum()
+        run.squares = float((stiff * v).sum() + (w * weighed).sum())
+        return bool(promised < SLIGHT * run.squares)
 
     def _record(self, run: SQPProgress, descent: Descent, taken: Taken | None, **columns: Any) -> IterationRecord:
         """Record of an iteration that searched along the solution of a program."""

@@ -98,9 +98,9 @@ class StepProgram:
             self._C[:], self._end[:] = e.C, e.terminal_C
         self.set_gaps(e.f, e.c, rows)
         if self._bounded:
-            moved, k, at = self._moved, len(self._moved), e.state.difference(e.state.zero(), e.xs[0])
+            moved, k = self._moved, len(self._moved)
             qp.C[0, :k, self._own_controls] = self._start_slopes()[np.ix_(moved, moved)]
-            qp.lower[0, :k], qp.upper[0, :k] = (rows.start_lower - at)[moved], (rows.start_upper - at)[moved]
+            qp.lower[0, :k], qp.upper[0, :k] = (room[moved] for room in rows.start_room())
 
     def _start_slopes(self) -> Reals:
         """Derivative of the coordinates of the start by its tangent vectors (ndx, ndx)."""

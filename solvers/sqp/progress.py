@@ -33,6 +33,7 @@ class SQPProgress(Progress):
         stationarity: Largest gradient of the Lagrangian along the controls.
         violation: Largest violation of a row, in units of the rows.
         largest_violation: Largest violation of a row, as it is.
+        squares: Σ w v² of the violations v, with the stiffness w of their rows, where that is stationary.
         infeasibility: Sum of all gaps and violations, see `Workspace.infeasibility`.
         complementarity: Largest product of a multiplier and the distance from its bound.
         attempts: Attempts still to be made, and the results of those that have ended.
@@ -49,6 +50,7 @@ class SQPProgress(Progress):
     stationarity: float = math.nan
     violation: float = math.nan
     largest_violation: float = math.nan
+    squares: float = 0.0
     infeasibility: float = math.nan
     complementarity: float = math.nan
     attempts: Attempts = field(init=False)

@@ -173,13 +173,14 @@ class RowBounds:
             worst = max(worst, float((slack * np.abs(price - np.abs(y[self.soft]))).max(initial=0.0)))
         return total, relative, violation, multiplier, worst
 
+    def start_room(self) -> tuple[Reals, Reals]:
+        """Distances of the bounds of the start from the evaluator's initial state (ndx,)."""
+        at = self._e.state.difference(self._e.state.zero(), self._e.xs[0])
+        return self.start_lower - at, self.start_upper - at
+
     def start_beyond(self) -> Reals:
         """Violation of the bounds of the start by the evaluator's initial state (ndx,)."""
-        state = self._e.state
-        if not self.bounded:
-            return np.zeros(state.ndx)
-        at = state.difference(state.zero(), self._e.xs[0])
-        return at - np.clip(at, self.start_lower, self.start_upper)
+        return -np.clip(0.0, *self.start_room())
 
     def within_start(self, x: Reals) -> Reals:
         """Returns a start x (nx,) moved to within its bounds."""

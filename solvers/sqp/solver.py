@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
+from trajopt.analysis.contradictions import contradictions
 from trajopt.callbacks import Callback
 from trajopt.errors import ModelEvaluationError
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, SolverStatus
+from trajopt.solution.solution import motion_solution
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
@@ -101,8 +103,6 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             self._take_lines(run, self._work)
             record = run.method.iterate(run)
         self._react(run, self._work, run.method.outcome)
-        if run.status is None and run.iterations >= self.options.max_iterations:
-            run.status = run.attempts.at_limit()
         return record
 
     def choose(self, run: SQPProgress) -> None:
@@ -132,7 +132,9 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             if outcome is Outcome.FAILED or self._is_late(run):
                 self._resume(run, work)
         elif outcome is Outcome.STUCK:
-            run.status = attempts.end(Left.by(run))
+            end = motion_solution(self.whole, *run.trajectory, solver="SolverSQP")
+            proved = not attempts.dead_ends and contradictions(end)
+            run.status = SolverStatus.INFEASIBLE if proved else attempts.end(Left.by(run))
             if run.status is None:
                 self._next(run, work, or_end=True)
         elif outcome is Outcome.CLOSED:

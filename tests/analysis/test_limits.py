@@ -163,6 +163,76 @@ def test_limits_of_controls_are_cured_by_a_line_of_code_or_by_the_box_solver() -
         assert "limits are enforced only as constraints" not in solution.explain()
 
 
+def test_limits_that_are_constraints_but_at_the_end_are_to_be_added_there() -> None:
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"), lower=[-3.0] * 4, upper=[3.0] * 4)
+    costs, actuation = trajopt.CostStack(state), trajopt.ActuationModelFull(state)
+    costs.add("u", trajopt.ResidualModelControl(state), weight=1.0)
+    limits = trajopt.ConstraintStack.of_robot(state, actuation)
+    dynamics = trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, costs, constraints=limits)
+    node = trajopt.IntegratedActionModelEuler(dynamics, dt=DT)
+    problem = ShootingProblem(np.zeros(4), [node] * T, trajopt.CostStack(state))
+    xs = np.zeros((T + 1, 4))
+    xs[-1, 3] = 4.0
+    fast = solution(problem, xs, np.zeros((T, 2)), problem.parameter_values())
+    (use,) = [use for use in limit_uses(fast) if use.knots]
+    assert (use.knot, use.bounded, use.partly) == (T, False, True)
+    text = fast.explain()
+    assert "limits are enforced only as constraints" not in text
+    (cure,) = [line for line in text.splitlines() if line.startswith("-> limits of velocity")]
+    assert "constraints at other knots, but not at the end: add them there too" in cure
+    assert "ActionModelTerminal(costs, constraints=ConstraintStack.of_robot(state))" in cure
+    end = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=trajopt.ConstraintStack.of_robot(state))
+    cured = ShootingProblem(np.zeros(4), [node] * T, end)
+    assert "limits of velocity" not in solution(cured, xs, np.zeros((T, 2)), cured.parameter_values()).explain()
+
+
+def test_a_single_limit_has_a_distance_and_no_share() -> None:
+    """A height that stays above 10 m, from 100 m down to 65 m."""
+    state = trajopt.StateVector(2, names=["p", "v"], units=["m", "m/s"])
+    rows = trajopt.ConstraintStack(state).add("height", trajopt.ResidualModelState(state), lower=[10.0, -INF])
+    costs = trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), weight=1.0)
+    node = trajopt.IntegratedActionModelEuler(Cart(state, 1, costs, constraints=rows), dt=0.1)
+    problem = ShootingProblem([100.0, 0.0], [node] * T, trajopt.CostStack(state))
+    xs = np.column_stack([np.linspace(100.0, 65.0, T + 1), np.zeros(T + 1)])
+    high = solution(problem, xs, np.zeros((T, 1)), problem.parameter_values())
+    (use,) = limit_uses(high)
+    assert use.single
+    assert str(use) == "position of p: 68.5 m at knot 9 (0.9 s), 58.5 m within the limit 10"
+    assert limits_report(high) == {"limits": "kept; position of p within 58.5 m of its limit"}
+    table = trajopt.compare(high, high).rows
+    assert table["position nearest to its limit [m]"] == ("58.5", "58.5")
+    assert "%" not in "".join(table)
+    low = dataclasses.replace(high, xs=xs - [80.0, 0.0])
+    assert trajopt.compare(high, low).rows["position nearest to its limit [m]"] == ("58.5", "-21.5")  # beyond it
+
+
+def test_a_position_at_its_limit_is_said_to_be_there() -> None:
+    problem = reach([-INF] * 2 + [-8.0] * 2, [2.0 + 8.86e-13, INF, 8.0, 8.0])
+    (joint, *_) = problem.state.robot.joint_names  # type: ignore[attr-defined]
+    words = limits_report(solution(problem, *motion()))["limits"]
+    assert words == f"kept; at most velocity 50 %, angle of {joint} at its limit"
+    (use,) = [use for use in limit_uses(solution(problem, *motion())) if use.quantity == "angle"]
+    assert str(use).endswith("at the limit 2")
+
+
+@pytest.mark.parametrize("least", [-10.0, -2.5])
+def test_explain_and_the_report_name_the_same_position_as_the_closest(least: float) -> None:
+    """Joint 1 uses more of its range, and joint 2 has less way to its limit."""
+    lower, upper = [least, -0.4, -8.0, -8.0], [2.5, 0.4, 8.0, 8.0]
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"), lower=lower, upper=upper)
+    costs, actuation = trajopt.CostStack(state), trajopt.ActuationModelFull(state)
+    costs.add("u", trajopt.ResidualModelControl(state), weight=1.0)
+    limits = trajopt.ConstraintStack.of_robot(state, actuation)
+    dynamics = trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, costs, constraints=limits)
+    node = trajopt.IntegratedActionModelEuler(dynamics, dt=DT)
+    problem = ShootingProblem(np.zeros(4), [node] * T, trajopt.CostStack(state))
+    asked = solution(problem, *motion(), problem.parameter_values())
+    joint = state.robot.joint_names[1]
+    assert f"angle of {joint} within 0.4 rad of its limit" in limits_report(asked)["limits"]
+    (line,) = [line for line in asked.explain().splitlines() if line.startswith("    'positions'")]
+    assert f"closest: 0.4 rad from its bound (q:{joint}," in line
+
+
 def test_the_report_names_the_worst_and_counts_the_others() -> None:
     problem = reach([-INF, -INF, -2.0, -2.0], [1.5, INF, 2.0, 2.0], torque=10.0)
     words = limits_report(solution(problem, *motion()))["limits"]

@@ -76,6 +76,13 @@ def test_wrong_collisions_are_refused() -> None:
         ik.solve(ROBOT, TASKS, collisions=True, margin=np.inf)
 
 
+def test_a_margin_of_metres_warns(caplog: pytest.LogCaptureFixture) -> None:
+    with_collisions(ROBOT, TASKS, True, 0.3)
+    assert not caplog.text
+    with_collisions(ROBOT, TASKS, True, 10)
+    assert "margin: 10 m; it is in metres, so 10 mm are 0.01" in caplog.text
+
+
 def test_coal_finds_no_collision_of_meshes_in_what_is_solved() -> None:
     figures = measure("panda", 20)
     assert figures.solved[:, 1].mean() >= 0.9

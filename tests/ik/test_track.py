@@ -57,6 +57,17 @@ def test_a_circle_is_followed_within_the_robots_limits() -> None:
     assert len(track) == 4001
 
 
+def test_steps_that_are_too_long_are_no_limit() -> None:
+    state = panda()
+    coarse = ik.track(state.robot, hand_and_posture(state), circle(4.0, 0.05), 0.05, q0=POSTURE)
+    assert coarse.status is IKPathStatus.COARSE
+    assert all(each.reachable and not each.limits for each in coarse.departures)
+    assert "no limit is near" in str(coarse.departures[0])
+    assert "pass a smaller dt" in str(coarse)
+    fine = ik.track(state.robot, hand_and_posture(state), circle(4.0, 0.01), 0.01, q0=POSTURE)
+    assert fine.status is IKPathStatus.FOLLOWED
+
+
 def test_a_track_lags_at_its_limits_and_catches_up() -> None:
     state = panda()
     targets = circle(1.2, 2e-3, radius=0.2, rest=0.8)

@@ -139,7 +139,30 @@ def test_failed_steps_are_explained(log):
     assert "2 steps failed, the first at 0.3 s: quadratic program: infeasible" in text
     assert "1 step failed, the first at 0.7 s: x: too far" in text
     assert "-> steps take longer than the control period: use a period of 5" in text
-    assert "-> steps fail" in text
+    assert "-> steps fail: start closer" in text  # which constraint is in the way is unknown
+
+
+def test_a_longer_period_is_longer(log):
+    """Steps of 100.4 ms do not fit a period of 100 ms, although they are 100 ms in two digits."""
+    changed = {field.name: getattr(log, field.name) for field in fields(log)}
+    slow = {"preparation_times": np.zeros(20), "feedback_times": np.full(20, 0.1004)}
+    assert "use a period of 110 ms or more (MPCOptions.dt)" in mpc.ClosedLoop(**changed | slow).explain()
+
+
+def test_only_hard_constraints_in_the_way_are_to_be_softened(log):
+    changed = {field.name: getattr(log, field.name) for field in fields(log)}
+    assert log.soft == ("speed",)
+
+    def advised(reason):
+        failed = {"statuses": np.where(np.arange(20) == 3, "failed", log.statuses), "reasons": {3: reason}}
+        (line,) = [
+            each for each in mpc.ClosedLoop(**changed | failed).explain().splitlines() if "-> steps fail" in each
+        ]
+        return line
+
+    assert "soften" not in advised("the step is too long; speed[1] at knot 4: violated by 6.3")
+    assert "soften force (soft=(linear, quadratic)), start" in advised("infeasible; force[0] at knot 4: violated by 6")
+    assert "soften" not in advised("infeasible; brute_force[0] at knot 4: violated by 6")
 
 
 # Pictures

@@ -16,10 +16,16 @@ def test_a_second_argument_that_is_no_control_is_to_be_declared() -> None:
     def height(x: ca.SX, floor: ca.SX) -> ca.SX:
         return x[0] - floor
 
-    with pytest.raises(InvalidArgumentError, match=r"second argument, got 'floor'; .*parameters=\{'floor': value\}"):
+    with pytest.raises(InvalidArgumentError, match=r"argument 2, 'floor', is neither .*parameters=\{'floor': value\}"):
         trajopt.ResidualModelSymbolic(STATE, height)
     declared = trajopt.ResidualModelSymbolic(STATE, height, parameters={"floor": 0.1})
     assert not declared.uses_control
+
+
+def test_the_place_of_an_undeclared_argument_counts_the_robot_too() -> None:
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
+    with pytest.raises(InvalidArgumentError, match=r"argument 3, 'target', is neither a parameter nor the control u"):
+        trajopt.ResidualModelSymbolic(state, lambda x, robot, target: x[0] - target)
 
 
 @pytest.mark.parametrize("name", CONTROLS)

@@ -173,7 +173,7 @@ def test_pairs_and_those_left_out_are_all_pairs_on_different_joints() -> None:
         pair for pair in sorted(every) if {(joint[k], model.parents[joint[m]]) for k, m in (pair, pair[::-1])} & same
     ]
     assert sorted(shapes.left_out["neighbours"]) == near
-    links = {frozenset(str(shapes.bodies[k].frame) for k in pair) for pair in shapes.left_out["disabled"]}
+    links = {frozenset(str(shapes.bodies[k].frame) for k in pair) for pair in shapes.left_out["always"]}
     assert frozenset(("base_link", "upper_arm_link")) in links
     others = random_configurations(model, 300, seed=5)
     assert body_distances(model, shapes.bodies, shapes.left_out["never"], others).min() > 0.0
@@ -183,7 +183,9 @@ def test_an_srdf_disables_pairs(tmp_path: Path) -> None:
     before = boxes(tmp_path).collision_shapes
     links = {frozenset(str(before.bodies[k].frame) for k in pair) for pair in before.pairs}
     assert frozenset(("base", "hand")) in links
-    (tmp_path / "boxes.srdf").write_text('<robot name="b"><disable_collisions link1="hand" link2="base"/></robot>')
+    (tmp_path / "boxes.srdf").write_text(
+        '<robot name="b"><disable_collisions link1="hand" link2="base" reason="User"/></robot>'
+    )
     after = boxes(tmp_path).collision_shapes
     assert not after.pairs
     assert after.left_out["disabled"]

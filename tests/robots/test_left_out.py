@@ -32,7 +32,7 @@ def srdf(folder: Path, reason: str, text: str = BOX) -> CollisionShapes:
 
 @pytest.mark.parametrize(
     ("reason", "ours"),
-    [("", "disabled"), ("User", "disabled"), ("Never", "never"), ("Adjacent", "neighbours"), ("Always", "always")],
+    [("User", "disabled"), ("Never", "never"), ("Adjacent", "neighbours"), ("Always", "always")],
 )
 def test_reasons_of_an_srdf(tmp_path: Path, reason: str, ours: str) -> None:
     shapes = srdf(tmp_path, reason)
@@ -41,8 +41,9 @@ def test_reasons_of_an_srdf(tmp_path: Path, reason: str, ours: str) -> None:
     assert ("base and hand" in shapes.unchecked) == (ours in ("disabled", "always"))
 
 
-def test_links_that_touch_in_the_default_posture_are_checked(tmp_path: Path) -> None:
-    shapes = srdf(tmp_path, "Default")
+@pytest.mark.parametrize("reason", ["Default", ""])
+def test_links_that_an_srdf_disables_without_a_lasting_reason_are_checked(tmp_path: Path, reason: str) -> None:
+    shapes = srdf(tmp_path, reason)
     assert links(shapes, shapes.pairs) == {frozenset(("base", "hand"))}
     assert not shapes.unchecked
 

@@ -191,5 +191,7 @@ def test_goddard_with_burn_arc_and_coast_as_opti() -> None:
     solution = SolverSQP(problem).solve(us=us)
     assert solution.converged
     assert solution.cost == pytest.approx(cost, rel=1e-8)
-    np.testing.assert_allclose(solution.unknowns["dt"], best, rtol=1e-4)
+    full, arc, coast = np.array(sizes) * solution.unknowns["dt"]
+    others = np.array(sizes) * best  # an arc may begin with full thrust: only its end is unique, up to the grid
+    np.testing.assert_allclose([full + arc, coast], [others[:2].sum(), others[2]], rtol=1e-3)
     assert solution.xs[-1, 0] == pytest.approx(1.012837, abs=1e-6)  # COPS, with five times as many knots

@@ -118,24 +118,27 @@ def test_stalling_is_counted_from_the_last_time_the_error_was_halved() -> None:
     assert [attempts.stalls(i, error, 3) for i, error in enumerate(errors)] == [False] * 5 + [True]
 
 
-def dead_end(violation: float) -> Left:
+def dead_end(squares: float, infeasibility: float = 0.5) -> Left:
     nothing = np.zeros(0)
-    return Left((nothing, nothing), 0.0, violation, True, (nothing, nothing, nothing))
+    return Left((nothing, nothing), 0.0, infeasibility, True, (nothing, nothing, nothing), squares)
 
 
 def test_verdicts_need_attempts_that_end_alike() -> None:
     alike = Attempts(["random"] * 9)
-    assert [alike.end(dead_end(0.5)) for _ in range(ENDS)] == [None] * (ENDS - 1) + [SolverStatus.INFEASIBLE]
-    unlike = Attempts(["random"])
-    assert unlike.end(dead_end(0.5)) is None
-    unlike.pending.clear()
-    assert unlike.end(dead_end(0.1)) is SolverStatus.STALLED
-    once = Attempts([])
-    assert once.at_limit() is None
-    once.end(dead_end(0.3))
-    assert once.at_limit() is None
-    once.end(dead_end(0.301))
-    assert once.at_limit() is SolverStatus.INFEASIBLE
+    ends = [alike.end(dead_end(0.5, 0.5 + 0.1 * i)) for i in range(ENDS)]  # the largest violation may differ
+    assert ends == [None] * (ENDS - 1) + [SolverStatus.INFEASIBLE]
+    for other in (0.1, 0.7):  # a better one, which may not be the best, or a worse one, of another kind
+        unlike = Attempts(["random"])
+        assert unlike.end(dead_end(other)) is None
+        assert [unlike.end(dead_end(0.5)) for _ in range(ENDS)] == [None] * ENDS
+        unlike.pending.clear()
+        assert unlike.end(dead_end(0.5)) is SolverStatus.STALLED
+
+
+def test_attempts_that_run_out_need_two_ends() -> None:
+    attempts = Attempts([])
+    assert attempts.end(dead_end(0.3)) is SolverStatus.STALLED
+    assert attempts.end(dead_end(0.301)) is SolverStatus.INFEASIBLE
 
 
 def test_methods_are_saved(tmp_path: Path) -> None:

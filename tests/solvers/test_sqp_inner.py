@@ -8,7 +8,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from casadi import SX
 
+import trajopt
 from tests.solvers.test_sqp import constrained_lqr, known
 from tests.solvers.test_sqp_robots import arm_reach
 from tests.support import legged_problems
@@ -195,3 +197,29 @@ def test_linear_steps_between_inconsistent_walls_end_as_infeasible(qp: str) -> N
     assert solution.status is SolverStatus.INFEASIBLE
     assert "constraint 'walls', row" in solution.explain()
     assert "at knot" in solution.explain()
+
+
+class Unicycle(trajopt.DifferentialActionModelSymbolic):
+    """d(x, y, θ)/dt = (v cos θ, v sin θ, w)."""
+
+    def xdot(self, x: SX, u: SX) -> SX:
+        return ca.vertcat(u[0] * ca.cos(x[2]), u[0] * ca.sin(x[2]), u[1])
+
+
+@pytest.mark.parametrize(
+    ("x0", "speed", "cost"),
+    [([1.74, 1.263, -3.124], 2.0, 1.82508339), ([0.12864189, 1.25297638, 3.12280777], 1.5, 1.279868165)],
+)
+def test_programs_of_a_parking_car_are_solved(x0: list[float], speed: float, cost: float) -> None:
+    """Interior points went round in circles: where rows hide negative curvature, and in a convex one."""
+    state = trajopt.StateVector(3)
+    control = trajopt.ResidualModelControl(state)
+    costs = trajopt.CostStack(state).add("effort", control, weight=1.0)
+    rows = trajopt.ConstraintStack(state).add("speed", control, lower=[-speed, -2.0], upper=[speed, 2.0])
+    goal = trajopt.ConstraintStack(state).add("parked", trajopt.ResidualModelState(state, np.zeros(3)), equals=0.0)
+    knot = trajopt.IntegratedActionModelRK4(Unicycle(state, 2, costs, constraints=rows), dt=0.1)
+    end = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=goal)
+    solution = SolverSQP(trajopt.ShootingProblem(x0, [knot] * 50, end)).solve()
+    assert solution.converged
+    assert solution.cost == pytest.approx(cost, rel=1e-4)
+    assert solution.iterations <= 30

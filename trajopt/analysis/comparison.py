@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.constraints import HELD
-from trajopt.analysis.limits import limit_uses
+from trajopt.analysis.limits import largest_shares, limit_uses, nearest
 from trajopt.checks import check_texts
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown_numbers
 from trajopt.objects.lazy import above
@@ -131,8 +131,12 @@ def _column(solution: Solution) -> dict[str, str]:
     try:
         terms = {name: float(np.nansum(values)) for name, values in solution.cost_terms().items()}
         column |= {f"cost of {name}": f"{value:.4g}" for name, value in terms.items()}
-        for use in limit_uses(solution):
-            column.setdefault(f"largest {use.quantity} [% of its limit]", f"{100 * use.use:.0f}")
+        uses = limit_uses(solution)
+        for quantity, share in largest_shares(uses).items():
+            column[f"largest {quantity} [% of its limit]"] = f"{100 * share:.0f}"
+        for use in nearest([use for use in uses if use.single]):
+            away = abs(use.value - use.limit) * (-1.0 if use.knots else 1.0)
+            column[f"{use.quantity} nearest to its limit [{use.unit or '-'}]"] = f"{away:.3g}"
         for name, values in solution.violations().items():
             worst = float(np.nanmax(values, initial=0.0))
             column[f"violation of {name}"] = f"{worst:.2g}" if worst > HELD else "none"

@@ -13,6 +13,7 @@ from trajopt.actions.base import ActionModelAbstract
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.quantities import control_quantities
 from trajopt.analysis.row_names import NORMAL, row_names
+from trajopt.analysis.touching import touching_distance
 from trajopt.checks import check_count, check_items, check_shape, check_text, check_texts, shape_of
 from trajopt.constraints.row_block import constraint_of, row_name
 from trajopt.errors import InvalidArgumentError, shown
@@ -30,8 +31,6 @@ Flags = npt.NDArray[np.bool_]
 
 HELD = 1e-6
 """Largest violation at which a row still counts as satisfied [unit of the row]."""
-TOUCH = 1e-6
-"""Largest distance at which a row counts as at a bound, relative to bounds larger than 1 [unit of the row]."""
 
 _MOST = 4  # constraints that a report lists [-]
 
@@ -107,11 +106,11 @@ class ConstraintRows:
         For a contact without force, at the tip of its friction cone, only the row of the normal force counts.
         """
         with np.errstate(invalid="ignore"):
-            distance = np.minimum(self.values - self.lower, self.upper - self.values)
-            touching = np.asarray(distance <= TOUCH * np.maximum(1.0, _size(self.lower, self.upper)))
+            near = touching_distance(self.values, self.lower, self.upper)
+            touching = np.asarray(np.minimum(self.values - self.lower, self.upper - self.values) <= near)
         if NORMAL in self.rows:
             normal = self.rows.index(NORMAL)
-            tip = touching & (np.abs(self.values) <= TOUCH) & touching[:, [normal]]
+            tip = touching & (np.abs(self.values) <= near) & touching[:, [normal]]
             tip[:, normal] = False
             touching[tip] = False
         return touching
@@ -141,12 +140,6 @@ class ConstraintRows:
         sizes = np.where(np.isfinite(values), np.abs(values), -1.0)
         knot, row = (int(i) for i in np.unravel_index(int(sizes.argmax()), sizes.shape))
         return knot, row, float(max(sizes[knot, row], 0.0))
-
-
-def _size(lower: Reals, upper: Reals) -> Reals:
-    """Absolute value of the larger bound, ignoring infinite bounds."""
-    ends = [np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)]
-    return np.asarray(np.maximum(*ends))
 
 
 def constraint_rows(solution: Solution) -> tuple[ConstraintRows, ...]:

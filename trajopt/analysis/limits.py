@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-6
 """Tolerance at a limit, relative to the limit's size: a value within it counts as at the limit [-]."""
-
-HALF_WAY = 0.5
-"""A position or angle is reported if its use of the limit is larger than this [-]."""
 
 PERCENTAGES = ("control", "force", "torque", "velocity")
 """Quantities that are reported as a percentage of their limit; the others are reported by the distance from it."""
@@ -37,6 +34,8 @@ class LimitUse:
         limit: Limit on that side.
         constrained: Whether `limit` is the bound of a constraint at that knot, at least as tight as the model's limit.
         bounded: Whether a constraint has a bound at that knot and side, which may be wider.
+        partly: Whether a constraint has a bound on that side at other knots, but not at this one.
+        single: Whether there is no limit on the other side. Then `use` is no share: words give the distance.
         use: Distance from the middle of both limits, divided by half their distance; |value| / limit for symmetric
             limits; 1 + excess for a single limit [-].
         knot: Knot of `value` [-].
@@ -55,15 +54,25 @@ class LimitUse:
     knots: int
     constrained: bool = False
     bounded: bool = False
+    partly: bool = False
+    single: bool = False
+
+    @property
+    def distance(self) -> str:
+        """Distance of the value from the limit with its unit, such as "0.2 rad"; empty if it is rounding."""
+        away = abs(self.value - self.limit)
+        rounding = away <= ROUNDING * max(1.0, abs(self.limit))
+        return "" if rounding else f"{away:.3g}{self.unit and ' '}{self.unit}"
 
     def __str__(self) -> str:
         where = f"at knot {self.knot}" + ("" if self.time is None else f" ({self.time:.3g} s)")
         unit = f" {self.unit}" if self.unit else ""
-        away = f"{abs(self.value - self.limit):.3g}{unit}"
-        count = f"{self.knots} knot{'' if self.knots == 1 else 's'}"
-        place = f"{away} beyond the limit {self.limit:.4g} ({count})"
-        if self.knots == 0:
-            place = f"{away} within the limit {self.limit:.4g}, use {100 * self.use:.0f} %"
+        side = "beyond" if self.knots else "within"
+        place = f"{f'{self.distance} {side}' if self.distance else 'at'} the limit {self.limit:.4g}"
+        if self.knots:
+            place += f" ({self.knots} knot{'' if self.knots == 1 else 's'})"
+        elif not self.single:
+            place += f", use {100 * self.use:.0f} %"
         return f"{self.quantity} of {self.name}: {self.value:.4g}{unit} {where}, {place}"
 
 
@@ -127,16 +136,29 @@ def limits_report(solution: Solution) -> dict[str, str]:
     if over:
         more = f"; and {len(over) - 1} more, listed by explain" if len(over) > 1 else ""
         return {"limits": f"exceeded: {over[0]}{more}"}
-    largest = {use.quantity: use.use for use in reversed(uses)}  # the first use of each quantity is its largest
-    words = [f"{name} {100 * largest[name]:.0f} %" for name in sorted(largest) if name in PERCENTAGES]
-    near = [use for use in uses if use.quantity not in PERCENTAGES and use.use > HALF_WAY]
-    if near:
-        nearest = min(near, key=lambda use: abs(use.limit - use.value))
-        unit = f" {nearest.unit}" if nearest.unit else ""
-        words.append(
-            f"{nearest.quantity} of {nearest.name} within {abs(nearest.limit - nearest.value):.3g}{unit} of its limit"
-        )
-    return {"limits": "kept" + (f"; at most {', '.join(words)}" if words else "")}
+    largest = largest_shares(uses)
+    shares = [f"{name} {100 * largest[name]:.0f} %" for name in sorted(largest) if name in PERCENTAGES]
+    near = [
+        f"{use.quantity} of {use.name} {f'within {use.distance} of' if use.distance else 'at'} its limit"
+        for use in nearest(uses)
+    ]
+    words = [*([f"at most {', '.join(shares)}"] if shares else []), *near]
+    return {"limits": "; ".join(["kept", *([", ".join(words)] if words else [])])}
+
+
+def largest_shares(uses: Sequence[LimitUse]) -> dict[str, float]:
+    """Returns the largest use of each quantity [-]; those of single limits are no shares."""
+    return {use.quantity: use.use for use in reversed(uses) if not use.single}  # the first use is the largest
+
+
+def nearest(uses: Sequence[LimitUse]) -> list[LimitUse]:
+    """Returns the use nearest to its limit of each quantity and unit whose limits are not all given in per cent."""
+    apart = [use for use in uses if use.single or use.quantity not in PERCENTAGES]
+    kinds = dict.fromkeys((use.quantity, use.unit) for use in apart)
+    return [
+        min((use for use in apart if (use.quantity, use.unit) == kind), key=lambda use: abs(use.limit - use.value))
+        for kind in kinds
+    ]
 
 
 def _use(line: Line, times: Reals | None) -> Iterator[LimitUse]:
@@ -162,6 +184,8 @@ def _use(line: Line, times: Reals | None) -> Iterator[LimitUse]:
         knots=int(np.count_nonzero(beyond > ROUNDING * np.maximum(1.0, sizes))),
         constrained=_constrained(line, knot, above=above),
         bounded=bounds is not None and bool(np.isfinite(bounds[knot])),
+        partly=bounds is not None and bool(np.isfinite(bounds).any() and not np.isfinite(bounds[knot])),
+        single=not (np.isfinite(low) and np.isfinite(high)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from trajopt.residuals.collisions import ResidualModelCollisions
 from trajopt.robots import Box, Scene
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
+
+_logger = logging.getLogger(__name__)
+_FAR = 1.0  # margin that is rather meant in millimetres [m]
 
 
 def check_collisions(collisions: Any) -> bool | Scene:
@@ -34,6 +38,8 @@ def collision_rows(
     if check_collisions(collisions) is False:  # a scene without bodies counts as false
         return {}
     check_robot_state("of_robot", state)
+    if least >= _FAR:
+        _logger.warning("margin: %g m; it is in metres, so %g mm are %g", least, least, least / 1e3)
     scene = collisions if isinstance(collisions, Scene) else None
     residual = ResidualModelCollisions(state, scene, **most)
     return {"collisions": (residual, np.full(residual.size(0), least), np.full(residual.size(0), np.inf))}

@@ -229,9 +229,10 @@ def check_step_height(stance: Stance, step_height: float) -> None:
     assert stance.com is not None
     reach = stance.com[2] - stance.height
     if check_non_negative("step_height", step_height, unit="m") > reach > 0:
+        unit, parts = ("cm", 100.0) if step_height / 100.0 <= reach else ("mm", 1000.0)
         raise InvalidArgumentError(
             f"step_height: expected a height within the legs' reach, at most {reach:.3g} m as the centre of mass above "
-            f"the feet, got {step_height:g} m; it is in metres, so 8 cm are 0.08"
+            f"the feet, got {step_height:g} m; it is in metres, so {step_height:g} {unit} are {step_height / parts:g}"
         )
 
 

@@ -45,15 +45,13 @@ def judged(following: Following, p: Reals, qs: Reals, vs: Reals, solution: Solut
     distance = np.linalg.norm(off, axis=1)
     pressed = _pressed(following, qs, vs)
     departures = _departures(following, np.abs(off).max(axis=1, initial=0.0), distance, slopes, pressed)
-    unreachable = any(not departure.reachable for departure in departures)
-    status = IKPathStatus.UNREACHABLE if unreachable else IKPathStatus.LIMITED
     wanted = _wanted(model, p)
     return IKPath(
         robot=following.robot,
         times=np.arange(len(qs)) * np.float64(following.dt),
         qs=qs,
         vs=vs,
-        status=status if departures else IKPathStatus.FOLLOWED,
+        status=_status(departures, collisions=bool(model.collisions)),
         departures=departures,
         residuals=residuals,
         distance=distance,
@@ -62,6 +60,15 @@ def judged(following: Following, p: Reals, qs: Reals, vs: Reals, solution: Solut
         wanted=np.reshape(list(wanted.values()), (-1, len(qs), 3)),
         solution=solution,
     )
+
+
+def _status(departures: tuple[Departure, ...], *, collisions: bool) -> IKPathStatus:
+    if not departures:
+        return IKPathStatus.FOLLOWED
+    if not all(each.reachable for each in departures):
+        return IKPathStatus.UNREACHABLE
+    limited = collisions or any(each.limits for each in departures)
+    return IKPathStatus.LIMITED if limited else IKPathStatus.COARSE
 
 
 def _evaluated(following: Following, p: Reals, qs: Reals) -> tuple[Reals, Reals, dict[str, TaskResidual]]:

@@ -27,6 +27,7 @@ class IKPathStatus(Enum):
 
     FOLLOWED = "every constraint holds at all times, within tolerance"
     LIMITED = "limits made the robot leave the path: see departures; go slower, or start on the path"
+    COARSE = 'steps are too long for this path, no limit is near: pass a smaller dt, or method="optimal"'
     UNREACHABLE = "the path leaves the robot's reach: see departures; there the robot is as near as it gets"
 
     def __str__(self) -> str:
@@ -42,7 +43,8 @@ class Departure:
         last: Last knot with a violated constraint [-].
         worst: Knot with the largest violation [-].
         distance: Norm of the violations at that knot [units of their rows].
-        reachable: True if motion limits were the reason; False if the target was out of reach.
+        reachable: True if motion limits, links that come near, or too long steps were the reason; False if the target
+            was out of reach.
         limits: Limits that were reached: "q:JOINT" for positions, "v:JOINT" for velocities, "a:JOINT" for
             accelerations.
     """
@@ -55,7 +57,7 @@ class Departure:
     limits: tuple[str, ...]
 
     def __str__(self) -> str:
-        why = "limits" if self.reachable else "out of reach"
+        why = "out of reach" if not self.reachable else "limits" if self.limits else "no limit is near"
         at = f", at limits {', '.join(self.limits)}" if self.limits else ""
         return f"knots {self.first} to {self.last}: {why}, {self.distance:.3g} away at knot {self.worst}{at}"
 

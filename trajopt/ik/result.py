@@ -249,9 +249,8 @@ class IKBatch(ExplainsAttributes):
         return len(self.q)
 
     def __repr__(self) -> str:
-        return (
-            f"IKBatch({int(np.sum(self.solved))} of {len(self)} solved, {np.mean(self.starts):.3g} starts on average)"
-        )
+        counts = f"{int(np.sum(self.solved))} of {len(self)} solved, {np.mean(self.starts):.3g} starts on average"
+        return f"IKBatch({'; '.join([counts, *_unchecked(self.residuals)])})"
 
 
 SEARCHED = 500  # targets of a batch whose causes are searched for a summary, some milliseconds each [-]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -138,19 +140,33 @@ def _reasons(log: ClosedLoop) -> list[str]:
     return lines
 
 
+def _rounded_up(number: float) -> float:
+    """The next number of two digits, so that advice to raise a value never names one that it has already."""
+    step = 10.0 ** (math.floor(math.log10(number)) - 1)
+    return step * math.ceil(number / step)
+
+
+def _named(constraint: str) -> Callable[[str], bool]:
+    """Whether a reason is about a row of a constraint, such as "rail[0] at knot 49: violated by 6.33"."""
+    row = re.compile(rf"(^|\W){re.escape(constraint)}(\[[^]]*\])? at knot ")
+    return lambda reason: row.search(reason) is not None
+
+
 def _cures(log: ClosedLoop) -> list[str]:
     cures = []
     if log.deadline_misses.mean() > 0.01:
-        needed = 1e3 * float(np.percentile(log.step_times, 99.0))
+        needed = _rounded_up(1e3 * float(np.percentile(log.step_times, 99.0)))
         mode = "" if log.solver.startswith("real-time") else "mode 'real-time', "
         cures.append(
-            f"steps take longer than the control period: use a period of {needed:.2g} ms or more (MPCOptions.dt), "
+            f"steps take longer than the control period: use a period of {needed:g} ms or more (MPCOptions.dt), "
             f"fewer knots, {mode}or a time_budget"
         )
-    if any(EXCLUDE not in log.reasons.get(int(k), "") for k in np.flatnonzero(log.statuses == "failed")):
-        cures.append(
-            "steps fail: soften constraints on states, start closer to a feasible motion, or allow more iterations"
-        )
+    failed = [log.reasons.get(int(k), "") for k in np.flatnonzero(log.statuses == "failed")]
+    failed = [reason for reason in failed if EXCLUDE not in reason]
+    if failed:
+        hard = [name for name in log.violations if name not in log.soft and any(map(_named(name), failed))]
+        soften = f"soften {', '.join(hard)} (soft=(linear, quadratic)), " if hard else ""
+        cures.append(f"steps fail: {soften}start closer to a feasible motion, or allow more iterations")
     if set(log.violated) - set(log.soft) and not np.any(log.statuses == "failed"):
         cures.append(
             "the plant violates hard constraints: leave a margin in their bounds for noise, delay and model error, or "

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.analysis.constraints import TOUCH
 from trajopt.analysis.lines import Line
+from trajopt.analysis.touching import TOUCH
 from trajopt.plotting.ranges import single_knots
 from trajopt.plotting.style import GREY
 from trajopt.types import Reals

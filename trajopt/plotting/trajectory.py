@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.basics import check_solution, time_axis
-from trajopt.analysis.constraints import TOUCH, ConstraintRows, constraint_rows
+from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line, all_panels, shown_panels
+from trajopt.analysis.touching import touching_distance
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
 from trajopt.plotting.limits import (
     beyond_entry,
@@ -255,7 +256,7 @@ def _draw_bounds(axes: Axes, panel: list[Line], abscissa: Reals, extent: float) 
                     color = limit_color(panel, bounds, side, look["color"])
                     draw_limit(axes, _held(shown) if steps else shown, abscissa, color=color, steps=steps,
                                label="_bound")  # fmt: skip
-            touched = np.abs(line.values - finite) <= TOUCH * np.maximum(1.0, np.abs(finite))
+            touched = np.abs(line.values - finite) <= touching_distance(line.values, bounds, bounds)
             drawn = drawn or bool(touched.any())
             _draw_touched(axes, abscissa, np.where(touched, finite, np.nan), look)
     return drawn

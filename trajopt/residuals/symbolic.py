@@ -87,9 +87,10 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         self._names = [name for name in names if name not in (*self._symbols, "robot")]
         self.uses_control = count == 2
         if count == 2 and not isinstance(function, ca.Function) and self._names[1] not in CONTROLS:
+            other, place = self._names[1], names.index(self._names[1]) + 1
             raise InvalidArgumentError(
-                f"function: expected the control u as second argument, got {self._names[1]!r}; rename it to u, "
-                f"or declare a parameter: parameters={{{self._names[1]!r}: value}}"
+                f"function: argument {place}, {other!r}, is neither a parameter nor the control u; declare it: "
+                f"parameters={{{other!r}: value}}, or rename it to u"
             )
         if not self.uses_control:
             self.nr = int(self.evaluate(Instant(state, 0)).numel())

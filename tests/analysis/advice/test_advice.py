@@ -30,10 +30,10 @@ class Move(trajopt.ActionModelDiscrete):
         return 0.0 * x
 
 
-def move(*, limited: bool = True, boxed: bool = False) -> ShootingProblem:
-    """To x = 10 in four steps of at most 1, which can't be."""
+def move(*, limited: bool = True, boxed: bool = False, most: float = 1.0) -> ShootingProblem:
+    """To x = 10 in four steps of at most `most`, which can't be with 1."""
     state = trajopt.StateVector(1)
-    motor = trajopt.ConstraintStack(state).add("motor", trajopt.ResidualModelControl(state), lower=-1.0, upper=1.0)
+    motor = trajopt.ConstraintStack(state).add("motor", trajopt.ResidualModelControl(state), lower=-most, upper=most)
     goal = trajopt.ConstraintStack(state).add("goal", trajopt.ResidualModelState(state, [10.0]), equals=0.0)
     knot: trajopt.ActionModelAbstract = Move(state, 1, constraints=motor) if limited else Move(state, 1)
     end: trajopt.ActionModelAbstract = Move(state, 1, constraints=goal) if limited else Move(state, 1)
@@ -104,10 +104,35 @@ def test_black_boxes_are_spoken_of_where_there_are_some(boxed: bool) -> None:
     ],
 )
 def test_only_solvers_that_take_the_problem_are_recommended(limited: bool, solver: str, says: str) -> None:
-    solution = left(move(limited=limited), SolverStatus.MAX_ITERATIONS, solver, gap=0.0, short=True)
+    solution = left(move(limited=limited, most=3.0), SolverStatus.MAX_ITERATIONS, solver, gap=0.0, short=True)
     assert f"the last steps were short: {says}" in advice(solution)
     if not limited:
         assert SolverFDDP(move(limited=False)).solve().converged
+
+
+def test_advice_is_about_the_motion_that_is_returned_and_not_about_the_last_step() -> None:
+    """The last attempt of a solver may end in violations, and the best motion is an earlier one."""
+    problem = move()
+    problem.set_parameter("goal.reference", [4.0], "all")
+    solution = left(problem, SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
+    lost = tuple(dataclasses.replace(record, constraint_violation=0.4, step_length=0.0) for record in solution.history)
+    text = dataclasses.replace(solution, history=lost).explain()
+    assert "all constraints hold" in text
+    assert "still violated" not in text
+    assert "solver.solve(starts=8) tries several" in text
+    problem.set_parameter("goal.reference", [10.0], "all")
+    missed = left(problem, SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
+    assert "-> constraints are still violated: if they cannot be satisfied, relax 'goal" in missed.explain()
+
+
+def test_a_stationary_motion_is_no_case_for_more_iterations() -> None:
+    problem = move(limited=False)
+    solution = left(problem, SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0, short=True)
+    still = dataclasses.replace(solution, xs=np.zeros((KNOTS + 1, 1)), us=np.zeros((KNOTS, 1)), x0=np.zeros(1))
+    (line,) = advice(still).splitlines()
+    assert line.startswith("-> the motion is stationary (dJ/du = 0)")
+    assert "solver.solve(starts=8)" in line
+    assert "stationary" not in advice(solution)
 
 
 def test_explain_writes_iteration_in_the_singular_and_the_plural() -> None:

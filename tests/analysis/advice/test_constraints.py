@@ -11,10 +11,10 @@ import numpy as np
 from casadi import SX
 
 import trajopt
-from tests.support.constrained import Mass, pendulum, weak_pendulum
+from tests.support.constrained import Mass, pendulum, torn_mass, weak_pendulum
 from trajopt import gaits
 from trajopt.analysis import constraint_rows, constraints_report, limit_uses
-from trajopt.analysis.advice.constraints import _rows_at_a_bound, relaxation
+from trajopt.analysis.advice.constraints import _rows_of, relaxation, time_may_help
 from trajopt.analysis.row_names import row_names
 from trajopt.residuals import (
     FrictionCone,
@@ -34,14 +34,14 @@ def advice(solution: Solution) -> list[str]:
     return [line for line in solution.explain().splitlines() if line.startswith("->")]
 
 
-def walled(start: float, *, most: float = 1.0, goal: float = -1.0) -> Solution:
+def walled(start: float, *, most: float = 1.0, goal: float = -1.0, speed: float = 0.0) -> Solution:
     """A mass left of a wall at all knots, also at the end, where it is to be at `goal`; pushed by at most `most`."""
     state = trajopt.StateVector(2, names=["p", "v"], units=["m", "m/s"])
     force, p = trajopt.ResidualModelControl(state), trajopt.ResidualModelSymbolic(state, lambda x: x, unit="m")
     rows = trajopt.ConstraintStack(state).add("wall", p, upper=[0.5, 3.0]).add("motor", force, lower=-most, upper=most)
     end = trajopt.ConstraintStack(state).add("wall", p, upper=[0.5, 3.0])
     end.add("goal", trajopt.ResidualModelState(state, [goal, 0.0]), equals=0.0)
-    problem = ShootingProblem([start, 0.0], [Mass(state, 1, constraints=rows)] * 40, Mass(state, 1, constraints=end))
+    problem = ShootingProblem([start, speed], [Mass(state, 1, constraints=rows)] * 40, Mass(state, 1, constraints=end))
     return SolverSQP(problem, SQPOptions(max_iterations=100)).solve()
 
 
@@ -51,6 +51,30 @@ def test_a_start_beyond_a_bound_is_to_be_moved_first() -> None:
     first = advice(solution)[0]
     assert first.startswith("-> move x0, which is 1.5 m above 0.5 of 'wall[p]', or widen that bound until")
     assert "move x0" not in "".join(advice(weak_pendulum()))
+
+
+def test_more_time_is_advised_only_where_it_may_help() -> None:
+    """Neither for a start beyond a bound nor for the distance of braking; for a goal that motors reach too late."""
+    braking = walled(0.0, speed=2.0, goal=0.4)  # needs 2 m, and the wall is at 0.5 m
+    assert braking.violations()["wall"][:-1].max() > 0.1
+    for solution in (braking, walled(2.0)):
+        assert not solution.converged
+        assert "more time" not in solution.explain()
+    assert not time_may_help(constraint_rows(braking))
+    assert time_may_help(constraint_rows(weak_pendulum()))
+    assert "give the motion more time" in weak_pendulum().explain()
+
+
+def test_rows_beyond_a_bound_are_violated_and_not_at_it() -> None:
+    solution = walled(2.0)
+    (wall,) = [rows for rows in constraint_rows(solution) if rows.name == "wall"]
+    beyond = np.where(wall.enforced, wall.violations, 0.0)
+    count = int((beyond > 1e-3 * beyond.max()).any(axis=1).sum())
+    (line,) = [line for line in solution.explain().splitlines() if line.startswith("    'wall'")]
+    assert f"p violated at {count} of 41 knots (1-" in line
+    (torn, other) = [line for line in torn_mass().explain().splitlines() if re.match("    '(left|right)_of'", line)]
+    assert "violated at" in torn + other
+    assert "at a bound" not in torn + other
 
 
 def test_rows_that_only_x0_violates_are_reported_but_do_not_count_as_violations() -> None:
@@ -124,7 +148,9 @@ def test_a_gait_names_the_sides_of_its_cones() -> None:
     assert rows.title(4) == "lf_foot_force[normal]"
     assert rows.units == ("N",) * 5
     at_bound = dataclasses.replace(rows, values=np.where(np.isfinite(rows.lower), rows.lower, rows.values))
-    assert _rows_at_a_bound(at_bound).endswith(", ... (of the pyramid)")  # pictures compare with the round cone
+    assert _rows_of(at_bound, at_bound.active).endswith(
+        ", ... (of the pyramid)"
+    )  # pictures compare with the round cone
 
 
 class Push(trajopt.ActionModelDiscrete):

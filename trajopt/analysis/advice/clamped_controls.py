@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.advice.constraints import MOST
 from trajopt.analysis.basics import runs
-from trajopt.analysis.constraints import TOUCH
+from trajopt.analysis.touching import TOUCH
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals
 

@@ -17,6 +17,8 @@ MOST = 8
 """Largest number of listed constraints."""
 NOISE = 1e-3
 """Violations and forces below this fraction of the largest one are not reported [-]."""
+LENGTHS = ("m", "rad")
+"""Units of rows that say where something is."""
 _NAMED = 3  # largest number of named rows [-]
 
 
@@ -30,9 +32,10 @@ def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) 
     if not constraints:
         return []
     lines = _violated(solution, constraints)
-    listed = sorted(constraints, key=lambda rows: -int(_held_back(rows).any(axis=1).sum()))[:MOST]
+    listed = sorted(constraints, key=lambda rows: -int(_beyond_or_at(rows).any(axis=1).sum()))[:MOST]
     priced = not _by_violation(constraints)  # otherwise multipliers come from a growing penalty
-    lines += [f"    {_use(solution, rows, priced=priced)}" for rows in listed if len(rows.knots)]
+    least = _least(constraints)
+    lines += [f"    {_use(solution, rows, least, priced=priced)}" for rows in listed if len(rows.knots)]
     if len(constraints) > MOST:
         lines.append(f"    and {len(constraints) - MOST} more")
     return lines + _dearest(solution, constraints)
@@ -72,6 +75,22 @@ def moving_the_start(solution: Solution, constraints: Sequence[ConstraintRows]) 
     )
 
 
+def time_may_help(constraints: Sequence[ConstraintRows]) -> bool:
+    """Whether the most violated constraint may hold in a longer motion.
+
+    A goal at the end may, and limits of velocities and forces. A place that a motion passes on its way stays where it
+    is, and so does a bound that x0 violates.
+    """
+    ordered = _by_violation(constraints)
+    if not ordered:
+        return True
+    first = ordered[0]
+    knot, row, _ = first.largest(_enforced(first))
+    if any(rows is first for rows, _, _ in violated_at_start(constraints)):
+        return False
+    return knot == len(first.values) - 1 or first.units[row] not in LENGTHS
+
+
 def softening(constraints: Sequence[ConstraintRows]) -> str:
     """Advises to soften the most violated constraint, with code; empty if none is violated."""
     ordered = _by_violation(constraints)
@@ -83,7 +102,7 @@ def _in_the_way(constraints: Sequence[ConstraintRows], first: ConstraintRows, kn
     """Lists other constraints that are at their bounds before a knot, those at most knots first."""
     lines = []
     for rows in constraints:
-        count = int((_held_back(rows) & ~rows.violated)[: knot + 1].any(axis=1).sum())
+        count = int(_held_back(rows)[: knot + 1].any(axis=1).sum())
         if rows is not first and count:
             total = int((rows.knots <= knot).sum())
             lines.append((count, f"{rows.name!r} at {count} of {total} knot{'' if total == 1 else 's'}"))
@@ -95,17 +114,27 @@ def _enforced(rows: ConstraintRows) -> npt.NDArray[np.float64]:
     return np.where(rows.enforced, rows.violations, 0.0)
 
 
-def _held_back(rows: ConstraintRows) -> npt.NDArray[np.bool_]:
-    """Rows that are at a bound, without equations."""
+def _beyond_or_at(rows: ConstraintRows) -> npt.NDArray[np.bool_]:
+    """Rows that are at a bound or beyond it, without equations."""
     return rows.active & rows.enforced & ~rows.equations
+
+
+def _held_back(rows: ConstraintRows, least: float = HELD) -> npt.NDArray[np.bool_]:
+    """Rows that are at a bound, and not beyond it by more than a least violation."""
+    return _beyond_or_at(rows) & (rows.violations <= least)
 
 
 def _by_violation(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
     """Violated hard constraints, the worst first, without those with negligible violations."""
-    worst = max((float(_enforced(rows).max(initial=0.0)) for rows in constraints if not rows.soft), default=0.0)
-    least = max(HELD, NOISE * worst)
+    least = _least(constraints)
     violated = [rows for rows in constraints if not rows.soft and _enforced(rows).max(initial=0.0) > least]
     return sorted(violated, key=lambda rows: -_enforced(rows).max())
+
+
+def _least(constraints: Sequence[ConstraintRows]) -> float:
+    """Least violation that is not negligible beside the largest one of a hard constraint."""
+    worst = max((float(_enforced(rows).max(initial=0.0)) for rows in constraints if not rows.soft), default=0.0)
+    return max(HELD, NOISE * worst)
 
 
 def _violated(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
@@ -150,43 +179,54 @@ def _beyond(rows: ConstraintRows, knot: int, row: int) -> str:
     return f"{value:.4g} is {side} {bound:.4g}"
 
 
-def _use(solution: Solution, rows: ConstraintRows, *, priced: bool) -> str:
-    """Text about the use of a constraint: knots at a bound, or the closest distance; and its largest multiplier."""
-    active, knots = _held_back(rows).any(axis=1), rows.knots
+def _use(solution: Solution, rows: ConstraintRows, least: float, *, priced: bool) -> str:
+    """Text about the use of a constraint: knots beyond or at a bound, or the closest distance; largest multiplier."""
+    held, beyond = _held_back(rows, least), _enforced(rows) > least
+    active = held.any(axis=1)
     words = ["soft"] if rows.soft else []
     equations = np.flatnonzero((rows.equations & rows.enforced).any(axis=1))
     if len(equations):
         words.append(f"equation at knot{'' if len(equations) == 1 else 's'} {runs(equations)}")
-    if active.any():
-        count = int(active.sum())
-        plural = "" if len(knots) == 1 else "s"
-        which = f"{_rows_at_a_bound(rows)} " if len(rows.rows) > 1 else ""
-        words.append(f"{which}at a bound at {count} of {len(knots)} knot{plural} ({runs(np.flatnonzero(active))})")
-    elif len(equations) == 0:
-        words.append(f"never at a bound ({len(knots)} knot{'' if len(knots) == 1 else 's'}){_closest(solution, rows)}")
+    words += _at_knots(rows, beyond, "exceeded" if rows.soft else "violated")
+    words += _at_knots(rows, held, "at a bound")
+    if not (active.any() or beyond.any() or len(equations)):
+        knots = len(rows.knots)
+        words.append(f"never at a bound ({knots} knot{'' if knots == 1 else 's'}){_closest(solution, rows)}")
     if rows.multipliers is not None and priced:
         knot, row, size = rows.largest(_loaded(solution, rows))
-        if size > 0.0 and (active.any() or len(equations)):
+        if size > 0.0 and (active.any() or beyond.any() or len(equations)):
             words.append(f"largest multiplier {rows.multipliers[knot, row]:.3g} at knot {knot}")
     return f"{rows.name!r}: {', '.join(words)}"
 
 
-def _rows_at_a_bound(rows: ConstraintRows) -> str:
-    """Names of the rows that are at a bound, those at most knots first, shortened if there are many."""
-    counts = _held_back(rows).sum(axis=0)
+def _at_knots(rows: ConstraintRows, flags: npt.NDArray[np.bool_], words: str) -> list[str]:
+    """Text about the rows and knots with a flag (T + 1, n): "p at a bound at 3 of 40 knots (0-2)"; empty without."""
+    knots = np.flatnonzero(flags.any(axis=1))
+    if not len(knots):
+        return []
+    which = f"{_rows_of(rows, flags)} " if len(rows.rows) > 1 else ""
+    total = len(rows.knots)
+    return [f"{which}{words} at {len(knots)} of {total} knot{'' if total == 1 else 's'} ({runs(knots)})"]
+
+
+def _rows_of(rows: ConstraintRows, flags: npt.NDArray[np.bool_]) -> str:
+    """Names of the rows with a flag, those at most knots first, shortened if there are many."""
+    counts = flags.sum(axis=0)
     order = [int(row) for row in np.argsort(-counts, kind="stable") if counts[row]]
-    words = ", ".join(rows.rows[row] for row in order[:_NAMED]) + (", ..." if len(order) > _NAMED else "")
+    names = [f"row {name}" if name == str(row) else name for row, name in enumerate(rows.rows)]
+    words = ", ".join(names[row] for row in order[:_NAMED]) + (", ..." if len(order) > _NAMED else "")
     pyramid = any(rows.rows[row].startswith(FRICTION) for row in order[:_NAMED])
     return words + " (of the pyramid)" * pyramid
 
 
 def _closest(solution: Solution, rows: ConstraintRows) -> str:
-    """Text about the smallest distance from a bound: in percent for symmetric bounds, otherwise a distance."""
+    """Text about the smallest distance from a bound: in percent for symmetric bounds of rates and forces."""
     free = rows.enforced & ~rows.equations
     if not free.any():
         return ""
     distances = np.where(free, np.minimum(rows.values - rows.lower, rows.upper - rows.values), np.inf)
-    equal = bool(np.all(rows.lower[free] == -rows.upper[free]))
+    apart = any(unit in LENGTHS for unit in rows.units)  # how far away is what counts, as in reports of limits
+    equal = not apart and bool(np.all(rows.lower[free] == -rows.upper[free]))
     measure = distances / np.where(free & (rows.upper > 0), rows.upper, 1.0) if equal else distances
     knot, row = (int(i) for i in np.unravel_index(int(measure.argmin()), measure.shape))
     named = "" if len(rows.rows) == 1 else f"{rows.rows[row]}, "

@@ -16,7 +16,13 @@ from trajopt.analysis import (
     reached_words,
 )
 from trajopt.analysis.advice.clamped_controls import clamped_controls, clamped_words
-from trajopt.analysis.advice.constraints import constraint_lines, moving_the_start, relaxation, softening
+from trajopt.analysis.advice.constraints import (
+    constraint_lines,
+    moving_the_start,
+    relaxation,
+    softening,
+    time_may_help,
+)
 from trajopt.analysis.advice.crowded_slots import crowded_slots
 from trajopt.analysis.advice.domain import left_domain
 from trajopt.analysis.advice.facts import (
@@ -31,7 +37,8 @@ from trajopt.analysis.advice.facts import (
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
 from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
-from trajopt.analysis.constraints import HELD, named_rows
+from trajopt.analysis.constraints import named_rows
+from trajopt.analysis.contradictions import FROM_START
 from trajopt.analysis.moved import moved_words
 from trajopt.analysis.reached import friction_words
 from trajopt.analysis.report import tipping_words, tips
@@ -44,6 +51,8 @@ MOST_LIMITS = 8
 """Largest number of listed limits."""
 CONVEX = 1e-9
 """Least curvature of a cost that is convex in its controls, relative to the largest one or 1 [-]."""
+STATIONARY = 1e-6
+"""Largest decrease of the cost by changing a control by its size or 1, relative to the cost or 1, at an optimum [-]."""
 MOST_OPTIMA = 6
 """Largest number of listed optima."""
 
@@ -59,9 +68,9 @@ def explain(solution: Solution) -> str:
     if solution.problem is not None:
         lines += _optimality(solution)
     lines += _gait(solution)
-    lines += _limits(solution)
-    advices = [*_advice(solution, constraints), *misses(solution), *crowded_slots(solution)]
-    lines += [f"-> {advice}" for advice in solution.description.contradictions or advices]
+    over = _exceeded(solution)
+    lines += _limits(over)
+    lines += [f"-> {advice}" for advice in _advice(solution, constraints, over)]
     if solution.problem is None:
         lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
     return "\n".join(lines)
@@ -72,11 +81,12 @@ def _explain_motion(solution: Solution) -> str:
     lines = [f"{solution.solver}: {solution.status}."]
     if np.isfinite(solution.cost):
         lines += [f"cost {solution.cost:.7g}", *_terms(solution)]
-    lines += [*constraint_lines(solution, named_rows(solution)), *_gait(solution), *_limits(solution)]
+    over = _exceeded(solution)
+    lines += [*constraint_lines(solution, named_rows(solution)), *_gait(solution), *_limits(over)]
     if solution.measured:
         known = "are those of the plant" if solution.measured["legs"] else "are unknown: the plant does not tell them"
         lines.append(f"  contact forces {known}; constraints on forces are of the plan's model and are left out")
-    return "\n".join([*lines, *(f"-> {advice}" for advice in misses(solution))])
+    return "\n".join([*lines, *(f"-> {advice}" for advice in [*_cures_of_limits(solution, over), *misses(solution)])])
 
 
 def _numbers(solution: Solution) -> str:
@@ -133,9 +143,13 @@ def _optimality(solution: Solution) -> list[str]:
     return [steepest, *clamped_words(solution, clamped)]
 
 
-def _limits(solution: Solution) -> list[str]:
-    """Lines about exceeded limits, the worst first, without bounds of constraints; empty if all limits hold."""
-    over = [use for use in limit_uses(solution) if use.knots and not use.constrained]
+def _exceeded(solution: Solution) -> list[LimitUse]:
+    """Exceeded limits, the worst first, without bounds of constraints."""
+    return [use for use in limit_uses(solution) if use.knots and not use.constrained]
+
+
+def _limits(over: Sequence[LimitUse]) -> list[str]:
+    """Lines about exceeded limits; empty if all limits hold."""
     if not over:
         return []
     more = [f"    and {len(over) - MOST_LIMITS} more"] if len(over) > MOST_LIMITS else []
@@ -143,21 +157,32 @@ def _limits(solution: Solution) -> list[str]:
         f"  limits exceeded ({len(over)}):",
         *(f"    {use}" for use in over[:MOST_LIMITS]),
         *more,
-        *(f"-> {cure}" for cure in _cures_of_limits(solution, over)),
     ]
 
 
 def _cures_of_limits(solution: Solution, over: Sequence[LimitUse]) -> list[str]:
-    """Advice for limits that are not constraints, and for limits whose constraints have wider bounds."""
-    idle = {use.quantity for use in over if not use.bounded}
+    """Advice for limits that are not constraints, or not at their knot, and for those whose bounds are wider."""
+    idle = {use.quantity for use in over if not (use.bounded or use.partly)}
     wide = sorted({use.quantity for use in over if use.bounded})
     cures = [_cure_of_limits(solution, idle)] if idle else []
+    partly = [use for use in over if use.partly]
+    if partly:
+        names, knots = ", ".join(sorted({use.quantity for use in partly})), sorted({use.knot for use in partly})
+        where = "at the end" if knots == [len(solution.us)] else f"at knot {knots[0]}"
+        cures.append(
+            f"limits of {names} are constraints at other knots, but not {where}: add them there too"
+            + (f", {_END_LIMITS if solution.robot else _END_ROWS}" if knots[-1] == len(solution.us) else "")
+        )
     if wide:
         cures.append(
             f"bounds of constraints on {', '.join(wide)} are wider than these limits: narrow them with "
             'problem.set_parameter("NAME.lower", ...) and "NAME.upper"'
         )
     return cures
+
+
+_END_LIMITS = "ActionModelTerminal(costs, constraints=ConstraintStack.of_robot(state))"
+_END_ROWS = "ActionModelTerminal(costs, constraints=...)"
 
 
 def _cure_of_limits(solution: Solution, quantities: set[str]) -> str:
@@ -198,15 +223,26 @@ def _gait(solution: Solution) -> list[str]:
     return lines
 
 
-def _advice(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
-    """Advice by status, after advice about an initial state beyond a bound."""
-    if solution.status is SolverStatus.CONVERGED:
-        return []
-    start = moving_the_start(solution, constraints)
-    return [*([start] if start else []), *_advice_by_status(solution, constraints)]
+def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Sequence[LimitUse]) -> list[str]:
+    """All advice, what nothing else can mend first: proofs that constraints exclude each other, a goal out of reach.
+
+    Where to move x0 comes before proofs if each of them is about x0.
+    """
+    proofs, converged = solution.description.contradictions, solution.status is SolverStatus.CONVERGED
+    start = "" if converged else moving_the_start(solution, constraints)
+    first = _cures_of_limits(solution, over)
+    first += [start] if start and all(FROM_START in proof for proof in proofs) else []
+    if proofs:
+        return [*first, *proofs]
+    missed, crowded = misses(solution), crowded_slots(solution)
+    if converged:
+        return [*first, *missed, *crowded]
+    others = [*first, *_advice_by_status(solution, constraints)]
+    return [*missed, *others, *crowded] if out_of_reach(solution) else [*others, *missed, *crowded]
 
 
 def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+    """Advice on a solve that has not converged."""
     status, history, outside = solution.status, solution.history, left_domain(solution)
     if status is SolverStatus.INDEFINITE_QUU:
         return [_indefinite(solution)]
@@ -225,7 +261,7 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
             *([grown] if grown else []),
             *guesses,
             f"no change of the controls reduces the violation: {relaxed}" if relaxed else left,
-            cure if beyond else f"{more_time(solution)}{cure}",
+            cure if beyond or not time_may_help(constraints) else f"{more_time(solution)}{cure}",
         ]
     if status is SolverStatus.DIVERGED:
         where = f" (first at {_at(solution, solution.failed_knot)})" if solution.failed_knot is not None else ""
@@ -235,11 +271,13 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
     grown = "" if outside else grown_derivatives(solution)
     advice, far = [each for each in (outside, grown) if each], out_of_reach(solution)
     recent = history[-10:]
-    if recent and recent[-1].constraint_violation > HELD:
-        relaxed = relaxation(solution, constraints) or "relax their bounds"
-        time = more_time(solution, ", or ", "")
+    relaxed = relaxation(solution, constraints)
+    if relaxed:
+        time = more_time(solution, ", or ", "") if time_may_help(constraints) else ""
         more = "" if far else f"{time}; otherwise start closer to a motion that meets them"
         advice.append(f"constraints are still violated: if they cannot be satisfied, {relaxed}{more}")
+    elif status is SolverStatus.MAX_ITERATIONS and (stays := _stationary(solution)):
+        return [*advice, stays]
     if len(recent) > 1:
         fall = recent[0].cost - recent[-1].cost
         if fall > 1e-3 * abs(recent[-1].cost) and not far:
@@ -253,10 +291,27 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
         advice += [curved] if curved and not outside else []
         if not curved and np.median([r.step_length for r in recent]) < 0.1:
             others = f"{other_solvers(solution)}, or " if other_solvers(solution) else ""
-            advice.append(f"the last steps were short: try {others}a guess closer to the goal")
+            advice.append(
+                f"the last steps were short: try {others}a guess closer to the goal; solver.solve(starts=8) tries "
+                "several guesses"
+            )
     if status is SolverStatus.MAX_ITERATIONS and not advice and not far:
         advice.append("raise max_iterations, or start from a better guess; solver.solve(starts=8) tries several")
     return advice
+
+
+def _stationary(solution: Solution) -> str:
+    """Advice if the returned motion is stationary although the solver went on; otherwise empty."""
+    if solution.problem is None or gap_left(solution):
+        return ""
+    slope = np.abs(solution.stationarity())
+    saved = float(np.max(slope * np.maximum(1.0, np.abs(solution.us)), initial=0.0))
+    if saved > STATIONARY * max(1.0, abs(solution.cost)):
+        return ""
+    return (
+        f"the motion is stationary (dJ/du = {slope.max(initial=0.0):.1g}), so more iterations do not lower its cost: "
+        "solver.solve(starts=8) tries other guesses as well"
+    )
 
 
 def _no_decrease(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:

@@ -32,10 +32,10 @@ class CollisionShapes:
         pairs: Indices (i, j), i < j, of bodies that may touch.
         left_out: Indices of the other pairs of bodies on different joints by the reason why they are left out; it
             prints the names of their links. The reasons are "neighbours" (one joint moves the other, or the robot's
-            SRDF says Adjacent), "disabled" (by the SRDF for another reason, or none), "always" (they overlap in at
+            SRDF says Adjacent), "disabled" (by the SRDF for another reason), "always" (they overlap in at
             least 95 % of random configurations, or the SRDF says Always), "reference" (a reference configuration brings
             them closer than 1 cm) and "never" (no random configuration brings them closer than 5 cm, or the SRDF says
-            Never). Links with the SRDF's reason Default count as one pair, and as "always" if closer than 2 cm.
+            Never). Links with the SRDF's reason Default or none count as one pair, and as "always" if closer than 2 cm.
     """
 
     bodies: tuple[Sphere | Capsule, ...]
