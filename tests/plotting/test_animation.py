@@ -120,15 +120,6 @@ def test_forces_of_the_feet_that_stand_are_arrows() -> None:
     assert seen == {2, 4}
 
 
-def test_the_head_of_an_arrow_is_shorter_than_its_shaft() -> None:
-    stage = FilmStage(film_of(trot()))
-    for length in (1e-3, 1e-2, 1e-1, 1.0):
-        tail, tip, first, _, second = stage._arrow(np.zeros(3), np.array([0.0, 0.0, length]))
-        heads = [np.linalg.norm(wing - tip) for wing in (first, second)]
-        assert np.linalg.norm(tip - tail) == pytest.approx(length)
-        assert max(heads) < 0.4 * length
-
-
 def test_the_ground_is_at_the_footholds_and_sides_have_shades() -> None:
     stage = FilmStage(film_of(trot()))
     ground = [line for line in stage._axes.get_lines() if line.get_label() == "_ground"]

@@ -55,3 +55,12 @@ def test_a_view_shows_a_legged_robot_in_space(tmp_path: Path) -> None:
     assert trot().animate(tmp_path / "trot.gif", view=(20.0, -60.0), frames_per_second=5.0).exists()
     with pytest.raises(InvalidArgumentError, match=r"view: expected shape \(2,\)"):
         trot().animate(tmp_path / "trot.gif", view=(1.0, 2.0, 3.0))  # type: ignore[arg-type]
+
+
+def test_the_head_of_an_arrow_is_shorter_than_its_shaft() -> None:
+    stage = FilmStage(film_of(trot()))
+    for length in (1e-3, 1e-2, 1e-1, 1.0):
+        tail, tip, first, _, second = stage._arrow(np.zeros(3), np.array([0.0, 0.0, length]))
+        heads = [np.linalg.norm(wing - tip) for wing in (first, second)]
+        assert np.linalg.norm(tip - tail) == pytest.approx(length)
+        assert max(heads) < 0.4 * length

@@ -12,7 +12,7 @@ from trajopt.analysis.comparison import differences
 from trajopt.analysis.lines import Line, shown_panels
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.limits import close_bounds, draw_limit, limit_color, limit_entry, near_limits
-from trajopt.plotting.ranges import clear_range
+from trajopt.plotting.ranges import clear_range, mark_peaks
 from trajopt.plotting.style import (
     BLUE,
     drawing,
@@ -23,7 +23,6 @@ from trajopt.plotting.style import (
     split,
     whole_figure,
 )
-from trajopt.plotting.trajectory import mark_peaks
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

@@ -140,7 +140,7 @@ class _Strip:
     @property
     def places(self) -> Reals:
         """Position of each picture in the strip (n,) [m]."""
-        return self.width * np.arange(len(self.knots)) if self.along is None else self.along
+        return self.width * np.arange(float(len(self.knots))) if self.along is None else self.along
 
     @property
     def ends(self) -> tuple[float, float]:

@@ -18,9 +18,6 @@ _TWO = 1.3  # room, in labels, from which there are two ticks at least [-]
 class SpacedTicks(MaxNLocator):
     """Ticks of an axis in space, as many as labels fit when the figure is drawn.
 
-    The x and the y axis meet in the lower corner of the picture. The longer one has no tick there, as its label would
-    cover that of the other axis.
-
     Args:
         index: Index of the axis: 0 for x, 1 for y, 2 for z.
     """
@@ -34,14 +31,7 @@ class SpacedTicks(MaxNLocator):
         axes: Any = self.axis.axes  # type: ignore[union-attr]
         room = room_along(axes, self._index)
         self.set_params(nbins=int(np.clip(room, 1, 6)), min_n_ticks=2 if room > _TWO else 1)
-        ticks = np.asarray(super().tick_values(vmin, vmax))
-        if self._index == 2 or room < room_along(axes, 1 - self._index):
-            return ticks
-        ends = np.array(_seen(axes, self._index))
-        corner = ends[np.argmin(ends[:, 1])]
-        parts = (ticks - min(vmin, vmax)) / max(abs(vmax - vmin), 1e-12)
-        away = np.abs(ends[0] + parts[:, None] * (ends[1] - ends[0]) - corner) / np.multiply(_scale(axes), LABEL)
-        return ticks[(away[:, 0] > 0.5) | (away[:, 1] > 1.0)]
+        return super().tick_values(vmin, vmax)
 
 
 def room_along(axes: Any, index: int) -> float:

@@ -21,7 +21,7 @@ from trajopt.plotting.limits import (
     limit_entry,
     near_limits,
 )
-from trajopt.plotting.ranges import clear_range, single_knots
+from trajopt.plotting.ranges import clear_range, mark_peaks, single_knots
 from trajopt.plotting.style import (
     GREY,
     SCREEN,
@@ -283,22 +283,6 @@ def _fill_excess(axes: Axes, line: Line, limit: float, side: float, abscissa: Re
     steps = len(line.values) < len(abscissa)
     values = _held(line.values) if steps else line.values
     draw_excess(axes, abscissa, values, limit, side, color=color, steps=steps)
-
-
-def mark_peaks(axes: Axes, panel: list[Line], abscissa: Reals) -> None:
-    """Writes the peaks of spikes that are cut off at the edge, in the colours of their lines."""
-    for side, edge in zip((-1.0, 1.0), axes.get_ylim()):
-        peaks = [float(np.nanmax(side * line.values, initial=-np.inf)) for line in panel]
-        i = int(np.argmax(peaks))
-        if peaks[i] <= side * edge:
-            continue
-        knot = int(np.nanargmax(side * panel[i].values))
-        color, right = line_look(i)["color"], knot > 0.6 * len(abscissa)
-        axes.plot(abscissa[knot], edge, "^" if side > 0 else "v", color=color, clip_on=False, zorder=5, label="_peak")
-        axes.annotate(f"{side * peaks[i]:.3g}", (abscissa[knot], edge), (-9 if right else 9, 0), color=color,
-                      textcoords="offset points", fontsize=8, ha="right" if right else "left",
-                      va="top" if side > 0 else "bottom", annotation_clip=False, zorder=5,
-                      bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.8})  # fmt: skip
 
 
 def _name_limbs(drawn: _Drawn) -> None:
