@@ -347,6 +347,8 @@ def _indefinite(solution: Solution) -> str:
     t = solution.failed_knot
     if t is None or solution.problem is None:
         return "add a cost > 0 on every control at every knot"
+    if t >= solution.problem.T:
+        return "no program was convex at the end: start from another guess, or solver.solve(starts=8) tries several"
     with solution.as_solved() as problem:
         Luu = problem.calc_diff(solution.xs, solution.us).Luu[t]
     values, vectors = np.linalg.eigh(Luu)
