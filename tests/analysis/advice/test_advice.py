@@ -135,6 +135,12 @@ def test_a_stationary_motion_is_no_case_for_more_iterations() -> None:
     assert "stationary" not in advice(solution)
 
 
+def test_a_program_that_is_not_convex_at_the_end_has_words() -> None:
+    lost = left(move(limited=False), SolverStatus.INDEFINITE_QUU, "SolverSQP", gap=0.0)
+    lost = dataclasses.replace(lost, failed_knot=KNOTS)
+    assert "no program was convex at the end" in lost.explain()
+
+
 def test_explain_writes_iteration_in_the_singular_and_the_plural() -> None:
     solution = left(move(), SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
     assert "after 1 iteration in " in solution.explain()
