@@ -67,6 +67,7 @@ ROOMS = {
 
 NOT_SHOWN = {
     "trajopt.analysis.advice",
+    "trajopt.analysis.contradictions",
     "trajopt.kernels.steps",
     "trajopt.solvers.ddp",
     "trajopt.solvers.nlp",
