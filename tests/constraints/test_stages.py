@@ -14,6 +14,8 @@ import pytest
 import trajopt
 from tests.support.model_list import DIFFERENTIALS
 from tests.support.slow_twin import assert_close
+from trajopt.analysis.advice.constraints import softening
+from trajopt.analysis.constraints import named_rows
 from trajopt.errors import InvalidArgumentError
 from trajopt.model import content
 from trajopt.model.programs import outputs_at
@@ -258,8 +260,8 @@ def test_reports_and_files(tmp_path: Path) -> None:
 def test_violated_rows_of_stages_are_named() -> None:
     solution = solved("stages", force=5.0)
     assert not solution.converged
-    assert "room[q] at dt/2" in solution.explain()
-    assert 'add("room", ..., soft=(linear, quadratic))' in solution.explain()
+    assert "the upper bound of room[q] at dt/2 by 0.138 m" in solution.explain()
+    assert 'add("room", ..., soft=(linear, quadratic))' in softening(named_rows(solution))
 
 
 def test_bounds_and_prices_of_slacks_are_shared_with_the_knot() -> None:
