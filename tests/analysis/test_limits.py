@@ -163,14 +163,19 @@ def test_limits_of_controls_are_cured_by_a_line_of_code_or_by_the_box_solver() -
         assert "limits are enforced only as constraints" not in solution.explain()
 
 
-def test_limits_that_are_constraints_but_at_the_end_are_to_be_added_there() -> None:
-    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"), lower=[-3.0] * 4, upper=[3.0] * 4)
+def constrained(state: trajopt.StateMultibody) -> ShootingProblem:
+    """A robot whose limits are constraints, but at the end."""
     costs, actuation = trajopt.CostStack(state), trajopt.ActuationModelFull(state)
     costs.add("u", trajopt.ResidualModelControl(state), weight=1.0)
     limits = trajopt.ConstraintStack.of_robot(state, actuation)
     dynamics = trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, costs, constraints=limits)
     node = trajopt.IntegratedActionModelEuler(dynamics, dt=DT)
-    problem = ShootingProblem(np.zeros(4), [node] * T, trajopt.CostStack(state))
+    return ShootingProblem(np.zeros(4), [node] * T, trajopt.CostStack(state))
+
+
+def test_limits_that_are_constraints_but_at_the_end_are_to_be_added_there() -> None:
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"), lower=[-3.0] * 4, upper=[3.0] * 4)
+    problem = constrained(state)
     xs = np.zeros((T + 1, 4))
     xs[-1, 3] = 4.0
     fast = solution(problem, xs, np.zeros((T, 2)), problem.parameter_values())
@@ -182,7 +187,7 @@ def test_limits_that_are_constraints_but_at_the_end_are_to_be_added_there() -> N
     assert "constraints at other knots, but not at the end: add them there too" in cure
     assert "ActionModelTerminal(costs, constraints=ConstraintStack.of_robot(state))" in cure
     end = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=trajopt.ConstraintStack.of_robot(state))
-    cured = ShootingProblem(np.zeros(4), [node] * T, end)
+    cured = ShootingProblem(np.zeros(4), problem.running, end)
     assert "limits of velocity" not in solution(cured, xs, np.zeros((T, 2)), cured.parameter_values()).explain()
 
 
@@ -220,12 +225,7 @@ def test_explain_and_the_report_name_the_same_position_as_the_closest(least: flo
     """Joint 1 uses more of its range, and joint 2 has less way to its limit."""
     lower, upper = [least, -0.4, -8.0, -8.0], [2.5, 0.4, 8.0, 8.0]
     state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"), lower=lower, upper=upper)
-    costs, actuation = trajopt.CostStack(state), trajopt.ActuationModelFull(state)
-    costs.add("u", trajopt.ResidualModelControl(state), weight=1.0)
-    limits = trajopt.ConstraintStack.of_robot(state, actuation)
-    dynamics = trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, costs, constraints=limits)
-    node = trajopt.IntegratedActionModelEuler(dynamics, dt=DT)
-    problem = ShootingProblem(np.zeros(4), [node] * T, trajopt.CostStack(state))
+    problem = constrained(state)
     asked = solution(problem, *motion(), problem.parameter_values())
     joint = state.robot.joint_names[1]
     assert f"angle of {joint} within 0.4 rad of its limit" in limits_report(asked)["limits"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,11 @@ def test_batches_keep_links_apart_from_each_other_and_from_a_scene() -> None:
     assert plain.solved.all()
     assert np.any(least(plain.q) < 0.01)
     apart = ik.solve_batch(ROBOT, TASKS, {"tool.reference": TARGETS}, collisions=True)
+    assert apart.unchecked == SHAPES.unchecked
+    named = dataclasses.replace(apart, unchecked="one and two (by the SRDF)")
+    assert repr(named).endswith("on average; not checked for collisions: one and two (by the SRDF))")
+    assert "residuals" not in vars(named)  # a text computes nothing
+    assert not plain.unchecked
     assert apart.solved.mean() > 0.9
     assert np.all(least(apart.q)[apart.solved] > 0.01 - 2e-6)
     assert np.any(from_ball(apart.q)[apart.solved] < 0.02)

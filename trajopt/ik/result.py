@@ -164,6 +164,7 @@ class IKBatch(ExplainsAttributes):
         starts: Number of starts for each target (n,) [-].
         tolerance: Largest violation of a row that counts as none [unit of the row].
         active_limits: For each target what `IKResult.active_limits` says; n tuples.
+        unchecked: Text that names links which collisions leave out although they might touch; "" without any.
     """
 
     attribute_hints = dict.fromkeys(("status", "statuses", "success", "converged"), "solved")
@@ -175,6 +176,7 @@ class IKBatch(ExplainsAttributes):
     starts: np.ndarray[tuple[int], np.dtype[np.int64]]
     tolerance: float = 1e-6  # results of old files have none of their own
     active_limits: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
+    unchecked: str = field(default="", repr=False)
     judge: Callable[[Reals], dict[str, TaskResidual]] = field(repr=False)
     """Residuals of each task at configurations (n, nq), for the targets of this result."""
     blame: Callable[[Iterable[int], Reals], dict[int, tuple[str, ...]]] | None = field(default=None, repr=False)
@@ -250,7 +252,7 @@ class IKBatch(ExplainsAttributes):
 
     def __repr__(self) -> str:
         counts = f"{int(np.sum(self.solved))} of {len(self)} solved, {np.mean(self.starts):.3g} starts on average"
-        return f"IKBatch({'; '.join([counts, *_unchecked(self.residuals)])})"
+        return f"IKBatch({counts}{self.unchecked and f'; not checked for collisions: {self.unchecked}'})"
 
 
 SEARCHED = 500  # targets of a batch whose causes are searched for a summary, some milliseconds each [-]

@@ -206,6 +206,7 @@ class IKSolver(Immutable):
             starts=tried,
             tolerance=self.tolerance,
             active_limits=self._active_limits(best.q),
+            unchecked=self.robot.collision_shapes.unchecked if self._model.collisions else "",
             judge=Judge.of(self._model, self._values, p),
             blame=CausesOfBatch(self, self.__reduce__(), p, seed),
         )

@@ -12,7 +12,7 @@ from trajopt.states.base import StateAbstract
 
 
 class ResidualModelTime(ResidualModelAbstract):
-    """Constant r = √2, shape (1,), whose quadratic cost is the time that passes: weight w costs w per second [√s].
+    """Constant r = √2, shape (1,), whose quadratic cost is the time that passes: weight w costs w per second [-].
 
     Integrated models multiply their costs by the time step, so the costs of all knots add up to the duration. With
     `problem.free("dt", lower, upper)` the solver minimises it. At a terminal knot the cost is the constant w.
