@@ -30,9 +30,7 @@ class QuadraticModel:
 
     Its Hessian is θ H + (1 - θ) H_GN + δ I on the controls, of the scaled cost, with H that of the Lagrangian at the
     multipliers of the last QP, if all models give it. As long as a pivot fails, 1 - θ is doubled; then δ grows, and if
-    the first one does not mend H_GN, because the cost itself is not convex, it grows on H, which knows more. Rows hide
-    negative curvature from the pivots: interior points then go from one limit to another without an end, which counts
-    as a pivot that fails.
+    the first one does not mend H_GN, because the cost itself is not convex, it grows on H, which knows more.
 
     Args:
         evaluator: Evaluator with the trajectory.
@@ -60,7 +58,6 @@ class QuadraticModel:
             self._first, moved, self._bounded = FirstState(moved, kept), None, False  # the recursion finds it
         self.program = StepProgram(e, self.exact, moved=moved, bounded=self._bounded, kept=kept)
         self._policy, self._foreign = Policy(self.program.qp), options.qp != "ipm"
-        self._whole = options.qp_iterations is None  # whether programs are solved to their end
         self._solver = _solver_of(self.program.qp, options, self._policy.riccati, self._first)
 
     def prepare(self) -> None:
@@ -110,10 +107,7 @@ class QuadraticModel:
             if self._first is not None:
                 self._first.curvature[:] = PROXIMAL * run.scale + (ridge / run.units.states**2)[self._first.moved]
             found = self._solved(convex=blend == 0.0)
-            failed = found.status is QPStatus.INDEFINITE or (
-                found.status is QPStatus.MAX_ITERATIONS and self._whole and blend > 0.0
-            )
-            if not failed or ridge > LARGEST_RIDGE:
+            if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
                 self.blend, self.ridge = blend, ridge
                 step = self._unpacked(run, found)
                 self._next_gradient = None if self.exact is None else self.exact.gradient_after(step.dx[-1])

@@ -211,7 +211,7 @@ class Unicycle(trajopt.DifferentialActionModelSymbolic):
     [([1.74, 1.263, -3.124], 2.0, 1.82508339), ([0.12864189, 1.25297638, 3.12280777], 1.5, 1.279868165)],
 )
 def test_programs_of_a_parking_car_are_solved(x0: list[float], speed: float, cost: float) -> None:
-    """Interior points went round in circles: where rows hide negative curvature, and in a convex one."""
+    """Interior points went round in circles, with exact and with convex Hessians."""
     state = trajopt.StateVector(3)
     control = trajopt.ResidualModelControl(state)
     costs = trajopt.CostStack(state).add("effort", control, weight=1.0)
