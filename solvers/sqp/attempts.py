@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LESS = 0.5  # part that is left of the largest error after progress
 SAME, ENDS = 1e-2, 7  # relative difference of Σ w v² that count as equal; ends that must be: after six came solutions
+MOST = 0.8  # part of the dead ends that must be the lowest: a few get stuck above
 SIZES = (0.1, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 1.0)  # of random changes: a small one leaves a saddle, large ones a valley
 WAVES = 4  # of which a random change consists
 INTERIOR = ("line", "rollouts")
@@ -130,16 +131,18 @@ class Attempts:
         self.dead_ends.append(left)
         if len(self.dead_ends) == 1:
             self.pending.sort(key=lambda attempt: {"line": 0, "rollouts": 2}.get(attempt, 1))
-        return self.verdict() if (len(self.dead_ends) >= ENDS and self._are_alike()) or not self.pending else None
+        most = len(self._lowest()) >= max(ENDS, MOST * len(self.dead_ends))
+        return self.verdict() if most or not self.pending else None
 
     def verdict(self) -> SolverStatus:
-        """Status if no attempt follows: INFEASIBLE if all that ended at stationary points, at least two, are alike."""
-        return SolverStatus.INFEASIBLE if len(self.dead_ends) > 1 and self._are_alike() else SolverStatus.STALLED
+        """Status if no attempt follows: INFEASIBLE if most of the dead ends, at least two, are the lowest ones."""
+        most = len(self._lowest()) >= max(2.0, MOST * len(self.dead_ends))
+        return SolverStatus.INFEASIBLE if most else SolverStatus.STALLED
 
-    def _are_alike(self) -> bool:
-        """Whether all dead ends have the same Σ w v², to second order the same along all ways to a stationary point."""
-        squares = [each.squares for each in self.dead_ends]
-        return max(squares) <= (1.0 + SAME) * min(squares)
+    def _lowest(self) -> list[Left]:
+        """Dead ends with the least Σ w v², to second order the same along all ways to a stationary point."""
+        least = min((each.squares for each in self.dead_ends), default=0.0)
+        return [each for each in self.dead_ends if each.squares <= (1.0 + SAME) * least]
 
     def leave(self, run: SQPProgress) -> None:
         """Stores the result of an attempt in `best` if it is the best so far."""
@@ -150,7 +153,7 @@ class Attempts:
         last = best = Left.by(run)
         others = [self.best, self.paused and self.paused[0]]
         if run.status is SolverStatus.INFEASIBLE and self.dead_ends:
-            best, others = self.dead_ends[0], list(self.dead_ends[1:])
+            best, *others = self._lowest()
         for each in others:
             best = self._better(each, best)
         best.restore(run)

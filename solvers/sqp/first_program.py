@@ -19,6 +19,7 @@ SLIGHT = 1e-6  # of the largest cost of removing a violation, below which it say
 ROUNDING = 1e-12  # part of a size that may be rounding; eigenvalue of correlations of equations that say the same
 SAMPLES = 8  # states whose coordinates say how large these are, about
 FAR = 100.0  # times its largest coordinate: where a program says that a state moves further, it says nothing
+BEYOND = 1e3  # times half the width of a row's bounds, likewise: arms at rest with a cost of torques alone move by 4e4
 EARLY, NOISE = 0.1, 1e-6  # part of the knots that are early; coordinate, relative to moves there, that may be rounding
 
 
@@ -29,6 +30,7 @@ class FirstProgram:
         e: The evaluator, with derivatives.
         rows: Bounds of its rows.
         riccati: Recursion on the evaluator's arrays.
+        within: Cost E by which rows with two bounds move by half their width at most [cost]; None without such a limit.
 
     Attributes:
         solved: Whether it has a solution; if not, the methods have no meaning.
@@ -37,12 +39,13 @@ class FirstProgram:
         coordinates: Coordinates of some of the states, the first and the last one among them (number, ndx).
     """
 
-    def __init__(self, e: Evaluator, rows: RowBounds, riccati: Riccati) -> None:
+    def __init__(self, e: Evaluator, rows: RowBounds, riccati: Riccati, within: float | None = None) -> None:
         n, zero = e.state.ndx, e.state.zero()
         width = (rows.u_upper - rows.u_lower).max(axis=0, initial=0.0)
         self._e, self._rows, self._half = e, rows, np.where(width > 0.0, 0.5 * width, np.inf)
         self.limited = bool(np.isfinite(self._half).any())
         lq = _with_curvature(riccati.lq, e, self._half)
+        lq = lq if within is None else _within_bounds(lq, e, within / _half_widths(rows) ** 2)
         riccati = riccati if lq is riccati.lq else Riccati(lq)
         self.solved = bool(e.nu) and riccati.factor().failure is None
         if not self.solved:
@@ -94,6 +97,10 @@ class FirstProgram:
             on, directions, values = self._independent(P, result)
             result[-1, on] = 1.0 / (directions**2 / values).sum(axis=1)
         return result
+
+    def leaves_bounds(self, P: Reals, S: Reals, E: float) -> bool:
+        """Whether a row with two bounds moves far BEYOND them for the cost E, with `variances` P and S."""
+        return bool((np.sqrt(E * self.row_variances(P, S)) > BEYOND * _half_widths(self._rows)).any())
 
     def within_reach(self, P: Reals, E: float) -> Reals:
         """Variances of the states (T + 1, ndx, ndx) where none moves FAR from its coordinates for the cost E."""
@@ -151,6 +158,19 @@ def _with_curvature(lq: LinearQuadratic, e: Evaluator, half: Reals) -> LinearQua
     lq = replace(lq, H=lq.H.copy())
     np.einsum("tii->ti", lq.H)[:, n:] += np.where(free, (abs(e.cost) / max(e.T, 1) or 1.0) / size**2, 0.0)
     return lq
+
+
+def _half_widths(rows: RowBounds) -> Reals:
+    """Half the distance of the two bounds of each row (T + 1, nc); infinite where a row has less, or equal ones."""
+    half = 0.5 * (rows.upper - rows.lower)
+    return np.where(rows.general & (half > 0.0), half, np.inf)
+
+
+def _within_bounds(lq: LinearQuadratic, e: Evaluator, curvature: Reals) -> LinearQuadratic:
+    """The program, with a curvature (T + 1, nc) along each row."""
+    C = np.sqrt(curvature[:-1, :, None]) * e.C, np.sqrt(curvature[-1, :, None]) * e.terminal_C
+    H, terminal_H = lq.H + C[0].swapaxes(1, 2) @ C[0], lq.terminal_H + C[1].T @ C[1]
+    return replace(lq, H=H, terminal_H=terminal_H)
 
 
 def _start_sizes(rows: RowBounds, n: int, at: Reals) -> Reals:

@@ -75,6 +75,9 @@ class Units:
             return Units.plain(e)
         P, S = first.variances(np.zeros(e.state.ndx), 0.0)
         E = cost or max(first.cost(P, S), LEAST_COST * abs(e.cost)) or 1.0
+        if first.leaves_bounds(P, S, E):
+            first = FirstProgram(e, rows, riccati, within=E)
+            P, S = first.variances(np.zeros(e.state.ndx), 0.0)
         along = first.row_variances(first.within_reach(P, E), S, together=True)
         if first.limited or first.start_sizes.any():
             P, S = first.variances(first.start_sizes**2 / E, E)

@@ -127,12 +127,18 @@ def test_verdicts_need_attempts_that_end_alike() -> None:
     alike = Attempts(["random"] * 9)
     ends = [alike.end(dead_end(0.5, 0.5 + 0.1 * i)) for i in range(ENDS)]  # the largest violation may differ
     assert ends == [None] * (ENDS - 1) + [SolverStatus.INFEASIBLE]
-    for other in (0.1, 0.7):  # a better one, which may not be the best, or a worse one, of another kind
+    for others in ((0.1,), (0.7, 0.8, 0.9)):  # a better one, which may not be the best, or several kinds of worse ones
         unlike = Attempts(["random"])
-        assert unlike.end(dead_end(other)) is None
+        assert [unlike.end(dead_end(other)) for other in others] == [None] * len(others)
         assert [unlike.end(dead_end(0.5)) for _ in range(ENDS)] == [None] * ENDS
         unlike.pending.clear()
         assert unlike.end(dead_end(0.5)) is SolverStatus.STALLED
+
+
+def test_an_end_above_the_others_is_no_evidence_of_a_solution() -> None:
+    attempts = Attempts(["random"])
+    assert attempts.end(dead_end(0.7)) is None
+    assert [attempts.end(dead_end(0.5)) for _ in range(ENDS)] == [None] * (ENDS - 1) + [SolverStatus.INFEASIBLE]
 
 
 def test_attempts_that_run_out_need_two_ends() -> None:

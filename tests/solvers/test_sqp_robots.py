@@ -100,3 +100,24 @@ def test_torque_too_weak_to_get_there_is_infeasible(effort: tuple[float, float])
     problem.set_parameter("motor.lower", [-20.0, -10.0])
     problem.set_parameter("motor.upper", [20.0, 10.0])
     assert SolverSQP(problem).solve().converged
+
+
+@pytest.mark.parametrize("goal", [(0.4, 0.3, 0.4), (0.3, -0.5, 0.4)])
+def test_a_reach_of_least_torque_ends_at_rest(goal: tuple[float, float, float]) -> None:
+    """From rest the first program moves joints at 10,000 rad/s: the limits say how large a speed is."""
+    robot = trajopt.load_robot("ur5")
+    state = StateMultibody(robot)
+    motors = ActuationModelFull(state)
+    costs = CostStack(state).add("torque", ResidualModelControl(state), weight=1e-2)
+    end = ConstraintStack(state).add("goal", trajopt.ResidualModelFrameTranslation(state, "tool0", goal), equals=0.0)
+    end.add("rest", ResidualModelState(state, elements=range(6, 12)), equals=0.0)
+    dynamics = DifferentialActionModelFreeFwdDynamics(
+        state, motors, costs, constraints=ConstraintStack.of_robot(state, motors)
+    )
+    running = [IntegratedActionModelEuler(dynamics, dt=0.02)] * 75
+    terminal = ActionModelTerminal(CostStack(state), constraints=end)
+    x0 = state.at_rest(np.array([0.0, -1.2, 1.2, -1.5, -1.5, 0.0]))
+    solution = SolverSQP(ShootingProblem(x0, running, terminal)).solve()
+    assert solution.converged
+    assert solution.iterations <= 60
+    assert max(v.max() for v in solution.violations().values()) < 1e-8
