@@ -50,6 +50,7 @@ class ActionModelAbstract(Model):
 
     Attributes:
         instantaneous: True if the knot takes no time, like an impulse. `time_step` may then be 0.
+        cost_time: Mean time of its costs, from 0 for the knot to 1 for the next one [-].
 
     Raises:
         InvalidArgumentError: An argument has the wrong type or size.
@@ -57,6 +58,7 @@ class ActionModelAbstract(Model):
 
     set_by_base = ("state", "nu")
     instantaneous = False
+    cost_time = 0.0
     keeps_state = True  # a black box may change the attributes that its __init__ has set
 
     def __init__(

@@ -61,7 +61,7 @@ class ActionModelFreed(ActionModelExpression):
             state, model.nu, lower=model.lower, upper=model.upper, control_names=names, control_units=units
         )
         self.constraints = model.constraints
-        self.instantaneous = model.instantaneous
+        self.instantaneous, self.cost_time = model.instantaneous, model.cost_time
 
     @property
     def stage_nu(self) -> int:

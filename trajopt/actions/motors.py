@@ -73,7 +73,7 @@ class ActionModelMotors(ActionModelExpression):
         state = StateProduct(own.state, behind, labels=("x", "motor"))
         super().__init__(state, own.nu, lower=own.lower, upper=own.upper, control_names=names, control_units=units)
         self.constraints = own.constraints
-        self.instantaneous = own.instantaneous
+        self.instantaneous, self.cost_time = own.instantaneous, own.cost_time
         self.time_constant: SX | None = None
         if not terminal:
             self.time_constant = self.parameter(

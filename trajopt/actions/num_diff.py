@@ -49,7 +49,7 @@ class ActionModelNumDiff(ActionModelAbstract):
             model.state, model.nu, **bounds, constraints=model.constraints, control_names=names, control_units=units
         )
         self.model = model
-        self.instantaneous = model.instantaneous
+        self.instantaneous, self.cost_time = model.instantaneous, model.cost_time
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         has_derivatives = type(self.model).calc_diff is not ActionModelAbstract.calc_diff

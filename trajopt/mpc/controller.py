@@ -316,6 +316,7 @@ class MPCController(Immutable):
     def follow(self, name: str, reference: Any, *, interpolate: bool = True, hold: bool = False) -> None:
         """Makes a parameter follow a reference over time: each knot gets the value at its time.
 
+        Costs of Runge-Kutta steps get the value at the middle of the step, see `ShootingProblem.reference_times`.
         A function is called once for each knot in each step; use `schedule` for a function of all times at once.
 
         Args:

@@ -35,12 +35,16 @@ class Window:
 
     Attributes:
         offsets: Time of each knot relative to the first one (N + 1,) [s].
+        cost_offsets: Likewise the times of their costs, see `ShootingProblem.reference_times`.
     """
 
     def __init__(self, problem: ShootingProblem, dt: float | None) -> None:
         self._problem = problem
         self.offsets = self._times(problem, dt)
+        own = problem.reference_times
+        self.cost_offsets = self.offsets if own is None else own
         self._references: dict[str, FunctionReference | ArrayReference] = {}
+        self._offsets: dict[str, Reals] = {}
         self._schedules: list[tuple[Schedule, str]] = []
         self._stored_places: dict[tuple[str, str], list[Places]] = {}
 
@@ -79,7 +83,7 @@ class Window:
         if reference is None:
             self._references.pop(name, None)
             return
-        check = partial(_checked, table.check, name)
+        check, self._offsets[name] = partial(_checked, table.check, name), self._offsets_of(name)
         if callable(reference):
             self._references[name] = FunctionReference(name, reference, check, table.plain_shape(name))
         elif isinstance(reference, (list, tuple)) and len(reference) == 2:
@@ -124,10 +128,16 @@ class Window:
         values = self._problem.table.values
         settings = [pair for each, knots in self._schedules for pair in self._scheduled(each, knots, times)]
         for name, reference in self._references.items():
-            rows = reference.at(times)
+            rows = reference.at(t + self._offsets[name])
             settings += [(places, rows[places[0]]) for places in self._places(name, "all")]
         for places, rows in settings:
             values[places] = rows
+
+    def _offsets_of(self, name: str) -> Reals:
+        """Times relative to the first knot (N + 1,) at which a parameter is compared [s]."""
+        stacks = [kind.model.model_parts.costs for kind in self._problem.kinds]
+        of_costs = any(name.split(".")[0] == term.name for stack in stacks if stack for term in stack.terms)
+        return self.cost_offsets if of_costs else self.offsets
 
     def _scheduled(
         self, table: Schedule, knots: str, times: Reals, *, checked: bool = False

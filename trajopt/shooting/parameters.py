@@ -104,7 +104,7 @@ class ParameterTable:
         If one value is wrong, no knot changes.
         """
         where = self._where(name, knots)
-        if knots is None:
+        if knots is None and not _is_sequence(self._kind_of[where[0]].parameters[name], value):
             self._refuse_if_different(name, where)
         for t, flat in zip(where, self._checked(name, value, where)):
             self.values[t, self._kind_of[t].layout.slices[name]] = flat

@@ -31,6 +31,7 @@ from trajopt.shooting.freed import FreedProblem
 from trajopt.shooting.kinds import Kind
 from trajopt.shooting.knots import KnotPhases, Knots, kinds_of
 from trajopt.shooting.parameters import ParameterInfo, ParameterTable
+from trajopt.shooting.times import knot_times, reference_times
 from trajopt.shooting.unknown import Unknown, freed_parameter
 from trajopt.shooting.values import ProblemDerivatives, ProblemValues, derivatives_of, values_of
 from trajopt.types import Reals
@@ -206,16 +207,16 @@ class ShootingProblem(Immutable):
     @property
     def times(self) -> Reals | None:
         """Time of each knot (T + 1,) [s], starting at 0; None if a knot has no time step."""
-        times = np.zeros(self.T + 1)
-        for kind in self._kinds[:-1]:
-            step = kind.model.time_step()
-            if step is None:
-                return None
-            after = np.array(kind.knots) + 1
-            times[after] = (
-                self._table.values[kind.knots, kind.layout.slices["dt"]].ravel() if "dt" in kind.layout.slices else step
-            )
-        return np.cumsum(times)
+        return knot_times(self._kinds, self._table, self.T)
+
+    @property
+    def reference_times(self) -> Reals | None:
+        """Times at which to evaluate a moving reference of costs (T + 1,) [s]; None if a knot has no time step.
+
+        They are `times`, but for Runge-Kutta steps: their costs are averages over the step, so that the reference of a
+        knot belongs to the middle of its step. With references at `times` a motion follows half a step late.
+        """
+        return reference_times(self._kinds, self._table, self.T)
 
     # Run-time parameters
 

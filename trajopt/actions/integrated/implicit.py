@@ -58,6 +58,7 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
     ) -> None:
         super().__init__(differential, dt, rows=rows)
         self.method = check_known("method", method, tuple(_PLACES))
+        self.cost_time = self.c
 
     @property
     def c(self) -> float:

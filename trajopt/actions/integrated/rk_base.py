@@ -35,6 +35,9 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
     κ is the rate k(y) of a stage, mapped to the tangent space at x: κ = ∂(y ⊖ x)/∂y k. The map is the identity for
     vectors and for joints with one axis. Without it the order on rotations would be 2.
 
+    Costs are summed over the stages with the weights b, so that a moving reference belongs to the middle of a step, see
+    `ShootingProblem.reference_times`.
+
     Constraint rows hold at the knot. With `rows="stages"` they also hold at later stages, at the first stage of each
     time c: lower <= r(y, u(c)) <= upper, with the bounds of the knot. Only rows that differ from others are added: no
     row of a constant control, and no row of the state alone at c = 1, where the next knot has it. The first stage at
@@ -72,6 +75,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
     ) -> None:
         super().__init__(differential, dt, control=control, rows=rows)
         self.tableau = check_instance("tableau", tableau, Tableau, "such as trajopt.Tableau.HEUN")
+        self.cost_time = sum(b * c for b, c in zip(self.tableau.b, self.tableau.c))
         times = set(self.tableau.c)
         if len(times) < len(self.control.nodes):
             raise InvalidArgumentError(
