@@ -12,6 +12,7 @@ from trajopt.analysis.limits import LimitUse, limit_uses, limits_report
 from trajopt.analysis.monte_carlo import MonteCarlo, monte_carlo
 from trajopt.analysis.reached import Reached, friction_use, reached, reached_words
 from trajopt.analysis.report import motion_report
+from trajopt.analysis.resampling import resample
 from trajopt.analysis.swept import Clearance
 from trajopt.objects.calls import explain_calls
 from trajopt.objects.lazy import lazy
@@ -46,6 +47,7 @@ __all__ = [
     "reached",
     "reached_words",
     "replay",
+    "resample",
     "state_covariance",
 ]
 

@@ -1,0 +1,77 @@
+"""Solutions on a finer grid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trajopt
+from tests.support.model_list import VanDerPol
+from trajopt import analysis, problems
+from trajopt.errors import InvalidArgumentError
+from trajopt.solvers import SolverFDDP
+
+
+def oscillator(tableau: trajopt.Tableau, dt: float = 0.1) -> trajopt.Solution:
+    state = trajopt.StateVector(2)
+    costs = trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), weight=1.0)
+    costs.add("origin", trajopt.ResidualModelState(state), weight=1.0)
+    model = trajopt.IntegratedActionModelRK(VanDerPol(costs), dt, tableau=tableau)
+    problem = trajopt.ShootingProblem([1.0, 0.5], [model] * 8, trajopt.CostStack(state))
+    problem.set_parameter("dt", 2.0 * dt, knots=range(3))
+    return SolverFDDP(problem).solve()
+
+
+def test_states_between_knots_are_those_of_the_model() -> None:
+    """Of a Runge-Kutta step of order 4 they are as accurate as its knots, and gaps are as small as its error."""
+    solution = oscillator(trajopt.Tableau.CLASSICAL)
+    fine = analysis.resample(solution, 0.03)
+    assert fine.times is not None
+    assert solution.times is not None
+    assert len(fine.us) == 3 * 7 + 5 * 4
+    assert np.diff(fine.times).max() <= 0.03
+    np.testing.assert_allclose(fine.times[[7, 14, 21, 25]], solution.times[1:5], atol=1e-12)
+    np.testing.assert_array_equal(fine.xs[[0, 7, 14, 21, 25]], solution.xs[:5])
+    assert fine.problem is not None
+    true = fine.problem.rollout(fine.us)
+    assert 0.0 < np.abs(fine.xs - true).max() < 5e-5
+    assert np.abs(fine.gaps()).max() < 5e-5
+    coarse = analysis.resample(oscillator(trajopt.Tableau.EULER), 0.03)
+    assert np.abs(coarse.gaps()).max() > 1e-3
+
+
+def test_a_time_step_longer_than_the_knots_changes_nothing() -> None:
+    solution = oscillator(trajopt.Tableau.HEUN)
+    same = analysis.resample(solution, 1.0)
+    np.testing.assert_array_equal(same.xs, solution.xs)
+    np.testing.assert_array_equal(same.us, solution.us)
+    assert same.cost == pytest.approx(solution.cost, rel=1e-14)
+    assert solution.problem is not None
+    np.testing.assert_allclose(solution.problem.get_parameter("dt", 0), 0.2)
+
+
+def test_feet_of_a_gait_stay_where_they_stand(tmp_path: Path) -> None:
+    """Forces, torques and tables are those of the finer grid; touch-downs stay single knots."""
+    solution = problems.load("quadruped-trot").solve()
+    fine = analysis.resample(solution, 5e-3)
+    assert fine.times is not None
+    assert solution.times is not None
+    assert fine.times[-1] == pytest.approx(solution.times[-1])
+    assert np.count_nonzero(np.diff(fine.times) == 0.0) == np.count_nonzero(np.diff(solution.times) == 0.0)
+    forces, before = fine.contact_forces(), solution.contact_forces()
+    assert set(forces) == set(before)
+    for foot, values in forces.items():
+        assert np.nanmax(np.abs(values)) < 1.2 * np.nanmax(np.abs(before[foot]))
+    lines = fine.to_csv(tmp_path / "trot.csv").read_text().splitlines()
+    assert len(lines) == len(fine.xs) + 1
+
+
+def test_what_is_refused() -> None:
+    solution = oscillator(trajopt.Tableau.EULER)
+    with pytest.raises(InvalidArgumentError, match="dt: expected"):
+        analysis.resample(solution, 0.0)
+    free = trajopt.ActionModelLQR(A=np.eye(1), B=np.eye(1), Q=np.eye(1), R=np.eye(1))
+    with pytest.raises(InvalidArgumentError, match="whose knots have time steps"):
+        analysis.resample(SolverFDDP(trajopt.ShootingProblem([1.0], [free] * 2, free)).solve(), 0.1)

@@ -1,0 +1,72 @@
+"""Solutions on a finer grid of knots, for example at the rate of a robot's controller."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.analysis.basics import check_solution
+from trajopt.checks import check_positive
+from trajopt.errors import InvalidArgumentError
+from trajopt.types import Ints, Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting.problem import ShootingProblem
+    from trajopt.solution import Solution
+
+
+def resample(solution: Solution, dt: float) -> Solution:
+    """Returns a solution with more knots: each step is divided into equal parts of at most dt.
+
+    A state within a step is f(x_t, u_t) with the part of the step so far as time step, and controls stay as they are.
+    The result is a Solution as any other: `torques`, `contact_forces`, `violations`, `to_csv` and `plot` are those
+    between the knots, too. Its gaps are what the integrator misses in one long step instead of several short ones.
+
+    Args:
+        solution: The solution, with its problem; a step is the parameter `dt` of its models. Impulses stay.
+        dt: Longest time between knots of the result, such as 1e-3 [s].
+
+    Raises:
+        InvalidArgumentError: The solution has no problem, its knots have no time steps, or dt is not positive.
+    """
+    from trajopt.solution.solution import motion_solution
+
+    check_solution(solution)
+    longest = check_positive("dt", dt, unit="s")
+    times = solution.times
+    if solution.problem is None or times is None:
+        raise InvalidArgumentError("solution: expected one with its problem, whose knots have time steps")
+    steps = np.diff(times)
+    parts = np.maximum(np.ceil(steps / longest - 1e-6), 1.0).astype(np.int64)
+    knots = np.repeat(np.arange(len(parts)), parts)
+    before = np.concatenate([np.arange(count) for count in parts]) if len(parts) else np.zeros(0, dtype=np.int64)
+    with solution.as_solved() as problem:
+        fine = _divided(problem, knots)
+        us = [solution.us[t][: problem.running[t].nu] for t in knots]
+        later = np.flatnonzero(before > 0)
+        xs = np.concatenate([solution.xs[knots], solution.xs[-1:]])
+        _set_steps(fine, steps[knots] * before / parts[knots], later)
+        xs[later] = fine.calc(solution.xs[np.append(knots, -1)], us).xnext[later]
+        _set_steps(fine, steps[knots] / parts[knots], np.arange(len(knots)))
+        return motion_solution(fine, xs, solution.us[knots], solver=solution.solver, cost=fine.calc(xs, us).cost)
+
+
+def _divided(problem: ShootingProblem, knots: Ints) -> ShootingProblem:
+    """The problem whose knots are these of another one, with their parameters, and its end."""
+    from trajopt.shooting.problem import ShootingProblem
+
+    running: list[Any] = [problem.running[t] for t in knots]
+    fine = ShootingProblem(problem.x0, running, problem.terminal)
+    sources = np.append(knots, problem.T)
+    fine.table.values[:] = problem.table.values[sources]
+    return fine
+
+
+def _set_steps(problem: ShootingProblem, steps: Reals, knots: Ints) -> None:
+    """Sets the time steps (T,) of these knots, where models have one."""
+    for kind in problem.kinds[:-1]:
+        own = np.intersect1d(kind.knots, knots)
+        if "dt" in kind.layout.slices and len(own):
+            problem.table.values[own, kind.layout.slices["dt"]] = steps[own, None]
