@@ -153,7 +153,7 @@ class Attempts:
         last = best = Left.by(run)
         others = [self.best, self.paused and self.paused[0]]
         if run.status is SolverStatus.INFEASIBLE and self.dead_ends:
-            best, *others = self._lowest()
+            best, others = self._lowest()[0], list(self._lowest()[1:])
         for each in others:
             best = self._better(each, best)
         best.restore(run)

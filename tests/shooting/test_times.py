@@ -40,7 +40,7 @@ def lead(xs: Reals, times: Reals) -> float:
 STEPS = [(None, 0.0), (trajopt.Tableau.EULER, 0.0), (trajopt.Tableau.HEUN, 0.5), (trajopt.Tableau.CLASSICAL, 0.5)]
 
 
-@pytest.mark.parametrize("tableau, part", STEPS, ids=["Euler", "RK1", "RK2", "RK4"])
+@pytest.mark.parametrize(("tableau", "part"), STEPS, ids=["Euler", "RK1", "RK2", "RK4"])
 def test_a_motion_is_not_late_behind_its_references(tableau: trajopt.Tableau | None, part: float) -> None:
     problem = driving(tableau)
     at, times = problem.reference_times, problem.times
@@ -55,7 +55,7 @@ def test_a_motion_is_not_late_behind_its_references(tableau: trajopt.Tableau | N
     assert late == pytest.approx(-part * DT, abs=0.02 * DT)
 
 
-@pytest.mark.parametrize("tableau, part", STEPS[::3], ids=["Euler", "RK4"])
+@pytest.mark.parametrize(("tableau", "part"), STEPS[::3], ids=["Euler", "RK4"])
 def test_controllers_evaluate_references_of_costs_at_these_times(tableau: trajopt.Tableau | None, part: float) -> None:
     problem = driving(tableau)
     controller = mpc.MPCController(problem)

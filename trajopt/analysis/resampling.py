@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from trajopt.shooting.problem import ShootingProblem
     from trajopt.solution import Solution
 
+NOT_KNOWN: dict[str, Any] = {"k": None, "Vx": None, "Vxx": None, "multipliers": {}, "described": {}, "measured": {}}
+"""Results of a solver that do not exist between its knots."""
+
 
 def resample(solution: Solution, dt: float) -> Solution:
     """Returns a solution with more knots: each step is divided into equal parts of at most dt.
 
     A state within a step is f(x_t, u_t) with the part of the step so far as time step, and controls stay as they are.
     The result is a Solution as any other: `torques`, `contact_forces`, `violations`, `to_csv` and `plot` are those
-    between the knots, too. Its gaps are what the integrator misses in one long step instead of several short ones.
+    between the knots, too. Gains are those of the step. Its gaps are the error of one long step instead of several
+    short ones.
 
     Args:
         solution: The solution, with its problem; a step is the parameter `dt` of its models. Impulses stay.
@@ -31,8 +35,6 @@ def resample(solution: Solution, dt: float) -> Solution:
     Raises:
         InvalidArgumentError: The solution has no problem, its knots have no time steps, or dt is not positive.
     """
-    from trajopt.solution.solution import motion_solution
-
     check_solution(solution)
     longest = check_positive("dt", dt, unit="s")
     times = solution.times
@@ -50,7 +52,14 @@ def resample(solution: Solution, dt: float) -> Solution:
         _set_steps(fine, steps[knots] * before / parts[knots], later)
         xs[later] = fine.calc(solution.xs[np.append(knots, -1)], us).xnext[later]
         _set_steps(fine, steps[knots] / parts[knots], np.arange(len(knots)))
-        return motion_solution(fine, xs, solution.us[knots], solver=solution.solver, cost=fine.calc(xs, us).cost)
+        values: dict[str, Any] = {
+            "problem": fine,
+            "x0": fine.x0,
+            "parameters": fine.parameter_values(),
+            "cost": fine.calc(xs, us).cost,
+        }
+        K = None if solution.K is None else solution.K[knots]
+        return replace(solution, xs=xs, us=solution.us[knots], K=K, **values, **NOT_KNOWN)
 
 
 def _divided(problem: ShootingProblem, knots: Ints) -> ShootingProblem:

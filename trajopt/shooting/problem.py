@@ -211,10 +211,9 @@ class ShootingProblem(Immutable):
 
     @property
     def reference_times(self) -> Reals | None:
-        """Times at which to evaluate a moving reference of costs (T + 1,) [s]; None if a knot has no time step.
+        """Times at which to evaluate moving references of costs (T + 1,) [s]; None if a knot has no time step.
 
-        They are `times`, but for Runge-Kutta steps: their costs are averages over the step, so that the reference of a
-        knot belongs to the middle of its step. With references at `times` a motion follows half a step late.
+        They are `times`, but the middles of Runge-Kutta steps, over which costs are averages.
         """
         return reference_times(self._kinds, self._table, self.T)
 
