@@ -52,14 +52,10 @@ def resample(solution: Solution, dt: float) -> Solution:
         _set_steps(fine, steps[knots] * before / parts[knots], later)
         xs[later] = fine.calc(solution.xs[np.append(knots, -1)], us).xnext[later]
         _set_steps(fine, steps[knots] / parts[knots], np.arange(len(knots)))
-        values: dict[str, Any] = {
-            "problem": fine,
-            "x0": fine.x0,
-            "parameters": fine.parameter_values(),
-            "cost": fine.calc(xs, us).cost,
-        }
+        values: dict[str, Any] = {"problem": fine, "x0": fine.x0, "parameters": fine.parameter_values()}
+        cost = fine.calc(xs, us).cost
         K = None if solution.K is None else solution.K[knots]
-        return replace(solution, xs=xs, us=solution.us[knots], K=K, **values, **NOT_KNOWN)
+        return replace(solution, xs=xs, us=solution.us[knots], cost=cost, K=K, **values, **NOT_KNOWN)
 
 
 def _divided(problem: ShootingProblem, knots: Ints) -> ShootingProblem:
