@@ -24,7 +24,7 @@ from trajopt.identification.smoother import Smoother
 from trajopt.identification.trajectory import LogProblem
 from trajopt.robots import Robot
 from trajopt.robots.parameters import PREFIX, with_numbers
-from trajopt.states import StateAbstract, StateMultibody
+from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
 MAX_ITERATIONS = 30
@@ -127,12 +127,7 @@ def identify(
         controls=tuple(p.us for p in problems),
         controls_before=tuple(p.controls_for(before) for p in problems),
         of_robot=isinstance(action.state, StateMultibody),
-        state_names=tuple(action.state.coordinate_names),
-        state_units=tuple(action.state.coordinate_units),
-        state_noise=_by_coordinate(action.state, sx),
-        control_names=tuple(name.removeprefix("u:") for name in action.control_names),
-        control_units=_control_units(model, action),
-        control_noise=su,
+        **_described(model, action, sx, su),
     )
 
 
@@ -208,10 +203,17 @@ def _noise(action: ActionModelExpression, noise: Mapping[str, npt.ArrayLike]) ->
     return np.concatenate([parts[name] for name in wanted[:-1]]), parts["u"]
 
 
-def _by_coordinate(state: StateAbstract, sx: Reals) -> Reals:
-    """Standard deviations (nx,) of coordinates from those of the tangent space (ndx,); NaN in rotations."""
-    known = dict(zip(state.tangent_names, sx))
-    return np.array([known.get(name, np.nan) for name in state.coordinate_names])
+def _described(model: Any, action: ActionModelExpression, sx: Reals, su: Reals) -> dict[str, Any]:
+    """Names, units and standard deviations of states and controls by attribute of the result."""
+    state, known = action.state, dict(zip(action.state.tangent_names, sx))
+    return {
+        "state_names": tuple(state.coordinate_names),
+        "state_units": tuple(state.coordinate_units),
+        "state_noise": np.array([known.get(name, np.nan) for name in state.coordinate_names]),
+        "control_names": tuple(name.removeprefix("u:") for name in action.control_names),
+        "control_units": _control_units(model, action),
+        "control_noise": su,
+    }
 
 
 def _deviations(argument: str, value: npt.ArrayLike, size: int, *, zero: bool) -> Reals:
