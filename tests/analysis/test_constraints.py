@@ -185,6 +185,10 @@ def test_how_near_a_bound_counts_as_at_it_grows_with_the_size_of_a_row() -> None
     )  # fmt: skip
     assert rows.active[:, 0].tolist() == [False, True, False, True]
     assert _flags(rows)[0].tolist() == [False, True, False, False]  # of the bars in pictures
+    assert not _flags(rows)[1].any()
+    upper = dataclasses.replace(rows, values=-values, lower=-rows.upper, upper=-rows.lower)
+    assert _flags(upper)[1].tolist() == [False, True, False, False]
+    assert not _flags(upper)[0].any()
     near = dataclasses.replace(rows, values=values / 400.0)
     assert near.active[:, 0].tolist() == [False, True, False, True]
     assert not dataclasses.replace(rows, values=values[1:], lower=rows.lower[1:], upper=rows.upper[1:],

@@ -37,8 +37,9 @@ def robot_of(solution: Solution) -> Any:
     if robot is None:
         check_described(solution)
         state = f", got {type(solution.description.state).__name__}" if solution.description.state else ""
+        own = "plot_motion draws the skeleton of its model, " if solution.description.skeleton is not None else ""
         raise InvalidArgumentError(
-            f"solution: expected a state with a robot (StateMultibody){state}; plot_solution draws any state"
+            f"solution: expected a state with a robot (StateMultibody){state}; {own}plot_solution draws any state"
         )
     return robot.model
 
