@@ -29,6 +29,7 @@ from trajopt.plotting import (
     plot_motion,
     plot_pages,
     plot_solution,
+    plot_strip,
     plot_summary,
 )
 from trajopt.plotting.bands import draw_bands
@@ -86,6 +87,11 @@ def test_of_symmetric_bounds_both_are_drawn() -> None:
     assert drawn == [-MOTOR, MOTOR]
     low, high = axes.get_ylim()
     assert low < -MOTOR < MOTOR < high
+
+
+def test_pictures_of_robots_name_the_one_of_a_skeleton() -> None:
+    with pytest.raises(InvalidArgumentError, match="StateVector; plot_motion draws the skeleton of its model, plot_so"):
+        plot_strip(pendulum())
 
 
 def test_a_goal_of_the_end_is_a_dot() -> None:

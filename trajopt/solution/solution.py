@@ -118,7 +118,7 @@ class Solution(DescribedMotion):
 
     @property
     def times(self) -> Reals | None:
-        """Time of each knot from 0 (T + 1,) [s]; None if a knot has no time step, or if the times are unknown."""
+        """Time of each knot from 0 (T + 1,) [s], equal at both knots of a touch-down; None without time steps."""
         times = self.description.times
         return None if times is None else times.copy()
 
