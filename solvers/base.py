@@ -17,7 +17,7 @@ from trajopt.errors import InvalidArgumentError, SolverInUseError, shown
 from trajopt.objects.immutable import Immutable
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolutionBatch, SolutionLibrary, SolverStatus
-from trajopt.solvers.hints import ATTRIBUTES, call_hint
+from trajopt.solvers.hints import ATTRIBUTES, call_hint, options_hint
 from trajopt.solvers.options import SolverOptions
 from trajopt.solvers.progress import Progress
 from trajopt.solvers.unknowns import with_unknowns, without_unknowns
@@ -82,7 +82,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         if options is not None and not isinstance(options, self.options_type):
             name, kind = type(self).__name__, self.options_type.__name__
             got = type(options).__name__ if isinstance(options, SolverOptions) else shown(options)
-            cure = "callbacks=[...]" if isinstance(options, (list, tuple, Callback)) else f"{kind}(max_iterations=100)"
+            cure = options_hint(self.options_type, options)
             raise InvalidArgumentError(f"options: {name} takes {kind}, got {got}; write {name}(problem, {cure})")
         self._refuse(problem)
         self.problem = problem

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Any
 
-from trajopt.errors import close_names
+from trajopt.callbacks.base import Callback
+from trajopt.checks import is_integer
+from trajopt.errors import close_names, shown
+from trajopt.solvers.options import SolverOptions
 
 ATTRIBUTES = {
     "setCallbacks": "callbacks are an argument of the solver: SolverFDDP(problem, callbacks=[CallbackVerbose()])",
@@ -51,3 +56,15 @@ def call_hint(solver: str, options: str, known: Iterable[str], method: str, wron
         if option := close_names(name, known)[:1]:
             return f"it is an option: {solver}(problem, options={options}({option[0]}=...))"
     return ""
+
+
+def options_hint(kind: type[SolverOptions], options: Any) -> str:
+    """Argument for a solver instead of wrong options; it keeps values that options of both kinds have."""
+    if isinstance(options, (list, tuple, Callback)):
+        return "callbacks=[...]"
+    changed = {"max_iterations": options if is_integer(options) else 100}
+    if isinstance(options, SolverOptions):
+        shared, usual = next(base for base in type(options).__mro__ if issubclass(kind, base)), type(options)()
+        own = {field.name: getattr(options, field.name) for field in fields(shared)}
+        changed = {name: value for name, value in own.items() if value != getattr(usual, name)}
+    return f"{kind.__name__}({', '.join(f'{name}={shown(value)}' for name, value in changed.items())})"

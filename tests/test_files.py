@@ -14,13 +14,13 @@ from tests.mpc import slider
 from tests.support.full_disk import full_disk
 from trajopt import mpc, problems
 from trajopt.errors import InvalidArgumentError, TrajoptError
-from trajopt.files import DamagedFileError, read_arrays, read_rows, replacing, write_rows
+from trajopt.files import DamagedFileError, read_arrays, read_rows, replacing, write_columns, write_rows
 from trajopt.inverse_dynamics import read_positions
 from trajopt.mpc import ClosedLoop
 from trajopt.plotting import animate, plot_summary
 from trajopt.robots import load_robot
 from trajopt.solution import Solution
-from trajopt.sweeps.tables import write_csv, write_parquet
+from trajopt.sweeps.tables import write_parquet
 
 
 @pytest.mark.parametrize("name", ["page.html", "é" * 120 + ".html", ".html"])
@@ -75,7 +75,7 @@ WRITERS: dict[str, Callable[[Solution, Path], object]] = {
     "picture.png": lambda solution, path: plot_summary(solution, path),
     "picture.svg": lambda solution, path: plot_summary(solution, path),
     "motion.gif": lambda solution, path: animate(solution, path, speed=20.0),
-    "table.csv": lambda solution, path: write_csv(path, {"a": np.arange(1000)}),
+    "table.csv": lambda solution, path: write_columns(path, {"a": np.arange(1000)}),
     "table.parquet": lambda solution, path: write_parquet(path, {"a": np.arange(1000)}),
 }
 

@@ -10,7 +10,7 @@ import io
 import os
 import threading
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -76,6 +76,17 @@ def write_rows(path: Path, rows: Iterable[Iterable[Any]]) -> None:
     csv.writer(text).writerows(rows)
     with output_file(path) as file:
         file.write(text.getvalue().encode())
+
+
+def write_columns(path: str | os.PathLike[str], table: Mapping[str, Any]) -> Path:
+    """Writes columns (n,) by header to a .csv file, with enough digits to restore every number exactly.
+
+    Raises:
+        InvalidArgumentError: The folder does not exist, the file cannot be written, or the suffix is not .csv.
+    """
+    path = check_output_path(path, "path", (".csv",))
+    write_rows(path, [list(table), *zip(*(column.tolist() for column in table.values()))])
+    return path
 
 
 def read_rows(path: Path, argument: str) -> list[list[str]]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.errors import TrajoptError, UnsupportedOperationError
 from trajopt.shooting.at_rest_lanes import controls_at_rest_of
 from trajopt.solution import Solution, SolutionBatch
+from trajopt.solution.batch import ERROR
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -77,7 +80,7 @@ def _same(a: tuple[Reals, Reals], b: tuple[Reals, Reals]) -> bool:
 
 
 def best_of(solutions: SolutionBatch) -> Solution:
-    """The converged solution with the lowest cost, with the optima of all.
+    """The converged solution with the lowest cost, with the optima of all and how each start ended.
 
     If none converged, it is the solution that violates dynamics and constraints least; of equal ones the cheapest.
 
@@ -93,7 +96,15 @@ def best_of(solutions: SolutionBatch) -> Solution:
     else:
         found = min((solutions[int(i)] for i in begun), key=_rank)
     seconds = float(np.nansum(solutions.seconds))
-    return replace(found, seconds=seconds, optima=_optima(solutions.cost[good]))
+    return replace(found, seconds=seconds, optima=_optima(solutions.cost[good]), ends=_ends(solutions, begun))
+
+
+def _ends(solutions: SolutionBatch, begun: npt.NDArray[np.intp]) -> tuple[tuple[str, int, float], ...]:
+    """Outcomes of the starts, the most frequent first: status, number of starts, lowest cost."""
+    names = np.array([status if i in begun or status == ERROR else "" for i, status in enumerate(solutions.status)])
+    costs = np.where(np.isfinite(solutions.cost), solutions.cost, np.inf)
+    found = [(name, count, float(costs[names == name].min())) for name, count in Counter(names.tolist()).most_common()]
+    return tuple((name, count, cost if np.isfinite(cost) else np.nan) for name, count, cost in found)
 
 
 def _rank(solution: Solution) -> tuple[float, float]:

@@ -177,17 +177,21 @@ def test_a_contact_without_force_is_at_the_bound_of_its_normal_force_alone() -> 
 
 
 def test_how_near_a_bound_counts_as_at_it_grows_with_the_size_of_a_row() -> None:
-    """A place that comes from 400 m: interior points leave it 2e-6 m from an active bound."""
-    values = np.array([[400.0], [1.69e-6], [5e-3], [-5e-4]])
+    """A place that comes from 400 m: interior points leave it up to 1 cm from an active bound."""
+    values = np.array([[400.0], [1e-2], [0.5], [-5e-4]])
     rows = ConstraintRows(
         name="glide", rows=("0",), units=("m",), values=values, lower=np.zeros((4, 1)), upper=np.full((4, 1), np.inf),
         enforced=np.full((4, 1), True), multipliers=None, controls=(-1,), coordinates=(-1,),
     )  # fmt: skip
     assert rows.active[:, 0].tolist() == [False, True, False, True]
     assert _flags(rows)[0].tolist() == [False, True, False, False]  # of the bars in pictures
+    assert not _flags(rows)[1].any()
+    upper = dataclasses.replace(rows, values=-values, lower=-rows.upper, upper=-rows.lower)
+    assert _flags(upper)[1].tolist() == [False, True, False, False]
+    assert not _flags(upper)[0].any()
     near = dataclasses.replace(rows, values=values / 400.0)
     assert near.active[:, 0].tolist() == [False, True, False, True]
-    assert not dataclasses.replace(rows, values=values[1:] + 1e-5, lower=rows.lower[1:], upper=rows.upper[1:],
+    assert not dataclasses.replace(rows, values=values[1:], lower=rows.lower[1:], upper=rows.upper[1:],
                                    enforced=rows.enforced[1:]).active[:2].any()  # fmt: skip
 
 

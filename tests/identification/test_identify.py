@@ -165,15 +165,19 @@ FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 
 
 class Pendulum(trajopt.DifferentialActionModelSymbolic):
-    """m l² dv/dt = u - m g l sin(q) with m = 1 kg."""
+    """m l² dv/dt = u - d v - m g l sin(q) with l = length + offset."""
 
-    def __init__(self, costs: trajopt.CostStack) -> None:
+    def __init__(self, costs: trajopt.CostStack, length: float = 1.0) -> None:
         super().__init__(costs.state, nu=1, costs=costs)
-        self.length = self.parameter("length", 1.0, unit="m")
+        self.length = self.parameter("length", length, unit="m")
+        self.mass = self.parameter("mass", 1.0, unit="kg")
+        self.offset = self.parameter("offset", 0.0, unit="m")
+        self.damping = self.parameter("damping", 0.02, unit="N m s/rad")
         self.unused = self.parameter("unused", 1.0)
 
     def acceleration(self, x: SX, u: SX) -> SX:
-        return u / self.length**2 - 9.81 / self.length * ca.sin(x[0])
+        length = self.length + self.offset
+        return (u - self.damping * x[1]) / (self.mass * length**2) - 9.81 / length * ca.sin(x[0])
 
 
 def pendulum() -> trajopt.IntegratedActionModelRK4:
@@ -257,16 +261,54 @@ def test_results_are_fixed_and_can_be_pickled() -> None:
 
 
 def test_picture(tmp_path: Path) -> None:
-    result, (_, _, us) = identified(0), arm()
+    result, (_, xs, us) = identified(0), arm()
     figure = result.plot(tmp_path / "identified.png")
     assert (tmp_path / "identified.png").stat().st_size > 5000
-    assert len(figure.axes) == 2
-    for i, axes in enumerate(figure.axes):
-        measured, before, after = (line.get_ydata() for line in axes.get_lines())
+    curves, rests = figure.axes[::2], figure.axes[1::2]
+    for i, (axes, rest) in enumerate(zip(curves[:4], rests[:4])):
+        measured, after = (line.get_ydata() for line in axes.get_lines())
+        np.testing.assert_array_equal(measured, result.logs[0].states[:, i])
+        np.testing.assert_allclose(after, xs[:, i], atol=0.05)
+        np.testing.assert_array_equal(rest.get_lines()[0].get_ydata(), measured - after)
+    for i, axes in enumerate(curves[4:]):
+        before, measured, after = (line.get_ydata() for line in axes.get_lines())
         np.testing.assert_array_equal(measured, result.logs[0].controls[:, i])
         assert np.std(after - us[:, i]) < 0.05 < 0.3 < np.std(before - us[:, i])
-        assert axes.get_ylabel() == f"joint_{i + 1}\n[N m]"
+    units = ["q:joint_1\n[rad]", "v:joint_1\n[rad/s]", "u:joint_1\n[N m]"]
+    assert [axes.get_ylabel() for axes in curves[::2]] == units
     assert figure.axes[0].get_title(loc="left").startswith("chi²/dof")
+
+
+@pytest.mark.parametrize("fill", [0.0, np.nan])
+def test_velocities_that_are_not_measured_start_at_differences_of_positions(fill: float) -> None:
+    """Zeros at noise inf once sent the iterations out of the range of numbers, and NaN was refused."""
+    truth, t = {"mass": 1.3, "offset": 0.04, "damping": 0.08}, 0.01 * np.arange(800)
+    model = trajopt.IntegratedActionModelRK4(Pendulum(trajopt.CostStack(trajopt.StateVector(2)), 0.5), dt=0.01)
+    problem = trajopt.ShootingProblem([0.2, 0.0], [model] * 800, trajopt.CostStack(trajopt.StateVector(2)))
+    for name, value in truth.items():
+        problem.set_parameter(name, value)
+    us = (2.5 * np.sin(2.1 * t) + 1.5 * np.sign(np.sin(5.3 * t)))[:, None]
+    xs = problem.rollout(us)
+    measured = np.stack([xs[:, 0] + 0.01 * np.random.default_rng(0).normal(size=801), np.full(801, fill)], axis=1)
+    result = identify(model, Log(measured, us, 0.01), list(truth), noise={"x": [0.01, np.inf], "u": 1e-3})
+    assert result.converged
+    for name, value in truth.items():
+        assert abs(result.values[name] - value) < 3.0 * result.deviations[name] < 3e-3
+    np.testing.assert_allclose(result.states[0][:, 1], xs[:, 1], atol=0.05)
+    assert [text.get_text() for axes in result.plot().axes for text in axes.texts] == ["not measured"]
+
+
+@pytest.mark.parametrize("fill", [0.0, np.nan])
+def test_a_robot_with_encoders_only(fill: float) -> None:
+    robot, _, us = arm()
+    xs = simulated(robot.with_values({"link_2.mass": 1.6}), us, None)
+    measured = xs + 1e-3 * np.random.default_rng(0).normal(size=xs.shape)
+    measured[:, 2:] = fill
+    noise = NOISE | {"v": np.inf}
+    result = identify(robot, Log(measured, us, DT), ["link_2.mass"], noise=noise)
+    assert abs(result.values["link_2.mass"] - 1.6) < 3.0 * result.deviations["link_2.mass"] < 0.05
+    with pytest.raises(InvalidArgumentError, match=r"numbers of v:joint_1, got NaN; a velocity .* noise is np.inf"):
+        identify(robot, Log(xs * [1, 1, np.nan, 1], us, DT), ["link_2.mass"], noise=NOISE)
 
 
 def test_a_picture_of_several_logs_says_which_one_it_shows() -> None:
@@ -275,7 +317,7 @@ def test_a_picture_of_several_logs_says_which_one_it_shows() -> None:
     bare = dataclasses.replace(result, control_units=("-", "N m"))
     axes = bare.plot(log=1).axes
     assert axes[0].get_title(loc="left").startswith("log 1 of 2 (0 to 1); all: chi²/dof")
-    assert [each.get_ylabel() for each in axes] == ["joint_1", "joint_2\n[N m]"]
+    assert [each.get_ylabel() for each in axes[-4::2]] == ["u:joint_1", "u:joint_2\n[N m]"]
 
 
 def test_messages() -> None:
@@ -285,7 +327,12 @@ def test_messages() -> None:
         (lambda: Log(xs, us[:5], DT), InvalidArgumentError, "controls: expected 100 rows, .* got 5"),
         (lambda: Log(xs[:2], us[:1], DT), InvalidArgumentError, "states: expected at least 3 rows"),
         (lambda: Log(xs, us, -DT * np.arange(101)), InvalidArgumentError, "times: expected ascending times"),
-        (lambda: Log(xs * np.nan, us, DT), InvalidArgumentError, "states: expected a table of finite numbers"),
+        (lambda: Log(xs, us * np.nan, DT), InvalidArgumentError, "controls: expected a table of finite numbers"),
+        (
+            lambda: Log(np.where(xs == xs[5], np.nan, xs), us, DT),
+            InvalidArgumentError,
+            "nan in row 5, column 0; only",
+        ),
         (lambda: identify(robot, log, [], noise=NOISE), InvalidArgumentError, "unknown: expected names"),
         (lambda: identify(robot, log, ["link_9.mass"], noise=NOISE), UnknownNameError, "frame 'link_9' not found"),
         (lambda: identify(robot, [], UNKNOWN, noise=NOISE), InvalidArgumentError, "log: expected at least one Log"),
@@ -293,7 +340,7 @@ def test_messages() -> None:
         (lambda: identify(robot, log, UNKNOWN, noise=NOISE | {"w": 1}), UnknownNameError, "noise of 'w' not found"),
         (lambda: identify(robot, log, UNKNOWN, noise=NOISE | {"q": 0}), InvalidArgumentError, r"noise\['q'\]: .* > 0"),
         (lambda: identify(robot, log, UNKNOWN, noise=NOISE | {"u": [1]}), InvalidArgumentError, r"shape \(2,\), got"),
-        (lambda: identify(pendulum(), log, ["mass"], noise=NOISE), UnknownNameError, "unknown: parameter 'mass' not"),
+        (lambda: identify(pendulum(), log, ["width"], noise=NOISE), UnknownNameError, "unknown: parameter 'width'"),
         (
             lambda: identify(pendulum(), log, ["length"], noise=NOISE),
             InvalidArgumentError,

@@ -52,7 +52,7 @@ def test_each_sphere_touches_its_own_plane_alone() -> None:
     )
     plant, x = MuJoCoPlant(scenes()[0].robot, contacts), placed(0.15)
     for _ in range(1000):
-        x = plant.step(x, NOTHING, DT, None)
+        x = plant.step(x, NOTHING, DT)
     assert x[2] == pytest.approx(0.1, abs=2e-3)
     many = [MDPContact("body", surface=Plane((0.0, 0.0, 1.0, -h)), name=f"c{h}") for h in range(32)]
     with pytest.raises(UnsupportedOperationError, match="contacts: expected at most 31 planes, got 32"):
@@ -75,10 +75,10 @@ def test_a_step_goes_on_from_where_mujoco_is() -> None:
     plant, peer = (MuJoCoPlant(scenes()[2].robot, (MDPContact("body", radius=0.1),)) for _ in range(2))
     peer.data.qpos[:], peer.data.qvel[:] = peer._map.to_peer(x)
     for _ in range(200):
-        x = plant.step(x, NOTHING, DT, None)
+        x = plant.step(x, NOTHING, DT)
         mujoco.mj_step(peer.model, peer.data)
     np.testing.assert_array_equal(plant.data.qpos, peer.data.qpos)
-    again = plant.step(x + 0.0, NOTHING, DT, None)
+    again = plant.step(x + 0.0, NOTHING, DT)
     plant.begin()
     np.testing.assert_allclose(plant.step(x, NOTHING, DT, None), again, rtol=0, atol=1e-6)
 
@@ -152,7 +152,7 @@ def test_solids_lie_on_the_floor() -> None:
         robot = builder.build("solid")
         plant, x = MuJoCoPlant(robot, robot.shapes), placed(0.3)
         for _ in range(1000):
-            x = plant.step(x, NOTHING, DT, None)
+            x = plant.step(x, NOTHING, DT)
         assert x[2] == pytest.approx(height, abs=2e-3)
         assert plant.contact_forces()[:, 2].sum() == pytest.approx(9.81 * robot.mass, rel=1e-2)
 

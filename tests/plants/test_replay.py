@@ -20,6 +20,7 @@ from trajopt.analysis.legs import is_legged
 from trajopt.analysis.moved import displacement, moved_words
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownNameError
 from trajopt.mpc import MuJoCoPlant
+from trajopt.plotting.ground import gap_to_ground
 from trajopt.simulator import MDPContact, Plane, Simulator
 from trajopt.solution import Solution, SolverStatus
 from trajopt.types import Reals
@@ -174,6 +175,22 @@ def test_forces_of_a_replay_are_those_of_the_simulator() -> None:
     np.testing.assert_allclose(pushed, speed[1] - speed[0], atol=0.02 * legs.weight * motion.times[-1])
     assert all(foot.mu.max() == 0.8 for foot in legs.feet)
     assert legs.ground == floor  # and not where feet that tumble meet it
+
+
+def test_the_ground_of_a_replay_is_below_the_spheres_of_the_feet() -> None:
+    """A floor 2 cm below the points of the feet, which spheres of 2 cm touch: none of them floats."""
+    plan = planned("quadruped-trot")
+    height = min(foot.positions[0, 2] for foot in legged_motion(plan).feet)
+    floor = Plane((0.0, 0.0, 1.0, 0.02 - height))
+    feet = [MDPContact(foot.frame, radius=0.02, surface=floor) for foot in legged_motion(plan).feet]
+    motion = replay(plan, plant=Simulator(plan.robot, feet), feedback="springs", clip=True)
+    assert legged_motion(motion).ground == pytest.approx(height)
+    assert motion.description.planes == ((0.0, 0.0, 1.0, 0.02 - height),)
+    gaps = [gap_to_ground(legged_motion(motion), foot, 0) for foot in legged_motion(motion).feet]
+    np.testing.assert_allclose(gaps, 0.0, atol=2e-3)
+    for wrong in (None, "mujoco", Simulator(plan.robot, feet)):
+        with pytest.raises(InvalidArgumentError, match=r"got none; .* Solution.load\(path, problem\)"):
+            replay(replace(plan, problem=None), plant=wrong)
 
 
 @pytest.mark.parametrize("converged", [True, False])

@@ -20,7 +20,6 @@ from tests.support.few_iterations import few_iterations
 from tests.support.unsolved import arm, pendulum, solution_of, solved, trot
 from trajopt import cli, problems
 from trajopt.analysis import legged_motion
-from trajopt.analysis.obstacles import planes_of
 from trajopt.analysis.vehicles import vehicle_of
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, MissingDependencyError, ModelEvaluationError
@@ -191,7 +190,7 @@ def test_an_incline_is_drawn() -> None:
     stage = FilmStage(film_of(solution))
     (ground,) = [patch for patch in stage._axes.get_children() if patch.get_label() == "_ground"]
     (x0, z0), (x1, z1) = ground.get_xy()[:2]
-    normal = planes_of(solution)[0]
+    normal = solution.description.planes[0]
     assert (z1 - z0) / (x1 - x0) == pytest.approx(-normal[0] / normal[2])
 
 

@@ -77,8 +77,25 @@ def test_pictures_of_a_free_body_have_no_legs(dropped: trajopt.Solution) -> None
         words = " ".join(text.get_text() for text in figure.findobj(Text))
         assert not re.search(r"\b(left|right|trunk|steps|feet|foot)\b", words.replace("to the left", ""))
     heading = plot_summary(dropped).get_suptitle()
-    assert "moved +0.000 m forward" in heading
+    assert "moved +0.000 m along x, +0.000 m along y" in heading  # a box has no front
     assert set(plot_pages(dropped)) == {"summary", "solver"}
+
+
+def test_a_rollout_says_its_axes_and_shows_the_planes(dropped: trajopt.Solution) -> None:
+    """A tilted box flies: its velocity is in its own axes, its way in those of the world, above an incline."""
+    plane = (-np.sin(0.3), 0.0, np.cos(0.3), 0.5)
+    simulator = Simulator(box(), [MDPContact("box", (0.0, 0.0, -SIZE[2] / 2), surface=plane, name="middle")])
+    turn = pin.Quaternion(pin.utils.rotate("z", 0.5) @ pin.utils.rotate("x", 0.6))
+    x0 = np.concatenate([[0.0, 0.0, 0.6], turn.coeffs(), turn.inverse() * np.array([1.5, 0.4, 0.0]), [3.0, 9.0, 2.0]])
+    motion = simulator.rollout(x0, steps=40, dt=5e-3).solution()
+    x, y = motion.xs[-1, :2]
+    figure = motion.plot()
+    assert f"moved {x:+.3f} m along x, {y:+.3f} m along y in 0.20 s" in figure.get_suptitle()
+    titles = {axes.get_ylabel(): axes.get_title(loc="left") for axes in figure.axes if "[" in axes.get_ylabel()}
+    assert titles["position [m]"] == "box_joint"
+    assert titles["velocity [m/s]"] == titles["velocity [rad/s]"] == "box_joint, body axes"
+    np.testing.assert_allclose(motion.description.planes, [plane])
+    assert [each.get_label() for axes in figure.axes for each in axes.get_children()].count("_ground") == 1
 
 
 def test_a_film_of_a_free_body_has_no_dot_at_the_origin(dropped: trajopt.Solution) -> None:

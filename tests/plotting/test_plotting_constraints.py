@@ -29,6 +29,7 @@ from trajopt.plotting import (
     plot_motion,
     plot_pages,
     plot_solution,
+    plot_strip,
     plot_summary,
 )
 from trajopt.plotting.bands import draw_bands
@@ -73,8 +74,24 @@ def test_bounds_of_a_control_are_lines_and_thick_where_they_are_touched() -> Non
         bound = float(np.nanmax(values))
         np.testing.assert_array_equal(np.isfinite(values), np.abs(solution.us[:, 0] - bound) < 1e-6)
     assert len(hidden(axes, "_touched")) == 2
-    names = {"bound of a constraint", "line at its bound", "at a bound", "equation"}
+    names = {"bound of a constraint", "line at its bound", "at a lower bound", "at an upper bound", "equation"}
     assert names <= set(legend_texts(plot_solution(solution)))
+
+
+def test_of_symmetric_bounds_both_are_drawn() -> None:
+    """A torque that comes close to its lower bound alone, which would seem the only one."""
+    solution = pendulum()
+    pushed = dataclasses.replace(solution, us=np.minimum(solution.us, 0.0))
+    axes = panel(plot_solution(pushed), "control [N m]")
+    drawn = sorted(float(np.unique(line.get_ydata())[0]) for line in hidden(axes, "_bound"))
+    assert drawn == [-MOTOR, MOTOR]
+    low, high = axes.get_ylim()
+    assert low < -MOTOR < MOTOR < high
+
+
+def test_pictures_of_robots_name_the_one_of_a_skeleton() -> None:
+    with pytest.raises(InvalidArgumentError, match="StateVector; plot_motion draws the skeleton of its model, plot_so"):
+        plot_strip(pendulum())
 
 
 def test_a_goal_of_the_end_is_a_dot() -> None:
@@ -132,14 +149,28 @@ def test_a_problem_without_constraints_has_no_bands() -> None:
 def test_bands_are_dark_where_a_constraint_is_active() -> None:
     axes = bands(pendulum())
     assert [text.get_text() for text in axes.get_yticklabels()] == ["upright", "motor"]
-    (band,) = [each for each in axes.collections if each.get_label() == "_band"]
-    spans = [(path.vertices[:, 0].min(), path.vertices[:, 0].max()) for path in band.get_paths()]
     motor, times = constraint_rows(pendulum())[0], pendulum().times
     assert times is not None
-    covered = np.array([any(a - 1e-9 <= t < b - 1e-9 for a, b in spans) for t in times[:-1]])
-    np.testing.assert_array_equal(covered, motor.active[:-1, 0])
+    low, high = [each for each in axes.collections if each.get_label() == "_band"]
+    assert not np.array_equal(low.get_facecolor(), high.get_facecolor())
+    for band, side in ((low, motor.values < 0), (high, motor.values > 0)):
+        spans = [(path.vertices[:, 0].min(), path.vertices[:, 0].max()) for path in band.get_paths()]
+        covered = np.array([any(a - 1e-9 <= t < b - 1e-9 for a, b in spans) for t in times[:-1]])
+        np.testing.assert_array_equal(covered, (motor.active & side)[:-1, 0])
     (diamond,) = hidden(axes, "_band")
     assert (diamond.get_marker(), diamond.get_xdata()[0]) == ("D", times[-1])
+
+
+def test_a_band_has_both_colours_where_rows_are_at_different_bounds() -> None:
+    motor = constraint_rows(pendulum())[0]
+    both = dataclasses.replace(motor, rows=("a", "b"), units=("N m",) * 2, controls=(-1,) * 2, coordinates=(-1,) * 2,
+                               multipliers=None, **{name: np.hstack([array, array * sign]) for name, array, sign in (
+                                   ("values", motor.values, -1.0), ("lower", motor.lower, 1.0),
+                                   ("upper", motor.upper, 1.0), ("enforced", motor.enforced, True))})  # fmt: skip
+    axes = Figure().subplots()
+    draw_bands(axes, [both], np.asarray(pendulum().times))
+    heights = [np.ptp(each.get_paths()[0].vertices[:, 1]) for each in axes.collections if each.get_label() == "_band"]
+    np.testing.assert_allclose(heights, [0.72, 0.36])
 
 
 def test_bands_are_red_where_a_constraint_is_violated_and_say_by_how_much() -> None:

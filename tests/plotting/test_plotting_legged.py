@@ -645,15 +645,41 @@ OBLIQUE = 0.3  # what a strip shifts points to the right by, in their distance t
 
 
 def strip_knots(solution, schedule, frames):
-    """Knots of the pictures: even in time, the nearest one moved to the largest force; and that knot."""
+    """Knots of the pictures: even in time, moved to mid-swings and to the largest force; and that knot."""
     lasting = np.flatnonzero(~schedule.touchdowns[:-1])
     knots = lasting[np.round(np.linspace(0, len(lasting) - 1, frames)).astype(int)]
     forces = solution.contact_forces()
     active = schedule.active[:-1].T
     total = sum(np.linalg.norm(forces[name], axis=1) * here for name, here in zip(FEET, active))
     peak = lasting[np.argmax(total[lasting])]
-    knots[np.argmin(np.abs(knots - peak))] = peak
-    return knots, peak
+    heights = np.array([positions(solution, name)[:-1, 2] for name in FEET])
+    rises = heights - heights.min(axis=1, keepdims=True)
+    swings = ((rises > 0.8 * rises.max(axis=1, keepdims=True)) & (active == 0)).any(axis=0)
+    times = solution.times
+    for i in range(1, len(knots) - 1):
+        near = [
+            k
+            for k in lasting
+            if swings[k] and abs(times[k] - times[knots[i]]) <= 0.35 * times[knots[-1]] / (len(knots) - 1)
+        ]
+        knots[i] = min(near, key=lambda k: abs(times[k] - times[knots[i]]), default=knots[i])
+    inside = [i for i in range(1, len(knots) - 1) if not swings[knots[i]]] or list(range(1, len(knots) - 1))
+    knots[min(inside, key=lambda i: abs(knots[i] - peak))] = peak
+    return np.unique(knots), peak
+
+
+def test_a_strip_shows_feet_in_mid_swing(trot):
+    """A trot whose seven pictures would all miss a foot above 80 % of its swing: two of them move to one."""
+    solution, schedule = trot
+    lasting = np.flatnonzero(~schedule.touchdowns[:-1])
+    even = lasting[np.round(np.linspace(0, len(lasting) - 1, 7)).astype(int)]
+    heights = np.array([positions(solution, name)[:-1, 2] for name in FEET])
+    rise = (heights - heights.min()).max(axis=0)
+    shown = [float(label.get_text().split("\n")[0]) for label in plot_strip(solution, 7).axes[0].get_xticklabels()]
+    knots = [lasting[np.argmin(np.abs(solution.times[lasting] - time))] for time in shown]
+    assert np.sum(rise[even] > 0.8 * rise.max()) == 0
+    assert np.sum(rise[knots] > 0.8 * rise.max()) == 2
+    assert shown[0] == 0.0
 
 
 def test_strip_shows_the_robot_and_its_forces_also_the_largest(trot):

@@ -10,7 +10,16 @@ import pytest
 import trajopt
 from trajopt import problems
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnknownAttributeError, WrongCallError
-from trajopt.solvers import FDDPOptions, NLPOptions, SolverAbstract, SolverFDDP, SolverIpopt, SolverOptions
+from trajopt.solvers import (
+    FDDPOptions,
+    NLPOptions,
+    SolverAbstract,
+    SolverBoxFDDP,
+    SolverFDDP,
+    SolverIpopt,
+    SolverOptions,
+    SolverSQP,
+)
 
 
 @pytest.fixture
@@ -82,11 +91,24 @@ def test_arguments_in_the_wrong_place_are_refused_with_the_right_place(
         ),
         (lambda: solver(problem, [trajopt.CallbackVerbose()]), rf"write {name}\(problem, callbacks=\[...\]\)"),
         (lambda: solver(problem, 100), rf"got 100; write {name}\(problem, {name[6:]}Options\(max_iterations=100\)\)"),
-        (lambda: solver(problem, SolverOptions()), r"got SolverOptions; write"),
+        (lambda: solver(problem, 250), r"Options\(max_iterations=250\)\)"),
+        (
+            lambda: solver(problem, SolverOptions()),
+            rf"got SolverOptions; write {name}\(problem, {name[6:]}Options\(\)\)",
+        ),
     ]
     for call, says in wrong:
         with pytest.raises(InvalidArgumentError, match=says):
             call()
+
+
+def test_options_of_another_solver_keep_their_values(problem: trajopt.ShootingProblem) -> None:
+    other = FDDPOptions(max_iterations=500, tolerance=1e-5)
+    says = r"takes BoxFDDPOptions, got FDDPOptions; write SolverBoxFDDP\(problem, BoxFDDPOptions\(max_iterations=500, "
+    with pytest.raises(InvalidArgumentError, match=says + r"tolerance=1e-05\)\)"):
+        SolverBoxFDDP(problem, other)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match=r"write SolverSQP\(problem, SQPOptions\(time_limit=3.0\)\)"):
+        SolverSQP(problem, FDDPOptions(time_limit=3.0, tolerance=0.2))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("callback", [lambda record, solver: None, lambda: None])

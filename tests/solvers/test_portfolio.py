@@ -52,6 +52,22 @@ def test_several_starts_find_an_optimum_that_one_misses() -> None:
     assert max(costs) > 1.001 * min(costs)
     assert best.cost == pytest.approx(min(costs), rel=1e-9)
     assert sum(count for _, count in best.optima) < len(costs)  # others were stopped
+    ends = {name: count for name, count, _ in best.ends}
+    assert ends[""] == 12 - ends["CONVERGED"] > 0
+    text = f"  of 12 starts: {ends['CONVERGED']} converged, {ends['']} given up, as others promised a lower cost"
+    assert sorted(best.explain().splitlines()[2].split(": ")[1].split(", ")) == sorted(text.split(": ")[1].split(", "))
+
+
+def test_starts_that_do_not_converge_are_counted_with_their_lowest_cost() -> None:
+    problem = problems.load("pendulum-limits", T=40).problem
+    solver = SolverSQP(problem, SQPOptions(max_iterations=2))
+    xs, us, _ = solver._guess(None, None, False)
+    alone = [solver.solve(*guess) for guess in zip(*guesses(problem, xs, us, 4, seed=0))]
+    assert not any(one.converged for one in alone)
+    best, lowest = solver.solve(starts=4), min(one.cost for one in alone)
+    assert best.optima == ()
+    assert best.ends == (("MAX_ITERATIONS", 4, lowest),)
+    assert f"  of 4 starts: 4 stopped at max_iterations (lowest cost {lowest:.7g})" in best.explain().splitlines()
 
 
 def test_a_race_ends_each_solve_as_if_alone() -> None:
@@ -87,6 +103,7 @@ def test_a_guess_that_raises_leaves_the_others_alone(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(SolverDDP, "_start", fails)
     best = solver.solve(starts=4)
     np.testing.assert_array_equal(best.xs, alone.xs)
+    assert "  of 4 starts: 3 ended with an error, 1 converged" in best.explain().splitlines()
 
 
 def test_a_guess_that_was_passed_is_one_of_the_starts() -> None:

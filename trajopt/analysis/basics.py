@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from trajopt.errors import InvalidArgumentError, shown
 from trajopt.types import Ints, Reals
 
 if TYPE_CHECKING:
+    from trajopt.shooting import ShootingProblem
     from trajopt.solution import Solution
 
 _RANGES = 4  # largest number of listed runs of knots [-]
@@ -37,10 +38,24 @@ def robot_of(solution: Solution) -> Any:
     if robot is None:
         check_described(solution)
         state = f", got {type(solution.description.state).__name__}" if solution.description.state else ""
+        own = "plot_motion draws the skeleton of its model, " if solution.description.skeleton is not None else ""
         raise InvalidArgumentError(
-            f"solution: expected a state with a robot (StateMultibody){state}; plot_solution draws any state"
+            f"solution: expected a state with a robot (StateMultibody){state}; {own}plot_solution draws any state"
         )
     return robot.model
+
+
+def problem_of(solution: Solution) -> ShootingProblem:
+    """Returns the problem of a solution.
+
+    Raises:
+        InvalidArgumentError: The solution has none, as one from a file.
+    """
+    if check_solution(solution).problem is None:
+        raise InvalidArgumentError(
+            "solution: expected one with its problem, got none; for one from a file it is Solution.load(path, problem)"
+        )
+    return cast("ShootingProblem", solution.problem)
 
 
 def check_described(solution: Solution) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.actuation.base import check_linear
-from trajopt.analysis.basics import check_solution, robot_of
+from trajopt.analysis.basics import problem_of, robot_of
 from trajopt.analysis.legs import is_legged
 from trajopt.checks import check_finite, check_flag, check_known, check_positive
 from trajopt.errors import InvalidArgumentError
@@ -60,17 +60,17 @@ class Feedback(Immutable):
         damping: float | None = None,
     ) -> None:
         check_known("kind", kind, KINDS)
-        check_solution(solution)
-        if solution.problem is None or solution.times is None:
-            raise InvalidArgumentError("solution: expected one with its problem, whose knots have time steps")
+        problem = problem_of(solution)
+        if solution.times is None:
+            raise InvalidArgumentError("solution: expected one of a problem whose knots have time steps")
         if "springs" not in kind and (stiffness is not None or damping is not None):
             raise InvalidArgumentError("stiffness, damping: expected with kind='springs' only; leave them out")
-        self._solution, self.kind, self._state = solution, kind, solution.problem.state
+        self._solution, self.kind, self._state = solution, kind, problem.state
         self.times = solution.times
         self._acting = np.flatnonzero(np.diff(self.times) > 0.0)
         self._begins, self._same = self.times[self._acting], 1e-9 * float(np.diff(self.times).max())
         self._limits = _limits(solution) if check_flag("clip", clip) else None
-        T, nu, n = len(solution.us), solution.problem.nu, self._state.ndx
+        T, nu, n = len(solution.us), problem.nu, self._state.ndx
         if kind == "springs":
             self._K = np.tile(_springs(solution, stiffness, damping), (T, 1, 1))
         elif kind == "open":

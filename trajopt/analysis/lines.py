@@ -18,7 +18,7 @@ from trajopt.shooting import controls as controls_of
 from trajopt.shooting import motors as motors_of
 from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateVector
 from trajopt.states.joint_spaces import joint_spaces
-from trajopt.states.spaces import CircleSpace, PlanarPoseSpace, VectorSpace
+from trajopt.states.spaces import CircleSpace, PlanarPoseSpace, PoseSpace, RotationSpace, VectorSpace
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -247,12 +247,13 @@ def _velocity_lines(state: StateMultibody, xs: Reals) -> Iterator[Line]:
 
     nq, nv, units, limbs = state.nq, state.nv, state.tangent_units, _limbs(state)
     for joint in joint_spaces(state.model):
+        turns = isinstance(joint.space, (RotationSpace, PlanarPoseSpace, PoseSpace))
         for k, name in enumerate(joint.space.tangents):
             i = joint.v.start + k
             yield Line(
                 group="velocity",
                 limb=limbs.get(joint.label, ""),
-                owner=joint.label if joint.space.nv > 1 else "",
+                owner=f"{joint.label}{', body axes' * turns}" if joint.space.nv > 1 else "",
                 quantity=STATE_QUANTITIES.get(units[nv + i], "velocity"),
                 unit=units[nv + i],
                 name=name or joint.label,

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt.analysis.basics import time_words
-from trajopt.analysis.legs import LeggedMotion, legged_motion
+from trajopt.analysis.legs import LeggedMotion, is_free_body, legged_motion
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -76,11 +76,14 @@ def moved_words(solution: Solution, motion: LeggedMotion | None = None) -> str:
     """Returns the displacement of the base in text: forward and to the left of its first heading, turn, and fall.
 
     For example "+0.300 m forward, +0.000 m to the left, turned 90° left in 1.20 s". Turns below half a degree are left
-    out.
+    out. A single free body has no front: "+0.654 m along x, +0.117 m along y in 3.00 s" is in the world's axes.
     """
     moved = displacement(solution, motion)
-    step = np.round(moved.step, 3) + 0.0  # no -0.000
     duration = time_words(solution, -1, " in {:.2f} s")
+    if is_free_body(solution):
+        x, y = np.round(solution.xs[-1, :2] - solution.xs[0, :2], 3) + 0.0
+        return f"{x:+.3f} m along x, {y:+.3f} m along y{_turned(moved.turn)}{duration}{_fallen(moved)}"
+    step = np.round(moved.step, 3) + 0.0  # no -0.000
     return f"{step[0]:+.3f} m forward, {step[1]:+.3f} m to the left{_turned(moved.turn)}{duration}{_fallen(moved)}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -16,6 +17,7 @@ from trajopt.robots.scene import Body, ObstaclesLike, Scene
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.simulator.contact import SimulatorContactAbstract
     from trajopt.solution import Solution
 
 
@@ -117,12 +119,13 @@ def _fixed(name: str, body: Body) -> Obstacle:
     return Obstacle(name=name, points=body.points[None], radii=np.array([body.radius]))
 
 
-def planes_of(solution: Solution) -> list[tuple[float, ...]]:
-    """Coefficients (a, b, c, d) of the planes in the world that spheres of a simulated robot may touch, sorted."""
+def planes_of(contacts: Iterable[SimulatorContactAbstract]) -> tuple[tuple[float, ...], ...]:
+    """Coefficients (a, b, c, d) of the planes in the world that contacts of a simulator may touch, sorted."""
     from trajopt.simulator import Plane
 
-    surfaces = [contact.surface for contact in solution.description.spheres if contact.surface.body is None]
-    return sorted({tuple(np.ravel(s.coefficients).tolist()) for s in surfaces if isinstance(s, Plane)})
+    surfaces = [contact.surface for contact in contacts if hasattr(contact, "surface")]
+    planes = [s for s in surfaces if isinstance(s, Plane) and s.body is None]
+    return tuple(sorted({tuple(np.ravel(plane.coefficients).tolist()) for plane in planes}))
 
 
 def _without_copies(obstacles: list[Obstacle]) -> list[Obstacle]:

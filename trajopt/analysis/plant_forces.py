@@ -11,6 +11,7 @@ import numpy as np
 from trajopt.analysis.basics import time_axis
 from trajopt.analysis.constraints import units_of_rows
 from trajopt.analysis.feet import Foot, LeggedMotion
+from trajopt.analysis.obstacles import planes_of
 from trajopt.analysis.spheres import sphere_motion
 from trajopt.plants.base import PlantAbstract
 from trajopt.types import Reals
@@ -39,6 +40,7 @@ def with_forces_of(plant: PlantAbstract, motion: Solution, forces: Mapping[str, 
     measured: dict[str, Any] = {
         "legs": legs,
         "touches": legs is not None,
+        "planes": planes_of(plant.spheres or ()),
         "contact_forces": {} if legs is None else {foot.name: _wrench(foot) for foot in legs.feet},
         "constraints": rows,
         "constraint_names": tuple(each.name for each in rows),
@@ -58,8 +60,17 @@ def _legs(plant: PlantAbstract, motion: Solution, plan: LeggedMotion, forces: Ma
     of_spheres = sphere_motion(robot.model, spheres, motion.xs, *time_axis(motion), forces=forces, friction=friction)
     if motion.description.spheres:
         return of_spheres
-    ground = None if plan.relief is not None else of_spheres.ground
+    ground = None if plan.relief is not None else _ground(plan, of_spheres)
     return dataclasses.replace(plan, feet=tuple(_foot(foot, of_spheres) for foot in plan.feet), ground=ground)
+
+
+def _ground(plan: LeggedMotion, of_spheres: LeggedMotion) -> float | None:
+    """Height at which the plan's points of the feet stand on level ground, above it by the radius of their spheres."""
+    if of_spheres.ground is None:
+        return None
+    parts = [(foot, [part for part in of_spheres.feet if part.frame == foot.frame]) for foot in plan.feet]
+    rises = [foot.positions[:, 2] - own[0].positions[:, 2] for foot, own in parts if len(own) == 1]
+    return of_spheres.ground + (float(np.median(rises)) if rises else 0.0)
 
 
 def _foot(foot: Foot, of_spheres: LeggedMotion) -> Foot:

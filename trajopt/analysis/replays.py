@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from trajopt.analysis.basics import check_solution
+from trajopt.analysis.basics import check_solution, problem_of
 from trajopt.analysis.feedback import Feedback, usual_kind
 from trajopt.analysis.legs import legged_motion
 from trajopt.analysis.plant_forces import with_forces_of
@@ -84,10 +84,10 @@ def replay(
         ModelEvaluationError: The plant's state diverged.
     """
     count, clip = check_count("substeps", substeps, least=1), check_flag("clip", clip)
+    problem_of(solution)
     if plant is None:
         model = _model_of(solution)
         return _in_simulator(solution, model, _policy(solution, feedback or "gains", clip), count, x0)
-    check_solution(solution)
     feedback = usual_kind(solution) if feedback is None else feedback
     if isinstance(plant, str):
         plant = {"mujoco": in_mujoco}[check_known("plant", plant, ["mujoco"])](solution)
@@ -149,8 +149,7 @@ def _in_simulator(
 
 
 def _in_plant(solution: Solution, plant: Any, policy: Feedback, count: int, x0: Reals | None) -> Solution:
-    problem, times = solution.problem, policy.times
-    assert problem is not None
+    problem, times = problem_of(solution), policy.times
     moved = plant_of(plant, problem, None, float(np.diff(times).max()))
     x = problem.state.check(solution.xs[0] if x0 is None else x0, "x0")
     xs, us = [x], np.zeros_like(solution.us)

@@ -54,7 +54,9 @@ def identify(
         unknown: Names of the parameters: of a robot as in `Robot.with_parameters`, such as "forearm.mass"; of an action
             model as in a problem, such as "robot.forearm.mass" or "length".
         noise: Standard deviations: "x" of states, or "q" and "v" of configurations and velocities, and "u" of controls;
-            numbers, or one for each coordinate of the tangent space. inf for a state that is not measured.
+            numbers, or one for each coordinate of the tangent space. inf for a state that is not measured: its column
+            of the log has no influence. A velocity then starts at differences of the positions and may be NaN in the
+            log; another state starts at the values of the log.
         friction: Friction of the joints of a robot, as in DifferentialActionModelFreeFwdDynamics; "smooth" by default
             if a damping or friction is unknown, and else none. Steps longer than 2.7 inertia · width / friction are
             unstable at low speed: choose a greater width.
@@ -76,7 +78,9 @@ def identify(
     if not logs:
         raise InvalidArgumentError("log: expected at least one Log, got none")
     sx, su = _noise(action, noise)
-    problems = [LogProblem(action, each, names) for each in logs]
+    continuous = action.model_parts.differential
+    mechanical = "v" in noise or (continuous is not None and continuous.second_order)
+    problems = [LogProblem(action, each, names, sx >= UNMEASURED, mechanical=mechanical) for each in logs]
     coordinates = Coordinates(problems[0].unknowns)
     eta = first = coordinates.of(problems[0].theta)
     R, Q = np.minimum(sx, UNMEASURED) ** 2, su**2
@@ -123,8 +127,7 @@ def identify(
         controls=tuple(p.us for p in problems),
         controls_before=tuple(p.controls_for(before) for p in problems),
         of_robot=isinstance(action.state, StateMultibody),
-        control_names=tuple(name.removeprefix("u:") for name in action.control_names),
-        control_units=_control_units(model, action),
+        **_described(model, action, sx, su),
     )
 
 
@@ -198,6 +201,19 @@ def _noise(action: ActionModelExpression, noise: Mapping[str, npt.ArrayLike]) ->
     sizes = {"x": ndx, "q": half, "v": half, "u": action.nu}
     parts = {name: _deviations(f"noise[{name!r}]", given[name], sizes[name], zero=name == "u") for name in wanted}
     return np.concatenate([parts[name] for name in wanted[:-1]]), parts["u"]
+
+
+def _described(model: Any, action: ActionModelExpression, sx: Reals, su: Reals) -> dict[str, Any]:
+    """Names, units and standard deviations of states and controls by attribute of the result."""
+    state, known = action.state, dict(zip(action.state.tangent_names, sx))
+    return {
+        "state_names": tuple(state.coordinate_names),
+        "state_units": tuple(state.coordinate_units),
+        "state_noise": np.array([known.get(name, np.nan) for name in state.coordinate_names]),
+        "control_names": tuple(name.removeprefix("u:") for name in action.control_names),
+        "control_units": _control_units(model, action),
+        "control_noise": su,
+    }
 
 
 def _deviations(argument: str, value: npt.ArrayLike, size: int, *, zero: bool) -> Reals:

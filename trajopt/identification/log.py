@@ -19,7 +19,7 @@ class Log(Immutable):
     """Measured states and controls; a control is constant from its time to the next one.
 
     Args:
-        states: Measured states (N + 1, nx), N >= 2; of robots (q, v).
+        states: Measured states (N + 1, nx), N >= 2; of robots (q, v). A column that is not measured may hold NaN.
         controls: Measured controls (N, nu), or (N + 1, nu), of which the last row is not used; of robots torques.
         times: Times of the states (N + 1,), ascending, or only the time step [s].
 
@@ -33,7 +33,7 @@ class Log(Immutable):
     """
 
     def __init__(self, states: npt.ArrayLike, controls: npt.ArrayLike, times: npt.ArrayLike) -> None:
-        self.states, controls_ = _table("states", states), _table("controls", controls)
+        self.states, controls_ = _table("states", states, gaps=True), _table("controls", controls)
         count = len(self.states)
         if count < 3:
             raise InvalidArgumentError(f"states: expected at least 3 rows, one for each time, got {count}")
@@ -79,10 +79,17 @@ class Log(Immutable):
         return f"Log({len(self)} states from {self.times[0]:g} to {self.times[-1]:g} s)"
 
 
-def _table(argument: str, value: npt.ArrayLike) -> Reals:
-    """A table of finite numbers, one row for each time."""
+def _table(argument: str, value: npt.ArrayLike, *, gaps: bool = False) -> Reals:
+    """A table of finite numbers, one row for each time; with `gaps`, whole columns may be NaN."""
     rows = np.array(as_numbers(argument, value))
-    if rows.ndim != 2 or not np.all(np.isfinite(rows)):
-        what = f"shape {rows.shape}" if rows.ndim != 2 else "numbers that are not finite"
-        raise InvalidArgumentError(f"{argument}: expected a table of finite numbers, one row for each time, got {what}")
+    if rows.ndim != 2:
+        raise InvalidArgumentError(f"{argument}: expected a table, one row for each time, got shape {rows.shape}")
+    bad = ~np.isfinite(rows)
+    if gaps:
+        bad[:, np.isnan(rows).all(axis=0)] = False
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        got = f"got {rows[row, column]} in row {row}, column {column}"
+        cure = "; only a whole column may be NaN, if it is not measured" if gaps else ""
+        raise InvalidArgumentError(f"{argument}: expected a table of finite numbers, {got}{cure}")
     return rows

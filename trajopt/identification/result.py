@@ -47,8 +47,13 @@ class Identification:
         controls: Estimated controls (N, nu) of each log.
         controls_before: Controls (N, nu) with which the model of the guesses would move as estimated.
         of_robot: Whether the model is that of a robot.
+        state_names: Name of each coordinate of a state (nx,).
+        state_units: Unit of each coordinate of a state (nx,).
+        state_noise: Standard deviation of each coordinate of a state (nx,); inf if it was not measured, NaN for
+            elements of rotations.
         control_names: Names of the controls.
         control_units: Units of the controls.
+        control_noise: Standard deviation of each control (nu,).
     """
 
     robot: Robot | None
@@ -67,12 +72,17 @@ class Identification:
     controls: tuple[Reals, ...]
     controls_before: tuple[Reals, ...]
     of_robot: bool
+    state_names: tuple[str, ...]
+    state_units: tuple[str, ...]
+    state_noise: Reals
     control_names: tuple[str, ...]
     control_units: tuple[str, ...]
+    control_noise: Reals
 
     def __post_init__(self) -> None:
         tables = (*self.states, *self.controls, *self.controls_before)
         numbers = (*self.values.values(), *self.guesses.values(), self.estimate, self.information, self.null_space)
+        numbers += (self.state_noise, self.control_noise)
         for array in (*numbers, *tables):
             array.flags.writeable = False
 
@@ -163,7 +173,7 @@ class Identification:
         return explained(self)
 
     def plot(self, path: str | PathLike[str] | None = None, *, log: int = 0) -> Figure:
-        """Plots the controls of a log: measured, of the model before, and after identification.
+        """Plots states and controls of a log: measured and as identified, with their residuals.
 
         Args:
             path: File to write (.png, .pdf or .svg).

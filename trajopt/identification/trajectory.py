@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
@@ -14,6 +15,7 @@ from trajopt.identification.log import Log
 from trajopt.identification.smoother import LinearLog
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.unknown import Unknown
+from trajopt.states import StateAbstract
 from trajopt.types import Reals
 
 
@@ -24,6 +26,9 @@ class LogProblem:
         model: The model of a step.
         log: The log.
         names: Names of its unknown parameters.
+        unmeasured: Mask of the states that are not measured (ndx,); velocities among them start at differences of the
+            positions, others at their values in the log.
+        mechanical: Whether the states are positions, then their velocities.
 
     Attributes:
         xs: States (N + 1, nx).
@@ -31,13 +36,22 @@ class LogProblem:
         theta: Values of the unknowns in the model (k,), in the order of `unknowns`.
     """
 
-    def __init__(self, model: ActionModelExpression, log: Log, names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        model: ActionModelExpression,
+        log: Log,
+        names: Sequence[str],
+        unmeasured: npt.NDArray[np.bool_],
+        *,
+        mechanical: bool,
+    ) -> None:
         state, N = model.state, len(log) - 1
         for name, table, size in (("states", log.states, state.nx), ("controls", log.controls, model.nu)):
             if table.shape[1] != size:
                 raise InvalidArgumentError(f"log: expected {size} columns of {name}, got {table.shape[1]}")
         self._state, self._log = state, log
-        self._measured = np.array([state.normalize(x) for x in log.states])
+        rates = np.flatnonzero(unmeasured[state.ndx // 2 :]) if mechanical else np.zeros(0, dtype=int)
+        self._measured = _first_states(state, log, rates)
         problem = ShootingProblem(self._measured[0], [model] * N, ActionModelTerminal(CostStack(state)))
         if "dt" in model.parameters():
             problem.set_parameter("dt", np.diff(log.times).tolist())
@@ -87,3 +101,23 @@ class LogProblem:
 
     def _with(self, theta: Reals) -> Reals:
         return np.hstack([self.xs, np.tile(theta, (len(self.xs), 1))])
+
+
+def _first_states(state: StateAbstract, log: Log, rates: npt.NDArray[np.int_]) -> Reals:
+    """Measured states (N + 1, nx), where velocities of these numbers are central differences of the positions."""
+    table, half = log.states.copy(), state.ndx // 2
+    columns = state.nx - half + rates
+    table[:, columns] = 0.0
+    missing = np.flatnonzero(np.isnan(table[0]))
+    if len(missing):
+        raise InvalidArgumentError(
+            f"log: expected numbers of {state.coordinate_names[missing[0]]}, got NaN; a velocity that is not measured "
+            "may be NaN if its noise is np.inf, any other state needs values to start from"
+        )
+    xs = np.array([state.normalize(x) for x in table])
+    if len(rates):
+        number = np.arange(len(xs))
+        before, after = np.maximum(number - 1, 0), np.minimum(number + 1, len(xs) - 1)
+        steps = np.array([state.difference_unchecked(a, b)[:half] for a, b in zip(xs[before], xs[after])])
+        xs[:, columns] = (steps / (log.times[after] - log.times[before])[:, None])[:, rates]
+    return xs

@@ -7,12 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trajopt import notebook
 from trajopt.checks import check_count
+from trajopt.errors import UnsupportedOperationError
+from trajopt.files import write_columns
+from trajopt.ik import batch_file
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.types import Reals
 
@@ -165,6 +169,8 @@ class IKBatch(ExplainsAttributes):
         tolerance: Largest violation of a row that counts as none [unit of the row].
         active_limits: For each target what `IKResult.active_limits` says; n tuples.
         unchecked: Text that names links which collisions leave out although they might touch; "" without any.
+        names: Name of each coordinate of a configuration (nq,), such as "q:panda_joint4".
+        units: Unit of each coordinate of a configuration (nq,).
     """
 
     attribute_hints = dict.fromkeys(("status", "statuses", "success", "converged"), "solved")
@@ -177,6 +183,8 @@ class IKBatch(ExplainsAttributes):
     tolerance: float = 1e-6  # results of old files have none of their own
     active_limits: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
     unchecked: str = field(default="", repr=False)
+    names: tuple[str, ...] = field(default=(), repr=False)
+    units: tuple[str, ...] = field(default=(), repr=False)
     judge: Callable[[Reals], dict[str, TaskResidual]] = field(repr=False)
     """Residuals of each task at configurations (n, nq), for the targets of this result."""
     blame: Callable[[Iterable[int], Reals], dict[int, tuple[str, ...]]] | None = field(default=None, repr=False)
@@ -192,7 +200,14 @@ class IKBatch(ExplainsAttributes):
         return tuple(found.get(i, ()) for i in range(len(self)))
 
     def _causes(self, targets: Sequence[int]) -> dict[int, tuple[str, ...]]:
+        if self._searched:
+            return {i: self.causes[i] for i in targets}
         return {} if self.blame is None else self.blame(targets, self.q)
+
+    @property
+    def _searched(self) -> bool:
+        """Whether `causes` is there already."""
+        return "causes" in vars(self)
 
     @functools.cached_property
     def residuals(self) -> dict[str, TaskResidual]:
@@ -218,13 +233,16 @@ class IKBatch(ExplainsAttributes):
         """
         rows, failed = np.flatnonzero(~self.solved).tolist(), self.failed
         named = rows[: check_count("most", most, least=1)]
-        looked_at = rows[: max(most, SEARCHED)]
+        alone = sum(not each.soft for each in self.residuals.values()) == 1  # without others there is no search
+        looked_at = rows if alone or self._searched else rows[: max(most, SEARCHED)]
         causes = self._causes([i for i in looked_at if failed[i]])
         lines = [f"{len(self) - len(rows)} of {len(self)} targets solved"]
         if rows:
             kinds = Counter(self._kind(i, causes.get(i, ())) for i in looked_at)
-            which = f"{len(rows)} failed" if looked_at == rows else f"{len(rows)} failed, of the first {len(looked_at)}"
-            lines.append(f"{which}: {', '.join(f'{count} {kind}' for kind, count in kinds.most_common())}")
+            part = "" if looked_at == rows else f", of the first {len(looked_at)}"
+            lines.append(f"{len(rows)} failed{part}: {', '.join(f'{n} {kind}' for kind, n in kinds.most_common())}")
+            if part:
+                lines.append("  each search for causes takes milliseconds; after `batch.causes` this text counts all")
         for i in named:
             words = _misses(self.residuals, failed[i], i)
             lines.append(f"  target {i}: {', '.join(words) or COSTLY}")
@@ -234,6 +252,44 @@ class IKBatch(ExplainsAttributes):
         if len(rows) > most:
             lines.append(f"  and {len(rows) - most} more")
         return "\n".join([*lines, *_unchecked(self.residuals)])
+
+    def table(self) -> dict[str, Any]:
+        """Columns (n,) of outcomes and configurations, a row a target; `pandas.DataFrame(batch.table())` accepts it."""
+        outcomes = {name: getattr(self, name).copy() for name in ("solved", "violation", "cost", "starts")}
+        heads = [f"{name} [{unit}]" for name, unit in zip(self.names, self.units)]
+        return {**outcomes, **{head: column.copy() for head, column in zip(heads, self.q.T)}}
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Writes `table` to a .csv file, one line per target, and returns its path.
+
+        Raises:
+            InvalidArgumentError: The folder does not exist or cannot be written, or the suffix is not .csv.
+        """
+        return write_columns(path, self.table())
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the batch with residuals and causes to a .npz file and returns its path; `load` reads it.
+
+        It searches for `causes` first, unless they have been found.
+
+        Raises:
+            InvalidArgumentError: The folder does not exist or cannot be written, or the suffix is not .npz.
+        """
+        return batch_file.write(path, self)
+
+    @classmethod
+    def load(cls, path: str | Path) -> IKBatch:
+        """Reads a file that `save` has written; it has everything but residuals at other configurations.
+
+        Raises:
+            InvalidArgumentError: The file cannot be read.
+        """
+        found = batch_file.read(path)
+        residuals = {name: TaskResidual(**task) for name, task in found.pop("residuals").items()}
+        causes, judge = found.pop("causes"), functools.partial(_saved_residuals, found["q"], residuals)
+        batch = cls(**found, judge=judge)
+        vars(batch)["causes"] = causes
+        return batch
 
     def _pressed(self, target: int) -> tuple[str, ...]:
         return self.active_limits[target] if self.active_limits else ()
@@ -253,6 +309,13 @@ class IKBatch(ExplainsAttributes):
     def __repr__(self) -> str:
         counts = f"{int(np.sum(self.solved))} of {len(self)} solved, {np.mean(self.starts):.3g} starts on average"
         return f"IKBatch({counts}{self.unchecked and f'; not checked for collisions: {self.unchecked}'})"
+
+
+def _saved_residuals(saved: Reals, residuals: dict[str, TaskResidual], q: Reals) -> dict[str, TaskResidual]:
+    """Residuals of a batch from a file, which has those of its own configurations only."""
+    if not np.array_equal(q, saved):
+        raise UnsupportedOperationError("judge: a batch from a file has the residuals at its own q only")
+    return residuals
 
 
 SEARCHED = 500  # targets of a batch whose causes are searched for a summary, some milliseconds each [-]

@@ -207,6 +207,8 @@ class IKSolver(Immutable):
             tolerance=self.tolerance,
             active_limits=self._active_limits(best.q),
             unchecked=self.robot.collision_shapes.unchecked if self._model.collisions else "",
+            names=tuple(self._model.state.coordinate_names[: self._model.state.nq]),
+            units=tuple(self._model.state.coordinate_units[: self._model.state.nq]),
             judge=Judge.of(self._model, self._values, p),
             blame=CausesOfBatch(self, self.__reduce__(), p, seed),
         )

@@ -39,7 +39,7 @@ class PlantAbstract(ABC):
         """Sets the controller's model of the knot that begins, and the values of its parameters."""
 
     @abstractmethod
-    def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None) -> Reals:
+    def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None = None) -> Reals:
         """State (nx,) after a time dt [s] with control u (nu,), and generalized forces (nv,) or None."""
 
     def sphere_forces(self) -> Mapping[str, Reals]:

@@ -35,7 +35,7 @@ class FunctionPlant(PlantAbstract):
         except ValueError:  # functions in C have no signature
             pass
 
-    def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None) -> Reals:
+    def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None = None) -> Reals:
         try:
             xnext = self._function(x.copy(), u.copy(), dt)
         except Exception as error:

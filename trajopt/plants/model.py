@@ -78,7 +78,7 @@ class ModelPlant(PlantAbstract):
                 scaled = isinstance(error, Factor)
                 knot.parameters[place] = error.value * knot.parameters[place] if scaled else error
 
-    def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None) -> Reals:
+    def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None = None) -> Reals:
         self._knot.set_time_step(dt)
         return self._knot.next_state(x, u[: self._knot.model.nu])
 

@@ -39,7 +39,7 @@ class SimulatorPlant(PlantAbstract):
         self.spheres = tuple(each for each in simulator.model.contacts if isinstance(each, MDPContact))
         self._forces: Mapping[str, Reals] = {}
 
-    def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None) -> Reals:
+    def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None = None) -> Reals:
         tau = self._motors.joint_torques(u)
         xnext, self._forces = self._simulator.step(dt, x, tau if torque is None else tau + torque)
         return xnext

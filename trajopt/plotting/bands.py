@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.constraints import ConstraintRows
-from trajopt.plotting.style import BLUE, GREY, RED
+from trajopt.plotting.style import BLUE, GREY, PALETTE, RED
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ MOST = 8
 """Largest number of bands."""
 BAND = 0.17
 """Height of a band in a figure [inch]."""
-_LOOKS = ((BLUE, "at a bound"), (GREY, "equation"), (RED, "violated"))
+_LOOKS = ((PALETTE[5], "at a lower bound"), (BLUE, "at an upper bound"), (GREY, "equation"), (RED, "violated"))
 _EMPTY = "#EDEDED"
 _LETTERS = 24  # longest name of a band, in characters [-]
 
@@ -30,8 +30,9 @@ def bands_height(constraints: Sequence[ConstraintRows]) -> float:
 
 
 def draw_bands(axes: Axes, constraints: Sequence[ConstraintRows], abscissa: Reals) -> None:
-    """Draws a band for each constraint: pale where a knot has it, dark where it is active, red where it is violated.
+    """Draws a band for each constraint: pale where a knot has it, blue where it is active, red where it is violated.
 
+    It is light blue where a row is at its lower bound, dark at its upper one, and has both colours where rows differ.
     The part of a knot ends where the next knot begins. A knot without duration, such as a touch-down and the end of
     the horizon, is a diamond. With more than eight constraints, violated and active ones are drawn first.
 
@@ -45,8 +46,10 @@ def draw_bands(axes: Axes, constraints: Sequence[ConstraintRows], abscissa: Real
         present = np.zeros(len(abscissa), dtype=np.bool_)
         present[rows.knots] = True
         _fill(axes, level, present, abscissa, {"color": _EMPTY, "zorder": 1})
-        for (color, _), flags in zip(_LOOKS, _flags(rows)):
+        low, high, *others = _flags(rows)
+        for (color, _), flags in zip(_LOOKS, (low, high & ~low, *others)):
             _fill(axes, level, flags, abscissa, {"color": color, "zorder": 2, "label": "_band"})
+        _fill(axes, level, low & high, abscissa, {"color": _LOOKS[1][0], "zorder": 3, "label": "_band"}, half=True)
         if rows.knots.tolist() == [len(abscissa) - 1]:
             words, color = _words(rows)
             axes.annotate(words, (float(abscissa[-1]), level), (-8, 0), textcoords="offset points", ha="right",
@@ -75,22 +78,27 @@ def _chosen(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
 
 def _flags(rows: ConstraintRows) -> tuple[npt.NDArray[np.bool_], ...]:
     """Flags of the knots for each colour."""
-    violated = (rows.violated & rows.enforced).any(axis=1)
-    active = (rows.active & ~rows.equations & rows.enforced).any(axis=1) & ~violated
-    equations = (rows.equations & rows.enforced).any(axis=1) & ~violated & ~active
-    return tuple(np.asarray(flags) for flags in (active, equations, violated))
+    violated = np.asarray((rows.violated & rows.enforced).any(axis=1))
+    active = rows.active & ~rows.equations & rows.enforced & ~violated[:, None]
+    below = rows.values - rows.lower < rows.upper - rows.values
+    low, high = (active & below).any(axis=1), (active & ~below).any(axis=1)
+    equations = (rows.equations & rows.enforced).any(axis=1) & ~violated & ~low & ~high
+    return tuple(np.asarray(flags) for flags in (low, high, equations, violated))
 
 
-def _fill(axes: Axes, level: int, flags: npt.NDArray[np.bool_], abscissa: Reals, look: dict[str, Any]) -> None:
-    """Draws the parts of a band whose knots have a flag (T + 1,)."""
+def _fill(
+    axes: Axes, level: int, flags: npt.NDArray[np.bool_], abscissa: Reals, look: dict[str, Any], *, half: bool = False
+) -> None:
+    """Draws the parts of a band whose knots have a flag (T + 1,); the upper half only if `half`."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flags[:-1].astype(int), [0]])))
     spans = [(abscissa[a], abscissa[b] - abscissa[a]) for a, b in zip(edges[::2], edges[1::2])]
     lasting = [span for span in spans if span[1] > 0.0]
     if lasting:
-        axes.broken_barh(lasting, (level - 0.36, 0.72), linewidth=0, **look)
+        axes.broken_barh(lasting, (level, 0.36) if half else (level - 0.36, 0.72), linewidth=0, **look)
     moments = [begin for begin, length in spans if length == 0.0] + ([abscissa[-1]] if flags[-1] else [])
     if moments:
-        mark = {"marker": "D", "markersize": 5, "linestyle": "", "clip_on": False, **look}
+        whole: dict[str, Any] = {"fillstyle": "top", "markeredgewidth": 0} if half else {}
+        mark = {"marker": "D", "markersize": 5, "linestyle": "", "clip_on": False, **look, **whole}
         axes.plot(moments, [level] * len(moments), **{**mark, "zorder": look["zorder"] + 2})
 
 

@@ -31,7 +31,7 @@ _ROWS = 6  # largest number of legend entries [-]
 def plot_constraints(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws the rows of each constraint with their bounds on the left, and their multipliers on the right.
 
-    Below the panels each constraint has a band: dark where a row is at a bound, red where one is violated; a diamond
+    Below the panels each constraint has a band: blue where a row is at a bound, red where one is violated; a diamond
     marks the end of the horizon. The region beyond a bound is shaded, and a row is thick where it is at a bound. For a
     constraint with more than four rows and different bounds, the distances from the nearest bound are drawn.
     Constraints of a single knot, such as the terminal one, have bands only. At most five constraints have panels,

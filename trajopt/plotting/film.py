@@ -12,7 +12,7 @@ import numpy.typing as npt
 from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import LeggedMotion, has_contacts, is_legged, legged_motion
-from trajopt.analysis.obstacles import Obstacle, planes_of
+from trajopt.analysis.obstacles import Obstacle
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.analysis.vehicles import in_vertical_plane, outlines_of, vehicle_of
 from trajopt.analysis.walls import walls_of
@@ -272,7 +272,7 @@ def _world(solution: Solution, lines: SceneLines, sensed: Sensed, points: Reals,
     """Surroundings of a motion with points (T + 1, n, 3) and goals [m]."""
     places = np.concatenate([points.reshape(-1, 3), np.reshape(goals, (-1, 3))])
     walls = near_walls(walls_of(solution), places)
-    return World(lines=lines, sensed=sensed, walls=walls, planes=planes_of(solution))
+    return World(lines=lines, sensed=sensed, walls=walls, planes=solution.description.planes)
 
 
 def _turned(bodies: Reals, turn: Reals) -> Reals:

@@ -31,6 +31,8 @@ _BAND: dict[str, Any] = {"alpha": 0.18, "linewidth": 0}
 def near_limits(line: Line, values: Reals, extent: float) -> list[tuple[float, float]]:
     """Limits that the values of a line come close to or exceed, each with its side: -1 lower, 1 upper.
 
+    Of two limits ±b both are drawn, as one alone would seem the only one.
+
     Args:
         line: The line.
         values: Its finite values.
@@ -44,7 +46,7 @@ def near_limits(line: Line, values: Reals, extent: float) -> list[tuple[float, f
         closest = float(np.max(side * values))
         if abs(limit) < _UNLIMITED and side * limit - closest <= reach:
             limits.append((limit, side))
-    return limits
+    return [(line.lower, -1.0), (line.upper, 1.0)] if limits and line.lower == -line.upper else limits
 
 
 def reach_of(extent: float, lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[Reals, Reals]:
@@ -68,6 +70,8 @@ def reach_of(extent: float, lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple
 def close_bounds(lines: Sequence[Line], extent: float) -> list[npt.NDArray[np.bool_]]:
     """Knots (n,) at which one of several lines comes close to its lower, and to its upper bound by constraints.
 
+    Where bounds are ±b, both are close if one is.
+
     Args:
         lines: Lines with bounds.
         extent: Range of the values of the panel.
@@ -78,7 +82,9 @@ def close_bounds(lines: Sequence[Line], extent: float) -> list[npt.NDArray[np.bo
             continue
         there = line.least != line.most  # equations are goals
         ends = zip((line.values - line.least, line.most - line.values), reach_of(extent, line.least, line.most))
-        close = [each | (there & np.isfinite(room) & (room <= reach)) for each, (room, reach) in zip(close, ends)]
+        own = [there & np.isfinite(room) & (room <= reach) for room, reach in ends]
+        either = (own[0] | own[1]) & (line.least == -line.most)
+        close = [each | here | either for each, here in zip(close, own)]
     return close
 
 

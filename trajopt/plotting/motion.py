@@ -12,7 +12,6 @@ import numpy.typing as npt
 from trajopt.analysis.basics import check_solution, robot_of, time_axis
 from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import legged_motion
-from trajopt.analysis.obstacles import planes_of
 from trajopt.analysis.skeleton import Skeleton, skeleton_of
 from trajopt.analysis.thick_links import thick_links
 from trajopt.analysis.vehicles import in_vertical_plane
@@ -124,7 +123,7 @@ def plot_motion(
         sensed.draw(scene)
         draw_base(scene, skeleton, rails=not len(around.lines))
         around.draw(scene)
-        draw_planes(scene, planes_of(solution))
+        draw_planes(scene, solution.description.planes)
         relief = legged_motion(solution).relief if solution.description.touches else None
         if relief is not None:
             draw_planes(scene, [tuple(row) for row in relief.planes.tolist()])

@@ -35,6 +35,8 @@ _APART = 0.45  # smallest way between two pictures above the same ground, relati
 _FEWEST = 3  # number of pictures above the same ground that may be closer [-]
 _POINT = 1e-3  # size at which a point is drawn [m]
 _WEIGHT, _LONGEST = 0.3, 0.5  # length of the weight's and of the longest arrow, relative to the robot's height [-]
+_RISEN = 0.8  # height from which on a foot is in mid-swing, relative to the highest one of its motion [-]
+_MOVED = 0.35  # longest time by which a picture moves to a mid-swing, relative to that between two pictures [-]
 _FLOATS = 1e-3  # distance from the ground above which a foot in contact is marked [m]
 
 _CONTACT: dict[str, Any] = {"color": RED, "marker": "o", "markersize": 4.5, "linewidth": 3.0, "solid_capstyle": "round"}
@@ -58,12 +60,13 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
     """Draws stick figures of the robot side by side, spaced in time.
 
     They are seen from the robot's right, or from the front or behind if it moves sideways. One of them is at the knot
-    with the largest force. Each picture is to scale. On level ground it is centred on the robot's base, and the
-    distance between two pictures has no meaning. On terrain and steps the ground is drawn once, and the robot where it
-    is, in fewer pictures where they would hide each other. Points on the far side are shifted a little to the right, so
-    that all legs are visible; heights are true. Feet in contact are marked, with the force of the ground from below.
-    Level ground is drawn at the height of the feet at the start. Numbers give the height of feet in contact above (+)
-    or below (-) it. Touch-downs have no duration and are not shown.
+    with the largest force, others are moved to a foot in mid-swing near by. Each picture is to scale. On level ground
+    it is centred on the robot's base, and the distance between two pictures has no meaning. On terrain and steps the
+    ground is drawn once, and the robot where it is, in fewer pictures where they would hide each other. Points on the
+    far side are shifted a little to the right, so that all legs are visible; heights are true. Feet in contact are
+    marked, with the force of the ground from below. Level ground is drawn at the height of the feet at the start.
+    Numbers give the height of feet in contact above (+) or below (-) it. Touch-downs have no duration and are not
+    shown.
 
     Args:
         solution: Solution to draw; its problem has contacts.
@@ -190,6 +193,7 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
     view = side_view(model, solution.xs[:, : model.nq])
     timed = np.flatnonzero(motion.takes_time)
     knots = np.unique(timed[np.round(np.linspace(0, len(timed) - 1, frames)).astype(int)])
+    knots = _in_swing(motion, timed, knots)
     knots, peak = _with_peak(motion, timed, knots)
     feet = [foot.positions[knots][:, None] for foot in motion.feet]
     points = np.concatenate([skeleton.points[knots, 1:], *feet], axis=1)  # without the world's origin
@@ -226,15 +230,43 @@ def _apart(way: Reals, timed: Knots, frames: int, least: float) -> Knots:
     return np.unique([timed[np.argmin(np.abs(gone - place))] for place in np.linspace(0.0, gone[-1], count)])
 
 
+def _mid_swings(motion: LeggedMotion) -> npt.NDArray[np.bool_]:
+    """Whether a foot is near the highest point of a swing, at each knot with a duration or not (T,)."""
+    risen = np.zeros(len(motion.takes_time), dtype=np.bool_)
+    for foot in motion.feet:
+        heights = foot.positions[:-1, 2] - foot.positions[:, 2].min()
+        risen |= ~foot.stands & (heights > max(_RISEN * heights.max(), _FLOATS))
+    return risen
+
+
+def _in_swing(motion: LeggedMotion, timed: Knots, knots: Knots) -> Knots:
+    """Moves pictures, but the first and the last one, to the nearest knot with a foot in mid-swing, if it is close."""
+    swings, moved, times = timed[_mid_swings(motion)[timed]], knots.copy(), motion.abscissa
+    if not len(swings) or len(knots) < _FEWEST:
+        return knots
+    least = float(times[knots[-1]] - times[knots[0]]) / (len(knots) - 1)
+    for i, knot in enumerate(knots[1:-1], start=1):
+        nearest = swings[np.argmin(np.abs(times[swings] - times[knot]))]
+        if abs(times[nearest] - times[knot]) <= _MOVED * least:
+            moved[i] = nearest
+    return np.unique(moved)
+
+
 def _with_peak(motion: LeggedMotion, timed: Knots, knots: Knots) -> tuple[Knots, int | None]:
-    """Moves the nearest picture to the knot of the largest force; returns the knots and that knot."""
+    """Moves a picture to the knot of the largest force; returns the knots and that knot.
+
+    It is the nearest one, if possible between the first and the last one and without a foot in mid-swing.
+    """
     total = np.sum([np.linalg.norm(np.nan_to_num(foot.forces), axis=1) for foot in motion.feet], axis=0)
     peak = int(timed[np.argmax(total[timed])])
     if not total[peak] > 0:
         return knots, None
-    moved = knots.copy()
-    moved[np.argmin(np.abs(knots - peak))] = peak
-    return moved, peak
+    moved, swings = knots.copy(), _mid_swings(motion)
+    inside = np.arange(1, len(knots) - 1)
+    standing = inside[~swings[knots[inside]]]
+    choice = next(places for places in (standing, inside, np.arange(len(knots))) if len(places))
+    moved[choice[np.argmin(np.abs(knots[choice] - peak))]] = peak
+    return np.unique(moved), peak
 
 
 def _draw_ground(axes: Axes, strip: _Strip) -> None:

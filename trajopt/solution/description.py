@@ -16,7 +16,7 @@ from trajopt.analysis.contradictions import contradictions
 from trajopt.analysis.goals import goals_of, pose_goals
 from trajopt.analysis.legs import LeggedMotion, contact_frames, is_legged, motion_of, touches_world
 from trajopt.analysis.lines import Line, coordinate_units, lines_of
-from trajopt.analysis.obstacles import Obstacle, obstacles_of
+from trajopt.analysis.obstacles import Obstacle, obstacles_of, planes_of
 from trajopt.analysis.reached import Reached, gait_reached
 from trajopt.analysis.references import Item, items_of, items_of_all, knot_values
 from trajopt.analysis.skeleton import model_skeleton
@@ -55,6 +55,7 @@ _KEPT = (
         "constraints",
         "contradictions",
         "obstacles",
+        "planes",
     ),
 )
 """Attributes that a file stores."""
@@ -106,6 +107,7 @@ class Description:
         poses: Poses (T + 1, 4, 4) [-, m] of a body whose states are poses; otherwise None.
         pose_goals: Target positions of this body (n, 3) [m].
         obstacles: Obstacles of distance costs and constraints at each knot.
+        planes: Coefficients (a, b, c, d) of the planes in the world that contacts of a simulator may touch.
     """
 
     __slots__ = ("__dict__", "_problem", "_solution")
@@ -159,6 +161,7 @@ class Description:
     skeleton: Lazy[Skeleton | None] = Lazy(lambda d: None if d.robot else model_skeleton(d._solution, d.models))
     poses: Lazy[Reals | None] = Lazy(lambda d: d.state.body_poses(d._solution.xs))
     obstacles: Lazy[tuple[Obstacle, ...]] = Lazy(lambda d: tuple(obstacles_of(d._solution)))
+    planes: Lazy[tuple[tuple[float, ...], ...]] = Lazy(lambda d: planes_of(d.spheres))
     pose_goals: Lazy[Reals] = Lazy(lambda d: np.zeros((0, 3)) if d.poses is None else pose_goals(d._solution))
 
 
@@ -173,7 +176,7 @@ def _numbered(xs: Reals, us: Reals) -> dict[str, Any]:
     units = {"coordinate_units": ("-",) * len(states), "control_units": ("-",) * len(controls)}
     return (
         dict.fromkeys(Description.__annotations__)
-        | dict.fromkeys((*empty, "reached", "obstacles", "contradictions"), ())
+        | dict.fromkeys((*empty, "reached", "obstacles", "planes", "contradictions"), ())
         | facts
         | names
         | units

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.lines import coordinate_units, robot_lines
+from trajopt.analysis.obstacles import planes_of
 from trajopt.analysis.quantities import efforts_of
 from trajopt.analysis.rollouts import rollout_motion
 from trajopt.solution.description import completed
@@ -50,5 +51,6 @@ def motion_of_rollout(rollout: Rollout) -> Solution:
         lines=tuple(robot_lines(state, rollout.xs, rollout.taus)),
         contact_forces=dict(rollout.forces),
         legs=rollout_motion(rollout),
+        planes=planes_of(rollout.contacts),
         goals=(),
     )

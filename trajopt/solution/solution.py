@@ -60,6 +60,8 @@ class Solution(DescribedMotion):
             (T + 1, k), the derivative of the cost from each knot on by them [cost / unit].
         unknowns: Values of the parameters that the solver chose, by name; see `ShootingProblem.free`.
         optima: Distinct optima of a solve from several starts, the lowest first: cost [cost], and number of starts.
+        ends: How all starts of such a solve ended: name of the status, "ERROR", or "" of a start that was given up;
+            number of starts, and their lowest cost [cost].
         problem: The problem; None after `load` without a problem.
         parameters: Values of the problem's parameters in the solve, by name: one row for each knot with the parameter.
         described: Attributes of `description` from a file, used if there is no problem.
@@ -84,6 +86,7 @@ class Solution(DescribedMotion):
     multipliers: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     unknowns: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     optima: tuple[tuple[float, int], ...] = ()
+    ends: tuple[tuple[str, int, float], ...] = ()
     problem: ShootingProblem | None = field(default=None, repr=False, compare=False)
     parameters: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -93,13 +96,8 @@ class Solution(DescribedMotion):
         from trajopt.solution.description import completed
 
         before = state.pop("description", None)  # of an object pickled at revision 2720678
-        later = {
-            "described": {} if before is None else completed(vars(before)),
-            "unknowns": {},
-            "optima": (),
-            "measured": {},
-        }
-        vars(self).update(later | state)
+        described = {} if before is None else completed(vars(before))
+        vars(self).update({"described": described, "unknowns": {}, "optima": (), "ends": (), "measured": {}} | state)
 
     @property
     def converged(self) -> bool:
@@ -120,7 +118,7 @@ class Solution(DescribedMotion):
 
     @property
     def times(self) -> Reals | None:
-        """Time of each knot from 0 (T + 1,) [s]; None if a knot has no time step, or if the times are unknown."""
+        """Time of each knot from 0 (T + 1,) [s], equal at both knots of a touch-down; None without time steps."""
         times = self.description.times
         return None if times is None else times.copy()
 

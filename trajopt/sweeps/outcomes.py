@@ -10,6 +10,7 @@ import numpy as np
 
 from trajopt.checks import check_known, check_number, check_path, check_text, is_integer
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.files import write_columns
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
 from trajopt.objects.read import Read
@@ -20,7 +21,7 @@ from trajopt.sweeps.columns import OUTCOMES, Columns, read_columns
 from trajopt.sweeps.failures import Failures
 from trajopt.sweeps.outcome import Outcome
 from trajopt.sweeps.store import chunk_files, read_facts, solve_again
-from trajopt.sweeps.tables import write_csv, write_parquet
+from trajopt.sweeps.tables import write_parquet
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ class Sweep(ExplainsAttributes):
 
     def to_csv(self, path: str | Path) -> Path:
         """Writes `table` to a .csv file, one line per row, and returns its path."""
-        return write_csv(path, self.table)
+        return write_columns(path, self.table)
 
     def to_parquet(self, path: str | Path) -> Path:
         """Writes `table` to a .parquet file and returns its path; needs pyarrow from the extra `sweep`."""

@@ -1,4 +1,4 @@
-"""Tables of outcomes as files: .csv and .parquet."""
+"""Tables of outcomes as .parquet files."""
 
 from __future__ import annotations
 
@@ -6,17 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trajopt.files import check_output_path, output_file, write_rows
+from trajopt.files import check_output_path, output_file
 from trajopt.objects.extras import Extra
 
 TABLES = Extra("a .parquet file", "pyarrow", "sweep", "to_csv needs nothing")
-
-
-def write_csv(path: str | Path, table: Mapping[str, Any]) -> Path:
-    """Writes columns (n,) to a .csv file with enough digits to restore every number exactly."""
-    path = check_output_path(path, "path", (".csv",))
-    write_rows(path, [list(table), *zip(*(column.tolist() for column in table.values()))])
-    return path
 
 
 def write_parquet(path: str | Path, table: Mapping[str, Any]) -> Path:

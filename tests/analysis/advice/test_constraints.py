@@ -13,7 +13,7 @@ from casadi import SX
 import trajopt
 from tests.support.constrained import Mass, pendulum, torn_mass, weak_pendulum
 from trajopt import gaits
-from trajopt.analysis import constraint_rows, constraints_report, limit_uses
+from trajopt.analysis import ConstraintRows, constraint_rows, constraints_report, limit_uses
 from trajopt.analysis.advice.constraints import _rows_of, relaxation, time_may_help
 from trajopt.analysis.row_names import row_names
 from trajopt.residuals import (
@@ -147,10 +147,21 @@ def test_a_gait_names_the_sides_of_its_cones() -> None:
     (rows,) = [rows for rows in constraint_rows(solution) if rows.name == "lf_foot_force"]
     assert rows.title(4) == "lf_foot_force[normal]"
     assert rows.units == ("N",) * 5
-    at_bound = dataclasses.replace(rows, values=np.where(np.isfinite(rows.lower), rows.lower, rows.values))
-    assert _rows_of(at_bound, at_bound.active).endswith(
-        ", ... (of the pyramid)"
-    )  # pictures compare with the round cone
+    everywhere = np.isfinite(rows.values)
+    assert _rows_of(rows, everywhere).endswith(", ... (of the pyramid)")  # pictures compare with the round cone
+
+
+def test_rows_that_hardly_push_are_at_their_bounds_by_distance() -> None:
+    """A rope between its limits of tension: interior points end 5e-3 N from 200 N, with tiny multipliers."""
+    forces = np.array([[40.0, 199.9942], [-39.99999, 5.0004], [40.0, 120.0], [-40.0, 199.999]])
+    shape = forces.shape
+    rows = ConstraintRows(
+        name="forces", rows=("F", "T"), units=("N", "N"), values=forces,
+        lower=np.tile([-40.0, 5.0], (4, 1)), upper=np.tile([40.0, 200.0], (4, 1)), enforced=np.full(shape, True),
+        multipliers=np.where(np.arange(2) == 0, 0.02, 3e-6) * np.ones(shape), controls=(0, 1), coordinates=(-1, -1),
+    )  # fmt: skip
+    assert rows.active.tolist() == [[True, True], [True, True], [True, False], [True, True]]
+    assert _rows_of(rows, rows.active) == "F, T"
 
 
 class Push(trajopt.ActionModelDiscrete):

@@ -42,6 +42,7 @@ from trajopt.analysis.contradictions import FROM_START
 from trajopt.analysis.moved import moved_words
 from trajopt.analysis.reached import friction_words
 from trajopt.analysis.report import tipping_words, tips
+from trajopt.solution.batch import ERROR
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
 from trajopt.solution.solution import Solution
@@ -103,10 +104,23 @@ def _methods(solution: Solution) -> list[str]:
 
 
 def _optima(solution: Solution) -> list[str]:
-    """Line about the optima of a solve from several starts."""
+    """Lines about how the starts of a solve from several ones ended, and about their optima."""
     words = [f"{cost:.7g} from {count} start{'s' * (count > 1)}" for cost, count in solution.optima[:MOST_OPTIMA]]
     more = len(solution.optima) - len(words)
-    return [f"  optima: {', '.join(words)}{f' and {more} more' if more > 0 else ''}"] if words else []
+    optima = [f"  optima: {', '.join(words)}{f' and {more} more' if more > 0 else ''}"] if words else []
+    ends = [f"{count} {_end(name)}{_lowest(name, cost)}" for name, count, cost in solution.ends]
+    return [*([f"  of {sum(end[1] for end in solution.ends)} starts: {', '.join(ends)}"] if ends else []), *optima]
+
+
+def _end(name: str) -> str:
+    """Text for how a start ended."""
+    ends = {"": "given up, as others promised a lower cost", ERROR: "ended with an error"}
+    return ends[name] if name in ends else SolverStatus[name].value.partition(":")[0]
+
+
+def _lowest(name: str, cost: float) -> str:
+    """Lowest cost of starts without an optimum."""
+    return "" if name == SolverStatus.CONVERGED.name or not np.isfinite(cost) else f" (lowest cost {cost:.7g})"
 
 
 def _at(solution: Solution, knot: int) -> str:

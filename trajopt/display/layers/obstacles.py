@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from trajopt.analysis.obstacles import Obstacle, planes_of
+from trajopt.analysis.obstacles import Obstacle
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import fan, rgb, turned_up
 from trajopt.display.layers.films import film, size_of
@@ -132,4 +132,4 @@ def corners_of_plane(points: Reals, normal: Reals, offset: float, size: float) -
 
 def tilted_planes(solution: Solution) -> list[tuple[Reals, float]]:
     """Normal (3,) and offset [m] of each plane that contacts may touch, except the level one at height 0."""
-    return [(np.array(row[:3]), row[3]) for row in planes_of(solution) if row != (0.0, 0.0, 1.0, 0.0)]
+    return [(np.array(row[:3]), row[3]) for row in solution.description.planes if row != (0.0, 0.0, 1.0, 0.0)]

@@ -122,7 +122,7 @@ class MuJoCoPlant(Immutable, PlantAbstract):
     def begin(self) -> None:
         self._last = None
 
-    def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None) -> Reals:
+    def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None = None) -> Reals:
         """State (nx,) after a time dt [s] in one step of MuJoCo, with control u (nu,) and further forces (nv,) or None.
 
         Raises:
