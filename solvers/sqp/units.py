@@ -76,8 +76,10 @@ class Units:
         P, S = first.variances(np.zeros(e.state.ndx), 0.0)
         E = cost or max(first.cost(P, S), LEAST_COST * abs(e.cost)) or 1.0
         if first.leaves_bounds(P, S, E):
-            first = FirstProgram(e, rows, riccati, within=E)
-            P, S = first.variances(np.zeros(e.state.ndx), 0.0)
+            held = FirstProgram(e, rows, riccati, within=E)
+            inside = held.variances(np.zeros(e.state.ndx), 0.0)
+            if not held.leaves_bounds(*inside, E):  # bounds at a few knots, such as gates, hold nothing
+                first, (P, S) = held, inside
         along = first.row_variances(first.within_reach(P, E), S, together=True)
         if first.limited or first.start_sizes.any():
             P, S = first.variances(first.start_sizes**2 / E, E)
