@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from trajopt.solvers.sqp.rows import RowBounds
 
 
+HELD = 0.01  # part that bounds leave of the variance of each state where they say how far it moves; gates leave more
 LEAST_COST = 0.01  # of the cost of the trajectory: a typical one even where the first step is next to nothing
 
 
@@ -78,7 +79,8 @@ class Units:
         if first.leaves_bounds(P, S, E):
             held = FirstProgram(e, rows, riccati, within=E)
             inside = held.variances(np.zeros(e.state.ndx), 0.0)
-            if not held.leaves_bounds(*inside, E):  # bounds at a few knots, such as gates, hold nothing
+            before, after = (np.einsum("tii->i", each) for each in (P, inside[0]))
+            if np.all(after <= HELD * before):
                 first, (P, S) = held, inside
         along = first.row_variances(first.within_reach(P, E), S, together=True)
         if first.limited or first.start_sizes.any():
