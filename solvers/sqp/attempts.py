@@ -12,7 +12,6 @@ from trajopt.solution import SolverStatus
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
-    from trajopt.solvers.sqp.method import MethodAbstract
     from trajopt.solvers.sqp.progress import SQPProgress
     from trajopt.solvers.sqp.rows import RowBounds
 
@@ -60,13 +59,12 @@ class Attempts:
     """Attempts of a solve that are still to be made, and the results of those that have ended.
 
     "anew" begins from the rollout of the guess's controls, "random" from that of other ones; "line" and "rollouts" are
-    interior-point steps from the guess, after which the attempt that they interrupt goes on.
+    interior-point steps from the guess.
 
     Attributes:
         pending: Names of the attempts still to be made, in this order.
         feasibility: Largest infeasibility that counts as none.
         best: Best result of the attempts that have ended.
-        paused: Result of an interrupted attempt, and its method.
         dead_ends: Results of attempts that have ended at stationary points of the violation.
         mark: Iteration at which the largest error was last halved, and its value then.
         lined: Whether linear steps have been tried.
@@ -76,7 +74,6 @@ class Attempts:
     pending: list[str]
     feasibility: float = 0.0
     best: Left | None = None
-    paused: tuple[Left, MethodAbstract] | None = None
     dead_ends: list[Left] = field(default_factory=list)
     mark: tuple[int, float] = (0, math.inf)
     lined: bool = False
@@ -148,7 +145,7 @@ class Attempts:
     def keep_best(self, run: SQPProgress) -> bool:
         """Goes back to the best result, or dead end of an infeasible problem; whether it is not the last one."""
         last = best = Left.by(run)
-        others = [self.best, self.paused and self.paused[0]]
+        others = [self.best]
         if run.status is SolverStatus.INFEASIBLE and self.dead_ends:
             best, others = self.dead_ends[0], list(self.dead_ends[1:])
         for each in others:

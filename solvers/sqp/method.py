@@ -57,10 +57,6 @@ class MethodAbstract(ABC):
             Its record; None if there was no step to try.
         """
 
-    def rest(self) -> None:
-        """Forgets past failures, before it goes on after another method."""
-        self.failures, self.stuck, self.outcome = 0, 0, None
-
 
 class ProgramSteps(MethodAbstract):
     """Base of methods whose steps lie along solutions of quadratic programs.

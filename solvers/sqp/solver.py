@@ -128,38 +128,31 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             if isinstance(method, InteriorSteps):
                 work.judge(run)
                 work.take_gains(run, hard=True)
-        elif isinstance(method, InteriorSteps):
-            if outcome is Outcome.FAILED or self._is_late(run):
-                self._resume(run, work)
         elif outcome is Outcome.STUCK:
             end = motion_solution(self.whole, *run.trajectory, solver="SolverSQP")
             proved = not attempts.dead_ends and contradictions(end)
             run.status = SolverStatus.INFEASIBLE if proved else attempts.end(Left.by(run))
             if run.status is None:
-                self._next(run, work, or_end=True)
+                self._next(run, work)
         elif outcome is Outcome.CLOSED:
             self._leave_lines(run, work)
-        elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work):
+        elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work) and run.status is None:
             if outcome is Outcome.INDEFINITE:
                 run.status = SolverStatus.INDEFINITE_QUU
-            elif method.failures >= MANY:
+            elif method.failures >= MANY or isinstance(method, InteriorSteps):
                 run.status = SolverStatus.LINE_SEARCH_FAILED
 
-    def _is_late(self, run: SQPProgress) -> bool:
-        """Whether half of all iterations brought no solution, while the paused attempt keeps all rows."""
-        assert run.attempts.paused is not None
-        long = run.iterations - run.attempts.mark[0] > self.options.max_iterations // 2
-        return long and run.attempts.paused[0].infeasibility <= self.options.feasibility
-
     def _stalls(self, run: SQPProgress, work: Workspace) -> bool:
-        """Whether there are rows, and the largest error does not fall."""
+        """Whether programs have rows, and the largest error does not fall."""
+        if not work.evaluator.nc or isinstance(run.method, InteriorSteps):  # which end by themselves
+            return False
         error = max(run.gap, run.violation, run.complementarity, run.stationarity)
-        return work.evaluator.nc > 0 and run.attempts.stalls(run.iterations, error, self.options.restart)
+        return run.attempts.stalls(run.iterations, error, self.options.restart)
 
     def _take_lines(self, run: SQPProgress, work: Workspace) -> None:
         """Goes on with linear steps."""
         with self._unclocked(run):
-            run.method = LinearSteps(work, run, hands_over=self.options.steps == "policy")
+            run.method = LinearSteps(work, run, hands_over=False)
         run.attempts.lined = True
 
     def _take_rollouts(self, run: SQPProgress, work: Workspace, *, rolled: bool) -> None:
@@ -179,8 +172,11 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         work.begin(run, rolled=False)
         self._take_rollouts(run, work, rolled=False)
 
-    def _next(self, run: SQPProgress, work: Workspace, *, or_end: bool = False) -> bool:
-        """Begins the next attempt, and leaves out those where a model fails; whether there is one, else it may end."""
+    def _next(self, run: SQPProgress, work: Workspace) -> bool:
+        """Begins the next attempt, and leaves out those where a model fails; whether there is one.
+
+        After the last one dead ends are a verdict.
+        """
         attempts = run.attempts
         if run.iterations >= self.options.max_iterations:
             return False
@@ -191,39 +187,24 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 if self._begins(run, work, kind):
                     return True
             except ModelEvaluationError:
-                attempts.paused = None
                 work.move(run, *run.trajectory)
-        run.status = attempts.verdict() if or_end else run.status
+        run.status = attempts.verdict() if attempts.dead_ends else None
         return False
 
     def _begins(self, run: SQPProgress, work: Workspace, kind: str) -> bool:
         """Begins an attempt of a kind; whether it can."""
         attempts, us = run.attempts, run.guess[1]
+        attempts.leave(run)
         if kind in INTERIOR:
-            run.method.rest()
-            attempts.paused = Left.by(run), run.method
             with self._unclocked(run):
                 run.method = InteriorSteps(work, run, rolls=kind == "rollouts")
             return True
-        attempts.leave(run)
         if kind == "random":
             us = attempts.random_controls(us, run.units.controls, work.rows)
         if not work.begin_anew(run, us):
             return False
         self._take_rollouts(run, work, rolled=True)
         return True
-
-    def _resume(self, run: SQPProgress, work: Workspace) -> None:
-        """The interrupted attempt goes on; where it had ended the next one begins."""
-        attempts = run.attempts
-        assert attempts.paused is not None
-        attempts.leave(run)
-        (left, run.method), attempts.paused = attempts.paused, None
-        left.restore(run)
-        work.move(run, *run.trajectory)
-        attempts.begin(run.iterations)
-        if attempts.dead_ends:
-            self._next(run, work, or_end=True)
 
     @staticmethod
     @contextlib.contextmanager
