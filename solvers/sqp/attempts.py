@@ -67,7 +67,6 @@ class Attempts:
         best: Best result of the attempts that have ended.
         dead_ends: Results of attempts that have ended at stationary points of the violation.
         mark: Iteration at which the largest error was last halved, and its value then.
-        lined: Whether linear steps have been tried.
         number: Number of the present attempt, from 1 [-].
     """
 
@@ -76,7 +75,6 @@ class Attempts:
     best: Left | None = None
     dead_ends: list[Left] = field(default_factory=list)
     mark: tuple[int, float] = (0, math.inf)
-    lined: bool = False
     number: int = 1
 
     @staticmethod
@@ -88,9 +86,8 @@ class Attempts:
             interior: Whether interior-point steps are possible.
             feasibility: Largest infeasibility that counts as none.
         """
-        pending = ["anew"]
-        if interior:
-            pending = [*(["rollouts", "line"] if rolled else ["line", "anew", "rollouts"]), *["random"] * len(SIZES)]
+        anew = [] if rolled else ["anew"]
+        pending = ["line", *anew, *["random"] * len(SIZES), "rollouts"] if interior else ["anew"]
         return Attempts(pending, feasibility)
 
     def begin(self, iteration: int) -> None:
@@ -98,8 +95,8 @@ class Attempts:
         self.mark, self.number = (iteration, math.inf), self.number + 1
 
     def put_first(self, attempt: str) -> None:
-        """Moves an attempt before the others that are still to be made."""
-        self.pending.sort(key=lambda each: each != attempt)
+        """Makes an attempt the next one."""
+        self.pending = [attempt, *(each for each in self.pending if each != attempt)]
 
     def stalls(self, iteration: int, error: float, patience: int) -> bool:
         """Whether the largest error has not been halved for `patience` iterations."""
@@ -122,11 +119,9 @@ class Attempts:
     def end(self, left: Left) -> SolverStatus | None:
         """Status of the solve after an attempt that ended at a stationary point of the violation.
 
-        None if another attempt follows: after the first attempt interior-point steps along lines, then other controls.
+        None if another attempt follows.
         """
         self.dead_ends.append(left)
-        if len(self.dead_ends) == 1:
-            self.pending.sort(key=lambda attempt: {"line": 0, "rollouts": 2}.get(attempt, 1))
         return self.verdict() if (len(self.dead_ends) >= ENDS and self._are_alike()) or not self.pending else None
 
     def verdict(self) -> SolverStatus:

@@ -29,10 +29,9 @@ class Outcome(enum.Enum):
 
     SOLVED = "the trajectory is optimal, and keeps all rows"
     STUCK = "rows are violated, and no step promises to reduce the violation"
-    FAILED = "searches fail one after the other"
+    FAILED = "searches fail one after the other, or steps are short"
     INDEFINITE = "no program is convex"
     LOST = "no rollout is close to what a guess with gaps promises"
-    CLOSED = "gaps are closed, or lines get nowhere: rollouts may take over"
 
 
 class MethodAbstract(ABC):

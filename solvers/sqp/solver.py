@@ -19,13 +19,12 @@ from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
 from trajopt.solvers.sqp.guess import is_nearly_a_motion
 from trajopt.solvers.sqp.interior import InteriorSteps, are_curved
 from trajopt.solvers.sqp.linear_steps import LinearSteps
-from trajopt.solvers.sqp.method import ROUNDED, Outcome
+from trajopt.solvers.sqp.method import Outcome
 from trajopt.solvers.sqp.policy_steps import PolicySteps
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 
 MANY = 12  # searches without a step, one after the other, that end the last attempt
-CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
 WARM = 2  # times that the penalty has been raised where multipliers are known
 
 
@@ -134,8 +133,6 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             run.status = SolverStatus.INFEASIBLE if proved else attempts.end(Left.by(run))
             if run.status is None:
                 self._next(run, work)
-        elif outcome is Outcome.CLOSED:
-            self._leave_lines(run, work)
         elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work) and run.status is None:
             if outcome is Outcome.INDEFINITE:
                 run.status = SolverStatus.INDEFINITE_QUU
@@ -152,25 +149,14 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     def _take_lines(self, run: SQPProgress, work: Workspace) -> None:
         """Goes on with linear steps."""
         with self._unclocked(run):
-            run.method = LinearSteps(work, run, hands_over=False)
-        run.attempts.lined = True
+            run.method = LinearSteps(work, run)
+        run.attempts.put_first("anew")
 
     def _take_rollouts(self, run: SQPProgress, work: Workspace, *, rolled: bool) -> None:
         """Goes on with rollouts, from a trajectory that is one or not."""
         warm, options = bool(run.multipliers), self.options
         rolled = rolled or (warm and run.gap < options.feasibility)
-        run.method = PolicySteps(work, run, rolled=rolled, raised=WARM if warm else 0, may_lose=not run.attempts.lined)
-
-    def _leave_lines(self, run: SQPProgress, work: Workspace) -> None:
-        """Rollouts follow linear steps, from here where gaps are small, else from the guess."""
-        if run.gap < CLOSE:
-            run.feasible = run.gap < ROUNDED
-            run.method = PolicySteps(work, run, rolled=run.feasible, raised=WARM)
-            return
-        run.multipliers = {}
-        work.move(run, *run.guess)
-        work.begin(run, rolled=False)
-        self._take_rollouts(run, work, rolled=False)
+        run.method = PolicySteps(work, run, rolled=rolled, raised=WARM if warm else 0)
 
     def _next(self, run: SQPProgress, work: Workspace) -> bool:
         """Begins the next attempt, and leaves out those where a model fails; whether there is one.
