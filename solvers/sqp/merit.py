@@ -28,8 +28,6 @@ class Taken:
         us: Controls (T, nu).
         c: Constraint rows (T + 1, nc).
         merit: The merit after it.
-        step: Solution of the quadratic program, of which the step is a part.
-        infeasibility: Sum of gaps and violations after a step along a line, see `Workspace.infeasibility`.
     """
 
     length: float
@@ -37,8 +35,6 @@ class Taken:
     us: Reals
     c: Reals
     merit: float
-    step: QPSolution
-    infeasibility: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

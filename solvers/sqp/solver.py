@@ -16,7 +16,6 @@ from trajopt.solution.solution import motion_solution
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
-from trajopt.solvers.sqp.guess import is_nearly_a_motion
 from trajopt.solvers.sqp.interior import InteriorSteps, are_curved
 from trajopt.solvers.sqp.linear_steps import LinearSteps
 from trajopt.solvers.sqp.method import Outcome
@@ -25,7 +24,6 @@ from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 
 MANY = 12  # searches without a step, one after the other, that end the last attempt
-WARM = 2  # times that the penalty has been raised where multipliers are known
 
 
 class SolverSQP(SolverAbstract[SQPProgress]):
@@ -77,12 +75,11 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         rolled, options, e = work.repair(run), self.options, work.evaluator
         interior = e.nc > 0 and not work.rows.any_soft and options.qp_iterations is None
         run.attempts = Attempts.after(rolled=rolled, interior=interior, feasibility=options.feasibility)
-        near = not rolled and is_nearly_a_motion(e.xs, e.f, options.feasibility)
         work.begin(run, rolled=rolled)
         if work.rows.excluded:
             self._take_rollouts(run, work, rolled=rolled)
             run.status = SolverStatus.INFEASIBLE
-        elif near or options.steps == "linear":
+        elif options.steps == "linear":
             self._take_lines(run, work)
         else:
             self._take_rollouts(run, work, rolled=rolled)
@@ -156,7 +153,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """Goes on with rollouts, from a trajectory that is one or not."""
         warm, options = bool(run.multipliers), self.options
         rolled = rolled or (warm and run.gap < options.feasibility)
-        run.method = PolicySteps(work, run, rolled=rolled, raised=WARM if warm else 0)
+        run.method = PolicySteps(work, run, rolled=rolled)
 
     def _next(self, run: SQPProgress, work: Workspace) -> bool:
         """Begins the next attempt, and leaves out those where a model fails; whether there is one.
