@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from trajopt.solution import IterationRecord
 from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.filter import Filter
@@ -22,6 +24,8 @@ SHORT, CUT = 0.2, 0.1  # length of a short step, and below which the next progra
 
 class LinearSteps(ProgramSteps):
     """An iteration solves a program with hard rows, and takes the first step along it that the filter accepts.
+
+    Where not all rows of a program can be kept, they are penalized as much as the options allow.
 
     Args:
         work: Where the trajectory is.
@@ -39,7 +43,7 @@ class LinearSteps(ProgramSteps):
         """Runs one iteration: a program, a search along its solution, and its multipliers."""
         work, e, feasibility = self._work, self._work.evaluator, self._work.options.feasibility
         gap, kept = e.largest_gap, max(run.gap, run.violation) < feasibility
-        step = work.model.solve(run, None, exact=bool(run.lam.any()), ridge=self._ridge)
+        step = self._direction(run)
         if step.status is QPStatus.INDEFINITE:
             run.failed_knot, self.outcome = step.failed_knot, Outcome.INDEFINITE
             return None
@@ -49,7 +53,7 @@ class LinearSteps(ProgramSteps):
             self.failures += 1
             self._regularize(8.0)
         else:
-            self._accept(run, step, taken)
+            self._accept(run, taken)
         promised = -descent.slope if kept else math.inf  # else it had to make up for gaps and violations
         cut = taken is not None and taken.length < 1.0 and not e.nc
         self._conclude(run, step, promised, feasible=run.gap < feasibility, partial=cut)
@@ -57,21 +61,52 @@ class LinearSteps(ProgramSteps):
             self.outcome = Outcome.FAILED
         return self._record(run, descent, taken, gap_norm=gap)
 
+    def _direction(self, run: SQPProgress) -> QPSolution:
+        """The solution of the quadratic program; with penalized rows if hard ones can't be kept."""
+        work, known = self._work, bool(run.lam.any())
+        step = work.model.solve(run, None, exact=known, ridge=self._ridge)
+        if self._is_infeasible(run, step):
+            penalized = work.merit(run, np.zeros_like(run.y), work.options.max_penalty)
+            step = work.model.solve(run, penalized, exact=known, ridge=self._ridge)
+        return step
+
+    def _is_infeasible(self, run: SQPProgress, step: QPSolution) -> bool:
+        """Whether a step misses rows that it should keep."""
+        options, rows = self._work.options, self._work.rows
+        if step.status in (QPStatus.SOLVED, QPStatus.INDEFINITE) or options.qp_iterations is not None:
+            return False
+        missed = np.abs(rows.beyond(self._work.evaluator.c + step.rows)) / run.units.rows
+        return not missed.max(initial=0.0) <= options.feasibility  # nor if it is not finite
+
     def _search(self, run: SQPProgress, descent: Descent) -> Taken | None:
-        """The longest step along the line that the filter accepts."""
-        work, line, step, at = self._work, self._work.line, descent.step, (run.infeasibility, descent.before)
-        line.dx[:], line.du[:] = step.dx, work.rows.within_limits(step.du, work.evaluator.us)
-        for length in work.options.step_lengths:
-            reached = descent.merit.value(line.go(length), line.c)
-            infeasibility = work.infeasibility(run, line.f, line.c)
-            enough = descent.enough(length)
-            if self._filter.accepts(at, (infeasibility, reached), descent.slope, length, enough):
-                return Taken(length, line.xs.copy(), line.us.copy(), line.c.copy(), reached)
+        """The first acceptable step; a full one that adds infeasibility is corrected unless its program was cut."""
+        work, step, lengths = self._work, descent.step, self._work.options.step_lengths
+        for length in lengths:
+            if self._accepts(run, descent, taken := self._tried(run, descent, step, length)):
+                return taken
+            uncut = step.status is not QPStatus.MAX_ITERATIONS  # else a correction would be cut short too
+            if length == lengths[0] == 1.0 and taken.infeasibility >= run.infeasibility and uncut:
+                corrected = work.model.corrected(run, step, work.line.f, work.line.c)
+                solved = corrected.status is QPStatus.SOLVED
+                if solved and self._accepts(run, descent, taken := self._tried(run, descent, corrected, length)):
+                    return taken
         return None
 
-    def _accept(self, run: SQPProgress, step: QPSolution, taken: Taken) -> None:
+    def _accepts(self, run: SQPProgress, descent: Descent, taken: Taken) -> bool:
+        """Whether the filter accepts a trial."""
+        at, trial = (run.infeasibility, descent.before), (taken.infeasibility, taken.merit)
+        return self._filter.accepts(at, trial, descent.slope, taken.length, descent.enough(taken.length))
+
+    def _tried(self, run: SQPProgress, descent: Descent, step: QPSolution, length: float) -> Taken:
+        """A trial along the line."""
+        work, line = self._work, self._work.line
+        line.dx[:], line.du[:] = step.dx, work.rows.within_limits(step.du, work.evaluator.us)
+        reached, c = descent.merit.value(line.go(length), line.c), line.c.copy()
+        return Taken(length, line.xs.copy(), line.us.copy(), c, reached, step, work.infeasibility(run, line.f, c))
+
+    def _accept(self, run: SQPProgress, taken: Taken) -> None:
         """Moves to the end of the step, and takes its multipliers."""
-        self._take(run, step)
+        self._take(run, taken.step)
         self._regularize(2.0 if taken.length < CUT else 0.0)
         self.failures = 0
         self._shorts = self._shorts + 1 if taken.length < SHORT else 0

@@ -28,6 +28,8 @@ class Taken:
         us: Controls (T, nu).
         c: Constraint rows (T + 1, nc).
         merit: The merit after it.
+        step: Solution of the quadratic program, of which the step is a part.
+        infeasibility: Sum of gaps and violations after a step along a line, see `Workspace.infeasibility`.
     """
 
     length: float
@@ -35,6 +37,8 @@ class Taken:
     us: Reals
     c: Reals
     merit: float
+    step: QPSolution
+    infeasibility: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

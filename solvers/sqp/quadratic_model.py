@@ -131,6 +131,14 @@ class QuadraticModel:
         else:
             program.set_proximal(0.0, 0.0)
 
+    def corrected(self, run: SQPProgress, step: QPSolution, f: Reals, c: Reals) -> QPSolution:
+        """Solves again with a second-order correction, from the gaps f and rows c after the full step."""
+        program, rows, before = self.program, self._rows, self._e.f.copy()
+        program.set_gaps(before + f, c - step.rows, rows)
+        found = self._unpacked(run, self._solved(convex=self.blend == 0.0))
+        program.set_gaps(before, self._e.c, rows)
+        return found
+
     def _solved(self, *, convex: bool) -> QPSolution:
         """Solves the program, and sets the policy's gains to those of the solution; no curvature of it is `convex`."""
         K = self._policy.K

@@ -85,7 +85,7 @@ class PolicyRollouts:
                 if not math.isfinite(reached):
                     self.nonfinite = self.nonfinite or trials.nonfinite_trial(lane)
                 elif np.abs(trials.dx[lane][:, self._rotations]).max(initial=0.0) <= FAR:
-                    yield _taken(trials, lane, lengths[lane], reached)
+                    yield _taken(trials, lane, lengths[lane], reached, descent)
 
     def plain(self, descent: Descent) -> Taken | None:
         """The rollout of the guess's controls or that of none, whichever has the smaller merit; None if both diverge.
@@ -96,11 +96,11 @@ class PolicyRollouts:
         none = np.clip(np.zeros_like(e.us), trials.lower, trials.upper)
         for us in (e.us.copy(), none):
             cost = self._cost_without_feedback(e.xs[0], us)
-            rollouts.append(_taken(trials, 0, 0.0, descent.merit.value(cost, trials.c[0])))
+            rollouts.append(_taken(trials, 0, 0.0, descent.merit.value(cost, trials.c[0]), descent))
         best = min(rollouts, key=lambda taken: taken.merit)
         return best if math.isfinite(best.merit) else None
 
 
-def _taken(trials: Trials, lane: int, length: float, reached: float) -> Taken:
+def _taken(trials: Trials, lane: int, length: float, reached: float, descent: Descent) -> Taken:
     """The rollout of a lane."""
-    return Taken(length, *trials.trajectory(lane), trials.c[lane].copy(), reached)
+    return Taken(length, *trials.trajectory(lane), trials.c[lane].copy(), reached, descent.step)

@@ -18,11 +18,12 @@ from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
 from trajopt.solvers.sqp.interior import InteriorSteps, are_curved
 from trajopt.solvers.sqp.linear_steps import LinearSteps
-from trajopt.solvers.sqp.method import Outcome
+from trajopt.solvers.sqp.method import ROUNDED, Outcome
 from trajopt.solvers.sqp.policy_steps import PolicySteps
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 
+WARM = 2  # times that the penalty has been raised where multipliers are known
 MANY = 12  # searches without a step, one after the other, that end the last attempt
 
 
@@ -39,8 +40,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
 
     - A rollout of the program's feedback policy. Controls are clipped to their limits. All other rows are proximal, and
       the augmented Lagrangian is the merit function. This is the default.
-    - A step along a line, evaluated at all knots at once. All rows are hard, and a filter accepts steps. It is used for
-      guesses with small gaps, such as a previous solution shifted by a knot.
+    - A step along a line, evaluated at all knots at once. All rows are hard, and a filter accepts steps. It is used
+      where no rollout comes near to a guess with gaps.
     - A step of an interior-point method, if the others stall or end at a stationary point of the violation, see
       `trajopt.solvers.sqp.interior`.
 
@@ -119,7 +120,10 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     def _react(self, run: SQPProgress, work: Workspace, outcome: Outcome | None) -> None:
         """Ends the solve, changes the method, or begins another attempt, as the last iteration demands."""
         attempts, method = run.attempts, run.method
-        if outcome is Outcome.SOLVED:
+        lines = isinstance(method, LinearSteps) and self.options.steps == "policy"
+        if lines and run.gap < self.options.feasibility:  # rollouts close gaps to the last digit
+            run.method = PolicySteps(work, run, rolled=run.gap < ROUNDED, raised=WARM)
+        elif outcome is Outcome.SOLVED:
             run.status = SolverStatus.CONVERGED
             if isinstance(method, InteriorSteps):
                 work.judge(run)
@@ -153,7 +157,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """Goes on with rollouts, from a trajectory that is one or not."""
         warm, options = bool(run.multipliers), self.options
         rolled = rolled or (warm and run.gap < options.feasibility)
-        run.method = PolicySteps(work, run, rolled=rolled)
+        run.method = PolicySteps(work, run, rolled=rolled, raised=WARM if warm else 0)
 
     def _next(self, run: SQPProgress, work: Workspace) -> bool:
         """Begins the next attempt, and leaves out those where a model fails; whether there is one.
