@@ -12,7 +12,6 @@ from trajopt.solution import SolverStatus
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
-    from trajopt.solvers.sqp.method import MethodAbstract
     from trajopt.solvers.sqp.progress import SQPProgress
     from trajopt.solvers.sqp.rows import RowBounds
 
@@ -61,26 +60,22 @@ class Attempts:
     """Attempts of a solve that are still to be made, and the results of those that have ended.
 
     "anew" begins from the rollout of the guess's controls, "random" from that of other ones; "line" and "rollouts" are
-    interior-point steps from the guess, after which the attempt that they interrupt goes on.
+    interior-point steps from the guess.
 
     Attributes:
         pending: Names of the attempts still to be made, in this order.
         feasibility: Largest infeasibility that counts as none.
         best: Best result of the attempts that have ended.
-        paused: Result of an interrupted attempt, and its method.
         dead_ends: Results of attempts that have ended at stationary points of the violation.
         mark: Iteration at which the largest error was last halved, and its value then.
-        lined: Whether linear steps have been tried.
         number: Number of the present attempt, from 1 [-].
     """
 
     pending: list[str]
     feasibility: float = 0.0
     best: Left | None = None
-    paused: tuple[Left, MethodAbstract] | None = None
     dead_ends: list[Left] = field(default_factory=list)
     mark: tuple[int, float] = (0, math.inf)
-    lined: bool = False
     number: int = 1
 
     @staticmethod
@@ -92,9 +87,8 @@ class Attempts:
             interior: Whether interior-point steps are possible.
             feasibility: Largest infeasibility that counts as none.
         """
-        pending = ["anew"]
-        if interior:
-            pending = [*(["rollouts", "line"] if rolled else ["line", "anew", "rollouts"]), *["random"] * len(SIZES)]
+        anew = [] if rolled else ["anew"]
+        pending = ["line", *anew, *["random"] * len(SIZES), "rollouts"] if interior else ["anew"]
         return Attempts(pending, feasibility)
 
     def begin(self, iteration: int) -> None:
@@ -102,8 +96,8 @@ class Attempts:
         self.mark, self.number = (iteration, math.inf), self.number + 1
 
     def put_first(self, attempt: str) -> None:
-        """Moves an attempt before the others that are still to be made."""
-        self.pending.sort(key=lambda each: each != attempt)
+        """Makes an attempt the next one."""
+        self.pending = [attempt, *(each for each in self.pending if each != attempt)]
 
     def stalls(self, iteration: int, error: float, patience: int) -> bool:
         """Whether the largest error has not been halved for `patience` iterations."""
@@ -126,11 +120,9 @@ class Attempts:
     def end(self, left: Left) -> SolverStatus | None:
         """Status of the solve after an attempt that ended at a stationary point of the violation.
 
-        None if another attempt follows: after the first attempt interior-point steps along lines, then other controls.
+        None if another attempt follows.
         """
         self.dead_ends.append(left)
-        if len(self.dead_ends) == 1:
-            self.pending.sort(key=lambda attempt: {"line": 0, "rollouts": 2}.get(attempt, 1))
         most = len(self._lowest()) >= max(ENDS, MOST * len(self.dead_ends))
         return self.verdict() if most or not self.pending else None
 
@@ -151,7 +143,7 @@ class Attempts:
     def keep_best(self, run: SQPProgress) -> bool:
         """Goes back to the best result, or dead end of an infeasible problem; whether it is not the last one."""
         last = best = Left.by(run)
-        others = [self.best, self.paused and self.paused[0]]
+        others = [self.best]
         if run.status is SolverStatus.INFEASIBLE and self.dead_ends:
             best, others = self._lowest()[0], list(self._lowest()[1:])
         for each in others:
