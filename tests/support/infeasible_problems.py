@@ -39,7 +39,7 @@ class Infeasible:
         rows: Constraints that contradict one another.
         iterations: Within which INFEASIBLE is said.
         proved: Whether it is proved, by linear rows and dynamics or by the equations of a knot.
-        hard: Further values, with a solution that is not found, or without one from which attempts end differently.
+        hard: Further values: a solution is not found, attempts end differently, or too few of them end in time.
     """
 
     build: Callable[[float], tuple[ShootingProblem, Guess]]
@@ -182,7 +182,7 @@ def start_outside(x: float) -> tuple[ShootingProblem, Guess]:
     return mass(np.array([x, 0.0]), 40, 0.1, 2.0, nothing, upper=np.array([1.0, INF])), ()
 
 
-@kind((1.3, 1.05), (0.6, 0.8, 0.95), ("walls", "rock"), 260)
+@kind((1.3,), (0.6, 0.8, 0.95), ("walls", "rock"), 260, hard=(1.05,))
 def corridor(radius: float) -> tuple[ShootingProblem, Guess]:
     """A car in a corridor, 1 m to each side, passes a round rock in its middle."""
     state, T = StateVector(3, names=["x", "y", "heading"], units=["m", "m", "rad"]), 40
@@ -195,7 +195,7 @@ def corridor(radius: float) -> tuple[ShootingProblem, Guess]:
     return ShootingProblem(start, [model] * T, ends_at(state, goal)), line(start, goal, T, np.array([1.0, 0.0]))
 
 
-@kind((1.2, 2.0), (0.9, 0.3), ("disk", "east"), 100)
+@kind((1.2, 2.0), (0.9, 0.3), ("disk", "east"), 120)
 def two_rows(east: float) -> tuple[ShootingProblem, Guess]:
     """From a knot on a car must stay within a disk of 1 m, and in the east."""
     state, T = StateVector(3, names=["x", "y", "heading"], units=["m", "m", "rad"]), 20
