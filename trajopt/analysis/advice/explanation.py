@@ -20,6 +20,7 @@ from trajopt.analysis.advice.constraints import (
     constraint_lines,
     moving_the_start,
     relaxation,
+    smaller_steps,
     softening,
     time_may_help,
 )
@@ -83,11 +84,12 @@ def _explain_motion(solution: Solution) -> str:
     if np.isfinite(solution.cost):
         lines += [f"cost {solution.cost:.7g}", *_terms(solution)]
     over = _exceeded(solution)
+    advice = [*_cures_of_limits(solution, over), *smaller_steps(solution), *misses(solution)]
     lines += [*constraint_lines(solution, named_rows(solution)), *_gait(solution), *_limits(over)]
     if solution.measured:
         known = "are those of the plant" if solution.measured["legs"] else "are unknown: the plant does not tell them"
         lines.append(f"  contact forces {known}; constraints on forces are of the plan's model and are left out")
-    return "\n".join([*lines, *(f"-> {advice}" for advice in [*_cures_of_limits(solution, over), *misses(solution)])])
+    return "\n".join([*lines, *(f"-> {each}" for each in advice)])
 
 
 def _numbers(solution: Solution) -> str:
@@ -250,7 +252,7 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
         return [*first, *proofs]
     missed, crowded = misses(solution), crowded_slots(solution)
     if converged:
-        return [*first, *missed, *crowded]
+        return [*first, *smaller_steps(solution), *missed, *crowded]
     others = [*first, *_advice_by_status(solution, constraints)]
     return [*missed, *others, *crowded] if out_of_reach(solution) else [*others, *missed, *crowded]
 
