@@ -40,6 +40,7 @@ from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.contradictions import FROM_START
+from trajopt.analysis.limits import placeholders
 from trajopt.analysis.moved import moved_words
 from trajopt.analysis.reached import friction_words
 from trajopt.analysis.report import tipping_words, tips
@@ -72,7 +73,7 @@ def explain(solution: Solution) -> str:
     lines += _gait(solution)
     over = _exceeded(solution)
     lines += _limits(over)
-    lines += [f"-> {advice}" for advice in _advice(solution, constraints, over)]
+    lines += [f"-> {advice}" for advice in [*_advice(solution, constraints, over), *_doubts(solution)]]
     if solution.problem is None:
         lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
     return "\n".join(lines)
@@ -174,6 +175,13 @@ def _limits(over: Sequence[LimitUse]) -> list[str]:
         *(f"    {use}" for use in over[:MOST_LIMITS]),
         *more,
     ]
+
+
+def _doubts(solution: Solution) -> list[str]:
+    """Advice about limits that are constraints and look like placeholders."""
+    words = placeholders([use for use in limit_uses(solution) if use.constrained])
+    cure = 'set true ones with problem.set_parameter("NAME.lower", ...) and "NAME.upper" of their constraint'
+    return [f"{each} look like placeholders of the robot's file: {cure}" for each in words]
 
 
 def _cures_of_limits(solution: Solution, over: Sequence[LimitUse]) -> list[str]:
