@@ -23,7 +23,7 @@ class Mass(trajopt.DifferentialActionModelSymbolic):
         return u
 
 
-def walled(knots: int = 10, **bounds: float) -> trajopt.ShootingProblem:
+def walled(knots: int = 10, stages: bool = False, **bounds: float) -> trajopt.ShootingProblem:
     """A mass that reaches 1 m, with a wall of 6 cm on its way; `wall.at` is the wall's place."""
     wall = trajopt.ResidualModelSymbolic(
         STATE, lambda x, at: ca.fabs(x[0] - at) - THICK, parameters={"at": WALL}, unit="m"
@@ -33,7 +33,9 @@ def walled(knots: int = 10, **bounds: float) -> trajopt.ShootingProblem:
     costs = trajopt.CostStack(STATE).add("force", trajopt.ResidualModelControl(STATE), weight=1e-2)
     costs.add("time", trajopt.ResidualModelTime(STATE), weight=1.0)
     goal = trajopt.ConstraintStack(STATE).add("goal", trajopt.ResidualModelState(STATE, [1.0, 0.0]), equals=0.0)
-    knot = trajopt.IntegratedActionModelEuler(Mass(STATE, 1, costs, constraints=rows), dt=1.0 / knots)
+    mass, dt = Mass(STATE, 1, costs, constraints=rows), 1.0 / knots
+    stepped = trajopt.IntegratedActionModelRK4(mass, dt=dt, rows="stages")
+    knot = stepped if stages else trajopt.IntegratedActionModelEuler(mass, dt=dt)
     end = trajopt.ActionModelTerminal(trajopt.CostStack(STATE), constraints=goal)
     return trajopt.ShootingProblem([0.0, 0.0], [knot] * knots, end)
 
@@ -82,6 +84,12 @@ def test_what_holds_between_knots_is_not_reported() -> None:
     assert along(moving, [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.8, 0.9, 1.0, 1.0]).description.between == ()
     soft = walled()
     assert along(soft, [0.45, 0.5, 0.55, *[0.6] * 8]).description.between == ()  # violated at knots as much
+
+
+def test_rows_of_stages_are_left_out() -> None:
+    solution = along(walled(stages=True), [0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0, 1.0])
+    assert len(solution.description.constraints) > 3
+    assert [each.name for each in solution.description.between] == ["wall"]
 
 
 def test_the_last_step_counts_if_the_end_has_no_row() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.constraints import ConstraintRows, bodies_of, places_of
-from trajopt.constraints.row_block import row_name
+from trajopt.constraints.row_block import constraint_of, row_name
 from trajopt.errors import TrajoptError
 from trajopt.types import Reals
 
@@ -95,7 +95,8 @@ def _steps(rows: ConstraintRows, problem: ShootingProblem) -> Reals:
     for kind, place in places_of(problem, rows.name):
         of_states[list(kind.knots), : place.stop - place.start] = problem.table.rows.free[list(kind.knots), place]
     straight = np.array(rows.coordinates) >= 0
-    return np.asarray(bounded[:-1] & after & of_states[:-1] & ~straight & (not rows.soft))
+    at_knots = not rows.soft and constraint_of(rows.name) == rows.name  # rows of stages read another state
+    return np.asarray(bounded[:-1] & after & of_states[:-1] & ~straight & at_knots)
 
 
 Excess = tuple[Reals, tuple[tuple[str, ...], ...]]

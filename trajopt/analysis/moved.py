@@ -87,9 +87,9 @@ def moved_words(solution: Solution, motion: LeggedMotion | None = None) -> str:
         return f"{x:+.3f} m along x, {y:+.3f} m along y{_turned(moved.turn)}{duration}{_fallen(moved)}"
     step = np.round(moved.step, 3) + 0.0  # no -0.000
     on_spot = np.abs(step[:2]).max() > _THERE and _stays(legged_motion(solution) if motion is None else motion)
-    whose = "feet on the spot, base " if on_spot else ""
+    whose = " (base; the feet stay)" if on_spot else ""
     there = f"{step[0]:+.3f} m forward, {step[1]:+.3f} m to the left"
-    return f"{whose}{there}{_turned(moved.turn)}{duration}{_fallen(moved)}"
+    return f"{there}{_turned(moved.turn)}{duration}{whose}{_fallen(moved)}"
 
 
 def _stays(motion: LeggedMotion) -> bool:
