@@ -29,7 +29,7 @@ def no_report(result: Any) -> dict[str, str]:
     return {}
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ProblemCase:
     """A problem with an initial guess, a solver with suitable options, and the cost of a known solution.
 
@@ -81,6 +81,10 @@ class ProblemCase:
         """
         changed = dataclasses.replace(self.options, **options)
         return self.solver(self.problem, changed, callbacks=callbacks).solve(self.xs, self.us)
+
+    def __repr__(self) -> str:
+        known = f", reference cost {self.reference_cost:.8g}" if self.reference_cost is not None else ""
+        return f"ProblemCase({self.name}: {self.description} {self.problem!r}, {self.solver.__name__}{known})"
 
     def _repr_html_(self) -> str:
         rows = {"about": self.description, "solver": self.solver.__name__, "options": repr(self.options)}

@@ -99,11 +99,10 @@ BODIES = {
         lying=(0.0, 1.6, -3.0),
         standing=(0.0, 0.75, -1.5),
         mirrored=True,
-        torque=2.7,
         rotor=1e-3,
     ),
 }
-"""Quadrupeds by name; the URDF of Solo12 has no torque limits, its motors have 2.7 N m."""
+"""Quadrupeds by name."""
 
 
 def build(

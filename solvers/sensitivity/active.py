@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,12 @@ class ActiveRows:
         slack = (side != 0.0) & (np.abs(y) >= (1.0 - PAID) * at.linear)
         weak = (away < NEAR) & (pull < NEAR) & ~equal & ~off
         return cls(side, slack, weak)
+
+    def with_weak(self, at: LagrangianDerivatives) -> ActiveRows:
+        """Returns the same rows and the weak ones, each at its nearer bound."""
+        above, below = (_distance(side * at.rows, side * b) for side, b in ((1.0, at.upper), (-1.0, at.lower)))
+        nearer = np.where(above <= below, 1.0, -1.0)
+        return replace(self, side=np.where(self.weak & (self.side == 0.0), nearer, self.side))
 
     def softened(self, at: LagrangianDerivatives) -> tuple[Reals, Truth]:
         """δ of all rows (T + 1, nc): 1 / weight of a slack, or 0. Also the mask of rows whose multiplier is fixed."""

@@ -76,7 +76,8 @@ class SolutionDerivatives:
     One factorisation serves all names. L_zz and what depends on p are central differences of the derivatives that
     models give, by p of fourth order: nothing is compiled, and models in Python have them, too. Rows that hold the
     solution are those at a bound with a multiplier; where one enters or leaves, the solution has a kink, and this is
-    its derivative on one side.
+    its derivative on one side. If the Hessian is indefinite along these, rows near a bound with next to no multiplier
+    hold it, too, as limits of velocity in motions of least torque.
 
     Args:
         solution: A solution that converged, with its problem. The more closely it did, the more digits are right.
@@ -127,7 +128,7 @@ class SolutionDerivatives:
             self._active = ActiveRows.of(self._at, y, off)
             self.hessian = "exact"
             try:
-                self._system = self._factored(*self._lagrangian.hessians())
+                self._system = self._factored_exactly()
             except ModelEvaluationError:
                 if not approximate:
                     raise
@@ -184,6 +185,17 @@ class SolutionDerivatives:
             active[0, :n] = self._held_start()
         self._hold_controls(lq, C)
         return KKTSystem(lq, C, terminal_C, active, delta)
+
+    def _factored_exactly(self) -> KKTSystem:
+        """The system with the exact Hessian; if it is a saddle, weakly active rows are held, too."""
+        hessians = self._lagrangian.hessians()
+        try:
+            return self._factored(*hessians)
+        except ModelEvaluationError as error:
+            if not np.any(self._active.weak):
+                raise ModelEvaluationError(f"{error}: give every control a cost, and velocities a small one") from error
+        self._active = self._active.with_weak(self._at)
+        return self._factored(*hessians)
 
     def _held_start(self) -> Reals:
         """Mask (ndx,) of the coordinates of a chosen start that its bounds hold."""

@@ -73,8 +73,7 @@ class KKTSystem:
         if outcome.failure is not None:
             raise ModelEvaluationError(
                 f"knot {outcome.failed_knot}: the Hessian of the Lagrangian is not positive definite along what is "
-                "active, so the solution is no strict minimum and has no derivative there; does every control cost "
-                "something?"
+                "active, so the solution is no strict minimum and has no derivative there"
             )
         self.K = self._newton.riccati.K
 

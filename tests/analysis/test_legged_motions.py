@@ -12,6 +12,7 @@ import pytest
 
 import trajopt
 from trajopt import gaits, problems
+from trajopt.analysis import legged_motion
 from trajopt.robots.builtin_legged import SMALL_BIPED_SOLE
 from trajopt.robots.legged import LEGGED_ROBOTS
 from trajopt.solution import Solution
@@ -143,6 +144,25 @@ def check_pressures(feet: list[Foot], sole: tuple[float, float], weight: float) 
 @pytest.mark.parametrize(("family", "robot"), BIPED, ids=[family for family, _ in BIPED])
 def test_centres_of_pressure_are_on_the_soles(family: str, robot: str) -> None:
     check_pressures(motion_of(family, robot), SMALL_BIPED_SOLE, WEIGHT)
+
+
+def test_forces_are_in_world_axes_and_each_foot_has_its_pressure() -> None:
+    """Pinocchio's inverse dynamics with Jacobians in world axes explain the base; pressures are (-τ_y, τ_x) / f_z."""
+    solution = solved("biped-walk", "small-biped")
+    model, forces, t = solution.robot.model, solution.contact_forces(), 5
+    data, nq = model.createData(), model.nq
+    q, v, after = solution.xs[t, :nq], solution.xs[t, nq:], solution.xs[t + 1, nq:]
+    times = solution.times
+    assert times is not None
+    missing = pin.rnea(model, data, q, v, (after - v) / (times[t + 1] - times[t]))
+    pin.computeJointJacobians(model, data, q)
+    pin.updateFramePlacements(model, data)
+    for foot in legged_motion(solution).feet:
+        wrench, frame = forces[foot.name][t], model.getFrameId(foot.frame)
+        missing -= pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED).T @ wrench
+        expected = foot.positions[t, :2] + np.array([-wrench[4], wrench[3]]) / wrench[2]
+        np.testing.assert_allclose(foot.pressures[t, :2], expected, atol=1e-12)
+    np.testing.assert_allclose(missing[:6], 0.0, atol=1e-8)
 
 
 def test_centres_of_pressure_are_on_soles_that_turn() -> None:

@@ -79,6 +79,35 @@ def test_limits_that_are_kept() -> None:
     }
 
 
+def test_placeholders_are_named() -> None:
+    problem = reach([-INF, -INF, -100.0, -100.0], [INF, INF, 100.0, 100.0], torque=1000.0)
+    words = "kept; at most torque 3 %, velocity 4 %; "
+    doubt = "limits of {}, which look like placeholders of its file"
+    both = [f"torque {doubt.format('1000 N m')}", f"velocity {doubt.format('100 rad/s')}"]
+    assert limits_report(solution(problem, *motion()))["limits"] == words + "; ".join(both)
+    xs, us = motion()
+    assert "placeholders" not in limits_report(solution(problem, 2.0 * xs, 2.0 * us))["limits"]  # 6 % and 8 %
+    for torque in (990.0, 10.0):
+        limits = reach([-INF] * 4, [INF] * 4, torque=torque)
+        assert "placeholders" not in limits_report(solution(limits, xs, 0.01 * us))["limits"]
+
+
+def test_only_placeholders_that_are_constraints_are_advice() -> None:
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
+    costs = trajopt.CostStack(state).add("u", trajopt.ResidualModelControl(state), weight=1.0)
+    rows = trajopt.ConstraintStack(state).add("torques", trajopt.ResidualModelControl(state), lower=-1e3, upper=1e3)
+    dynamics = trajopt.DifferentialActionModelFreeFwdDynamics(
+        state, trajopt.ActuationModelFull(state), costs, constraints=rows
+    )
+    problem = ShootingProblem(
+        np.zeros(4), [trajopt.IntegratedActionModelEuler(dynamics, DT)] * T, trajopt.CostStack(state)
+    )
+    known = solution(problem, *motion(), problem.parameter_values())
+    assert "-> torque limits of 1000 N m look like placeholders of the robot's file: set true ones" in known.explain()
+    free = solution(reach([-INF] * 4, [INF] * 4, torque=1000.0), *motion())
+    assert "placeholders" not in free.explain()
+
+
 def test_bounds_of_constraints_that_are_tighter_are_the_limits() -> None:
     """Set by set_parameter, as they were in the solve."""
     state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"), lower=[-3.0] * 4, upper=[3.0] * 4)

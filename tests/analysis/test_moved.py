@@ -9,7 +9,7 @@ import pinocchio as pin
 import pytest
 
 from tests.support.unsolved import trot
-from trajopt.analysis import motion_report
+from trajopt.analysis import legged_motion, motion_report
 from trajopt.analysis.moved import displacement, moved_words
 from trajopt.plotting.legged_summary import heading
 from trajopt.solution import Solution
@@ -82,3 +82,18 @@ def test_a_base_that_sinks_to_the_ground_fell() -> None:
     assert moved_words(sunk).endswith(
         f"; fell, the base ends {last:.2f} m above the lowest contact, {first:.2f} m at first"
     )
+
+
+def test_a_base_over_feet_on_the_spot_is_named() -> None:
+    """All feet end where they began, as in a squat; a base that ends there as well needs no such words."""
+    trotting = trot()
+    first = trotting.xs[0]
+    lean = np.tile(first, (len(trotting.xs), 1))
+    lean[-1, 0] -= 0.024
+    motion = legged_motion(dataclasses.replace(trotting, xs=np.tile(first, (len(trotting.xs), 1))))
+    words = moved_words(dataclasses.replace(trotting, xs=lean), motion)
+    assert words.startswith("-0.024 m forward, +0.000 m to the left in ")
+    assert words.endswith(" s (base; the feet stay)")
+    lean[-1, 0] = first[0]
+    assert moved_words(dataclasses.replace(trotting, xs=lean), motion).endswith(" s")
+    assert moved_words(trotting).startswith("+")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -60,7 +62,9 @@ def test_the_least_distance_between_knots_is_found(seed: int) -> None:
     near = expected[found.knot, round(found.share * 1999)]
     assert near == pytest.approx(expected[step, share], abs=3e-4)
     assert found.bodies.count("arm_left_") == 2
-    assert f"{found.distance:.4g} m" in str(found)
+    for share, where in ((0.5, f"between knots {found.knot} and {found.knot + 1}"), (1.0, f"at knot {found.knot + 1}")):
+        words = f"{found.distance:.4g} m {where}: {found.bodies}; "
+        assert words in str(dataclasses.replace(found, share=share))
 
 
 def test_obstacles_of_the_problem_and_of_a_scene_are_measured() -> None:

@@ -12,6 +12,8 @@ from tests.support.constraint_models import TURNED
 from tests.support.contact_robots import robot_state
 from tests.support.model_list import state_of
 from tests.support.slow_twin import assert_close
+from tests.support.unsolved import solution_of
+from trajopt.analysis import constraint_rows
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 
 
@@ -133,3 +135,18 @@ def test_cones_and_distances_bring_their_bounds() -> None:
     given = stack.add("firm", trajopt.ResidualModelContactFrictionCone(state, "foot", cone), upper=1.0)["firm"]
     np.testing.assert_array_equal(given.lower, -np.inf)
     np.testing.assert_array_equal(given.upper, 1.0)
+
+
+@pytest.mark.parametrize(("name", "unit"), [("talos_arm", "N m"), ("cart-pole", "N")])
+def test_rows_of_torques_have_the_names_of_their_joints(name: str, unit: str) -> None:
+    """In inverse dynamics a row is no control."""
+    state = state_of(name)
+    motors = trajopt.ActuationModelFull(state)
+    rows = trajopt.ConstraintStack(state).add("torques", trajopt.ResidualModelJointEffort(state, motors), lower=-1.0)
+    model = trajopt.DifferentialActionModelFreeInvDynamics(state, motors, trajopt.CostStack(state), constraints=rows)
+    knots = [trajopt.IntegratedActionModelEuler(model, dt=0.1)]
+    problem = trajopt.ShootingProblem(state.zero(), knots, trajopt.CostStack(state))
+    xs, us = np.tile(state.zero(), (2, 1)), np.zeros((1, state.nv))
+    torques = next(rows for rows in constraint_rows(solution_of(problem, xs, us)) if rows.name == "torques")
+    assert list(torques.rows) == list(state.robot.joint_names)
+    assert torques.units[0] == unit

@@ -164,8 +164,8 @@ def test_times_that_lack_forces_do_not_blur_others(push: float) -> None:
 def test_weights_that_are_all_zero_are_named() -> None:
     motion = sway(0.0, 2)
     args = motion.robot, motion.positions, motion.velocities, motion.accelerations
-    wanted = "^force_weight, torque_weight, .*: expected weights that determine every wrench, got 0 for wrenches and 0"
+    wanted = "^force_weight, moment_weight, .*: expected weights that determine every wrench, got 0 for wrenches and 0"
     with pytest.raises(InvalidArgumentError, match=wanted):
-        multiple_contact_inverse_dynamics(*args, SOLES, force_weight=0.0, torque_weight=0.0)
+        multiple_contact_inverse_dynamics(*args, SOLES, force_weight=0.0, moment_weight=0.0)
     with pytest.raises(InvalidArgumentError, match=wanted):
         multiple_contact_inverse_dynamics_over_time(motion, SOLES, smoothness=0.0, least_wrench=0.0)

@@ -1,5 +1,7 @@
 """Wrenches and torques against Pinocchio, closed forms, and one dense system over time."""
 
+import dataclasses
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -49,6 +51,46 @@ def test_one_contact_holds_the_base_up() -> None:
     assert found.sum_error() < 1e-8
     assert not found.torques[:, :6].any()
     assert np.abs(found.base_residual).max() < 1e-9
+
+
+def joint_maps(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
+    """Joint torques h - M w of wrenches w: h (N, nv - 6) and M (N, nv - 6, 12), by Pinocchio alone."""
+    model, data, h, M = motion.robot.model, motion.robot.model.createData(), [], []
+    for q, v, a in zip(motion.positions, motion.velocities, motion.accelerations):
+        h.append(pin.rnea(model, data, q, v, a)[6:])
+        pin.computeJointJacobians(model, data, q)
+        pin.updateFramePlacements(model, data)
+        J = [pin.getFrameJacobian(model, data, model.getFrameId(f), pin.ReferenceFrame.LOCAL) for f in FEET]
+        M.append(np.vstack(J)[:, 6:].T)
+    return np.array(h), np.array(M)
+
+
+@pytest.mark.parametrize("cones", [False, True])
+def test_joint_torques_are_least(cones: bool) -> None:
+    """Minimise ‖h - M w‖² + 1e-6 ‖w‖² subject to A w = b, by its equations; torque limits take the program of cones."""
+    robot = biped()
+    q, still = np.tile(robot.configuration("half_sitting"), (3, 1)), np.zeros((3, robot.nv))
+    q[:, 7:] += np.random.default_rng(0).normal(0.0, 0.05, (3, robot.nq - 7))
+    m = Motion(robot=robot, times=np.arange(3.0), positions=q, velocities=still, accelerations=still)
+    small = {"force_weight": 1e-6, "moment_weight": 1e-6}
+    found = single(m, joint_weight=1.0, torque_limits=cones, **small)
+    (A, b), (h, M) = base_maps(m, FEET), joint_maps(m)
+    for i in range(3):
+        H = M[i].T @ M[i] + 1e-6 * np.eye(12)
+        K = np.block([[H, A[i].T], [A[i], np.zeros((6, 6))]])
+        wanted = np.linalg.solve(K, np.concatenate([M[i].T @ h[i], b[i]]))[:12]
+        np.testing.assert_allclose(found.torques[i, 6:], h[i] - M[i] @ wanted, atol=1e-4 if cones else 1e-7)
+    assert np.linalg.norm(found.torques) < 0.95 * np.linalg.norm(single(m).torques)
+    over_time = multiple_contact_inverse_dynamics_over_time(m, FEET, smoothness=0.0, joint_weight=1.0, **small)
+    np.testing.assert_allclose(over_time.torques, found.torques, atol=1e-4 if cones else 1e-7)
+
+
+def test_the_text_tells_residual_torques_and_optimum() -> None:
+    found = single(random_motion(2))
+    torque, residual = np.abs(found.torques).max(), np.abs(found.base_residual)[:, :3].max()
+    assert f"joint torques at most {torque:.4g} N m, base residual {residual:.2g} N, " in repr(found)
+    assert repr(found).endswith(" N m, optimal)")
+    assert repr(dataclasses.replace(found, optimal=False)).endswith(" N m, not optimal)")
 
 
 def test_two_contacts_without_guesses_are_those_of_least_moments() -> None:

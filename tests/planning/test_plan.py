@@ -64,6 +64,7 @@ def test_a_motion_keeps_the_margin_where_the_straight_line_does_not() -> None:
     assert gaps(line).min() < 0.0
     found = around()
     assert found.solved
+    assert "no optimum" in repr(found)
     assert found.motion is not None
     times = np.linspace(0.0, found.motion.duration, 5_000)
     q, v, _ = found.motion.at(times)

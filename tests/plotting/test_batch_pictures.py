@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trajopt import SolutionBatch, plotting, problems
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.solvers import SolverDDP
 
 
@@ -52,3 +52,12 @@ def test_other_things_are_refused() -> None:
         plotting.plot_batch(3)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match=r"solutions: expected at least one row, got none"):
         plotting.plot_batch(solutions()[:0])
+
+
+def test_axes_of_the_map_are_chosen() -> None:
+    batch = solutions()
+    axes = batch.plot(x="x0[1]", y="x0[0]").get_axes()[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x0[1], v [rad/s]", "x0[0], q [rad]")
+    assert plotting.plot_batch(batch, x="x0[1]").get_axes()[0].get_ylabel() == "x0[0], q [rad]"
+    with pytest.raises(UnknownNameError, match=r"x: component 'x0\[7\]' not found.*x0\[0\], x0\[1\]"):
+        batch.plot(x="x0[7]")

@@ -389,3 +389,12 @@ def test_upright_cost_refuses_misuse() -> None:
         ActivationModelUpright([1.0, 1.0, 1.0], (0,)).check_size(2)
     with pytest.raises(UnknownNameError, match=r"hessian 'newton'"):
         upright_cost(state, (1.0, 1.0), (0,), "newton")
+
+
+@pytest.mark.parametrize("name", ["quadruped-trot", "arm-reach"])
+def test_cases_and_problems_print_in_a_few_lines(name: str) -> None:
+    case = problems.load(name)
+    assert len(repr(case.problem)) < 400
+    assert repr(case).startswith(f"ProblemCase({name}: {case.description} ShootingProblem(T={case.problem.T}, ")
+    assert len(repr(case)) < 600
+    assert all(term.name in repr(case.problem) for term in case.problem.terminal.model_parts.terms)

@@ -47,6 +47,17 @@ def test_example_robot_equals_the_loaders(name: str) -> None:
     assert robot.model == expected
 
 
+@pytest.mark.parametrize("name", ["solo8", "solo12"])
+def test_placeholders_of_solo_are_the_torques_of_its_motors(name: str) -> None:
+    """0.025 N m/A x 12 A x 9 (Grimminger et al. 2020); all else is as in the package."""
+    robot, expected = load_robot(name), example_robot_data.load(name).model
+    np.testing.assert_array_equal(expected.effortLimit[6:], 1000.0)
+    expected.effortLimit = np.r_[expected.effortLimit[:6], np.full(expected.nv - 6, 0.025 * 12.0 * 9.0)]
+    np.testing.assert_allclose(robot.model.effortLimit, expected.effortLimit, rtol=1e-15)
+    expected.effortLimit, expected.name = robot.model.effortLimit, robot.model.name
+    assert robot.model == expected
+
+
 def test_model_comparison_sees_a_difference() -> None:
     model = load_robot("talos_arm").model
     other = model.copy()

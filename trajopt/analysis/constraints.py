@@ -203,13 +203,13 @@ def solved_rows(solution: Solution, problem: ShootingProblem) -> tuple[Constrain
         return ()
     with inspection.with_values(problem, solution.parameters, solution.x0):
         d, softness = problem.calc_diff(solution.xs, solution.us), problem.row_softness()
-        bodies = {name: _bodies(problem, name) for name in problem.constraint_names}  # which the expansion has chosen
+        bodies = {name: bodies_of(problem, name) for name in problem.constraint_names}  # which the expansion has chosen
     y = solution.multipliers.get("constraints")
     rows = [_rows_of(problem, d, y, softness, name) for name in problem.constraint_names]
     return tuple(replace(each, bodies=bodies[each.name]) for each in rows)
 
 
-def _bodies(problem: ShootingProblem, name: str) -> tuple[tuple[str, ...], ...]:
+def bodies_of(problem: ShootingProblem, name: str) -> tuple[tuple[str, ...], ...]:
     """Bodies that each row of collisions measures at each knot (T + 1, n), in words; empty for other constraints."""
     found: dict[int, list[str]] = {}
     for kind, _ in places_of(problem, name):
@@ -270,8 +270,10 @@ def constraints_report(solution: Solution) -> dict[str, str]:
     ]
     more = ", ..." if len(words) > _MOST else ""
     hold = "hold" + "".join(
-        f", but x0 violates {rows.title(row)}" for rows, row, _ in violated_at_start(constraints)[:1]
+        f" at knots, but between {each.knot} and {each.knot + 1} {each.title} is violated by {each.size}"
+        for each in solution.description.between[:1]
     )
+    hold += "".join(f", but x0 violates {rows.title(row)}" for rows, row, _ in violated_at_start(constraints)[:1])
     return {"constraints": hold + (f"; knots at a bound: {', '.join(words[:_MOST])}{more}" if words else "")}
 
 

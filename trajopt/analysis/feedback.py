@@ -38,7 +38,8 @@ class Feedback(Immutable):
     Args:
         solution: The solution, with its problem and with times.
         kind: The kind.
-        clip: Whether to clip controls to the limits of models, which have those of their motors.
+        clip: Whether to clip controls to the limits of models, which have those of their motors, and to bounds of hard
+            constraints whose rows are single controls, such as those of ResidualModelControl.
         stiffness: k of all springs [N m/rad, N/m]; by default half a radian asks for the limit of the motor.
         damping: d of all dampers [N m s/rad, N s/m]; by default 0.03 s times k.
 
@@ -69,7 +70,7 @@ class Feedback(Immutable):
         self.times = solution.times
         self._acting = np.flatnonzero(np.diff(self.times) > 0.0)
         self._begins, self._same = self.times[self._acting], 1e-9 * float(np.diff(self.times).max())
-        self._limits = _limits(solution) if check_flag("clip", clip) else None
+        self._limits = control_limits(solution) if check_flag("clip", clip) else None
         T, nu, n = len(solution.us), problem.nu, self._state.ndx
         if kind == "springs":
             self._K = np.tile(_springs(solution, stiffness, damping), (T, 1, 1))
@@ -118,14 +119,23 @@ def usual_kind(solution: Solution) -> str:
     return "gains+springs" if limited else "gains"
 
 
-def _limits(solution: Solution) -> tuple[Reals, Reals]:
-    """Lower and upper limits of the controls (T, nu): those of the models, which have those of their motors."""
+def control_limits(solution: Solution) -> tuple[Reals, Reals]:
+    """Lower and upper limits of the controls (T, nu): those of the models, and bounds of hard rows that are a control.
+
+    Limits of models are those of their motors.
+    """
     problem = solution.problem
     assert problem is not None
     lower, upper = np.full(solution.us.shape, -np.inf), np.full(solution.us.shape, np.inf)
     for kind in problem.kinds[:-1]:
         model, knots = kind.model, np.array(kind.knots)
         lower[knots, : model.nu], upper[knots, : model.nu] = model.lower, model.upper
+    for rows in solution.description.constraints:
+        for row, control in enumerate(rows.controls):
+            if control >= 0 and not rows.soft:
+                constant = rows.values[:-1, row] - solution.us[:, control]  # NaN at knots without the row
+                lower[:, control] = np.fmax(lower[:, control], rows.lower[:-1, row] - constant)
+                upper[:, control] = np.fmin(upper[:, control], rows.upper[:-1, row] - constant)
     return lower, upper
 
 

@@ -21,6 +21,9 @@ ROUNDING = 1e-6
 PERCENTAGES = ("control", "force", "torque", "velocity")
 """Quantities that are reported as a percentage of their limit; the others are reported by the distance from it."""
 
+_UNUSED = 0.05  # largest use of placeholders [-]
+_ROUND = {10.0**n for n in range(2, 10)}  # values of placeholders
+
 
 @dataclass(frozen=True, kw_only=True)
 class LimitUse:
@@ -143,12 +146,27 @@ def limits_report(solution: Solution) -> dict[str, str]:
         for use in nearest(uses)
     ]
     words = [*([f"at most {', '.join(shares)}"] if shares else []), *near]
-    return {"limits": "; ".join(["kept", *([", ".join(words)] if words else [])])}
+    doubts = [f"{words}, which look like placeholders of its file" for words in placeholders(uses)]
+    return {"limits": "; ".join(["kept", *([", ".join(words)] if words else []), *doubts])}
 
 
 def largest_shares(uses: Sequence[LimitUse]) -> dict[str, float]:
     """Returns the largest use of each quantity [-]; those of single limits are no shares."""
     return {use.quantity: use.use for use in reversed(uses) if not use.single}  # the first use is the largest
+
+
+def placeholders(uses: Sequence[LimitUse]) -> list[str]:
+    """Returns words such as "torque limits of 1000 N m" for limits that look like placeholders of a robot's file.
+
+    They are the same power of ten from 100 on for all joints, and the motion uses less than a twentieth.
+    """
+    words = []
+    for quantity in ("force", "torque", "velocity"):
+        own = [use for use in uses if use.quantity == quantity]
+        sizes = {abs(use.limit) for use in own}
+        if len(sizes) == 1 and sizes <= _ROUND and max(use.use for use in own) < _UNUSED:
+            words.append(f"{quantity} limits of {abs(own[0].limit):g} {own[0].unit}")
+    return words
 
 
 def nearest(uses: Sequence[LimitUse]) -> list[LimitUse]:

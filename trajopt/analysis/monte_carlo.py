@@ -14,6 +14,7 @@ from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.covariance import gains_of
+from trajopt.analysis.feedback import control_limits
 from trajopt.analysis.lanes import StateLanes
 from trajopt.analysis.noise import factors_of, noise_covariances
 from trajopt.checks import check_count, check_flag, is_integer
@@ -104,7 +105,8 @@ def monte_carlo(
         seed: Seed of the random numbers.
         initial: Noise of the first state.
         feedback: True for controls us - K (x ⊖ xs), False for us.
-        clip: Whether to clip controls to the models' limits `lower` and `upper`.
+        clip: Whether to clip controls to the models' limits `lower` and `upper`, and to bounds of hard constraints on
+            single controls.
 
     Raises:
         InvalidArgumentError: The noise has another shape or is not a covariance, or the solver has no gains.
@@ -119,23 +121,29 @@ def monte_carlo(
         for each, factor in zip(draws, np.concatenate([L0, L])):
             each[:] = each @ factor.T
         xs, us = np.empty((T + 1, count, problem.state.nx)), np.empty((T, count, problem.nu))
+        limits = control_limits(solution) if clip else None
         batches = Batches(problem.state, min(CHUNK, count))
         for first in range(0, count, CHUNK):
             part = slice(first, min(first + CHUNK, count))
-            _roll_out(solution, problem, K, draws[:, part], xs[:, part], us[:, part], clip, batches)
+            _roll_out(solution, problem, K, draws[:, part], xs[:, part], us[:, part], limits, batches)
         return MonteCarlo(solution=solution, xs=np.swapaxes(xs, 0, 1), us=np.swapaxes(us, 0, 1))
 
 
 def _roll_out(
-    solution: Solution, problem: ShootingProblem, K: Reals, w: Reals, xs: Reals, us: Reals, clip: bool, batches: Batches
+    solution: Solution,
+    problem: ShootingProblem,
+    K: Reals,
+    w: Reals,
+    xs: Reals,
+    us: Reals,
+    limits: tuple[Reals, Reals] | None,
+    batches: Batches,
 ) -> None:
     """Fills states xs (T + 1, m, nx) and controls us (T, m, nu) of some samples with noise w (T + 1, m, ndx)."""
     xs[0] = x = batches.integrate(solution.xs[0], w[0])
     for t, model in enumerate(problem.running):
         u = solution.us[t] - batches.difference(solution.xs[t], x) @ K[t].T
-        if clip:
-            u[:, : model.nu] = np.clip(u[:, : model.nu], model.lower, model.upper)
-        us[t] = u
+        us[t] = u = u if limits is None else np.clip(u, limits[0][t], limits[1][t])
         after = batches.of(model).step(problem.table.values[t], x, u)
         xs[t + 1] = x = batches.integrate(after, w[t + 1])
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _LEVEL = np.radians(45.0)  # a base that ends with a larger tilt has tipped over [rad]
 _SUNK = 0.5  # a base that ends below this share of its first height above the lowest contact has fallen [-]
 _STRAIGHT = np.radians(0.5)  # a smaller turn is not reported [rad]
+_THERE = 5e-3  # largest displacement of a foot that stays on its spot [m]
 _AHEAD = 0.1  # smallest horizontal part of a unit vector that has a heading [-]
 
 
@@ -76,7 +77,8 @@ def moved_words(solution: Solution, motion: LeggedMotion | None = None) -> str:
     """Returns the displacement of the base in text: forward and to the left of its first heading, turn, and fall.
 
     For example "+0.300 m forward, +0.000 m to the left, turned 90° left in 1.20 s". Turns below half a degree are left
-    out. A single free body has no front: "+0.654 m along x, +0.117 m along y in 3.00 s" is in the world's axes.
+    out. A single free body has no front: "+0.654 m along x, +0.117 m along y in 3.00 s" is in the world's axes. If all
+    feet end where they began, the displacement is named that of the base.
     """
     moved = displacement(solution, motion)
     duration = time_words(solution, -1, " in {:.2f} s")
@@ -84,7 +86,16 @@ def moved_words(solution: Solution, motion: LeggedMotion | None = None) -> str:
         x, y = np.round(solution.xs[-1, :2] - solution.xs[0, :2], 3) + 0.0
         return f"{x:+.3f} m along x, {y:+.3f} m along y{_turned(moved.turn)}{duration}{_fallen(moved)}"
     step = np.round(moved.step, 3) + 0.0  # no -0.000
-    return f"{step[0]:+.3f} m forward, {step[1]:+.3f} m to the left{_turned(moved.turn)}{duration}{_fallen(moved)}"
+    on_spot = np.abs(step[:2]).max() > _THERE and _stays(legged_motion(solution) if motion is None else motion)
+    whose = " (base; the feet stay)" if on_spot else ""
+    there = f"{step[0]:+.3f} m forward, {step[1]:+.3f} m to the left"
+    return f"{there}{_turned(moved.turn)}{duration}{whose}{_fallen(moved)}"
+
+
+def _stays(motion: LeggedMotion) -> bool:
+    """Whether all feet end where they began."""
+    steps = [np.linalg.norm(foot.positions[-1, :2] - foot.positions[0, :2]) for foot in motion.feet]
+    return bool(max(steps, default=0.0) < _THERE)
 
 
 def _turned(turn: float) -> str:

@@ -72,7 +72,7 @@ def replay(
         feedback: Kind of feedback: "gains" of the solver, "springs", "gains+springs" or "open"; or a Feedback. By
             default that of a gait in a plant is "gains+springs" if its motors have limits, all others are "gains".
         x0: Initial state (nx,); by default the first state of the solution.
-        clip: Whether to clip controls to the limits of models and motors.
+        clip: Whether to clip controls to the limits of models, motors, and hard constraints on single controls.
 
     Returns:
         With a plant, its motion at the knots as a Solution, which pictures, views and reports take; it has gaps, as the

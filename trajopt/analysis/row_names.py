@@ -12,6 +12,7 @@ from trajopt.residuals import (
     ResidualModelContactFrictionCone,
     ResidualModelContactWrenchCone,
     ResidualModelFrameTranslation,
+    ResidualModelJointEffort,
     ResidualModelObstacleDistance,
 )
 
@@ -39,6 +40,13 @@ def _axes(residual: Any) -> Names:
     return [(axis, residual.unit) for axis in "xyz"]
 
 
+def _efforts(residual: Any) -> Names:
+    """Joints, and N for those that slide."""
+    state = residual.state
+    rates = [(state.tangent_names[state.nv + i], state.tangent_units[state.nv + i]) for i in residual.joints]
+    return [(name.removeprefix("v:"), "N" if unit == "m/s" else "N m") for name, unit in rates]
+
+
 def _obstacles(residual: Any) -> Names:
     kind = "circle" if residual.dim == 2 else "sphere"
     return [(f"{kind} {i}", residual.unit) for i in range(residual.nr)]
@@ -58,6 +66,7 @@ def _wrench(residual: Any) -> Names:
 
 _NAMES: dict[type, Callable[[Any], Names]] = {
     ResidualModelFrameTranslation: _axes,
+    ResidualModelJointEffort: _efforts,
     ResidualModelCoMPosition: _axes,
     ResidualModelContactFrictionCone: lambda residual: _friction(residual.cone.facets),
     ResidualModelContactWrenchCone: _wrench,

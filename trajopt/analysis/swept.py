@@ -55,8 +55,12 @@ class Clearance:
         return self.distance
 
     def __str__(self) -> str:
-        where = f"knot {self.knot}" if not self.share else f"{self.knot + self.share:.2f} knots"
-        return f"{self.distance:.4g} m at {where}: {self.bodies}; at knots alone {self.at_knots:.4g} m"
+        where = (
+            f"between knots {self.knot} and {self.knot + 1}"
+            if 0.0 < self.share < 1.0
+            else f"at knot {self.knot + round(self.share)}"
+        )
+        return f"{self.distance:.4g} m {where}: {self.bodies}; at knots alone {self.at_knots:.4g} m"
 
 
 def swept_clearance(solution: Solution, scene: Scene | None = None) -> Clearance:

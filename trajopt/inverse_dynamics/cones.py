@@ -121,7 +121,8 @@ def _dynamics_and_cost(active: Reals, cost: WrenchCost, size: float) -> LinearQu
     s = np.full((n, 1), 2.0 * cost.smoothness)
     s[0] = 0.0
     lq.H[:, i, i] = s
-    lq.H[:, W + i, W + i] = np.where(active > 0, 2.0 * cost.P + s, 1.0)
+    lq.H[:, W:, W:] = 2.0 * cost.P * active[:, :, None] * active[:, None]
+    lq.H[:, W + i, W + i] += np.where(active > 0, s, 1.0)
     lq.H[:, W + i, i] = lq.H[:, i, W + i] = -s * active
     lq.g[:, W:] = -2.0 * cost.p * active / size
     return lq

@@ -18,7 +18,7 @@ SLIGHT = 0.02  # a residual below this fraction of the weight is an error of fin
 
 def explained(result: ContactInverseDynamics) -> str:
     """Lines on missing base forces, torques and their limits, friction, and pulling contacts."""
-    lines = [repr(result), *_base(result), *_torques(result), *_contacts(result)]
+    lines = [f"{type(result).__name__}({result.title})", *_base(result), *_torques(result), *_contacts(result)]
     if not result.optimal:
         lines.append("the quadratic program of the cones stopped early: the wrenches may not have the least cost")
     return "\n".join(lines)

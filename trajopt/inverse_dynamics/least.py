@@ -1,7 +1,7 @@
 """Wrenches of least cost that support a floating base over time: null spaces and one banded factorisation.
 
-The problem is: minimise Σ_i (w_iᵀ P_i w_i - 2 p_iᵀ w_i) + s Σ_i ‖w_{i+1} - w_i‖² subject to A_i w_i = b_i, with
-diagonal P_i. Substitute w_i = A_i⁺ b_i + Z_i z_i, where Z_i is a basis of the null space of A_i. The matrix of the z_i
+The problem is: minimise Σ_i (w_iᵀ P_i w_i - 2 p_iᵀ w_i) + s Σ_i ‖w_{i+1} - w_i‖² subject to A_i w_i = b_i.
+Substitute w_i = A_i⁺ b_i + Z_i z_i, where Z_i is a basis of the null space of A_i. The matrix of the z_i
 is then block-tridiagonal, so the work grows linearly with the number of times.
 """
 
@@ -20,10 +20,10 @@ SINGULAR = 1e-9  # a singular value below this fraction of the largest one count
 
 @dataclass(frozen=True)
 class WrenchCost:
-    """Cost w_iᵀ diag(P_i) w_i - 2 p_iᵀ w_i at each time, plus s ‖w_{i+1} - w_i‖² between times.
+    """Cost w_iᵀ P_i w_i - 2 p_iᵀ w_i at each time, plus s ‖w_{i+1} - w_i‖² between times.
 
     Attributes:
-        P: Weights (N, W).
+        P: Weights, symmetric (N, W, W).
         p: Weights times target wrenches (N, W).
         smoothness: Weight s of changes.
     """
@@ -62,9 +62,10 @@ def _free_part(Z: Reals, held: Reals, fixed: Reals, cost: WrenchCost) -> Reals:
     s, ends = cost.smoothness, np.zeros(n)
     ends[1:] += 1.0
     ends[:-1] += 1.0
-    diagonal = np.einsum("nwa,nw,nwb->nab", Z, cost.P + s * ends[:, None], Z, optimize=True)
+    P = cost.P + s * np.einsum("n,vw->nvw", ends, np.eye(W))
+    diagonal = Z.transpose(0, 2, 1) @ P @ Z
     diagonal[:, np.arange(W), np.arange(W)] += held
-    gradient = cost.p - (cost.P + s * ends[:, None]) * fixed
+    gradient = cost.p - np.einsum("nvw,nw->nv", P, fixed)
     gradient[1:] += s * fixed[:-1]
     gradient[:-1] += s * fixed[1:]
     right = np.einsum("nwa,nw->na", Z, gradient)
@@ -85,7 +86,8 @@ def _free_part(Z: Reals, held: Reals, fixed: Reals, cost: WrenchCost) -> Reals:
 
 def undetermined(cost: WrenchCost) -> InvalidArgumentError:
     """Returns the error for a cost that does not determine the wrenches."""
+    least = float(np.einsum("nww->nw", cost.P).min())
     return InvalidArgumentError(
-        "force_weight, torque_weight, least_wrench, smoothness: expected weights that determine every wrench, got "
-        f"{float(cost.P.min()):g} for wrenches and {cost.smoothness:g} for changes; use a small one such as 1e-6"
+        "force_weight, moment_weight, least_wrench, smoothness: expected weights that determine every wrench, got "
+        f"{least:g} for wrenches and {cost.smoothness:g} for changes; use a small one such as 1e-6"
     )

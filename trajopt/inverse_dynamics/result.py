@@ -37,7 +37,8 @@ class ContactInverseDynamics:
             contacts explain the motion.
         guesses: Target wrenches (N, k, 6) [N, N m], or None.
         previous_wrenches: Wrenches before the first time (k, 6) [N, N m], or None.
-        optimal: Whether the wrenches have the least cost; False if the quadratic program of the cones stopped early.
+        optimal: Whether the wrenches have the least cost; False if the quadratic program of cones and torque limits
+            stopped early. Its wrenches are exact to about 5e-6 N, those without cones and torque limits to rounding.
     """
 
     motion: Motion
@@ -106,6 +107,14 @@ class ContactInverseDynamics:
         """
         return above("plotting.saved.saved")(above("plotting.inverse_dynamics.plot_inverse_dynamics"), path, self)
 
+    @property
+    def title(self) -> str:
+        """Motion and contacts in words."""
+        return f"{self.motion!r}, contacts {', '.join(contact.frame for contact in self.contacts)}"
+
     def __repr__(self) -> str:
-        names = ", ".join(contact.frame for contact in self.contacts)
-        return f"ContactInverseDynamics({self.motion!r}, contacts {names})"
+        left, torque = np.abs(self.base_residual).max(axis=0, initial=0.0), np.abs(self.torques).max(initial=0.0)
+        facts = (
+            f"joint torques at most {torque:.4g} N m, base residual {left[:3].max():.2g} N, {left[3:].max():.2g} N m"
+        )
+        return f"ContactInverseDynamics({self.title}, {facts}, {'' if self.optimal else 'not '}optimal)"

@@ -97,16 +97,19 @@ def multiple_contact_inverse_dynamics(
     dt: float | None = None,
     stands: npt.ArrayLike | None = None,
     guesses: npt.ArrayLike | None = None,
-    torque_weight: float = 1.0,
+    moment_weight: float = 1.0,
     force_weight: float = 0.01,
+    joint_weight: float = 0.0,
     torque_limits: bool = False,
     axes: str = "local",
 ) -> ContactInverseDynamics:
     """Torques, and the contact wrenches of least cost that support the base, independently at each time.
 
-    The wrenches minimise Σ_j torque_weight ‖moment_j‖² + force_weight ‖force_j‖², or with guesses Σ_j ‖w_j -
-    guess_j‖², subject to Σ_j (J_jᵀ w_j)_base = h_base. If this has no solution, as in the air, they have the least
-    residual.
+    The wrenches minimise joint_weight ‖τ‖² + Σ_j (moment_weight ‖moment_j‖² + force_weight ‖force_j‖²), or with guesses
+    joint_weight ‖τ‖² + Σ_j ‖w_j - guess_j‖², subject to Σ_j (J_jᵀ w_j)_base = h_base. Here moments and forces are those
+    of the contacts, and τ = h - Σ_j J_jᵀ w_j are the torques of the joints. For the smallest joint torques, pass
+    joint_weight=1, moment_weight=0 and a small force_weight such as 1e-9. If this has no solution, as in the air, they
+    have the least residual.
 
     Args:
         robot: Robot with a floating base.
@@ -119,8 +122,9 @@ def multiple_contact_inverse_dynamics(
         dt: Time step of `next_velocity` [s].
         stands: Which contacts touch the world (N, k) or (k,); by default all at all times.
         guesses: Target wrenches (N, k, 6) or (k, 6), force before torque in `axes` [N, N m].
-        torque_weight: Weight of moments [1/(N m)²].
-        force_weight: Weight of forces [1/N²].
+        moment_weight: Weight of moments of the contacts, not of torques of the joints [1/(N m)²].
+        force_weight: Weight of forces of the contacts [1/N²].
+        joint_weight: Weight of torques of the joints [1/(N m)²].
         torque_limits: Whether to keep the robot's torque limits, if possible.
         axes: Axes of wrenches, "local" or "world"; they act at the frame's origin.
 
@@ -131,12 +135,12 @@ def multiple_contact_inverse_dynamics(
     motion = _motion(robot, q, v, _accelerations(v, a, next_velocity, dt))
     frames = checked_contacts(robot, contacts)
     targets = None if guesses is None else _each_time("guesses", guesses, len(motion), (len(frames), 6))
-    W = _weights(frames, torque_weight, force_weight)
+    W = _weights(frames, moment_weight, force_weight)
     P = np.tile(W if targets is None else np.ones_like(W), (len(motion), 1))
     p = np.zeros_like(P) if targets is None else targets.reshape(len(motion), -1)[:, columns_of(frames)]
     k = _kinetics(motion, frames, axes)
-    cost = WrenchCost(P, p, 0.0)
-    return _solved(motion, frames, k, axes, _stands(stands, motion, frames), cost, torque_limits, guesses=targets)
+    cost, on = _cost(k, frames, P, p, joint_weight), _stands(stands, motion, frames)
+    return _solved(motion, frames, k, axes, on, cost, torque_limits, guesses=targets)
 
 
 def multiple_contact_inverse_dynamics_over_time(
@@ -152,20 +156,22 @@ def multiple_contact_inverse_dynamics_over_time(
     previous_weight: float = 0.0,
     guesses: npt.ArrayLike | None = None,
     guess_weight: float = 1.0,
-    torque_weight: float = 1.0,
+    moment_weight: float = 1.0,
     force_weight: float = 0.01,
+    joint_weight: float = 0.0,
     torque_limits: bool = False,
     axes: str = "local",
 ) -> ContactInverseDynamics:
     """Finds contact wrenches of a motion that are small and change little over time, and the torques with them.
 
-    minimise Σ_i least_wrench Σ_j (torque_weight ‖moment_ij‖² + force_weight ‖force_ij‖²) + smoothness ‖w_{i+1} - w_i‖²
+    minimise Σ_i least_wrench Σ_j (moment_weight ‖moment_ij‖² + force_weight ‖force_ij‖²) + smoothness ‖w_{i+1} - w_i‖²
            + Σ_ij (velocity_penalty(‖v_ij‖²) + magnitude_costs_ij) ‖w_ij‖² + guess_weight ‖w_ij - guess_ij‖²
-           + previous_weight ‖w_0 - previous_wrenches‖²
+           + previous_weight ‖w_0 - previous_wrenches‖² + joint_weight Σ_i ‖τ_i‖²
     subject to Σ_j (J_jᵀ w_ij)_base = h_base, and to the cones of the contacts
 
     w_ij is the wrench of contact j at time i, with its force and moment; v_ij is the velocity of its frame, and J_j the
-    frame's Jacobian. h = M a + C v + g are the generalized forces of the motion, and h_base those of the base.
+    frame's Jacobian. h = M a + C v + g are the generalized forces of the motion, and h_base those of the base. The
+    torques of the joints τ_i = h_i - Σ_j J_jᵀ w_ij follow from the wrenches; by default they have no weight.
 
     Time and memory grow linearly with the number of times. If cones or a flight phase make the base equation
     infeasible, `base_residual` is the missing force.
@@ -183,8 +189,9 @@ def multiple_contact_inverse_dynamics_over_time(
         previous_weight: Weight of the distance of the first wrenches to the previous ones.
         guesses: Target wrenches (N, k, 6) or (k, 6) [N, N m].
         guess_weight: Weight of the distance to the target wrenches.
-        torque_weight: Weight of moments in `least_wrench` [1/(N m)²].
-        force_weight: Weight of forces in `least_wrench` [1/N²].
+        moment_weight: Weight of moments of the contacts in `least_wrench`, not of torques of the joints [1/(N m)²].
+        force_weight: Weight of forces of the contacts in `least_wrench` [1/N²].
+        joint_weight: Weight of torques of the joints [1/(N m)²].
         torque_limits: Whether to keep the robot's torque limits, if possible.
         axes: Axes of wrenches, "local" or "world"; they act at the frame's origin.
 
@@ -200,7 +207,7 @@ def multiple_contact_inverse_dynamics_over_time(
     frames = checked_contacts(motion.robot, contacts)
     k, n, columns = _kinetics(motion, frames, axes), len(motion), columns_of(frames)
     P = np.tile(
-        check_non_negative("least_wrench", least_wrench) * _weights(frames, torque_weight, force_weight), (n, 1)
+        check_non_negative("least_wrench", least_wrench) * _weights(frames, moment_weight, force_weight), (n, 1)
     )
     p, of = np.zeros_like(P), columns // 6
     if velocity_penalty is not None:
@@ -220,7 +227,7 @@ def multiple_contact_inverse_dynamics_over_time(
         before = check_array("previous_wrenches", previous_wrenches, (len(frames), 6))
         P[0] += weight
         p[0] += weight * before.ravel()[columns]
-    cost = WrenchCost(P, p, check_non_negative("smoothness", smoothness))
+    cost = _cost(k, frames, P, p, joint_weight, smoothness)
     on = _stands(stands, motion, frames)
     return _solved(motion, frames, k, axes, on, cost, torque_limits, guesses=targets, previous_wrenches=before)
 
@@ -253,10 +260,26 @@ def _kinetics(motion: Motion, contacts: Sequence[ContactFrame], axes: str) -> Ki
     return kinetics(motion, [contact.frame for contact in contacts], check_known("axes", axes, FRAMES))
 
 
-def _weights(contacts: Sequence[ContactFrame], torque: float, force: float) -> Reals:
+def _weights(contacts: Sequence[ContactFrame], moment: float, force: float) -> Reals:
     """Weights of all wrench elements (W,)."""
-    each = np.repeat([check_non_negative("force_weight", force), check_non_negative("torque_weight", torque)], 3)
+    each = np.repeat([check_non_negative("force_weight", force), check_non_negative("moment_weight", moment)], 3)
     return np.concatenate([each[: contact.size] for contact in contacts])
+
+
+def _transposed(k: Kinetics, contacts: Sequence[ContactFrame]) -> Reals:
+    """Matrices Jᵀ that map wrench elements to generalized forces (N, nv, W)."""
+    n, nv = k.h.shape
+    return k.J.reshape(n, -1, nv)[:, columns_of(contacts)].transpose(0, 2, 1)
+
+
+def _cost(
+    k: Kinetics, contacts: Sequence[ContactFrame], P: Reals, p: Reals, joints: float, smoothness: float = 0.0
+) -> WrenchCost:
+    """Cost of wrench elements with weights P, p (N, W), of torques h - Jᵀ w of the joints, and of changes."""
+    JT, weight = _transposed(k, contacts)[:, 6:], check_non_negative("joint_weight", joints)
+    full = np.einsum("nw,wv->nwv", P, np.eye(P.shape[1])) + weight * JT.transpose(0, 2, 1) @ JT
+    of_torques = weight * np.einsum("nvw,nv->nw", JT, k.h[:, 6:])
+    return WrenchCost(full, p + of_torques, check_non_negative("smoothness", smoothness))
 
 
 def _each_time(name: str, value: npt.ArrayLike, count: int, shape: tuple[int, ...]) -> Reals:
@@ -308,7 +331,7 @@ def _solved(
 ) -> ContactInverseDynamics:
     """Computes the wrenches of least cost and the joint torques."""
     n, columns = len(motion), columns_of(contacts)
-    JT = k.J.reshape(n, -1, motion.robot.nv)[:, columns].transpose(0, 2, 1)
+    JT = _transposed(k, contacts)
     active, b = stands[:, columns // 6].astype(float), k.h[:, :6]
     cones, optimal = cone_rows(contacts, k), True
     if cones.C.shape[1] or check_flag("torque_limits", torque_limits):

@@ -50,7 +50,8 @@ def plan(
     becomes a spline, which is smoother where it has more room, and `retime` moves along it in minimum time. The spline
     keeps the margin also between the configurations at which distances are computed: where bodies are near each other,
     none moves further than 5 mm from one to the next. Equal arguments give equal motions unless time_limit ends a
-    search.
+    search. The path is not optimal: for a shorter time make the motion the guess of SolverSQP with a free "dt", see
+    "Avoid obstacles" in the documents.
 
     Args:
         robot: A robot on a fixed base with collision geometry, whose joints have one coordinate each.

@@ -44,6 +44,9 @@ class PlanStatus(Enum):
 class Plan:
     """Motion from rest to rest around obstacles; `trajopt.plan` returns it.
 
+    It is as fast as limits allow along its path, and no optimum: SolverSQP with a free "dt" and this motion as guess
+    finds a faster one nearby, see "Avoid obstacles" in the documents.
+
     Attributes:
         robot: The robot.
         scene: The obstacles; None without any.
@@ -150,5 +153,5 @@ class Plan:
         spent = f"search {self.seconds[0]:.3g} s, smoothing {self.seconds[1]:.3g} s, retiming {self.seconds[2]:.3g} s"
         return (
             f"Plan({self.robot.name} in {self.motion.duration:.4f} s along {len(self.corners) - 1} lines, the best of "
-            f"{self.paths} paths; {spent})"
+            f"{self.paths} paths, no optimum; {spent})"
         )

@@ -22,6 +22,7 @@ BAND = 0.17
 _LOOKS = ((PALETTE[5], "at a lower bound"), (BLUE, "at an upper bound"), (GREY, "equation"), (RED, "violated"))
 _EMPTY = "#EDEDED"
 _LETTERS = 24  # longest name of a band, in characters [-]
+_WORDS = 28  # longest text in a band, in characters [-]
 
 
 def bands_height(constraints: Sequence[ConstraintRows]) -> float:
@@ -107,11 +108,17 @@ def _words(rows: ConstraintRows) -> tuple[str, str]:
     knot, row, excess = rows.largest(np.where(rows.violated & rows.enforced, rows.violations, 0.0))
     unit = f" {rows.units[row]}" if rows.units[row] else ""
     if excess > 0.0:
-        return f"{_row(rows, row)}off by {excess:.3g}{unit}", RED
+        return _fitting(_row(rows, row), f"off by {excess:.3g}{unit}"), RED
     if rows.multipliers is None:
         return "", GREY
     knot, row, size = rows.largest(rows.multipliers)
-    return (f"{_row(rows, row)}multiplier {rows.multipliers[knot, row]:.3g}" if size > 0.0 else ""), "#555555"
+    words = _fitting(_row(rows, row), f"multiplier {rows.multipliers[knot, row]:.3g}") if size > 0.0 else ""
+    return words, "#555555"
+
+
+def _fitting(row: str, words: str) -> str:
+    """Words with the name of a row, or without it where they would reach the band's label."""
+    return f"{row}{words}" if len(row) + len(words) <= _WORDS else words
 
 
 def _row(rows: ConstraintRows, row: int) -> str:

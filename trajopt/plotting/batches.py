@@ -33,7 +33,13 @@ _MOTIONS = 200  # largest number of motions of a fan
 _COORDINATES = 6  # largest number of coordinates in it
 
 
-def plot_batch(solutions: SolutionBatch, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_batch(
+    solutions: SolutionBatch,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+) -> Figure:
     """Draws the costs of many solutions over the numbers that vary, and a fan of their motions.
 
     Costs are points over one number, a map over two, and a histogram without any.
@@ -44,8 +50,11 @@ def plot_batch(solutions: SolutionBatch, path: str | os.PathLike[str] | None = N
     Args:
         solutions: The solutions, from `solver.solve_batch`.
         path: File to write (.png, .pdf or .svg).
+        x: Number on the horizontal axis of a map, such as "x0[1]", see `SolutionBatch.varied`; by default the first.
+        y: Number on its vertical axis; by default the next one.
 
     Raises:
+        UnknownNameError: No number that varies has this name; the message lists them.
         InvalidArgumentError: `path` cannot be written, or there are no rows.
     """
     path = None if path is None else check_picture_path(path)
@@ -55,8 +64,8 @@ def plot_batch(solutions: SolutionBatch, path: str | os.PathLike[str] | None = N
     with house_style():
         whole = whole_figure(canvas(None, 12.0, 5.5, apart=path is not None))
         left, right = split(whole, 1, 2, width_ratios=[1.0, 1.1])
-        if len(solutions.varied) > 1:
-            plot_success_map(solutions, figure=left)  # type: ignore[arg-type]
+        if len(solutions.varied) > 1 or x is not None or y is not None:
+            plot_success_map(solutions, x, y, figure=left)  # type: ignore[arg-type]
         elif solutions.varied:
             _draw_costs(left, solutions)
         else:

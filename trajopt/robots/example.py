@@ -21,12 +21,22 @@ from trajopt.robots.names import unknown_robot
 _OWN_STEPS = {"talos_legs", "human"}
 """Loaders that are repeated here since they do more than read files; the package loads other such robots itself."""
 
+PLACEHOLDER = 1000.0
+"""Torque limit in files that leave it open [N m]."""
+
+MOTOR_TORQUES = {"solo8": 2.7, "solo12": 2.7}
+"""Largest torque of each motor, where the package's files have 1000 N m as a placeholder [N m].
+
+The modules of Solo have 0.025 N m/A, 12 A and a ratio of 9 (Grimminger et al., An Open Torque-Controlled Modular Robot
+Architecture for Legged Locomotion Research, 2020).
+"""
+
 _FIRST_ARM_OR_TORSO_JOINT = 14
 """Index of a joint of Talos, after the universe, the free flyer and the twelve joints of the legs."""
 
 
 def load_example_robot(name: str, floating_base: bool | None = None) -> pin.Model:
-    """Builds the same model as `example_robot_data.load(name).model`.
+    """Builds the same model as `example_robot_data.load(name).model`, but for the torque limits `MOTOR_TORQUES`.
 
     Args:
         name: Name of a robot in example-robot-data.
@@ -56,6 +66,8 @@ def load_example_robot(name: str, floating_base: bool | None = None) -> pin.Mode
         _read_srdf(model, str(folder / loader.srdf_subpath / loader.srdf_filename), loader.has_rotor_parameters)
     if name == "human":
         model.jointPlacements[1].rotation = loader.freeflyer_ori
+    if name in MOTOR_TORQUES:
+        model.effortLimit = np.where(model.effortLimit == PLACEHOLDER, MOTOR_TORQUES[name], model.effortLimit)
     if free_flyer:
         # The range for random configurations, as in the package
         model.lowerPositionLimit[:7], model.upperPositionLimit[:7] = -1.0, 1.0

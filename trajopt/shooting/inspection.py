@@ -126,8 +126,16 @@ def rows_by_name(problem: ShootingProblem, rows: Reals) -> dict[str, Reals]:
 def contact_forces(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
     """Force of each contact, or impulse, at the running knots, (T, n) [N, N m; N s, N m s].
 
-    It is expressed in the contact's reference frame, zero where the contact is inactive, and NaN where a knot has no
-    contact of this name.
+    It acts on the robot, is zero where the contact is inactive, and NaN where a knot has no contact of this name.
+    Torques come after forces and are about the frame's origin. Axes:
+
+    | contact                                            | axes                                                      |
+    |----------------------------------------------------|-----------------------------------------------------------|
+    | ContactModel3D, 6D, ImpulseModel3D, 6D             | world, or those of the frame with reference_frame="local" |
+    | contacts of gaits, reduced models, the simulator   | world                                                     |
+    | ContactModel2D                                     | x and z of the frame                                      |
+    | ContactModel1D                                     | along its axis                                            |
+    | ContactModelLoop                                   | those of frame A; the force acts on B                     |
 
     Args:
         problem: The problem.

@@ -60,6 +60,13 @@ class Kind(ABC):
         """Run-time parameters of the model by name."""
         return self.layout.parameters
 
+    @property
+    def title(self) -> str:
+        """Class of the model, with the names of its cost terms and constraints."""
+        terms, rows = self.model.model_parts.terms, self.model.constraints.names
+        names = ", ".join([*(term.name for term in terms), *rows])
+        return f"{type(self.model).__name__}({names})" if names else type(self.model).__name__
+
     def rows(self, table: Reals) -> Reals:
         """Rows (n, size) of the parameter values of its knots, from a table with one row for each knot 0..T."""
         return table[list(self.knots), : self.layout.size]

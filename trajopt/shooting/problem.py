@@ -384,7 +384,7 @@ class ShootingProblem(Immutable):
         kinds = ", ".join(f"{len(k.knots)} x {type(k.model).__name__}" for k in self._kinds[:-1])
         sizes = f"T={self.T}, nx={self.state.nx}, ndx={self.state.ndx}, nu={self.nu}"
         start = self._start if isinstance(self._start, str) else "within bounds"
-        shown = f"running: {kinds or 'none'}, terminal: {self._terminal!r}, start: {start}"
+        shown = f"running: {kinds or 'none'}, terminal: {self._kinds[-1].title}, start: {start}"
         free = f", free: {', '.join(map(repr, self._unknowns.values()))}" if self._unknowns else ""
         return f"ShootingProblem({sizes}, {shown.removesuffix(', start: fixed')}{free})"
 

@@ -202,6 +202,8 @@ class SolutionBatch(ExplainsAttributes):
     def library(self) -> SolutionLibrary:
         """Returns the converged rows as a library of warm starts, found by x0 and parameters.
 
+        A poor local optimum is a poor guess, too; leave it out: `solutions[solutions.cost < 5.0].library()`.
+
         Raises:
             InvalidArgumentError: No row converged.
         """
@@ -229,9 +231,15 @@ class SolutionBatch(ExplainsAttributes):
         lines = (f"  {key:<10}  {words}" for key, words in self.report().items())
         return "\n".join([f"SolutionBatch({len(self)} solves by {self.solver})", *lines])
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draws costs over two numbers that vary, and a fan of motions; see `trajopt.plotting.plot_batch`."""
-        return above("plotting.plot_batch")(self, path)
+    def plot(self, path: str | Path | None = None, *, x: str | None = None, y: str | None = None) -> Figure:
+        """Draws costs over two numbers that vary, and a fan of motions; see `trajopt.plotting.plot_batch`.
+
+        Args:
+            path: File to write (.png, .pdf or .svg).
+            x: Number on the horizontal axis, one of `varied`, such as "x0[1]"; by default the first.
+            y: Number on the vertical axis; by default the next one.
+        """
+        return above("plotting.plot_batch")(self, path, x=x, y=y)
 
     def save(self, path: str | Path) -> Path:
         """Writes all but the problem's functions to a .npz file and returns its path; `load` reads it.

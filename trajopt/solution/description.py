@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
+from trajopt.analysis.between_knots import ViolatedBetween, violated_between
 from trajopt.analysis.constraints import ConstraintRows, solved_rows, units_of, units_of_rows
 from trajopt.analysis.contradictions import contradictions
 from trajopt.analysis.goals import goals_of, pose_goals
@@ -53,6 +54,7 @@ _KEPT = (
         "pose_goals",
         "reached",
         "constraints",
+        "between",
         "contradictions",
         "obstacles",
         "planes",
@@ -93,6 +95,7 @@ class Description:
         violations: See `Solution.violations`.
         prices: See `Solution.prices`.
         constraints: Constraints with values, bounds and multipliers; empty for problems without constraints.
+        between: Constraints that are violated between knots, the worst first.
         contradictions: Sentences on linear rows of a knot that exclude each other; empty if there are none.
         constraint_names: Names of the constraints.
         constraint_units: Unit by constraint name, for constraints of states whose rows share one unit.
@@ -148,6 +151,7 @@ class Description:
     violations: Lazy[Arrays | None] = Lazy(lambda d: d._along(inspection.violations))
     prices: Lazy[Arrays | None] = Lazy(lambda d: d._solved(lambda problem: _prices(problem, d._solution.multipliers)))
     constraints: Lazy[tuple[ConstraintRows, ...]] = Lazy(lambda d: solved_rows(d._solution, d._problem))
+    between: Lazy[tuple[ViolatedBetween, ...]] = Lazy(lambda d: d._solved(lambda p: violated_between(d._solution, p)))
     contradictions: Lazy[Names] = Lazy(lambda d: contradictions(d._solution))
     constraint_names: Lazy[Names] = Lazy(lambda d: d._problem.constraint_names)
     constraint_units: Lazy[dict[str, str]] = Lazy(lambda d: units_of(d._problem))
@@ -176,7 +180,7 @@ def _numbered(xs: Reals, us: Reals) -> dict[str, Any]:
     units = {"coordinate_units": ("-",) * len(states), "control_units": ("-",) * len(controls)}
     return (
         dict.fromkeys(Description.__annotations__)
-        | dict.fromkeys((*empty, "reached", "obstacles", "planes", "contradictions"), ())
+        | dict.fromkeys((*empty, "reached", "obstacles", "planes", "contradictions", "between"), ())
         | facts
         | names
         | units
@@ -223,6 +227,7 @@ def completed(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: value for name, value in fields.items() if name in _KEPT},
         "known": True,
+        "between": fields.get("between", ()),
         "torques": {line.name: line.values for line in efforts},
         "violations": {rows.name: rows.violations for rows in constraints},
         "prices": prices,

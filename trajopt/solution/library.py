@@ -25,6 +25,9 @@ class SolutionLibrary(Immutable):
     deviation over the rows. `solver.solve(library)` begins from the solution nearest to the x0 and parameters of the
     problem.
 
+    Rows are local optima. A solve from a poor one converges at once to the same poor motion, so leave such rows out:
+    `solutions[solutions.cost < 5.0].library()`. `solver.solve(starts=8)` tells whether a row is one.
+
     Args:
         solutions: The batch; rows that did not converge are left out.
 

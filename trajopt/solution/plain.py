@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from trajopt.analysis.between_knots import ViolatedBetween
 from trajopt.analysis.constraints import ConstraintRows
 from trajopt.analysis.legs import Foot, LeggedMotion
 from trajopt.analysis.lines import Line
@@ -20,7 +21,7 @@ from trajopt.robots import Robot, Shape
 from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.types import Reals
 
-_KINDS = (ConstraintRows, Foot, LeggedMotion, Line, Obstacle, Reached, Relief, Shape, Skeleton, Solid)
+_KINDS = (ConstraintRows, Foot, LeggedMotion, Line, Obstacle, Reached, Relief, Shape, Skeleton, Solid, ViolatedBetween)
 _CLASSES = {cls.__name__: cls for cls in _KINDS}
 _LOG = logging.getLogger(__name__)
 

@@ -178,15 +178,14 @@ class Solution(DescribedMotion):
         return self._copies(self.description.cost_terms)
 
     def contact_forces(self) -> dict[str, Reals]:
-        """Returns the force of each contact or impulse at the running knots; see `trajopt.shooting.contact_forces`."""
+        """Returns the force of each contact or impulse by name, (T, n) [N, N m; N s, N m s].
+
+        World axes, or those of the frame with reference_frame="local". See `trajopt.shooting.contact_forces`.
+        """
         return self._copies(self.description.contact_forces)
 
     def torques(self) -> dict[str, Reals]:
-        """Returns the torque or force of each motor by the name of its joint, (T,) [N m, N]; empty without motors.
-
-        With forward dynamics these are the controls; with inverse dynamics they follow from the controls. See
-        `trajopt.shooting.torques`.
-        """
+        """Returns the torque or force of each motor by joint, (T,) [N m, N]; see `trajopt.shooting.torques`."""
         return self._copies(self.description.torques)
 
     def _copies(self, arrays: Mapping[str, Reals] | None) -> dict[str, Reals]:

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -162,6 +163,7 @@ class Timed:
     """What lines on constraints ask of a solution; knot 3 is a touch-down."""
 
     times = np.array([0.0, 0.01, 0.02, 0.03, 0.03, 0.04])
+    description = SimpleNamespace(between=())
 
 
 def test_unloaded_touch_downs_have_no_price_and_loaded_ones_are_impulses() -> None:

@@ -20,6 +20,7 @@ from trajopt.analysis.advice.constraints import (
     constraint_lines,
     moving_the_start,
     relaxation,
+    smaller_steps,
     softening,
     time_may_help,
 )
@@ -39,6 +40,7 @@ from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.contradictions import FROM_START
+from trajopt.analysis.limits import placeholders
 from trajopt.analysis.moved import moved_words
 from trajopt.analysis.reached import friction_words
 from trajopt.analysis.report import tipping_words, tips
@@ -71,7 +73,7 @@ def explain(solution: Solution) -> str:
     lines += _gait(solution)
     over = _exceeded(solution)
     lines += _limits(over)
-    lines += [f"-> {advice}" for advice in _advice(solution, constraints, over)]
+    lines += [f"-> {advice}" for advice in [*_advice(solution, constraints, over), *_doubts(solution)]]
     if solution.problem is None:
         lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
     return "\n".join(lines)
@@ -83,11 +85,12 @@ def _explain_motion(solution: Solution) -> str:
     if np.isfinite(solution.cost):
         lines += [f"cost {solution.cost:.7g}", *_terms(solution)]
     over = _exceeded(solution)
+    advice = [*_cures_of_limits(solution, over), *smaller_steps(solution), *misses(solution)]
     lines += [*constraint_lines(solution, named_rows(solution)), *_gait(solution), *_limits(over)]
     if solution.measured:
         known = "are those of the plant" if solution.measured["legs"] else "are unknown: the plant does not tell them"
         lines.append(f"  contact forces {known}; constraints on forces are of the plan's model and are left out")
-    return "\n".join([*lines, *(f"-> {advice}" for advice in [*_cures_of_limits(solution, over), *misses(solution)])])
+    return "\n".join([*lines, *(f"-> {each}" for each in advice)])
 
 
 def _numbers(solution: Solution) -> str:
@@ -174,6 +177,13 @@ def _limits(over: Sequence[LimitUse]) -> list[str]:
     ]
 
 
+def _doubts(solution: Solution) -> list[str]:
+    """Advice about limits that are constraints and look like placeholders."""
+    words = placeholders([use for use in limit_uses(solution) if use.constrained])
+    cure = 'set true ones with problem.set_parameter("NAME.lower", ...) and "NAME.upper" of their constraint'
+    return [f"{each} look like placeholders of the robot's file: {cure}" for each in words]
+
+
 def _cures_of_limits(solution: Solution, over: Sequence[LimitUse]) -> list[str]:
     """Advice for limits that are not constraints, or not at their knot, and for those whose bounds are wider."""
     idle = {use.quantity for use in over if not (use.bounded or use.partly)}
@@ -250,7 +260,7 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
         return [*first, *proofs]
     missed, crowded = misses(solution), crowded_slots(solution)
     if converged:
-        return [*first, *missed, *crowded]
+        return [*first, *smaller_steps(solution), *missed, *crowded]
     others = [*first, *_advice_by_status(solution, constraints)]
     return [*missed, *others, *crowded] if out_of_reach(solution) else [*others, *missed, *crowded]
 

@@ -1,0 +1,109 @@
+"""Constraints on states that hold at knots and not between them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import trajopt
+from tests.analysis.test_swept import SCENE, motion
+from tests.support.unsolved import solution_of
+from trajopt.analysis import clearance, constraints_report
+from trajopt.solvers import SolverSQP
+
+STATE = trajopt.StateVector(2, names=["x", "v"], units=["m", "m/s"])
+WALL, THICK = 0.5, 0.03  # middle and half of the thickness [m]
+
+
+class Mass(trajopt.DifferentialActionModelSymbolic):
+    def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
+        return u
+
+
+def walled(knots: int = 10, stages: bool = False, **bounds: float) -> trajopt.ShootingProblem:
+    """A mass that reaches 1 m, with a wall of 6 cm on its way; `wall.at` is the wall's place."""
+    wall = trajopt.ResidualModelSymbolic(
+        STATE, lambda x, at: ca.fabs(x[0] - at) - THICK, parameters={"at": WALL}, unit="m"
+    )
+    rows = trajopt.ConstraintStack(STATE).add("wall", wall, **(bounds or {"lower": 0.0}))
+    rows.add("motor", trajopt.ResidualModelControl(STATE), lower=-100.0, upper=100.0)
+    costs = trajopt.CostStack(STATE).add("force", trajopt.ResidualModelControl(STATE), weight=1e-2)
+    costs.add("time", trajopt.ResidualModelTime(STATE), weight=1.0)
+    goal = trajopt.ConstraintStack(STATE).add("goal", trajopt.ResidualModelState(STATE, [1.0, 0.0]), equals=0.0)
+    mass, dt = Mass(STATE, 1, costs, constraints=rows), 1.0 / knots
+    stepped = trajopt.IntegratedActionModelRK4(mass, dt=dt, rows="stages")
+    knot = stepped if stages else trajopt.IntegratedActionModelEuler(mass, dt=dt)
+    end = trajopt.ActionModelTerminal(trajopt.CostStack(STATE), constraints=goal)
+    return trajopt.ShootingProblem([0.0, 0.0], [knot] * knots, end)
+
+
+def along(problem: trajopt.ShootingProblem, places: list[float]) -> trajopt.Solution:
+    """A motion through places, which solves nothing."""
+    return solution_of(problem, np.array([[x, 0.0] for x in places]), np.zeros((problem.T, 1)))
+
+
+def test_a_jump_through_a_wall_is_reported_everywhere(tmp_path: Path) -> None:
+    solution = SolverSQP(walled()).solve()
+    assert solution.converged
+    (found,) = solution.description.between
+    x = solution.xs[found.knot : found.knot + 2, 0]
+    assert x[0] < WALL < x[1]
+    assert found.excess == pytest.approx(THICK, abs=(x[1] - x[0]) / 8)  # a sample lies within 1/8 of the middle
+    words = f"between knots {found.knot} and {found.knot + 1} ({solution.times[found.knot]:.3g} s) 'wall' is violated"
+    text = solution.explain()
+    assert f"-> {words} by {found.excess:.2g} m: take shorter steps" in text
+    assert "all constraints hold at the knots (" in text
+    report = constraints_report(solution)["constraints"]
+    assert report.startswith(f"hold at knots, but between {found.knot} and {found.knot + 1} wall is violated by")
+    solution.save(tmp_path / "jump.npz")
+    assert words in trajopt.Solution.load(tmp_path / "jump.npz").explain()
+
+
+def test_a_free_time_step_is_bounded_instead() -> None:
+    problem = walled()
+    problem.free("dt", 0.05, 0.2)
+    assert "bound the free dt from above, or a larger margin" in SolverSQP(problem).solve().explain()
+
+
+def test_what_holds_between_knots_is_not_reported() -> None:
+    places = [0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0, 1.0]
+    assert along(walled(), places).description.between[0].knot == 4
+    before = along(walled(), [0.47 * x for x in places])
+    assert before.description.between == ()
+    assert "at the knots" not in before.explain()
+    small = along(walled(lower=-THICK + 5e-4), places)  # 0.5 mm
+    assert small.description.between == ()
+    gate = walled()
+    gate.set_parameter("wall.lower", -np.inf, knots=5)  # the row holds at one side of the step only
+    assert along(gate, places).description.between == ()
+    moving = walled()
+    moving.set_parameter("wall.at", [0.5] * 5 + [0.3] * 5)  # the mass passes behind the wall
+    assert along(moving, [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.8, 0.9, 1.0, 1.0]).description.between == ()
+    soft = walled()
+    assert along(soft, [0.45, 0.5, 0.55, *[0.6] * 8]).description.between == ()  # violated at knots as much
+
+
+def test_rows_of_stages_are_left_out() -> None:
+    solution = along(walled(stages=True), [0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0, 1.0])
+    assert len(solution.description.constraints) > 3
+    assert [each.name for each in solution.description.between] == ["wall"]
+
+
+def test_the_last_step_counts_if_the_end_has_no_row() -> None:
+    assert along(walled(), [0.4] * 10 + [0.6]).description.between[0].knot == 9
+
+
+def test_bodies_of_collisions_are_named() -> None:
+    solution = motion(4, collisions=SCENE)
+    problem, reach = solution.problem, clearance(solution)
+    problem.set_parameter("collisions.lower", -1.0, knots="running")  # holds everywhere
+    assert solution_of(problem, solution.xs, solution.us).description.between == ()
+    problem.set_parameter("collisions.lower", reach.at_knots, knots="running")
+    (found,) = solution_of(problem, solution.xs, solution.us).description.between
+    assert (found.name, found.row, found.knot) == ("collisions", reach.bodies, reach.knot)
+    assert found.excess == pytest.approx(reach.at_knots - reach.distance, rel=0.2)
+    still = np.tile(solution.xs[0], (len(solution.xs), 1))
+    assert solution_of(problem, still, solution.us).description.between == ()
