@@ -19,6 +19,7 @@ LESS = 0.5  # part that is left of the largest error after progress
 SAME, ENDS = 1e-2, 10  # relative difference of Σ w v² that count as equal; ends that must be: after nine came solutions
 MOST = 0.8  # part of the dead ends that must be the lowest: a few get stuck above
 SIZES = (0.1, 1.0, 1.0, 0.5, *20 * (1.0,))  # of random changes: a small one leaves a saddle, large ones a valley
+CLOSE = 1e-2  # violation from which an attempt that fails goes on later
 WAVES = 6  # of which a random change consists: of 60 pendulums 49 swing up, 45 with 4 waves
 INTERIOR = ("line", "rollouts")
 
@@ -60,7 +61,8 @@ class Attempts:
     """Attempts of a solve that are still to be made, and the results of those that have ended.
 
     "anew" begins from the rollout of the guess's controls, "random" from that of other ones; "line" and "rollouts" are
-    interior-point steps from the guess.
+    interior-point steps from the guess. "again" goes on from the best trajectory without multipliers and penalties, which
+    grow where rows are hard to keep, until searches fail by rounding.
 
     Attributes:
         pending: Names of the attempts still to be made, in this order.
@@ -104,6 +106,17 @@ class Attempts:
         if error < LESS * self.mark[1]:
             self.mark = iteration, error
         return iteration - self.mark[0] >= patience
+
+    def comes_close(self, run: SQPProgress) -> bool:
+        """Whether the present attempt is a rollout that nearly keeps all rows, and closer to that than all before."""
+        before = CLOSE if self.best is None else min(CLOSE, LESS * self.best.infeasibility)
+        return run.feasible and max(run.gap, run.violation) < before
+
+    def return_to_best(self, run: SQPProgress) -> None:
+        """Goes back to the best trajectory, without its multipliers."""
+        assert self.best is not None
+        self.best.restore(run)
+        run.multipliers = {}
 
     def random_controls(self, us: Reals, sizes: Reals, rows: RowBounds) -> Reals:
         """Returns us (T, nu) plus a few random waves.

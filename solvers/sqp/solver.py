@@ -134,7 +134,11 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             run.status = SolverStatus.INFEASIBLE if proved else attempts.end(Left.by(run))
             if run.status is None:
                 self._next(run, work)
-        elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work) and run.status is None:
+        elif outcome is not None or self._stalls(run, work):
+            if attempts.comes_close(run):
+                attempts.pending.insert(1, "again")
+            if self._next(run, work) or run.status is not None:
+                return
             if outcome is Outcome.INDEFINITE:
                 run.status = SolverStatus.INDEFINITE_QUU
             elif method.failures >= MANY or isinstance(method, InteriorSteps):
@@ -185,6 +189,12 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         if kind in INTERIOR:
             with self._unclocked(run):
                 run.method = InteriorSteps(work, run, rolls=kind == "rollouts")
+            return True
+        if kind == "again":
+            attempts.return_to_best(run)
+            work.move(run, *run.trajectory)
+            work.begin(run, rolled=True)
+            self._take_rollouts(run, work, rolled=True)
             return True
         if kind == "random":
             us = attempts.random_controls(us, run.units.controls, work.rows)
