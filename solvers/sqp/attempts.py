@@ -61,8 +61,8 @@ class Attempts:
     """Attempts of a solve that are still to be made, and the results of those that have ended.
 
     "anew" begins from the rollout of the guess's controls, "random" from that of other ones; "line" and "rollouts" are
-    interior-point steps from the guess. "again" goes on from the best trajectory without multipliers and penalties, which
-    grow where rows are hard to keep, until searches fail by rounding.
+    interior-point steps from the guess. "again" goes on from the best trajectory with new penalties: these grow where
+    rows are hard to keep, until searches fail by rounding.
 
     Attributes:
         pending: Names of the attempts still to be made, in this order.
