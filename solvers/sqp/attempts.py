@@ -90,8 +90,7 @@ class Attempts:
             feasibility: Largest infeasibility that counts as none.
         """
         anew = [] if rolled else ["anew"]
-        some, more = 8 * ["random"], (len(SIZES) - 8) * ["random"]
-        pending = ["line", *anew, *some, "rollouts", *more] if interior else ["anew"]
+        pending = ["line", *anew, *["random"] * len(SIZES), "rollouts"] if interior else ["anew"]
         return Attempts(pending, feasibility)
 
     def begin(self, iteration: int) -> None:
