@@ -25,7 +25,7 @@ from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parts import Bindings, call_formula, computed, named_call
 from trajopt.model.programs import kept
-from trajopt.shooting.programs import padded_expansion
+from trajopt.shooting.programs import padded_expansion, residuals_of_end
 
 SUMS = ("cost", "scale", "decrease", "slope", "bend", "gap")
 """Sums over the knots from one on: l_t, |l_t|, Qu · k, w · f, f · V' f; and the largest |f|."""
@@ -224,7 +224,7 @@ def _forward_step(model: ActionModelExpression, nu: int) -> Program:
 
 def _ahead(program: Program, model: ActionModelExpression, x: Array, p: Array, dx: Array) -> Array | None:
     """Change of the gradient of the end's cost by its residuals after a step dx; None without residuals."""
-    if model.end_costs is None or not model.end_costs.residual_size:
+    if model.end_costs is None or not residuals_of_end(model):
         return None
     i, step = Instant(model.state, 0), SX.sym("dx", model.state.ndx)
     results = dict(zip(("p", "change"), model.end_costs.gradient_ahead(i, step)))

@@ -106,7 +106,7 @@ class LinearSteps(ProgramSteps):
 
     def _accept(self, run: SQPProgress, taken: Taken) -> None:
         """Moves to the end of the step, and takes its multipliers."""
-        self._take(run, taken.step)
+        self._take(run, taken.step, taken.length)
         self._regularize(2.0 if taken.length < CUT else 0.0)
         self.failures = 0
         self._shorts = self._shorts + 1 if taken.length < SHORT else 0

@@ -71,9 +71,9 @@ class ProgramSteps(MethodAbstract):
         """Makes the first δ of the next program so many times the last one."""
         self._ridge = factor * max(self._work.model.ridge, FIRST_RIDGE)
 
-    def _take(self, run: SQPProgress, step: QPSolution) -> None:
-        """Takes multipliers and gains of a program."""
-        self._work.model.accept()
+    def _take(self, run: SQPProgress, step: QPSolution, length: float) -> None:
+        """Takes multipliers and gains of a program, of whose step so much is taken."""
+        self._work.model.accept(length)
         run.lam, run.y, run.K = step.lam, step.y, run.K if step.K is None else step.K
 
     def _conclude(self, run: SQPProgress, step: QPSolution, promised: float, *, feasible: bool, partial: bool) -> None:

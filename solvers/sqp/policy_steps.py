@@ -169,7 +169,7 @@ class PolicySteps(ProgramSteps):
     def _accept(self, run: SQPProgress, descent: Descent, taken: Taken | None) -> None:
         """Moves to the rollout, takes the program's multipliers, and renews those of the penalty near the end."""
         work, step = self._work, descent.step
-        self._take(run, step)
+        self._take(run, step, 0.0 if taken is None else taken.length)
         if taken is not None:
             run.trajectory, run.feasible = (taken.xs, taken.us), True
         if taken is None or (taken.length >= 0.5 and -descent.slope < SMALL * max(1.0, abs(descent.before))):

@@ -22,6 +22,7 @@ from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 LEFT_OUT = 0.1  # first part of the exact Hessian that is left out where it is indefinite; it is doubled
+FAR = 0.15  # step length below which the next Hessian does not use the gradients by running residuals ahead
 FIRST_RIDGE, LARGEST_RIDGE = 1e-4, 1e12
 
 
@@ -47,10 +48,10 @@ class QuadraticModel:
     def __init__(self, evaluator: Evaluator, problem: ShootingProblem, options: SQPOptions) -> None:
         e = self._e = evaluator
         self.blend, self.ridge = 0.0, 0.0
-        self._gradient: Reals | None = None  # of the cost in the terminal residuals, where the last step led
-        self._next_gradient: Reals | None = None
+        self._gradient: tuple[Reals, Reals | None] | None = None  # of the cost in residuals, where the last step led
+        self._next_gradient: tuple[Reals, Reals] | None = None
         exact = options.hessian == "exact" or (options.hessian == "auto" and LagrangianHessian.available(e))
-        self.exact = LagrangianHessian(e) if exact else None  # where there is none, "exact" raises
+        self.exact = LagrangianHessian(e, running=True) if exact else None  # where there is none, "exact" raises
         moved, self._bounded = moved_start(problem), not isinstance(problem.start, str)
         kept = None if moved is None or problem.start_sum is None else problem.start_sum[moved]
         self._first: FirstState | None = None
@@ -80,9 +81,10 @@ class QuadraticModel:
         """Begins an attempt, which knows nothing of earlier steps."""
         self._gradient = None
 
-    def accept(self) -> None:
-        """Takes note that the step of the last program has been taken."""
-        self._gradient = self._next_gradient
+    def accept(self, length: float) -> None:
+        """Takes note that so much of the last program's step has been taken [-]; 0 if only its multipliers are."""
+        ahead = self._next_gradient
+        self._gradient = None if ahead is None else (ahead[0], ahead[1] if length >= FAR else None)
 
     def solve(self, run: SQPProgress, merit: Merit | None, *, exact: bool = True, ridge: float = 0.0) -> QPSolution:
         """Returns the step. The status is INDEFINITE if even a large δ fails.
@@ -110,7 +112,7 @@ class QuadraticModel:
             if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
                 self.blend, self.ridge = blend, ridge
                 step = self._unpacked(run, found)
-                self._next_gradient = None if self.exact is None else self.exact.gradient_after(step.dx[-1])
+                self._next_gradient = None if self.exact is None else self.exact.gradient_after(step.dx, step.du)
                 return step
             if increased:
                 ridge, blend = 8.0 * ridge, begun

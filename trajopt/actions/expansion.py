@@ -41,7 +41,8 @@ class Multipliers:
     Attributes:
         dynamics: λ (ndx,), in the tangent space at x⁺.
         rows: y (nc,).
-        residuals: δ (nr,), with r the residuals of `ActionModelExpression.end_costs`, at the end of a horizon.
+        residuals: δ (nr,), with r the bent residuals of `ActionModelExpression.end_costs` at the end of a horizon, and
+            of `running_costs` at each stage of a running knot.
     """
 
     dynamics: Array | None = None

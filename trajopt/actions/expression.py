@@ -87,6 +87,22 @@ class ActionModelExpression(ActionModelAbstract):
         """Costs at the end of a horizon, if they are a stack of residuals; else None."""
         return None
 
+    @property
+    def running_costs(self) -> CostStack | None:
+        """Costs of a running knot whose Hessian of the Lagrangian takes δ; None if it takes none."""
+        return None
+
+    @property
+    def stage_count(self) -> int:
+        """Number of stages at which a running knot evaluates its costs [-]."""
+        return 1
+
+    def stage_steps(
+        self, program: Program, point: Point, dx: Array, du: Array, kept: Sequence[Array]
+    ) -> list[tuple[Array, Array]]:
+        """Adds the steps that compute the state of each stage (nx,), and its change (ndx,) by a step (dx, du)."""
+        return [(point.x, dx)]
+
     def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
         """Expressions of a knot: "cost", "xnext" (nx,) unless terminal, and "rows" (nc,) if there are constraints.
 
@@ -101,10 +117,13 @@ class ActionModelExpression(ActionModelAbstract):
             "SolverSQP, SolverFDDP or SolverDDP"
         )
 
-    def lagrangian_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX], Implicit | None]:
+    def lagrangian_expressions(
+        self, *, terminal: bool, delta: SX | None = None
+    ) -> tuple[Instant, dict[str, SX], Implicit | None]:
         """Expressions as in `knot_expressions`, and the implicit quantity on which "xnext" may depend, or None.
 
         With the key "curvature", the Hessian of one part of the costs in closed form, "cost" is the remaining part.
+        With `delta`, multipliers of the bent residuals of a running knot, costs include δᵀ r.
         """
         return *self.knot_expressions(terminal=terminal), None
 

@@ -147,14 +147,14 @@ def add_lagrangian_hessian(
         multipliers: λ, y and δ.
         kept: The implicit quantity and its derivative, if there is one.
     """
-    instant, values, implicit = model.lagrangian_expressions(terminal=point.u is None)
-    deltas = list[tuple[SX, Array]]()
-    if point.u is None and model.end_costs is not None:
-        delta = SX.sym("delta", model.end_costs.residual_size)
-        curvature, rest = model.end_costs.curvature(instant, delta if multipliers.residuals is not None else None)
+    deltas, terminal = list[tuple[SX, Array]](), point.u is None
+    if multipliers.residuals is not None:
+        deltas.append((SX.sym("delta", multipliers.residuals.shape[0]), multipliers.residuals))
+    delta = deltas[0][0] if deltas else None
+    instant, values, implicit = model.lagrangian_expressions(terminal=terminal, delta=None if terminal else delta)
+    if terminal and model.end_costs is not None:
+        curvature, rest = model.end_costs.curvature(instant, delta)
         values |= {"cost": rest, "curvature": curvature}
-        if multipliers.residuals is not None:
-            deltas.append((delta, multipliers.residuals))
     inputs: Bindings = [(instant.x, point.x), *([] if point.u is None else [(instant.u, point.u)])]
     with_derivative = None
     if implicit is not None:

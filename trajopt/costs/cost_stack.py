@@ -142,21 +142,27 @@ class CostStack(ResidualStackAbstract[CostTerm]):
         """Sum of all terms, a scalar [cost]."""
         return sum(self.values(instant).values(), SX(0))
 
-    @property
-    def residual_size(self) -> int:
-        """Total length nr of the residuals of all terms at a knot without controls [-]."""
-        return sum(term.residual.size(0) for term in self.terms)
+    def bent(self, instant: Instant) -> tuple[CostTerm, ...]:
+        """Terms whose residuals depend on the state alone, and bend; the others have no second derivatives by it."""
+        of_state = [t for t in self.terms if not (t.residual.uses_control or t.residual.uses_solution)]
+        return tuple(t for t in of_state if ca.depends_on(t.residual.derivative(instant)[0], instant.x))
+
+    def bent_residuals(self, instant: Instant) -> tuple[SX, SX]:
+        """Residuals r (nr,) of all bent terms, and their derivative Rx (nr, ndx)."""
+        residuals = [term.residual for term in self.bent(instant)]
+        r = ca.vertcat(SX(0, 1), *(residual.expression(instant) for residual in residuals))
+        return r, ca.vertcat(SX(0, self.state.ndx), *(residual.derivative(instant)[0] for residual in residuals))
 
     def gradient_ahead(self, instant: Instant, dx: SX) -> tuple[SX, SX]:
-        """Gradient weight · a' (nr,) of the cost by all residuals, and its first-order change weight · a'' Rx dx.
+        """Gradient weight · a' (nr,) of the cost by bent residuals, and its first-order change weight · a'' Rx dx.
 
         Args:
-            instant: Knot without controls.
+            instant: The knot.
             dx: Step of the state (ndx,).
         """
-        gradients, changes = list[SX](), list[SX]()
-        for term in self.terms:
-            r, along = term.residual.expression(instant), term.residual.whole_derivative(instant) @ dx
+        gradients, changes = [SX(0, 1)], [SX(0, 1)]
+        for term in self.bent(instant):
+            r, along = term.residual.expression(instant), term.residual.derivative(instant)[0] @ dx
             gradients.append(term.weight.symbol * term.activation.gradient(r))
             bend = term.activation.hessian(r)
             changes.append(term.weight.symbol * (bend * along if bend.shape[1] == 1 else bend @ along))
@@ -191,17 +197,21 @@ class CostStack(ResidualStackAbstract[CostTerm]):
 
         Args:
             instant: The knot.
-            delta: Multipliers δ (nr,) that add δᵀ r to the cost, with r all residuals; none by default.
+            delta: Multipliers δ (nr,) that add δᵀ r to the cost, with r the bent residuals; none by default.
         """
+        bent = () if delta is None else self.bent(instant)
         hessian, rest = SX(self.state.ndx + instant.nu, self.state.ndx + instant.nu), SX(0)
         first = 0
         for term in self.terms:
             r, weight, activation = term.residual.expression(instant), term.weight.symbol, term.activation
-            more = SX.zeros(r.shape) if delta is None else delta[first : first + r.shape[0]]
+            more = SX.zeros(r.shape)
+            if any(term is each for each in bent):
+                assert delta is not None
+                more = delta[first : first + r.shape[0]]
+                first += r.shape[0]
             slope = weight * activation.gradient(r) + more
             bend = weight * activation.hessian(r)
             own = term.residual.curvature(instant, slope, bend) if bend.shape[1] == 1 else None
-            first += r.shape[0]
             if own is None:
                 rest += weight * activation.expression(r) + ca.dot(more, r)
             else:

@@ -21,25 +21,32 @@ class LagrangianHessian:
     value on the way there, while the curvature of the optimum is Σ pᵢ ∇²rᵢ with the final p. Source: Albersmeyer and
     Diehl, The lifted Newton method and its application in optimization, SIAM J. Optim. 20, 2010.
 
+    With `running`, the same holds for the costs of running knots, at each of their stages.
+
     Expand the trajectory before each call. Once this object exists, expansions keep the numbers that it reads.
 
     Args:
         evaluator: Evaluator of the trajectory.
         lam: Array from which λ is read; by default a new one.
         dx: Array from which the step is read, see below; by default a new one.
+        running: Whether running knots have δ as well; only `expect` sets it.
 
     Attributes:
         lam: Multipliers λ of the dynamics (T + 1, ndx); set them before a call. Row t + 1 belongs to the step from
             knot t; row 0 is not read.
         y: Multipliers of the constraint rows (T + 1, nc).
-        dx: Step of the states (T + 1, ndx) for δ; only its last row is read.
+        dx: Step of the states (T + 1, ndx) for δ; only its last row is read unless `running`.
+        du: Step of the controls (T, nu) for δ.
         p: Gradient p at the trajectory (nr,), from the last call that computed δ.
         delta: δ (nr,); zero at first.
+        running_p, running_delta: The same of the running knots (T, size); size 0 unless `running`.
         H: Hessians of the running knots (T, ndx + nu, ndx + nu).
         terminal_H: Hessian of the terminal knot (ndx, ndx).
     """
 
-    def __init__(self, evaluator: Evaluator, *, lam: Reals | None = None, dx: Reals | None = None) -> None:
+    def __init__(
+        self, evaluator: Evaluator, *, lam: Reals | None = None, dx: Reals | None = None, running: bool = False
+    ) -> None:
         e = self.evaluator = evaluator
         n, s = e.state.ndx, e.state.ndx + e.nu
         self.lam, self.dx = (padded((e.T + 1, n)) if array is None else array for array in (lam, dx))
@@ -54,6 +61,8 @@ class LagrangianHessian:
                 "use hessian='auto', which is then Gauss-Newton"
             )
         e.keep(max((programs.kept_size(kind.model) for kind in kinds), default=0))
+        most = max((programs.running_residuals(kind.model) for kind in kinds), default=0) if running else 0
+        self.running_p, self.running_delta, self.du = padded((e.T, most)), padded((e.T, most)), padded((e.T, e.nu))
         self._calls = [self._running(kinds)] if kinds else []
         end = e.terminal
         assert isinstance(end, CompiledKind)
@@ -64,16 +73,27 @@ class LagrangianHessian:
         if self._nr:
             into = [rows(self.dx), Rows(self.p, 0), Rows(self.delta, 0)]
             self._gradients = [call_at([(programs.gradient_ahead(end.model), [e.T])], 1, [*at, *into])]
-        self._run, self._look = CallSequence(self._calls), CallSequence(self._gradients)
-        self._run_ahead = CallSequence([*self._gradients, *self._calls])
+        self._run, self._run_ahead = CallSequence(self._calls), CallSequence([*self._gradients, *self._calls])
+        if most:
+            self._gradients.append(self._running_gradients(kinds))
+        self._look = CallSequence(self._gradients)
 
     def _running(self, kinds: Sequence[CompiledKind]) -> KernelCall:
         e = self.evaluator
-        size = e.kept.shape[1]
-        parts = [(programs.lagrangian(kind.model, e.nu, e.nc, size), kind.knots) for kind in kinds]
+        size, nr = e.kept.shape[1], self.running_p.shape[1]
+        parts = [(programs.lagrangian(kind.model, e.nu, e.nc, size, nr), kind.knots) for kind in kinds]
         inputs = [rows(e.xs), rows(e.us), rows(e.parameters), rows(self.lam, offset=1), rows(self.y)]
         inputs += [rows(e.kept)] if size else []
+        inputs += [rows(self.running_delta)] if nr else []
         return call_at(parts, lane_count(), [*inputs, rows(self.H, zeroed=True)])
+
+    def _running_gradients(self, kinds: Sequence[CompiledKind]) -> KernelCall:
+        e = self.evaluator
+        size, nr = e.kept.shape[1], self.running_p.shape[1]
+        parts = [(programs.running_gradient_ahead(kind.model, e.nu, size, nr), kind.knots) for kind in kinds]
+        inputs = [rows(e.xs), rows(e.us), rows(e.parameters), rows(self.dx), rows(self.du)]
+        inputs += [rows(e.kept)] if size else []
+        return call_at(parts, lane_count(), [*inputs, rows(self.running_p), rows(self.running_delta)])
 
     @staticmethod
     def available(evaluator: Evaluator, *, asked: bool = False) -> bool:
@@ -106,13 +126,28 @@ class LagrangianHessian:
             self.evaluator.expand_again()
         (self._run_ahead if ahead else self._run)()
 
-    def gradient_after(self, dx: Reals) -> Reals:
-        """Expected p (nr,) after a step dx (ndx,) of the terminal state; overwrites δ."""
-        self.dx[-1] = dx
-        self._look()
-        return self.p + self.delta
+    def gradient_after(self, dx: Reals, du: Reals | None = None) -> tuple[Reals, Reals]:
+        """Expected p of the end (nr,) and of the running knots (T, size) after a step; overwrites δ.
 
-    def expect(self, p: Reals | None) -> None:
-        """Sets δ (nr,) to `p` minus the p of the evaluator's trajectory; to 0 if `p` is None."""
+        Args:
+            dx: Step of the states (T + 1, ndx).
+            du: Step of the controls (T, nu); zero by default.
+        """
+        self.dx[:], self.du[:] = dx, 0.0 if du is None else du
+        self._see()
+        return self.p + self.delta, self.running_p + self.running_delta
+
+    def expect(self, p: tuple[Reals, Reals | None] | None) -> None:
+        """Sets δ to `p`, as of `gradient_after`, minus the p of the evaluator's trajectory; to 0 where that is None."""
+        if p is None:
+            self.delta[:], self.running_delta[:] = 0.0, 0.0
+            return
+        self._see()
+        self.delta[:] = p[0] - self.p
+        self.running_delta[:] = 0.0 if p[1] is None else p[1] - self.running_p
+
+    def _see(self) -> None:
+        """Computes p and its change."""
+        if not self.evaluator.has_kept:
+            self.evaluator.expand_again()
         self._look()
-        self.delta[:] = 0.0 if p is None else p - self.p

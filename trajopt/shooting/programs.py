@@ -18,6 +18,7 @@ from casadi import SX
 
 from trajopt.actions.expansion import Expansion, Multipliers, Point
 from trajopt.actions.expression import ActionModelExpression
+from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
@@ -95,20 +96,18 @@ def terminal_expansion(model: ActionModelExpression, nc: int = 0) -> Program:
 
 
 @_once
-def lagrangian(model: ActionModelExpression, nu: int, nc: int = 0, kept: int = 0) -> Program:
+def lagrangian(model: ActionModelExpression, nu: int, nc: int = 0, kept: int = 0, nr: int = 0) -> Program:
     """(x, u, parameters, λ, y) -> Hessian of l + λᵀ f(x, u) + yᵀ c, padded to `nu` controls.
 
-    The padding is the identity. With `kept`, which is at least the model's `kept_size`, the last input holds the
-    numbers that `expansion` has kept.
+    The padding is the identity. With `kept`, which is at least the model's `kept_size`, a further input holds the
+    numbers that `expansion` has kept; with `nr`, at least `running_residuals`, the last one holds δ.
     """
     program = Program(f"{type(model).__name__}: Hessian of the Lagrangian")
     x, u, p = program.input(model.state.nx), program.input(model.nu), program.input(model.layout.size)
     lam, y = program.input(model.state.ndx), program.input(nc)
-    multipliers = Multipliers(dynamics=lam, rows=_first(program, y, model.nc))
-    parts: tuple[Array, ...] = ()
-    if kept:
-        whole = program.input(kept)
-        parts = program.call(_parted(model.kept_shapes, kept), whole) if model.kept_shapes else ()
+    parts = _kept_parts(program, model, kept)
+    delta = _first(program, program.input(nr), running_residuals(model)) if nr else None
+    multipliers = Multipliers(dynamics=lam, rows=_first(program, y, model.nc), residuals=delta)
     H = model.lagrangian_hessian(program, Point(x=x, u=u, parameters=p), multipliers, parts)
     if model.nu < nu:
         H = computed(program, "pad", lambda H: ca.diagcat(H, SX.eye(nu - model.nu)), H)
@@ -121,7 +120,7 @@ def terminal_lagrangian(model: ActionModelExpression, nc: int = 0) -> Program:
     """(x, parameters, y, δ) -> Hessian of l + yᵀ c + δᵀ r at the end; r are the residuals of the terminal costs."""
     program = Program(f"{type(model).__name__}: terminal Hessian of the Lagrangian")
     x, p, y = program.input(model.state.nx), program.input(model.layout.size), program.input(nc)
-    delta = program.input(residuals_of_end(model))
+    delta = _first(program, program.input(nr := residuals_of_end(model)), nr)
     multipliers = Multipliers(rows=_first(program, y, sum(b.size for b in model.end_blocks)), residuals=delta)
     program.output(model.lagrangian_hessian(program, Point(x=x, u=None, parameters=p), multipliers))
     return program
@@ -140,9 +139,51 @@ def gradient_ahead(model: ActionModelExpression) -> Program:
     return program
 
 
+@_once
+def running_gradient_ahead(model: ActionModelExpression, nu: int, kept: int, nr: int) -> Program:
+    """(x, u, parameters, dx, du, kept numbers) -> (gradient, change) at all stages of a running knot.
+
+    They are those of `CostStack.gradient_ahead`, padded to nr; inputs as in `lagrangian`.
+    """
+    program = Program(f"{type(model).__name__}: gradient in residuals of a running knot")
+    x, u, p = program.input(model.state.nx), program.input(model.nu), program.input(model.layout.size)
+    dx, du = program.input(model.state.ndx), program.input(model.nu)
+    parts, costs = _kept_parts(program, model, kept), model.running_costs
+    results = dict[str, list[Array]](p=[], change=[])
+    if costs is not None and running_residuals(model):
+        i, step = Instant(model.state, 0), SX.sym("dx", model.state.ndx)
+        expressions = dict(zip(results, costs.gradient_ahead(i, step)))
+        for y, dy in model.stage_steps(program, Point(x=x, u=u, parameters=p), dx, du, parts):
+            inputs: Bindings = [(i.x, y), (model.layout, p), (step, dy)]
+            for name, array in named_call(program, "gradient", inputs, expressions).items():
+                results[name].append(array)
+    program.output(*(program.call(_stacked(arrays, nr), *arrays)[0] for arrays in results.values()))
+    return program
+
+
 def residuals_of_end(model: ActionModelExpression) -> int:
-    """Number nr of residuals of the terminal costs; 0 unless they are a stack."""
-    return 0 if model.end_costs is None else model.end_costs.residual_size
+    """Number nr of bent residuals of the terminal costs; 0 unless they are a stack."""
+    return _bent_size(model, "end", model.end_costs)
+
+
+def running_residuals(model: ActionModelExpression) -> int:
+    """Number of bent residuals at all stages of a running knot [-]."""
+    size = _bent_size(model, "running", model.running_costs)
+    return size * model.stage_count if size else 0
+
+
+def _bent_size(model: ActionModelExpression, name: str, costs: CostStack | None) -> int:
+    if costs is None:
+        return 0
+    return kept(model, ("bent", name), lambda: int(costs.bent_residuals(Instant(model.state, 0))[0].numel()))
+
+
+def _kept_parts(program: Program, model: ActionModelExpression, size: int) -> tuple[Array, ...]:
+    """Input with the numbers that an expansion has kept, in the model's arrays; no input if the size is 0."""
+    if not size:
+        return ()
+    whole = program.input(size)
+    return program.call(_parted(model.kept_shapes, size), whole) if model.kept_shapes else ()
 
 
 def kept_size(model: ActionModelExpression) -> int:

@@ -128,6 +128,10 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
         """Time of each stage, from 0 to 1 of the step; the first is the knot."""
         return (0.0,)
 
+    @property
+    def stage_count(self) -> int:
+        return len(self.stage_times)
+
     @functools.cached_property
     def rows_of_stages(self) -> dict[int, StageRows]:
         """Constraint rows of each stage by its number; those of the knot come first."""

@@ -15,6 +15,7 @@ from trajopt.actions.integrated.base import IntegratedActionModelAbstract
 from trajopt.actions.integrated.world_euler import WorldEulerStep
 from trajopt.actions.second_order_jacobian import lift_size
 from trajopt.checks import check_known
+from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
@@ -123,18 +124,27 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         inputs: Bindings = [(i.x, point.x), (i.u, point.u), (self.layout, point.parameters)]
         return add_implicit_hessian(program, node, values, inputs, multipliers)
 
-    def lagrangian_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX], Implicit | None]:
+    @property
+    def running_costs(self) -> CostStack | None:
+        return None if self.differential.node_hessian else self.differential.costs
+
+    def lagrangian_expressions(
+        self, *, terminal: bool, delta: SX | None = None
+    ) -> tuple[Instant, dict[str, SX], Implicit | None]:
         if terminal or not self.differential.implicit_hessian:
-            return super().lagrangian_expressions(terminal=terminal)
+            i, values, implicit = super().lagrangian_expressions(terminal=terminal)
+            if delta is not None:
+                values["cost"] += self.dt * ca.dot(delta, self.differential.costs.bent_residuals(i)[0])
+            return i, values, implicit
         i = self.differential.instant(derivatives=True)
         implicit = self.differential.implicit(i)
         assert implicit is not None
         values = {**self._values_beside_the_step(i), "xnext": self._next_state(i.x, implicit.symbol)}
-        return i, values | self._curved_costs(i), implicit
+        return i, values | self._curved_costs(i, delta), implicit
 
-    def _curved_costs(self, i: Instant) -> dict[str, SX]:
+    def _curved_costs(self, i: Instant, delta: SX | None = None) -> dict[str, SX]:
         """Expressions "curvature" and "cost" of `lagrangian_expressions`."""
-        curvature, rest = self.differential.costs.curvature(i)
+        curvature, rest = self.differential.costs.curvature(i, delta)
         return {"curvature": self.dt * curvature, "cost": self.dt * rest}
 
     def _tangent(self, x: SX, f: SX) -> SX:

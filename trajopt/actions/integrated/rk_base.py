@@ -10,7 +10,7 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
-from trajopt.actions.expansion import Expansion, Multipliers, Point, Stage, StageExpansion, Values
+from trajopt.actions.expansion import Expansion, Implicit, Multipliers, Point, Stage, StageExpansion, Values
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
 from trajopt.actions.integrated.control import ControlParametrizationAbstract
 from trajopt.actions.integrated.rk_hessian import HessianStage, add_hessian
@@ -19,12 +19,14 @@ from trajopt.actions.integrated.stage_rows import multipliers_of, stacked
 from trajopt.actions.integrated.tableau import Tableau
 from trajopt.actions.row_structure import free_of_control
 from trajopt.checks import check_flag, check_instance
+from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
+from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.functions import function_of
-from trajopt.model.parts import ParameterArray, computed, symbol_of
+from trajopt.model.parts import Bindings, ParameterArray, call_formula, computed, named_call, symbol_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -199,9 +201,68 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
         dt, u, count, t = self._time(program, point), point.u, len(self.tableau.b), self.tableau
         walked = self._method().stages(program.call, point.x, dt, lambda i, _: (kept[i],))
         ys = multipliers_of(program, self.rows_of_stages, multipliers.rows)
-        parts = zip(walked, kept[count:], t.c, t.b, map(ys.get, range(count)))
-        stages = [HessianStage(self._stage(program, point, x, u, c, b), a, D, c, b, y) for (x, a), D, c, b, y in parts]
+        deltas: list[Array | None] = [None] * count
+        if multipliers.residuals is not None:
+            nr = multipliers.residuals.shape[0] // count
+            deltas = [program.slice(multipliers.residuals, i * nr, nr) for i in range(count)]
+        parts = zip(walked, kept[count:], t.c, t.b, map(ys.get, range(count)), deltas)
+        stages = [
+            HessianStage(self._stage(program, point, x, u, c, b), a, D, c, b, y, delta)
+            for (x, a), D, c, b, y, delta in parts
+        ]
         return add_hessian(self.differential, program, self.dt, t, stages, multipliers.dynamics)
+
+    @property
+    def running_costs(self) -> CostStack | None:
+        return self.differential.costs if self.control.is_constant else None
+
+    def lagrangian_expressions(
+        self, *, terminal: bool, delta: SX | None = None
+    ) -> tuple[Instant, dict[str, SX], Implicit | None]:
+        i, values, implicit = super().lagrangian_expressions(terminal=terminal)
+        if delta is not None:
+            own, p = self.differential.instant(), self.layout.symbols
+            r = function_of("bent residuals", [own.x, p], [self.differential.costs.bent_residuals(own)[0]])
+            each = [b * self.dt * r(y, p) for b, y in zip(self.tableau.b, self._stage_states(i.x, i.u))]
+            values["cost"] += ca.dot(delta, ca.vertcat(*each))
+        return i, values, implicit
+
+    def _stage_states(self, x: SX, u: SX) -> list[SX]:
+        """State of each stage (nx,) as an expression of (x, u)."""
+        stage, p = self._stage_terms(), self.layout.symbols
+        walked = self._method().stages(call_expression, x, self.dt, lambda _, y: (stage(y, u, p)[0],))
+        return [y for y, _ in walked]
+
+    def stage_steps(
+        self, program: Program, point: Point, dx: Array, du: Array, kept: Sequence[Array]
+    ) -> list[tuple[Array, Array]]:
+        if not self._goes_back_over_stages:
+            return self._stage_steps_at_once(program, point, dx, du)
+        dt, count = self._time(program, point), len(self.tableau.b)
+        walked = self._method().stages(program.call, point.x, dt, lambda i, _: (kept[i],))
+
+        def changes(time: SX, dx: SX, du: SX, *Ds: SX) -> list[SX]:
+            ys, rates, n = list[SX](), list[SX](), self.state.ndx
+            for row, D in zip(self.tableau.A, Ds):
+                ys.append(dx + time * sum((a * rate for a, rate in zip(row, rates)), SX(n, 1)))
+                rates.append(ca.vertcat(ys[-1][n - D.shape[0] :], D @ ca.vertcat(dx, du)))
+            return [ca.densify(y) for y in ys]
+
+        moved = call_formula(program, "changes of stages", changes, dt, dx, du, *kept[count:])
+        return [(y, change) for (y, _), change in zip(walked, moved)]
+
+    def _stage_steps_at_once(self, program: Program, point: Point, dx: Array, du: Array) -> list[tuple[Array, Array]]:
+        """As `stage_steps`, of a model whose step is one expression."""
+        assert point.u is not None
+        i, part, along = self.instant(), SX.sym("part"), [SX.sym("dx", self.state.ndx), SX.sym("du", self.nu)]
+        ys = self._stage_states(i.x, i.u)
+        moved = self._stage_states(self.state.sx_integrate(i.x, part * along[0]), i.u + part * along[1])
+        changes = [jacobian(self.state.sx_difference(y, end), part) for y, end in zip(ys, moved)]
+        changes = ca.substitute(changes, [part], [SX(0)])
+        inputs: Bindings = [(i.x, point.x), (i.u, point.u), (self.layout, point.parameters), *zip(along, (dx, du))]
+        results = {f"{name} {number}": ca.densify(each) for name, all_ in (("y", ys), ("dy", changes)) for number, each in enumerate(all_)}
+        arrays = named_call(program, "changes of stages", inputs, results)
+        return [(arrays[f"y {number}"], arrays[f"dy {number}"]) for number in range(len(ys))]
 
     def _step_expression(self, instant: Instant) -> SX:
         stage, p = self._stage_terms(), self.layout.symbols

@@ -51,6 +51,7 @@ class HessianStage:
         c: Time of the stage, from 0 to 1 of the step.
         b: Weight of the stage.
         y: Multipliers of the model's constraint rows at the stage (nc,); None if the stage has no rows.
+        delta: Multipliers δ of the bent residuals of the costs at the stage; None counts as zero.
     """
 
     at: Stage
@@ -59,6 +60,7 @@ class HessianStage:
     c: float
     b: float
     y: Array | None
+    delta: Array | None = None
 
 
 Back = Mapping[int, Mapping[str, Sequence[float]]]
@@ -145,15 +147,19 @@ def _blocks(
     scaled = named_call(program, "times", [parameters], {"times": ca.densify(ca.vertcat(*scales))})["times"]
     inputs: Bindings = [(i.x, stage.at.x), (i.u, stage.at.u), parameters, (q, p), (w, stage.at.weight)]
     inputs += [(implicit.symbol, stage.a), (times, scaled)]
-    curvature, cost = (w * part for part in d.costs.curvature(i))
-    held = SX(n, 1)
+    delta, held = None, SX(n, 1)
+    if stage.delta is not None:
+        delta = SX.sym("delta", stage.delta.shape[0])
+        inputs.append((delta, stage.delta))
+        held = w * d.costs.bent_residuals(i)[1].T @ delta
+    curvature, cost = (w * part for part in d.costs.curvature(i, delta))
     if stage.y is not None:
         y = SX.sym("y", stage.y.shape[0])
         rows = ca.dot(y, d.row_values(i))
         cost += rows
         inputs.append((y, stage.y))
         if stage.c:  # m of the knot is not used
-            held = second_derivatives(d.state, i, rows)[0][:n]
+            held += second_derivatives(d.state, i, rows)[0][:n]
     _, N = second_derivatives(d.state, i, cost)
     slope, H = implicit_expansion(d.state, i, ca.dot(q[n - nv :], implicit.symbol), implicit)
     s = n + i.nu
