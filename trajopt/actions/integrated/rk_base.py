@@ -260,7 +260,11 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
         changes = [jacobian(self.state.sx_difference(y, end), part) for y, end in zip(ys, moved)]
         changes = ca.substitute(changes, [part], [SX(0)])
         inputs: Bindings = [(i.x, point.x), (i.u, point.u), (self.layout, point.parameters), *zip(along, (dx, du))]
-        results = {f"{name} {number}": ca.densify(each) for name, all_ in (("y", ys), ("dy", changes)) for number, each in enumerate(all_)}
+        results = {
+            f"{name} {number}": ca.densify(each)
+            for name, all_ in (("y", ys), ("dy", changes))
+            for number, each in enumerate(all_)
+        }
         arrays = named_call(program, "changes of stages", inputs, results)
         return [(arrays[f"y {number}"], arrays[f"dy {number}"]) for number in range(len(ys))]
 
