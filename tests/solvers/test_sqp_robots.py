@@ -124,3 +124,28 @@ def test_a_reach_of_least_torque_ends_at_rest(goal: tuple[float, float, float]) 
     assert solution.converged
     assert solution.iterations <= 60
     assert max(v.max() for v in solution.violations().values()) < 1e-8
+
+
+@pytest.mark.parametrize("step", [IntegratedActionModelEuler, trajopt.IntegratedActionModelRK4])
+def test_a_heavy_cost_of_each_knot_does_not_bend_the_hessian(step: type) -> None:
+    """A tool on a path: Σ w r ∇²r with the residuals before a step takes 113 iterations of Euler steps."""
+    robot = trajopt.load_robot("ur5")
+    state, T = StateMultibody(robot), 60
+    motors, q0 = ActuationModelFull(state), np.array([0.0, -1.5, 1.5, -1.5, -1.5, 0.0])
+    time = np.linspace(0.0, 1.0, T + 1)
+    part = 2.0 * np.pi * (10.0 * time**3 - 15.0 * time**4 + 6.0 * time**5)
+    path = np.tile(robot.placement(q0, "tool0")[:3, 3], (T + 1, 1))
+    path[:, 1:] += np.stack([0.15 * np.sin(part), 0.1 * (np.cos(part) - 1.0)], axis=1)
+    hand = trajopt.ResidualModelFrameTranslation(state, "tool0", path[0])
+    speeds = trajopt.ActivationModelWeightedQuad(np.repeat([0.0, 1.0], 6))
+    costs = CostStack(state).add("hand", hand, weight=1e8)
+    costs.add("speed", ResidualModelState(state), weight=1e-2, activation=speeds)
+    costs.add("torque", trajopt.ResidualModelControlGrav(state, motors), weight=1e-4)
+    end = CostStack(state).add("hand", hand, weight=1e8)
+    end.add("stop", ResidualModelState(state), weight=10.0, activation=speeds)
+    knot = step(DifferentialActionModelFreeFwdDynamics(state, motors, costs), dt=0.02)
+    problem = ShootingProblem(state.at_rest(q0), [knot] * T, end)
+    problem.set_parameter("hand.reference", path)
+    solution = SolverSQP(problem).solve()
+    assert solution.converged
+    assert solution.iterations <= 12

@@ -248,7 +248,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
                 rates.append(ca.vertcat(ys[-1][n - D.shape[0] :], D @ ca.vertcat(dx, du)))
             return [ca.densify(y) for y in ys]
 
-        moved = call_formula(program, "changes of stages", changes, dt, dx, du, *kept[count:])
+        moved = call_formula(program, "changes_of_stages", changes, dt, dx, du, *kept[count:])
         return [(y, change) for (y, _), change in zip(walked, moved)]
 
     def _stage_steps_at_once(self, program: Program, point: Point, dx: Array, du: Array) -> list[tuple[Array, Array]]:
