@@ -96,10 +96,10 @@ class Knot:
 
 
 def residual_derivative(model: ActionModelExpression, x: Reals) -> Reals:
-    """Derivative of the residuals of the end's costs (nr, ndx), in tangent coordinates."""
+    """Derivative of the bent residuals of the end's costs (nr, ndx), in tangent coordinates."""
     i, costs = Instant(model.state, 0), model.end_costs
     assert costs is not None
-    R = ca.vertcat(*(term.residual.whole_derivative(i) for term in costs.terms))
+    R = costs.bent_residuals(i)[1]
     return np.array(ca.Function("R", [i.x, model.layout.symbols], [R])(x, model.layout.column()))
 
 
@@ -132,6 +132,34 @@ def test_hessian_of_a_terminal_model_matches_differences_of_its_gradient(name: s
     if isinstance(model, ActionModelExpression) and model.has_lagrangian_hessian:
         knot = Knot(model, points(model.state)[1], None, rng)
         assert_derivative(knot.hessian(), knot.gradient, rng)
+
+
+@pytest.mark.parametrize("name", ["euler-ball", "euler-solo12", "euler-talos_arm", "euler-inverse-arm"])
+def test_multipliers_of_residuals_add_their_second_derivatives(name: str) -> None:
+    """H(δ) - H(0) = dt Σ δᵢ ∇²rᵢ at a knot of a model with one stage."""
+    model, rng = action(name), np.random.default_rng(4)
+    assert isinstance(model, trajopt.IntegratedActionModelEuler)
+    nr, n = programs.running_residuals(model), model.state.ndx
+    assert nr > 0
+    knot = Knot(model, points(model.state)[0], rng.normal(size=model.nu), rng)
+    delta, nothing, p = rng.normal(size=nr), np.zeros(nr), model.layout.column()
+    size = programs.kept_size(model)
+    assert knot.reached is not None
+    results = programs.expansion(model, model.nu, model.nc, kept=size).evaluate(knot.x, knot.u, p, knot.reached)
+    kept = (
+        results[: -1 if programs.expansion(model, model.nu, model.nc, kept=size).status else None][-1:] if size else []
+    )
+    of = programs.lagrangian(model, model.nu, model.nc, size, nr)
+    H = [of.evaluate(knot.x, knot.u, p, knot.lam, knot.y, *kept, each)[0] for each in (delta, nothing)]
+    i, costs = Instant(model.state, model.nu), model.running_costs
+    assert costs is not None
+    R = ca.Function("R", [i.x, model.layout.symbols], [costs.bent_residuals(i)[1]])
+
+    def gradient(z: Reals) -> Reals:
+        slope = np.array(R(model.state.integrate(knot.x, z[:n]), p)).T @ delta
+        return np.append(model.state.jintegrate(knot.x, z[:n], "second").T @ slope * model.time_step(), z[n:] * 0.0)
+
+    assert_derivative(H[0] - H[1], gradient, rng)
 
 
 def test_hessian_with_a_weld_between_two_feet_matches_differences_of_the_gradient() -> None:

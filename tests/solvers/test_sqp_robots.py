@@ -126,9 +126,8 @@ def test_a_reach_of_least_torque_ends_at_rest(goal: tuple[float, float, float]) 
     assert max(v.max() for v in solution.violations().values()) < 1e-8
 
 
-@pytest.mark.parametrize("step", [IntegratedActionModelEuler, trajopt.IntegratedActionModelRK4])
-def test_a_heavy_cost_of_each_knot_does_not_bend_the_hessian(step: type) -> None:
-    """A tool on a path: Σ w r ∇²r with the residuals before a step takes 113 iterations of Euler steps."""
+def test_a_heavy_cost_of_each_knot_does_not_bend_the_hessian() -> None:
+    """A tool on a path: Σ w r ∇²r with the residuals before a step takes 113 iterations."""
     robot = trajopt.load_robot("ur5")
     state, T = StateMultibody(robot), 60
     motors, q0 = ActuationModelFull(state), np.array([0.0, -1.5, 1.5, -1.5, -1.5, 0.0])
@@ -143,7 +142,7 @@ def test_a_heavy_cost_of_each_knot_does_not_bend_the_hessian(step: type) -> None
     costs.add("torque", trajopt.ResidualModelControlGrav(state, motors), weight=1e-4)
     end = CostStack(state).add("hand", hand, weight=1e8)
     end.add("stop", ResidualModelState(state), weight=10.0, activation=speeds)
-    knot = step(DifferentialActionModelFreeFwdDynamics(state, motors, costs), dt=0.02)
+    knot = IntegratedActionModelEuler(DifferentialActionModelFreeFwdDynamics(state, motors, costs), dt=0.02)
     problem = ShootingProblem(state.at_rest(q0), [knot] * T, end)
     problem.set_parameter("hand.reference", path)
     solution = SolverSQP(problem).solve()
