@@ -12,6 +12,7 @@ from trajopt.solution import SolverStatus
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.solvers.sqp.method import MethodAbstract
     from trajopt.solvers.sqp.progress import SQPProgress
     from trajopt.solvers.sqp.rows import RowBounds
 
@@ -19,7 +20,6 @@ LESS = 0.5  # part that is left of the largest error after progress
 SAME, ENDS = 1e-2, 10  # relative difference of Σ w v² that count as equal; ends that must be: after nine came solutions
 MOST = 0.8  # part of the dead ends that must be the lowest: a few get stuck above
 SIZES = (0.1, 1.0, 1.0, 0.5, *20 * (1.0,))  # of random changes: a small one leaves a saddle, large ones a valley
-CLOSE = 1e-2  # violation from which an attempt that fails goes on later
 WAVES = 6  # of which a random change consists: of 60 pendulums 49 swing up, 45 with 4 waves
 INTERIOR = ("line", "rollouts")
 
@@ -61,23 +61,26 @@ class Attempts:
     """Attempts of a solve that are still to be made, and the results of those that have ended.
 
     "anew" begins from the rollout of the guess's controls, "random" from that of other ones; "line" and "rollouts" are
-    interior-point steps from the guess. "again" goes on from the best trajectory with new penalties: these grow where
-    rows are hard to keep, until searches fail by rounding.
+    interior-point steps from the guess, after which the attempt that they interrupt goes on.
 
     Attributes:
         pending: Names of the attempts still to be made, in this order.
         feasibility: Largest infeasibility that counts as none.
         best: Best result of the attempts that have ended.
+        paused: Result of an interrupted attempt, and its method.
         dead_ends: Results of attempts that have ended at stationary points of the violation.
         mark: Iteration at which the largest error was last halved, and its value then.
+        lined: Whether linear steps have been tried.
         number: Number of the present attempt, from 1 [-].
     """
 
     pending: list[str]
     feasibility: float = 0.0
     best: Left | None = None
+    paused: tuple[Left, MethodAbstract] | None = None
     dead_ends: list[Left] = field(default_factory=list)
     mark: tuple[int, float] = (0, math.inf)
+    lined: bool = False
     number: int = 1
 
     @staticmethod
@@ -89,8 +92,9 @@ class Attempts:
             interior: Whether interior-point steps are possible.
             feasibility: Largest infeasibility that counts as none.
         """
-        anew = [] if rolled else ["anew"]
-        pending = ["line", *anew, *["random"] * len(SIZES), "rollouts"] if interior else ["anew"]
+        pending = ["anew"]
+        if interior:
+            pending = [*(["rollouts", "line"] if rolled else ["line", "anew", "rollouts"]), *["random"] * len(SIZES)]
         return Attempts(pending, feasibility)
 
     def begin(self, iteration: int) -> None:
@@ -98,25 +102,14 @@ class Attempts:
         self.mark, self.number = (iteration, math.inf), self.number + 1
 
     def put_first(self, attempt: str) -> None:
-        """Makes an attempt the next one."""
-        self.pending = [attempt, *(each for each in self.pending if each != attempt)]
+        """Moves an attempt before the others that are still to be made."""
+        self.pending.sort(key=lambda each: each != attempt)
 
     def stalls(self, iteration: int, error: float, patience: int) -> bool:
         """Whether the largest error has not been halved for `patience` iterations."""
         if error < LESS * self.mark[1]:
             self.mark = iteration, error
         return iteration - self.mark[0] >= patience
-
-    def comes_close(self, run: SQPProgress) -> bool:
-        """Whether the present attempt is a rollout that nearly keeps all rows, and closer to that than all before."""
-        before = CLOSE if self.best is None else min(CLOSE, LESS * self.best.infeasibility)
-        return run.feasible and max(run.gap, run.violation) < before
-
-    def return_to_best(self, run: SQPProgress) -> None:
-        """Goes back to the best trajectory, without its multipliers."""
-        assert self.best is not None
-        self.best.restore(run)
-        run.multipliers = {}
 
     def random_controls(self, us: Reals, sizes: Reals, rows: RowBounds) -> Reals:
         """Returns us (T, nu) plus a few random waves.
@@ -133,9 +126,11 @@ class Attempts:
     def end(self, left: Left) -> SolverStatus | None:
         """Status of the solve after an attempt that ended at a stationary point of the violation.
 
-        None if another attempt follows.
+        None if another attempt follows: after the first attempt interior-point steps along lines, then other controls.
         """
         self.dead_ends.append(left)
+        if len(self.dead_ends) == 1:
+            self.pending.sort(key=lambda attempt: {"line": 0, "rollouts": 2}.get(attempt, 1))
         most = len(self._lowest()) >= max(ENDS, MOST * len(self.dead_ends))
         return self.verdict() if most or not self.pending else None
 
@@ -156,7 +151,7 @@ class Attempts:
     def keep_best(self, run: SQPProgress) -> bool:
         """Goes back to the best result, or dead end of an infeasible problem; whether it is not the last one."""
         last = best = Left.by(run)
-        others = [self.best]
+        others = [self.best, self.paused and self.paused[0]]
         if run.status is SolverStatus.INFEASIBLE and self.dead_ends:
             best, others = self._lowest()[0], list(self._lowest()[1:])
         for each in others:

@@ -1,4 +1,4 @@
-"""Guesses that are noise rather than a motion."""
+"""Kinds of guesses: noise, motions with small gaps, and others."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from trajopt.types import Reals
 
 NOISE = 1.2  # second differences over first ones: √3 of white noise, at most 0.8 of a gait's quasi-static guess
 JUMPS = 0.1  # part of the knots where states may jump, as velocities do at touch-downs and take-offs
+NEARLY = 0.1  # gaps over steps of a guess that is nearly a motion
 
 
 def is_noisy(xs: Reals) -> bool:
@@ -19,3 +20,12 @@ def is_noisy(xs: Reals) -> bool:
         steps, bends = (np.linalg.norm(np.diff(xs, order, axis=0), axis=1) for order in (1, 2))
     kept = np.argsort(bends)[: bends.size - int(JUMPS * bends.size)]
     return bool(bends[kept].sum() > NOISE * 0.5 * (steps[kept] + steps[kept + 1]).sum())
+
+
+def is_nearly_a_motion(xs: Reals, gaps: Reals, least: float) -> bool:
+    """Whether states (T + 1, nx) have gaps (T + 1, ndx) above `least`, but small ones, as a shifted solution has.
+
+    A rollout would leave such a motion where it is unstable.
+    """
+    steps, jumps = np.linalg.norm(np.diff(xs, axis=0), axis=1).sum(), np.linalg.norm(gaps[1:], axis=1).sum()
+    return bool(least < jumps < NEARLY * steps)

@@ -29,9 +29,10 @@ class Outcome(enum.Enum):
 
     SOLVED = "the trajectory is optimal, and keeps all rows"
     STUCK = "rows are violated, and no step promises to reduce the violation"
-    FAILED = "searches fail one after the other, or steps are short"
+    FAILED = "searches fail one after the other"
     INDEFINITE = "no program is convex"
     LOST = "no rollout is close to what a guess with gaps promises"
+    CLOSED = "gaps are closed, or lines get nowhere: rollouts may take over"
 
 
 class MethodAbstract(ABC):
@@ -55,6 +56,10 @@ class MethodAbstract(ABC):
         Returns:
             Its record; None if there was no step to try.
         """
+
+    def rest(self) -> None:
+        """Forgets past failures, before it goes on after another method."""
+        self.failures, self.stuck, self.outcome = 0, 0, None
 
 
 class ProgramSteps(MethodAbstract):

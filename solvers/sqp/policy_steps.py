@@ -41,13 +41,16 @@ class PolicySteps(ProgramSteps):
         run: State of the solve.
         rolled: Whether the trajectory is a rollout; from any other one the first step may end anywhere.
         raised: How often the first penalty has been raised, where multipliers are known [-].
+        may_lose: Whether to give up where no rollout is close to what the guess promises.
     """
 
     name = "policy"
 
-    def __init__(self, work: Workspace, run: SQPProgress, *, rolled: bool, raised: int = 0) -> None:
+    def __init__(
+        self, work: Workspace, run: SQPProgress, *, rolled: bool, raised: int = 0, may_lose: bool = False
+    ) -> None:
         super().__init__(work)
-        options, self._rolled = work.options, rolled
+        options, self._rolled, self._may_lose = work.options, rolled, may_lose
         weight = options.initial_penalty * options.penalty_increase**raised
         self._merit = work.merit(run, run.y, min(weight, options.max_penalty))
         self._plain, self._trusted, self._leaps = False, False, FAILURES
@@ -148,7 +151,7 @@ class PolicySteps(ProgramSteps):
                 return taken
             if best is None or taken.merit < best.merit:
                 best = taken
-        if best is None or (best.length == 0.0 and best.merit > tolerable):
+        if self._may_lose and (best is None or (best.length == 0.0 and best.merit > tolerable)):
             self.outcome = Outcome.LOST
         return best
 

@@ -16,6 +16,7 @@ from trajopt.solution.solution import motion_solution
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
+from trajopt.solvers.sqp.guess import is_nearly_a_motion
 from trajopt.solvers.sqp.interior import InteriorSteps, are_curved
 from trajopt.solvers.sqp.linear_steps import LinearSteps
 from trajopt.solvers.sqp.method import ROUNDED, Outcome
@@ -23,8 +24,9 @@ from trajopt.solvers.sqp.policy_steps import PolicySteps
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 
-WARM = 2  # times that the penalty has been raised where multipliers are known
 MANY = 12  # searches without a step, one after the other, that end the last attempt
+CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
+WARM = 2  # times that the penalty has been raised where multipliers are known
 
 
 class SolverSQP(SolverAbstract[SQPProgress]):
@@ -40,8 +42,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
 
     - A rollout of the program's feedback policy. Controls are clipped to their limits. All other rows are proximal, and
       the augmented Lagrangian is the merit function. This is the default.
-    - A step along a line, evaluated at all knots at once. All rows are hard, and a filter accepts steps. It is used
-      where no rollout comes near to a guess with gaps.
+    - A step along a line, evaluated at all knots at once. All rows are hard, and a filter accepts steps. It is used for
+      guesses with small gaps, such as a previous solution shifted by a knot.
     - A step of an interior-point method, if the others stall or end at a stationary point of the violation, see
       `trajopt.solvers.sqp.interior`.
 
@@ -76,11 +78,12 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         rolled, options, e = work.repair(run), self.options, work.evaluator
         interior = e.nc > 0 and not work.rows.any_soft and options.qp_iterations is None
         run.attempts = Attempts.after(rolled=rolled, interior=interior, feasibility=options.feasibility)
+        near = not rolled and is_nearly_a_motion(e.xs, e.f, options.feasibility)
         work.begin(run, rolled=rolled)
         if work.rows.excluded:
             self._take_rollouts(run, work, rolled=rolled)
             run.status = SolverStatus.INFEASIBLE
-        elif options.steps == "linear":
+        elif near or options.steps == "linear":
             self._take_lines(run, work)
         else:
             self._take_rollouts(run, work, rolled=rolled)
@@ -120,54 +123,64 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     def _react(self, run: SQPProgress, work: Workspace, outcome: Outcome | None) -> None:
         """Ends the solve, changes the method, or begins another attempt, as the last iteration demands."""
         attempts, method = run.attempts, run.method
-        lines = isinstance(method, LinearSteps) and self.options.steps == "policy"
-        if lines and run.gap < self.options.feasibility:  # rollouts close gaps to the last digit
-            run.method = PolicySteps(work, run, rolled=run.gap < ROUNDED, raised=WARM)
-        elif outcome is Outcome.SOLVED:
+        if outcome is Outcome.SOLVED:
             run.status = SolverStatus.CONVERGED
             if isinstance(method, InteriorSteps):
                 work.judge(run)
                 work.take_gains(run, hard=True)
+        elif isinstance(method, InteriorSteps):
+            if outcome is Outcome.FAILED or self._is_late(run):
+                self._resume(run, work)
         elif outcome is Outcome.STUCK:
             end = motion_solution(self.whole, *run.trajectory, solver="SolverSQP")
             proved = not attempts.dead_ends and contradictions(end)
             run.status = SolverStatus.INFEASIBLE if proved else attempts.end(Left.by(run))
             if run.status is None:
-                self._next(run, work)
-        elif outcome is not None or self._stalls(run, work):
-            if attempts.comes_close(run):
-                attempts.pending.insert(1, "again")
-            if self._next(run, work) or run.status is not None:
-                return
+                self._next(run, work, or_end=True)
+        elif outcome is Outcome.CLOSED:
+            self._leave_lines(run, work)
+        elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work):
             if outcome is Outcome.INDEFINITE:
                 run.status = SolverStatus.INDEFINITE_QUU
-            elif method.failures >= MANY or isinstance(method, InteriorSteps):
+            elif method.failures >= MANY:
                 run.status = SolverStatus.LINE_SEARCH_FAILED
 
+    def _is_late(self, run: SQPProgress) -> bool:
+        """Whether half of all iterations brought no solution, while the paused attempt keeps all rows."""
+        assert run.attempts.paused is not None
+        long = run.iterations - run.attempts.mark[0] > self.options.max_iterations // 2
+        return long and run.attempts.paused[0].infeasibility <= self.options.feasibility
+
     def _stalls(self, run: SQPProgress, work: Workspace) -> bool:
-        """Whether programs have rows, and the largest error does not fall."""
-        if not work.evaluator.nc or isinstance(run.method, InteriorSteps):  # which end by themselves
-            return False
+        """Whether there are rows, and the largest error does not fall."""
         error = max(run.gap, run.violation, run.complementarity, run.stationarity)
-        return run.attempts.stalls(run.iterations, error, self.options.restart)
+        return work.evaluator.nc > 0 and run.attempts.stalls(run.iterations, error, self.options.restart)
 
     def _take_lines(self, run: SQPProgress, work: Workspace) -> None:
         """Goes on with linear steps."""
         with self._unclocked(run):
-            run.method = LinearSteps(work, run)
-        run.attempts.put_first("anew")
+            run.method = LinearSteps(work, run, hands_over=self.options.steps == "policy")
+        run.attempts.lined = True
 
     def _take_rollouts(self, run: SQPProgress, work: Workspace, *, rolled: bool) -> None:
         """Goes on with rollouts, from a trajectory that is one or not."""
         warm, options = bool(run.multipliers), self.options
         rolled = rolled or (warm and run.gap < options.feasibility)
-        run.method = PolicySteps(work, run, rolled=rolled, raised=WARM if warm else 0)
+        run.method = PolicySteps(work, run, rolled=rolled, raised=WARM if warm else 0, may_lose=not run.attempts.lined)
 
-    def _next(self, run: SQPProgress, work: Workspace) -> bool:
-        """Begins the next attempt, and leaves out those where a model fails; whether there is one.
+    def _leave_lines(self, run: SQPProgress, work: Workspace) -> None:
+        """Rollouts follow linear steps, from here where gaps are small, else from the guess."""
+        if run.gap < CLOSE:
+            run.feasible = run.gap < ROUNDED
+            run.method = PolicySteps(work, run, rolled=run.feasible, raised=WARM)
+            return
+        run.multipliers = {}
+        work.move(run, *run.guess)
+        work.begin(run, rolled=False)
+        self._take_rollouts(run, work, rolled=False)
 
-        After the last one dead ends are a verdict.
-        """
+    def _next(self, run: SQPProgress, work: Workspace, *, or_end: bool = False) -> bool:
+        """Begins the next attempt, and leaves out those where a model fails; whether there is one, else it may end."""
         attempts = run.attempts
         if run.iterations >= self.options.max_iterations:
             return False
@@ -178,30 +191,39 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 if self._begins(run, work, kind):
                     return True
             except ModelEvaluationError:
+                attempts.paused = None
                 work.move(run, *run.trajectory)
-        run.status = attempts.verdict() if attempts.dead_ends else None
+        run.status = attempts.verdict() if or_end else run.status
         return False
 
     def _begins(self, run: SQPProgress, work: Workspace, kind: str) -> bool:
         """Begins an attempt of a kind; whether it can."""
         attempts, us = run.attempts, run.guess[1]
-        attempts.leave(run)
         if kind in INTERIOR:
+            run.method.rest()
+            attempts.paused = Left.by(run), run.method
             with self._unclocked(run):
                 run.method = InteriorSteps(work, run, rolls=kind == "rollouts")
             return True
-        if kind == "again":
-            attempts.return_to_best(run)
-            work.move(run, *run.trajectory)
-            work.begin(run, rolled=True)
-            self._take_rollouts(run, work, rolled=True)
-            return True
+        attempts.leave(run)
         if kind == "random":
             us = attempts.random_controls(us, run.units.controls, work.rows)
         if not work.begin_anew(run, us):
             return False
         self._take_rollouts(run, work, rolled=True)
         return True
+
+    def _resume(self, run: SQPProgress, work: Workspace) -> None:
+        """The interrupted attempt goes on; where it had ended the next one begins."""
+        attempts = run.attempts
+        assert attempts.paused is not None
+        attempts.leave(run)
+        (left, run.method), attempts.paused = attempts.paused, None
+        left.restore(run)
+        work.move(run, *run.trajectory)
+        attempts.begin(run.iterations)
+        if attempts.dead_ends:
+            self._next(run, work, or_end=True)
 
     @staticmethod
     @contextlib.contextmanager

@@ -185,3 +185,14 @@ def test_steps_are_corrected_until_errors_are_small() -> None:
         ends.append(np.abs(step.dz - plain.dz).max())
     assert ends[0] > 1e-3
     assert ends[1] == 0.0
+
+
+def test_a_promise_below_rounding_is_no_end_while_the_error_falls() -> None:
+    steps = begun(double_integrator(0.0, wall=1.02, end=1.0), np.zeros((41, 2)), np.zeros((40, 1)), rollouts=True)
+    point = steps._point
+    closed = replace(point, c=point.barrier.bounds.target + point.barrier.slack, f=np.zeros_like(point.f))
+    steps._point = replace(closed, barrier=replace(point.barrier, mu=1e-12))
+    steps.length, steps.ridge, steps.promised, steps.error = 1.0, 0.0, 0.0, 1e-3
+    for last, solved_then in ((1.0, False), (1e-3, True)):
+        steps._last_error = last
+        assert steps.solved is solved_then

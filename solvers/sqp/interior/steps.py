@@ -8,6 +8,7 @@ Lagrangian in the filter.
 from __future__ import annotations
 
 import contextlib
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,7 @@ from trajopt.solvers.sqp.interior.equations import Equations
 from trajopt.solvers.sqp.interior.point import Direction, Point
 from trajopt.solvers.sqp.interior.trials import InteriorTrials, LineTrials, RolloutTrials
 from trajopt.solvers.sqp.merit import DECREASE
-from trajopt.solvers.sqp.method import ROUNDED, MethodAbstract, Outcome
+from trajopt.solvers.sqp.method import FALLS, ROUNDED, MethodAbstract, Outcome
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import LARGE, Workspace
 from trajopt.types import Reals
@@ -36,8 +37,8 @@ LARGEST_RIDGE = 1e30  # last δ
 SHORTEST = 5e-11  # step length
 ROUNDING = 1e-6  # error that counts as none where no step gets further
 LEAST_COST = 1e-3  # of a typical cost: what the tolerance is relative to at least; rounding hides what is less
-ERROR = 2e-15  # of the Lagrangian by rounding, relative to its size
 LONG = 8  # iterations in a row with errors up to ROUNDING that count as getting no further
+ERROR = 2e-15  # of the Lagrangian by rounding, relative to its size
 JAMMED, MEMORY = 0.02, 10  # mean step length of a solve that bounds have stopped, over about so many iterations
 GROWTH, FEW = 10.0, 1e-4  # of gaps in a step, from this part of the first infeasibility: 15 -> 19 of 20 shuttles
 LEAST = 0.1  # typical cost, relative to that of the guess: a trajectory that is left behind may have a far smaller one
@@ -91,7 +92,7 @@ class InteriorSteps(MethodAbstract):
         lam = np.zeros((len(c), e.state.ndx))
         self._point = Point(xs=e.xs, us=e.us, cost=self.scale * e.cost, f=e.f, c=c, barrier=barrier, lam=lam)
         self._close, self._last_ridge, self._forced = 0, 0.0, 0.0
-        self.ridge, self.length, self.mean_length, self.promised = 0.0, 0.0, 1.0, 0.0
+        self.ridge, self.length, self.mean_length, self.promised, self._last_error = 0.0, 0.0, 1.0, 0.0, math.inf
         self._measure()
         self._filter = Filter(max(1.0, self._point.infeasibility(units.states)), rounding=ERROR)
 
@@ -135,7 +136,7 @@ class InteriorSteps(MethodAbstract):
         self.failures, self._forced, self.promised = 0, 0.0, step.slope / self.scale
         self._e.xs[:], self._e.us[:] = point.xs, point.us
         self._e.expand(x0)
-        self._point = point
+        self._point, self._last_error = point, self.error
         self._measure()
         self._close = self._close + 1 if self.error <= ROUNDING else 0
         return self.mean_length > JAMMED or point.infeasibility(self._units.states) < self._trials.tolerance
@@ -144,12 +145,28 @@ class InteriorSteps(MethodAbstract):
     def solved(self) -> bool:
         """Whether the first-order conditions hold up to the tolerance, or as well as rounding errors permit."""
         near = self.failures or self._close >= LONG
-        return self.error <= (ROUNDING if near else self._tolerance if self._is_last else 0.0)
+        small = ROUNDING if near else self._tolerance if self._is_last else 0.0
+        return self.error <= small or (self._is_last and self._is_exhausted)
 
     @property
     def _is_last(self) -> bool:
         """Whether the barrier parameter is as small as it gets."""
         return self._point.barrier.mu <= 0.1 * self._tolerance
+
+    @property
+    def _is_exhausted(self) -> bool:
+        """Whether a plain step promised less than the rounding of the Lagrangian, and the error falls no more.
+
+        Gaps and residuals are 0 then.
+        """
+        small = abs(self.promised * self.scale) < ERROR * max(1.0, abs(self._point.lagrangian))
+        return (
+            self.length > 0.0
+            and self.ridge == 0.0
+            and small
+            and not self.error < FALLS * self._last_error
+            and self._point.infeasibility(self._units.states) < self._trials.tolerance
+        )
 
     @property
     def _tolerance(self) -> float:
