@@ -63,8 +63,8 @@ class LimitUse:
     @property
     def distance(self) -> str:
         """Distance of the value from the limit with its unit, such as "0.2 rad"; empty if it is rounding."""
-        away = abs(self.value - self.limit)
-        rounding = away <= ROUNDING * max(1.0, abs(self.limit))
+        away = float(np.max(np.abs(self.value - self.limit)))
+        rounding = away <= ROUNDING * max(1.0, float(np.max(np.abs(self.limit))))
         return "" if rounding else f"{away:.3g}{self.unit and ' '}{self.unit}"
 
     def __str__(self) -> str:
