@@ -153,7 +153,8 @@ class Attempts:
         last = best = Left.by(run)
         others = [self.best, self.paused and self.paused[0]]
         if run.status is SolverStatus.INFEASIBLE and self.dead_ends:
-            best, others = self._lowest()[0], list(self._lowest()[1:])
+            lowest = self._lowest()
+            best, others = lowest[0], list(lowest)
         for each in others:
             best = self._better(each, best)
         best.restore(run)

@@ -76,8 +76,7 @@ class Units:
             return Units.plain(e)
         P, S = first.variances(np.zeros(e.state.ndx), 0.0)
         E = cost or max(first.cost(P, S), LEAST_COST * abs(e.cost)) or 1.0
-        if first.leaves_bounds(P, S, E):
-            held = FirstProgram(e, rows, riccati, within=E)
+        if first.leaves_bounds(P, S, E) and (held := FirstProgram(e, rows, riccati, within=E)).solved:
             inside = held.variances(np.zeros(e.state.ndx), 0.0)
             before, after = (np.einsum("tii->i", each) for each in (P, inside[0]))
             if np.all(after <= HELD * before):

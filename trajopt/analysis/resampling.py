@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.analysis.basics import check_solution
+from trajopt.analysis.basics import problem_of
 from trajopt.checks import check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Ints, Reals
@@ -35,11 +35,10 @@ def resample(solution: Solution, dt: float) -> Solution:
     Raises:
         InvalidArgumentError: The solution has no problem, its knots have no time steps, or dt is not positive.
     """
-    check_solution(solution)
-    longest = check_positive("dt", dt, unit="s")
-    times = solution.times
-    if solution.problem is None or times is None:
-        raise InvalidArgumentError("solution: expected one with its problem, whose knots have time steps")
+    problem_of(solution)
+    longest, times = check_positive("dt", dt, unit="s"), solution.times
+    if times is None:
+        raise InvalidArgumentError("solution: expected one of a problem whose knots have time steps")
     steps = np.diff(times)
     parts = np.maximum(np.ceil(steps / longest - 1e-6), 1.0).astype(np.int64)
     knots = np.repeat(np.arange(len(parts)), parts)

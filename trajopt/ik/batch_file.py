@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trajopt.checks import check_path
-from trajopt.errors import InvalidArgumentError
-from trajopt.files import MALFORMED, DamagedFileError, read_arrays
-from trajopt.solution.file import check_npz, write_arrays
+from trajopt.solution.file import check_npz, read_described, reading, write_arrays
 
 if TYPE_CHECKING:
     from trajopt.ik.result import IKBatch
@@ -36,13 +34,8 @@ def write(path: str | Path, batch: IKBatch) -> Path:
 def read(path: str | Path) -> dict[str, Any]:
     """Reads the fields of an IKBatch, its causes, and the fields of its residuals; see `IKBatch.load`."""
     path = check_path("path", path)
-    try:
-        arrays = read_arrays(path)
-        facts, described = json.loads(str(arrays.pop("facts"))), json.loads(str(arrays.pop("description")))
-        if facts.get("kind") != "IKBatch":
-            raise InvalidArgumentError(f"path: expected a file that IKBatch.save wrote, got {path}")
-        if facts["format"] > FORMAT:
-            raise ValueError(f"it has format {facts['format']}, this version reads up to {FORMAT}; upgrade trajopt")
+    with reading(path, "a saved batch of results"):
+        arrays, facts, described = read_described(path, "IKBatch", FORMAT)
         tasks = {
             name: {**task, "bodies": tuple(task["bodies"]), "value": arrays[f"value/{name}"],
                    "violation": arrays[f"violation/{name}"]}
@@ -55,7 +48,3 @@ def read(path: str | Path) -> dict[str, Any]:
             **{name: facts[name] for name in ("tolerance", "unchecked")},
             "residuals": tasks,
         }
-    except InvalidArgumentError:
-        raise
-    except (*MALFORMED, DamagedFileError) as error:
-        raise InvalidArgumentError(f"path: {path} cannot be read as a saved batch of results: {error}") from error

@@ -30,10 +30,10 @@ def knot_times(kinds: Sequence[Kind], table: ParameterTable, T: int) -> Reals | 
 
 def reference_times(kinds: Sequence[Kind], table: ParameterTable, T: int) -> Reals | None:
     """Mean time of each knot's costs (T + 1,) [s], see `ActionModelAbstract.cost_time`."""
-    steps, times = steps_of(kinds, table, T), knot_times(kinds, table, T)
-    if steps is None or times is None:
+    steps = steps_of(kinds, table, T)
+    if steps is None:
         return None
+    parts = np.zeros(T)
     for kind in kinds[:-1]:
-        knots = list(kind.knots)
-        times[knots] += kind.model.cost_time * steps[knots]
-    return times
+        parts[list(kind.knots)] = kind.model.cost_time
+    return np.concatenate([[0.0], np.cumsum(steps)]) + np.append(parts * steps, 0.0)

@@ -8,10 +8,8 @@ from typing import Any
 
 from trajopt.analysis.lines import coordinate_units
 from trajopt.checks import check_path
-from trajopt.errors import InvalidArgumentError
-from trajopt.files import MALFORMED, DamagedFileError, read_arrays
 from trajopt.shooting import inspection
-from trajopt.solution.file import check_npz, write_arrays
+from trajopt.solution.file import check_npz, read_described, reading, write_arrays
 from trajopt.solution.history import Histories
 
 FORMAT = 1
@@ -53,15 +51,8 @@ def _described(batch: dict[str, Any]) -> dict[str, Any]:
 def read(path: str | Path) -> dict[str, Any]:
     """Reads the fields of a SolutionBatch from a file; see `SolutionBatch.load`."""
     path = check_path("path", path)
-    try:
-        arrays = read_arrays(path)
-        facts, described = json.loads(str(arrays.pop("facts"))), json.loads(str(arrays.pop("description")))
-        if facts.get("kind") != "SolutionBatch":
-            raise InvalidArgumentError(
-                f"path: expected a file that SolutionBatch.save wrote, got {path}; Solution.load reads one solution"
-            )
-        if facts["format"] > FORMAT:
-            raise ValueError(f"it has format {facts['format']}, this version reads up to {FORMAT}; upgrade trajopt")
+    with reading(path, "saved solutions"):
+        arrays, facts, described = read_described(path, "SolutionBatch", FORMAT, "; Solution.load reads one solution")
         columns = {name.removeprefix("history/"): a for name, a in arrays.items() if name.startswith("history/")}
         return {
             **{name: arrays[name] for name in _ARRAYS},
@@ -71,10 +62,6 @@ def read(path: str | Path) -> dict[str, Any]:
             "solver": facts["solver"],
             "described": {name: tuple(value) for name, value in described.items()},
         }
-    except InvalidArgumentError:
-        raise
-    except (*MALFORMED, DamagedFileError) as error:
-        raise InvalidArgumentError(f"path: {path} cannot be read as saved solutions: {error}") from error
 
 
 def _named(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:

@@ -6,8 +6,10 @@ description.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +54,28 @@ def write_arrays(path: Path, facts: dict[str, Any], described: str, arrays: dict
     with output_file(path) as file:
         np.savez_compressed(file, facts=np.array(json.dumps(facts)), description=np.array(described), **arrays)
     return path
+
+
+@contextlib.contextmanager
+def reading(path: Path, what: str) -> Iterator[None]:
+    """Context in which what a damaged file raises becomes an InvalidArgumentError that names the file."""
+    try:
+        yield
+    except InvalidArgumentError:
+        raise
+    except (*MALFORMED, DamagedFileError) as error:
+        raise InvalidArgumentError(f"path: {path} cannot be read as {what}: {error}") from error
+
+
+def read_described(path: Path, kind: str, most: int, hint: str = "") -> tuple[dict[str, Any], dict[str, Any], Any]:
+    """Arrays, facts and description of a file of results of this kind, with a format of at most this number."""
+    arrays = read_arrays(path)
+    facts, described = json.loads(str(arrays.pop("facts"))), json.loads(str(arrays.pop("description")))
+    if facts.get("kind") != kind:
+        raise InvalidArgumentError(f"path: expected a file that {kind}.save wrote, got {path}{hint}")
+    if facts["format"] > most:
+        raise ValueError(f"it has format {facts['format']}, this version reads up to {most}; upgrade trajopt")
+    return arrays, facts, described
 
 
 def read(path: str | Path) -> dict[str, Any]:
