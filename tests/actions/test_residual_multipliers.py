@@ -23,7 +23,7 @@ def arm() -> DifferentialActionModelAbstract:
     """Its Hessian goes back over the stages."""
     robot = trajopt.load_robot("planar-2r")
     state = trajopt.StateMultibody(robot)
-    tool = trajopt.ResidualModelFrameTranslation(state, robot.frame_names[-1], [0.3, 0.2, 0.0])
+    tool = trajopt.ResidualModelFrameVelocity(state, robot.frame_names[-1])  # of velocities, which a stage bends
     costs = trajopt.CostStack(state).add("tool", tool, weight=3.0)
     costs.add("effort", trajopt.ResidualModelControl(state), weight=0.1)
     return trajopt.DifferentialActionModelFreeFwdDynamics(state, trajopt.ActuationModelFull(state), costs)
