@@ -141,4 +141,4 @@ def test_the_first_solve_compiles_what_later_ones_come_to_need(tmp_path: Path) -
     command = [sys.executable, "-c", textwrap.dedent(METHODS)]
     root = Path(__file__).parent.parent
     done = subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment, timeout=PATIENCE)
-    assert done.stdout.splitlines() == ["policy True", "interior policy 0"], done.stderr
+    assert done.stdout.splitlines() == ["policy True", "interior linear policy 0"], done.stderr

@@ -62,10 +62,10 @@ class Left:
 class Attempts:
     """Attempts of a solve that are still to be made, and the results of those that have ended.
 
-    "linear" are linear steps from the guess, "guess" rollouts from there; "close" are linear steps from where another
-    attempt ends near a solution; "anew" begins from the rollout of the guess's controls, "random" from that of other
-    ones; "line" and "rollouts" are interior-point steps from the guess, after which the attempt that they interrupt
-    goes on.
+    "anew" begins from the rollout of the guess's controls, "random" from that of other ones. Others interrupt an
+    attempt, which goes on after interior-point steps without a solution: "close", linear steps from where it ends near
+    one, and from the guess "linear" ones and interior-point steps, "line" and "rollouts". "guess" are rollouts from
+    there, where the first attempt went along lines.
 
     Attributes:
         pending: Names of the attempts still to be made, in this order.
@@ -107,9 +107,9 @@ class Attempts:
         """Whether linear steps from the guess have been tried."""
         return "linear" not in self.pending
 
-    def take_lines(self) -> None:
-        """Takes note that the guess's attempt goes along lines; rollouts from the guess may follow."""
-        self.pending[self.pending.index("linear")] = "guess"
+    def leave_out(self, attempt: str) -> None:
+        """Takes note that the first attempt is of this kind."""
+        self.pending.remove(attempt)
 
     def begin(self, iteration: int, kind: str) -> None:
         """Counts an attempt of a kind that begins after this iteration."""
@@ -120,7 +120,7 @@ class Attempts:
         self.pending.sort(key=lambda each: each != attempt)
 
     def stalls(self, iteration: int, error: float, patience: int) -> bool:
-        """Whether the largest error has not been halved for `patience` iterations; of HASTY ones whether it is above 0."""
+        """Whether the largest error has not been halved for `patience` iterations, all that HASTY attempts have."""
         if error < LESS * self.mark[1] and self.kind not in HASTY:
             self.mark = iteration, error
         return iteration - self.mark[0] >= patience
@@ -142,10 +142,10 @@ class Attempts:
 
         None if another attempt follows: after the first one steps along lines, then other controls.
         """
-        if self.kind != "close":  # else it is the same end again
+        if self.kind not in HASTY:  # a short attempt says little
             self.dead_ends.append(left)
         if len(self.dead_ends) == 1:
-            self.pending.sort(key=lambda attempt: {"linear": 0, "guess": 0, "line": 0, "rollouts": 2}.get(attempt, 1))
+            self.pending.sort(key=lambda attempt: {"linear": 0, "line": 0, "rollouts": 2}.get(attempt, 1))
         most = len(self._lowest()) >= max(ENDS, MOST * len(self.dead_ends))
         return self.verdict() if most or not self.pending else None
 
@@ -158,6 +158,12 @@ class Attempts:
         """Dead ends with the least Σ w v², to second order the same along all ways to a stationary point."""
         least = min((each.squares for each in self.dead_ends), default=0.0)
         return [each for each in self.dead_ends if each.squares <= (1.0 + SAME) * least]
+
+    def interrupt(self, run: SQPProgress) -> None:
+        """Keeps the present attempt, which may go on later, unless it has interrupted another one itself."""
+        if self.paused is None:
+            run.method.rest()
+            self.paused = Left.by(run), run.method
 
     def leave(self, run: SQPProgress) -> None:
         """Stores the result of an attempt in `best` if it is the best so far."""

@@ -19,6 +19,7 @@ SLIGHT = 1e-6  # of the largest cost of removing a violation, below which it say
 ROUNDING = 1e-12  # part of a size that may be rounding; eigenvalue of correlations of equations that say the same
 SAMPLES = 8  # states whose coordinates say how large these are, about
 FAR = 100.0  # times its largest coordinate: where a program says that a state moves further, it says nothing
+LEAST = 1e-3  # part of a row's distance from its bound that it moves at least
 BEYOND = 1e3  # times half the width of a row's bounds, likewise: arms at rest with a cost of torques alone move by 4e4
 EARLY, NOISE = 0.1, 1e-6  # part of the knots that are early; coordinate, relative to moves there, that may be rounding
 
@@ -99,7 +100,7 @@ class FirstProgram:
         return result
 
     def row_moves(self, states: Reals, controls: Reals) -> Reals:
-        """How far each row (T + 1, nc) moves with states and controls of these sizes, or its value if it depends on none.
+        """How far rows (T + 1, nc) move with states and controls of these sizes; their values if they depend on none.
 
         It is that of rows which the program can't move: the place across a car's way, where the car stands straight.
         """
@@ -108,6 +109,20 @@ class FirstProgram:
             moves[:-1] = np.abs(e.C) @ np.concatenate([states, controls])
             moves[-1] = np.abs(e.terminal_C) @ states
         return np.where(moves > 0.0, moves, np.abs(e.c))
+
+    def least_rows(self) -> Reals:
+        """Least sizes of the rows (T + 1, nc): a part of the way to their nearest bounds, where one has to go there.
+
+        To first order it may be none: a tool that points down can tilt only to second order.
+        """
+        e, rows, to = self._e, self._rows, np.full(self._e.c.shape, np.inf)
+        for bounds in (rows.lower, rows.upper):
+            np.minimum(to, np.abs(e.c - bounds), out=to, where=np.isfinite(bounds))
+        to[np.isinf(to)] = 0.0
+        for kind in e.running:
+            knots = list(kind.knots)
+            to[knots] = to[knots].mean(axis=0)
+        return LEAST * to
 
     def leaves_bounds(self, P: Reals, S: Reals, E: float) -> bool:
         """Whether a row with two bounds moves far BEYOND them for the cost E, with `variances` P and S."""

@@ -84,7 +84,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             self._take_rollouts(run, work, rolled=rolled)
             run.status = SolverStatus.INFEASIBLE
         elif near or options.steps == "linear":
-            run.attempts.take_lines()
+            run.attempts.leave_out("linear")
             self._take_lines(run, work, hands_over=True)
         else:
             self._take_rollouts(run, work, rolled=rolled)
@@ -101,7 +101,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         assert self._work is not None
         record = run.method.iterate(run)
         if run.method.outcome is Outcome.LOST:  # it has not moved yet
-            run.attempts.take_lines()
+            run.attempts.leave_out("linear")
             self._take_lines(run, self._work, hands_over=True)
             record = run.method.iterate(run)
         self._react(run, self._work, run.method.outcome)
@@ -143,7 +143,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             self._leave_lines(run, work)
         elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work):
             if outcome is Outcome.INDEFINITE:
-                run.status = SolverStatus.INDEFINITE_QUU
+                run.status = SolverStatus.STALLED if work.weighs_controls else SolverStatus.INDEFINITE_QUU
             elif method.failures >= MANY:
                 run.status = SolverStatus.LINE_SEARCH_FAILED
 
@@ -170,25 +170,29 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         run.method = PolicySteps(work, run, rolled=rolled, raised=WARM if warm else 0, may_lose=not run.attempts.lined)
 
     def _leave_lines(self, run: SQPProgress, work: Workspace) -> None:
-        """Rollouts follow the first linear steps from where gaps are small; else the next attempt does."""
-        if run.gap < CLOSE and run.attempts.number == 1:
+        """Rollouts follow the first linear steps, from where gaps are small, else from the guess."""
+        if run.attempts.number > 1:
+            self._next(run, work)
+        elif run.gap < CLOSE:
             run.feasible = run.gap < ROUNDED
             run.method = PolicySteps(work, run, rolled=run.feasible, raised=WARM)
         else:
+            run.attempts.pending.insert(0, "guess")
             self._next(run, work)
 
     def _next(self, run: SQPProgress, work: Workspace, *, or_end: bool = False) -> bool:
         """Begins the next attempt, and leaves out those where a model fails; whether there is one, else it may end."""
-        attempts = run.attempts
+        attempts, e = run.attempts, work.evaluator
         if run.iterations >= self.options.max_iterations:
             return False
-        if self._is_close(run, work):
-            attempts.leave(run)
+        attempts.leave(run)
+        if attempts.paused is not None and attempts.kind in INTERIOR:
+            self._resume(run, work)
+            return True
+        if isinstance(run.method, PolicySteps) and e.nc and max(run.gap, run.violation) < CLOSE:
+            attempts.interrupt(run)
             attempts.begin(run.iterations, "close")
             self._take_lines(run, work, hands_over=False)
-            return True
-        if attempts.paused is not None:
-            self._resume(run, work)
             return True
         while attempts.pending:
             kind = attempts.pending.pop(0)
@@ -202,22 +206,16 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         run.status = attempts.verdict() if or_end else run.status
         return False
 
-    def _is_close(self, run: SQPProgress, work: Workspace) -> bool:
-        """Whether an attempt that ends is near enough for linear steps from here."""
-        lines = isinstance(run.method, LinearSteps) or work.evaluator.nc == 0
-        return not lines and max(run.gap, run.violation) < CLOSE and run.iterations < self.options.max_iterations
-
     def _begins(self, run: SQPProgress, work: Workspace, kind: str) -> bool:
         """Begins an attempt of a kind; whether it can."""
         attempts, us = run.attempts, run.guess[1]
         if kind in INTERIOR:
-            run.method.rest()
-            attempts.paused = Left.by(run), run.method
+            attempts.interrupt(run)
             with self._unclocked(run):
                 run.method = InteriorSteps(work, run, rolls=kind == "rollouts")
             return True
-        attempts.leave(run)
         if kind in ("linear", "guess"):
+            attempts.interrupt(run)
             run.multipliers = {}
             work.move(run, *run.guess)
             work.begin(run, rolled=False)
@@ -226,6 +224,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             else:
                 self._take_rollouts(run, work, rolled=False)
             return True
+        attempts.paused = None
         if kind == "random":
             us = attempts.random_controls(us, run.units.controls, work.rows)
         if not work.begin_anew(run, us):
@@ -237,7 +236,6 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """The interrupted attempt goes on; where it had ended the next one begins."""
         attempts = run.attempts
         assert attempts.paused is not None
-        attempts.leave(run)
         (left, run.method), attempts.paused = attempts.paused, None
         left.restore(run)
         work.move(run, *run.trajectory)

@@ -81,19 +81,15 @@ class Units:
             before, after = (np.einsum("tii->i", each) for each in (P, inside[0]))
             if np.all(after <= HELD * before):
                 first, (P, S) = held, inside
-        along = first.row_variances(first.within_reach(P, E), S, together=True)
+        together = E * first.row_variances(first.within_reach(P, E), S, together=True)
         if first.limited or first.start_sizes.any():
             P, S = first.variances(first.start_sizes**2 / E, E)
         controls = np.sqrt(E * np.einsum("tii->ti", S).mean(axis=0))
-        states = _roots(E * np.einsum("tii->ti", P).mean(axis=0), first.coordinates)
-        own = first.row_moves(states, controls)
-        return Units(
-            cost=E,
-            controls=controls,
-            states=states,
-            rows=_roots(E * first.row_variances(first.within_reach(P, E), S), own),
-            stiffness=_roots(E * along, own) ** -2.0,
-        )
+        states = _roots(E * np.einsum("tii->ti", P).mean(axis=0), np.abs(first.coordinates).max(axis=0))
+        alone = E * first.row_variances(first.within_reach(P, E), S)
+        moves, least = first.row_moves(states, controls), first.least_rows()
+        rows, along = (np.maximum(_roots(each, moves), least) for each in (alone, together))
+        return Units(cost=E, controls=controls, states=states, rows=rows, stiffness=along**-2.0)
 
     def sum_of_gaps(self, f: Reals) -> float:
         """Σ |f| of gaps f (T + 1, ndx), relative to the sizes of the states."""
@@ -104,7 +100,6 @@ class Units:
         return largest(e.f / self.states) if e.largest_gap > 0.0 else e.largest_gap
 
 
-def _roots(squares: Reals, values: Reals) -> Reals:
-    """Square roots; where a square is 0, the largest of the values (T + 1, n) of all knots, or 1 if that is 0."""
-    own = np.abs(values).max(axis=0, initial=0.0)
-    return np.where(squares > 0.0, np.sqrt(np.maximum(squares, 0.0)), np.where(own > 0.0, own, 1.0))
+def _roots(squares: Reals, others: Reals) -> Reals:
+    """Square roots; where a square is 0, one of the others, or 1 if that is 0, too."""
+    return np.where(squares > 0.0, np.sqrt(np.maximum(squares, 0.0)), np.where(others > 0.0, others, 1.0))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.support.constraints_that_hold import pendulum_problem
-from tests.support.hard_problems import double_integrator, hopper, trailer
+from tests.support.hard_problems import aside, double_integrator, hopper, load, rocket, trailer
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers import SolverIpopt, SolverSQP, SQPOptions
 from trajopt.solvers.sqp.attempts import ENDS, SIZES, Attempts, Left
@@ -31,12 +31,41 @@ def test_a_trailer_in_a_bay_is_solved_by_the_second_method() -> None:
     problem, guess = trailer()
     solution = SolverSQP(problem).solve(*guess)
     assert solution.status is SolverStatus.CONVERGED
-    assert methods(solution) == ["policy", "interior"]
-    assert {(record.attempt, record.method) for record in solution.history} == {(1, "policy"), (2, "interior")}
+    assert methods(solution) == ["policy", "linear", "interior"]
+    attempts = {(record.attempt, record.method) for record in solution.history}
+    assert attempts == {(1, "policy"), (2, "linear"), (3, "interior")}
     assert solution.iterations < 173  # IPOPT's
     assert worst(solution) < 1e-7
     assert np.abs(solution.stationarity()).max() < 1e-6
     assert solution.cost < 1.001 * SolverIpopt(problem).solve(*guess).cost
+
+
+@pytest.mark.parametrize("T", [30, 40, 60])
+def test_a_rocket_that_rollouts_do_not_land_is_solved_along_lines(T: int) -> None:
+    solution = SolverSQP(rocket(T)).solve()
+    assert solution.converged
+    assert methods(solution) == ["policy", "linear"]
+    assert solution.iterations <= 80
+    assert worst(solution) < 2e-5  # [m] of a fall of 500 m
+    assert solution.cost == pytest.approx(0.10574, rel=1e-3)
+
+
+def test_linear_steps_end_what_rollouts_go_round_about() -> None:
+    """Near the solution each rollout's step is whole, and the next one goes back."""
+    problem, guess = load()
+    solution = SolverSQP(problem).solve(*guess)
+    assert solution.converged
+    assert methods(solution) == ["policy", "linear"]
+    assert sum(record.method == "linear" for record in solution.history) <= 10
+    assert solution.cost == pytest.approx(0.11471268, rel=1e-6)
+
+
+def test_a_car_that_can_not_go_aside_from_its_guess_to_first_order() -> None:
+    problem, (xs, _) = aside()
+    solution = SolverSQP(problem).solve(xs)
+    assert solution.converged
+    assert solution.iterations <= 60
+    assert solution.cost == pytest.approx(0.84252516, rel=1e-6)
 
 
 def test_contact_by_complementarity() -> None:
@@ -93,7 +122,7 @@ def test_swing_ups_from_other_states() -> None:
 
 def test_rows_that_are_soft_leave_one_method() -> None:
     attempts = Attempts.after(rolled=False, interior=False, feasibility=1e-7)
-    assert attempts.pending == ["anew"]
+    assert attempts.pending == ["linear", "anew"]
 
 
 def test_random_controls_are_the_same_again_and_of_the_size_of_limits() -> None:

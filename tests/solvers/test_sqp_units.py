@@ -195,6 +195,25 @@ def test_rounding_of_a_guess_is_no_size(noise: float) -> None:
     assert solution.iterations <= 6
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-14, 1e-13, 1e-10, 1e-6, 1e-2])
+def test_a_row_whose_gradient_vanishes_has_the_size_of_its_distance(noise: float) -> None:
+    """A tool that points down tilts to second order only; rounding of its gradient is no size (300 iterations)."""
+    state = trajopt.StateVector(4)
+    costs = trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), weight=1e-2)
+    upright = trajopt.ResidualModelSymbolic(state, lambda x: ca.cos(x[0] + x[1]))
+    rows = trajopt.ConstraintStack(state).add("upright", upright, lower=np.cos(0.17))
+    goal = trajopt.ConstraintStack(state).add("upright", upright, lower=np.cos(0.17))
+    goal.add("hand", trajopt.ResidualModelSymbolic(state, lambda x: ca.sin(x[0]) - 0.6), equals=0.0)
+    goal.add("rest", trajopt.ResidualModelState(state, elements=[2, 3]), equals=0.0)
+    knot = trajopt.IntegratedActionModelEuler(Masses(state, 2, costs, constraints=rows), dt=0.05)
+    end = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=goal)
+    problem = trajopt.ShootingProblem([noise, 0.0, 0.0, 0.0], [knot] * 40, end)
+    solution = SolverSQP(problem).solve()
+    assert solution.converged
+    assert solution.iterations <= 25
+    assert abs(solution.xs[-1, :2].sum()) == pytest.approx(0.17, abs=1e-6)
+
+
 class Masses(trajopt.DifferentialActionModelSymbolic):
     """Unit masses, a force on each."""
 

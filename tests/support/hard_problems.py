@@ -97,3 +97,79 @@ def double_integrator(x0: float, *, wall: float = INF, end: float = 0.0, T: int 
     last = ConstraintStack(state).add("end", ResidualModelState(state, [end, 0.0]), equals=0.0)
     terminal = ActionModelTerminal(CostStack(state), constraints=last)
     return ShootingProblem([x0, 0.0], [Mass(state, 1, constraints=rows)] * T, terminal)
+
+
+class Rocket(ActionModelRungeKutta):
+    """x = (place, pitch, velocity, pitch rate, mass), u = (thrust, gimbal) in m, s, t and kN; 300 s of impulse."""
+
+    def rate(self, x: SX, u: SX) -> SX:
+        force = u[0] * ca.vertcat(-ca.sin(x[2] + u[1]), ca.cos(x[2] + u[1]))
+        v = force / x[6] - ca.vertcat(0.0, 9.81)
+        return ca.vertcat(x[3:6], v, -5.0 * u[0] * ca.sin(u[1]) / (8.0 * x[6]), -u[0] / 2943.0)
+
+    def running_cost(self, x: SX, u: SX) -> SX:
+        """Fuel, and a little of the gimbal."""
+        return SX(self.dt * self.effort * (u[0] / 2943.0 + 5e-4 * u[1] ** 2))
+
+
+def rocket(T: int) -> ShootingProblem:
+    """It lands softly above a glide slope, in a time of its own choice; rollouts of its controls are far from there."""
+    state, slope = StateVector(7), np.tan(np.deg2rad(20.0))
+    rows = ConstraintStack(state)
+    rows.add("engine", ResidualModelControl(state), lower=[8.0, -0.1745], upper=[40.0, 0.1745])
+    glide = ResidualModelSymbolic(state, lambda x: ca.vertcat(x[1] - slope * x[0], x[1] + slope * x[0]))
+    rows.add("glide", glide, lower=0.0)
+    rows.add("tilt", ResidualModelState(state, elements=[2]), lower=-0.87, upper=0.87)
+    rows.add("tank", ResidualModelState(state, elements=[6]), lower=1.2)
+    landed = ConstraintStack(state).add("landed", ResidualModelState(state, elements=range(6)), equals=0.0)
+    model = Rocket(2, rows, dt=20.0 / T, goal=np.zeros(7), weight=0.0, effort=1.0)
+    end = ActionModelTerminal(CostStack(state), constraints=landed)
+    problem = ShootingProblem([150.0, 500.0, 0.0, -15.0, -50.0, 0.0, 2.0], [model] * T, end)
+    problem.free("dt", 5.0 / T, 60.0 / T)
+    return problem
+
+
+class Car(ActionModelRungeKutta):
+    """x = (position, heading, speed, steering), u = (acceleration, rate of steering), 2.5 m between its axles."""
+
+    def rate(self, x: SX, u: SX) -> SX:
+        v = x[3]
+        return ca.vertcat(v * ca.cos(x[2]), v * ca.sin(x[2]), v * ca.tan(x[4]) / 2.5, u)
+
+
+def aside() -> tuple[ShootingProblem, Guess]:
+    """A car goes back and aside; to first order it can't go aside from where the guess is, a slide without a turn."""
+    state, start, goal = StateVector(5), np.array([7.0, 1.2, 0.0, 0.0, 0.0]), np.array([1.8, -1.1, 0.0, 0.0, 0.0])
+    rows = ConstraintStack(state).add("steering", ResidualModelState(state, elements=[4]), lower=-0.6, upper=0.6)
+    model = Car(2, rows, dt=0.1, goal=goal, weight=0.0, effort=1.0)
+    xs = np.linspace(start, goal, 121)
+    return ShootingProblem(start, [model] * 120, ends_at(state, goal)), (xs, np.zeros((120, 2)))
+
+
+class Load(ActionModelRungeKutta):
+    """A planar quadrotor of 1 kg with .3 kg on a cable of .7 m: x = (place, pitch, cable, rates), u = forces [N]."""
+
+    def rate(self, x: SX, u: SX) -> SX:
+        s, c, push = ca.sin(x[3]), ca.cos(x[3]), (u[0] + u[1]) * ca.vertcat(-ca.sin(x[2]), ca.cos(x[2]))
+        pull = 0.3 * (0.7 * x[7] ** 2 - push[0] * s + push[1] * c) / 1.3  # of the cable
+        a = push + pull * ca.vertcat(s, -c)
+        return ca.vertcat(x[4:], a[0], a[1] - 9.81, 10.0 * (u[1] - u[0]), -(a[0] * c + a[1] * s) / 0.7)
+
+    def running_cost(self, x: SX, u: SX) -> SX:
+        """Forces beside those that hold it."""
+        return SX(self.dt / 2 * self.effort * ca.sumsqr(u - 6.3765))
+
+
+def load() -> tuple[ShootingProblem, Guess]:
+    """Drone and load fly past a post."""
+    state, goal = StateVector(8), np.array([3.0, *np.zeros(7)])
+    rows = ConstraintStack(state).add("forces", ResidualModelControl(state), lower=0.0, upper=12.0)
+
+    def clearances(x: SX) -> SX:
+        below = x[:2] + 0.7 * ca.vertcat(ca.sin(x[3]), -ca.cos(x[3]))
+        return ca.vertcat(*(ca.sumsqr(place - ca.DM([1.5, 0.0])) for place in (x[:2], below)))
+
+    rows.add("post", ResidualModelSymbolic(state, clearances), lower=[0.36, 0.16])
+    model = Load(2, rows, dt=0.03, goal=goal, weight=0.0, effort=0.1)
+    xs = np.linspace(np.zeros(8), goal, 101)
+    return ShootingProblem(np.zeros(8), [model] * 100, ends_at(state, goal)), (xs, np.full((100, 2), 6.3765))

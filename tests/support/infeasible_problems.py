@@ -261,7 +261,7 @@ class Rocket(ActionModelRungeKutta):
         return SX(ca.vertcat(x[1], u / x[2] - 0.0162, -u / 25.0))
 
 
-@kind((1.97, 1.93), (1.9, 1.7), ("tank", "landed"), 110)
+@kind((1.97, 1.93), (1.9, 1.7), ("tank", "landed"), 115)
 def fuel(dry: float) -> tuple[ShootingProblem, Guess]:
     """A rocket of 2 t, 10 units high, that falls at 0.5, lands at rest; its mass without fuel is `dry`."""
     state, T = StateVector(3, names=["height", "speed", "mass"]), 40
