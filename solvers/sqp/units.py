@@ -88,8 +88,8 @@ class Units:
         states = _roots(E * np.einsum("tii->ti", P).mean(axis=0), np.abs(first.coordinates).max(axis=0))
         alone = E * first.row_variances(first.within_reach(P, E), S)
         moves, least = first.row_moves(states, controls), first.least_rows()
-        rows, along = (np.maximum(_roots(each, moves), least) for each in (alone, together))
-        return Units(cost=E, controls=controls, states=states, rows=rows, stiffness=along**-2.0)
+        sizes, along = (np.maximum(_roots(each, moves), least) for each in (alone, together))
+        return Units(cost=E, controls=controls, states=states, rows=sizes, stiffness=along**-2.0)
 
     def sum_of_gaps(self, f: Reals) -> float:
         """Σ |f| of gaps f (T + 1, ndx), relative to the sizes of the states."""
