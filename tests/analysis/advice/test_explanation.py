@@ -19,7 +19,7 @@ from trajopt.analysis import ConstraintRows, constraint_rows, constraints_report
 from trajopt.analysis.advice.constraints import constraint_lines, relaxation
 from trajopt.analysis.advice.missed_goals import out_of_reach
 from trajopt.shooting import ShootingProblem
-from trajopt.solution import Solution
+from trajopt.solution import Solution, SolverStatus
 from trajopt.solvers import SolverSQP, SQPOptions
 
 
@@ -164,6 +164,7 @@ class Timed:
 
     times = np.array([0.0, 0.01, 0.02, 0.03, 0.03, 0.04])
     description = SimpleNamespace(between=())
+    status = SolverStatus.CONVERGED
 
 
 def test_unloaded_touch_downs_have_no_price_and_loaded_ones_are_impulses() -> None:

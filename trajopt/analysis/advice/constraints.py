@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import runs, time_words
 from trajopt.analysis.constraints import HELD, ConstraintRows, violated_at_start
+from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.row_names import FRICTION
 from trajopt.constraints.row_block import constraint_of
 from trajopt.solution.solution import Solution
@@ -31,20 +32,24 @@ def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) 
     """
     if not constraints:
         return []
-    lines = _violated(solution, constraints)
+    moves = not no_motion(solution)
+    lines = _violated(solution, constraints, moves=moves)
     listed = sorted(constraints, key=lambda rows: -int(_beyond_or_at(rows).any(axis=1).sum()))[:MOST]
-    priced = not _by_violation(constraints)  # otherwise multipliers come from a growing penalty
+    priced = moves and not _by_violation(constraints)  # otherwise multipliers come from a growing penalty
     least = _least(constraints)
     lines += [f"    {_use(solution, rows, least, priced=priced)}" for rows in listed if len(rows.knots)]
     if len(constraints) > MOST:
         lines.append(f"    and {len(constraints) - MOST} more")
-    return lines + _dearest(solution, constraints)
+    return lines + (_dearest(solution, constraints) if moves else [])
 
 
 def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
-    """Advises to relax the most violated constraint, and names those in its way; empty if none is violated."""
+    """Advises to relax the most violated constraint, and names those in its way; empty if none is violated.
+
+    Violations of states that are no motion tell nothing of what to relax.
+    """
     ordered = _by_violation(constraints)
-    if not ordered:
+    if not ordered or no_motion(solution):
         return ""
     first = ordered[0]
     knot, row, excess = first.largest(_enforced(first))
@@ -148,7 +153,7 @@ def _least(constraints: Sequence[ConstraintRows]) -> float:
     return max(HELD, NOISE * worst)
 
 
-def _violated(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+def _violated(solution: Solution, constraints: Sequence[ConstraintRows], *, moves: bool) -> list[str]:
     """Lines about the most violated constraint, other violated ones, soft ones, and those that x0 violates."""
     hard = [rows for rows in constraints if not rows.soft]
     worst = max((float(_enforced(rows).max(initial=0.0)) for rows in hard), default=0.0)
@@ -156,7 +161,8 @@ def _violated(solution: Solution, constraints: Sequence[ConstraintRows]) -> list
     at_start = violated_at_start(constraints)
     but = ", but for x0" if at_start else ""
     hold = "hold at the knots" if solution.description.between else "hold"
-    lines = [] if worst > HELD or not hard else [f"  all{kind} constraints {hold}{but} (largest violation {worst:.1g})"]
+    held = f"  all{kind} constraints {hold}{but} (largest violation {worst:.1g})"
+    lines = [held] if worst <= HELD and hard and moves else []
     ordered = _by_violation(constraints)
     for rows in ordered[:MOST]:
         _, row, words = _worst(solution, rows)

@@ -40,6 +40,7 @@ from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.contradictions import FROM_START
+from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.limits import placeholders
 from trajopt.analysis.moved import moved_words
 from trajopt.analysis.reached import friction_words
@@ -64,13 +65,16 @@ def explain(solution: Solution) -> str:
     """Explains a solution in text; see `Solution.explain`."""
     if solution.status is SolverStatus.UNSOLVED:
         return _explain_motion(solution)
-    lines = [f"{solution.solver}: {solution.status}.", _numbers(solution), *_methods(solution), *_optima(solution)]
+    nothing = no_motion(solution)
+    lines = [f"{solution.solver}: {solution.status}."]
+    lines += [f"{nothing}: the states do not follow from the controls"] if nothing else []
+    lines += [_numbers(solution), *_methods(solution), *_optima(solution)]
     lines += [*unknown_lines(solution), *_terms(solution)]
     constraints = named_rows(solution)
     lines += constraint_lines(solution, constraints)
     if solution.problem is not None:
         lines += _optimality(solution)
-    lines += _gait(solution)
+    lines += [] if nothing else _gait(solution)
     over = _exceeded(solution)
     lines += _limits(over)
     lines += [f"-> {advice}" for advice in [*_advice(solution, constraints, over), *_doubts(solution)]]
@@ -276,7 +280,9 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
         grown = grown_derivatives(solution)
         relaxed, gap = relaxation(solution, constraints), gap_left(solution)
         left = (
-            f"{gap}: no motion satisfies all constraints" if gap else "constraints and dynamics contradict one another"
+            f"{gap}: no motion was found that satisfies all constraints"
+            if gap
+            else "constraints and dynamics contradict one another"
         )
         cure = softening(constraints) or "soften a constraint: add(..., soft=(linear, quadratic))"
         beyond = out_of_reach(solution)
