@@ -12,6 +12,7 @@ from trajopt.analysis.constraints import HELD, ConstraintRows, violated_at_start
 from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.row_names import FRICTION
 from trajopt.constraints.row_block import constraint_of
+from trajopt.solution.record import SolverStatus
 from trajopt.solution.solution import Solution
 
 MOST = 8
@@ -46,7 +47,8 @@ def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) 
 def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
     """Advises to relax the most violated constraint, and names those in its way; empty if none is violated.
 
-    Violations of states that are no motion tell nothing of what to relax.
+    Amounts are given where they are the least ones near the motion: at a stationary point of the violation, at which
+    solvers end as INFEASIBLE. Violations of states that are no motion tell nothing of what to relax.
     """
     ordered = _by_violation(constraints)
     if not ordered or no_motion(solution):
@@ -55,10 +57,16 @@ def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str
     knot, row, excess = first.largest(_enforced(first))
     least = max(HELD, NOISE * excess)
     here = [(rows, int(i)) for rows in ordered for i in np.flatnonzero(_enforced(rows)[knot] > least)]
-    together = [f"{r.title(i)} by {r.violations[knot, i]:.3g}{_unit(solution, r, knot, i)}" for r, i in here]
+    least_near = solution.status is SolverStatus.INFEASIBLE
+
+    def named(rows: ConstraintRows, i: int, name: str) -> str:
+        amount = f" by {rows.violations[knot, i]:.3g}{_unit(solution, rows, knot, i)}" if least_near else ""
+        return name + amount
+
+    together = [named(r, i, r.title(i)) for r, i in here]
     others = _in_the_way(constraints, first, knot)
-    unit = _unit(solution, first, knot, row)
-    words = f"relax {first.title(row)!r} by {excess:.3g}{unit} at knot {knot}{time_words(solution, knot)}"
+    words = f"relax {named(first, row, repr(first.title(row)))} at knot {knot}{time_words(solution, knot)}, "
+    words += "locally the least" if least_near else "by an amount that this motion does not tell"
     if len(together) > 1:
         words += f" (violated together there: {', '.join(together)})"
     if others:

@@ -21,10 +21,10 @@ from trajopt.analysis.advice.constraints import (
     moving_the_start,
     relaxation,
     smaller_steps,
-    softening,
     time_may_help,
 )
 from trajopt.analysis.advice.crowded_slots import crowded_slots
+from trajopt.analysis.advice.dead_ends import dead_end
 from trajopt.analysis.advice.domain import left_domain
 from trajopt.analysis.advice.facts import (
     curvature_left_out,
@@ -277,22 +277,7 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
     if status is SolverStatus.LINE_SEARCH_FAILED:
         return [outside or grown_derivatives(solution) or _no_decrease(solution, constraints)]
     if status in (SolverStatus.INFEASIBLE, SolverStatus.STALLED):
-        grown = grown_derivatives(solution)
-        relaxed, gap = relaxation(solution, constraints), gap_left(solution)
-        left = (
-            f"{gap}: no motion was found that satisfies all constraints"
-            if gap
-            else "constraints and dynamics contradict one another"
-        )
-        cure = softening(constraints) or "soften a constraint: add(..., soft=(linear, quadratic))"
-        beyond = out_of_reach(solution)
-        guesses = [] if beyond else ["this is no proof: solver.solve(starts=8) tries other guesses as well"]
-        return [
-            *([grown] if grown else []),
-            *guesses,
-            f"no change of the controls reduces the violation: {relaxed}" if relaxed else left,
-            cure if beyond or not time_may_help(constraints) else f"{more_time(solution)}{cure}",
-        ]
+        return dead_end(solution, constraints)
     if status is SolverStatus.DIVERGED:
         where = f" (first at {_at(solution, solution.failed_knot)})" if solution.failed_knot is not None else ""
         return [f"the value function grew without bound{where}: shorten dt, scale the weights down, or start closer"]
