@@ -36,6 +36,7 @@ from trajopt.analysis.advice.facts import (
     other_solvers,
 )
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
+from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
@@ -258,7 +259,7 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     """
     proofs, converged = solution.description.contradictions, solution.status is SolverStatus.CONVERGED
     start = "" if converged else moving_the_start(solution, constraints)
-    first = _cures_of_limits(solution, over)
+    first = [*cannot_rest(solution), *_cures_of_limits(solution, over)]
     first += [start] if start and all(FROM_START in proof for proof in proofs) else []
     if proofs:
         return [*first, *proofs]
