@@ -21,6 +21,7 @@ from trajopt.analysis.advice.constraints import (
     moving_the_start,
     relaxation,
     smaller_steps,
+    softening,
     time_may_help,
 )
 from trajopt.analysis.advice.crowded_slots import crowded_slots
@@ -36,6 +37,7 @@ from trajopt.analysis.advice.facts import (
     other_solvers,
 )
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
+from trajopt.analysis.advice.one_knot import one_knot
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
@@ -266,8 +268,11 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     missed, crowded = misses(solution), crowded_slots(solution)
     if converged:
         return [*first, *smaller_steps(solution), *missed, *crowded]
+    far = out_of_reach(solution)
+    if not far and (conflict := one_knot(solution)):
+        return [*first, conflict, softening(constraints), *crowded]
     others = [*first, *_advice_by_status(solution, constraints)]
-    return [*missed, *others, *crowded] if out_of_reach(solution) else [*others, *missed, *crowded]
+    return [*missed, *others, *crowded] if far else [*others, *missed, *crowded]
 
 
 def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
