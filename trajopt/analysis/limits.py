@@ -215,7 +215,7 @@ def _use(line: Line, times: Reals | None) -> Iterator[LimitUse]:
 
 def _constrained(line: Line, knot: int, *, above: bool) -> bool:
     """Whether the active upper or lower limit at a knot is the bound of a constraint."""
-    if line.least is None or line.most is None or not line.least[knot] < line.most[knot]:
+    if line.least is None or line.most is None or not line.least[knot] <= line.most[knot]:
         return False
     if line.lower >= line.upper:
         return bool(np.isfinite((line.most if above else line.least)[knot]))
