@@ -202,7 +202,7 @@ def test_bounds_are_run_time_parameters() -> None:
     for value, message in (
         (
             [1.0, 2.0, 3.0],
-            r"value: expected one value of near.upper, or one .* got 3 values; one value has shape \(2,\)$",
+            r"value: expected one value of near.upper, .* got 3 values; one value has shape \(2,\)$",
         ),
         ([1.0, 2.0, 3.0], "value: expected one value of near.upper, or one for each of 1 knots, got 3 values"),
         ("high", "near.upper: expected a number or 2 numbers, got 'high'"),
