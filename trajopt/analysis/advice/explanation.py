@@ -38,6 +38,7 @@ from trajopt.analysis.advice.facts import (
 )
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
 from trajopt.analysis.advice.one_knot import one_knot
+from trajopt.analysis.advice.progress import going_on, last_records
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
@@ -277,7 +278,7 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
 
 def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
     """Advice on a solve that has not converged."""
-    status, history, outside = solution.status, solution.history, left_domain(solution)
+    status, outside = solution.status, left_domain(solution)
     if status is SolverStatus.INDEFINITE_QUU:
         return [_indefinite(solution)]
     if status is SolverStatus.LINE_SEARCH_FAILED:
@@ -291,7 +292,7 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
         return [_unbounded(solution)]
     grown = "" if outside else grown_derivatives(solution)
     advice, far = [each for each in (outside, grown) if each], out_of_reach(solution)
-    recent = history[-10:]
+    recent = last_records(solution)
     relaxed = relaxation(solution, constraints)
     if relaxed:
         time = more_time(solution, ", or ", "") if time_may_help(constraints) else ""
@@ -300,12 +301,7 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
     elif status is SolverStatus.MAX_ITERATIONS and (stays := _stationary(solution)):
         return [*advice, stays]
     if len(recent) > 1:
-        fall = recent[0].cost - recent[-1].cost
-        if fall > 1e-3 * abs(recent[-1].cost) and not far:
-            advice.append(
-                f"the cost still fell by {fall:.2g} in the last {len(recent)} iterations: raise max_iterations, or "
-                "start from a better guess"
-            )
+        advice += [] if far else going_on(solution)
         lost = guess_lost(solution)
         advice += [lost] if lost else []
         curved = outside or curvature_left_out(solution)
