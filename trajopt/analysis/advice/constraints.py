@@ -47,8 +47,9 @@ def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) 
 def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
     """Advises to relax the most violated constraint, and names those in its way; empty if none is violated.
 
-    Amounts are given where they are the least ones near the motion: at a stationary point of the violation, at which
-    solvers end as INFEASIBLE. Violations of states that are no motion tell nothing of what to relax.
+    Amounts are given at a stationary point of the violation only, at which solvers end as INFEASIBLE: to first order no
+    change of the controls reduces them. They need not be the least ones, as the point may be a saddle. Violations
+    of states that are no motion tell nothing of what to relax.
     """
     ordered = _by_violation(constraints)
     if not ordered or no_motion(solution):
@@ -57,16 +58,16 @@ def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str
     knot, row, excess = first.largest(_enforced(first))
     least = max(HELD, NOISE * excess)
     here = [(rows, int(i)) for rows in ordered for i in np.flatnonzero(_enforced(rows)[knot] > least)]
-    least_near = solution.status is SolverStatus.INFEASIBLE
+    stationary = solution.status is SolverStatus.INFEASIBLE
 
     def named(rows: ConstraintRows, i: int, name: str) -> str:
-        amount = f" by {rows.violations[knot, i]:.3g}{_unit(solution, rows, knot, i)}" if least_near else ""
+        amount = f" by {rows.violations[knot, i]:.3g}{_unit(solution, rows, knot, i)}" if stationary else ""
         return name + amount
 
     together = [named(r, i, r.title(i)) for r, i in here]
     others = _in_the_way(constraints, first, knot)
     words = f"relax {named(first, row, repr(first.title(row)))} at knot {knot}{time_words(solution, knot)}, "
-    words += "locally the least" if least_near else "by an amount that this motion does not tell"
+    words += "which this motion lacks" if stationary else "by an amount that this motion does not tell"
     if len(together) > 1:
         words += f" (violated together there: {', '.join(together)})"
     if others:

@@ -11,6 +11,8 @@ from trajopt.analysis.advice.missed_goals import out_of_reach
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.solution import Solution
 
+ONE_GUESS = {"SolverIpopt": "IPOPT", "SolverFatrop": "fatrop"}
+"""Solvers that try one guess, by name."""
 _NEITHER = "constraints and dynamics contradict one another"
 
 
@@ -18,7 +20,7 @@ def dead_end(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[
     """Returns advice on a solve that ended at violated constraints: other guesses, what to relax or to soften."""
     grown, beyond = grown_derivatives(solution), out_of_reach(solution)
     cure = softening(constraints) or "soften a constraint: add(..., soft=(linear, quadratic))"
-    guesses = [] if beyond else ["this is no proof: solver.solve(starts=8) tries other guesses as well"]
+    guesses = [] if beyond else [_doubt(solution)]
     return [
         *([grown] if grown else []),
         *guesses,
@@ -27,11 +29,21 @@ def dead_end(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[
     ]
 
 
+def _doubt(solution: Solution) -> str:
+    """Text that the verdict is none on other motions."""
+    if solution.solver in ONE_GUESS:
+        return (
+            f"{ONE_GUESS[solution.solver]} started from one guess, and its verdict is local: motions elsewhere may "
+            "satisfy all constraints; try another guess, solver.solve(starts=8), or SolverSQP"
+        )
+    return "this is no proof: solver.solve(starts=8) tries other guesses as well"
+
+
 def _to_relax(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
     """Advice on the constraint to relax, or on gaps that are left."""
     relaxed, gap = relaxation(solution, constraints), gap_left(solution)
     if relaxed and solution.status is SolverStatus.INFEASIBLE:
-        return f"no small change of the controls reduces the violation: {relaxed}"
+        return f"to first order no change of the controls reduces the violation: {relaxed}"
     if relaxed:
-        return f"no attempt ended at the least violation: {relaxed}"
+        return f"the attempts end at different violations, so the least one is unknown: {relaxed}"
     return f"{gap}: no motion was found that satisfies all constraints" if gap else _NEITHER
