@@ -35,7 +35,7 @@ def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) 
         return []
     moves = not no_motion(solution)
     lines = _violated(solution, constraints, moves=moves)
-    listed = sorted(constraints, key=lambda rows: -int(_beyond_or_at(rows).any(axis=1).sum()))[:MOST]
+    listed = sorted(constraints, key=lambda rows: -held_knots(rows))[:MOST]
     priced = moves and not _by_violation(constraints)  # otherwise multipliers come from a growing penalty
     least = _least(constraints)
     lines += [f"    {_use(solution, rows, least, priced=priced)}" for rows in listed if len(rows.knots)]
@@ -147,6 +147,11 @@ def _beyond_or_at(rows: ConstraintRows) -> npt.NDArray[np.bool_]:
 def _held_back(rows: ConstraintRows, least: float = HELD) -> npt.NDArray[np.bool_]:
     """Rows that are at a bound, and not beyond it by more than a least violation."""
     return _beyond_or_at(rows) & (rows.violations <= least)
+
+
+def held_knots(rows: ConstraintRows) -> int:
+    """Number of knots at which an inequality is at a bound or beyond it [-]."""
+    return int(_beyond_or_at(rows).any(axis=1).sum())
 
 
 def _by_violation(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:

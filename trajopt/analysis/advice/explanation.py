@@ -25,7 +25,7 @@ from trajopt.analysis.advice.constraints import (
     time_may_help,
 )
 from trajopt.analysis.advice.crowded_slots import crowded_slots
-from trajopt.analysis.advice.dead_ends import dead_end
+from trajopt.analysis.advice.dead_ends import dead_end, looser_first
 from trajopt.analysis.advice.domain import left_domain
 from trajopt.analysis.advice.facts import (
     curvature_left_out,
@@ -262,7 +262,8 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     """
     proofs, converged = solution.description.contradictions, solution.status is SolverStatus.CONVERGED
     start = "" if converged else moving_the_start(solution, constraints)
-    first = [*cannot_rest(solution), *_cures_of_limits(solution, over)]
+    unheld = cannot_rest(solution)
+    first = [*unheld, *_cures_of_limits(solution, over)]
     first += [start] if start and all(FROM_START in proof for proof in proofs) else []
     if proofs:
         return [*first, *proofs]
@@ -273,7 +274,9 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     if not far and (conflict := one_knot(solution)):
         return [*first, conflict, softening(constraints), *crowded]
     others = [*first, *_advice_by_status(solution, constraints)]
-    return [*missed, *others, *crowded] if far else [*others, *missed, *crowded]
+    if far:
+        return [*missed, *others, *crowded]
+    return [*others, *([] if unheld else looser_first(solution, constraints)), *missed, *crowded]
 
 
 def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
