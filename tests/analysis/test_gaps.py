@@ -13,6 +13,7 @@ import trajopt
 from tests.support.constrained import KNOTS, arm, pendulum, weak_pendulum
 from trajopt.analysis import constraints_report, limits_report
 from trajopt.analysis.gaps import largest_gap, no_motion, sizes_of_gaps
+from trajopt.display.offline import _words
 from trajopt.solution import Solution, SolverStatus
 
 JUMP = 1.7  # from knot 49 to knot 50, beyond what the dynamics give [rad]
@@ -77,6 +78,12 @@ def test_the_heading_of_a_picture_tells_it(tmp_path: Path) -> None:
     loaded = trajopt.Solution.load(solution.save(tmp_path / "torn.npz"))
     assert no_motion(loaded) == no_motion(solution) != ""
     assert loaded.explain().splitlines()[1] == solution.explain().splitlines()[1]
+
+
+def test_the_line_below_a_page_tells_it() -> None:
+    words = _words(guessed())
+    assert "; no motion yet: largest gap 3.1 before knot 1 (0.03 s); cost " in words
+    assert _words(pendulum()).startswith("SolverSQP: converged; cost ")
 
 
 def test_motions_and_rounding_are_not_called_so() -> None:

@@ -262,11 +262,12 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     """
     proofs, converged = solution.description.contradictions, solution.status is SolverStatus.CONVERGED
     start = "" if converged else moving_the_start(solution, constraints)
-    unheld = cannot_rest(solution)
-    first = [*unheld, *_cures_of_limits(solution, over)]
+    first = _cures_of_limits(solution, over)
     first += [start] if start and all(FROM_START in proof for proof in proofs) else []
     if proofs:
         return [*first, *proofs]
+    unheld = cannot_rest(solution)
+    first = [*unheld, *first]
     missed, crowded = misses(solution), crowded_slots(solution)
     if converged:
         return [*first, *smaller_steps(solution), *missed, *crowded]
