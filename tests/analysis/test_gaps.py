@@ -73,7 +73,7 @@ def test_the_heading_of_a_picture_tells_it(tmp_path: Path) -> None:
     figure = solution.plot()
     heading = figure.get_suptitle()
     plt.close(figure)
-    assert "no motion yet: largest gap 3.1 before knot 1" in heading.replace("\N{NO-BREAK SPACE}", " ")
+    assert heading.splitlines()[1:] == ["no motion yet: largest gap 3.1 before knot 1 (0.03 s)"]
     assert "hold" not in heading
     loaded = trajopt.Solution.load(solution.save(tmp_path / "torn.npz"))
     assert no_motion(loaded) == no_motion(solution) != ""
