@@ -21,7 +21,9 @@ SAME, ENDS = 1e-2, 10  # relative difference of Σ w v² that count as equal; en
 MOST = 0.8  # part of the dead ends that must be the lowest: a few get stuck above
 SIZES = (0.1, 1.0, 1.0, 0.5, *20 * (1.0,))  # of random changes: a small one leaves a saddle, large ones a valley
 WAVES = 6  # of which a random change consists: of 60 pendulums 49 swing up, 45 with 4 waves
+GROWS, LARGEST = 3.0, 1e3  # of random changes of controls without limits, whose size is unknown where ends are dead
 INTERIOR = ("line", "rollouts")
+HASTY = ("linear", "close")  # which converge in few iterations or not at all
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +62,10 @@ class Left:
 class Attempts:
     """Attempts of a solve that are still to be made, and the results of those that have ended.
 
-    "anew" begins from the rollout of the guess's controls, "random" from that of other ones; "line" and "rollouts" are
-    interior-point steps from the guess, after which the attempt that they interrupt goes on.
+    "linear" are linear steps from the guess, "guess" rollouts from there; "close" are linear steps from where another
+    attempt ends near a solution; "anew" begins from the rollout of the guess's controls, "random" from that of other
+    ones; "line" and "rollouts" are interior-point steps from the guess, after which the attempt that they interrupt
+    goes on.
 
     Attributes:
         pending: Names of the attempts still to be made, in this order.
@@ -70,8 +74,8 @@ class Attempts:
         paused: Result of an interrupted attempt, and its method.
         dead_ends: Results of attempts that have ended at stationary points of the violation.
         mark: Iteration at which the largest error was last halved, and its value then.
-        lined: Whether linear steps have been tried.
-        number: Number of the present attempt, from 1 [-].
+        kind: Kind of the present attempt; empty for the first one.
+        number: Its number, from 1 [-].
     """
 
     pending: list[str]
@@ -80,7 +84,7 @@ class Attempts:
     paused: tuple[Left, MethodAbstract] | None = None
     dead_ends: list[Left] = field(default_factory=list)
     mark: tuple[int, float] = (0, math.inf)
-    lined: bool = False
+    kind: str = ""
     number: int = 1
 
     @staticmethod
@@ -92,33 +96,43 @@ class Attempts:
             interior: Whether interior-point steps are possible.
             feasibility: Largest infeasibility that counts as none.
         """
-        pending = ["anew"]
+        others = ["anew"]
         if interior:
-            pending = [*(["rollouts", "line"] if rolled else ["line", "anew", "rollouts"]), *["random"] * len(SIZES)]
-        return Attempts(pending, feasibility)
+            others = ["rollouts", "line"] if rolled else ["line", "anew", "rollouts"]
+            others += ["random"] * len(SIZES)
+        return Attempts(["linear", *others], feasibility)
 
-    def begin(self, iteration: int) -> None:
-        """Counts an attempt that begins after this iteration."""
-        self.mark, self.number = (iteration, math.inf), self.number + 1
+    @property
+    def lined(self) -> bool:
+        """Whether linear steps from the guess have been tried."""
+        return "linear" not in self.pending
+
+    def take_lines(self) -> None:
+        """Takes note that the guess's attempt goes along lines; rollouts from the guess may follow."""
+        self.pending[self.pending.index("linear")] = "guess"
+
+    def begin(self, iteration: int, kind: str) -> None:
+        """Counts an attempt of a kind that begins after this iteration."""
+        self.mark, self.number, self.kind = (iteration, math.inf), self.number + 1, kind
 
     def put_first(self, attempt: str) -> None:
         """Moves an attempt before the others that are still to be made."""
         self.pending.sort(key=lambda each: each != attempt)
 
     def stalls(self, iteration: int, error: float, patience: int) -> bool:
-        """Whether the largest error has not been halved for `patience` iterations."""
-        if error < LESS * self.mark[1]:
+        """Whether the largest error has not been halved for `patience` iterations; of HASTY ones whether it is above 0."""
+        if error < LESS * self.mark[1] and self.kind not in HASTY:
             self.mark = iteration, error
         return iteration - self.mark[0] >= patience
 
     def random_controls(self, us: Reals, sizes: Reals, rows: RowBounds) -> Reals:
         """Returns us (T, nu) plus a few random waves.
 
-        Their height is half the width of the limits, or `sizes` (nu,) for a control without limits.
+        Their height is half the width of the limits, or `sizes` (nu,), which grow, for a control without limits.
         """
         half = 0.5 * (rows.u_upper - rows.u_lower)
         number = len(SIZES) - 1 - self.pending.count("random")
-        size = SIZES[number] * np.where(np.isfinite(half), half, sizes)
+        size = SIZES[number] * np.where(np.isfinite(half), half, sizes * min(GROWS**number, LARGEST))
         t = np.linspace(0.0, np.pi, len(us))[:, None]
         heights = np.random.default_rng(number).normal(size=(WAVES, us.shape[1]))
         return us + size * (np.cos(t * np.arange(WAVES)) @ heights)
@@ -126,11 +140,12 @@ class Attempts:
     def end(self, left: Left) -> SolverStatus | None:
         """Status of the solve after an attempt that ended at a stationary point of the violation.
 
-        None if another attempt follows: after the first attempt interior-point steps along lines, then other controls.
+        None if another attempt follows: after the first one steps along lines, then other controls.
         """
-        self.dead_ends.append(left)
+        if self.kind != "close":  # else it is the same end again
+            self.dead_ends.append(left)
         if len(self.dead_ends) == 1:
-            self.pending.sort(key=lambda attempt: {"line": 0, "rollouts": 2}.get(attempt, 1))
+            self.pending.sort(key=lambda attempt: {"linear": 0, "guess": 0, "line": 0, "rollouts": 2}.get(attempt, 1))
         most = len(self._lowest()) >= max(ENDS, MOST * len(self.dead_ends))
         return self.verdict() if most or not self.pending else None
 

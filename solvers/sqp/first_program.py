@@ -98,6 +98,17 @@ class FirstProgram:
             result[-1, on] = 1.0 / (directions**2 / values).sum(axis=1)
         return result
 
+    def row_moves(self, states: Reals, controls: Reals) -> Reals:
+        """How far each row (T + 1, nc) moves with states and controls of these sizes, or its value if it depends on none.
+
+        It is that of rows which the program can't move: the place across a car's way, where the car stands straight.
+        """
+        e, moves = self._e, np.zeros(self._e.c.shape)
+        if e.nc:
+            moves[:-1] = np.abs(e.C) @ np.concatenate([states, controls])
+            moves[-1] = np.abs(e.terminal_C) @ states
+        return np.where(moves > 0.0, moves, np.abs(e.c))
+
     def leaves_bounds(self, P: Reals, S: Reals, E: float) -> bool:
         """Whether a row with two bounds moves far BEYOND them for the cost E, with `variances` P and S."""
         return bool((np.sqrt(E * self.row_variances(P, S)) > BEYOND * _half_widths(self._rows)).any())

@@ -84,7 +84,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             self._take_rollouts(run, work, rolled=rolled)
             run.status = SolverStatus.INFEASIBLE
         elif near or options.steps == "linear":
-            self._take_lines(run, work)
+            run.attempts.take_lines()
+            self._take_lines(run, work, hands_over=True)
         else:
             self._take_rollouts(run, work, rolled=rolled)
             if interior and are_curved(work.model.exact, work.rows):
@@ -100,7 +101,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         assert self._work is not None
         record = run.method.iterate(run)
         if run.method.outcome is Outcome.LOST:  # it has not moved yet
-            self._take_lines(run, self._work)
+            run.attempts.take_lines()
+            self._take_lines(run, self._work, hands_over=True)
             record = run.method.iterate(run)
         self._react(run, self._work, run.method.outcome)
         return record
@@ -130,7 +132,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 work.take_gains(run, hard=True)
         elif isinstance(method, InteriorSteps):
             if outcome is Outcome.FAILED or self._is_late(run):
-                self._resume(run, work)
+                self._next(run, work)
         elif outcome is Outcome.STUCK:
             end = motion_solution(self.whole, *run.trajectory, solver="SolverSQP")
             proved = not attempts.dead_ends and contradictions(end)
@@ -156,11 +158,10 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         error = max(run.gap, run.violation, run.complementarity, run.stationarity)
         return work.evaluator.nc > 0 and run.attempts.stalls(run.iterations, error, self.options.restart)
 
-    def _take_lines(self, run: SQPProgress, work: Workspace) -> None:
-        """Goes on with linear steps."""
+    def _take_lines(self, run: SQPProgress, work: Workspace, *, hands_over: bool) -> None:
+        """Goes on with linear steps; rollouts may take over where gaps are closed."""
         with self._unclocked(run):
-            run.method = LinearSteps(work, run, hands_over=self.options.steps == "policy")
-        run.attempts.lined = True
+            run.method = LinearSteps(work, run, hands_over=hands_over and self.options.steps == "policy")
 
     def _take_rollouts(self, run: SQPProgress, work: Workspace, *, rolled: bool) -> None:
         """Goes on with rollouts, from a trajectory that is one or not."""
@@ -169,24 +170,29 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         run.method = PolicySteps(work, run, rolled=rolled, raised=WARM if warm else 0, may_lose=not run.attempts.lined)
 
     def _leave_lines(self, run: SQPProgress, work: Workspace) -> None:
-        """Rollouts follow linear steps, from here where gaps are small, else from the guess."""
-        if run.gap < CLOSE:
+        """Rollouts follow the first linear steps from where gaps are small; else the next attempt does."""
+        if run.gap < CLOSE and run.attempts.number == 1:
             run.feasible = run.gap < ROUNDED
             run.method = PolicySteps(work, run, rolled=run.feasible, raised=WARM)
-            return
-        run.multipliers = {}
-        work.move(run, *run.guess)
-        work.begin(run, rolled=False)
-        self._take_rollouts(run, work, rolled=False)
+        else:
+            self._next(run, work)
 
     def _next(self, run: SQPProgress, work: Workspace, *, or_end: bool = False) -> bool:
         """Begins the next attempt, and leaves out those where a model fails; whether there is one, else it may end."""
         attempts = run.attempts
         if run.iterations >= self.options.max_iterations:
             return False
+        if self._is_close(run, work):
+            attempts.leave(run)
+            attempts.begin(run.iterations, "close")
+            self._take_lines(run, work, hands_over=False)
+            return True
+        if attempts.paused is not None:
+            self._resume(run, work)
+            return True
         while attempts.pending:
             kind = attempts.pending.pop(0)
-            attempts.begin(run.iterations)
+            attempts.begin(run.iterations, kind)
             try:
                 if self._begins(run, work, kind):
                     return True
@@ -195,6 +201,11 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 work.move(run, *run.trajectory)
         run.status = attempts.verdict() if or_end else run.status
         return False
+
+    def _is_close(self, run: SQPProgress, work: Workspace) -> bool:
+        """Whether an attempt that ends is near enough for linear steps from here."""
+        lines = isinstance(run.method, LinearSteps) or work.evaluator.nc == 0
+        return not lines and max(run.gap, run.violation) < CLOSE and run.iterations < self.options.max_iterations
 
     def _begins(self, run: SQPProgress, work: Workspace, kind: str) -> bool:
         """Begins an attempt of a kind; whether it can."""
@@ -206,6 +217,15 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 run.method = InteriorSteps(work, run, rolls=kind == "rollouts")
             return True
         attempts.leave(run)
+        if kind in ("linear", "guess"):
+            run.multipliers = {}
+            work.move(run, *run.guess)
+            work.begin(run, rolled=False)
+            if kind == "linear":
+                self._take_lines(run, work, hands_over=False)
+            else:
+                self._take_rollouts(run, work, rolled=False)
+            return True
         if kind == "random":
             us = attempts.random_controls(us, run.units.controls, work.rows)
         if not work.begin_anew(run, us):
@@ -221,7 +241,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         (left, run.method), attempts.paused = attempts.paused, None
         left.restore(run)
         work.move(run, *run.trajectory)
-        attempts.begin(run.iterations)
+        attempts.begin(run.iterations, "paused")
         if attempts.dead_ends:
             self._next(run, work, or_end=True)
 

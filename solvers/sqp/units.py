@@ -84,12 +84,15 @@ class Units:
         along = first.row_variances(first.within_reach(P, E), S, together=True)
         if first.limited or first.start_sizes.any():
             P, S = first.variances(first.start_sizes**2 / E, E)
+        controls = np.sqrt(E * np.einsum("tii->ti", S).mean(axis=0))
+        states = _roots(E * np.einsum("tii->ti", P).mean(axis=0), first.coordinates)
+        own = first.row_moves(states, controls)
         return Units(
             cost=E,
-            controls=np.sqrt(E * np.einsum("tii->ti", S).mean(axis=0)),
-            states=_roots(E * np.einsum("tii->ti", P).mean(axis=0), first.coordinates),
-            rows=_roots(E * first.row_variances(first.within_reach(P, E), S), e.c),
-            stiffness=_roots(E * along, e.c) ** -2.0,
+            controls=controls,
+            states=states,
+            rows=_roots(E * first.row_variances(first.within_reach(P, E), S), own),
+            stiffness=_roots(E * along, own) ** -2.0,
         )
 
     def sum_of_gaps(self, f: Reals) -> float:

@@ -57,7 +57,9 @@ def violated_between(solution: Solution, problem: ShootingProblem) -> tuple[Viol
     """Hard inequalities on states that are violated between knots, the worst step of each constraint.
 
     Rows are those of the knot before, at states on the geodesic to the next one. Where they do not hold at the next
-    state, as those of an obstacle that moves, the step is left out, and so are bounds that one of both knots lacks.
+    state, as those of an obstacle that moves, the step is left out, and so are bounds that one of both knots lacks. Of
+    the bounds that the knots of a model have, the widest counts: one that is tighter at single knots is a reserve, such
+    as `Plan.optimise` adds for the steps beside them.
 
     Args:
         solution: The solution.
@@ -110,12 +112,19 @@ def _excesses(
     steps = [state.difference_unchecked(a, b) for a, b in itertools.pairwise(xs)]
     between = [state.integrate_unchecked(x, share * dx) for x, dx in zip(xs, steps)]
     v = problem.calc(np.array([*between, xs[-1]]), solution.us)
-    beyond = np.maximum(np.maximum(v.lower - v.rows, v.rows - v.upper), 0.0)
     excesses: list[Excess] = []
     for rows, mask in chosen:
         table = np.zeros(rows.values.shape)
         for kind, place in places_of(problem, rows.name):
-            table[list(kind.knots), : place.stop - place.start] = beyond[list(kind.knots), place]
+            at, n = list(kind.knots), place.stop - place.start
+            values, lower, upper = v.rows[at, place], _lowest(v.lower[at, place]), -_lowest(-v.upper[at, place])
+            table[at, :n] = np.maximum(np.maximum(lower - values, values - upper), 0.0)
         bodies = bodies_of(problem, rows.name) if rows.bodies else ()
         excesses.append((np.where(mask, table[:-1], 0.0), bodies))
     return excesses
+
+
+def _lowest(bounds: Reals) -> Reals:
+    """Lowest of the bounds (knots, n) that are finite (n,); -inf where there is none."""
+    lowest = np.min(bounds, axis=0, where=np.isfinite(bounds), initial=np.inf)
+    return np.where(np.isfinite(lowest), lowest, -np.inf)
