@@ -247,7 +247,7 @@ def test_world_axes_need_a_robot() -> None:
 def test_time_steps_that_are_refused(integrator: Any) -> None:
     differential = Pendulum(trajopt.CostStack(trajopt.StateVector(2)))
     for dt, message in (
-        (-0.1, "dt: expected a number >= 0 .s., got -0.1"),
+        (-0.1, "dt: expected a number > 0 .s., got -0.1"),
         (np.nan, "finite"),
         ("a", "expected a number"),
     ):

@@ -16,7 +16,7 @@ from trajopt.analysis.references import frame_references, knot_values
 from trajopt.analysis.skeleton import ends_of
 from trajopt.plotting import plot_motion, plot_path, plot_summary
 from trajopt.plotting.film import film_of
-from trajopt.solution import Solution
+from trajopt.solution import Solution, SolverStatus
 
 POINT = np.array([0.4, 0.3, 0.5])
 INF = np.inf
@@ -32,7 +32,7 @@ def arm(residual: Any, **bounds: Any) -> Solution:
     problem = trajopt.ShootingProblem(
         state.zero(), [node] * 3, trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=end)
     )
-    return solution_of(problem, np.tile(state.zero(), (4, 1)), np.zeros((3, 6)))
+    return solution_of(problem, np.tile(state.zero(), (4, 1)), np.zeros((3, 6)), SolverStatus.UNSOLVED)
 
 
 def translation(state: Any) -> Any:

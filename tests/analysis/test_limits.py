@@ -220,6 +220,24 @@ def test_limits_that_are_constraints_but_at_the_end_are_to_be_added_there() -> N
     assert "limits of velocity" not in solution(cured, xs, np.zeros((T, 2)), cured.parameter_values()).explain()
 
 
+def test_an_equation_within_a_limit_is_no_wider_bound() -> None:
+    """A speed of 4 rad/s at the end is beyond the equation "stop" there, which is listed as violated."""
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"), lower=[-3.0] * 4, upper=[3.0] * 4)
+    rest = trajopt.ConstraintStack(state).add(
+        "stop", trajopt.ResidualModelState(state), lower=[-INF] * 2 + [0.0] * 2, upper=[INF] * 2 + [0.0] * 2
+    )
+    end = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=rest)
+    problem = ShootingProblem(np.zeros(4), constrained(state).running, end)
+    xs = np.zeros((T + 1, 4))
+    xs[-1, 3] = 4.0
+    fast = solution(problem, xs, np.zeros((T, 2)), problem.parameter_values())
+    (use,) = [use for use in limit_uses(fast) if use.knots]
+    assert (use.knot, use.constrained) == (T, True)
+    assert "are wider than these limits" not in fast.explain()
+    assert "limits exceeded" not in fast.explain()
+    assert "constraint 'stop', row 3, is violated most: " in fast.explain()
+
+
 def test_a_single_limit_has_a_distance_and_no_share() -> None:
     """A height that stays above 10 m, from 100 m down to 65 m."""
     state = trajopt.StateVector(2, names=["p", "v"], units=["m", "m/s"])

@@ -200,6 +200,10 @@ def test_bounds_are_run_time_parameters() -> None:
     np.testing.assert_array_equal(upper[1], [inf, 7, 0.5, inf, 1, 2.5])
     np.testing.assert_array_equal(bounds_of(model)[1], [1, 1, 0.5, inf, 1, 3])
     for value, message in (
+        (
+            [1.0, 2.0, 3.0],
+            r"value: expected one value of near.upper, .* got 3 values; one value has shape \(2,\)$",
+        ),
         ([1.0, 2.0, 3.0], "value: expected one value of near.upper, or one for each of 1 knots, got 3 values"),
         ("high", "near.upper: expected a number or 2 numbers, got 'high'"),
         (np.nan, "near.upper: expected numbers, or inf for no bound, got nan"),

@@ -20,14 +20,15 @@ from trajopt.plotting import plot_com, plot_contact_forces, plot_cost_terms, plo
 from trajopt.plotting.com import short_names
 from trajopt.plotting.forces import _draw_use
 from trajopt.plotting.style import PALETTE, line_look
-from trajopt.solution import Solution
+from trajopt.solution import Solution, SolverStatus
 
 
 @functools.cache
 def gait(name: str) -> Solution:
     """A ready gait along its guess; nothing has to be compiled for a solve."""
     case = problems.load(name, "small-quadruped" if name.startswith("quadruped") else "small-biped")
-    return solution_of(case.problem, case.xs, case.problem.quasi_static(case.xs[:-1]))
+    us = case.problem.quasi_static(case.xs[:-1])
+    return solution_of(case.problem, case.xs, us, SolverStatus.CONVERGED)  # as if the guess were a motion
 
 
 @pytest.mark.parametrize("name", ["quadruped-trot", "biped-walk"])

@@ -59,6 +59,48 @@ def test_it_comes_out_at_a_fraction_of_v_tol(friction: float, rays: int) -> None
     assert np.diff(energy).max() < 1.01 * weight * expected * DT
 
 
+@cache
+def slider() -> Robot:
+    """A ball that moves along x and z without turning."""
+    builder = ArticulationBuilder()
+    builder.add_box(builder.add_link("cart"), (0.1, 0.1, 0.1), density=1e-6)
+    builder.add_sphere(builder.add_link("ball"), 0.05, density=1000.0)
+    builder.add_prismatic("world", "cart", axis="x")
+    builder.add_prismatic("cart", "ball", axis="z")
+    return builder.build("slider")
+
+
+@cache
+def rebound(speed: float, friction: float, mode: str = "FORWARD_RK1F", dt: float = 2e-4) -> float:
+    """Largest height after a fall by 2 cm with a speed along the floor [m]; negative in the floor."""
+    contacts = [MDPContact("ball", friction=friction, rays=24)]
+    x0 = np.array([0.0, 0.02, speed, 0.0])
+    z = Simulator(slider(), contacts, mode).rollout(x0, None, round(0.3 / dt), dt).xs[:, 1]
+    return float(z[np.argmin(z[: round(0.1 / dt)]) :].max())
+
+
+@pytest.mark.parametrize(("speed", "friction"), [(4.0, 0.3), (2.0, 0.8), (4.0, 0.8)])
+def test_a_landing_that_slides_fast_rebounds_to_its_height(speed: float, friction: float) -> None:
+    """Friction at the full budget dissipates most as long as the ball slides faster than 1/μ of its rise."""
+    fall = np.sqrt(2 * GRAVITY * 0.02)
+    assert speed - 2.0 * friction * fall > fall / friction  # the impulses of both ways reduce the speed
+    assert rebound(speed, friction) == pytest.approx(0.02, rel=0.01)
+
+
+@pytest.mark.parametrize(("speed", "friction"), [(2.0, 0.3), (4.0, 0.1), (1.5, 0.8)])
+def test_a_slower_one_leaves_at_friction_times_its_sliding_speed(speed: float, friction: float) -> None:
+    """It rises at w = μ (v - μ w_fall) / (1 + μ²), from a place that is up to 3 mm deep."""
+    fall = np.sqrt(2 * GRAVITY * 0.02)
+    rise = friction * (speed - friction * fall) / (1.0 + friction**2)
+    assert rise < fall
+    assert rise**2 / (2 * GRAVITY) - 3e-3 < rebound(speed, friction) < rise**2 / (2 * GRAVITY)
+
+
+def test_one_that_sticks_does_not_rebound_and_backward_steps_damp() -> None:
+    assert rebound(0.4, 0.8) < -0.9 * REST_DEPTH  # v < μ w
+    assert 4e-3 < rebound(2.0, 0.8, "BACKWARD_RK1F", 1e-3) < rebound(2.0, 0.8, "BACKWARD_RK1F", 2e-4) < 0.02
+
+
 def test_a_stronger_floor_or_a_larger_v_tol_lets_it_be_higher() -> None:
     soft = float(depths(landing(0.2)).max())
     strong = landing(0.2, strength=10 * resting_strength(ball(), 6, 3.0))

@@ -14,10 +14,12 @@ from trajopt.solution import Solution, SolverStatus
 from trajopt.types import Reals
 
 
-def solution_of(problem: ShootingProblem, xs: Reals, us: Reals) -> Solution:
+def solution_of(
+    problem: ShootingProblem, xs: Reals, us: Reals, status: SolverStatus = SolverStatus.MAX_ITERATIONS
+) -> Solution:
     """A solution with this trajectory."""
     return Solution(
-        xs=xs, us=us, cost=1.0, status=SolverStatus.MAX_ITERATIONS, iterations=3, history=(), solver="SolverFDDP",
+        xs=xs, us=us, cost=1.0, status=status, iterations=3, history=(), solver="SolverFDDP",
         seconds=0.1, x0=xs[0], problem=problem, parameters=problem.parameter_values(),
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.analysis.basics import check_solution
+from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.quantities import control_quantities
 from trajopt.analysis.row_names import NORMAL, row_names
 from trajopt.analysis.touching import touching_distance
@@ -264,6 +265,8 @@ def constraints_report(solution: Solution) -> dict[str, str]:
         unit = f" {rows.units[row]}" if rows.units[row] else ""
         kind = "soft constraint violated" if rows.soft else "violated"
         return {"constraints": f"{kind}: {rows.title(row)} by {excess:.3g}{unit} at knot {knot}"}
+    if nothing := no_motion(solution):
+        return {"constraints": nothing}
     at_bound = {rows.name: (rows.active & rows.enforced & ~rows.equations).any(axis=1).sum() for rows in constraints}
     words = [
         f"{name} {at_bound[name]}" for name in sorted(at_bound, key=lambda name: -at_bound[name]) if at_bound[name]

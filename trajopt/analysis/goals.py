@@ -113,7 +113,7 @@ def goal_poses(solution: Solution) -> Reals:
     for item in description.items:
         if state is None or not isinstance(item.residual, ResidualModelState):
             continue
-        steps, references = _asked_steps(item, item.residual, values, state.ndx), values[f"{item.name}.reference"]
+        steps, references = asked_steps(item, item.residual, values, state.ndx), values[f"{item.name}.reference"]
         begun = np.flatnonzero(np.isfinite(steps).any(axis=1))
         if not len(begun):
             continue
@@ -131,8 +131,8 @@ def goal_poses(solution: Solution) -> Reals:
     return np.concatenate(goal_sets)
 
 
-def _asked_steps(item: Item, residual: ResidualModelState, values: Mapping[str, Reals], ndx: int) -> Reals:
-    """Target steps from the reference of a state residual, shape (T + 1, ndx); NaN without a target."""
+def asked_steps(item: Item, residual: ResidualModelState, values: Mapping[str, Reals], ndx: int) -> Reals:
+    """Returns target steps from the reference of a state residual, (T + 1, ndx); NaN without a target."""
     elements = residual.elements
     targets = asked_values(item, values)
     targets = np.array(np.broadcast_to(targets, (len(targets), len(elements))))

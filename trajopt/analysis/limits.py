@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.basics import check_solution
+from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.lines import Line, panels_of
 from trajopt.types import Reals
 
@@ -131,7 +132,10 @@ def joint_uses(solution: Solution) -> dict[str, Reals]:
 
 
 def limits_report(solution: Solution) -> dict[str, str]:
-    """Summarises the use of limits in one line of text, under the key "limits"; empty without limits."""
+    """Summarises the use of limits in one line of text, under the key "limits"; empty without limits.
+
+    Limits are kept by a motion only, see `no_motion`.
+    """
     uses = limit_uses(solution)
     if not uses:
         return {}
@@ -139,6 +143,8 @@ def limits_report(solution: Solution) -> dict[str, str]:
     if over:
         more = f"; and {len(over) - 1} more, listed by explain" if len(over) > 1 else ""
         return {"limits": f"exceeded: {over[0]}{more}"}
+    if nothing := no_motion(solution):
+        return {"limits": nothing}
     largest = largest_shares(uses)
     shares = [f"{name} {100 * largest[name]:.0f} %" for name in sorted(largest) if name in PERCENTAGES]
     near = [
@@ -209,7 +215,7 @@ def _use(line: Line, times: Reals | None) -> Iterator[LimitUse]:
 
 def _constrained(line: Line, knot: int, *, above: bool) -> bool:
     """Whether the active upper or lower limit at a knot is the bound of a constraint."""
-    if line.least is None or line.most is None or not line.least[knot] < line.most[knot]:
+    if line.least is None or line.most is None or not line.least[knot] <= line.most[knot]:
         return False
     if line.lower >= line.upper:
         return bool(np.isfinite((line.most if above else line.least)[knot]))

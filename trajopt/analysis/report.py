@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.basics import time_words
+from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.legs import LeggedMotion, floats_with_contacts, is_free_body, legged_motion
 from trajopt.analysis.limits import limits_report
 from trajopt.analysis.moved import moved_words
@@ -31,7 +32,9 @@ def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]
     """
     motion, mu = legged_motion(solution), None if mu is None else check_positive("mu", mu)
     floats, height = floats_with_contacts(solution), solution.xs[:, 2]
-    words = {"moved": moved_words(solution, motion)} if floats else {}
+    nothing = no_motion(solution)
+    words = {"motion": nothing} if nothing else {}
+    words |= {"moved": moved_words(solution, motion)} if floats else {}
     words |= reached_words(reached(solution, motion))
     words |= {"base": f"{height.min():.3f} to {height.max():.3f} m high"} if floats else {}
     stance, support = ("contact", "contact") if is_free_body(solution) else ("stance", "foot")

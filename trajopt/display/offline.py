@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.analysis.gaps import no_motion
 from trajopt.display.actor import Actor
 from trajopt.display.layers import PanelKind
 from trajopt.display.layers.curves import Chart, Curves, charts_of, has_curves
@@ -148,7 +149,7 @@ def _words(solution: Solution) -> str:
     T, times = len(solution.xs) - 1, solution.times
     knots = f"{T} knots" if times is None else f"{T} knots, {times[-1] - times[0]:.4g} s"
     cost = f"cost {solution.cost:.6g}; " if np.isfinite(solution.cost) else ""
-    return f"{solution.solver}: {solution.status}; {cost}{knots}"
+    return "; ".join([f"{solution.solver}: {solution.status}", *filter(None, [no_motion(solution)]), f"{cost}{knots}"])
 
 
 def _without_switches(recording: Any, paths: set[str]) -> None:

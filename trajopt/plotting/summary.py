@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, robot_of
 from trajopt.analysis.constraints import constraint_rows, constraints_report
+from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import floats_with_contacts, is_legged, legged_motion
 from trajopt.analysis.lines import shown_panels
@@ -188,11 +189,15 @@ def _screen(solution: Solution, title: str | None, *, apart: bool) -> Figure:
     figure = whole_figure(canvas(None, *SCREEN, apart=apart))
     outcome = outcome_words(solution)
     lines = [outcome if title is None else f"{title}, {outcome}"]
-    facts = [*_moved(solution), *_goals(solution)]
-    facts += [f"constraints {words.split(';')[0]}" for words in constraints_report(solution).values()]
-    lines += _wrapped("; ".join(facts))
+    lines += _wrapped(no_motion(solution) or "; ".join(_facts(solution)))
     figure.suptitle("\n".join(line for line in lines if line), fontsize=10.5, fontweight="bold", x=0.01, ha="left")
     return figure
+
+
+def _facts(solution: Solution) -> list[str]:
+    """Texts about the displacement, the goals and the constraints of a motion."""
+    held = [f"constraints {words.split(';')[0]}" for words in constraints_report(solution).values()]
+    return [*_moved(solution), *_goals(solution), *held]
 
 
 def _wrapped(words: str) -> list[str]:

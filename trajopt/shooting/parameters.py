@@ -139,10 +139,11 @@ class ParameterTable:
             return [flat[id(self._kind_of[t])] for t in where]
         if len(value) != len(where):
             extra = len(value) == self._T + 1 and where == list(range(self._T))
+            shape = self._kind_of[where[0]].parameters[name].shape
             end = f"; {name} exists at the running knots 0..{self._T - 1} only" if extra else ""
             raise InvalidArgumentError(
                 f"value: expected one value of {name}, or one for each of {len(where)} knots, got {len(value)} "
-                f"values{end}"
+                f"values{end}{f'; one value has shape {shape}' if shape else ''}"
             )
         parameters = [self._kind_of[t].parameters[name] for t in where]
         return [p.flat(p.check(f"{name} at knot {t}", v)) for t, p, v in zip(where, parameters, value)]

@@ -116,7 +116,9 @@ class MDPContact(SimulatorContactAbstract):
         strength: Strength, >= 0 [N/mᵖ; N s/mᵖ in impulse modes]. Run-time parameter `strength`. By default, the
             contact alone carries the robot at rest 1 mm deep, see `resting_strength`. After a fall by h it is about
             d = (4 h n/(n + 1) (1 mm)³)^¼ deep, 5 mm for 20 cm, or v dt if that is more, and comes out at only v_tol
-            friction cos(π/n), see `Simulator`. A strength a hundred times as large divides d by 3.2.
+            friction cos(π/n), see `Simulator`. A strength a hundred times as large divides d by 3.2. If it still slides
+            at v > friction w after the fall with speed w, it rebounds: to the full height h if it slides faster than
+            w / friction until it leaves, as the most power is then dissipated at the full budget in both directions.
         exponent: p, >= 1 [-]. The step is a C² function across touch-down if p > 2.
         name: Name of the contact, an identifier; by default that of the frame.
 

@@ -68,7 +68,8 @@ class Simulator(Immutable):
             min(friction cos(π/n) / n) / contacts with n rays, and m g v_tol in impulse modes. If all contacts carry the
             same weight, a tangential load of a fraction ρ of the friction cone creeps at 2 v_tol ρ / (1 - ρ²) at any
             dt: v_tol at ρ = 0.41, 1.5 v_tol at 0.54, 33 v_tol at 0.97. With few rays the speed depends on the
-            direction. A body that has landed deep in a surface rises at v_tol friction cos(π/n), without rebound.
+            direction. A body that has landed deep in a surface and sticks rises at v_tol friction cos(π/n), without
+            rebound; one that slides rebounds, see `MDPContact`.
         joint_friction: "smooth" for the damping and dry friction of the joints, a SmoothFriction, or None for no
             friction.
         joint_stops: True for stops at all position limits of the joints, names of joints, or limits by name such as

@@ -14,6 +14,7 @@ from trajopt.actions.base import ActionModelAbstract
 from trajopt.analysis.between_knots import ViolatedBetween, violated_between
 from trajopt.analysis.constraints import ConstraintRows, solved_rows, units_of, units_of_rows
 from trajopt.analysis.contradictions import contradictions
+from trajopt.analysis.gaps import sizes_of_gaps
 from trajopt.analysis.goals import goals_of, pose_goals
 from trajopt.analysis.legs import LeggedMotion, contact_frames, is_legged, motion_of, touches_world
 from trajopt.analysis.lines import Line, coordinate_units, lines_of
@@ -56,6 +57,7 @@ _KEPT = (
         "constraints",
         "between",
         "contradictions",
+        "gaps",
         "obstacles",
         "planes",
     ),
@@ -97,6 +99,7 @@ class Description:
         constraints: Constraints with values, bounds and multipliers; empty for problems without constraints.
         between: Constraints that are violated between knots, the worst first.
         contradictions: Sentences on linear rows of a knot that exclude each other; empty if there are none.
+        gaps: Largest element of the gap before each knot (T + 1,) [-]; None if it is unknown.
         constraint_names: Names of the constraints.
         constraint_units: Unit by constraint name, for constraints of states whose rows share one unit.
         goals: Frame and reference point (3,) [m] of each terminal cost term on a frame's position.
@@ -153,6 +156,7 @@ class Description:
     constraints: Lazy[tuple[ConstraintRows, ...]] = Lazy(lambda d: solved_rows(d._solution, d._problem))
     between: Lazy[tuple[ViolatedBetween, ...]] = Lazy(lambda d: d._solved(lambda p: violated_between(d._solution, p)))
     contradictions: Lazy[Names] = Lazy(lambda d: contradictions(d._solution))
+    gaps: Lazy[Reals | None] = Lazy(lambda d: d._along(sizes_of_gaps))
     constraint_names: Lazy[Names] = Lazy(lambda d: d._problem.constraint_names)
     constraint_units: Lazy[dict[str, str]] = Lazy(lambda d: units_of(d._problem))
     goals: Lazy[tuple[tuple[str, Reals], ...]] = Lazy(lambda d: goals_of(d._solution))
@@ -228,6 +232,7 @@ def completed(fields: Mapping[str, Any]) -> dict[str, Any]:
         **{name: value for name, value in fields.items() if name in _KEPT},
         "known": True,
         "between": fields.get("between", ()),
+        "gaps": fields.get("gaps"),
         "torques": {line.name: line.values for line in efforts},
         "violations": {rows.name: rows.violations for rows in constraints},
         "prices": prices,

@@ -26,8 +26,8 @@ class SolverStatus(Enum):
         "no step length decreased the cost at max_regularization: the guess may be a minimum, or costs are not smooth"
     )
     INFEASIBLE = (
-        "no step reduces the constraint violation: constraints contradict one another, a limit is too tight, or "
-        "a better guess is needed"
+        "no small step reduces the constraint violation: constraints contradict one another, a limit is too tight, or "
+        "the guess is poor"
     )
     STALLED = (
         "no attempt meets all constraints, and they end at different violations: start from another guess, or "

@@ -58,10 +58,17 @@ def advice(solution: Solution) -> str:
 
 def test_gaps_that_are_left_make_a_problem_infeasible() -> None:
     solution = left(move(), SolverStatus.INFEASIBLE, "SolverIpopt", gap=6.0)
-    assert "all constraints hold" in solution.explain()
-    assert "the trajectory still has a gap of 6 before knot 2: no motion satisfies all constraints" in advice(solution)
+    assert "no motion yet: largest gap 6 before knot 2" in solution.explain()
+    assert "constraints hold" not in solution.explain()
+    assert "the trajectory still has a gap of 6 before knot 2: no motion was found that satisfies all constraints" in (
+        advice(solution)
+    )
     assert "closer: \n" not in solution.explain()
-    assert "-> this is no proof: solver.solve(starts=8) tries other guesses" in advice(solution)
+    assert "-> IPOPT started from one guess, and its verdict is local: motions elsewhere may satisfy" in advice(
+        solution
+    )
+    other = dataclasses.replace(solution, solver="SolverSQP")
+    assert "-> this is no proof: solver.solve(starts=8) tries other guesses" in advice(other)
 
 
 def test_infeasible_without_its_problem_ends_with_words() -> None:

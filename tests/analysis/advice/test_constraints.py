@@ -111,7 +111,7 @@ def test_advice_to_relax_includes_constraints_that_also_hold_at_the_terminal_kno
     assert worst["wall"] > 1e-3
     bent = dataclasses.replace(solution, xs=solution.xs.copy(), status=SolverStatus.INFEASIBLE)
     bent.xs[20:30, 0] = 0.5  # at the wall
-    text = relaxation(bent, constraint_rows(bent))
+    text = relaxation(solution, constraint_rows(bent))
     assert re.search(r"relax others that are at their bounds before: .*'wall' at \d+ of 41 knots", text)
     assert "they exclude each other" in "\n".join(advice(solution))
 

@@ -19,7 +19,7 @@ from trajopt.analysis import ConstraintRows, constraint_rows, constraints_report
 from trajopt.analysis.advice.constraints import constraint_lines, relaxation
 from trajopt.analysis.advice.missed_goals import out_of_reach
 from trajopt.shooting import ShootingProblem
-from trajopt.solution import Solution
+from trajopt.solution import Solution, SolverStatus
 from trajopt.solvers import SolverSQP, SQPOptions
 
 
@@ -163,7 +163,8 @@ class Timed:
     """What lines on constraints ask of a solution; knot 3 is a touch-down."""
 
     times = np.array([0.0, 0.01, 0.02, 0.03, 0.03, 0.04])
-    description = SimpleNamespace(between=())
+    description = SimpleNamespace(between=(), gaps=None)
+    status = SolverStatus.INFEASIBLE
 
 
 def test_unloaded_touch_downs_have_no_price_and_loaded_ones_are_impulses() -> None:
@@ -201,9 +202,18 @@ def test_explain_of_an_infeasible_problem_names_the_constraints_to_relax() -> No
     assert f"constraint 'upright', row 0, is violated most: q by {missing:.3g} rad at knot {KNOTS} (3 s)" in worst
     assert worst.endswith(f"{-missing:.4g} is below 0")
     (advice,) = [line for line in lines(solution) if "reduces the violation" in line]
-    assert f"relax 'upright[q]' by {missing:.3g} rad at knot {KNOTS}" in advice
+    assert f"relax 'upright[q]' by {missing:.3g} rad at knot {KNOTS} (3 s), which this motion lacks" in advice
     assert re.search(r"relax others that are at their bounds before: 'motor' at \d+ of 100 knots", advice)
     assert "largest multiplier" not in solution.explain()  # those of a penalty are no prices
+
+
+def test_amounts_to_relax_are_those_of_a_least_violation_only() -> None:
+    """Elsewhere a constraint is named, but not what its violation happens to be."""
+    for status in (SolverStatus.STALLED, SolverStatus.MAX_ITERATIONS):
+        text = dataclasses.replace(weak_pendulum(), status=status).explain()
+        assert f"relax 'upright[q]' at knot {KNOTS} (3 s), by an amount that this motion does not tell" in text
+        assert not re.search(r"relax '[^']*' by \d", text)
+        assert "no change of the controls reduces" not in text
 
 
 def test_bounds_that_exclude_each_other_are_named_together() -> None:

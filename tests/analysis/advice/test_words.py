@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,13 @@ def test_explain_reports_a_goal_out_of_reach(tmp_path: Path) -> None:
     assert "it is out of reach, 5 m from the first joint" in line
     loaded = Solution.load(solution.save(tmp_path / "arm.npz"))
     assert f"distance of frame 'tool' from its goal is still {left:.3g} m at the end" in loaded.explain()
+
+
+def test_a_goal_in_another_unit_is_asked_about() -> None:
+    (far,) = [line for line in reach(400.0).explain().splitlines() if "residual of 'goal'" in line]
+    assert re.search(r"out of reach, 400 m from the first joint with an arm of at most \S+ m; lengths are in m: ", far)
+    assert "in mm or cm?" in far
+    assert "in mm or cm?" not in reach(5.0).explain()
 
 
 def test_a_goal_that_is_missed_within_reach_claims_nothing() -> None:

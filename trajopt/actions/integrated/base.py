@@ -23,7 +23,7 @@ from trajopt.actions.integrated.control import (
 )
 from trajopt.actions.integrated.stage_rows import StageRows, rows_of_stages
 from trajopt.actions.parts import ModelParts
-from trajopt.checks import check_instance, check_known, check_non_negative, check_positive, check_shape
+from trajopt.checks import check_instance, check_known, check_number, check_positive, check_shape
 from trajopt.constraints.row_block import RowBlock
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
@@ -105,7 +105,7 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
                 f"differential: {type(d).__name__} has a parameter 'dt', which is the time step's name; rename the "
                 "parameter"
             )
-        step = check_non_negative("dt", dt, unit="s")
+        step = 0.0 if check_number("dt", dt) == 0.0 else check_positive("dt", dt, unit="s")
         convert = _time_step_of_robot if isinstance(d.state, StateMultibody) else _time_step
         self.dt = self.parameter("dt", step, unit="s", convert=convert if step > 0 else None)
 

@@ -9,8 +9,10 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import runs, time_words
 from trajopt.analysis.constraints import HELD, ConstraintRows, violated_at_start
+from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.row_names import FRICTION
 from trajopt.constraints.row_block import constraint_of
+from trajopt.solution.record import SolverStatus
 from trajopt.solution.solution import Solution
 
 MOST = 8
@@ -31,29 +33,41 @@ def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) 
     """
     if not constraints:
         return []
-    lines = _violated(solution, constraints)
-    listed = sorted(constraints, key=lambda rows: -int(_beyond_or_at(rows).any(axis=1).sum()))[:MOST]
-    priced = not _by_violation(constraints)  # otherwise multipliers come from a growing penalty
+    moves = not no_motion(solution)
+    lines = _violated(solution, constraints, moves=moves)
+    listed = sorted(constraints, key=lambda rows: -held_knots(rows))[:MOST]
+    priced = moves and not _by_violation(constraints)  # otherwise multipliers come from a growing penalty
     least = _least(constraints)
     lines += [f"    {_use(solution, rows, least, priced=priced)}" for rows in listed if len(rows.knots)]
     if len(constraints) > MOST:
         lines.append(f"    and {len(constraints) - MOST} more")
-    return lines + _dearest(solution, constraints)
+    return lines + (_dearest(solution, constraints) if moves else [])
 
 
 def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
-    """Advises to relax the most violated constraint, and names those in its way; empty if none is violated."""
+    """Advises to relax the most violated constraint, and names those in its way; empty if none is violated.
+
+    Amounts are given at a stationary point of the violation only, at which solvers end as INFEASIBLE: to first order no
+    change of the controls reduces them. They need not be the least ones, as the point may be a saddle. Violations
+    of states that are no motion tell nothing of what to relax.
+    """
     ordered = _by_violation(constraints)
-    if not ordered:
+    if not ordered or no_motion(solution):
         return ""
     first = ordered[0]
     knot, row, excess = first.largest(_enforced(first))
     least = max(HELD, NOISE * excess)
     here = [(rows, int(i)) for rows in ordered for i in np.flatnonzero(_enforced(rows)[knot] > least)]
-    together = [f"{r.title(i)} by {r.violations[knot, i]:.3g}{_unit(solution, r, knot, i)}" for r, i in here]
+    stationary = solution.status is SolverStatus.INFEASIBLE
+
+    def named(rows: ConstraintRows, i: int, name: str) -> str:
+        amount = f" by {rows.violations[knot, i]:.3g}{_unit(solution, rows, knot, i)}" if stationary else ""
+        return name + amount
+
+    together = [named(r, i, r.title(i)) for r, i in here]
     others = _in_the_way(constraints, first, knot)
-    unit = _unit(solution, first, knot, row)
-    words = f"relax {first.title(row)!r} by {excess:.3g}{unit} at knot {knot}{time_words(solution, knot)}"
+    words = f"relax {named(first, row, repr(first.title(row)))} at knot {knot}{time_words(solution, knot)}, "
+    words += "which this motion lacks" if stationary else "by an amount that this motion does not tell"
     if len(together) > 1:
         words += f" (violated together there: {', '.join(together)})"
     if others:
@@ -135,6 +149,11 @@ def _held_back(rows: ConstraintRows, least: float = HELD) -> npt.NDArray[np.bool
     return _beyond_or_at(rows) & (rows.violations <= least)
 
 
+def held_knots(rows: ConstraintRows) -> int:
+    """Number of knots at which an inequality is at a bound or beyond it [-]."""
+    return int(_beyond_or_at(rows).any(axis=1).sum())
+
+
 def _by_violation(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
     """Violated hard constraints, the worst first, without those with negligible violations."""
     least = _least(constraints)
@@ -148,7 +167,7 @@ def _least(constraints: Sequence[ConstraintRows]) -> float:
     return max(HELD, NOISE * worst)
 
 
-def _violated(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+def _violated(solution: Solution, constraints: Sequence[ConstraintRows], *, moves: bool) -> list[str]:
     """Lines about the most violated constraint, other violated ones, soft ones, and those that x0 violates."""
     hard = [rows for rows in constraints if not rows.soft]
     worst = max((float(_enforced(rows).max(initial=0.0)) for rows in hard), default=0.0)
@@ -156,7 +175,8 @@ def _violated(solution: Solution, constraints: Sequence[ConstraintRows]) -> list
     at_start = violated_at_start(constraints)
     but = ", but for x0" if at_start else ""
     hold = "hold at the knots" if solution.description.between else "hold"
-    lines = [] if worst > HELD or not hard else [f"  all{kind} constraints {hold}{but} (largest violation {worst:.1g})"]
+    held = f"  all{kind} constraints {hold}{but} (largest violation {worst:.1g})"
+    lines = [held] if worst <= HELD and hard and moves else []
     ordered = _by_violation(constraints)
     for rows in ordered[:MOST]:
         _, row, words = _worst(solution, rows)

@@ -25,6 +25,7 @@ from trajopt.analysis.advice.constraints import (
     time_may_help,
 )
 from trajopt.analysis.advice.crowded_slots import crowded_slots
+from trajopt.analysis.advice.dead_ends import dead_end, looser_first
 from trajopt.analysis.advice.domain import left_domain
 from trajopt.analysis.advice.facts import (
     curvature_left_out,
@@ -36,10 +37,14 @@ from trajopt.analysis.advice.facts import (
     other_solvers,
 )
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
+from trajopt.analysis.advice.one_knot import one_knot
+from trajopt.analysis.advice.progress import going_on, last_records
+from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.unknowns import unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.contradictions import FROM_START
+from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.limits import placeholders
 from trajopt.analysis.moved import moved_words
 from trajopt.analysis.reached import friction_words
@@ -64,13 +69,16 @@ def explain(solution: Solution) -> str:
     """Explains a solution in text; see `Solution.explain`."""
     if solution.status is SolverStatus.UNSOLVED:
         return _explain_motion(solution)
-    lines = [f"{solution.solver}: {solution.status}.", _numbers(solution), *_methods(solution), *_optima(solution)]
+    nothing = no_motion(solution)
+    lines = [f"{solution.solver}: {solution.status}."]
+    lines += [f"{nothing}: the states do not follow from the controls"] if nothing else []
+    lines += [_numbers(solution), *_methods(solution), *_optima(solution)]
     lines += [*unknown_lines(solution), *_terms(solution)]
     constraints = named_rows(solution)
     lines += constraint_lines(solution, constraints)
     if solution.problem is not None:
         lines += _optimality(solution)
-    lines += _gait(solution)
+    lines += [] if nothing else _gait(solution)
     over = _exceeded(solution)
     lines += _limits(over)
     lines += [f"-> {advice}" for advice in [*_advice(solution, constraints, over), *_doubts(solution)]]
@@ -258,35 +266,29 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     first += [start] if start and all(FROM_START in proof for proof in proofs) else []
     if proofs:
         return [*first, *proofs]
+    unheld = cannot_rest(solution)
+    first = [*unheld, *first]
     missed, crowded = misses(solution), crowded_slots(solution)
     if converged:
         return [*first, *smaller_steps(solution), *missed, *crowded]
+    far = out_of_reach(solution)
+    if not far and (conflict := one_knot(solution)):
+        return [*first, conflict, softening(constraints), *crowded]
     others = [*first, *_advice_by_status(solution, constraints)]
-    return [*missed, *others, *crowded] if out_of_reach(solution) else [*others, *missed, *crowded]
+    if far:
+        return [*missed, *others, *crowded]
+    return [*others, *([] if unheld else looser_first(solution, constraints)), *missed, *crowded]
 
 
 def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
     """Advice on a solve that has not converged."""
-    status, history, outside = solution.status, solution.history, left_domain(solution)
+    status, outside = solution.status, left_domain(solution)
     if status is SolverStatus.INDEFINITE_QUU:
         return [_indefinite(solution)]
     if status is SolverStatus.LINE_SEARCH_FAILED:
         return [outside or grown_derivatives(solution) or _no_decrease(solution, constraints)]
     if status in (SolverStatus.INFEASIBLE, SolverStatus.STALLED):
-        grown = grown_derivatives(solution)
-        relaxed, gap = relaxation(solution, constraints), gap_left(solution)
-        left = (
-            f"{gap}: no motion satisfies all constraints" if gap else "constraints and dynamics contradict one another"
-        )
-        cure = softening(constraints) or "soften a constraint: add(..., soft=(linear, quadratic))"
-        beyond = out_of_reach(solution)
-        guesses = [] if beyond else ["this is no proof: solver.solve(starts=8) tries other guesses as well"]
-        return [
-            *([grown] if grown else []),
-            *guesses,
-            f"no change of the controls reduces the violation: {relaxed}" if relaxed else left,
-            cure if beyond or not time_may_help(constraints) else f"{more_time(solution)}{cure}",
-        ]
+        return dead_end(solution, constraints)
     if status is SolverStatus.DIVERGED:
         where = f" (first at {_at(solution, solution.failed_knot)})" if solution.failed_knot is not None else ""
         return [f"the value function grew without bound{where}: shorten dt, scale the weights down, or start closer"]
@@ -294,7 +296,7 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
         return [_unbounded(solution)]
     grown = "" if outside else grown_derivatives(solution)
     advice, far = [each for each in (outside, grown) if each], out_of_reach(solution)
-    recent = history[-10:]
+    recent = last_records(solution)
     relaxed = relaxation(solution, constraints)
     if relaxed:
         time = more_time(solution, ", or ", "") if time_may_help(constraints) else ""
@@ -303,12 +305,7 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
     elif status is SolverStatus.MAX_ITERATIONS and (stays := _stationary(solution)):
         return [*advice, stays]
     if len(recent) > 1:
-        fall = recent[0].cost - recent[-1].cost
-        if fall > 1e-3 * abs(recent[-1].cost) and not far:
-            advice.append(
-                f"the cost still fell by {fall:.2g} in the last {len(recent)} iterations: raise max_iterations, or "
-                "start from a better guess"
-            )
+        advice += [] if far else going_on(solution)
         lost = guess_lost(solution)
         advice += [lost] if lost else []
         curved = outside or curvature_left_out(solution)

@@ -9,8 +9,8 @@ import numpy as np
 
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.analysis.advice.neglected_curvature import left_out
-from trajopt.analysis.basics import time_words
 from trajopt.analysis.constraints import HELD
+from trajopt.analysis.gaps import largest_gap
 from trajopt.analysis.growth import LARGE, explicit_contacts, growth
 from trajopt.errors import TrajoptError
 from trajopt.solution.record import IterationRecord
@@ -26,14 +26,8 @@ LOST = 0.5
 
 def gap_left(solution: Solution) -> str:
     """Returns text about the largest gap of the trajectory; empty if there is none or it is unknown."""
-    try:
-        gaps = np.abs(solution.gaps()).max(axis=1, initial=0.0)
-    except TrajoptError:  # a black box fails on the trajectory, or there is no problem
-        return ""
-    knot = int(gaps.argmax())
-    if not gaps[knot] > HELD:
-        return ""
-    return f"the trajectory still has a gap of {gaps[knot]:.2g} before knot {knot}{time_words(solution, knot)}"
+    gap = largest_gap(solution)
+    return f"the trajectory still has a gap of {gap}" if gap else ""
 
 
 def more_time(solution: Solution, before: str = "", after: str = ", or ") -> str:

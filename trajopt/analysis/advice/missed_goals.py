@@ -15,6 +15,7 @@ from trajopt.types import Reals
 
 LEFT = 0.1  # fraction of the initial distance from which a goal counts as missed [-]
 LEAST = 0.02  # distance from which a goal counts as missed [m]
+OTHER_UNIT = 10.0  # multiple of the reach from which the unit of a goal is in doubt [-]
 
 
 def misses(solution: Solution) -> list[str]:
@@ -48,7 +49,8 @@ def _beyond(solution: Solution, frame: str, point: Reals) -> str:
     away, most = (float(np.linalg.norm(point - reach[0])), reach[1]) if reach is not None else (0.0, 0.0)
     if away <= most:
         return ""
-    return f"it is out of reach, {away:.3g} m from the first joint with an arm of at most {most:.3g} m"
+    units = "; lengths are in m: is this goal in mm or cm?" if away > OTHER_UNIT * most else ""
+    return f"it is out of reach, {away:.3g} m from the first joint with an arm of at most {most:.3g} m{units}"
 
 
 def _term(solution: Solution, frame: str) -> str:

@@ -1,0 +1,88 @@
+"""Advice on solves that end where constraints are violated: as INFEASIBLE or STALLED."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trajopt.analysis import ConstraintRows
+from trajopt.analysis.advice.constraints import held_knots, relaxation, softening, time_may_help
+from trajopt.analysis.advice.facts import gap_left, grown_derivatives, more_time
+from trajopt.analysis.advice.missed_goals import out_of_reach
+from trajopt.analysis.gaps import no_motion
+from trajopt.constraints.row_block import constraint_of
+from trajopt.solution.record import SolverStatus
+from trajopt.solution.solution import Solution
+
+ONE_GUESS = {"SolverIpopt": "IPOPT", "SolverFatrop": "fatrop"}
+"""Solvers that try one guess, by name."""
+RATES = ("N m", "N", "rad/s", "m/s")
+"""Units of limits of motors."""
+OFTEN = 0.05
+"""Part of the knots from which a constraint is often at its bounds [-]."""
+_NEITHER = "constraints and dynamics contradict one another"
+
+
+def dead_end(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+    """Returns advice on a solve that ended at violated constraints: other guesses, what to relax or to soften."""
+    grown, beyond = grown_derivatives(solution), out_of_reach(solution)
+    cure = softening(constraints) or "soften a constraint: add(..., soft=(linear, quadratic))"
+    guesses = [] if beyond else [_doubt(solution)]
+    return [
+        *([grown] if grown else []),
+        *guesses,
+        _to_relax(solution, constraints),
+        cure if beyond or not time_may_help(constraints) else f"{more_time(solution)}{cure}",
+    ]
+
+
+def looser_first(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+    """Returns advice to begin with wider limits of motors where a solve without a motion is often at them.
+
+    Args:
+        solution: The solution.
+        constraints: Its constraints.
+    """
+    missed = any((rows.violated & rows.enforced).any() for rows in constraints if not rows.soft)
+    limits = [rows for rows in constraints if set(rows.units) & set(RATES) and not rows.soft and _widens(rows)]
+    most = max(limits, key=held_knots, default=None)
+    count = 0 if most is None else held_knots(most)
+    if most is None or not (missed or no_motion(solution)) or count < max(1.0, OFTEN * len(most.knots)):
+        return []
+    name = constraint_of(most.name)
+    sides = [side for side in ("lower", "upper") if np.isfinite(getattr(most, side)).any()]
+    names = ", ".join(f'"{name}.{side}"' for side in sides)
+    values = ", ".join(f"k * {side}" for side in sides)
+    first, each = (f"({names})", f"({values})") if len(sides) > 1 else (names, values)
+    return [
+        f"{name!r} is at its bounds at {count} of {len(most.knots)} knots: begin with wider ones, and let each "
+        f"solution be the next guess: continuation(solver, {first}, [{each} for k in (2.0, 1.4, 1.0)])"
+    ]
+
+
+def _widens(rows: ConstraintRows) -> bool:
+    """Whether larger multiples of the bounds are wider, as those of limits on both sides of zero are."""
+    return bool(
+        np.all((rows.lower < 0.0) | ~np.isfinite(rows.lower)) and np.all((rows.upper > 0.0) | ~np.isfinite(rows.upper))
+    )
+
+
+def _doubt(solution: Solution) -> str:
+    """Text that the verdict is none on other motions."""
+    if solution.solver in ONE_GUESS:
+        return (
+            f"{ONE_GUESS[solution.solver]} started from one guess, and its verdict is local: motions elsewhere may "
+            "satisfy all constraints; try another guess, solver.solve(starts=8), or SolverSQP"
+        )
+    return "this is no proof: solver.solve(starts=8) tries other guesses as well"
+
+
+def _to_relax(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
+    """Advice on the constraint to relax, or on gaps that are left."""
+    relaxed, gap = relaxation(solution, constraints), gap_left(solution)
+    if relaxed and solution.status is SolverStatus.INFEASIBLE:
+        return f"to first order no change of the controls reduces the violation: {relaxed}"
+    if relaxed:
+        return f"the attempts end at different violations, so the least one is unknown: {relaxed}"
+    return f"{gap}: no motion was found that satisfies all constraints" if gap else _NEITHER

@@ -1,0 +1,56 @@
+"""Progress of the iterations that led to the returned motion; other attempts of a solver count for nothing here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from trajopt.analysis.constraints import HELD
+from trajopt.analysis.gaps import no_motion
+from trajopt.solution.record import IterationRecord
+from trajopt.solution.solution import Solution
+
+RECENT = 10
+"""Number of last iterations that count [-]."""
+FALL, SHRINKAGE = 1e-3, 0.1
+"""Falls of the cost, and of the largest violation, over these iterations that are worth more of them [-]."""
+_SAME = 1e-9  # relative difference of equal costs [-]
+
+
+def last_records(solution: Solution) -> Sequence[IterationRecord]:
+    """Last ten records of the attempt that returned the motion, up to it; all of them if none has its cost."""
+    history = solution.history
+    ends = [i for i, record in enumerate(history) if math.isclose(record.cost, solution.cost, rel_tol=_SAME)]
+    end = ends[-1] if ends else len(history) - 1
+    return [record for record in history[: end + 1] if record.attempt == history[end].attempt][-RECENT:]
+
+
+def going_on(solution: Solution) -> list[str]:
+    """Advice to go on with a solve: violations or the cost still fell, or later attempts used up the iterations."""
+    recent, history = last_records(solution), solution.history
+    if len(recent) < 2:
+        return []
+    gaps = bool(no_motion(solution))
+    first, last = (_infeasibility(record, gaps=gaps) for record in (recent[0], recent[-1]))
+    count = f"in the last {len(recent)} iterations{'' if recent[-1] is history[-1] else ' before it was found'}"
+    cure = "raise max_iterations, or start from a better guess"
+    if last > HELD:
+        fell = last < (1.0 - SHRINKAGE) * first
+        what = "gaps and violations" if gaps else "violations"
+        return [f"{what} still fell by {100.0 * (1.0 - last / first):.0f} % {count}: {cure}"] if fell else []
+    held = [record.cost for record in recent if _infeasibility(record, gaps=gaps) <= HELD]
+    fall = held[0] - held[-1]
+    if fall > FALL * abs(held[-1]):
+        return [f"the cost still fell by {fall:.2g} {count}: {cure}"]
+    if recent[-1].attempt == history[-1].attempt:
+        return []
+    return [
+        f"the motion is that of iteration {recent[-1].iteration}, and no later attempt from another guess found a "
+        "better one: solver.solve(solution) goes on from it"
+    ]
+
+
+def _infeasibility(record: IterationRecord, *, gaps: bool) -> float:
+    """Largest violation after an iteration, and, with `gaps`, largest gap before it."""
+    sizes = [record.constraint_violation, *([record.gap_norm] if gaps else [])]
+    return max((size for size in sizes if math.isfinite(size)), default=0.0)

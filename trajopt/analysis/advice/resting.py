@@ -1,0 +1,86 @@
+"""Static check: postures that the motors of a robot cannot hold at rest within the bounds of their torques."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.analysis.constraints import HELD, ConstraintRows, solved_rows
+from trajopt.analysis.gaps import CLOSED
+from trajopt.analysis.goals import asked_steps
+from trajopt.errors import TrajoptError
+from trajopt.residuals import ResidualModelState
+from trajopt.solution.record import SolverStatus
+from trajopt.solution.solution import Solution
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting import ShootingProblem
+
+EFFORTS = ("N m", "N")
+"""Units of rows that are bounded torques or forces of motors."""
+_MOST = 3  # largest number of listed joints [-]
+
+
+def cannot_rest(solution: Solution) -> list[str]:
+    """Returns a sentence if the motors cannot hold x0 at rest, and one for a goal that fixes the posture.
+
+    The controls that hold a posture have to be unique, which those of a robot on several feet are not. A motion may
+    exist all the same, as a swing-up does. It is empty after a solve that converged.
+
+    Args:
+        solution: The solution, with its problem.
+    """
+    if solution.status is SolverStatus.CONVERGED or solution.problem is None or solution.robot is None:
+        return []
+    last, postures = len(solution.us) - 1, [("the goal", goal) for goal in _goals(solution)]
+    places = [(0, "x0", solution.x0)] if solution.description.start == "fixed" else []
+    places += [(last, *each) for each in postures[:1]]
+    try:
+        with solution.as_solved() as problem:
+            lacks = [(what, _lacking(solution, problem, knot, x)) for knot, what, x in places if last >= 0]
+    except TrajoptError:  # a black box fails at rest
+        return []
+    return [
+        f"the motors cannot hold {what} at rest: {', '.join(words)}; raise these bounds, or check the units of masses, "
+        "kg, and of lengths, m"
+        for what, words in lacks
+        if words
+    ]
+
+
+def _goals(solution: Solution) -> list[Reals]:
+    """States of terminal costs and constraints that fix the whole posture of the robot."""
+    description, state, goals = solution.description, solution.description.state, list[Reals]()
+    for item in description.terminal_items:
+        if state is not None and isinstance(item.residual, ResidualModelState):
+            steps = asked_steps(item, item.residual, description.values, state.ndx)[-1]
+            if np.isfinite(steps[: state.ndx // 2]).all():
+                goals.append(state.integrate(description.values[f"{item.name}.reference"][-1], np.nan_to_num(steps)))
+    return goals
+
+
+def _lacking(solution: Solution, problem: ShootingProblem, knot: int, x: Reals) -> list[str]:
+    """Texts on torques and forces beyond their bounds at a knot, in a posture at rest, the worst first."""
+    xs = np.tile(problem.state.at_rest(x), (len(solution.xs), 1))
+    us = problem.quasi_static(xs[:-1])
+    d = problem.calc_diff(xs, us)
+    if not np.abs(d.gaps[knot + 1]).max() <= CLOSED or np.linalg.matrix_rank(d.Fu[knot]) < problem.nu:
+        return []
+    held = dataclasses.replace(solution, xs=xs, us=us, x0=xs[0], multipliers={})
+    beyond = []
+    for rows in solved_rows(held, problem):
+        for i in np.flatnonzero(rows.enforced[knot] & (rows.violations[knot] > HELD)).tolist():
+            if rows.units[i] in EFFORTS and not rows.soft:
+                beyond.append((float(rows.violations[knot, i]), _needs(rows, knot, i)))
+    return [words for _, words in sorted(beyond, reverse=True)[:_MOST]]
+
+
+def _needs(rows: ConstraintRows, knot: int, i: int) -> str:
+    value, low, high = (float(array[knot, i]) for array in (rows.values, rows.lower, rows.upper))
+    bound, unit = high if value > high else low, rows.units[i]
+    if value * bound > 0.0:
+        return f"{rows.rows[i]} needs {abs(value):.4g} {unit} and has {abs(bound):.4g} {unit}"
+    return f"{rows.rows[i]} needs {value:.4g} {unit} and its bound is {bound:.4g} {unit}"
