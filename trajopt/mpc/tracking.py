@@ -14,7 +14,7 @@ from casadi import SX
 
 from trajopt.analysis.lines import state_lines
 from trajopt.errors import TrajoptError
-from trajopt.residuals import ResidualModelFramePlacement, ResidualModelState
+from trajopt.residuals import ResidualModelAbstract, ResidualModelFramePlacement, ResidualModelState
 from trajopt.shooting.kinds import Kind
 from trajopt.solution import Solution
 from trajopt.types import Reals
@@ -122,7 +122,7 @@ def _of_residual(motion: Solution, kind: Kind, term: Any, knots: list[int], rows
         for name in [name for name in kind.parameters if name.startswith(f"{term.name}.")]:
             if _is_subtracted(r, kind.parameters[name].symbol):
                 reference = rows[:, kind.layout.slices[name]]
-                labels = _labels(reference.shape[1], residual.unit)
+                labels = _labels(reference.shape[1], residual)
                 yield Tracked(
                     name=term.name,
                     labels=tuple(label for label, counts in zip(labels, weighed) if counts),
@@ -138,10 +138,12 @@ def _weighed(kind: Kind, term: Any, rows: Reals, size: int) -> npt.NDArray[np.bo
     return np.ones(size, dtype=np.bool_) if place is None else np.asarray(np.any(rows[:, place] > 0.0, axis=0))
 
 
-def _labels(n: int, unit: str) -> tuple[str, ...]:
+def _labels(n: int, residual: ResidualModelAbstract) -> tuple[str, ...]:
     if n == 1:
         return ("",)
-    return _AXES[:n] if n <= 3 and unit in ("m", "m/s") else tuple(str(i) for i in range(n))
+    if residual.row_names:
+        return residual.row_names
+    return _AXES[:n] if n <= 3 and residual.unit in ("m", "m/s") else tuple(str(i) for i in range(n))
 
 
 def _values(kind: Kind, instant: Any, expression: SX, xs: Reals, rows: Reals) -> Reals:
