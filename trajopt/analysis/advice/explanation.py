@@ -36,7 +36,7 @@ from trajopt.analysis.advice.facts import (
     other_solvers,
 )
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
-from trajopt.analysis.advice.unknowns import unknown_lines
+from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.contradictions import FROM_START
@@ -261,7 +261,7 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     missed, crowded = misses(solution), crowded_slots(solution)
     if converged:
         return [*first, *smaller_steps(solution), *missed, *crowded]
-    others = [*first, *_advice_by_status(solution, constraints)]
+    others = [*first, *bounds_of_failure(solution), *_advice_by_status(solution, constraints)]
     return [*missed, *others, *crowded] if out_of_reach(solution) else [*others, *missed, *crowded]
 
 
