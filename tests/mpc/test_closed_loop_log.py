@@ -79,7 +79,7 @@ def test_the_report_gives_steps_plant_cost_and_errors(log):
     assert words["plant"] == "the controller's own model, delay 10 ms"
     assert words["cost"] == f"{log.cost:.6g}"
     error = np.abs(log.xs[:-1, 0] - 0.4 * log.times[:-1])
-    assert words["goal: position"].startswith(
+    assert words["goal: q"].startswith(
         f"error {np.sqrt(np.mean(error**2)):.3g} m rms, {error.max():.3g} m at most"
     )
     gave_way = f"hold, except soft ones: speed by {log.violations['speed'].max():.3g} at 0 s"
@@ -181,8 +181,8 @@ def test_tracking_draws_references_dotted_as_bounds_are_dashed(log):
     assert np.array_equal(actual.get_ydata(), log.xs[:-1, 0])
     assert axes.get_ylabel() == "position [m]"
     assert last.get_xlabel() == "time [s]"
-    assert axes.get_title(loc="left") == "goal: position q"
-    assert last.get_title(loc="left") == "goal: velocity v"
+    assert axes.get_title(loc="left") == "goal: q"
+    assert last.get_title(loc="left") == "goal: v"
     assert "rms" in axes.get_title(loc="right")
     pushes = [line.get_xdata()[0] for line in lines(axes, "-") if len(line.get_xdata()) == 2]
     assert pushes == [0.5, 1.0]

@@ -20,6 +20,7 @@ from trajopt.solution import Solution
 from trajopt.types import Reals
 
 _AXES = ("x", "y", "z")
+_FEW = 3  # largest number of coordinates whose names are those of their panel [-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,13 +162,16 @@ def _is_subtracted(r: SX, symbol: SX) -> bool:
 
 
 def _coordinates(motion: Solution, term: Any, rows: Reals, kind: Kind, knots: list[int]) -> Iterator[Tracked]:
-    """Coordinates of a state by joint, quantity and unit, except quaternions and those of weight 0."""
+    """Coordinates of a state by joint, quantity and unit, except quaternions and those of weight 0.
+
+    The names of a few coordinates stand for their quantity; positions and velocities of joints have the same names.
+    """
     units = np.array(motion.problem.state.tangent_units)  # type: ignore[union-attr]
     counts = np.zeros(len(units), dtype=np.bool_)
     counts[term.residual.elements] = _weighed(kind, term, rows, len(term.residual.elements))
     references = motion.xs.copy()
     references[knots] = rows[:, kind.layout.slices[f"{term.name}.reference"]]
-    panels: dict[tuple[str, str, str], list[tuple[str, Reals, Reals]]] = {}
+    panels: dict[tuple[str, str, str, bool], list[tuple[str, Reals, Reals]]] = {}
     lines = (state_lines(motion.problem, xs) for xs in (motion.xs, references))  # type: ignore[arg-type]
     for line, target in zip(*lines):
         weighed = counts[line.tangent] if line.tangent is not None else np.any(counts[units == (line.unit or "-")])
@@ -175,11 +179,14 @@ def _coordinates(motion: Solution, term: Any, rows: Reals, kind: Kind, knots: li
             actual, reference = line.values[knots], target.values[knots]
             if line.tangent is None and line.unit == "rad":
                 reference = reference + 2.0 * np.pi * np.round((actual - reference) / (2.0 * np.pi))
-            panels.setdefault((line.owner, line.quantity, line.unit), []).append((line.name, actual, reference))
-    for (owner, quantity, unit), columns in panels.items():
+            key = (line.owner, line.quantity, line.unit, line.group == "state")
+            panels.setdefault(key, []).append((line.name, actual, reference))
+    for (owner, quantity, unit, own), columns in panels.items():
+        labels = tuple(name for name, *_ in columns)
+        named = own and len(labels) <= _FEW
         yield Tracked(
-            name=f"{term.name}: {owner} {quantity}" if owner else f"{term.name}: {quantity}",
-            labels=tuple(name for name, *_ in columns),
+            name=f"{term.name}: {', '.join(labels) if named else f'{owner} {quantity}'.strip()}",
+            labels=labels,
             unit=unit,
             actual=np.stack([actual for _, actual, _ in columns], axis=1),
             reference=np.stack([reference for *_, reference in columns], axis=1),

@@ -38,7 +38,9 @@ def write_csv(path: str | Path, solution: Solution) -> Path:
 
 def _torques(solution: Solution) -> dict[str, Reals]:
     """Torques of motors (T,) by header where controls are accelerations; otherwise empty, as controls are torques."""
-    return {f"u:{line.name} [{line.unit}]": line.values for line in solution.description.lines if line.group == "torque"}
+    return {
+        f"u:{line.name} [{line.unit}]": line.values for line in solution.description.lines if line.group == "torque"
+    }
 
 
 def _forces(solution: Solution) -> dict[str, Reals]:

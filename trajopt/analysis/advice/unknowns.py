@@ -42,7 +42,8 @@ def bounds_of_failure(solution: Solution) -> list[str]:
     """Advice for each unknown that is at a bound in a solution that has not converged."""
     return [
         f"unknown {each.label!r} ended at its {each.side} bound, {each.bound:.6g}{each.unit}: "
-        f"{'lower' if each.side == 'lower' else 'raise'} that bound if the motion needs it; if not, start from another guess"
+        f"{'lower' if each.side == 'lower' else 'raise'} that bound if the motion needs it; if not, start from another "
+        "guess"
         for each in _elements(solution)
         if each.side
     ]
