@@ -93,7 +93,9 @@ def test_rows_on_torques_of_inverse_dynamics_are_those_of_joints() -> None:
     arm = trajopt.DifferentialActionModelContactInvDynamics(
         state, full, trajopt.ContactStack(state), costs, constraints=rows
     )
-    problem = trajopt.ShootingProblem(state.zero(), [trajopt.IntegratedActionModelEuler(arm, 0.05)] * 3, trajopt.CostStack(state))
+    problem = trajopt.ShootingProblem(
+        state.zero(), [trajopt.IntegratedActionModelEuler(arm, 0.05)] * 3, trajopt.CostStack(state)
+    )
     solution = SolverSQP(problem).solve()
     joints = tuple(state.robot.joint_names)
     for each in constraint_rows(solution):

@@ -80,9 +80,7 @@ def test_the_report_gives_steps_plant_cost_and_errors(log):
     assert words["plant"] == "the controller's own model, delay 10 ms"
     assert words["cost"] == f"{log.cost:.6g}"
     error = np.abs(log.xs[:-1, 0] - 0.4 * log.times[:-1])
-    assert words["goal: q"].startswith(
-        f"error {np.sqrt(np.mean(error**2)):.3g} m rms, {error.max():.3g} m at most"
-    )
+    assert words["goal: q"].startswith(f"error {np.sqrt(np.mean(error**2)):.3g} m rms, {error.max():.3g} m at most")
     gave_way = f"hold, except soft ones: speed by {log.violations['speed'].max():.3g} at 0 s"
     assert words["constraints"] == gave_way
     assert log.soft == ("speed",)
@@ -116,7 +114,9 @@ def test_shares_units_and_pushes_are_plain(log):
 
     nowhere, everywhere = np.full_like(log.us, 99.0), log.us.copy()
     assert words(lower=-nowhere, upper=nowhere)["controls"] == "within their limits; none is at a limit"
-    assert words(upper=everywhere)["controls"].endswith(f"; at a limit: {log.control_names[0]} in 20 of 20 steps (100 %)")
+    assert words(upper=everywhere)["controls"].endswith(
+        f"; at a limit: {log.control_names[0]} in 20 of 20 steps (100 %)"
+    )
     some = np.where(np.arange(20)[:, None] < 3, log.us, 99.0)
     assert words(lower=-nowhere, upper=some)["controls"].endswith(" in 3 of 20 steps (15 %)")
     pushes = [mpc.Push(time=time, value=[0.0, 0.1]) for time in (0.5, 2.5)]
