@@ -262,7 +262,7 @@ def test_a_failed_solve_names_the_bound_of_an_unknown_first() -> None:
     end = SolverSQP(problem, SQPOptions(max_iterations=2)).solve()
     for value, side, words in ((0.450003, "lower", "lower that bound"), (1.9999, "upper", "raise that bound")):
         lines = dataclasses.replace(end, unknowns={"length": np.array(value)}).explain().splitlines()
-        assert [line for line in lines if f"'length': {value:g}" in line][0].endswith(f", at its {side} bound")
+        assert next(line for line in lines if f"'length': {value:g}" in line).endswith(f", at its {side} bound")
         first = next(line for line in lines if line.startswith("->"))
         assert f"unknown 'length' ended at its {side} bound" in first
         assert words in first

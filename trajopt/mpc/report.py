@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 PERCENTILE = 99.0
 """Percentile of times in reports and plots [%]."""
 _SLOW = 90.0
-"""Percentile of times that advice is about [%]. Other programs on the machine delay single steps, also of a period that is
-long enough."""
+"""Percentile of times that advice is about [%]; other programs on the machine delay single steps of any loop."""
 
 _MOST = 4  # constraints, and reasons, that a report lists [-]
 
@@ -197,8 +196,8 @@ def _cures(log: ClosedLoop) -> list[str]:
         needed, median = _rounded_up(1e3 * slow), 1e3 * float(np.median(log.step_times))
         mode = "" if log.solver.startswith("real-time") else "mode 'real-time', "
         cures.append(
-            f"steps take longer than the control period, {median:.3g} ms in the median and up to {1e3 * slow:.3g} ms in "
-            f"{_SLOW:.0f} % of the steps: use a period of {needed:g} ms or more (MPCOptions.dt), "
+            f"steps take longer than the control period, {median:.3g} ms in the median and up to {1e3 * slow:.3g} ms "
+            f"in {_SLOW:.0f} % of the steps: use a period of {needed:g} ms or more (MPCOptions.dt), "
             f"fewer knots, {mode}or a time_budget"
         )
     failed = [log.reasons.get(int(k), "") for k in np.flatnonzero(log.statuses == "failed")]

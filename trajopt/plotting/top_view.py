@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,7 +59,14 @@ def draw_top_view(target: Figure | SubFigure, solution: Solution, motion: Legged
     knots = np.round(np.linspace(0, len(path) - 1, _ARROWS)).astype(int)
     x, y, z, w = solution.xs[knots, 3:7].T
     ahead = _LONG * size * np.column_stack([w**2 + x**2 - y**2 - z**2, 2.0 * (x * y + w * z)])
-    look = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "color": RED, "width": 0.008, "zorder": 6}
+    look: dict[str, Any] = {
+        "angles": "xy",
+        "scale_units": "xy",
+        "scale": 1.0,
+        "color": RED,
+        "width": 0.008,
+        "zorder": 6,
+    }
     axes.quiver(*path[knots].T, *ahead.T, **look)
     axes.set_xlim(low[0] - _MARGIN * size, high[0] + _MARGIN * size)
     axes.set_ylim(low[1] - 1.5 * _MARGIN * size, high[1] + 1.5 * _MARGIN * size)

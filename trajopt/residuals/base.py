@@ -41,7 +41,7 @@ class ResidualModelAbstract(Model):
 
     example = "goal.{}"
     set_by_base = ("state", "nr")
-    not_content = ("row_names",)  # no expression depends on them
+    not_content: tuple[str, ...] = ("row_names",)  # no expression depends on them
     uses_control = False
     uses_solution = False
 

@@ -55,10 +55,13 @@ def _elements(solution: Solution) -> Iterator[_Element]:
     for name, value in solution.unknowns.items():
         unknown = None if problem is None else problem.unknowns.get(name)
         unit = "" if unknown is None or unknown.unit == "-" else f" {unknown.unit}"
+        limits = np.tile([[-np.inf], [np.inf]], value.size)
         bounded = unknown is not None and unknown.shape == value.shape
+        if unknown is not None and bounded:
+            limits = np.array(unknown.bounds)
         for i, (label, number) in enumerate(zip(labels_of(name, value.shape), value.ravel(order="F"))):
-            bounds = np.array([bound[i] for bound in unknown.bounds]) if bounded else np.array([-np.inf, np.inf])
-            near = touching_distance(number[None], *bounds[:, None])
+            bounds = limits[:, i]
+            near = touching_distance(np.array([number]), *limits[:, i : i + 1])
             touched = [k for k in (0, 1) if abs(number - bounds[k]) <= near]
             yield _Element(
                 label=label,
