@@ -63,6 +63,9 @@ def test_rows_of_own_residuals_have_their_names(residual: trajopt.ResidualModelA
     texts = [text.get_text() for text in trajopt.plotting.plot_constraints(solution).findobj(Text)]
     assert any("right wall" in text for text in texts)
     assert residual.clone().row_names == BOTH
+    assert solution.problem is not None
+    (row,) = [each for each in trajopt.check_derivatives(solution.problem).rows if each.block == "clear: Cx"]
+    assert row.entry.startswith("clear[left wall] by ") or row.entry.startswith("clear[right wall] by ")
 
 
 def test_names_compile_nothing_and_must_fit() -> None:
