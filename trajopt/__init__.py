@@ -81,6 +81,7 @@ from trajopt.contacts import (
     SupportStack,
 )
 from trajopt.costs import CostStack
+from trajopt.dynamics import SmoothFriction
 from trajopt.errors import (
     DuplicateNameError,
     InvalidArgumentError,
@@ -262,6 +263,7 @@ __all__ = [
     "Robot",
     "Scene",
     "ShootingProblem",
+    "SmoothFriction",
     "Solution",
     "SolutionBatch",
     "SolutionLibrary",

@@ -154,7 +154,7 @@ class Workspace:
 
     @property
     def weighs_controls(self) -> bool:
-        """Whether each control has a cost at every knot, so that programs that are not convex do not come from there."""
+        """Whether each control has a cost at every knot: programs that are not convex do not come from there."""
         return bool((np.diagonal(self.evaluator.H, axis1=1, axis2=2)[:, self.evaluator.state.ndx :] > 0.0).all())
 
     def merit(self, run: SQPProgress, y: Reals, weight: float) -> Merit:

@@ -75,3 +75,44 @@ def test_what_is_refused() -> None:
     free = trajopt.ActionModelLQR(A=np.eye(1), B=np.eye(1), Q=np.eye(1), R=np.eye(1))
     with pytest.raises(InvalidArgumentError, match="whose knots have time steps"):
         analysis.resample(SolverFDDP(trajopt.ShootingProblem([1.0], [free] * 2, free)).solve(), 0.1)
+
+
+def test_a_uniform_rate_has_samples_at_its_multiples(tmp_path: Path) -> None:
+    """Steps of 0.2 and 0.1 s at 30 ms: most knots are no multiples, and the last step is shorter."""
+    solution = oscillator(trajopt.Tableau.CLASSICAL)
+    fine = analysis.resample(solution, 0.03, uniform=True)
+    assert fine.times is not None
+    np.testing.assert_allclose(fine.times, [*(0.03 * np.arange(37)), 1.1], atol=1e-12)
+    table = fine.to_csv(tmp_path / "rate.csv").read_text().splitlines()
+    assert [row.split(",")[1] for row in table[1:4]] == ["0.0", "0.03", "0.06"]
+    assert table[-1].split(",")[1] == "1.1"
+    np.testing.assert_array_equal(fine.xs[[0, -1]], solution.xs[[0, -1]])
+    state, (u,) = fine.xs[7], solution.us[1]  # at 0.21 s, 10 ms after knot 1
+    x = solution.xs[1]
+    for _ in range(1000):  # Euler steps of 10 us, by hand
+        x = x + 1e-5 * np.array([x[1], 1.3 * (1.0 - x[0] ** 2) * x[1] - x[0] + u])
+    np.testing.assert_allclose(state, x, atol=1e-6)
+    np.testing.assert_array_equal(fine.us[:8], solution.us[[0] * 7 + [1]])
+
+
+def test_a_uniform_rate_keeps_knots_that_are_multiples() -> None:
+    solution = oscillator(trajopt.Tableau.CLASSICAL)
+    fine = analysis.resample(solution, 0.05, uniform=True)
+    same = analysis.resample(solution, 0.05)
+    np.testing.assert_array_equal(fine.us, same.us)
+    np.testing.assert_allclose(fine.xs, same.xs, atol=1e-12)
+    np.testing.assert_array_equal(fine.xs[[4, 8, 12, 14, 16, 22]], solution.xs[[1, 2, 3, 4, 5, 8]])
+
+
+def test_a_uniform_rate_passes_touch_downs() -> None:
+    """Impulses have no duration, so no step of the rate has one; the state at that time is the one after it."""
+    solution = problems.load("quadruped-trot").solve()
+    assert solution.times is not None
+    fine = analysis.resample(solution, 2e-3, uniform=True)
+    assert fine.times is not None
+    np.testing.assert_allclose(np.diff(fine.times)[:-1], 2e-3, atol=1e-12)
+    assert fine.times[-1] == pytest.approx(solution.times[-1])
+    hit = int(np.flatnonzero(np.diff(solution.times) == 0.0)[0])
+    at = np.flatnonzero(np.isclose(fine.times, solution.times[hit], atol=1e-9))
+    assert len(at)
+    np.testing.assert_array_equal(fine.xs[at[0]], solution.xs[hit + 1])

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import trajopt
+from trajopt.analysis import motion_report
+from trajopt.analysis.between_knots import LEAST
 
 ROOT = Path(__file__).parents[2]
 
@@ -130,3 +132,29 @@ def test_a_batch_of_the_simulator_has_the_steps_of_single_states() -> None:
     assert names["Dqdq"].shape == (2 * nv, 2 * nv)
     assert names["Dtau"].shape == (2 * nv, nv)
     np.testing.assert_allclose(names["ends"][100], names["x_next"], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("howto/free-time.md", ("starts=8", 'steps="linear"')),
+        ("howto/quadruped-trot.md", ("turn=", "sole=(")),
+        ("howto/inverse-kinematics.md", ('"panda_finger_joint1": 0.02', "fixed=fingers", "velocity=")),
+        ("howto/own-cost.md", ("names=[", "robot.joint_names")),
+        ("concepts/constraints.md", ("names=[", f"{LEAST:.0e}".replace("e-0", "e-"))),
+        ("concepts/reading-a-solution.md", ("uniform=True",)),
+        (
+            "conventions.md",
+            ('friction="smooth"', "trajopt.SmoothFriction()", f"width {trajopt.SmoothFriction().width:g}"),
+        ),
+    ],
+)
+def test_pages_name_the_option_for_a_task(page: str, words: tuple[str, ...]) -> None:
+    """Options that readers of the page had to look for elsewhere, with their true defaults."""
+    assert [each for each in words if each not in text_of(f"docs/{page}")] == []
+
+
+def test_a_bend_of_the_trot_page_turns_by_its_angle() -> None:
+    names = names_of("docs/howto/quadruped-trot.md", 6)
+    assert names["around"].converged
+    assert "turned 45° left" in motion_report(names["around"])["moved"]

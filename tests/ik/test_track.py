@@ -16,6 +16,7 @@ from tests.support.ik_paths import ACCELERATION, POSTURE, circle, hand_and_postu
 from tests.support.ik_robots import errors, placement_task, placements, three_links
 from tests.support.model_list import state_of
 from trajopt import ik
+from trajopt.errors import InvalidArgumentError
 from trajopt.ik import IKPathStatus
 from trajopt.kernels import compilations
 from trajopt.plotting.film import film_of
@@ -305,3 +306,33 @@ def test_results_are_kept_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     np.testing.assert_array_equal(film_of(motion).goals, track.wanted[:, -1])
     monkeypatch.setattr("trajopt.display.pictures.find_browser", lambda: None)
     assert track.film(tmp_path / "track.png", time=0.1).stat().st_size > 5_000
+
+
+@pytest.mark.parametrize("method", ["differential", "optimal"])
+def test_a_limit_of_velocity_is_kept_by_both_methods(method: str) -> None:
+    """It replaces that of the robot, for all joints or for each; by default the robot's holds."""
+    state = panda()
+    given = {"q0": POSTURE, "acceleration": ACCELERATION, "method": method}
+    targets, dt = circle(2.0, 1e-2), 1e-2
+    free = ik.track(state.robot, hand_and_posture(state), targets, dt, **given)
+    fastest = np.abs(free.vs).max(axis=0)
+    for velocity in (0.5 * float(fastest.max()), 0.6 * fastest + 0.01):
+        track = ik.track(state.robot, hand_and_posture(state), targets, dt, velocity=velocity, **given)
+        np.testing.assert_array_equal(track.limits[3], np.broadcast_to(velocity, 9))
+        np.testing.assert_array_equal(track.limits[2], -track.limits[3])
+        assert np.all(np.abs(track.vs) <= track.limits[3] + 1e-6)
+        assert np.any(np.abs(track.vs) > 0.99 * track.limits[3])
+        assert keeps_limits(track, 1e-6)
+    none = ik.track(state.robot, hand_and_posture(state), targets, dt, velocity=np.inf, **given)
+    assert np.all(none.limits[3] == np.inf)
+    np.testing.assert_array_equal(free.limits[3], state.robot.model.velocityLimit)
+
+
+def test_a_tracker_keeps_a_limit_of_velocity() -> None:
+    state = panda()
+    tracker = ik.IKTracker(state.robot, hand_and_posture(state), POSTURE, 1e-2, velocity=0.05)
+    steps = [tracker.step({"hand.reference": target}) for target in circle(2.0, 1e-2)[50:80]]
+    assert np.abs([step.v for step in steps]).max() == pytest.approx(0.05)
+    for wrong in (0.0, [1.0, 2.0], -1.0):
+        with pytest.raises(InvalidArgumentError, match="velocity: expected a positive number, or 9 of them"):
+            ik.IKTracker(state.robot, hand_and_posture(state), POSTURE, 1e-2, velocity=wrong)

@@ -228,15 +228,15 @@ def test_references_are_tracked(slider):
     own.follow("goal.reference", lambda t: [0.5 * t, 0.5])
     log = mpc.simulate(own, None, [0.0, 0.5], 2.0)
     position, velocity = log.tracked
-    assert (position.name, position.labels, position.unit) == ("goal: position", ("q",), "m")
+    assert (position.name, position.labels, position.unit) == ("goal: q", ("q",), "m")
     assert np.allclose(position.reference[:, 0], 0.5 * log.times[:-1])
     assert np.array_equal(position.actual[:, 0], log.xs[:-1, 0])
     assert position.errors.max() < 0.05
-    assert (velocity.name, velocity.unit) == ("goal: velocity", "m/s")  # its reference does not move, so it comes last
+    assert (velocity.name, velocity.unit) == ("goal: v", "m/s")  # its reference does not move, so it comes last
     assert np.array_equal(velocity.reference, np.full((len(log), 1), 0.5))
-    assert "goal: velocity" in log.explain()
-    assert "goal: velocity" in log.report()
-    assert [each.name for each in mpc.simulate(slider, None, X0, 0.2).tracked] == ["goal: position", "goal: velocity"]
+    assert "goal: v" in log.explain()
+    assert "goal: v" in log.report()
+    assert [each.name for each in mpc.simulate(slider, None, X0, 0.2).tracked] == ["goal: q", "goal: v"]
 
 
 def test_long_logs_keep_few_samples(slider, monkeypatch):

@@ -283,7 +283,9 @@ def test_limits_of_zero_and_zero_are_none():
 
 def test_legend_says_limit_when_one_is_drawn():
     solution = robot_solution(load_robot("planar-2r"), lower=[-1.0, -1.0], upper=[1.0, 1.0])
-    assert legend_texts(plot_solution(solution)) == ["joint_1", "joint_2", "beyond a limit"]
+    assert legend_texts(plot_solution(solution)) == ["joint_1", "joint_2", "beyond a limit", "range outside limits"]
+    inside = dataclasses.replace(solution, us=0.9 * solution.us / np.abs(solution.us).max())
+    assert legend_texts(plot_solution(inside)) == ["joint_1", "joint_2", "range outside limits"]
 
 
 def test_state_of_a_vector_has_names_and_bounds():

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from tests.plotting.test_plotting_legged import jump, trot, uphill, walk  # noqa: F401  (fixtures)
 from tests.support.few_iterations import few_iterations
-from tests.support.texts import check_texts, text_faults
+from tests.support.texts import check_texts, recorded, text_faults
 from trajopt import gaits, ik, problems
 from trajopt.constraints import ConstraintStack
 from trajopt.plotting import (
@@ -25,6 +27,7 @@ from trajopt.plotting import (
 )
 from trajopt.residuals import ResidualModelFrameTranslation
 from trajopt.robots import load_robot
+from trajopt.solution.motions import described_motion
 from trajopt.states import StateMultibody
 
 
@@ -58,6 +61,51 @@ def test_pictures_of_inverse_kinematics() -> None:
     check_texts(plot_configurations(robot, result.configurations, points=here, title=title))
     way = np.array(here) + np.linspace(0.0, 0.1, 21)[:, None] * [0.0, 1.0, 0.0]
     check_texts(ik.track(robot, tasks, way, 0.05).plot())
+
+
+def test_a_joint_at_rest_is_named_below_a_path() -> None:
+    robot = load_robot("planar-3r")
+    state = StateMultibody(robot)
+    here = robot.placement(np.array([0.3, 0.8, 0.5]), "tool")[:3, 3]
+    tasks = ConstraintStack(state).add("tool", ResidualModelFrameTranslation(state, "tool"), equals=0.0)
+    way = here + np.linspace(0.0, 0.1, 21)[:, None] * [0.0, 0.0, 1.0]
+    tracks = [ik.track(robot, tasks, way, 0.05, q0=[0.3, 0.8, 0.5], fixed=fixed) for fixed in ({}, {"joint_2": 0.8})]
+    texts = [[text.get_text() for text in track.plot().findobj(Text)] for track in tracks]
+    assert ["at rest: joint_2" in each for each in texts] == [False, True]
+    check_texts(tracks[1].plot())
+
+
+SCARA = ("base", "arm1", "arm2", "wrist", "quill")
+JOINTS = (
+    ("a", "revolute", "0 0 0.35"),
+    ("b", "revolute", "0.3 0 0"),
+    ("c", "revolute", "0.25 0 0"),
+    ("d", "prismatic", "0 0 0"),
+)
+
+
+def test_labels_beside_the_box_of_a_motion_in_space_stay_in_the_page(tmp_path: Path) -> None:
+    """A SCARA arm: its wide and low box fills the width of its half of the page."""
+    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    parts = [f'<link name="{name}">{body * (name != "base")}</link>' for name in (*SCARA, "tool")]
+    for (name, kind, at), parent, child in zip(JOINTS, SCARA, SCARA[1:]):
+        limit = '<axis xyz="0 0 1"/><limit lower="-3" upper="3" velocity="9" effort="9"/>'
+        ends = f'<parent link="{parent}"/><child link="{child}"/><origin xyz="{at}"/>'
+        parts.append(f'<joint name="{name}" type="{kind}">{ends}{limit}</joint>')
+    ends = '<parent link="quill"/><child link="tool"/><origin xyz="0 0 -0.2"/>'
+    parts.append(f'<joint name="e" type="fixed">{ends}</joint>')
+    file = tmp_path / "scara.urdf"
+    file.write_text(f'<robot name="scara">{"".join(parts)}</robot>')
+    s = np.linspace(0.0, 1.0, 81)[:, None]
+    qs = np.array([-1.02, 1.25, -0.23, -0.1]) + (3.0 * s**2 - 2.0 * s**3) * [1.47, -0.05, -0.22, 0.09]
+    qs += np.sin(np.pi * s) * [0.0, 0.55, -1.1, 0.0]
+    xs, times = np.hstack([qs, np.gradient(qs, 0.006, axis=0)]), 0.006 * np.arange(81.0)
+    figure = described_motion(xs, solver="scara", robot=load_robot(str(file)), times=times, goals=()).plot()
+    check_texts(figure)
+    with recorded() as drawn:
+        figure.draw_without_rendering()
+    (box,) = [box for text, box in drawn if text == "z [m]"]
+    assert box.x0 > 4.0  # [pixel]
 
 
 def test_pictures_of_closed_loops() -> None:

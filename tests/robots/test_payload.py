@@ -10,6 +10,8 @@ import pytest
 from casadi import SX
 
 import trajopt
+from trajopt.analysis.skeleton import skeleton_of
+from trajopt.display.visuals import joint_meshes
 from trajopt.dynamics import RobotExpressions
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.solvers import SolverSQP
@@ -113,3 +115,32 @@ def test_wrong_payloads_are_refused() -> None:
         loaded.with_parameters("payload.com")
     with pytest.raises(DuplicateNameError, match="are on one rigid body"):
         loaded.with_parameters(["payload.mass", "tool0.mass"])
+
+
+def test_pictures_have_a_payload() -> None:
+    """A ball of its mass in water, or the box of its inertia, which moves with the hand."""
+    q = np.array([0.3, -1.0, 0.8, 0.4, 0.5, 0.6])
+    bare = trajopt.load_robot("ur10")
+    assert not skeleton_of(bare.model, q[None])[0].solids
+    boxes = {
+        None: 2.0 * np.full(3, (3.0 * 1.5 / (4.0 * np.pi * 1000.0)) ** (1.0 / 3.0)),
+        "box": np.array([0.1, 0.2, 0.3]),
+    }
+    for kind, sides in boxes.items():
+        about = None if kind is None else 1.5 / 12.0 * ((sides**2).sum() - sides**2)
+        inertia = None if about is None else [about[0], 0.0, 0.0, about[1], 0.0, about[2]]
+        robot = bare.with_payload("tool0", 1.5, [0.05, 0.0, 0.1], inertia)
+        (solid,) = skeleton_of(robot.model, np.array([np.zeros(6), q]))[0].solids
+        hand = robot.placement(q, "tool0")
+        points = (solid.points[1] - hand[:3, 3]) @ hand[:3, :3] - [0.05, 0.0, 0.1]
+        np.testing.assert_allclose(np.ptp(points, axis=0), sides, rtol=1e-6)
+        np.testing.assert_allclose(points.max(axis=0), sides / 2, rtol=1e-6)
+
+
+def test_views_have_a_payload() -> None:
+    bare = trajopt.load_robot("planar-2r")
+    robot = bare.with_payload("tool", 1.5, inertia=[0.01, 0.0, 0.0, 0.01, 0.0, 0.01])
+    more, less = (
+        {body.joint: sum(len(m.vertices) for m in body.meshes) for body in joint_meshes(each)} for each in (robot, bare)
+    )
+    assert more == {1: less[1], 2: less[2] + 24}  # four corners of each face

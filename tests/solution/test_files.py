@@ -15,12 +15,14 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+import trajopt
 from tests.support.unsolved import arm, pendulum, solved, trot
 from trajopt import problems
 from trajopt.analysis import motion_report
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.plotting import plot_com, plot_contact_forces, plot_cost_terms, plot_feet, plot_motion, plot_strip
 from trajopt.solution import Solution
+from trajopt.solvers import SolverSQP
 from trajopt.types import Reals
 
 MAKERS = [pendulum, arm, trot]
@@ -147,6 +149,30 @@ def test_csv_has_round_times_and_no_negative_zeros_of_feet_in_the_air(tmp_path: 
     assert "-0.0" not in cells
     assert np.any(np.signbit(solution.contact_forces()["lf_foot"]) & (solution.contact_forces()["lf_foot"] == 0.0))
     assert all(len(str(time)) <= 5 for time in solution.to_dict()["times"])
+
+
+def test_csv_of_inverse_dynamics_has_torques(tmp_path: Path) -> None:
+    """They are those of Pinocchio's recursive Newton-Euler algorithm, from a file without its problem as well."""
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
+    full = trajopt.ActuationModelFull(state)
+    costs = trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), 1e-2)
+    arm = trajopt.DifferentialActionModelFreeInvDynamics(state, full, costs)
+    end = trajopt.CostStack(state).add("goal", trajopt.ResidualModelState(state, [0.5, -0.4, 0.0, 0.0]), 1e3)
+    problem = trajopt.ShootingProblem(state.zero(), [trajopt.IntegratedActionModelEuler(arm, 0.05)] * 10, end)
+    solution = SolverSQP(problem).solve()
+    text = solution.to_csv(tmp_path / "arm.csv").read_text()
+    head, *rows = csv.reader(text.splitlines())
+    joints = state.robot.joint_names
+    assert head[6:] == [*(f"a:{joint} [rad/s²]" for joint in joints), *(f"u:{joint} [N m]" for joint in joints)]
+    table = np.array([[float(cell) for cell in row[2:]] for row in rows[:-1]])
+    assert rows[-1][6:] == [""] * 4
+    model = state.robot.model
+    data = model.createData()
+    expected = [pin.rnea(model, data, row[:2], row[2:4], row[4:6]) for row in table]
+    np.testing.assert_allclose(table[:, 6:], expected, rtol=1e-9, atol=1e-9)
+    assert np.abs(table[:, 6:]).max() > 0.1
+    loaded = Solution.load(solution.save(tmp_path / "arm.npz"))
+    assert loaded.to_csv(tmp_path / "again.csv").read_text() == text
 
 
 def test_csv_names_another_suffix(tmp_path: Path) -> None:

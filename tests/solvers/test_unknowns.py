@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -252,3 +253,26 @@ def test_controllers_and_derivatives_refuse() -> None:
         MPCController(free)
     with pytest.raises(InvalidArgumentError, match="one without unknowns, got one that chose mass"):
         SolutionDerivatives(solution)
+
+
+def test_a_failed_solve_names_the_bound_of_an_unknown_first() -> None:
+    """The state of an interior point is a little inside of its bound; that is at the bound. 0.01 inside is not."""
+    problem = pendulum()
+    problem.free("length", 0.45, 2.0)
+    end = SolverSQP(problem, SQPOptions(max_iterations=2)).solve()
+    for value, side, words in ((0.450003, "lower", "lower that bound"), (1.9999, "upper", "raise that bound")):
+        lines = dataclasses.replace(end, unknowns={"length": np.array(value)}).explain().splitlines()
+        assert next(line for line in lines if f"'length': {value:g}" in line).endswith(f", at its {side} bound")
+        first = next(line for line in lines if line.startswith("->"))
+        assert f"unknown 'length' ended at its {side} bound" in first
+        assert words in first
+    inside = dataclasses.replace(end, unknowns={"length": np.array(0.46)}).explain()
+    assert "unknown 'length': 0.46 m, within its bounds" in inside
+    assert "ended at its" not in inside
+
+
+def test_an_unknown_with_one_bound_is_within_it() -> None:
+    problem = pendulum()
+    problem.free("length", 0.45, np.inf, guess=1.0)
+    end = SolverSQP(problem, SQPOptions(max_iterations=2)).solve()
+    assert "within its bounds" in dataclasses.replace(end, unknowns={"length": np.array(0.9)}).explain()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SHARES = (0.25, 0.5, 0.75)
 """Fractions of a step at which the rows are evaluated [-]."""
 LEAST = 1e-3
-"""Excess below which a violation between knots is not reported [unit of the row]."""
+"""Excess below which a violation between knots is not reported, see docs/concepts/constraints.md [unit of the row]."""
 
 
 @dataclass(frozen=True, kw_only=True)

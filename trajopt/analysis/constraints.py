@@ -380,16 +380,18 @@ def _coordinates(
 def _names(
     problem: ShootingProblem, model: ActionModelAbstract, name: str, controls: Sequence[int], coordinates: Sequence[int]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Name and unit of each row: those of its control or coordinate, otherwise its number and the residual's unit."""
+    """Name and unit of each row: the residual's own, or those of its control or coordinate, otherwise its number."""
     all_controls, state = inspection.controls(problem), problem.state
     efforts = control_quantities(state, all_controls)
     residual = model.constraints[constraint_of(name)].residual
-    own = row_names(residual, len(controls))
+    own = row_names(residual, len(controls), model.model_parts.actuation)
     named: list[tuple[str, str]] = []
     if isinstance(residual, ResidualModelState) and len(controls) == state.ndx:
         coordinates = range(state.ndx)  # on a manifold a row is no coordinate plus a constant
     for row, (control, coordinate) in enumerate(zip(controls, coordinates)):
-        if control >= 0:
+        if residual.row_names:
+            named.append(own[row])
+        elif control >= 0:
             named.append((all_controls.names[control].removeprefix("u:"), efforts[control][1]))
         elif coordinate >= 0:
             named.append((state.tangent_names[coordinate], state.tangent_units[coordinate]))

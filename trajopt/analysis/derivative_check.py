@@ -16,10 +16,12 @@ from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.integrated.euler import IntegratedActionModelEuler
 from trajopt.activations.base import as_matrix
+from trajopt.analysis.row_names import row_names
 from trajopt.checks import check_array, check_count, check_positive
-from trajopt.constraints.row_block import RowBlock
+from trajopt.constraints.row_block import RowBlock, row_name
 from trajopt.costs.cost_stack import CostStack, CostTerm
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
+from trajopt.residuals import ResidualModelAbstract
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.values import ProblemDerivatives
 from trajopt.types import Reals
@@ -223,10 +225,11 @@ def _of_knots(problem: ShootingProblem, xs: Reals, us: Reals, size: float) -> It
                 yield _row(f"F{by}", of, F, ahead, behind, size, names, columns)
             ahead, behind = differences.cost[:, t][..., cut]
             yield _row(f"L{by}", of, L, ahead, behind, size, [""], columns)
-            for block, whose, rows in _constraint_rows(kind):
+            for block, residual, rows in _constraint_rows(kind):
+                whose, named = type(residual).__name__, _row_names(block, residual, model)
                 ahead, behind = differences.rows[:, t, rows][..., cut]
                 if by == "x" or np.any([C[rows], ahead, behind]):  # no row for u where no control changes anything
-                    yield _row(f"{block.name}: C{by}", whose, C[rows], ahead, behind, size, block.row_names, columns)
+                    yield _row(f"{block.name}: C{by}", whose, C[rows], ahead, behind, size, named, columns)
         curved = [("Lxx", at.Lxx[t], differences.slope_x[t][:, :n], names, names)]
         if nu:
             slope = differences.slope_u[t][:nu, n : n + nu]
@@ -236,13 +239,20 @@ def _of_knots(problem: ShootingProblem, xs: Reals, us: Reals, size: float) -> It
             yield _row(name, of, found, expected, expected, 10.0 * size, rows, columns, verdict="unlike")
 
 
-def _constraint_rows(kind: Any) -> Iterator[tuple[RowBlock, str, slice]]:
-    """Rows of each constraint of a kind of knots, the class of its residual, and where they are."""
+def _constraint_rows(kind: Any) -> Iterator[tuple[RowBlock, ResidualModelAbstract, slice]]:
+    """Rows of each constraint of a kind of knots, its residual, and where they are."""
     end, stack = 0, kind.model.constraints
     for block in kind.row_blocks:
         if block.size:
-            yield block, type(stack[block.constraint].residual).__name__, slice(end, end + block.size)
+            yield block, stack[block.constraint].residual, slice(end, end + block.size)
         end += block.size
+
+
+def _row_names(block: RowBlock, residual: ResidualModelAbstract, model: ActionModelAbstract) -> list[str]:
+    """Name of each row, as in `explain`: those of joints and axes, or the residual's own."""
+    if block.size == 1:
+        return [block.name]
+    return [row_name(block.name, name) for name, _ in row_names(residual, block.size, model.model_parts.actuation)]
 
 
 def _row(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.basics import problem_of
-from trajopt.checks import check_positive
+from trajopt.checks import check_flag, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Ints, Reals
 
@@ -20,17 +20,28 @@ NOT_KNOWN: dict[str, Any] = {"k": None, "Vx": None, "Vxx": None, "multipliers": 
 """Results of a solver that do not exist between its knots."""
 
 
-def resample(solution: Solution, dt: float) -> Solution:
-    """Returns a solution with more knots: each step is divided into equal parts of at most dt.
+ROUNDING = 1e-6
+"""Part of a time step that is rounding [-]."""
+
+
+def resample(solution: Solution, dt: float, *, uniform: bool = False) -> Solution:
+    """Returns a solution with more knots: each step is divided into equal parts of at most dt, or at a uniform rate.
 
     A state within a step is f(x_t, u_t) with the part of the step so far as time step, and controls stay as they are.
     The result is a Solution as any other: `torques`, `contact_forces`, `violations`, `to_csv` and `plot` are those
     between the knots, too. Gains are those of the step. Its gaps are the error of one long step instead of several
     short ones.
 
+    At a uniform rate the knots of the result are at 0, dt, 2 dt, ... and at the end, so that the last step is shorter
+    where dt is no part of the duration. The knots of the solution are not among them then: a control stays until the
+    next multiple of dt, which adds to the gaps, and impulses are left out. At the time of an impulse the state is that
+    after it.
+
     Args:
         solution: The solution, with its problem; a step is the parameter `dt` of its models. Impulses stay.
         dt: Longest time between knots of the result, such as 1e-3 [s].
+        uniform: Whether the time between knots is dt, as for a controller of this rate, also if the solution has other
+            steps.
 
     Raises:
         InvalidArgumentError: The solution has no problem, its knots have no time steps, or dt is not positive.
@@ -39,22 +50,36 @@ def resample(solution: Solution, dt: float) -> Solution:
     longest, times = check_positive("dt", dt, unit="s"), solution.times
     if times is None:
         raise InvalidArgumentError("solution: expected one of a problem whose knots have time steps")
-    steps = np.diff(times)
-    parts = np.maximum(np.ceil(steps / longest - 1e-6), 1.0).astype(np.int64)
-    knots = np.repeat(np.arange(len(parts)), parts)
-    before = np.concatenate([np.arange(count) for count in parts]) if len(parts) else np.zeros(0, dtype=np.int64)
+    knots, since, steps = (_uniform if check_flag("uniform", uniform) else _refined)(times, longest)
     with solution.as_solved() as problem:
         fine = _divided(problem, knots)
         us = [solution.us[t][: problem.running[t].nu] for t in knots]
-        later = np.flatnonzero(before > 0)
+        later = np.flatnonzero(since > 0.0)
         xs = np.concatenate([solution.xs[knots], solution.xs[-1:]])
-        _set_steps(fine, steps[knots] * before / parts[knots], later)
+        _set_steps(fine, since, later)
         xs[later] = fine.calc(solution.xs[np.append(knots, -1)], us).xnext[later]
-        _set_steps(fine, steps[knots] / parts[knots], np.arange(len(knots)))
+        _set_steps(fine, steps, np.arange(len(knots)))
         values: dict[str, Any] = {"problem": fine, "x0": fine.x0, "parameters": fine.parameter_values()}
         cost = fine.calc(xs, us).cost
         K = None if solution.K is None else solution.K[knots]
         return replace(solution, xs=xs, us=solution.us[knots], cost=cost, K=K, **values, **NOT_KNOWN)
+
+
+def _refined(times: Reals, longest: float) -> tuple[Ints, Reals, Reals]:
+    """Knot before each new knot, time since then and time until the next one, for equal parts of each step."""
+    steps = np.diff(times)
+    parts = np.maximum(np.ceil(steps / longest - ROUNDING), 1.0).astype(np.int64)
+    knots = np.repeat(np.arange(len(parts)), parts)
+    before = np.concatenate([np.arange(count) for count in parts]) if len(parts) else np.zeros(0, dtype=np.int64)
+    return knots, steps[knots] * before / parts[knots], steps[knots] / parts[knots]
+
+
+def _uniform(times: Reals, dt: float) -> tuple[Ints, Reals, Reals]:
+    """As `_refined`, for new knots at the multiples of dt."""
+    samples = dt * np.arange(np.ceil(times[-1] / dt - ROUNDING))
+    knots = np.searchsorted(times, samples + ROUNDING * dt, side="right") - 1
+    since = samples - times[knots]
+    return knots, np.where(since > ROUNDING * dt, since, 0.0), np.diff(np.append(samples, times[-1]))
 
 
 def _divided(problem: ShootingProblem, knots: Ints) -> ShootingProblem:

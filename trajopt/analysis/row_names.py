@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from trajopt.actuation import ActuationModelAbstract
+from trajopt.analysis.quantities import efforts_of
 from trajopt.residuals import (
     ResidualModelAbstract,
     ResidualModelCoMPosition,
+    ResidualModelContactControlGrav,
     ResidualModelContactCoPPosition,
     ResidualModelContactFrictionCone,
     ResidualModelContactWrenchCone,
+    ResidualModelControl,
+    ResidualModelControlGrav,
     ResidualModelFrameTranslation,
+    ResidualModelJointAcceleration,
     ResidualModelJointEffort,
     ResidualModelObstacleDistance,
 )
@@ -26,14 +32,37 @@ _TIPPING: Names = [(f"tipping {axis}", "N m") for axis in ("+x", "-x", "+y", "-y
 _SIDES = ("+x", "-x", "+y", "-y")
 
 
-def row_names(residual: ResidualModelAbstract, n: int) -> Names:
-    """Returns name and unit of each of n rows of a constraint; names are numbers if the residual has none."""
+def row_names(residual: ResidualModelAbstract, n: int, actuation: ActuationModelAbstract | None = None) -> Names:
+    """Returns name and unit of each of n rows of a constraint; names are numbers if the residual has none.
+
+    Args:
+        residual: Residual of the constraint.
+        n: Number of rows [-].
+        actuation: Actuation of the model, whose controls the residual may read; None without a robot.
+    """
+    if isinstance(residual, _OF_CONTROLS) and actuation is not None and actuation.nu == n:
+        return _motors(actuation)
     name_rows = _NAMES.get(type(residual))
-    names = [(name, residual.unit) for name in getattr(residual, "row_names", ())]
-    names = names if name_rows is None else name_rows(residual)
+    names = [(name, _unit(residual)) for name in residual.row_names] if name_rows is None else name_rows(residual)
     if len(names) == n:
         return names
-    return [(str(row), "-" if "," in residual.unit else residual.unit) for row in range(n)]
+    return [(str(row), _unit(residual)) for row in range(n)]
+
+
+def _unit(residual: ResidualModelAbstract) -> str:
+    """Unit of all rows; "-" if they differ."""
+    return "-" if "," in residual.unit else residual.unit
+
+
+def _motors(actuation: ActuationModelAbstract) -> Names:
+    """Joints, or controls that drive several; in inverse dynamics they are torques as well."""
+    efforts = efforts_of(actuation.state)
+    return [(name.removeprefix("u:"), efforts.get(name, ("", "-"))[1]) for name in actuation.names]
+
+
+def _accelerations(residual: Any) -> Names:
+    names, units = (each[residual.nr :] for each in (residual.state.tangent_names, residual.state.tangent_units))
+    return [(name.removeprefix("v:"), f"{unit}²" if unit[-2:] == "/s" else "-") for name, unit in zip(names, units)]
 
 
 def _axes(residual: Any) -> Names:
@@ -64,8 +93,11 @@ def _wrench(residual: Any) -> Names:
     return [*_friction(residual.cone.facets), *_TIPPING, *((f"yaw {i}", "N m") for i in range(8))]
 
 
+_OF_CONTROLS = (ResidualModelControl, ResidualModelControlGrav, ResidualModelContactControlGrav)
+
 _NAMES: dict[type, Callable[[Any], Names]] = {
     ResidualModelFrameTranslation: _axes,
+    ResidualModelJointAcceleration: _accelerations,
     ResidualModelJointEffort: _efforts,
     ResidualModelCoMPosition: _axes,
     ResidualModelContactFrictionCone: lambda residual: _friction(residual.cone.facets),

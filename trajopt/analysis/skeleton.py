@@ -10,6 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, pass_on_signal
+from trajopt.robots.payload import payload_shapes
 from trajopt.robots.shapes import Shape
 from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.types import Reals
@@ -28,7 +29,7 @@ def skeleton_of(
         model: The Pinocchio model.
         configurations: Configurations (T + 1, nq).
         tracked: Indices of the frames whose paths to return.
-        shapes: Solids on the links.
+        shapes: Solids on the links; payloads have one by themselves.
     """
     data = model.createData()
     slides = _slides(model)
@@ -39,6 +40,7 @@ def skeleton_of(
     fixed_points = [(joint, point) for joint, point, _ in ends] + [(j, p) for j, box in boxes.items() for p in box]
     points = np.empty((len(configurations), model.njoints + len(fixed_points), 3))
     paths = np.empty((len(tracked), len(configurations), 3))
+    shapes = [*shapes, *payload_shapes(model)]
     on_links = [(model.getFrameId(shape.link), shape.points()) for shape in shapes]
     hulls = [np.empty((len(configurations), *hull.shape)) for _, hull in on_links]
     for t, q in enumerate(configurations):

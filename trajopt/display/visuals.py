@@ -20,6 +20,7 @@ from trajopt.errors import TrajoptError
 from trajopt.robots import Robot
 from trajopt.robots.builtin import BUILTIN_GEOMETRIES, BUILTIN_ROBOTS
 from trajopt.robots.example import example_robot_files
+from trajopt.robots.payload import payload_shapes
 from trajopt.types import Reals
 
 _LOG = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ def joint_meshes(robot: Robot) -> tuple[JointMeshes, ...]:
     drawn = {joint for joint, _ in placed}
     if not placed or lacking - drawn:
         placed += [(joint, mesh) for joint, mesh in link_solids(robot.model) if not drawn or joint in lacking - drawn]
+    placed += [_of_shape(robot.model, shape) for shape in payload_shapes(robot.model)]
     groups: dict[int, list[Mesh]] = {}
     for joint, mesh in placed:
         groups.setdefault(joint, []).append(mesh)

@@ -6,6 +6,7 @@ from typing import Any
 from trajopt import lie
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.objects.calls import explain_export
 
 __all__ = ["RobotExpressions", "SmoothFriction"]
 
@@ -16,3 +17,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warnings.warn(f"{__name__}.{name} is now trajopt.lie.{name}", DeprecationWarning, stacklevel=2)
     return getattr(lie, name)
+
+
+explain_export(__name__, "SmoothFriction")  # expressions are built in inner loops, which do not pay for it

@@ -122,7 +122,7 @@ class GaitOptions:
         facets: Number of sides of the friction pyramid, even, >= 4 [-].
         inner: Whether the pyramid lies inside the friction cone; if not, around it, where it allows up to mu / cos(pi
             / facets).
-        sole: Length and width of a sole [m].
+        sole: Length and width of a sole around the foot's frame [m]; shapes in the robot's file are not read.
         gains: Stiffness and damping that pull a foot in contact to its foothold [1/s², 1/s]; None for `holding_gains`
             of the schedule's time step.
         integrator: "euler", "rk4", or "rk4-crocoddyl", which adds rates of the base as Crocoddyl does.

@@ -49,7 +49,9 @@ class ResidualModelTerrainDistance(ResidualModelMultibody):
                 )
         if not chosen:
             raise InvalidArgumentError("bodies: expected at least one body, got none; omit the residual")
-        super().__init__(state, len(chosen) * len(terrain.surfaces), unit="m")
+        kinds = [type(surface).__name__.removesuffix("Surface").lower() for surface in terrain.surfaces]
+        names = [f"{body.frame}, {kind} {j}" for body in chosen for j, kind in enumerate(kinds)]
+        super().__init__(state, len(names), unit="m", names=names)
         self.bodies = tuple(chosen)
         self.frame_ids = [self.state.robot.frame_id(str(body.frame)) for body in chosen]
         self.surfaces = terrain.surfaces
@@ -58,14 +60,6 @@ class ResidualModelTerrainDistance(ResidualModelMultibody):
     def own_bounds(self) -> tuple[Reals, Reals]:
         """Bound 0 <= r: no body touches the terrain."""
         return np.zeros(int(self.nr or 0)), np.full(int(self.nr or 0), np.inf)
-
-    @property
-    def row_names(self) -> tuple[str, ...]:
-        """Frame of the body and kind of the surface of each row."""
-        kinds = [
-            f"{type(surface).__name__.removesuffix('Surface').lower()} {j}" for j, surface in enumerate(self.surfaces)
-        ]
-        return tuple(f"{body.frame}, {kind}" for body in self.bodies for kind in kinds)
 
     def evaluate(self, instant: Instant) -> SX:
         rows = [

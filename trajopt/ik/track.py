@@ -31,6 +31,7 @@ def track(
     method: str = "differential",
     q0: npt.ArrayLike | None = None,
     limits: bool = True,
+    velocity: npt.ArrayLike | None = None,
     acceleration: npt.ArrayLike | None = None,
     settling: float = 0.1,
     tolerance: float = 1e-4,
@@ -64,6 +65,7 @@ def track(
         q0: Initial configuration (nq,), at rest; by default the result of `ik.solve` for the first target. One beyond
             limits moves inside with bounded speed.
         limits: Whether to respect the state's limits of position and velocity, by default those of the robot.
+        velocity: Largest velocity of all joints, or of each (nv,) [rad/s, m/s]; inf for none. By default the state's.
         acceleration: Largest acceleration of all joints, or of each (nv,) [rad/s², m/s²]; no limit by default.
         settling: Time constant with which costs are minimised [s].
         tolerance: Violation of a row that counts as zero [unit of the row].
@@ -89,6 +91,7 @@ def track(
         tasks,
         dt,
         limits=limits,
+        velocity=velocity,
         acceleration=acceleration,
         settling=settling,
         tolerance=tolerance,

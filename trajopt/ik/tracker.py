@@ -50,6 +50,7 @@ class Following:
         tasks: Tasks of the robot, as in `TaskModel.of`.
         dt: Time step [s].
         limits: Whether to respect limits of position and velocity.
+        velocity: Largest velocity [rad/s, m/s]; None for that of the state.
         acceleration: Largest acceleration [rad/s², m/s²]; None for no limit.
         settling: Time constant with which costs are minimised [s].
         tolerance: Violation of a row that counts as zero [unit of the row].
@@ -72,6 +73,7 @@ class Following:
         dt: float,
         *,
         limits: bool,
+        velocity: npt.ArrayLike | None,
         acceleration: npt.ArrayLike | None,
         settling: float,
         tolerance: float,
@@ -83,7 +85,7 @@ class Following:
         self.tasks = with_collisions(robot, tasks, collisions, margin)
         self.robot, self.model = robot, TaskModel.of(robot, self.tasks)
         self.dt = check_positive("dt", dt, unit="s")
-        self.bounds = _bounds(self.model, check_flag("limits", limits), acceleration)
+        self.bounds = _bounds(self.model, check_flag("limits", limits), velocity, acceleration)
         self.fixed = fixed_joints(self.model.state, fixed, limits=limits)
         self.weights = metric(joint_weights(self.model.state, weights, self.fixed), self.model.state.nv)
         self.bounds[SPEEDS, columns(self.model.state, self.fixed)] = 0.0
@@ -128,6 +130,7 @@ class IKTracker(Immutable):
         q0: Initial configuration, at rest (nq,) [rad, m].
         dt: Time step [s].
         limits: Whether to respect the state's limits of position and velocity, by default those of the robot.
+        velocity: Largest velocity of all joints, or of each (nv,) [rad/s, m/s]; inf for none. By default the state's.
         acceleration: Largest acceleration of all joints, or of each (nv,) [rad/s², m/s²]; no limit by default.
         settling: Time constant with which costs, and the prices of soft rows, are minimised [s].
         tolerance: Violation of a row that counts as zero [unit of the row].
@@ -154,6 +157,7 @@ class IKTracker(Immutable):
         dt: float,
         *,
         limits: bool = True,
+        velocity: npt.ArrayLike | None = None,
         acceleration: npt.ArrayLike | None = None,
         settling: float = 0.1,
         tolerance: float = 1e-4,
@@ -167,6 +171,7 @@ class IKTracker(Immutable):
             tasks,
             dt,
             limits=limits,
+            velocity=velocity,
             acceleration=acceleration,
             settling=settling,
             tolerance=tolerance,
@@ -253,18 +258,27 @@ class IKTracker(Immutable):
 _MAPPING = 'pass {"hand.reference": value}'
 
 
-def _bounds(model: TaskModel, limits: bool, acceleration: npt.ArrayLike | None) -> Reals:
+def _bounds(
+    model: TaskModel, limits: bool, velocity: npt.ArrayLike | None, acceleration: npt.ArrayLike | None
+) -> Reals:
     """Rows low, high, slowest, fastest, acceleration (5, nv)."""
     state, nv = model.state, model.state.nv
     rows = np.array([-1.0, 1.0, -1.0, 1.0, 1.0])[:, None] * np.full((5, nv), np.inf)
     if limits:
         rows[:4] = *model.bounds, state.lower[nv:], state.upper[nv:]
+    if velocity is not None:
+        rows[3] = _largest("velocity", velocity, nv)
+        rows[2] = -rows[3]
     if acceleration is not None:
-        values = as_numbers("acceleration", acceleration, f"one number, or {nv}")
-        if values.shape not in ((), (nv,)) or not np.all(values > 0):
-            raise InvalidArgumentError(
-                f"acceleration: expected a positive number, or {nv} of them, got {acceleration!r}; for no limit pass "
-                "inf"
-            )
-        rows[4] = values
+        rows[4] = _largest("acceleration", acceleration, nv)
     return rows
+
+
+def _largest(argument: str, value: npt.ArrayLike, nv: int) -> Reals:
+    """Checked limits of all coordinates, one number or (nv,)."""
+    values = as_numbers(argument, value, f"one number, or {nv}")
+    if values.shape not in ((), (nv,)) or not np.all(values > 0):
+        raise InvalidArgumentError(
+            f"{argument}: expected a positive number, or {nv} of them, got {value!r}; for no limit pass inf"
+        )
+    return values

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.analysis.constraints import HELD
+from trajopt.analysis.constraints import HELD, constraint_rows
 from trajopt.analysis.contradictions import EXCLUDE
+from trajopt.analysis.touching import touching_distance
+from trajopt.errors import TrajoptError
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 PERCENTILE = 99.0
 """Percentile of times in reports and plots [%]."""
+_SLOW = 90.0
+"""Percentile of times that advice is about [%]; other programs on the machine delay single steps of any loop."""
 
 _MOST = 4  # constraints, and reasons, that a report lists [-]
 
@@ -45,6 +49,8 @@ def report(log: ClosedLoop) -> dict[str, str]:
         words[key] = _tracking(tracked)
     words["controls"] = _controls(log)
     words["constraints"] = _constraints(log)
+    if bounds := _bounds(log):
+        words["bounds"] = bounds
     words["times"] = _times(log)
     return words
 
@@ -67,12 +73,42 @@ def _controls(log: ClosedLoop) -> str:
     if excess > HELD:
         return f"beyond their limits by {excess:.3g} at {log.times[int(log.control_excess.argmax())]:.4g} s"
     with np.errstate(invalid="ignore"):
-        at = (log.us <= log.lower + HELD) | (log.us >= log.upper - HELD)
-    share = 100.0 * float(at.any(axis=1).mean())
+        at = np.minimum(log.us - log.lower, log.upper - log.us) <= touching_distance(log.us, log.lower, log.upper)
+    counts = dict(zip(log.control_names, np.count_nonzero(at, axis=0).tolist()))
     kept = f"within their limits to {excess:.0e}" if excess else "within their limits"
-    if not share:
+    if not any(counts.values()):
         return f"{kept}; none is at a limit"
-    return f"{kept}; one is at a limit in {share:.{0 if share >= 1.0 else 2}f} % of the steps"
+    most = sorted((name for name in counts if counts[name]), key=counts.__getitem__, reverse=True)
+    more = f", and {len(most) - _MOST} more" if len(most) > _MOST else ""
+    return f"{kept}; at a limit: {', '.join(f'{n} in {_share(counts[n], len(log))}' for n in most[:_MOST])}{more}"
+
+
+def _share(count: int, n: int, of: str = "steps") -> str:
+    """Text such as "11 of 500 steps (2.2 %)"."""
+    share = 100.0 * count / n
+    return f"{count} of {n} {of} ({share:.{0 if share >= 10.0 else 1 if share >= 1.0 else 2}f} %)"
+
+
+def _bounds(log: ClosedLoop) -> str:
+    """Text for how often each constraint was beyond a bound or at one, at the samples of the motion; empty for never.
+
+    Constraints on controls alone are left out, as `_controls` tells it.
+    """
+    try:
+        constraints = () if log.motion is None else constraint_rows(log.motion)
+    except TrajoptError:  # a state that is not finite
+        return ""
+    words = []
+    for rows in constraints:
+        if all(control >= 0 for control in rows.controls):
+            continue
+        n = int(np.isfinite(rows.values[:-1]).any(axis=1).sum())
+        beyond = rows.violated[:-1].any(axis=1)
+        at = (rows.active & ~rows.equations)[:-1].any(axis=1) & ~beyond
+        counts = {"beyond": int(beyond.sum()), "at": int(at.sum())}
+        parts = [f"{side} a bound in {_share(count, n, 'samples')}" for side, count in counts.items() if count]
+        words += [f"{rows.name} {' and '.join(parts)}"] if parts else []
+    return "; ".join(words[:_MOST]) + (f"; and {len(words) - _MOST} more" if len(words) > _MOST else "")
 
 
 def _constraints(log: ClosedLoop) -> str:
@@ -107,9 +143,10 @@ def _time_of(log: ClosedLoop, values: Reals) -> str:
 
 def _times(log: ClosedLoop) -> str:
     whole, feedback = (1e3 * float(np.percentile(t, PERCENTILE)) for t in (log.step_times, log.feedback_times))
-    misses = int(np.count_nonzero(log.deadline_misses))
+    median, misses = 1e3 * float(np.median(log.step_times)), int(np.count_nonzero(log.deadline_misses))
     return (
-        f"{PERCENTILE:.0f} % of steps below {whole:.3g} ms, of feedback phases below {feedback:.3g} ms; {misses} of "
+        f"median of steps {median:.3g} ms, {PERCENTILE:.0f} % of steps below {whole:.3g} ms, of feedback phases below "
+        f"{feedback:.3g} ms; {misses} of "
         f"{len(log)} steps took longer than {1e3 * log.dt:g} ms; first solve {log.first_solve:.2f} s"
     )
 
@@ -154,11 +191,13 @@ def _named(constraint: str) -> Callable[[str], bool]:
 
 def _cures(log: ClosedLoop) -> list[str]:
     cures = []
-    if log.deadline_misses.mean() > 0.01:
-        needed = _rounded_up(1e3 * float(np.percentile(log.step_times, 99.0)))
+    slow = float(np.percentile(log.step_times, _SLOW))
+    if slow > log.dt:
+        needed, median = _rounded_up(1e3 * slow), 1e3 * float(np.median(log.step_times))
         mode = "" if log.solver.startswith("real-time") else "mode 'real-time', "
         cures.append(
-            f"steps take longer than the control period: use a period of {needed:g} ms or more (MPCOptions.dt), "
+            f"steps take longer than the control period, {median:.3g} ms in the median and up to {1e3 * slow:.3g} ms "
+            f"in {_SLOW:.0f} % of the steps: use a period of {needed:g} ms or more (MPCOptions.dt), "
             f"fewer knots, {mode}or a time_budget"
         )
     failed = [log.reasons.get(int(k), "") for k in np.flatnonzero(log.statuses == "failed")]

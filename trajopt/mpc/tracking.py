@@ -14,12 +14,13 @@ from casadi import SX
 
 from trajopt.analysis.lines import state_lines
 from trajopt.errors import TrajoptError
-from trajopt.residuals import ResidualModelFramePlacement, ResidualModelState
+from trajopt.residuals import ResidualModelAbstract, ResidualModelFramePlacement, ResidualModelState
 from trajopt.shooting.kinds import Kind
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
 _AXES = ("x", "y", "z")
+_FEW = 3  # largest number of coordinates whose names are those of their panel [-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +123,7 @@ def _of_residual(motion: Solution, kind: Kind, term: Any, knots: list[int], rows
         for name in [name for name in kind.parameters if name.startswith(f"{term.name}.")]:
             if _is_subtracted(r, kind.parameters[name].symbol):
                 reference = rows[:, kind.layout.slices[name]]
-                labels = _labels(reference.shape[1], residual.unit)
+                labels = _labels(reference.shape[1], residual)
                 yield Tracked(
                     name=term.name,
                     labels=tuple(label for label, counts in zip(labels, weighed) if counts),
@@ -138,10 +139,12 @@ def _weighed(kind: Kind, term: Any, rows: Reals, size: int) -> npt.NDArray[np.bo
     return np.ones(size, dtype=np.bool_) if place is None else np.asarray(np.any(rows[:, place] > 0.0, axis=0))
 
 
-def _labels(n: int, unit: str) -> tuple[str, ...]:
+def _labels(n: int, residual: ResidualModelAbstract) -> tuple[str, ...]:
     if n == 1:
         return ("",)
-    return _AXES[:n] if n <= 3 and unit in ("m", "m/s") else tuple(str(i) for i in range(n))
+    if residual.row_names:
+        return residual.row_names
+    return _AXES[:n] if n <= 3 and residual.unit in ("m", "m/s") else tuple(str(i) for i in range(n))
 
 
 def _values(kind: Kind, instant: Any, expression: SX, xs: Reals, rows: Reals) -> Reals:
@@ -159,13 +162,16 @@ def _is_subtracted(r: SX, symbol: SX) -> bool:
 
 
 def _coordinates(motion: Solution, term: Any, rows: Reals, kind: Kind, knots: list[int]) -> Iterator[Tracked]:
-    """Coordinates of a state by joint, quantity and unit, except quaternions and those of weight 0."""
+    """Coordinates of a state by joint, quantity and unit, except quaternions and those of weight 0.
+
+    The names of a few coordinates stand for their quantity; positions and velocities of joints have the same names.
+    """
     units = np.array(motion.problem.state.tangent_units)  # type: ignore[union-attr]
     counts = np.zeros(len(units), dtype=np.bool_)
     counts[term.residual.elements] = _weighed(kind, term, rows, len(term.residual.elements))
     references = motion.xs.copy()
     references[knots] = rows[:, kind.layout.slices[f"{term.name}.reference"]]
-    panels: dict[tuple[str, str, str], list[tuple[str, Reals, Reals]]] = {}
+    panels: dict[tuple[str, str, str, bool], list[tuple[str, Reals, Reals]]] = {}
     lines = (state_lines(motion.problem, xs) for xs in (motion.xs, references))  # type: ignore[arg-type]
     for line, target in zip(*lines):
         weighed = counts[line.tangent] if line.tangent is not None else np.any(counts[units == (line.unit or "-")])
@@ -173,11 +179,14 @@ def _coordinates(motion: Solution, term: Any, rows: Reals, kind: Kind, knots: li
             actual, reference = line.values[knots], target.values[knots]
             if line.tangent is None and line.unit == "rad":
                 reference = reference + 2.0 * np.pi * np.round((actual - reference) / (2.0 * np.pi))
-            panels.setdefault((line.owner, line.quantity, line.unit), []).append((line.name, actual, reference))
-    for (owner, quantity, unit), columns in panels.items():
+            key = (line.owner, line.quantity, line.unit, line.group == "state")
+            panels.setdefault(key, []).append((line.name, actual, reference))
+    for (owner, quantity, unit, own), columns in panels.items():
+        labels = tuple(name for name, *_ in columns)
+        named = own and len(labels) <= _FEW
         yield Tracked(
-            name=f"{term.name}: {owner} {quantity}" if owner else f"{term.name}: {quantity}",
-            labels=tuple(name for name, *_ in columns),
+            name=f"{term.name}: {', '.join(labels) if named else f'{owner} {quantity}'.strip()}",
+            labels=labels,
             unit=unit,
             actual=np.stack([actual for _, actual, _ in columns], axis=1),
             reference=np.stack([reference for *_, reference in columns], axis=1),

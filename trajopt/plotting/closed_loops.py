@@ -140,7 +140,8 @@ def _head(axes: Axes, tracked: Tracked) -> None:
     errors = tracked.errors
     unit = f" {tracked.unit}" if tracked.unit else ""
     note = f"error {_rms(errors):.3g}{unit} rms, {np.nanmax(errors, initial=0.0):.3g}{unit} at most"
-    axes.set_title(" ".join([tracked.name, *(tracked.labels if len(tracked.labels) == 1 else ())]).rstrip())
+    single = tracked.labels[0] if len(tracked.labels) == 1 and not tracked.name.endswith(tracked.labels) else ""
+    axes.set_title(f"{tracked.name} {single}".rstrip())
     axes.set_title(note, loc="right", fontweight="normal", fontsize=8)
 
 

@@ -107,7 +107,7 @@ def _draw_above(axes: Axes, motion: LeggedMotion, points: Reals) -> None:
     for phase in motion.phases:
         _draw_support(axes, motion, phase)
     for foot in motion.feet:
-        _draw_footprints(axes, motion, foot)
+        draw_footprints(axes, motion, foot)
     axes.plot(*motion.com_references[:, :2].T, label="_reference", zorder=4, **REFERENCE)
     axes.plot(*motion.com[:, :2].T, color=BLUE, linewidth=2.0, label="centre of mass", zorder=5)
     axes.plot(*motion.com[:1, :2].T, "o", color=BLUE, markersize=5, markeredgecolor="white", label="_start", zorder=6)
@@ -128,7 +128,7 @@ def _draw_support(axes: Axes, motion: LeggedMotion, phase: SupportPhase) -> None
     axes.fill(*hull.T, facecolor=(*color[:3], 0.16), edgecolor=(*color[:3], 0.9), linewidth=1.0, label="_support")
 
 
-def _draw_footprints(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
+def draw_footprints(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
     """Draws a footprint at each landing, and the name of the foot beside the first one."""
     for i, knot in enumerate(motion.landings(foot)):
         corners = foot.positions[knot] + foot.outline[knot]

@@ -222,7 +222,7 @@ def _entries(target: Figure | SubFigure) -> list[Any]:
     drawn = {str(artist.get_label()) for axes in target.axes for artist in (*axes.lines, *axes.collections)}
     entries = {
         "_bound": limit_entry("bound"),
-        "_beyond": beyond_entry("beyond a bound"),
+        "_beyond": beyond_entry("range outside bounds"),
         "_touched": Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="line at its bound"),
     }
     return [entry for label, entry in entries.items() if label in drawn]

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _FIGURES = 8  # number of stick figures
 _STEP = 0.01  # time step of an animation [s]
 _FLOOR = 1e-12  # smallest distance to draw
+_NAMED = 6  # largest number of joints at rest that the legend names
 
 
 def plot_ik_path(
@@ -106,7 +107,15 @@ def _draw_panels(target: Any, track: IKPath) -> None:
             panel.axvspan(*ends, color=GREY, alpha=0.25, linewidth=0, zorder=0)
     set_time_axis(axes[-1], track.times, "time [s]")
     if len(handles) <= 20:
-        legend_below(target, handles)
+        legend_below(target, [*handles, *_at_rest(track, moving)])
+
+
+def _at_rest(track: IKPath, moving: Any) -> list[Any]:
+    """Entry of the legend that names the joints which do not move; empty if all move, or if too many do not."""
+    from matplotlib.lines import Line2D
+
+    names = [_label(track, int(j)) for j in np.setdiff1d(np.arange(track.vs.shape[1]), moving)]
+    return [Line2D([], [], linestyle="", label=f"at rest: {', '.join(names)}")] if 0 < len(names) <= _NAMED else []
 
 
 def _units(track: IKPath) -> str:

@@ -25,6 +25,7 @@ from trajopt.plotting.motion import plot_motion
 from trajopt.plotting.phases import plot_phases
 from trajopt.plotting.strip import plot_strip, strip_height
 from trajopt.plotting.style import SCREEN, split
+from trajopt.plotting.top_view import draw_top_view, winds
 from trajopt.plotting.trajectory import draw_panels
 from trajopt.robots.legged import LEGGED_ROBOTS
 from trajopt.types import Reals
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _STRIP, _HIGH = 2.9, 3.5  # largest height of the strip, and of one in which the robot climbs [inch]
+_TOP = 4.0  # width of the view from above [inch]
 _FORCE = 0.7  # height of the forces of a foot below a motion in space [inch]
 _FEWEST, _MOST = 3, 13  # smallest and largest number of pictures in a strip [-]
 
@@ -49,19 +51,25 @@ def draw_legged(
 ) -> None:
     """Draws the motion, the controls of each limb with bands of constraints, and the forces on each foot.
 
-    The motion is a strip above, or drawn in space on the left if other frames than feet have goals, or if frames or
-    targets are passed.
+    The motion is a strip above, with a view from above beside it where the robot turns or leaves a line on level
+    ground, or drawn in space on the left if other frames than feet have goals, or if frames or targets are passed.
     """
+    legs = legged_motion(solution)
     if frame is not None or targets is not None or shown_goals(solution)[1]:
         left, controls = split(figure, 1, 2)
-        low = 0.9 + _FORCE * len(legged_motion(solution).feet)
+        low = 0.9 + _FORCE * len(legs.feet)
         motion, forces = split(left, 2, 1, height_ratios=[SCREEN[1] - low, low])
         plot_motion(solution, frames or 8, frame=frame, targets=targets, figure=motion)
     else:
-        count = _fitting(solution) if frames is None else frames
-        most = _STRIP if ground_level(legged_motion(solution)) is not None else _HIGH
-        tall = min(strip_height(solution, count, SCREEN[0]), most)
+        level = ground_level(legs) is not None
+        top = level and winds(solution, legs)
+        wide = SCREEN[0] - _TOP * top
+        count = _fitting(solution, wide) if frames is None else frames
+        tall = _STRIP if top else min(strip_height(solution, count, wide), _STRIP if level else _HIGH)
         motion, below = split(figure, 2, 1, height_ratios=[tall, SCREEN[1] - 0.6 - tall])
+        if top:
+            motion, above = split(motion, 1, 2, width_ratios=[wide, _TOP])
+            draw_top_view(above, solution, legs)
         plot_strip(solution, count, figure=motion)
         controls, forces = split(below, 1, 2)
     panels = control_panels(solution) or shown_panels(solution)
@@ -69,9 +77,9 @@ def draw_legged(
     plot_contact_forces(solution, figure=forces)
 
 
-def _fitting(solution: Solution) -> int:
-    """Number of pictures that fills a strip of screen width [-]."""
-    fits = (n for n in range(_FEWEST, _MOST) if strip_height(solution, n, SCREEN[0]) <= _STRIP)
+def _fitting(solution: Solution, wide: float) -> int:
+    """Number of pictures that fills a strip of this width [-]."""
+    fits = (n for n in range(_FEWEST, _MOST) if strip_height(solution, n, wide) <= _STRIP)
     return next(fits, _MOST)
 
 

@@ -28,7 +28,7 @@ _BARELY = 2.0  # smallest stretch [-]
 _ENOUGH = 1.0  # room, in labels, below which an axis that is seen end-on has neither ticks nor a label [-]
 _SHRINKS = 0.75  # part of its size that a plot keeps when legends and colour bars are added [-]
 _STEEP = 1.4  # room for labels seen from any direction, such as from above, relative to that of the usual one [-]
-_AROUND = 58.0  # room for labels around a box in space, at 100 pixels per inch [pixel]
+_AROUND = 68.0  # room for labels around a box in space, at 100 pixels per inch [pixel]
 
 
 @dataclass(frozen=True)

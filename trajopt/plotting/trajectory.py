@@ -56,10 +56,9 @@ def plot_solution(solution: Solution | Sequence[Solution], *, figure: Figure | S
 
     A limit or bound is drawn if its line reaches half of it, see `trajopt.plotting.limits.reach_of`: grey if
     several lines of a panel share it, otherwise in the colour of the line. The region beyond a limit of all lines is
-    shaded, and darker where a line is beyond its limit. A spike that
-    would flatten the other values is cut off, and its peak is written at the edge. Bounds of constraints are dashed
-    lines, and a line is thick where it is at one. Below the panels each constraint has a band that is dark where it is
-    active.
+    shaded, and the area between a line and its limit where the line is beyond it. A spike that would flatten the other
+    values is cut off, and its peak is written at the edge. Bounds of constraints are dashed lines, and a line is thick
+    where it is at one. Below the panels each constraint has a band that is dark where it is active.
 
     Args:
         solution: Solution to draw; several are drawn over each other, as by `trajopt.compare(a, b).plot()`.
@@ -323,8 +322,8 @@ def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more:
     labels = {
         str(artist.get_label()) for axes, *_ in drawn for artist in (*axes.lines, *axes.patches, *axes.collections)
     }
-    if labels & {"_beyond", "_excess"}:
-        handles.append(beyond_entry("beyond a limit"))
+    shades = {"_excess": "beyond a limit", "_beyond": "range outside limits"}
+    handles += [beyond_entry(words) for label, words in shades.items() if label in labels]
     dashed = ["limit"] if "_limit" in labels and "_beyond" not in labels else []
     dashed += ["bound of a constraint"] if "_bound" in labels else []
     if dashed:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 
 import casadi as ca
 from casadi import SX
 
 from trajopt.actuation import ActuationModelAbstract
-from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt.checks import check_texts
+from trajopt.errors import InvalidArgumentError, UnknownNameError, shown
 from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
 from trajopt.model.base import Model
@@ -28,8 +30,10 @@ class ResidualModelAbstract(Model):
         state: Manifold of the state.
         nr: Size of the residual [-]; None if it depends on the number of controls. Then implement `size` as well.
         unit: Unit of the elements.
+        names: Name of each element (nr,), for reports, tables and pictures; numbers by default.
 
     Attributes:
+        row_names: The names; empty without names.
         uses_control: Whether the residual depends on the control. If so, terminal costs reject it.
         uses_solution: Whether it depends on forces or accelerations that the dynamics solve for. If so, terminal costs
             reject it.
@@ -37,13 +41,19 @@ class ResidualModelAbstract(Model):
 
     example = "goal.{}"
     set_by_base = ("state", "nr")
+    not_content: tuple[str, ...] = ("row_names",)  # no expression depends on them
     uses_control = False
     uses_solution = False
 
-    def __init__(self, state: StateAbstract, nr: int | None, *, unit: str = "-") -> None:
+    def __init__(
+        self, state: StateAbstract, nr: int | None, *, unit: str = "-", names: Sequence[str] | None = None
+    ) -> None:
         self.state = check_state(state)
         self.nr = nr
         self.unit = unit
+        self.row_names = () if names is None else check_texts("names", names)
+        if nr is not None:
+            check_row_names(self.row_names, nr)
 
     def size(self, nu: int) -> int:
         """Size of the residual for a model with `nu` controls [-]."""
@@ -102,6 +112,12 @@ class ResidualModelAbstract(Model):
     def parameters_for(self, nu: int) -> dict[str, Parameter]:
         """Run-time parameters for a model with `nu` controls."""
         return self.parameters()
+
+
+def check_row_names(names: tuple[str, ...], nr: int) -> None:
+    """Raises InvalidArgumentError if a residual of `nr` elements has names, but not one for each."""
+    if names and len(names) != nr:
+        raise InvalidArgumentError(f"names: expected {nr}, one per element, got {shown(names)}")
 
 
 def check_solution(user: str, residual: ResidualModelAbstract, instant: Instant) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import casadi as ca
 import pinocchio as pin
 from casadi import SX
@@ -22,13 +24,22 @@ class ResidualModelMultibody(ResidualModelAbstract):
         nr: Size of the residual [-].
         frame: Name of the frame; None if the residual has none.
         unit: Unit of the elements.
+        names: Name of each element (nr,); numbers by default.
     """
 
     state: StateMultibody
 
-    def __init__(self, state: StateAbstract, nr: int, *, frame: str | None = None, unit: str = "-") -> None:
+    def __init__(
+        self,
+        state: StateAbstract,
+        nr: int,
+        *,
+        frame: str | None = None,
+        unit: str = "-",
+        names: Sequence[str] | None = None,
+    ) -> None:
         robot = check_robot_state(type(self).__name__, state).robot
-        super().__init__(state, nr, unit=unit)
+        super().__init__(state, nr, unit=unit, names=names)
         self.frame = frame
         self.frame_id = 0 if frame is None else robot.frame_id(frame)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -15,7 +15,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.instructions import expand
 from trajopt.model.functions import call_user, function_of
 from trajopt.model.user_code import Unknown
-from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.residuals.base import ResidualModelAbstract, check_row_names
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
 
@@ -43,9 +43,11 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         parameters: Initial value of each run-time parameter by name. A Python function gets each by its name, a
             casadi.Function in this order after x and u.
         unit: Unit of the elements.
+        names: Name of each element (nr,), such as the joints', for reports, tables and pictures; numbers by default.
 
     Raises:
-        InvalidArgumentError: The function has wrong arguments or a wrong result, or uses other symbols.
+        InvalidArgumentError: The function has wrong arguments or a wrong result, or uses other symbols, or the names
+            do not fit its result.
 
         The function must return the same expression at each call. A residual can be pickled if its function can: a
             casadi.Function, or a Python function at the top level of a module.
@@ -60,8 +62,9 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         *,
         parameters: Mapping[str, Any] | None = None,
         unit: str = "-",
+        names: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(state, None, unit=unit)
+        super().__init__(state, None, unit=unit, names=names)
         defaults = {} if parameters is None else check_mapping("parameters", parameters, "write {name: value}")
         self._symbols = {name: self.parameter(name, value) for name, value in defaults.items()}
         self._function = function
@@ -134,6 +137,7 @@ class ResidualModelSymbolic(ResidualModelAbstract):
 
     def _note(self, instant: Instant, result: SX) -> None:
         """Keeps the function's expression, which the content hash covers instead of its code."""
+        check_row_names(self.row_names, int(result.numel()))
         u = instant.u if self.uses_control else SX(0, 1)
         cure = "make each an argument of the function and declare it: parameters={name: value}"
         of_robot = [parameter.symbol for parameter in self.state.parameters().values()]

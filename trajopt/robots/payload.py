@@ -9,7 +9,12 @@ import pinocchio as pin
 
 from trajopt.checks import check_array, check_positive, check_text
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
-from trajopt.robots.parameters import check_inertias
+from trajopt.robots.parameters import check_inertias, is_payload
+from trajopt.robots.shapes import Shape
+
+WATER = 1000.0
+"""Density of the ball that stands for a payload without an inertia in pictures [kg/m³]."""
+_THIN = 2e-3  # smallest side of a payload in pictures [m]
 
 
 def with_payload(model: pin.Model, frame: int, mass: Any, com: Any, inertia: Any, name: Any) -> pin.Model:
@@ -39,3 +44,24 @@ def with_payload(model: pin.Model, frame: int, mass: Any, com: Any, inertia: Any
     changed = model.copy()
     changed.addFrame(pin.Frame(name, carrier.parentJoint, frame, carrier.placement, pin.FrameType.OP_FRAME, body), True)
     return changed
+
+
+def payload_shapes(model: pin.Model) -> list[Shape]:
+    """Returns a solid for each payload of a model, for pictures.
+
+    It is the homogeneous box with the payload's inertia, or without an inertia a ball of its mass with the density of
+    water, around its centre of mass.
+    """
+    return [_shape(frame) for frame in model.frames if is_payload(frame)]
+
+
+def _shape(frame: pin.Frame) -> Shape:
+    mass, placement = float(frame.inertia.mass), np.eye(4)
+    placement[:3, 3] = frame.inertia.lever
+    moments, axes = np.linalg.eigh(frame.inertia.inertia)
+    if not moments[-1] > 0.0:
+        radius = (3.0 * mass / (4.0 * np.pi * WATER)) ** (1.0 / 3.0)
+        return Shape(link=frame.name, kind="sphere", size=np.array([radius]), placement=placement)
+    placement[:3, :3] = axes
+    sides = np.sqrt(np.maximum(6.0 * (moments.sum() - 2.0 * moments) / mass, _THIN**2))
+    return Shape(link=frame.name, kind="box", size=sides, placement=placement)

@@ -25,15 +25,22 @@ def write_csv(path: str | Path, solution: Solution) -> Path:
     head = ["knot [-]", *([] if times is None else ["time [s]"])]
     head += [f"{name} [{unit}]" for name, unit in zip(solution.coordinate_names, solution.coordinate_units)]
     head += [f"{name} [{unit}]" for name, unit in zip(solution.control_names, solution.control_units)]
-    forces = _forces(solution)
-    head += list(forces)
+    columns = {**_torques(solution), **_forces(solution)}
+    head += list(columns)
     rows: list[list[Any]] = [head]
     for t, x in enumerate(solution.xs):
         u = solution.us[t].tolist() if t < len(solution.us) else [""] * solution.us.shape[1]
-        pushes = [_cell(column, t) for column in forces.values()]
-        rows.append([t, *([] if times is None else [_time(times[t])]), *x.tolist(), *u, *pushes])
+        others = [_cell(column, t) for column in columns.values()]
+        rows.append([t, *([] if times is None else [_time(times[t])]), *x.tolist(), *u, *others])
     write_rows(path, rows)
     return path
+
+
+def _torques(solution: Solution) -> dict[str, Reals]:
+    """Torques of motors (T,) by header where controls are accelerations; otherwise empty, as controls are torques."""
+    return {
+        f"u:{line.name} [{line.unit}]": line.values for line in solution.description.lines if line.group == "torque"
+    }
 
 
 def _forces(solution: Solution) -> dict[str, Reals]:

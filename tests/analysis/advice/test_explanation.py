@@ -176,6 +176,21 @@ def test_unloaded_touch_downs_have_no_price_and_loaded_ones_are_impulses() -> No
     assert text.endswith("per N s")
 
 
+def test_touch_downs_at_a_bound_are_called_impulses() -> None:
+    """A foot that lands without an impulse, and one that also carries nothing at a knot with a duration."""
+    landed = of_force([100.0, 70.0, 50.0, 0.0, 80.0, 90.0], [0.0] * 6)
+    text = "\n".join(constraint_lines(cast(Any, Timed()), [landed]))
+    assert "'foot': at a bound at 1 of 6 knots (3; impulses of 0 at touch-downs)" in text
+    mixed = of_force([100.0, 0.0, 50.0, 0.0, 80.0, 90.0], [0.0] * 6)
+    text = "\n".join(constraint_lines(cast(Any, Timed()), [mixed]))
+    assert "'foot': at a bound at 2 of 6 knots (1, 3; 1 of them impulses of 0 at touch-downs)" in text
+    pushed = dataclasses.replace(landed, lower=landed.lower + 0.5, values=landed.values + 0.5)
+    text = "\n".join(constraint_lines(cast(Any, Timed()), [pushed]))
+    assert "(3; impulses at touch-downs)" in text
+    place = dataclasses.replace(landed, units=("m",))
+    assert "impulses" not in "\n".join(constraint_lines(cast(Any, Timed()), [place]))
+
+
 def test_a_term_without_cost_is_largest_nowhere() -> None:
     problem = pendulum().problem
     assert problem is not None

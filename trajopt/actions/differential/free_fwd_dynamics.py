@@ -32,8 +32,9 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         actuation: Maps controls to joint torques.
         costs: Running costs [cost/s].
         constraints: Constraints of each knot; none by default.
-        friction: "smooth" for the damping and dry friction in the robot's file, or a SmoothFriction with another
-            width. None, the default, for no friction.
+        friction: "smooth" for the damping and dry friction in the robot's file, which is `SmoothFriction()`: damping
+            · v + friction · tanh(v / 0.01), or a `SmoothFriction(width)` with another width than 0.01 rad/s, m/s.
+            None, the default, for no friction.
 
     Source: derivatives -M⁻¹ ∂RNEA, Carpentier and Mansard, RSS 2018.
     """

@@ -11,6 +11,7 @@ from trajopt.analysis.basics import runs, time_words
 from trajopt.analysis.constraints import HELD, ConstraintRows, violated_at_start
 from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.row_names import FRICTION
+from trajopt.analysis.touching import touching_distance
 from trajopt.constraints.row_block import constraint_of
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.solution import Solution
@@ -21,6 +22,8 @@ NOISE = 1e-3
 """Violations and forces below this fraction of the largest one are not reported [-]."""
 LENGTHS = ("m", "rad")
 """Units of rows that say where something is."""
+FORCES = ("N", "N m")
+"""Units of rows that are impulses at touch-downs."""
 _NAMED = 3  # largest number of named rows [-]
 
 
@@ -219,8 +222,8 @@ def _use(solution: Solution, rows: ConstraintRows, least: float, *, priced: bool
     equations = np.flatnonzero((rows.equations & rows.enforced).any(axis=1))
     if len(equations):
         words.append(f"equation at knot{'' if len(equations) == 1 else 's'} {runs(equations)}")
-    words += _at_knots(rows, beyond, "exceeded" if rows.soft else "violated")
-    words += _at_knots(rows, held, "at a bound")
+    words += _at_knots(solution, rows, beyond, "exceeded" if rows.soft else "violated")
+    words += _at_knots(solution, rows, held, "at a bound")
     if not (active.any() or beyond.any() or len(equations)):
         knots = len(rows.knots)
         words.append(f"never at a bound ({knots} knot{'' if knots == 1 else 's'}){_closest(solution, rows)}")
@@ -231,14 +234,33 @@ def _use(solution: Solution, rows: ConstraintRows, least: float, *, priced: bool
     return f"{rows.name!r}: {', '.join(words)}"
 
 
-def _at_knots(rows: ConstraintRows, flags: npt.NDArray[np.bool_], words: str) -> list[str]:
+def _at_knots(solution: Solution, rows: ConstraintRows, flags: npt.NDArray[np.bool_], words: str) -> list[str]:
     """Text about the rows and knots with a flag (T + 1, n): "p at a bound at 3 of 40 knots (0-2)"; empty without."""
     knots = np.flatnonzero(flags.any(axis=1))
     if not len(knots):
         return []
     which = f"{_rows_of(rows, flags)} " if len(rows.rows) > 1 else ""
     total = len(rows.knots)
-    return [f"{which}{words} at {len(knots)} of {total} knot{'' if total == 1 else 's'} ({runs(knots)})"]
+    note = _impulses(solution, rows, flags)
+    return [f"{which}{words} at {len(knots)} of {total} knot{'' if total == 1 else 's'} ({runs(knots)}{note})"]
+
+
+def _impulses(solution: Solution, rows: ConstraintRows, flags: npt.NDArray[np.bool_]) -> str:
+    """Text that says which of the rows with a flag are impulses at touch-downs, and if these are 0; empty for none."""
+    forces = flags & np.array([unit in FORCES for unit in rows.units])
+    hits = forces & _sudden(solution, len(flags))[:, None]
+    count, total = int(hits.any(axis=1).sum()), int(flags.any(axis=1).sum())
+    if not count:
+        return ""
+    none = np.abs(rows.values) <= touching_distance(rows.values, rows.lower, rows.upper)
+    zero = " of 0" if none[hits].all() else ""
+    return f"; {'' if count == total else f'{count} of them '}impulses{zero} at touch-downs"
+
+
+def _sudden(solution: Solution, count: int) -> npt.NDArray[np.bool_]:
+    """Whether each of the knots (count,) has no duration, so that its forces are impulses."""
+    times = solution.times
+    return np.zeros(count, dtype=np.bool_) if times is None else np.append(np.diff(times) == 0.0, False)[:count]
 
 
 def _rows_of(rows: ConstraintRows, flags: npt.NDArray[np.bool_]) -> str:
@@ -274,7 +296,7 @@ def _loaded(solution: Solution, rows: ConstraintRows) -> npt.NDArray[np.float64]
     """
     assert rows.multipliers is not None
     multipliers = np.where(rows.enforced & rows.active, rows.multipliers, np.nan)
-    forces = [unit in ("N", "N m") for unit in rows.units]
+    forces = [unit in FORCES for unit in rows.units]
     times = solution.times
     if not any(forces) or times is None or not len(rows.knots):
         return multipliers
@@ -311,7 +333,7 @@ def _dearest(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[
 
 def _unit(solution: Solution, rows: ConstraintRows, knot: int, row: int) -> str:
     """Unit of a row after a space; at an impulse, a knot of zero duration, forces become impulses."""
-    unit, times = rows.units[row], solution.times
-    if unit in ("N", "N m") and times is not None and knot + 1 < len(times) and times[knot + 1] == times[knot]:
+    unit = rows.units[row]
+    if unit in FORCES and _sudden(solution, len(rows.values))[knot]:
         unit = f"{unit} s"
     return f" {unit}" if unit else ""

@@ -40,7 +40,7 @@ from trajopt.analysis.advice.missed_goals import misses, out_of_reach
 from trajopt.analysis.advice.one_knot import one_knot
 from trajopt.analysis.advice.progress import going_on, last_records
 from trajopt.analysis.advice.resting import cannot_rest
-from trajopt.analysis.advice.unknowns import unknown_lines
+from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.contradictions import FROM_START
@@ -274,7 +274,7 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     far = out_of_reach(solution)
     if not far and (conflict := one_knot(solution)):
         return [*first, conflict, softening(constraints), *crowded]
-    others = [*first, *_advice_by_status(solution, constraints)]
+    others = [*first, *bounds_of_failure(solution), *_advice_by_status(solution, constraints)]
     if far:
         return [*missed, *others, *crowded]
     return [*others, *([] if unheld else looser_first(solution, constraints)), *missed, *crowded]

@@ -2,44 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.analysis.touching import touching_distance
 from trajopt.shooting.unknown import labels_of
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-AT = 1e-6  # distance from a bound, relative to its size, that counts as none
 PART = 0.01  # of a bound that is moved
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Element:
+    """One element of an unknown; `side` is "lower" or "upper" if it is at that bound, and empty otherwise."""
+
+    label: str
+    value: float
+    unit: str
+    bounded: bool
+    side: str
+    bound: float
+    price: float
 
 
 def unknown_lines(solution: Solution) -> list[str]:
     """One line for each element of an unknown: value, unit, and the price of its bound if it is at one."""
+    return [
+        f"  unknown {each.label!r}: {each.value:.6g}{each.unit}{_bound(each, abs(solution.cost))}"
+        for each in _elements(solution)
+    ]
+
+
+def bounds_of_failure(solution: Solution) -> list[str]:
+    """Advice for each unknown that is at a bound in a solution that has not converged."""
+    return [
+        f"unknown {each.label!r} ended at its {each.side} bound, {each.bound:.6g}{each.unit}: "
+        f"{'lower' if each.side == 'lower' else 'raise'} that bound if the motion needs it; if not, start from another "
+        "guess"
+        for each in _elements(solution)
+        if each.side
+    ]
+
+
+def _elements(solution: Solution) -> Iterator[_Element]:
     prices, problem = solution.multipliers.get("unknowns"), solution.problem
-    lines, at = list[str](), 0
+    at = 0
     for name, value in solution.unknowns.items():
         unknown = None if problem is None else problem.unknowns.get(name)
+        unit = "" if unknown is None or unknown.unit == "-" else f" {unknown.unit}"
+        limits = np.tile([[-np.inf], [np.inf]], value.size)
+        bounded = unknown is not None and unknown.shape == value.shape
+        if unknown is not None and bounded:
+            limits = np.array(unknown.bounds)
         for i, (label, number) in enumerate(zip(labels_of(name, value.shape), value.ravel(order="F"))):
-            unit = "" if unknown is None or unknown.unit == "-" else f" {unknown.unit}"
-            price = None if prices is None else float(prices[0, at])
-            lines.append(f"  unknown {label!r}: {number:.6g}{unit}")
-            if unknown is not None and unknown.shape == value.shape:
-                lower, upper = (float(bound[i]) for bound in unknown.bounds)
-                lines[-1] += _bound(float(number), lower, upper, price, abs(solution.cost))
+            bounds = limits[:, i]
+            near = touching_distance(np.array([number]), *limits[:, i : i + 1])
+            touched = [k for k in (0, 1) if abs(number - bounds[k]) <= near]
+            yield _Element(
+                label=label,
+                value=float(number),
+                unit=unit,
+                bounded=bounded,
+                side=("lower", "upper")[touched[0]] if touched else "",
+                bound=float(bounds[touched[0]]) if touched else np.nan,
+                price=float(prices[0, at]) if prices is not None and solution.converged else 0.0,
+            )
             at += 1
-    return lines
 
 
-def _bound(value: float, lower: float, upper: float, price: float | None, cost: float) -> str:
-    """Text about the bound at which a value is; empty if it is within its bounds."""
-    for which, bound, sign in (("lower", lower, -1.0), ("upper", upper, 1.0)):
-        if np.isfinite(bound) and abs(value - bound) <= AT * max(abs(bound), abs(upper - lower)):
-            step = PART * abs(bound)
-            saved = 0.0 if price is None else -sign * price * step
-            share = f" ({100 * saved / cost:.2g} % of the cost)" if cost > 0.0 else ""
-            way, percent = "lower" if sign < 0.0 else "raise", round(100 * PART)
-            word = f"; to {way} it by {percent} % would save about {saved:.3g}{share}"
-            return f", at its {which} bound" + (word if saved > 0.0 else "")
-    return ", within its bounds"
+def _bound(element: _Element, cost: float) -> str:
+    """Text about the bound at which an element is, if it has bounds."""
+    if not element.side:
+        return ", within its bounds" if element.bounded else ""
+    sign, way = (-1.0, "lower") if element.side == "lower" else (1.0, "raise")
+    saved = -sign * element.price * PART * abs(element.bound)
+    share = f" ({100 * saved / cost:.2g} % of the cost)" if cost > 0.0 else ""
+    word = f"; to {way} it by {round(100 * PART)} % would save about {saved:.3g}{share}"
+    return f", at its {element.side} bound" + (word if saved > 0.0 else "")
