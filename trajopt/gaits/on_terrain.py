@@ -9,9 +9,10 @@ import numpy as np
 
 from trajopt.checks import check_instance, check_non_negative
 from trajopt.errors import InvalidArgumentError
+from trajopt.gaits.ballistic import leaping
 from trajopt.gaits.foothold import Foothold, Vector3, as_point
 from trajopt.gaits.phase import Phase, Swing
-from trajopt.gaits.profiles import PROFILES, smooth_at
+from trajopt.gaits.profiles import JUMPS, PROFILES, smooth_at
 from trajopt.gaits.stance import Stance
 from trajopt.gaits.terrain import Terrain
 from trajopt.types import Reals
@@ -42,12 +43,13 @@ def on_terrain(schedule: ContactSchedule, terrain: Terrain, *, clearance: float,
         swings = []
         for swing in phase.swings:
             to = terrain.place(after.feet[swing.foot], lifts[swing.foot], edge=away)
-            swings.append(_raised(terrain, now.feet[swing.foot], dataclasses.replace(swing, to=to), room))
+            placed = _guided(now.feet[swing.foot], dataclasses.replace(swing, to=to), phase)
+            swings.append(_raised(terrain, now.feet[swing.foot], placed, room))
         new = now.stepped({swing.foot: swing.to for swing in swings}, now.com)
         first, last = _moved(phase.com_start, before, now), _moved(phase.com, after, new)
         phases.append(dataclasses.replace(phase, swings=tuple(swings), com=last, com_start=first))
         before, now = after, new
-    return dataclasses.replace(schedule, start=start, phases=tuple(phases), terrain=terrain)
+    return dataclasses.replace(schedule, start=start, phases=leaping(start, phases, schedule.dt), terrain=terrain)
 
 
 def level_paths(schedule: ContactSchedule) -> Reals:
@@ -73,16 +75,24 @@ def _standing(terrain: Terrain, place: Foothold) -> Foothold:
     return dataclasses.replace(place, normal=as_point("normal", terrain.normals([place.position])[0]))
 
 
+def _guided(start: Foothold, swing: Swing, phase: Phase) -> Swing:
+    """The swing with a path as high as the jump if it has none, so that legs are about as long as usual at its top."""
+    if swing.guided or phase.rise is None:
+        return swing
+    profile = "onto" if swing.to.position[2] >= start.position[2] else "off"
+    return dataclasses.replace(swing, height=phase.rise, profile=profile)
+
+
 def _raised(terrain: Terrain, start: Foothold, swing: Swing, room: float) -> Swing:
-    """The swing with the least height, at least its own, that clears the ground; a steep one if that is lower."""
+    """The swing with the least height, at least its own, that clears the ground; a steep step if that is lower."""
     if swing.height is None:
         return swing
     ends = np.array([start.position, swing.to.position])
     lift = float(terrain.distances(ends).min())
     for height in np.arange(swing.height, _HIGHEST + _LIFT, _LIFT).tolist():
-        for profile in dict.fromkeys((swing.profile, "steep")):
+        for profile in (swing.profile,) if swing.profile in JUMPS else dict.fromkeys((swing.profile, "steep")):
             progress, bump = PROFILES[profile](_SAMPLES)
-            path = ends[0] + progress[:, None] * (ends[1] - ends[0])
+            path = ends[0] + progress.reshape(len(progress), -1) * (ends[1] - ends[0])
             path[:, 2] += height * bump
             away = np.linalg.norm(path[:, None] - ends, axis=2).min(axis=1)
             if np.all(terrain.distances(path) >= lift + np.minimum(room, _SHARE * away) - 1e-6):

@@ -1,4 +1,7 @@
-"""Swing profiles: progress and height of a foot between two footholds, over the knots of a phase."""
+"""Swing profiles: progress and height of a foot between two footholds, over the knots of a phase.
+
+Each returns progress (N + 1,), or of each coordinate (N + 1, 3), and relative height (N + 1,) at the knots [-].
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from trajopt.types import Reals
+
+_VERTICAL, _RISE = 0.1, 0.4  # fractions of a jump in which a foot moves vertically only, and in which it rises [-]
 
 
 def triangle(knots: int) -> tuple[Reals, Reals]:
@@ -39,9 +44,42 @@ def smooth_at(s: Reals) -> tuple[Reals, Reals]:
 
 def steep(knots: int) -> tuple[Reals, Reals]:
     """As `smooth`, with progress 10 s³ - 15 s⁴ + 6 s⁵: the foot rises before it moves ahead, as at a riser."""
+    return steep_at(np.arange(knots + 1) / knots), smooth(knots)[1]
+
+
+def steep_at(s: Reals) -> Reals:
+    """Progress 10 s³ - 15 s⁴ + 6 s⁵ at fractions s of a swing, 0 to 1."""
+    return np.asarray(s**3 * (10 - 15 * s + 6 * s**2))
+
+
+def onto(knots: int) -> tuple[Reals, Reals]:
+    """Path of a foot that jumps onto a platform: up beside it, to its height above the higher foothold, ahead, down.
+
+    It rises during the first 40 % of the swing and descends during the last 40 %. The first and the last 10 % are
+    vertical.
+    """
     s = np.arange(knots + 1) / knots
-    return s**3 * (10 - 15 * s + 6 * s**2), smooth(knots)[1]
+    ahead = steep_at(np.clip((s - _VERTICAL) / (1 - 2 * _VERTICAL), 0.0, 1.0))
+    risen, sunk = (smooth_at(np.clip(part / _RISE, 0.0, 1.0))[0] for part in (s, 1 - s))
+    return np.column_stack([ahead, ahead, risen]), risen * sunk
 
 
-PROFILES: dict[str, Callable[[int], tuple[Reals, Reals]]] = {"triangle": triangle, "smooth": smooth, "steep": steep}
-"""Profiles by name: functions of the number N of knots that return progress and relative height, both (N + 1,) [-]."""
+def off(knots: int) -> tuple[Reals, Reals]:
+    """Path of a foot that jumps down from a platform, which is that of `onto` backwards."""
+    progress, height = onto(knots)
+    return 1 - progress[::-1], height[::-1]
+
+
+PROFILES: dict[str, Callable[[int], tuple[Reals, Reals]]] = {
+    "triangle": triangle,
+    "smooth": smooth,
+    "steep": steep,
+    "onto": onto,
+    "off": off,
+}
+"""Profiles by name: functions of the number N of knots."""
+
+JUMPS = ("onto", "off")
+"""Profiles of jumps, whose heights are above the higher foothold."""
+
+

@@ -94,12 +94,12 @@ def _path(start: Foothold, swing: Swing, phase: Phase) -> Reals:
     progress, height = PROFILES[swing.profile](phase.knots)
     path = np.empty((phase.knots + 1, 3, 4))
     first, last = np.array(start.position), np.array(swing.to.position)
-    path[:, :, 3] = first + progress[:, None] * (last - first)
+    path[:, :, 3] = first + progress.reshape(len(progress), -1) * (last - first)
     path[:, 2, 3] += swing.height * height
     path[:, :, :3] = start.rotation
     if swing.to.sole:
         turn = pin.log3(start.rotation.T @ swing.to.rotation)
-        path[:, :, :3] = [start.rotation @ pin.exp3(s * turn) for s in progress]
+        path[:, :, :3] = [start.rotation @ pin.exp3(s * turn) for s in progress.reshape(len(progress), -1)[:, 0]]
     return path[: phase.total_knots]
 
 
