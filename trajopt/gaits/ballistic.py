@@ -22,7 +22,8 @@ _FALL, _PUSH, _MOST = 0.7 * GRAVITY, 2.0 * GRAVITY, 4.0 * GRAVITY
 """Accelerations: down in a crouch, up in a push, and up in a push that has little time [m/s²]."""
 _DEPTH = 0.4  # deepest crouch relative to the height of the centre of mass [-]
 _LEVEL = 1e-3  # largest difference in height of level ground [m]
-_LOWER, _HIGHER = 0.35, 0.6
+import os
+_LOWER, _HIGHER, _DLO, _DHI = (float(v) for v in os.environ.get('LH','.35,.6,.5,.6').split(','))
 """How far below its usual height the centre of mass lifts off and lands on the lower and on the higher ground, relative
 to the difference in height [-]. Bent legs reach the speed of a push within the limits of their joints; legs that are
 still folded when they land need less of it."""
@@ -55,7 +56,7 @@ class Leap:
     def phases(self, names: tuple[str, ...], swings: tuple[Swing, ...], ground: int, landed: int) -> list[Phase]:
         """Phases of the jump, with `ground` knots before and `landed` knots after the flight."""
         time, offset = self.knots * self.dt, self.height - GRAVITY * (self.knots * self.dt) ** 2 / 8
-        low, deep = (_LOWER, _HIGHER) if self.by[2] > 0 else (_HIGHER, _LOWER)
+        low, deep = (_LOWER, _HIGHER) if self.by[2] > 0 else (_DHI, _DLO)
         low, deep = offset - low * abs(self.by[2]), offset - deep * abs(self.by[2])  # the offset rounds the time
         up = (self.by[2] + deep - low) / time + GRAVITY * time / 2
         down = up - GRAVITY * time

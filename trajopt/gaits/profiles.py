@@ -11,7 +11,8 @@ import numpy as np
 
 from trajopt.types import Reals
 
-_VERTICAL, _RISE = 0.1, 0.4  # fractions of a jump in which a foot moves vertically only, and in which it rises [-]
+import os
+_VERTICAL, _RISE, _Q = (float(v) for v in os.environ.get('OV','.1,.3,0').split(','))  # fractions of a jump in which a foot moves vertically only, and in which it rises [-]
 
 
 def triangle(knots: int) -> tuple[Reals, Reals]:
@@ -59,7 +60,8 @@ def onto(knots: int) -> tuple[Reals, Reals]:
     vertical.
     """
     s = np.arange(knots + 1) / knots
-    ahead = steep_at(np.clip((s - _VERTICAL) / (1 - 2 * _VERTICAL), 0.0, 1.0))
+    w = np.clip((s - _VERTICAL) / (1 - 2 * _VERTICAL), 0.0, 1.0)
+    ahead = steep_at(w) if _Q else smooth_at(w)[0]
     risen, sunk = (smooth_at(np.clip(part / _RISE, 0.0, 1.0))[0] for part in (s, 1 - s))
     return np.column_stack([ahead, ahead, risen]), risen * sunk
 
@@ -79,7 +81,10 @@ PROFILES: dict[str, Callable[[int], tuple[Reals, Reals]]] = {
 }
 """Profiles by name: functions of the number N of knots."""
 
-JUMPS = ("onto", "off")
-"""Profiles of jumps, whose heights are above the higher foothold."""
 
-
+def swing_path(profile: str, knots: int, ends: Reals, height: float) -> Reals:
+    """Positions of a foot (N + 1, 3) between two footholds (2, 3), with a profile and its height [m]."""
+    progress, bump = PROFILES[profile](knots)
+    path = ends[0] + progress.reshape(len(progress), -1) * (ends[1] - ends[0])
+    path[:, 2] += height * bump
+    return np.asarray(path)
