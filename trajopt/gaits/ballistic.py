@@ -22,11 +22,10 @@ _FALL, _PUSH, _MOST = 0.7 * GRAVITY, 2.0 * GRAVITY, 4.0 * GRAVITY
 """Accelerations: down in a crouch, up in a push, and up in a push that has little time [m/s²]."""
 _DEPTH = 0.4  # deepest crouch relative to the height of the centre of mass [-]
 _LEVEL = 1e-3  # largest difference in height of level ground [m]
-import os
-_LOWER, _HIGHER, _DLO, _DHI = (float(v) for v in os.environ.get('LH','.35,.6,.5,.6').split(','))
-"""How far below its usual height the centre of mass lifts off and lands on the lower and on the higher ground, relative
-to the difference in height [-]. Bent legs reach the speed of a push within the limits of their joints; legs that are
-still folded when they land need less of it."""
+_UP, _DOWN = (0.35, 0.6), (0.6, 0.5)
+"""How far below its usual height the centre of mass lifts off and lands in a jump up and in one down, relative to the
+difference in height [-]. Bent legs reach the speed of a push within the limits of their joints; legs that are still
+folded when they land on a platform need less of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +55,7 @@ class Leap:
     def phases(self, names: tuple[str, ...], swings: tuple[Swing, ...], ground: int, landed: int) -> list[Phase]:
         """Phases of the jump, with `ground` knots before and `landed` knots after the flight."""
         time, offset = self.knots * self.dt, self.height - GRAVITY * (self.knots * self.dt) ** 2 / 8
-        low, deep = (_LOWER, _HIGHER) if self.by[2] > 0 else (_DHI, _DLO)
+        low, deep = _UP if self.by[2] > 0 else _DOWN
         low, deep = offset - low * abs(self.by[2]), offset - deep * abs(self.by[2])  # the offset rounds the time
         up = (self.by[2] + deep - low) / time + GRAVITY * time / 2
         down = up - GRAVITY * time
@@ -66,13 +65,14 @@ class Leap:
         gains = [ground * self.dt, landed * self.dt] if level else [push.time, brake.time]
         ahead = self.by[:2] / (time + sum(gains) / 2)
         first, last = np.array([*ahead, up]), np.array([*ahead, down])
-        end, rest, stays = self.com + self.by, np.zeros(3), {"stance": names}
-        lifting = self.com + [*(ahead * gains[0] / 2), low]
-        landing = end + [*(-ahead * gains[1] / 2), deep]
+        end, stays = self.com + self.by, {"stance": names}
+        lifting = self.com + np.array([*(ahead * gains[0] / 2), low])
+        landing = end + np.array([*(-ahead * gains[1] / 2), deep])
+        backwards = brake.rows(AFTER[::-1], end, landing, -last, gains[1], self.dt)
         rows = [
             *push.rows(BEFORE, self.com, lifting, first, gains[0], self.dt),
             ("flight", self.knots, lifting, landing, first, last),
-            *((name, n, b, a, -w, -v) for name, n, a, b, v, w in brake.rows(AFTER[::-1], end, landing, -last, gains[1], self.dt)[::-1]),
+            *((name, n, b, a, -w, -v) for name, n, a, b, v, w in backwards[::-1]),
         ]
         return [
             Phase(name=name, knots=knots, com_start=as_point("com", a), com=as_point("com", b),
@@ -95,7 +95,8 @@ def leaping(start: Stance, phases: Sequence[Phase], dt: float) -> tuple[Phase, .
             continue
         first, last = i - before, i + after + 1
         com, end = stances[first].com, phases[last - 1].com
-        assert com is not None and end is not None
+        assert com is not None
+        assert end is not None
         leap = Leap(com=np.array(com), by=np.subtract(end, com), standing=com[2] - stances[first].height,
                     height=flight.rise, dt=dt, knots=flight.knots)  # fmt: skip
         ground, landed = (sum(phase.knots for phase in part) for part in (phases[first:i], phases[i + 1 : last]))
@@ -149,7 +150,7 @@ class _Push:
         if time < least:
             fall = (speed * time - 2 * rise) / (speed + _FALL * time)
             push = (speed + _FALL * fall) / max(time - fall, 1e-9)
-        if speed <= 0 or push > max(_MOST, 1.01 * _PUSH) and time < least:
+        if speed <= 0 or (time < least and push > _MOST):
             pushes = min(max(1, round(speed / (_PUSH * dt))), knots)
             return cls(waits=0, crouches=knots - pushes, pushes=pushes, turn=0.0, time=pushes * dt)
         total = min(max(round(time / dt), 2), knots)

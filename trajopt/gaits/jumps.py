@@ -31,7 +31,8 @@ class JumpOptions(TypedDict, total=False):
         flying_knots: Number of knots of the rise, and again of the fall [-]. It must fit the flight time sqrt(8
             jump_height / g), from which the default is computed.
         ground: Initial height of the feet's frames on the ground [m]; by default each foot's own height.
-        flight: References of the centre of mass in the air. "ballistic" (default) is the parabola of free fall.
+        flight: References of the centre of mass. "ballistic" (default) is the parabola of free fall, between a crouch
+            and a push before it and their mirror image after it.
             "crocoddyl" is a line up to `jump_height` in any time, and no reference on the way down; the real height
             follows from the flight time (`flying_knots` is 20 and `ground` is 0 by default).
     """

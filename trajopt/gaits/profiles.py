@@ -11,8 +11,7 @@ import numpy as np
 
 from trajopt.types import Reals
 
-import os
-_VERTICAL, _RISE, _Q = (float(v) for v in os.environ.get('OV','.1,.3,0').split(','))  # fractions of a jump in which a foot moves vertically only, and in which it rises [-]
+_VERTICAL, _RISE = 0.1, 0.3  # fractions of a jump in which a foot moves vertically only, and in which it rises [-]
 
 
 def triangle(knots: int) -> tuple[Reals, Reals]:
@@ -45,23 +44,18 @@ def smooth_at(s: Reals) -> tuple[Reals, Reals]:
 
 def steep(knots: int) -> tuple[Reals, Reals]:
     """As `smooth`, with progress 10 s³ - 15 s⁴ + 6 s⁵: the foot rises before it moves ahead, as at a riser."""
-    return steep_at(np.arange(knots + 1) / knots), smooth(knots)[1]
-
-
-def steep_at(s: Reals) -> Reals:
-    """Progress 10 s³ - 15 s⁴ + 6 s⁵ at fractions s of a swing, 0 to 1."""
-    return np.asarray(s**3 * (10 - 15 * s + 6 * s**2))
+    s = np.arange(knots + 1) / knots
+    return s**3 * (10 - 15 * s + 6 * s**2), smooth(knots)[1]
 
 
 def onto(knots: int) -> tuple[Reals, Reals]:
     """Path of a foot that jumps onto a platform: up beside it, to its height above the higher foothold, ahead, down.
 
-    It rises during the first 40 % of the swing and descends during the last 40 %. The first and the last 10 % are
+    It rises during the first 30 % of the swing and descends during the last 30 %. The first and the last 10 % are
     vertical.
     """
     s = np.arange(knots + 1) / knots
-    w = np.clip((s - _VERTICAL) / (1 - 2 * _VERTICAL), 0.0, 1.0)
-    ahead = steep_at(w) if _Q else smooth_at(w)[0]
+    ahead = smooth_at(np.clip((s - _VERTICAL) / (1 - 2 * _VERTICAL), 0.0, 1.0))[0]
     risen, sunk = (smooth_at(np.clip(part / _RISE, 0.0, 1.0))[0] for part in (s, 1 - s))
     return np.column_stack([ahead, ahead, risen]), risen * sunk
 

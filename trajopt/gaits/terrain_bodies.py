@@ -80,7 +80,7 @@ def _box(link: str, points: Reals) -> list[Body]:
     side = max(b - inset, 0.0)
     count = int(np.ceil(2 * side / (_WIDE * c))) + 1
     reach = max(a - inset, SHORTEST)
-    below = [middle + [0.0, y, inset - c] for y in (np.linspace(-side, side, count) if count > 1 else [0.0])]
+    below = [middle + np.array([0.0, y, inset - c]) for y in (np.linspace(-side, side, count) if side else [0.0])]
     radius, ahead = float(np.sqrt(2) * inset), reach * np.eye(3)[0]
     return [Capsule(radius, start=place - ahead, end=place + ahead, frame=link) for place in below]
 
