@@ -20,12 +20,15 @@ BEFORE, AFTER = ("stand", "crouch", "push"), ("brake", "rise", "landed")
 
 _FALL, _PUSH, _MOST = 0.7 * GRAVITY, 2.0 * GRAVITY, 4.0 * GRAVITY
 """Accelerations: down in a crouch, up in a push, and up in a push that has little time [m/s²]."""
-_DEPTH = 0.4  # deepest crouch relative to the height of the centre of mass [-]
 _LEVEL = 1e-3  # largest difference in height of level ground [m]
-_UP, _DOWN = (0.35, 0.6), (0.6, 0.5)
+_UP, _DOWN, _DEPTH = np.array([(0.0, 0.3), (0.35, 0.6)]), np.array([(0.2, 0.1), (0.6, 0.5)]), (0.25, 0.4)
 """How far below its usual height the centre of mass lifts off and lands in a jump up and in one down, relative to the
-difference in height [-]. Bent legs reach the speed of a push within the limits of their joints; legs that are still
-folded when they land on a platform need less of it."""
+difference in height; and how deep it crouches, relative to its height [-]. The first values are for legs that stand
+bent, the second ones for straight legs, whose joints would have to turn too fast for the speed of a push. Legs that are
+still folded when they land on a platform need less speed."""
+_BENT, _STRAIGHT = 0.65, 0.75
+"""Height of the centre of mass relative to the length of the stance, for legs that count as bent and straight [-]. B1,
+A1, ANYmal and Solo12 stand at 0.49 to 0.65, Go2 at 0.76."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +42,7 @@ class Leap:
     Attributes:
         com: Centre of mass at the start (3,) [m].
         by: Displacement of the jump (3,) [m].
-        standing: Height of the centre of mass above the feet [m].
+        stance: Stance at the start.
         height: Height of the apex above the line from lift-off to landing [m].
         dt: Time step [s].
         knots: Number of knots of the flight [-].
@@ -47,7 +50,7 @@ class Leap:
 
     com: Reals
     by: Reals
-    standing: float
+    stance: Stance
     height: float
     dt: float
     knots: int
@@ -55,11 +58,12 @@ class Leap:
     def phases(self, names: tuple[str, ...], swings: tuple[Swing, ...], ground: int, landed: int) -> list[Phase]:
         """Phases of the jump, with `ground` knots before and `landed` knots after the flight."""
         time, offset = self.knots * self.dt, self.height - GRAVITY * (self.knots * self.dt) ** 2 / 8
-        low, deep = _UP if self.by[2] > 0 else _DOWN
+        straight, standing = self._straight(), self.com[2] - self.stance.height
+        low, deep = (1 - straight, straight) @ (_UP if self.by[2] > 0 else _DOWN)
         low, deep = offset - low * abs(self.by[2]), offset - deep * abs(self.by[2])  # the offset rounds the time
         up = (self.by[2] + deep - low) / time + GRAVITY * time / 2
         down = up - GRAVITY * time
-        depth = _DEPTH * self.standing
+        depth = float(np.dot((1 - straight, straight), _DEPTH)) * standing
         push, brake = _Push.to(up, low, depth, ground, self.dt), _Push.to(-down, deep, depth, landed, self.dt)
         level = abs(self.by[2]) < _LEVEL
         gains = [ground * self.dt, landed * self.dt] if level else [push.time, brake.time]
@@ -81,6 +85,14 @@ class Leap:
             for name, knots, a, b, v, w in rows if knots
         ]  # fmt: skip
 
+    def _straight(self) -> float:
+        """How straight the legs stand, from 0 to 1 [-], judged by the height of the robot on its stance."""
+        points = np.array([foot.position[:2] for foot in self.stance.feet.values()])
+        spread = float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[0])
+        length = 2 * spread / np.sqrt(len(points))
+        ratio = (self.com[2] - self.stance.height) / max(length, 1e-9)
+        return float(np.clip((ratio - _BENT) / (_STRAIGHT - _BENT), 0.0, 1.0))
+
 
 def leaping(start: Stance, phases: Sequence[Phase], dt: float) -> tuple[Phase, ...]:
     """Phases in which the paths of jumps are planned anew, between the standing postures before and after them.
@@ -97,7 +109,7 @@ def leaping(start: Stance, phases: Sequence[Phase], dt: float) -> tuple[Phase, .
         com, end = stances[first].com, phases[last - 1].com
         assert com is not None
         assert end is not None
-        leap = Leap(com=np.array(com), by=np.subtract(end, com), standing=com[2] - stances[first].height,
+        leap = Leap(com=np.array(com), by=np.subtract(end, com), stance=stances[first],
                     height=flight.rise, dt=dt, knots=flight.knots)  # fmt: skip
         ground, landed = (sum(phase.knots for phase in part) for part in (phases[first:i], phases[i + 1 : last]))
         planned += [*phases[taken:first], *leap.phases(stances[i].names, flight.swings, ground, landed)]

@@ -61,7 +61,7 @@ def jump(
 
     Args:
         stance: Initial stance.
-        height: Rise of the centre of mass above the line between start and landing, > 0 [m].
+        height: Rise of the centre of mass above the line from lift-off to landing, > 0 [m].
         ground_knots: Number of knots on the ground before the jump [-].
         landed_knots: Number of knots on the ground after it [-].
         first_foot: Foot whose change of height is that of the centre of mass.
@@ -87,7 +87,7 @@ def jump(
     landed = as_point("com", com + moved)
     if flight == "ballistic":
         knots = flight_knots(height, dt, flying_knots)
-        path = Leap(com=com, by=moved, standing=com[2] - start.height, height=height, dt=dt, knots=knots)
+        path = Leap(com=com, by=moved, stance=start, height=height, dt=dt, knots=knots)
         phases = path.phases(names, swings, ground_knots, landed_knots)
     else:
         knots, top = 20 if flying_knots is None else flying_knots, com + by / 2 + [0.0, 0.0, height]

@@ -78,8 +78,9 @@ def with_flight(motion: LeggedMotion, timed: Knots, knots: Knots, peak: int | No
     air = air[: int(np.argmax(np.append(np.diff(air) > 1, True))) + 1]
     apex = int(air[np.argmax(motion.com[air, 2])])
     landing = int(timed[min(int(np.searchsorted(timed, air[-1])) + 1, len(timed) - 1)])
-    moved, free = knots.copy(), [i for i in range(1, len(knots) - 1) if knots[i] != peak]
-    for knot in (apex, int(air[0]), landing)[: len(free)]:
+    wanted = [apex, int(air[0]), landing]
+    moved, free = knots.copy(), [i for i in range(1, len(knots) - 1) if knots[i] not in (peak, *wanted)]
+    for knot in [knot for knot in wanted if knot not in knots][: len(free)]:
         nearest = min(free, key=lambda i: abs(int(knots[i]) - knot))
         moved[nearest] = knot
         free.remove(nearest)

@@ -96,7 +96,7 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
         axes.tick_params(axis="x", length=0)
         axes.grid(False)
         seen = "" if strip.view.across == "forward" else f", seen from {strip.view.place}"
-        pictures = "" if strip.along is None else " of each picture, ground to scale"
+        pictures = "" if strip.along is None else " of each picture"
         axes.set(xlabel=motion.label + pictures + seen, ylabel="z [m]")
         _draw_legend(target, axes, strip)
         return whole_figure(target)
@@ -104,11 +104,13 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
 
 def _lowered(labels: list[str], places: Reals) -> list[str]:
     """Labels at places (n,) [inch], a line lower where they would print over the one to their left."""
-    lines, last = [0] * len(labels), -np.inf
-    for i in np.argsort(places):
+    lines, last = [0] * len(labels), -1
+    for i in np.argsort(places).tolist():
         width = _LETTER * max(len(line) for line in labels[i].split("\n"))
-        close = places[i] - last < width
-        lines[i], last = (2 if close else 0), (last if close else places[i])
+        if last >= 0 and places[i] - places[last] < width:
+            lines[i] = 1 + labels[last].count("\n")
+        else:
+            last = i
     return ["\n" * line + label for line, label in zip(lines, labels)]
 
 
