@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from trajopt.gaits import ContactSchedule, Phase, Swing
     from trajopt.solution import Solution
 
+JUMPS = ("onto", "off")
+"""Profiles of swings whose heights are above the higher foothold."""
+
 _GRAVITY = 9.81  # [m/s²]
 _MOTION = "legged_motion(solution) returns one"
 
@@ -27,7 +30,8 @@ class Reached:
     """One target of a gait phase, and the value that a solution reached.
 
     Attributes:
-        what: "clearance", height of a swing above the line between its footholds; "length", horizontal distance
+        what: "clearance", height of a swing above the line between its footholds, or in a jump onto or down from a
+            platform above the higher one; "length", horizontal distance
             between them; "landing", height of the foot above its foothold when it lands; "lowest", smallest height of
             a foot above the ground in the whole motion; "rise", height gain of the centre of mass in a jump.
         of: Name of the foot's frame, or "centre of mass".
@@ -159,7 +163,8 @@ def _swing(phase: Phase, swing: Swing, start: Reals, path: Reals, knots: tuple[i
     length = float(np.linalg.norm(move[:2]))
     if swing.height:
         progress = np.clip(travelled @ move / (move @ move), 0.0, 1.0) if np.any(move) else np.zeros(len(travelled))
-        above = travelled[:, 2] - progress * move[2]
+        line = max(move[2], 0.0) if swing.profile in JUMPS else progress * move[2]
+        above = travelled[:, 2] - line
         top = int(above.argmax())
         yield Reached(what="clearance", of=swing.foot, phase=phase.name, knot=first + top, asked=swing.height,
                       reached=float(above[top]))  # fmt: skip
@@ -181,10 +186,18 @@ def _flight_end(schedule: ContactSchedule, phase: int, first: int) -> int:
 
 
 def _lowest(schedule: ContactSchedule, places: dict[str, Reals]) -> Iterator[Reached]:
-    """Yields the smallest height of each foot above its foothold; in a swing above the lower one of both footholds."""
+    """Yields the smallest height of each foot above the ground.
+
+    On terrain it is the distance from it, besides that at the start. Elsewhere the ground is that of the foothold, and
+    in a swing that of the lower one of both.
+    """
     stances, number = schedule.stances, schedule.phase_of_knot
     for foot, path in places.items():
-        ground = [min(stances[i].feet[foot].position[2], stances[i + 1].feet[foot].position[2]) for i in number]
-        above = path[:, 2] - np.array(ground)
+        if schedule.terrain is not None:
+            start = np.array([stances[0].feet[foot].position])
+            above = schedule.terrain.distances(path) - schedule.terrain.distances(start)
+        else:
+            ground = [min(stances[i].feet[foot].position[2], stances[i + 1].feet[foot].position[2]) for i in number]
+            above = path[:, 2] - np.array(ground)
         knot = int(above.argmin())
         yield Reached(what="lowest", of=foot, phase="", knot=knot, asked=0.0, reached=float(above[knot]))

@@ -54,6 +54,7 @@ from trajopt.gaits.carried import carried_postures
 from trajopt.gaits.foothold import Foothold
 from trajopt.gaits.footsteps import biped_footsteps, footsteps_along
 from trajopt.gaits.guess import gait_guess
+from trajopt.gaits.jumps import JumpOptions
 from trajopt.gaits.limits import GaitLimits
 from trajopt.gaits.lip import LinearInvertedPendulum, PendulumPlan, pendulum_plan
 from trajopt.gaits.models import GaitModels
@@ -83,6 +84,7 @@ __all__ = [
     "GaitLimits",
     "GaitModels",
     "GaitOptions",
+    "JumpOptions",
     "LinearInvertedPendulum",
     "PendulumPlan",
     "Phase",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import check_array, check_count, check_finite, check_positive
 from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.gaits.ballistic import Leap
 from trajopt.gaits.foothold import Foothold, as_point
 from trajopt.gaits.lip import GRAVITY
 from trajopt.gaits.phase import Phase, Swing
@@ -31,7 +31,8 @@ class JumpOptions(TypedDict, total=False):
         flying_knots: Number of knots of the rise, and again of the fall [-]. It must fit the flight time sqrt(8
             jump_height / g), from which the default is computed.
         ground: Initial height of the feet's frames on the ground [m]; by default each foot's own height.
-        flight: References of the centre of mass in the air. "ballistic" (default) is the parabola of free fall.
+        flight: References of the centre of mass. "ballistic" (default) is the parabola of free fall, between a crouch
+            and a push before it and their mirror image after it.
             "crocoddyl" is a line up to `jump_height` in any time, and no reference on the way down; the real height
             follows from the flight time (`flying_knots` is 20 and `ground` is 0 by default).
     """
@@ -60,7 +61,7 @@ def jump(
 
     Args:
         stance: Initial stance.
-        height: Rise of the centre of mass above the line between start and landing, > 0 [m].
+        height: Rise of the centre of mass above the line from lift-off to landing, > 0 [m].
         ground_knots: Number of knots on the ground before the jump [-].
         landed_knots: Number of knots on the ground after it [-].
         first_foot: Foot whose change of height is that of the centre of mass.
@@ -86,7 +87,7 @@ def jump(
     landed = as_point("com", com + moved)
     if flight == "ballistic":
         knots = flight_knots(height, dt, flying_knots)
-        path = _Ballistic(com=com, by=moved, height=height, dt=dt, knots=knots)
+        path = Leap(com=com, by=moved, stance=start, height=height, dt=dt, knots=knots)
         phases = path.phases(names, swings, ground_knots, landed_knots)
     else:
         knots, top = 20 if flying_knots is None else flying_knots, com + by / 2 + [0.0, 0.0, height]
@@ -98,56 +99,6 @@ def jump(
         if landed_knots > 0:
             phases.append(Phase(name="landed", knots=landed_knots, stance=names, com=landed, com_start=landed))
     return ContactSchedule(start=start, phases=tuple(phases), dt=dt)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Ballistic:
-    """Path of the centre of mass in a jump: push-off with an upward acceleration of 2 g, parabola, the same braking.
-
-    Attributes:
-        com: Centre of mass at the start (3,) [m].
-        by: Displacement of the jump (3,) [m].
-        height: Height of the apex above the line from start to landing [m].
-        dt: Time step [s].
-        knots: Number of knots of the flight [-].
-    """
-
-    com: Reals
-    by: Reals
-    height: float
-    dt: float
-    knots: int
-
-    def phases(self, names: tuple[str, ...], swings: tuple[Swing, ...], ground: int, landed: int) -> list[Phase]:
-        """Phases of the jump, with `ground` knots before and `landed` knots after the flight."""
-        pushing = max(1, round(self.knots / 4))  # v₀ = g t / 2 after a quarter of the flight time t
-        push, brake = min(pushing, ground), min(pushing, landed)
-        time, before, after = (knots * self.dt for knots in (self.knots, ground, landed))  # [s]
-        parabola = GRAVITY * time**2 / 8
-        ahead = self.by[:2] / (time + before / 2 + after / 2)  # gained and lost evenly on the ground [m/s]
-        first = np.array([*ahead, self.by[2] / time + 4 * parabola / time])
-        last = np.array([*ahead, first[2] - GRAVITY * time])
-        end = self.com + self.by
-        offset = self.height - parabola  # corrects the apex for the rounding of the flight time
-        lifting = self.com + np.array([*(ahead * before / 2), offset])
-        landing = end + np.array([*(-ahead * after / 2), offset])
-        early = np.array([*(ahead * (1 - push / max(ground, 1))), 0.0])
-        late = np.array([*(ahead * (1 - brake / max(landed, 1))), 0.0])
-        low = lifting - (early + first) * push * self.dt / 2
-        deep, rest = landing + (last + late) * brake * self.dt / 2, np.zeros(3)
-        stays = {"stance": names}
-        rows: list[tuple[str, int, dict[str, Any], Reals, Reals, Reals, Reals]] = [
-            ("crouch", ground - push, stays, self.com, low, rest, early),
-            ("push", push, stays, low, lifting, early, first),
-            ("flight", self.knots, {"swings": swings, "rise": self.height}, lifting, landing, first, last),
-            ("brake", brake, stays, landing, deep, last, late),
-            ("landed", landed - brake, stays, deep, end, late, rest),
-        ]
-        return [
-            Phase(name=name, knots=knots, **roles, com=as_point("com", b), com_start=as_point("com", a),
-                  com_velocities=(as_point("v", v), as_point("v", w)))
-            for name, knots, roles, a, b, v, w in rows if knots
-        ]  # fmt: skip
 
 
 def flight_knots(height: float, dt: float, flying_knots: int | None) -> int:

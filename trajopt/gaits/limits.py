@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,13 @@ from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
+if TYPE_CHECKING:
+    from trajopt.gaits.schedule import ContactSchedule
+
+
+DEEPEST = 1e-3
+"""Depth to which a swinging foot may be below the ground, as a standing one is by the error of its contact [m]."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class GaitLimits:
@@ -29,7 +36,7 @@ class GaitLimits:
         torques: Whether joint torques stay within the robot's limits.
         velocities: Whether joint velocities do, also before and after touch-downs, and at the end.
         positions: Whether joint positions do.
-        terrain: Whether bodies keep off the terrain of the schedule, if it has one.
+        terrain: Whether bodies and swinging feet keep off the terrain of the schedule, if it has one.
         bodies: Spheres and Capsules on frames that do; by default the shanks and the base, from the robot's collision
             geometry.
         margin: Distance of these bodies from the terrain, >= 0 [m].
@@ -120,3 +127,14 @@ def cone_parameters(
     on = np.asarray(active, dtype=np.bool_)[knots, None]
     for key, own, free in (("lower", bounds[0], -np.inf), ("upper", bounds[1], np.inf)):
         yield f"{name}.{key}", np.where(on, own, free), knots
+
+
+def lowest_feet(schedule: ContactSchedule) -> Reals:
+    """Least distances of the feet from each surface of the terrain at each knot (T + 1, feet · surfaces) [m].
+
+    They are infinite for a foot that stands or lands, and where it lifts off.
+    """
+    assert schedule.terrain is not None
+    stands = schedule.active
+    swings = ~(stands | np.vstack([stands[:1] | True, stands[:-1]]))
+    return np.repeat(np.where(swings, -DEEPEST, -np.inf), len(schedule.terrain.surfaces), axis=1)

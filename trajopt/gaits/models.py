@@ -25,7 +25,7 @@ from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.gaits.carried import carried_anew, carried_postures, turns
 from trajopt.gaits.cones import cone_barrier, cone_residual, cones_of
-from trajopt.gaits.limits import GaitLimits, cone_name, constraints_of
+from trajopt.gaits.limits import DEEPEST, GaitLimits, cone_name, constraints_of, lowest_feet
 from trajopt.gaits.options import DYNAMICS, INTEGRATORS, GaitOptions, holding_gains
 from trajopt.gaits.parameters import identifiers, knot_parameters
 from trajopt.gaits.plans import ReducedPlan
@@ -49,7 +49,7 @@ from trajopt.residuals import (
     WrenchCone,
 )
 from trajopt.robots import Robot, Scene
-from trajopt.robots.round_bodies import Capsule, Sphere
+from trajopt.robots.round_bodies import SHORTEST, Capsule, Sphere
 from trajopt.shooting import ShootingProblem
 from trajopt.states import StateMultibody
 
@@ -204,6 +204,8 @@ class GaitModels(Immutable):
         nv, cones = self.state.nv, self._cones if self.limits.cones else {}
         for name, value, knots in knot_parameters(self.options, self.stance, schedule, nv, soft=self.soft, cones=cones):
             problem.set_parameter(name, value, knots)
+        if self.terrain is not None and self.limits.terrain:
+            problem.set_parameter("feet.lower", lowest_feet(schedule), "all")
         if problem.schedule is not None:
             first = problem.get_parameter("state.reference", 0)
             states = carried_anew(self.robot, problem.schedule, schedule, first)
@@ -289,11 +291,19 @@ class GaitModels(Immutable):
         return self._off_terrain(constraints_of(self.limits, self.state, actuation, cones, apart))
 
     def _off_terrain(self, stack: ConstraintStack) -> ConstraintStack:
-        """Adds the constraint that keeps bodies off the terrain."""
+        """Adds the constraints that keep bodies and swinging feet off the terrain."""
         if self.terrain is not None and self.limits.terrain:
-            stack.add("terrain", ResidualModelTerrainDistance(self.state, self.terrain, self._bodies),
-                      lower=self.limits.margin)  # fmt: skip
+            feet = [Sphere(max(lift, 0.0) + SHORTEST, frame=foot) for foot, lift in self._lifts.items()]
+            for name, bodies, lower in (("terrain", self._bodies, self.limits.margin), ("feet", feet, -DEEPEST)):
+                stack.add(name, ResidualModelTerrainDistance(self.state, self.terrain, bodies), lower=lower)
         return stack
+
+    @functools.cached_property
+    def _lifts(self) -> dict[str, float]:
+        """Distance of each standing foot from the terrain [m]."""
+        assert self.terrain is not None
+        places = [place.position for place in self.stance.feet.values()]
+        return dict(zip(self.stance.feet, self.terrain.distances(places).tolist()))
 
     @functools.cached_property
     def _bodies(self) -> Sequence[Sphere | Capsule]:
@@ -301,9 +311,7 @@ class GaitModels(Immutable):
         if self.limits.bodies is not None:
             return self.limits.bodies
         assert self.terrain is not None
-        places = [place.position for place in self.stance.feet.values()]
-        lifts = dict(zip(self.stance.feet, self.terrain.distances(places).tolist()))
-        bodies = shanks_and_base(self.robot, lifts, self.limits.margin)
+        bodies = shanks_and_base(self.robot, self._lifts, self.limits.margin)
         if not bodies:
             raise InvalidArgumentError(
                 f"limits: expected bodies that keep off the terrain, because {self.robot.name} has no collision "

@@ -9,9 +9,10 @@ import numpy as np
 
 from trajopt.checks import check_instance, check_non_negative
 from trajopt.errors import InvalidArgumentError
+from trajopt.gaits.ballistic import leaping
 from trajopt.gaits.foothold import Foothold, Vector3, as_point
 from trajopt.gaits.phase import Phase, Swing
-from trajopt.gaits.profiles import PROFILES, smooth_at
+from trajopt.gaits.profiles import smooth_at, swing_path
 from trajopt.gaits.stance import Stance
 from trajopt.gaits.terrain import Terrain
 from trajopt.types import Reals
@@ -42,12 +43,13 @@ def on_terrain(schedule: ContactSchedule, terrain: Terrain, *, clearance: float,
         swings = []
         for swing in phase.swings:
             to = terrain.place(after.feet[swing.foot], lifts[swing.foot], edge=away)
-            swings.append(_raised(terrain, now.feet[swing.foot], dataclasses.replace(swing, to=to), room))
+            placed = dataclasses.replace(swing, to=to)
+            swings.append(_raised(terrain, now.feet[swing.foot], placed, phase.rise, room))
         new = now.stepped({swing.foot: swing.to for swing in swings}, now.com)
         first, last = _moved(phase.com_start, before, now), _moved(phase.com, after, new)
         phases.append(dataclasses.replace(phase, swings=tuple(swings), com=last, com_start=first))
         before, now = after, new
-    return dataclasses.replace(schedule, start=start, phases=tuple(phases), terrain=terrain)
+    return dataclasses.replace(schedule, start=start, phases=leaping(start, phases, schedule.dt), terrain=terrain)
 
 
 def level_paths(schedule: ContactSchedule) -> Reals:
@@ -73,20 +75,25 @@ def _standing(terrain: Terrain, place: Foothold) -> Foothold:
     return dataclasses.replace(place, normal=as_point("normal", terrain.normals([place.position])[0]))
 
 
-def _raised(terrain: Terrain, start: Foothold, swing: Swing, room: float) -> Swing:
-    """The swing with the least height, at least its own, that clears the ground; a steep one if that is lower."""
-    if swing.height is None:
+def _raised(terrain: Terrain, start: Foothold, swing: Swing, rise: float | None, room: float) -> Swing:
+    """The swing with the least height, at least its own, that clears the ground; a steep one if that is lower.
+
+    Feet without a path in a jump get one that rises as high as the jump, or that of a foot at a platform.
+    """
+    if swing.height is None and rise is None:
         return swing
     ends = np.array([start.position, swing.to.position])
-    lift = float(terrain.distances(ends).min())
-    for height in np.arange(swing.height, _HIGHEST + _LIFT, _LIFT).tolist():
-        for profile in dict.fromkeys((swing.profile, "steep")):
-            progress, bump = PROFILES[profile](_SAMPLES)
-            path = ends[0] + progress[:, None] * (ends[1] - ends[0])
-            path[:, 2] += height * bump
+    lift, step = float(terrain.distances(ends).min()), float(np.ptp(ends[:, 2]))
+    profiles = {swing.profile: 0.0, "steep": 0.0}
+    if swing.height is None:  # heights of these paths are above the higher foothold
+        profiles["onto" if ends[1, 2] >= ends[0, 2] else "off"] = step / 2
+    for height in np.arange(rise if swing.height is None else swing.height, _HIGHEST + _LIFT, _LIFT).tolist():
+        for profile, less in profiles.items():
+            chosen = max(height - less, 0.0)
+            path = swing_path(profile, _SAMPLES, ends, chosen)
             away = np.linalg.norm(path[:, None] - ends, axis=2).min(axis=1)
             if np.all(terrain.distances(path) >= lift + np.minimum(room, _SHARE * away) - 1e-6):
-                return dataclasses.replace(swing, height=height, profile=profile)
+                return dataclasses.replace(swing, height=chosen, profile=profile)
     raise InvalidArgumentError(
         f"terrain: expected a swing of {swing.foot!r} from {start!r} to {swing.to!r} that clears the ground by "
         f"{room:g} m, got none up to a height of {_HIGHEST:g} m; change the step length, edge or clearance"

@@ -36,6 +36,8 @@ class Swing:
         profile: Path over the N knots of the phase. "smooth" starts and ends at zero velocity, and ends at the
             foothold. "steep" does too, and starts and ends upright. "triangle", as in Crocoddyl, moves up and down at
             constant speed; its last knot is 2/N of the height above the foothold, and for odd N it stays 1/N lower.
+            "onto" and "off" are for jumps onto a platform and down from one: they first rise beside it, and have their
+            height above the higher foothold.
 
     Raises:
         InvalidArgumentError: The foothold has a wrong shape, or the height is negative.

@@ -1,4 +1,7 @@
-"""Swing profiles: progress and height of a foot between two footholds, over the knots of a phase."""
+"""Swing profiles: progress and height of a foot between two footholds, over the knots of a phase.
+
+Each returns progress (N + 1,), or of each coordinate (N + 1, 3), and relative height (N + 1,) at the knots [-].
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from trajopt.types import Reals
+
+_VERTICAL, _RISE = 0.1, 0.3  # fractions of a jump in which a foot moves vertically only, and in which it rises [-]
 
 
 def triangle(knots: int) -> tuple[Reals, Reals]:
@@ -43,5 +48,37 @@ def steep(knots: int) -> tuple[Reals, Reals]:
     return s**3 * (10 - 15 * s + 6 * s**2), smooth(knots)[1]
 
 
-PROFILES: dict[str, Callable[[int], tuple[Reals, Reals]]] = {"triangle": triangle, "smooth": smooth, "steep": steep}
-"""Profiles by name: functions of the number N of knots that return progress and relative height, both (N + 1,) [-]."""
+def onto(knots: int) -> tuple[Reals, Reals]:
+    """Path of a foot that jumps onto a platform: up beside it, to its height above the higher foothold, ahead, down.
+
+    It rises during the first 30 % of the swing and descends during the last 30 %. The first and the last 10 % are
+    vertical.
+    """
+    s = np.arange(knots + 1) / knots
+    ahead = smooth_at(np.clip((s - _VERTICAL) / (1 - 2 * _VERTICAL), 0.0, 1.0))[0]
+    risen, sunk = (smooth_at(np.clip(part / _RISE, 0.0, 1.0))[0] for part in (s, 1 - s))
+    return np.column_stack([ahead, ahead, risen]), risen * sunk
+
+
+def off(knots: int) -> tuple[Reals, Reals]:
+    """Path of a foot that jumps down from a platform, which is that of `onto` backwards."""
+    progress, height = onto(knots)
+    return 1 - progress[::-1], height[::-1]
+
+
+PROFILES: dict[str, Callable[[int], tuple[Reals, Reals]]] = {
+    "triangle": triangle,
+    "smooth": smooth,
+    "steep": steep,
+    "onto": onto,
+    "off": off,
+}
+"""Profiles by name: functions of the number N of knots."""
+
+
+def swing_path(profile: str, knots: int, ends: Reals, height: float) -> Reals:
+    """Positions of a foot (N + 1, 3) between two footholds (2, 3), with a profile and its height [m]."""
+    progress, bump = PROFILES[profile](knots)
+    path = ends[0] + progress.reshape(len(progress), -1) * (ends[1] - ends[0])
+    path[:, 2] += height * bump
+    return np.asarray(path)

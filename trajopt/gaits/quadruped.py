@@ -113,13 +113,15 @@ def quadruped_bound(
 def quadruped_jump(
     stance: Stance, *, jump_height: float = 0.15, ground_knots: int = 60, **options: Unpack[JumpOptions]
 ) -> ContactSchedule:
-    """Generates a jump: all feet lift off and land together.
+    """Generates a jump: all feet lift off and land together. `ContactSchedule.on` puts it on a platform.
 
     Args:
         stance: Initial stance.
-        jump_height: Rise of the centre of mass above the line between start and landing, > 0 [m].
+        jump_height: Rise of the centre of mass above the line from lift-off to landing, > 0 [m]. At a step, the ends of
+            this line are lower than the standing robot's centre of mass.
         ground_knots: Number of knots on the ground before the jump, and again after it [-].
-        **options: Options that all jumps share, see `JumpOptions`: jump_length, dt, flying_knots, ground, flight.
+        **options: Options that all jumps share, see `trajopt.gaits.JumpOptions`: jump_length, dt, flying_knots, ground,
+            flight.
 
     Raises:
         InvalidArgumentError: An argument has a wrong value, the flight time does not fit the height, or the feet are

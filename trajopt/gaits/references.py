@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from trajopt.gaits.foothold import Foothold
 from trajopt.gaits.phase import Phase, Swing
-from trajopt.gaits.profiles import PROFILES
+from trajopt.gaits.profiles import PROFILES, swing_path
 from trajopt.gaits.stance import Stance
 from trajopt.types import Reals
 
@@ -91,14 +91,13 @@ def _path(start: Foothold, swing: Swing, phase: Phase) -> Reals:
         path = np.full((phase.total_knots, 3, 4), np.nan)
         path[-1] = Foothold(swing.to.position, swing.to.quaternion or start.quaternion).placement
         return path
-    progress, height = PROFILES[swing.profile](phase.knots)
     path = np.empty((phase.knots + 1, 3, 4))
-    first, last = np.array(start.position), np.array(swing.to.position)
-    path[:, :, 3] = first + progress[:, None] * (last - first)
-    path[:, 2, 3] += swing.height * height
+    ends = np.array([start.position, swing.to.position])
+    path[:, :, 3] = swing_path(swing.profile, phase.knots, ends, swing.height)
     path[:, :, :3] = start.rotation
     if swing.to.sole:
         turn = pin.log3(start.rotation.T @ swing.to.rotation)
+        progress = PROFILES[swing.profile](phase.knots)[0].reshape(phase.knots + 1, -1)[:, 0]
         path[:, :, :3] = [start.rotation @ pin.exp3(s * turn) for s in progress]
     return path[: phase.total_knots]
 

@@ -259,7 +259,8 @@ class ContactSchedule:
 
         Footholds move up or down onto the ground, and away from edges. Feet keep the distance from it that they have
         at the start, such as the radius of round feet. Swings become as high as they need to be. The centre of mass
-        moves by the mean displacement of the feet. Cones of contact forces follow the normal of the ground.
+        moves by the mean displacement of the feet. Cones of contact forces follow the normal of the ground. Jumps are
+        planned anew for the heights of lift-off and landing, and their feet get paths.
 
         Args:
             terrain: The terrain.

@@ -17,7 +17,7 @@ from trajopt.types import Reals
 Body = Sphere | Capsule
 
 _STEEPEST = 2.0  # distance along a shank per height above the ground, for shanks tilted by up to 60 degrees [-]
-_WIDE, _LONG = 1.4, 1.1  # width of a strip of the base per half its height, and its radius per least radius [-]
+_WIDE, _INSET = 1.6, 0.2  # distances between capsules of the base, and from them to its edges, per half its height [-]
 
 
 def shanks_and_base(robot: Robot, lifts: Mapping[str, float], margin: float) -> tuple[Body, ...]:
@@ -25,7 +25,8 @@ def shanks_and_base(robot: Robot, lifts: Mapping[str, float], margin: float) -> 
 
     A shank is what the joint above a foot moves, without the foot. Its capsule ends above the foot, so that it keeps
     the margin when the foot stands on level ground and the shank is tilted by up to 60 degrees. The base is a box in
-    its frame, covered by capsules side by side along its x axis. Without collision geometry there are none.
+    its frame; capsules side by side along its x axis cover its underside, since terrain is below, and pass through its
+    lower edges. Without collision geometry there are none.
 
     Args:
         robot: Robot with a floating base.
@@ -70,16 +71,18 @@ def _shank(robot: Robot, geometry: Mapping[str, Surface], foot: str, lift: float
 
 
 def _box(link: str, points: Reals) -> list[Body]:
-    """Capsules side by side along x that cover the box around points (n, 3) in a link's frame."""
+    """Capsules side by side along x on the underside of the box around points (n, 3) in a link's frame.
+
+    Each is as thick as it has to be to pass through an edge of the box.
+    """
     middle, (a, b, c) = (points.min(axis=0) + points.max(axis=0)) / 2, np.ptp(points, axis=0) / 2
-    count = max(int(np.ceil(2 * b / (_WIDE * c))), 1)
-    least = float(np.hypot(b / count, c))
-    radius = _LONG * least
-    reach = max(a - np.sqrt(radius**2 - least**2), SHORTEST)
-    sides = b * (2 * np.arange(count) + 1 - count) / count
-    back, front = (middle + sign * reach * np.eye(3)[0] for sign in (-1.0, 1.0))
-    shifts = sides[:, None] * np.eye(3)[1]
-    return [Capsule(radius, start=back + shift, end=front + shift, frame=link) for shift in shifts]
+    inset = _INSET * c
+    side = max(b - inset, 0.0)
+    count = int(np.ceil(2 * side / (_WIDE * c))) + 1
+    reach = max(a - inset, SHORTEST)
+    below = [middle + np.array([0.0, y, inset - c]) for y in (np.linspace(-side, side, count) if side else [0.0])]
+    radius, ahead = float(np.sqrt(2) * inset), reach * np.eye(3)[0]
+    return [Capsule(radius, start=place - ahead, end=place + ahead, frame=link) for place in below]
 
 
 def _points(surface: Surface) -> Reals:

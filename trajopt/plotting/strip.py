@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trajopt.analysis.basics import robot_of
 from trajopt.analysis.legs import LeggedMotion, is_free_body, legged_motion
 from trajopt.analysis.skeleton import Skeleton, skeleton_of
 from trajopt.checks import check_count
 from trajopt.plotting.ground import draw_ground, gap_to_ground, ground_level, sections_of
+from trajopt.plotting.pictures import FLOATS, airborne, apart, in_swing, with_flight, with_peak
 from trajopt.plotting.projection import OBLIQUE, SideView, side_view
 from trajopt.plotting.style import GREEN, GREY, RAMP, RED, drawing, whole_figure
 from trajopt.types import Reals
@@ -25,19 +25,14 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-Knots = npt.NDArray[np.int64]
-
 _GAP = 0.12  # gap between two pictures, relative to the width of a picture [-]
 _MIDDLE = 0.02  # distance from the middle below which bones belong to no side, relative to a picture's width [-]
 _AROUND = 1.15  # height of legend and labels [inch]
 _SLIM = 0.5  # smallest width of a picture, relative to the robot's height [-]
 _APART = 0.45  # smallest way between two pictures above the same ground, relative to the width of a picture [-]
-_FEWEST = 3  # number of pictures above the same ground that may be closer [-]
 _POINT = 1e-3  # size at which a point is drawn [m]
+_LETTER = 0.09  # width of a letter of a label [inch]
 _WEIGHT, _LONGEST = 0.3, 0.5  # length of the weight's and of the longest arrow, relative to the robot's height [-]
-_RISEN = 0.8  # height from which on a foot is in mid-swing, relative to the highest one of its motion [-]
-_MOVED = 0.35  # longest time by which a picture moves to a mid-swing, relative to that between two pictures [-]
-_FLOATS = 1e-3  # distance from the ground above which a foot in contact is marked [m]
 
 _CONTACT: dict[str, Any] = {"color": RED, "marker": "o", "markersize": 4.5, "linewidth": 3.0, "solid_capstyle": "round"}
 _ARROW: dict[str, Any] = {
@@ -62,7 +57,8 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
     They are seen from the robot's right, or from the front or behind if it moves sideways. One of them is at the knot
     with the largest force, others are moved to a foot in mid-swing near by. Each picture is to scale. On level ground
     it is centred on the robot's base, and the distance between two pictures has no meaning. On terrain and steps the
-    ground is drawn once, and the robot where it is, in fewer pictures where they would hide each other. Points on the
+    ground is drawn once, and the robot where it is, in fewer pictures where they would hide each other; if it flies,
+    each picture has the ground below the robot. A flight is shown at its lift-off, apex and landing. Points on the
     far side are shifted a little to the right, so that all legs are visible; heights are true. Feet in contact are
     marked, with the force of the ground from below. Level ground is drawn at the height of the feet at the start.
     Numbers give the height of feet in contact above (+) or below (-) it. Touch-downs have no duration and are not
@@ -95,13 +91,27 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
         _write_gaps(axes, strip)
         digits = ".2f" if motion.label.startswith("time") else "g"
         times = [f"{motion.abscissa[k]:{digits}}" + "\nlargest force" * (k == strip.peak) for k in strip.knots]
+        times = _lowered(times, strip.places * float(inches[0]) / float(np.ptp(strip.ends)))
         axes.set_xticks(strip.places, labels=times)
         axes.tick_params(axis="x", length=0)
         axes.grid(False)
         seen = "" if strip.view.across == "forward" else f", seen from {strip.view.place}"
-        axes.set(xlabel=motion.label + seen, ylabel="z [m]")
+        pictures = "" if strip.along is None else " of each picture"
+        axes.set(xlabel=motion.label + pictures + seen, ylabel="z [m]")
         _draw_legend(target, axes, strip)
         return whole_figure(target)
+
+
+def _lowered(labels: list[str], places: Reals) -> list[str]:
+    """Labels at places (n,) [inch], a line lower where they would print over the one to their left."""
+    lines, last = [0] * len(labels), -1
+    for i in np.argsort(places).tolist():
+        width = _LETTER * max(len(line) for line in labels[i].split("\n"))
+        if last >= 0 and places[i] - places[last] < width:
+            lines[i] = 1 + labels[last].count("\n")
+        else:
+            last = i
+    return ["\n" * line + label for line, label in zip(lines, labels)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,18 +203,20 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
     view = side_view(model, solution.xs[:, : model.nq])
     timed = np.flatnonzero(motion.takes_time)
     knots = np.unique(timed[np.round(np.linspace(0, len(timed) - 1, frames)).astype(int)])
-    knots = _in_swing(motion, timed, knots)
-    knots, peak = _with_peak(motion, timed, knots)
+    knots = in_swing(motion, timed, knots)
+    knots, peak = with_peak(motion, timed, knots)
+    knots = with_flight(motion, timed, knots, peak)
     feet = [foot.positions[knots][:, None] for foot in motion.feet]
     points = np.concatenate([skeleton.points[knots, 1:], *feet], axis=1)  # without the world's origin
     along = (points - points[:, :1]) @ (view.facing[0] + OBLIQUE * view.facing[1])
     low, high = float(along.min()), float(along.max())
     tall = max(float(np.max(np.ptp(points[:, :, 2], axis=1))), _POINT)
     width, places = (1 + _GAP) * max(high - low, _SLIM * tall), None
-    if ground_level(motion) is None and any(len(motion.footholds(foot)) for foot in motion.feet):
+    uneven = ground_level(motion) is None and any(len(motion.footholds(foot)) for foot in motion.feet)
+    if uneven and not (motion.relief is not None and len(airborne(motion, timed))):
         base = skeleton.points[:, 1]
         way = np.column_stack([base @ (view.facing[0] + OBLIQUE * view.facing[1]), base[:, 2]])
-        knots, peak = _with_peak(motion, timed, _apart(way, timed, frames, _APART * width))
+        knots, peak = with_peak(motion, timed, apart(way, timed, frames, _APART * width))
         places = way[knots, 0] - way[knots[0], 0]
     largest = max(float(np.linalg.norm(np.nan_to_num(foot.forces[knots]), axis=1).max()) for foot in motion.feet)
     return _Strip(
@@ -222,54 +234,14 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
     )
 
 
-def _apart(way: Reals, timed: Knots, frames: int, least: float) -> Knots:
-    """Knots at even distances along a way (T + 1, 2), at most `frames`; more than three are `least` [m] apart."""
-    steps = np.linalg.norm(np.diff(way[timed], axis=0), axis=1)
-    gone = np.concatenate([[0.0], np.cumsum(steps)])
-    count = min(frames, max(_FEWEST, 1 + int(gone[-1] / least)))
-    return np.unique([timed[np.argmin(np.abs(gone - place))] for place in np.linspace(0.0, gone[-1], count)])
-
-
-def _mid_swings(motion: LeggedMotion) -> npt.NDArray[np.bool_]:
-    """Whether a foot is near the highest point of a swing, at each knot with a duration or not (T,)."""
-    risen = np.zeros(len(motion.takes_time), dtype=np.bool_)
-    for foot in motion.feet:
-        heights = foot.positions[:-1, 2] - foot.positions[:, 2].min()
-        risen |= ~foot.stands & (heights > max(_RISEN * heights.max(), _FLOATS))
-    return risen
-
-
-def _in_swing(motion: LeggedMotion, timed: Knots, knots: Knots) -> Knots:
-    """Moves pictures, but the first and the last one, to the nearest knot with a foot in mid-swing, if it is close."""
-    swings, moved, times = timed[_mid_swings(motion)[timed]], knots.copy(), motion.abscissa
-    if not len(swings) or len(knots) < _FEWEST:
-        return knots
-    least = float(times[knots[-1]] - times[knots[0]]) / (len(knots) - 1)
-    for i, knot in enumerate(knots[1:-1], start=1):
-        nearest = swings[np.argmin(np.abs(times[swings] - times[knot]))]
-        if abs(times[nearest] - times[knot]) <= _MOVED * least:
-            moved[i] = nearest
-    return np.unique(moved)
-
-
-def _with_peak(motion: LeggedMotion, timed: Knots, knots: Knots) -> tuple[Knots, int | None]:
-    """Moves a picture to the knot of the largest force; returns the knots and that knot.
-
-    It is the nearest one, if possible between the first and the last one and without a foot in mid-swing.
-    """
-    total = np.sum([np.linalg.norm(np.nan_to_num(foot.forces), axis=1) for foot in motion.feet], axis=0)
-    peak = int(timed[np.argmax(total[timed])])
-    if not total[peak] > 0:
-        return knots, None
-    moved, swings = knots.copy(), _mid_swings(motion)
-    inside = np.arange(1, len(knots) - 1)
-    standing = inside[~swings[knots[inside]]]
-    choice = next(places for places in (standing, inside, np.arange(len(knots))) if len(places))
-    moved[choice[np.argmin(np.abs(knots[choice] - peak))]] = peak
-    return np.unique(moved), peak
-
-
 def _draw_ground(axes: Axes, strip: _Strip) -> None:
+    if strip.along is None and strip.motion.relief is not None:  # below each picture that below its robot
+        half, shift = strip.width * (1 - _GAP / 2) / 2, np.array([strip.middle, 0.0])
+        ends = strip.middle - half, strip.middle + half
+        for knot, place in zip(strip.knots, strip.places):
+            sections = sections_of(strip.motion, ends, strip.right, strip.skeleton.points[knot, 1])
+            draw_ground(axes, strip.motion, np.empty((0, 2)), [each - shift + [place, 0.0] for each in sections])
+        return
     places = np.concatenate([strip.motion.footholds(foot) for foot in strip.motion.feet])
     origin, shift = strip.skeleton.points[strip.knots[0], 1], np.array([strip.middle, 0.0])
     ends = strip.ends[0] + strip.middle, strip.ends[1] + strip.middle
@@ -334,7 +306,7 @@ def _write_gaps(axes: Axes, strip: _Strip) -> None:
         for gap, foot in sorted(gaps, key=lambda item: -abs(item[0])):
             sole = strip.seen(number, foot.positions[knot] + foot.outline[knot])
             place = float(sole[:, 0].max())
-            if abs(gap) > _FLOATS and all(abs(place - other) > 0.4 * strip.width for other in places):
+            if abs(gap) > FLOATS and all(abs(place - other) > 0.4 * strip.width for other in places):
                 places.append(place)
                 axes.annotate(f"{1e3 * gap:+.0f} mm", (place, float(sole[:, 1].mean())), (3, -5), color=RED,
                               label="_gap", textcoords="offset points", fontsize=7, va="top")  # fmt: skip
