@@ -100,7 +100,7 @@ class FirstProgram:
         return result
 
     def row_moves(self, states: Reals, controls: Reals) -> Reals:
-        """How far rows (T + 1, nc) move with states and controls of these sizes; their values if they depend on none.
+        """Moves of rows (T + 1, nc) for states and controls of these sizes; their values if they depend on none.
 
         It is that of rows which the program can't move: the place across a car's way, where the car stands straight.
         """

@@ -86,7 +86,7 @@ class Leap:
         ]  # fmt: skip
 
     def _straight(self) -> float:
-        """How straight the legs stand, from 0 to 1 [-], judged by the height of the robot on its stance."""
+        """Straightness of the standing legs, 0 to 1 [-], judged by the height of the robot on its stance."""
         points = np.array([foot.position[:2] for foot in self.stance.feet.values()])
         spread = float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[0])
         length = 2 * spread / np.sqrt(len(points))

@@ -61,8 +61,9 @@ class GaitModels(Immutable):
     """Action models of a robot's gaits, which all problems of one instance share.
 
     Cost terms are "com", "FOOT_track", "FOOT_velocity" and "FOOT_cone" for each foot, "state", "control" and "bounds".
-    Contacts and impulses have the names of the feet. Constraints are "positions", "velocities", "torques", and
-    "FOOT_force" for each foot. Models that follow plans have a further term "momentum".
+    Contacts and impulses have the names of the feet. Constraints are "positions", "velocities", "torques",
+    "FOOT_force" for each foot, and on terrain "terrain" and "feet". Models that follow plans have a further term
+    "momentum".
 
     Args:
         robot: Robot with a floating base.
