@@ -80,24 +80,15 @@ def _raised(terrain: Terrain, start: Foothold, swing: Swing, rise: float | None,
 
     Feet without a path in a jump get one that rises as high as the jump, or that of a foot at a platform.
     """
-<<<<<<< HEAD
-    lowest = rise if swing.height is None else swing.height
-    if lowest is None:
-=======
     least = rise if swing.height is None else swing.height
     if least is None:
->>>>>>> jumps
         return swing
     ends = np.array([start.position, swing.to.position])
     lift, step = float(terrain.distances(ends).min()), float(np.ptp(ends[:, 2]))
     profiles = {swing.profile: 0.0, "steep": 0.0}
     if swing.height is None:  # heights of these paths are above the higher foothold
         profiles["onto" if ends[1, 2] >= ends[0, 2] else "off"] = step / 2
-<<<<<<< HEAD
-    for height in np.arange(lowest, _HIGHEST + _LIFT, _LIFT).tolist():
-=======
     for height in np.arange(least, _HIGHEST + _LIFT, _LIFT).tolist():
->>>>>>> jumps
         for profile, less in profiles.items():
             chosen = max(height - less, 0.0)
             path = swing_path(profile, _SAMPLES, ends, chosen)
