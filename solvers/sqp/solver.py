@@ -143,7 +143,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             self._leave_lines(run, work)
         elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work):
             if outcome is Outcome.INDEFINITE:
-                run.status = SolverStatus.STALLED if work.weighs_controls else SolverStatus.INDEFINITE_QUU
+                violated = max(run.gap, run.violation) > self.options.feasibility and work.weighs_controls
+                run.status = SolverStatus.STALLED if violated else SolverStatus.INDEFINITE_QUU
             elif method.failures >= MANY:
                 run.status = SolverStatus.LINE_SEARCH_FAILED
 

@@ -68,6 +68,16 @@ def test_a_free_time_step_is_bounded_instead() -> None:
     assert "bound the free dt from above, or a larger margin" in SolverSQP(problem).solve().explain()
 
 
+def test_a_reserve_at_single_knots_is_no_bound_between_them() -> None:
+    """As optimised plans add it; the bound that the other knots have is the constraint."""
+    places = [0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0, 1.0]
+    problem = walled(lower=-0.05)
+    problem.set_parameter("wall.lower", 0.0, knots=[4, 5])
+    assert along(problem, places).description.between == ()
+    problem.set_parameter("wall.lower", 0.0, knots=range(10))
+    assert [found.knot for found in along(problem, places).description.between] == [4]
+
+
 def test_what_holds_between_knots_is_not_reported() -> None:
     places = [0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0, 1.0]
     assert along(walled(), places).description.between[0].knot == 4
