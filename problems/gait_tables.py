@@ -153,13 +153,13 @@ BOUND = {
     ),
 }
 JUMP = {
-    "anymal": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=382.647426),
-    "hyq": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=322.911227),
-    "solo12": Leap(jump_height=0.1, jump_length=(0.1, 0.0, 0.0), cost=303.514265),
-    "go2": Leap(jump_height=0.1, jump_length=(0.15, 0.0, 0.0), cost=267.733465),
-    "a1": Leap(jump_height=0.1, jump_length=(0.15, 0.0, 0.0), cost=415.884906),
-    "b1": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=386.655079),
-    "small-quadruped": Leap(jump_height=0.1, jump_length=(0.15, 0.0, 0.0), cost=265.437273),
+    "anymal": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=397.879683),
+    "hyq": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=327.503288),
+    "solo12": Leap(jump_height=0.1, jump_length=(0.1, 0.0, 0.0), cost=281.106212),
+    "go2": Leap(jump_height=0.1, jump_length=(0.15, 0.0, 0.0), cost=257.934006),
+    "a1": Leap(jump_height=0.1, jump_length=(0.15, 0.0, 0.0), cost=387.727784),
+    "b1": Leap(jump_height=0.15, jump_length=(0.2, 0.0, 0.0), cost=386.267727),
+    "small-quadruped": Leap(jump_height=0.1, jump_length=(0.15, 0.0, 0.0), cost=253.155425),
 }
 BIPED_WALK = {
     "talos_legs": Steps(step_length=0.4, step_height=0.1, step_knots=25, support_knots=6, dt=2e-2, cost=369.714852),
@@ -168,8 +168,8 @@ BIPED_WALK = {
 }
 BIPED_JUMP = {
     # Talos' legs have no upper body to swing
-    "talos_legs": Leap(jump_height=0.01, jump_length=(0.0, 0.0, 0.0), ground_knots=80, crouch=0.12, cost=110.648741),
-    "small-biped": Leap(jump_height=0.04, jump_length=(0.05, 0.0, 0.0), ground_knots=120, crouch=0.1, cost=194.216323),
+    "talos_legs": Leap(jump_height=0.01, jump_length=(0.0, 0.0, 0.0), ground_knots=80, crouch=0.12, cost=108.900281),
+    "small-biped": Leap(jump_height=0.04, jump_length=(0.05, 0.0, 0.0), ground_knots=120, crouch=0.1, cost=187.292087),
 }
 
 ROBOTS: dict[str, dict[str, Any]] = {

@@ -22,14 +22,14 @@ NAMES = ("positions", "velocities", "torques")
 COSTS = {
     ("quadruped-trot", "small-quadruped"): 125.335635,
     ("quadruped-walk", "small-quadruped"): 152.655363,
-    ("quadruped-jump", "small-quadruped"): 530.831966,
+    ("quadruped-jump", "small-quadruped"): 518.549707,
     ("quadruped-pace", "go2"): 390.482939,
     ("quadruped-bound", "go2"): 636.496886,
     ("quadruped-walk", "solo12"): 208.316486,
     ("quadruped-trot", "anymal"): 214.93224,
     ("biped-walk", "small-biped"): 243.545756,
-    ("biped-jump", "small-biped"): 226.667401,
-    ("biped-jump", "talos_legs"): 111.239569,
+    ("biped-jump", "small-biped"): 218.013553,
+    ("biped-jump", "talos_legs"): 109.489321,
 }
 
 

@@ -35,9 +35,9 @@ A1, ANYmal and Solo12 stand at 0.49 to 0.65, Go2 at 0.76."""
 class Leap:
     """Path of the centre of mass in a jump.
 
-    It crouches, is pushed up, flies on a parabola, is braked and rises, with constant accelerations that feet can push
-    for. Between places of equal height, it gains and loses its horizontal velocity evenly on the ground. At a step it
-    crouches straight down, away from the edge, and only the push drives it ahead.
+    It crouches, is pushed up, flies on a parabola, is braked and rises. Between places of equal height, it crouches to
+    rest and gains its horizontal velocity evenly on the ground. At a step it crouches straight down, away from the
+    edge, only the push drives it ahead, and constant accelerations are such that feet need not pull.
 
     Attributes:
         com: Centre of mass at the start (3,) [m].
@@ -64,15 +64,19 @@ class Leap:
         up = (self.by[2] + deep - low) / time + GRAVITY * time / 2
         down = up - GRAVITY * time
         depth = float(np.dot((1 - straight, straight), _DEPTH)) * standing
-        push, brake = _Push.to(up, low, depth, ground, self.dt), _Push.to(-down, deep, depth, landed, self.dt)
-        level = abs(self.by[2]) < _LEVEL
+        level, after = abs(self.by[2]) < _LEVEL, AFTER[::-1]
+        if level:
+            push, brake = (_Push.slow(self.knots, knots, self.dt) for knots in (ground, landed))
+            after = ("rise", "landed", "brake")
+        else:
+            push, brake = _Push.to(up, low, depth, ground, self.dt), _Push.to(-down, deep, depth, landed, self.dt)
         gains = [ground * self.dt, landed * self.dt] if level else [push.time, brake.time]
         ahead = self.by[:2] / (time + sum(gains) / 2)
         first, last = np.array([*ahead, up]), np.array([*ahead, down])
         end, stays = self.com + self.by, {"stance": names}
         lifting = self.com + np.array([*(ahead * gains[0] / 2), low])
         landing = end + np.array([*(-ahead * gains[1] / 2), deep])
-        backwards = brake.rows(AFTER[::-1], end, landing, -last, gains[1], self.dt)
+        backwards = brake.rows(after, end, landing, -last, gains[1], self.dt)
         rows = [
             *push.rows(BEFORE, self.com, lifting, first, gains[0], self.dt),
             ("flight", self.knots, lifting, landing, first, last),
@@ -139,6 +143,12 @@ class _Push:
     pushes: int
     turn: float
     time: float
+
+    @classmethod
+    def slow(cls, flight: int, knots: int, dt: float) -> Self:
+        """Plans a crouch to rest, and a push with 2 g for a quarter of a flight of `flight` knots."""
+        pushes = min(max(1, round(flight / 4)), knots)
+        return cls(waits=0, crouches=knots - pushes, pushes=pushes, turn=0.0, time=pushes * dt)
 
     @classmethod
     def to(cls, speed: float, rise: float, depth: float, knots: int, dt: float) -> Self:
