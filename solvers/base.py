@@ -235,6 +235,8 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         xs: Any = None,
         us: Any = None,
         *,
+        starts: int = 1,
+        seed: int = 0,
         time_limit: float | None = None,
         progress: bool = True,
     ) -> SolutionBatch:
@@ -251,6 +253,8 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             xs: Guesses of the states (B, T + 1, nx), or one (T + 1, nx), or a Solution or SolutionBatch with states
                 and controls; by default as in `solve`.
             us: Guesses of the controls (B, T, nu), or one (T, nu).
+            starts: Number of guesses from which rows that do not converge are solved again, as in `solve` [-].
+            seed: Seed of their random guesses.
             time_limit: Wall time after which rows that have not ended stop with the status TIME_LIMIT [s].
             progress: Whether to show a bar on a terminal.
 
@@ -265,8 +269,9 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         """
         from trajopt.solvers.batch.solve import solve_rows
 
+        again = check_count("starts", starts, least=1, most=MOST_STARTS), check_count("seed", seed)
         with self._in_use("solve_batch"):
-            return solve_rows(self, x0, parameters, xs, us, time_limit=time_limit, progress=progress)
+            return solve_rows(self, x0, parameters, xs, us, again=again, time_limit=time_limit, progress=progress)
 
     def _solve(self, xs: Any, us: Any, is_feasible: bool, multipliers: Any) -> Solution:
         run = self._start(xs, us, is_feasible, multipliers)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from trajopt.callbacks.bar import progress_bar, time_left
 from trajopt.checks import check_flag, check_positive
 from trajopt.errors import pass_on_signal
@@ -50,8 +52,12 @@ def solve_rows(
     time_limit: float | None,
     progress: bool,
     lanes: bool = True,
+    again: tuple[int, int] = (1, 0),
 ) -> SolutionBatch:
-    """Solves a solver's problem for many values, see `SolverAbstract.solve_batch`; without `lanes` one by one."""
+    """Solves a solver's problem for many values, see `SolverAbstract.solve_batch`; without `lanes` one by one.
+
+    `again` is the number of guesses from which rows that do not converge are solved again, and the seed.
+    """
     limit = None if time_limit is None else check_positive("time_limit", time_limit)
     wanted = check_flag("progress", progress)
     rows = BatchRows(solver.problem, x0, parameters, xs, us)
@@ -62,6 +68,7 @@ def solve_rows(
             if lanes:
                 solver.solve_in_lanes(rows, results, watch)
             one_by_one(solver, rows, results, watch)
+            from_other_guesses(solver, rows, results, watch, *again)
         except KeyboardInterrupt:
             results.unfinished = SolverStatus.INTERRUPTED
     return results.batch(rows, type(solver).__name__, base)
@@ -86,3 +93,20 @@ def one_by_one(solver: SolverAbstract[Any], rows: BatchRows, results: BatchResul
             if solution.status is SolverStatus.INTERRUPTED:
                 return
         watch.tell(i + 1)
+
+
+def from_other_guesses(
+    solver: SolverAbstract[Any], rows: BatchRows, results: BatchResults, watch: Watch, starts: int, seed: int
+) -> None:
+    """Solves rows that have not converged from several guesses, and takes the solutions that have."""
+    from trajopt.solvers.batch.portfolio import solve_from
+
+    ended = results.done & (results.error == "") & (results.status != SolverStatus.CONVERGED.name)
+    for i in map(int, np.flatnonzero(ended)):
+        if starts == 1 or watch.over or SolverStatus.INTERRUPTED.name in results.status:
+            return
+        rows.set(i)
+        states, controls, _ = solver._guess(*rows.guess(i), False)
+        solution = solve_from(solver, states, controls, starts, seed)
+        if solution.converged:
+            results.take(i, solution)

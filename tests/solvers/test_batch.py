@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.constrained import pendulum_problem
 from trajopt import Solution, SolutionBatch, SolverStatus, UnsupportedOperationError, problems
 from trajopt.errors import InvalidArgumentError, SolverInUseError, UnknownNameError
-from trajopt.solvers import DDPOptions, SolverBoxDDP, SolverBoxFDDP, SolverDDP, SolverFDDP, SolverSQP
+from trajopt.solvers import DDPOptions, SolverBoxDDP, SolverBoxFDDP, SolverDDP, SolverFDDP, SolverSQP, SQPOptions
 
 SOLVERS: dict[Any, str] = {
     SolverDDP: "pendulum",
@@ -251,6 +252,20 @@ def test_a_file_has_the_same_rows(tmp_path: Path) -> None:
     solutions[0].save(tmp_path / "one.npz")
     with pytest.raises(InvalidArgumentError, match=r"path: expected a file that SolutionBatch.save wrote"):
         SolutionBatch.load(tmp_path / "one.npz")
+
+
+def test_rows_that_do_not_converge_are_solved_from_other_guesses() -> None:
+    problem, x0 = pendulum_problem(), np.array([[0.0, 0.0], [0.07427746, 7.20741914], [-2.89282327, 0.45742821]])
+    solver = SolverSQP(problem, SQPOptions(max_iterations=60))
+    once, again = solver.solve_batch(x0), solver.solve_batch(x0, starts=6)
+    assert once.converged.tolist() == [True, False, False]
+    assert again.converged.all()
+    np.testing.assert_array_equal(again.us[0], once.us[0])
+    problem.x0 = x0[1]
+    assert again.cost[1] == solver.solve(starts=6).cost
+    problem.x0 = [0.0, 0.0]
+    with pytest.raises(InvalidArgumentError, match=r"starts"):
+        solver.solve_batch(x0, starts=0)
 
 
 def test_a_table_and_a_picture(tmp_path: Path) -> None:
