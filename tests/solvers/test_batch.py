@@ -259,6 +259,8 @@ def test_rows_that_do_not_converge_are_solved_from_other_guesses() -> None:
     solver = SolverSQP(problem, SQPOptions(max_iterations=60))
     once, again = solver.solve_batch(x0), solver.solve_batch(x0, starts=6)
     assert once.converged.tolist() == [True, False, False]
+    assert "2 MAX_ITERATIONS; solve_batch(..., starts=6) tries other guesses" in repr(once)
+    assert "starts" not in repr(again)
     assert again.converged.all()
     np.testing.assert_array_equal(again.us[0], once.us[0])
     problem.x0 = x0[1]

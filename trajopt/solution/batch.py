@@ -217,6 +217,8 @@ class SolutionBatch(ExplainsAttributes):
         names, counts = np.unique(self.status[~self.converged], return_counts=True)
         if n > good:
             words["others"] = ", ".join(f"{count} {name}" for name, count in zip(names, counts))
+            if {"INFEASIBLE", "STALLED", "MAX_ITERATIONS"} & set(names.tolist()):
+                words["others"] += "; solve_batch(..., starts=6) tries other guesses"
         if good:
             least, middle, most = np.quantile(self.cost[self.converged], (0.0, 0.5, 1.0))
             words["cost"] = f"{least:.6g} least, {middle:.6g} median, {most:.6g} most, of converged rows"
