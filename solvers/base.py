@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -269,7 +270,11 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         """
         from trajopt.solvers.batch.solve import solve_rows
 
-        again = check_count("starts", starts, least=1, most=MOST_STARTS), check_count("seed", seed)
+        again, seed = None, check_count("seed", seed)
+        if check_count("starts", starts, least=1, most=MOST_STARTS) > 1:
+            from trajopt.solvers.batch.portfolio import solve_from
+
+            again = functools.partial(solve_from, self, starts=starts, seed=seed)
         with self._in_use("solve_batch"):
             return solve_rows(self, x0, parameters, xs, us, again=again, time_limit=time_limit, progress=progress)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy as np
 from trajopt.callbacks.bar import progress_bar, time_left
 from trajopt.checks import check_flag, check_positive
 from trajopt.errors import pass_on_signal
-from trajopt.solution import SolutionBatch, SolverStatus
+from trajopt.solution import Solution, SolutionBatch, SolverStatus
 from trajopt.solvers.batch.results import BatchResults
 from trajopt.solvers.batch.rows import BatchRows
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.solvers.base import SolverAbstract
@@ -52,11 +54,11 @@ def solve_rows(
     time_limit: float | None,
     progress: bool,
     lanes: bool = True,
-    again: tuple[int, int] = (1, 0),
+    again: Callable[[Reals, Reals], Solution] | None = None,
 ) -> SolutionBatch:
     """Solves a solver's problem for many values, see `SolverAbstract.solve_batch`; without `lanes` one by one.
 
-    `again` is the number of guesses from which rows that do not converge are solved again, and the seed.
+    `again` solves a row that has not converged another time, from its guess (T + 1, nx) and (T, nu).
     """
     limit = None if time_limit is None else check_positive("time_limit", time_limit)
     wanted = check_flag("progress", progress)
@@ -68,7 +70,8 @@ def solve_rows(
             if lanes:
                 solver.solve_in_lanes(rows, results, watch)
             one_by_one(solver, rows, results, watch)
-            from_other_guesses(solver, rows, results, watch, *again)
+            if again is not None:
+                once_more(solver, rows, results, watch, again)
         except KeyboardInterrupt:
             results.unfinished = SolverStatus.INTERRUPTED
     return results.batch(rows, type(solver).__name__, base)
@@ -95,18 +98,20 @@ def one_by_one(solver: SolverAbstract[Any], rows: BatchRows, results: BatchResul
         watch.tell(i + 1)
 
 
-def from_other_guesses(
-    solver: SolverAbstract[Any], rows: BatchRows, results: BatchResults, watch: Watch, starts: int, seed: int
+def once_more(
+    solver: SolverAbstract[Any],
+    rows: BatchRows,
+    results: BatchResults,
+    watch: Watch,
+    again: Callable[[Reals, Reals], Solution],
 ) -> None:
-    """Solves rows that have not converged from several guesses, and takes the solutions that have."""
-    from trajopt.solvers.batch.portfolio import solve_from
-
+    """Solves rows that have not converged another time, and takes the solutions that have."""
     ended = results.done & (results.error == "") & (results.status != SolverStatus.CONVERGED.name)
     for i in map(int, np.flatnonzero(ended)):
-        if starts == 1 or watch.over or SolverStatus.INTERRUPTED.name in results.status:
+        if watch.over or SolverStatus.INTERRUPTED.name in results.status:
             return
         rows.set(i)
         states, controls, _ = solver._guess(*rows.guess(i), False)
-        solution = solve_from(solver, states, controls, starts, seed)
+        solution = again(states, controls)
         if solution.converged:
             results.take(i, solution)

@@ -36,7 +36,7 @@ def measure(pink: Path | None = None) -> list[dict[str, Any]]:
 def _measured(pink: Path | None, duration: float) -> dict[str, Any]:
     state = panda()
     robot, targets = state.robot, circle(duration, DT, radius=0.15, rest=1.0)
-    tasks, given = hand_and_posture(state), {"acceleration": ACCELERATION, "settling": SETTLING}
+    tasks, given = hand_and_posture(state), {"velocity": None, "acceleration": ACCELERATION, "settling": SETTLING}
     following = Following(robot, tasks, DT, limits=True, tolerance=1e-4, **given)
     stepper = following.stepper(len(targets) - 1)
     stepper.q[0], stepper.p[:] = POSTURE, course(following.model, targets, DT, None)

@@ -10,7 +10,7 @@ import pkgutil
 import re
 import types
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, is_typeddict
 
 import trajopt
 
@@ -117,7 +117,8 @@ def doors() -> tuple[Door, ...]:
 
 
 def _of_class(cls: type, room: str) -> list[Door]:
-    if inspect.isabstract(cls) or issubclass(cls, enum.Enum) or INSIDE.search(cls.__name__):
+    plain = inspect.isabstract(cls) or issubclass(cls, enum.Enum) or is_typeddict(cls)  # nothing is called
+    if plain or INSIDE.search(cls.__name__):
         return []
     own = [] if cls.__name__ in RESULTS else [Door(cls.__name__, "constructor", cls, "__init__", cls, room)]
     for name in dir(cls):

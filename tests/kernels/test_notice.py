@@ -26,6 +26,7 @@ def log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> It
     monkeypatch.setattr(notice, "_work", notice._Work())
     monkeypatch.setattr(notice, "PATIENCE", 0.01)
     monkeypatch.setattr(notice, "EVERY", 0.01)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # which another test may have imported
     with caplog.at_level(logging.INFO, logger="trajopt"):
         yield caplog
 
