@@ -143,8 +143,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             self._leave_lines(run, work)
         elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work):
             if outcome is Outcome.INDEFINITE:
-                violated = max(run.gap, run.violation) > self.options.feasibility and work.weighs_controls
-                run.status = SolverStatus.STALLED if violated else SolverStatus.INDEFINITE_QUU
+                run.status = SolverStatus.INDEFINITE_QUU
             elif method.failures >= MANY:
                 run.status = SolverStatus.LINE_SEARCH_FAILED
 

@@ -152,11 +152,6 @@ class Workspace:
         """Σ |f| + Σ |v| of gaps f (T + 1, ndx) and violations v of rows c (T + 1, nc), relative to their sizes."""
         return run.units.sum_of_gaps(f) + self.rows.sum_of_violations(c)
 
-    @property
-    def weighs_controls(self) -> bool:
-        """Whether each control has a cost at every knot: programs that are not convex do not come from there."""
-        return bool((np.diagonal(self.evaluator.H, axis1=1, axis2=2)[:, self.evaluator.state.ndx :] > 0.0).all())
-
     def merit(self, run: SQPProgress, y: Reals, weight: float) -> Merit:
         """Merit with multipliers y (T + 1, nc) of general rows, and a penalty relative to the curvature of the cost."""
         return Merit(self.rows, run.scale, self.rows.of_general(y), weight * run.units.stiffness)

@@ -9,13 +9,7 @@ from casadi import SX
 
 from tests.support.constraints_that_hold import Pendulum
 from tests.support.hard_problems import double_integrator, trailer
-from trajopt import (
-    ActionModelDiscrete,
-    ActionModelTerminal,
-    ActivationModelSymbolic,
-    DifferentialActionModelSymbolic,
-    IntegratedActionModelEuler,
-)
+from trajopt import ActionModelDiscrete, ActionModelTerminal, IntegratedActionModelEuler
 from trajopt.callbacks import CallbackLogger
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
@@ -46,26 +40,6 @@ def test_a_cost_that_is_singular_at_a_limit_ends_with_a_status(most: int) -> Non
     assert solution.iterations <= most
     assert not solution.converged
     assert np.isfinite(solution.xs).all()
-
-
-@pytest.mark.parametrize(("weight", "status"), [(1.0, SolverStatus.STALLED), (0.0, SolverStatus.INDEFINITE_QUU)])
-def test_programs_that_are_not_convex_blame_the_cost_of_controls_only_if_there_is_none(
-    weight: float, status: SolverStatus
-) -> None:
-    """A prize for distance, which no weight makes up for, and rows that are violated."""
-    state = StateVector(1)
-    costs = CostStack(state).add("effort", ResidualModelControl(state), weight=weight)
-    prize = ResidualModelSymbolic(state, lambda x: x)
-    costs.add("prize", prize, weight=1.0, activation=ActivationModelSymbolic(lambda r: -1e20 * ca.sumsqr(r)))
-    rows = ConstraintStack(state).add("far", ResidualModelState(state), lower=5.0)
-
-    class Walk(DifferentialActionModelSymbolic):
-        def xdot(self, x: SX, u: SX) -> SX:
-            return u
-
-    knot = IntegratedActionModelEuler(Walk(state, 1, costs, constraints=rows), dt=0.1)
-    solution = SolverSQP(ShootingProblem([0.0], [knot] * 10, ActionModelTerminal(CostStack(state)))).solve()
-    assert solution.status is status
 
 
 def test_a_callback_sees_each_trajectory() -> None:

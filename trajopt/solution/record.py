@@ -19,7 +19,7 @@ class SolverStatus(Enum):
 
     CONVERGED = "converged"
     MAX_ITERATIONS = "stopped at max_iterations"
-    INDEFINITE_QUU = "Quu not positive definite at max_regularization: is the control cost > 0 at every knot?"
+    INDEFINITE_QUU = "Quu not positive definite: is the control cost > 0 at every knot, and the guess near a motion?"
     DIVERGED = "the value function is not finite at max_regularization: start from a better guess, or scale the costs"
     UNBOUNDED = "the cost is unbounded below: does every cost term have a minimum?"
     LINE_SEARCH_FAILED = (
