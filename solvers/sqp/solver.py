@@ -139,7 +139,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             run.status = SolverStatus.INFEASIBLE if proved else attempts.end(Left.by(run))
             if run.status is None:
                 self._next(run, work, or_end=True)
-        elif outcome is Outcome.CLOSED:
+        elif outcome is Outcome.CLOSED and attempts.number == 1:
             self._leave_lines(run, work)
         elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work):
             if outcome is Outcome.INDEFINITE:
@@ -171,9 +171,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
 
     def _leave_lines(self, run: SQPProgress, work: Workspace) -> None:
         """Rollouts follow the first linear steps, from where gaps are small, else from the guess."""
-        if run.attempts.number > 1:
-            self._next(run, work)
-        elif run.gap < CLOSE:
+        if run.gap < CLOSE:
             run.feasible = run.gap < ROUNDED
             run.method = PolicySteps(work, run, rolled=run.feasible, raised=WARM)
         else:
@@ -189,7 +187,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         if attempts.paused is not None and attempts.kind in INTERIOR:
             self._resume(run, work)
             return True
-        if isinstance(run.method, PolicySteps) and e.nc and max(run.gap, run.violation) < CLOSE:
+        known = or_end and attempts.kind == "paused"  # linear steps have begun from there
+        if isinstance(run.method, PolicySteps) and e.nc and not known and max(run.gap, run.violation) < CLOSE:
             attempts.interrupt(run)
             attempts.begin(run.iterations, "close")
             self._take_lines(run, work, hands_over=False)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import casadi as ca
 import numpy as np
 import pytest
 from casadi import SX
 
 from tests.support.constraints_that_hold import Pendulum
-from tests.support.hard_problems import double_integrator, trailer
+from tests.support.hard_problems import double_integrator, load, trailer
 from trajopt import ActionModelDiscrete, ActionModelTerminal, IntegratedActionModelEuler
 from trajopt.callbacks import CallbackLogger
 from trajopt.constraints import ConstraintStack
@@ -40,6 +42,18 @@ def test_a_cost_that_is_singular_at_a_limit_ends_with_a_status(most: int) -> Non
     assert solution.iterations <= most
     assert not solution.converged
     assert np.isfinite(solution.xs).all()
+
+
+def test_lines_that_are_the_last_attempt_end_after_searches_without_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not only once δ is so large that no program is convex."""
+    after = Attempts.after
+    monkeypatch.setattr(Attempts, "after", lambda **given: dataclasses.replace(after(**given), pending=["linear"]))
+    problem, (xs, us) = load()
+    rng = np.random.default_rng(0)
+    xs[1:] += 0.5 * rng.normal(size=xs.shape)[1:]
+    solution = SolverSQP(problem).solve(xs, us + 0.5 * rng.normal(size=us.shape))
+    assert solution.status is SolverStatus.LINE_SEARCH_FAILED
+    assert solution.history[-1].method == "linear"
 
 
 def test_a_callback_sees_each_trajectory() -> None:
