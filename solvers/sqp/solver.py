@@ -28,6 +28,7 @@ from trajopt.solvers.sqp.workspace import Workspace
 
 MANY = 12  # searches without a step, one after the other, that end the last attempt
 CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
+PARTS = (1.0, 0.1, 0.01, 1e-3)  # of a random change: an arm with strong motors diverges by all of it
 WARM = 2  # times that the penalty has been raised where multipliers are known
 
 
@@ -229,9 +230,10 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             else:
                 self._take_rollouts(run, work, rolled=False)
             return True
-        attempts.paused, xs = None, None
+        attempts.paused, xs, own = None, None, attempts.own_units
         if kind == "random":
-            us = attempts.random_controls(us, run.units.controls, work.rows)
+            change = attempts.random_controls(us, run.units.controls, work.rows) - us
+            begun = any(work.begin_anew(run, us + part * change, own_units=own) for part in PARTS)
         else:
             with self._unclocked(run):
                 xs, us = work.at_rest(run)
@@ -239,10 +241,10 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 if attempts.rolled:
                     return False
                 attempts.kind, xs = "anew", None
-        if not work.begin_anew(run, us, xs, own_units=attempts.own_units):
-            return False
-        self._take_rollouts(run, work, rolled=xs is None)
-        return True
+            begun = work.begin_anew(run, us, xs, own_units=attempts.own_units)
+        if begun:
+            self._take_rollouts(run, work, rolled=xs is None)
+        return begun
 
     def _resume(self, run: SQPProgress, work: Workspace) -> None:
         """The interrupted attempt goes on; where it had ended the next one begins."""
