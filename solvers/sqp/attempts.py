@@ -64,8 +64,8 @@ class Left:
 class Attempts:
     """Attempts of a solve that are still to be made, and the results of those that have ended.
 
-    "rest" begins from the initial state at rest or, where that was the guess, "anew" from the rollout of its controls if
-    that is another motion, "random" from that of other controls. Others interrupt an attempt, which goes on after
+    "rest" begins from the initial state at rest or, where that was the guess, "anew" from the rollout of its controls
+    if that is another motion, "random" from that of other controls. Others interrupt an attempt, which goes on after
     interior-point steps without a solution: "close", linear steps from where it ends near one, and from the guess
     "linear" ones and interior-point steps, "line" and "rollouts". "guess" are rollouts from there, where the first
     attempt went along lines.
