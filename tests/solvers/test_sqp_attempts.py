@@ -20,6 +20,7 @@ from tests.support.hard_problems import (
     slot,
     trailer,
 )
+from trajopt.analysis.advice import explanation
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers import SolverIpopt, SolverSQP, SQPOptions
 from trajopt.solvers.sqp.attempts import ENDS, SIZES, Attempts, Left
@@ -94,6 +95,18 @@ def test_arms_that_pay_for_torque_alone_reach_their_goal(robot: str, dt: float) 
     solution = SolverSQP(problem).solve()
     assert solution.converged
     assert worst(solution) < 1e-6
+
+
+def test_many_turns_of_methods_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explanation, "MOST_METHODS", 2)
+    problem, guess = trailer()
+    solution = SolverSQP(problem).solve(*guess)
+    (line,) = [line for line in solution.explain().splitlines() if line.startswith("  steps: ")]
+    taken = [record.method for record in solution.history]
+    assert line == (
+        f"  steps: 3 attempts, with {taken.count('policy')} rollouts, {taken.count('linear')} along lines, "
+        f"{taken.count('interior')} by interior points in all"
+    )
 
 
 @pytest.mark.parametrize(("v", "anew"), [(0.0, False), (1e-3, True)])
