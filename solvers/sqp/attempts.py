@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trajopt.solvers.sqp.units import Units
 
 LESS = 0.5  # part that is left of the largest error after progress
-SAME, ENDS = 2e-2, 8  # relative difference of Σ w v² that count as equal; ends that must be, with attempts between them
+SAME, ENDS = 2e-2, 9  # relative difference of Σ w v² that count as equal; ends that must be, with attempts between them
 MOST = 0.8  # part of the dead ends that must be the lowest: a few get stuck above
 SIZES = (0.1, 1.0, 1.0, 0.5, *20 * (1.0,))  # of random changes: a small one leaves a saddle, large ones a valley
 WAVES = 6  # of which a random change consists: of 60 pendulums 49 swing up, 45 with 4 waves
@@ -39,6 +39,7 @@ class Left:
         feasible: Whether they are a rollout.
         multipliers: Multipliers of the dynamics, of the rows and of a start, for the scaled cost.
         squares: Σ w v² of its violations, which is stationary at a dead end.
+        moved: Whether its controls are other ones than those of the guess.
     """
 
     trajectory: tuple[Reals, Reals]
@@ -47,12 +48,14 @@ class Left:
     feasible: bool
     multipliers: tuple[Reals, Reals, Reals]
     squares: float = 0.0
+    moved: bool = True
 
     @staticmethod
     def by(run: SQPProgress) -> Left:
         """Returns the result of an attempt from the state of the solve at its end."""
         infeasibility, multipliers = max(run.gap, run.violation), (run.lam, run.y, run.start_y)
-        return Left(run.trajectory, run.cost, infeasibility, run.feasible, multipliers, run.squares)
+        moved = not np.array_equal(run.trajectory[1], run.guess[1])
+        return Left(run.trajectory, run.cost, infeasibility, run.feasible, multipliers, run.squares, moved)
 
     def restore(self, run: SQPProgress) -> None:
         """Sets trajectory, cost and multipliers of the solve to those of this attempt."""
@@ -64,11 +67,11 @@ class Left:
 class Attempts:
     """Attempts of a solve that are still to be made, and the results of those that have ended.
 
-    "rest" begins from the initial state at rest or, where that was the guess, "anew" from the rollout of its controls
-    if that is another motion, "random" from that of other controls. Others interrupt an attempt, which goes on after
-    interior-point steps without a solution: "close", linear steps from where it ends near one, and from the guess
-    "linear" ones and interior-point steps, "line" and "rollouts". "guess" are rollouts from there, where the first
-    attempt went along lines.
+    "anew" begins from the rollout of the guess's controls, "random" from that of other ones, "rest" from the initial
+    state at rest, unless that was the guess. Others interrupt an attempt, which goes on after interior-point steps
+    without a solution: "close", linear steps from where it ends near one, and from the guess "linear" ones and
+    interior-point steps, "line" and "rollouts". "guess" are rollouts from there, where the first attempt went along
+    lines.
 
     Attributes:
         pending: Names of the attempts still to be made, in this order.
@@ -80,7 +83,6 @@ class Attempts:
         kind: Kind of the present attempt; empty for the first one.
         number: Its number, from 1 [-].
         units: Units at the guess.
-        rolled: Whether the guess is a rollout of its controls.
     """
 
     pending: list[str]
@@ -92,7 +94,6 @@ class Attempts:
     kind: str = ""
     number: int = 1
     units: Units | None = None
-    rolled: bool = False
 
     @staticmethod
     def after(*, rolled: bool, interior: bool, feasibility: float) -> Attempts:
@@ -103,9 +104,9 @@ class Attempts:
             interior: Whether interior-point steps are possible.
             feasibility: Largest infeasibility that counts as none.
         """
-        others = ["rest"]
+        others = ["anew", "rest"]
         if interior:
-            others = ["rollouts", "line"] if rolled else ["line", "rest", "rollouts"]
+            others = ["rollouts", "line"] if rolled else ["line", *others, "rollouts"]
             others += ["random"] * len(SIZES)
         return Attempts(["linear", *others], feasibility)
 
@@ -172,9 +173,13 @@ class Attempts:
         return SolverStatus.INFEASIBLE if most else SolverStatus.STALLED
 
     def _lowest(self) -> list[Left]:
-        """Dead ends with the least Σ w v², to second order the same along all ways to a stationary point."""
-        least = min((each.squares for each in self.dead_ends), default=0.0)
-        return [each for each in self.dead_ends if each.squares <= (1.0 + SAME) * least]
+        """Dead ends with the least Σ w v², to second order the same along all ways to a stationary point.
+
+        Where an attempt can't leave its start, as of links that hang below their goal, it tells of no way.
+        """
+        ends = [each for each in self.dead_ends if each.moved]
+        least = min((each.squares for each in ends), default=0.0)
+        return [each for each in ends if each.squares <= (1.0 + SAME) * least]
 
     def interrupt(self, run: SQPProgress) -> None:
         """Keeps the present attempt, which may go on later, unless it has interrupted another one itself."""

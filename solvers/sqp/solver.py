@@ -28,7 +28,6 @@ from trajopt.solvers.sqp.workspace import Workspace
 
 MANY = 12  # searches without a step, one after the other, that end the last attempt
 CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
-PARTS = (1.0, 0.1, 0.01, 1e-3)  # of a random change: an arm with strong motors diverges by all of it
 WARM = 2  # times that the penalty has been raised where multipliers are known
 
 
@@ -84,7 +83,6 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         run.attempts.units = run.units
         near = not rolled and is_nearly_a_motion(e.xs, e.f, options.feasibility)
         work.begin(run, rolled=rolled)
-        run.attempts.rolled = run.gap < ROUNDED
         if work.rows.excluded:
             self._take_rollouts(run, work, rolled=rolled)
             run.status = SolverStatus.INFEASIBLE
@@ -231,17 +229,15 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 self._take_rollouts(run, work, rolled=False)
             return True
         attempts.paused, xs, own = None, None, attempts.own_units
-        if kind == "random":
-            change = attempts.random_controls(us, run.units.controls, work.rows) - us
-            begun = any(work.begin_anew(run, us + part * change, own_units=own) for part in PARTS)
-        else:
+        if kind == "rest":
             with self._unclocked(run):
                 xs, us = work.at_rest(run)
-            if np.array_equal(xs, run.guess[0]) and np.array_equal(us, run.guess[1]):
-                if attempts.rolled:
-                    return False
-                attempts.kind, xs = "anew", None
-            begun = work.begin_anew(run, us, xs, own_units=attempts.own_units)
+            if not work.evaluator.nc or (np.array_equal(xs, run.guess[0]) and np.array_equal(us, run.guess[1])):
+                return False
+            begun = work.begin_anew(run, us, xs, own_units=own)
+        else:
+            us = attempts.random_controls(us, run.units.controls, work.rows) if kind == "random" else us
+            begun = work.begin_anew(run, us, own_units=own)
         if begun:
             self._take_rollouts(run, work, rolled=xs is None)
         return begun

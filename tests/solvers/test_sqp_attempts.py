@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,8 +24,6 @@ from trajopt.analysis.advice import explanation
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers import SolverIpopt, SolverSQP, SQPOptions
 from trajopt.solvers.sqp.attempts import ENDS, SIZES, Attempts, Left
-from trajopt.solvers.sqp.progress import SQPProgress
-from trajopt.solvers.sqp.workspace import Workspace
 
 
 def methods(solution: Solution) -> list[str]:
@@ -109,24 +107,13 @@ def test_many_turns_of_methods_are_counted_together(monkeypatch: pytest.MonkeyPa
     )
 
 
-@pytest.mark.parametrize(("v", "anew"), [(0.0, False), (1e-3, True)])
-def test_no_start_is_tried_twice(monkeypatch: pytest.MonkeyPatch, v: float, anew: bool) -> None:
-    """A pendulum that hangs at rest is there again by a rollout of its controls; one that moves is not."""
-    kinds: list[str] = []
-    begin = Workspace.begin_anew
-
-    def recorded(work: Workspace, run: SQPProgress, *arguments: Any, **others: Any) -> bool:
-        kinds.append(run.attempts.kind)
-        return begin(work, run, *arguments, **others)
-
-    monkeypatch.setattr(Workspace, "begin_anew", recorded)
-    problem = pendulum_problem()
-    problem.x0 = [0.0, v]
-    problem.set_parameter("motor.lower", -0.3)
-    problem.set_parameter("motor.upper", 0.3)
-    assert SolverSQP(problem).solve().status is SolverStatus.INFEASIBLE
-    assert ("anew" in kinds) is anew
-    assert "random" in kinds
+def test_two_ends_where_hanging_links_begin_are_no_verdict() -> None:
+    """To first order no torque lifts the tip: the first attempt ends where it begins, and that from rest again."""
+    attempts = Attempts([])
+    attempts.dead_ends = [replace(dead_end(1.8), moved=False)] * 2
+    assert attempts.verdict() is SolverStatus.STALLED
+    attempts.dead_ends = [dead_end(1.8)] * 2
+    assert attempts.verdict() is SolverStatus.INFEASIBLE
 
 
 def test_contact_by_complementarity() -> None:
@@ -183,7 +170,7 @@ def test_swing_ups_from_other_states() -> None:
 
 def test_rows_that_are_soft_leave_one_method() -> None:
     attempts = Attempts.after(rolled=False, interior=False, feasibility=1e-7)
-    assert attempts.pending == ["linear", "rest"]
+    assert attempts.pending == ["linear", "anew", "rest"]
 
 
 def test_random_controls_are_the_same_again_and_of_the_size_of_limits() -> None:
