@@ -20,11 +20,12 @@ from trajopt.types import Reals
 
 Solid = tuple[str, str, str, str]
 """A geom of the ground: type, size, position and quaternion."""
+SIDE = "50 50 1"  # half sides and thickness of planes in pictures [m]
+FLOOR: Solid = ("plane", SIDE, "0 0 0", "1 0 0 0")  # z = 0
 
 LEAST = "1e-14"  # mass and moments of bodies without any, of which MuJoCo refuses moving ones [kg, kg m²]
 POINT = 1e-4  # radius of contact points [m]
 GROUNDS = 31  # largest number of surfaces: MuJoCo has that many groups of what may touch
-FLOOR = Plane((0.0, 0.0, 1.0, 0.0))
 
 
 def mjcf_of(
@@ -131,7 +132,9 @@ def geom_name(i: int) -> str:
 
 def _ground(contact: MDPContact | Shape) -> tuple[Solid, ...]:
     """Solids of the world that a sphere or solid may touch."""
-    surface = FLOOR if isinstance(contact, Shape) else contact.surface
+    if isinstance(contact, Shape):
+        return (FLOOR,)
+    surface = contact.surface
     solids = [_solid(part) for part in (surface.parts if isinstance(surface, UnionSurface) else (surface,))]
     if None in solids:
         raise UnsupportedOperationError(
@@ -146,7 +149,7 @@ def _solid(surface: SurfaceAbstract) -> Solid | None:
     if surface.body is None and isinstance(surface, Plane):  # a x + b y + c z + d >= 0
         normal, d = surface.coefficients[:3], float(surface.coefficients[3])
         turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), normal).matrix()
-        return "plane", "50 50 1", _text(-d * normal), _quaternion(turn)
+        return "plane", SIDE, _text(-d * normal), _quaternion(turn)
     if surface.body is None and isinstance(surface, BoxSurface):
         half, middle = (surface.high - surface.low) / 2.0, (surface.high + surface.low) / 2.0
         return "box", _text(half), _text(middle), _quaternion(np.eye(3))
