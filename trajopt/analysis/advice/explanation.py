@@ -41,6 +41,7 @@ from trajopt.analysis.advice.one_knot import one_knot
 from trajopt.analysis.advice.progress import going_on, last_records
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
+from trajopt.analysis.advice.untouched import untouched
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.contradictions import FROM_START
@@ -262,7 +263,7 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     """
     proofs, converged = solution.description.contradictions, solution.status is SolverStatus.CONVERGED
     start = "" if converged else moving_the_start(solution, constraints)
-    first = _cures_of_limits(solution, over)
+    first = [*untouched(solution), *_cures_of_limits(solution, over)]
     first += [start] if start and all(FROM_START in proof for proof in proofs) else []
     if proofs:
         return [*first, *proofs]
