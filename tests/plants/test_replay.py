@@ -93,6 +93,18 @@ def test_walks_fall_without_feedback(name: str) -> None:
     assert re.search("; (fell|tipped over), the base ends ", motion_report(motion)["moved"])
 
 
+def test_a_replay_that_misses_its_goal_needs_feedback_and_no_more_time() -> None:
+    plan = problems.load("arm-reach", "planar-2r").solve()
+    beside = plan.xs[0] + [0.3, -0.3, 0.0, 0.0]
+    lost = replay(plan, plant="mujoco", feedback="open", x0=beside).explain()
+    assert (
+        'the plant left the plan, as unstable motions do without feedback; track it with replay(..., feedback="ga'
+        in lost
+    )
+    assert "more time" not in lost
+    assert "the plant left the plan" not in replay(plan, plant="mujoco", x0=beside, feedback="gains").explain()
+
+
 def test_springs_pull_each_joint_to_its_reference() -> None:
     """Half a radian off, a motor gives its limit, and damping acts against the error of the velocity."""
     plan = planned("quadruped-trot")
