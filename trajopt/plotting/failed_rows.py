@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def draw_reasons(axes: Axes, sweep: Sweep, xs: Reals, ys: Reals, size: float, *,
         axes.scatter(xs[failed], ys[failed], size, RED, marker="x", linewidths=1.0, zorder=3, label=label)
     for i in np.argsort(-counts, kind="stable") if len(names) > 1 else ():
         marker, color = _MARKERS.get(str(names[i]), _OTHERS), PALETTE[6] if cells else RED
-        look = {"color": color} if marker == _LINES else {"facecolors": "none", "edgecolors": color}
+        look: dict[str, Any] = {"color": color} if marker == _LINES else {"facecolors": "none", "edgecolors": color}
         look |= {"marker": marker, "label": f"{counts[i]} {str(names[i]).lower().replace('_', ' ')}"}
         here = status == names[i]
         axes.scatter(xs[here], ys[here], size, linewidths=1.0, zorder=3, **look)
