@@ -12,6 +12,7 @@ import numpy as np
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.constraints import HELD
 from trajopt.analysis.limits import largest_shares, limit_uses, nearest
+from trajopt.analysis.penalties import penalised_lengths
 from trajopt.checks import check_texts
 from trajopt.errors import SHORT, InvalidArgumentError, TrajoptError, shown_numbers
 from trajopt.objects.lazy import above
@@ -59,6 +60,8 @@ class Comparison:
 
 def compare(*solutions: Solution, labels: Sequence[str] | None = None) -> Comparison:
     """Compares two solutions or more: status, times, cost by term, limits, violations, and what differs in the problem.
+
+    Violations are those of constraints, and of quadratic barriers on lengths [m].
 
     Coordinates of x0 and parameters have a row if they differ between the solutions; terms whose parameters another
     solution lacks have one together.
@@ -148,9 +151,9 @@ def _column(solution: Solution) -> dict[str, str]:
         for use in nearest([use for use in uses if use.single]):
             away = abs(use.value - use.limit) * (-1.0 if use.knots else 1.0)
             column[f"{use.quantity} nearest to its limit [{use.unit or '-'}]"] = f"{away:.3g}"
-        for name, values in solution.violations().items():
-            worst = float(np.nanmax(values, initial=0.0))
-            column[f"violation of {name}"] = f"{worst:.2g}" if worst > HELD else "none"
+        worst = {name: float(np.nanmax(values, initial=0.0)) for name, values in solution.violations().items()}
+        for name, size in {**worst, **penalised_lengths(solution)}.items():
+            column[f"violation of {name}"] = f"{size:.2g}" if size > HELD else "none"
     except TrajoptError:  # a solution from a file of an early version has no problem
         pass
     return column
