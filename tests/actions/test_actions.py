@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -213,3 +214,19 @@ def test_data_that_is_none_and_states_without_numbers_are_refused() -> None:
             call("junk", np.zeros(2), np.zeros(1))  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match=r"x: expected numbers of shape \(2,\), got 'x'"):
         model.quasi_static("x")  # type: ignore[arg-type]
+
+
+def test_the_control_at_rest_needs_no_costs_that_are_defined_at_zero() -> None:
+    """A fuel cost sqrt(2 u)²/2 has no derivative at u = 0, where the iteration starts: no warning, the true control."""
+    state = trajopt.StateVector(2)
+
+    class Rocket(trajopt.DifferentialActionModelSymbolic):
+        def xdot(self, x: ca.SX, u: ca.SX) -> ca.SX:
+            return ca.vertcat(x[1], u[0] - 9.81)
+
+    fuel = trajopt.ResidualModelSymbolic(state, lambda x, u: ca.sqrt(2 * u[0]))
+    model = Rocket(state, 1, trajopt.CostStack(state).add("fuel", fuel, weight=1.0))
+    knot = trajopt.IntegratedActionModelRK4(model, dt=0.1)
+    assert_close(knot.quasi_static(np.zeros(2)), [9.81], 1e-9)
+    problem = trajopt.ShootingProblem(np.zeros(2), [knot] * 3, trajopt.CostStack(state))
+    assert_close(problem.quasi_static(np.zeros((3, 2))), np.full((3, 1), 9.81), 1e-9)

@@ -12,6 +12,7 @@ import trajopt
 from tests.analysis.test_swept import SCENE, motion
 from tests.support.unsolved import solution_of
 from trajopt.analysis import clearance, constraints_report
+from trajopt.articulations import ArticulationBuilder
 from trajopt.solvers import SolverSQP
 
 STATE = trajopt.StateVector(2, names=["x", "v"], units=["m", "m/s"])
@@ -117,3 +118,27 @@ def test_bodies_of_collisions_are_named() -> None:
     assert found.excess == pytest.approx(reach.at_knots - reach.distance, rel=0.2)
     still = np.tile(solution.xs[0], (len(solution.xs), 1))
     assert solution_of(problem, still, solution.us).description.between == ()
+
+
+def test_a_violation_within_the_margin_of_a_distance_says_so() -> None:
+    """A ball on a rail passes a thin post between two knots: 5 cm is what distances keep, and part of it is left."""
+    builder = ArticulationBuilder()
+    builder.add_link("cart", mass=1.0)
+    builder.add_sphere("cart", 0.01)
+    builder.add_prismatic("world", "cart", axis="x")
+    state = trajopt.StateMultibody(builder.build("cart"))
+    ball, texts = trajopt.Sphere(0.1, frame="cart"), []
+    for beside in (0.14, 0.05):
+        post = trajopt.Sphere(0.01, center=[0.5, beside, 0.0])
+        rows = trajopt.ConstraintStack(state).add(
+            "post", trajopt.ResidualModelPairDistance(state, ball, post), lower=0.05
+        )
+        costs = trajopt.CostStack(state).add("force", trajopt.ResidualModelControl(state), weight=1.0)
+        motor = trajopt.ActuationModelFull(state)
+        model = trajopt.DifferentialActionModelFreeFwdDynamics(state, motor, costs, constraints=rows)
+        knot, end = trajopt.IntegratedActionModelEuler(model, dt=0.1), trajopt.CostStack(state)
+        problem = trajopt.ShootingProblem([0.0, 0.0], [knot] * 2, end)
+        (found,) = along(problem, [0.0, 1.0, 1.0]).description.between
+        assert found.margin == 0.05
+        texts.append(found.size)
+    assert texts == ["0.02 m of its margin of 0.05 m", "0.11 m beyond its margin of 0.05 m"]

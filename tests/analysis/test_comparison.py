@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import casadi as ca
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
 import trajopt
+from tests.support.unsolved import solution_of
 from trajopt import problems
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting import plot_solution
@@ -61,6 +63,41 @@ def test_a_table_has_what_differs_in_the_problems() -> None:
     assert sum(row in case.problem.parameters for row in found.rows) == 1
     alike = trajopt.compare(a, a)
     assert not [row for row in alike.rows if row.startswith("x0") or row in case.problem.parameters]
+
+
+def test_long_parameters_and_those_of_one_problem_are_short() -> None:
+    """Terms that only one problem has share a row, and a long array has its largest difference."""
+    arm = problems.load("arm-reach", "ur5")
+    a, other = arm.solve(), problems.load("pendulum").problem
+    b = solution_of(other, np.tile(other.x0, (other.T + 1, 1)), np.zeros((other.T, other.nu)))
+    found = trajopt.compare(a, b)
+    assert not [row for row in found.rows if row in a.parameters and row not in b.parameters]
+    assert all(entry.startswith("of ") for entry in found.rows["parameters of its own"])
+    assert max(map(len, str(found).splitlines())) < 300
+    name = next(name for name, values in a.parameters.items() if np.asarray(values)[0].size > 4)
+    moved = {**a.parameters, name: np.asarray(a.parameters[name]) + 0.25}
+    size = np.asarray(a.parameters[name])[0].size
+    row = trajopt.compare(a, dataclasses.replace(a, parameters=moved)).rows[name]
+    assert row == (f"{size} numbers", f"{size} numbers, up to 0.25 away")
+
+
+def test_a_table_has_the_excess_of_penalties_on_lengths() -> None:
+    """A mass that must stay 0.2 m before a wall ends 0.1 m beyond that, by a weak penalty."""
+    state = trajopt.StateVector(2, names=["x", "v"], units=["m", "m/s"])
+
+    class Mass(trajopt.DifferentialActionModelSymbolic):
+        def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
+            return u
+
+    free = trajopt.ResidualModelSymbolic(state, lambda x: 1.0 - x[0], unit="m")
+    barrier = trajopt.ActivationModelQuadraticBarrier([0.2], [np.inf])
+    costs = trajopt.CostStack(state).add("wall", free, weight=1.0, activation=barrier)
+    knot = trajopt.IntegratedActionModelEuler(Mass(state, 1, costs), dt=0.1)
+    problem = trajopt.ShootingProblem([0.0, 0.0], [knot] * 2, trajopt.CostStack(state))
+    near, far = (
+        solution_of(problem, np.array([[0.0, 0.0], [x, 0.0], [0.0, 0.0]]), np.zeros((2, 1))) for x in (0.9, 0.5)
+    )
+    assert trajopt.compare(near, far).rows["violation of wall"] == ("0.1", "none")
 
 
 WORDS = {"_limit": "limit", "_bound": "bound of a constraint"}

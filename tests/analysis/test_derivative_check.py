@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from casadi import SX
 import trajopt
 from tests.support.command_line import CliRunner
 from trajopt import problems
+from trajopt.analysis.derivative_check import DerivativeCheck
 from trajopt.cli import app
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
@@ -273,3 +275,14 @@ def broken() -> trajopt.ShootingProblem:
     """What a user may write: a function that builds a problem."""
     model = Written(FAULTS["sign of a motor"][0])
     return trajopt.ShootingProblem(X, [model] * 3, model)
+
+
+def test_an_entry_that_is_too_small_to_tell_is_marked() -> None:
+    """Its error of 60 % is within the tolerance, which is for entries of 1."""
+    row = trajopt.check_derivatives(Written(), X, U).rows[0]
+    small = dataclasses.replace(row, verdict="right", found=5e-6, expected=1.3e-5)
+    exact = dataclasses.replace(row, verdict="right", found=1.3e-5, expected=1.3001e-5)
+    text = str(DerivativeCheck((small, exact)))
+    assert text.splitlines()[1].split()[2] == "right*"
+    assert text.splitlines()[2].split()[2] == "right"
+    assert text.splitlines()[-1].startswith("*: too small to tell, beside the tolerance")

@@ -303,3 +303,11 @@ def test_a_limit_that_holds_says_its_use_in_per_cent() -> None:
     problem = reach([-INF, -INF, -8.0, -8.0], [INF] * 2 + [8.0] * 2)
     (use,) = [use for use in limit_uses(solution(problem, *motion())) if use.name.endswith("2")]
     assert re.search(r"4 rad/s within the limit -8, use 50 %$", str(use))
+
+
+def test_angle_limits_of_several_turns_are_placeholders() -> None:
+    """10 rad at all joints, of which the motion uses little; 6.28 rad is a true limit."""
+    for size, named in ((10.0, True), (6.28, False), (3.0, False)):
+        problem = reach([-size, -size, -INF, -INF], [size, size, INF, INF], torque=70.0)
+        words = limits_report(solution(problem, *motion()))["limits"]
+        assert (f"angle limits of {size:g} rad, which look like placeholders of its file" in words) == named, size

@@ -109,3 +109,14 @@ def test_rows_on_accelerations_are_those_of_joints() -> None:
     state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
     names = [(name, "rad/s²") for name in state.robot.joint_names]
     assert row_names(trajopt.ResidualModelJointAcceleration(state), 2) == names
+
+
+def test_rows_of_placements_are_axes_in_metres_and_radians() -> None:
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
+    moves, turns = [(axis, "m") for axis in "xyz"], [(f"rotation {axis}", "rad") for axis in "xyz"]
+    tip = state.robot.model.frames[-1].name
+    assert row_names(trajopt.ResidualModelFramePlacement(state, tip), 6) == moves + turns
+    assert row_names(trajopt.ResidualModelFrameRotation(state, tip), 3) == turns
+    rates = [(name, f"{unit}/s") for name, unit in moves + turns]
+    assert row_names(trajopt.ResidualModelFrameVelocity(state, tip), 6) == rates
+    assert row_names(trajopt.ResidualModelRelativePlacement(state, tip, "universe"), 6) == moves + turns

@@ -269,3 +269,16 @@ def test_a_robot_without_targets_has_no_such_configuration() -> None:
     builder.add_sphere("arm", 0.1)
     builder.add_revolute("world", "arm")
     assert builder.build("arm").configurations == {}
+
+
+def test_coordinates_of_joints_with_several_axes_have_their_names() -> None:
+    builder = ArticulationBuilder()
+    for name in ("block", "finger"):
+        builder.add_link(name, mass=1.0)
+        builder.add_box(name, (0.2, 0.2, 0.2))
+    builder.add_planar("world", "block", linear=("x", "z"), angular="y")
+    builder.add_d6("world", "finger", linear=("x", "z"))
+    names = trajopt.StateMultibody(builder.build("pusher")).coordinate_names[:5]
+    assert [name.removeprefix("q:") for name in names] == [
+        "block_joint.x", "block_joint.z", "block_joint.ry", "finger_joint.x", "finger_joint.z"
+    ]  # fmt: skip

@@ -249,3 +249,10 @@ def test_pictures_and_the_view_show_the_stairs() -> None:
     TerrainLayer(scene, solution, "/terrain")
     corners = vertices(scene.nodes["/terrain/ground"])
     np.testing.assert_allclose([corners.min(axis=0), corners.max(axis=0)], [low, high], atol=1e-6)
+
+
+def test_rows_of_several_bodies_on_a_link_have_their_own_names() -> None:
+    names = next(rows for rows in climbed().description.constraints if rows.name == "terrain").rows
+    assert len(set(names)) == len(names)
+    assert "base 0, plane 0" in names
+    assert "base 1, box 1" in names

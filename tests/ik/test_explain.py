@@ -67,8 +67,22 @@ def test_a_batch_counts_failures_by_reason() -> None:
     assert sum(counts) == failed
     assert "only because of collisions" in lines[1]
     collided = lines.index(next(line for line in lines if line.startswith("  target 4: ")))
-    assert lines[collided + 1].startswith("    all others hold without ")
+    assert lines[collided + 1].startswith("    reachable only in collision: all others hold without ")
     assert "collisions" in lines[collided + 1]
+
+
+def test_a_pose_that_is_reachable_in_collision_only_is_not_called_out_of_reach() -> None:
+    """Each pose is that of a configuration within the limits; the nearest configuration of some is in no collision."""
+    limits, rng = (UR5.model.lowerPositionLimit, UR5.model.upperPositionLimit), np.random.default_rng(3)
+    poses = np.array([UR5.placement(q, "tool0") for q in rng.uniform(*limits, (500, 6))])[380:400]
+    batch = ik.solve_batch(UR5, hand(UR5, "tool0"), {"hand.reference": poses}, collisions=True)
+    failed = np.flatnonzero(~batch.solved)
+    assert 13 in failed
+    assert "collisions" not in batch.failed[13]
+    assert all("collisions" in batch.causes[i] for i in failed)
+    assert batch.explain().splitlines()[1] == f"{len(failed)} failed: {len(failed)} only because of collisions"
+    one = ik.solve(UR5, hand(UR5, "tool0"), {"hand.reference": poses[13]}, collisions=True)
+    assert "  reachable only in collision: all others hold without collisions" in one.explain().splitlines()
 
 
 def test_links_that_are_not_checked_are_named() -> None:

@@ -74,6 +74,15 @@ def test_other_files_are_refused_by_load(log, tmp_path):
 # Words
 
 
+def test_an_error_that_a_push_causes_is_said_to_follow_it():
+    own = controller()
+    own.follow("goal.reference", lambda t: [0.4 * t, 0.4])
+    for jump, v, words in ((-2.0, 0.4, "m/s at most after the push at 0.5 s, "), (-0.1, 2.4, "m/s at most, ")):
+        push = mpc.Push(time=0.5, value=[0.0, jump])
+        log = mpc.simulate(own, None, [0.0, v], 1.2, disturbance=[push])
+        assert words in log.report()["goal: v"]
+
+
 def test_the_report_gives_steps_plant_cost_and_errors(log):
     words = log.report()
     assert words["loop"] == "2 s in 20 steps of 100 ms, real-time, 15 knots over 1.5 s"

@@ -1,9 +1,11 @@
 """Names of tracked quantities."""
 
 import casadi
+import numpy as np
 
 import trajopt
-from trajopt import mpc
+from trajopt import mpc, problems
+from trajopt.mpc.sensing import Sensing
 
 
 def test_tracked_coordinates_have_the_model_s_own_names() -> None:
@@ -25,3 +27,21 @@ def test_tracked_coordinates_have_the_model_s_own_names() -> None:
     assert [each.name for each in log.tracked] == own
     assert set(own) < set(log.report())
     assert [axes.get_title(loc="left") for axes in log.plot_tracking().axes] == own
+
+
+def test_the_drawn_path_is_that_of_the_tracked_frame(tmp_path) -> None:
+    """And not that of the tool 10 cm before it; a log from a file knows it, too."""
+    log = problems.mpc.load("arm-tracking").simulate(0.05)
+    frame = log.tracked[0].frame
+    assert frame
+    np.testing.assert_allclose(log.motion.frame_path(frame)[:-1], log.tracked[0].actual, atol=1e-9)
+    texts = log.plot(tmp_path / "log.png").findobj(lambda each: hasattr(each, "get_text"))
+    assert f"path of {frame}" in " ".join(text.get_text() for text in texts)
+    assert mpc.ClosedLoop.load(log.save(tmp_path / "log.npz")).tracked[0].frame == frame
+
+
+def test_errors_of_estimates_are_distances() -> None:
+    """3 cm and 4 cm beside the state are 5 cm off."""
+    state = trajopt.StateVector(3, names=["x", "y", "heading"], units=["m", "m", "rad"])
+    sensing, xs = Sensing(None, None, lambda t, y, u: y, state), np.zeros((5, 3))
+    assert sensing.error_words(xs, xs + np.array([0.03, -0.04, 0.1])) == ", off by 0.05 m, 0.1 rad rms"

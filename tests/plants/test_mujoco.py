@@ -19,10 +19,11 @@ from trajopt.errors import (
     ModelEvaluationError,
     UnsupportedOperationError,
 )
+from trajopt.gaits import Terrain
 from trajopt.mpc import MuJoCoPlant
 from trajopt.problems import mpc as loops
-from trajopt.robots import Robot, load_robot
-from trajopt.simulator import HeightField, MDPContact, Plane
+from trajopt.robots import Box, Robot, load_robot
+from trajopt.simulator import HeightField, MDPContact, Plane, Simulator
 from trajopt.states import StateMultibody
 
 mujoco = pytest.importorskip("mujoco")
@@ -55,8 +56,28 @@ def test_each_sphere_touches_its_own_plane_alone() -> None:
         x = plant.step(x, NOTHING, DT)
     assert x[2] == pytest.approx(0.1, abs=2e-3)
     many = [MDPContact("body", surface=Plane((0.0, 0.0, 1.0, -h)), name=f"c{h}") for h in range(32)]
-    with pytest.raises(UnsupportedOperationError, match="contacts: expected at most 31 planes, got 32"):
+    with pytest.raises(UnsupportedOperationError, match="contacts: expected at most 31 surfaces, got 32"):
         MuJoCoPlant(scenes()[0].robot, many)
+
+
+def test_a_ball_falls_onto_stairs_and_boxes_as_in_the_simulator() -> None:
+    """It lies on the step below it, or beside all steps on the floor."""
+    robot, turned = scenes()[0].robot, np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    stairs = Terrain.stairs(3, rise=0.1, depth=0.3, start=0.5, width=1.0)
+    box = Box((1.0, 0.4, 0.2), placement=np.column_stack([turned, [0.0, 2.0, 0.1]]))
+    for surface, x, y, height in (
+        (stairs, 0.0, 0.0, 0.0), (stairs, 0.65, 0.0, 0.1), (stairs, 0.95, 0.2, 0.2), (stairs, 1.5, 0.0, 0.3),
+        (stairs, 1.5, 0.8, 0.0), (box, 0.0, 2.4, 0.2),
+    ):  # fmt: skip
+        contact = MDPContact("body", radius=0.1, surface=surface)
+        plant, start = MuJoCoPlant(robot, (contact,)), placed(height + 0.102)
+        start[:2] = x, y
+        ends = [start, start]
+        simulator = Simulator(robot, (contact,))
+        for _ in range(500):
+            ends = [plant.step(ends[0], NOTHING, DT), simulator.step(DT, ends[1])[0]]
+        for end in ends:
+            np.testing.assert_allclose(end[:3], [x, y, height + 0.1], atol=3e-3)
 
 
 def test_thrusts_are_clipped_at_their_own_limits() -> None:
@@ -181,7 +202,9 @@ def test_a_file_is_taken_as_it_is(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = scenes()[0].robot
     hills = MDPContact("body", radius=0.1, surface=HeightField(lambda x, y: 0.1 * x * y))
-    with pytest.raises(UnsupportedOperationError, match="contacts: expected planes fixed to the world, got a HeightF"):
+    with pytest.raises(
+        UnsupportedOperationError, match="contacts: expected planes and boxes fixed to the world, got He"
+    ):
         MuJoCoPlant(robot, (hills,))
     with pytest.raises(InvalidArgumentError, match="damping: expected finite numbers >= 0, got -1"):
         MuJoCoPlant(robot, (), damping=-1)

@@ -13,15 +13,15 @@ import pinocchio as pin
 import pytest
 
 from tests.support.unsolved import solution_of
-from trajopt import problems
+from trajopt import gaits, problems
 from trajopt.analysis import Feedback, legged_motion, motion_report, replay, replays
 from trajopt.analysis.feedback import usual_kind
 from trajopt.analysis.legs import is_legged
 from trajopt.analysis.moved import displacement, moved_words
-from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownNameError
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownNameError, UnsupportedOperationError
 from trajopt.mpc import MuJoCoPlant
 from trajopt.plotting.ground import gap_to_ground
-from trajopt.simulator import MDPContact, Plane, Simulator
+from trajopt.simulator import HeightField, MDPContact, Plane, Simulator
 from trajopt.solution import Solution, SolverStatus
 from trajopt.types import Reals
 
@@ -93,6 +93,18 @@ def test_walks_fall_without_feedback(name: str) -> None:
     assert re.search("; (fell|tipped over), the base ends ", motion_report(motion)["moved"])
 
 
+def test_a_replay_that_misses_its_goal_needs_feedback_and_no_more_time() -> None:
+    plan = problems.load("arm-reach", "planar-2r").solve()
+    beside = plan.xs[0] + [0.3, -0.3, 0.0, 0.0]
+    lost = replay(plan, plant="mujoco", feedback="open", x0=beside).explain()
+    assert (
+        'the plant left the plan, as unstable motions do without feedback; track it with replay(..., feedback="ga'
+        in lost
+    )
+    assert "give the motion more time" not in lost
+    assert "the plant left the plan" not in replay(plan, plant="mujoco", x0=beside, feedback="gains").explain()
+
+
 def test_springs_pull_each_joint_to_its_reference() -> None:
     """Half a radian off, a motor gives its limit, and damping acts against the error of the velocity."""
     plan = planned("quadruped-trot")
@@ -129,6 +141,37 @@ def test_a_replay_is_a_motion_of_the_same_problem() -> None:
     fallen = 0.5 * 9.81 * motion.times[-1] ** 2  # nothing holds it
     assert plan.xs[0, 2] - motion.xs[-1, 2] == pytest.approx(fallen, rel=0.2)
     assert motion.solver == "replay"
+
+
+@functools.cache
+def climb() -> Solution:
+    return problems.load("quadruped-stairs", stairs=1).solve()
+
+
+def test_a_gait_on_terrain_stands_on_it_in_mujoco() -> None:
+    """All feet end on the landing, with the springs that are the default there; the picture has the same ground."""
+    plan = climb()
+    terrain, motion = plan.problem.schedule.terrain, replay(plan, plant="mujoco", clip=True)
+    assert usual_kind(plan) == "springs"
+    assert np.linalg.norm(motion.xs[-1, :3] - plan.xs[-1, :3]) < 0.05
+    legs = legged_motion(motion)
+    ends = np.array([foot.positions[-1] for foot in legs.feet])
+    np.testing.assert_allclose(terrain.heights(ends), 0.1)
+    lift = terrain.distances([legged_motion(plan).feet[0].positions[0]])[0]
+    np.testing.assert_allclose(terrain.distances(ends), lift, atol=6e-3)
+    assert np.nanmax([np.nanmax(foot.normal_forces) for foot in legs.feet]) > 0.2 * legs.weight
+    np.testing.assert_array_equal(legs.relief.boxes, terrain.boxes)
+
+
+def test_ground_that_mujoco_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hills, and footholds of different heights without terrain."""
+    plan = climb()
+    schedule = plan.problem.schedule
+    hills = gaits.Terrain(HeightField(lambda x, y: 0.0 * x), *schedule.terrain.surfaces)
+    for terrain, words in ((None, "feet that stand on one floor"), (hills, "planes and boxes fixed to the world")):
+        monkeypatch.setattr(plan.problem, "schedule", replace(schedule, terrain=terrain))
+        with pytest.raises((InvalidArgumentError, UnsupportedOperationError), match=words):
+            replay(plan, plant="mujoco")
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -72,6 +72,20 @@ def test_random_rows_are_points_or_shares(random: Sweep) -> None:
     assert np.all(values[:, 35:].compressed() == 0.0)
 
 
+def test_failures_for_several_reasons_have_a_marker_each(tmp_path: Path) -> None:
+    """On points as in cells, with a legend entry that counts them."""
+    points = np.random.default_rng(0).uniform(0.0, 1.0, (40, 3))
+    failed = {3: "INFEASIBLE", 5: "MAX_ITERATIONS", 9: "INFEASIBLE", 11: "TIME_LIMIT", 20: "INFEASIBLE"}
+    for name, places, good in (("points", points, 1), ("cells", stores.grid(7), 0)):
+        found = Sweep.read(stores.write(tmp_path / name, places, failed, {}))
+        figure = plot_success_map(found)
+        marks = drawn(figure, PathCollection)[good:]
+        assert [len(each.get_offsets()) for each in marks] == [3, 1, 1]
+        assert len({each.get_paths()[0].vertices.tobytes() for each in marks}) == 3
+        words = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+        assert words == ["3 infeasible", "1 max iterations", "1 time limit"]
+
+
 def test_several_rows_in_a_cell_are_a_share(tmp_path: Path) -> None:
     twice = np.repeat(stores.grid(2), 2, axis=0)
     found = Sweep.read(stores.write(tmp_path, twice, {0: "DIVERGED", 6: "DIVERGED", 7: "DIVERGED"}, {}))

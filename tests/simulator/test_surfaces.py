@@ -10,6 +10,7 @@ import pytest
 
 import trajopt
 from tests.support.collision_arm import collision_arm
+from trajopt import gaits
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.simulator import (
     BodySurface,
@@ -22,6 +23,7 @@ from trajopt.simulator import (
     scene_contacts,
 )
 from trajopt.simulator.box_surface import BoxSurface
+from trajopt.simulator.union_surface import UnionSurface
 
 UP = np.array([0.0, 0.0, 1.0])
 TURNED = pin.SE3(pin.exp3(np.array([0.3, -0.5, 0.2])), np.array([0.1, -0.2, 0.3]))
@@ -36,13 +38,14 @@ SURFACES = [
     BodySurface(trajopt.Sphere(0.2, center=[0.1, 0.2, -0.3])),
     BodySurface(trajopt.Capsule(0.1, start=[-0.3, 0.1, 0.0], end=[0.4, 0.3, 0.2])),
 ]
+UNION = UnionSurface([Plane((0, 0, 1, 0)), BoxSurface((-1.0, -2.0, 0.0), (0.1, -0.5, 0.3))])
 
 
 def numbers(expression: ca.SX) -> np.ndarray:
     return np.array(ca.DM(ca.evalf(ca.SX(expression))))
 
 
-@pytest.mark.parametrize("surface", SURFACES, ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("surface", [*SURFACES, UNION], ids=lambda s: type(s).__name__)
 def test_axes_are_a_rotation_about_the_normal(surface: SurfaceAbstract) -> None:
     p = ca.SX([0.3, -0.4, 0.5])
     normal, axes = numbers(surface.normal(p)).ravel(), numbers(surface.axes(p, UP))
@@ -57,6 +60,22 @@ def test_distances_are_exact_for_planes_and_spheres() -> None:
     away = np.array([0.3, -0.4, 0.5]) - [0.1, 0.2, -2]
     assert numbers(SURFACES[4].distance(p)).item() == pytest.approx(np.linalg.norm(away) - 1.5)
     assert np.allclose(numbers(SURFACES[4].normal(p)).ravel(), away / np.linalg.norm(away))
+
+
+def test_a_terrain_is_one_surface_of_its_nearest_parts() -> None:
+    """Distances are those of the terrain, normals those of the nearest part, heights the highest ones."""
+    stairs = gaits.Terrain.stairs(2, rise=0.1, depth=0.3, start=0.5)
+    surface, p = MDPContact("foot", surface=stairs).surface, ca.SX.sym("p", 3)
+    values = ca.Function("f", [p], [surface.distance(p), surface.normal(p), surface.height(p[0], p[1])])
+    points = np.random.default_rng(0).uniform([0.0, -1.2, 0.0], [1.2, 1.2, 0.5], (100, 3))
+    for point, distance, height in zip(points, stairs.distances(points), stairs.heights(points)):
+        assert float(values(point)[0]) == pytest.approx(distance, abs=1e-12)
+        assert float(values(point)[2]) == pytest.approx(height, abs=1e-12)
+    for point, normal in (((0.6, 0, 0.11), (0, 0, 1)), ((0.49, 0, 0.05), (-1, 0, 0)), ((0.3, 0, 0.02), (0, 0, 1))):
+        np.testing.assert_allclose(values(point)[1].full().ravel(), normal, atol=1e-6)
+    for wrong, words in (([], "at least one surface"), ([Plane((0, 0, 1, 0), "base")], "surfaces of the world, got")):
+        with pytest.raises(InvalidArgumentError, match=words):
+            UnionSurface(wrong)
 
 
 def test_a_flat_height_field_is_a_plane() -> None:
@@ -125,7 +144,9 @@ def test_a_scene_serves_the_simulator() -> None:
         scene_contacts(robot, scene, 3)
 
 
-@pytest.mark.parametrize("surface", [*SURFACES[:3], *SURFACES[6:], BoxSurface((-0.3, -0.4, -0.2), (0.5, 0.1, 0.3))])
+@pytest.mark.parametrize(
+    "surface", [*SURFACES[:3], *SURFACES[6:], UNION, BoxSurface((-0.3, -0.4, -0.2), (0.5, 0.1, 0.3))]
+)
 def test_the_nearest_point_of_a_segment_is_nearer_than_all_others(surface: SurfaceAbstract) -> None:
     rng, fractions = np.random.default_rng(1), np.linspace(0.0, 1.0, 501)
     start, end = ca.SX.sym("a", 3), ca.SX.sym("b", 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import signal
 from pathlib import Path
@@ -38,6 +39,16 @@ def alone(solver: Any, x0: Any, **guess: Any) -> Any:
         problem.x0 = before
 
 
+def test_names_of_statuses_equal_the_statuses() -> None:
+    names = np.array(["CONVERGED", "ERROR", "INFEASIBLE"], dtype="U32")
+    np.testing.assert_array_equal(names == SolverStatus.CONVERGED, [True, False, False])
+    np.testing.assert_array_equal(names == SolverStatus.INFEASIBLE, [False, False, True])
+    assert names[0] == SolverStatus.CONVERGED != names[2]
+    assert SolverStatus.CONVERGED != SolverStatus.INFEASIBLE
+    assert SolverStatus.CONVERGED in {"CONVERGED"}
+    assert pickle.loads(pickle.dumps(SolverStatus.CONVERGED)) is SolverStatus.CONVERGED
+
+
 @pytest.mark.parametrize("kind", SOLVERS)
 def test_rows_are_the_solves_of_a_loop(kind: Any) -> None:
     solver, X = kind(problems.load(SOLVERS[kind], T=30).problem), starts(5)
@@ -48,7 +59,7 @@ def test_rows_are_the_solves_of_a_loop(kind: Any) -> None:
     for i, x0 in enumerate(X):
         one, row = alone(solver, x0), solutions[i]
         assert row.status is one.status
-        assert solutions.status[i] == one.status.name
+        assert solutions.status[i] == one.status.name == one.status
         assert solutions.cost[i] == row.cost == pytest.approx(one.cost, rel=1e-10)
         assert solutions.iterations[i] == len(row.history)
         np.testing.assert_allclose(solutions.xs[i], one.xs, atol=1e-5)

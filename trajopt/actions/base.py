@@ -182,7 +182,8 @@ class ActionModelAbstract(Model):
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """Control (nu,) that best holds the system at rest in x; the velocities in x count as zero.
 
-        The default is Gauss-Newton on f(x, u) ⊖ x over u, from zero. Models with a closed form use that instead.
+        The default is Gauss-Newton on f(x, u) ⊖ x over u, from zero. Models with a closed form use that instead. Costs
+        play no role, so they may be undefined at u = 0.
 
         Args:
             x: State (nx,).
@@ -193,12 +194,14 @@ class ActionModelAbstract(Model):
         """
         u, data, still = np.zeros(self.nu), self.create_data(), self.state.at_rest(x)
         for _ in range(20):
-            with self._told("calc"):
+            with self._told("calc"), np.errstate(all="ignore"):
                 self.calc(data, still, u)
             if not np.all(np.isfinite(data.xnext)):
                 break  # the solve that needs this control reports knot and model
-            with self._told("calc_diff"):
+            with self._told("calc_diff"), np.errstate(all="ignore"):
                 self.calc_diff(data, still, u)
+            if not np.all(np.isfinite(data.Fu)):
+                break
             step = np.linalg.lstsq(data.Fu, self.state.difference(data.xnext, still), rcond=None)[0]
             u = u + step
             if not np.abs(step).max(initial=0.0) > 1e-9 * max(1.0, np.abs(u).max(initial=0.0)):

@@ -12,6 +12,7 @@ import numpy as np
 from trajopt.analysis.constraints import ConstraintRows, bodies_of, places_of
 from trajopt.constraints.row_block import constraint_of, row_name
 from trajopt.errors import TrajoptError
+from trajopt.residuals import ResidualModelCollisions, ResidualModelObstacleDistance, ResidualModelPairDistance
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 SHARES = (0.25, 0.5, 0.75)
 """Fractions of a step at which the rows are evaluated [-]."""
+_DISTANCES = (ResidualModelCollisions, ResidualModelPairDistance, ResidualModelObstacleDistance)
 LEAST = 1e-3
 """Excess below which a violation between knots is not reported, see docs/concepts/constraints.md [unit of the row]."""
 
@@ -34,6 +36,7 @@ class ViolatedBetween:
         unit: Unit of the row; empty if unknown.
         knot: Knot before the violation [-].
         excess: Largest violation, at one of a few states between the knots [unit of the row].
+        margin: Least distance that the row keeps; 0 for rows that are no distances [m].
     """
 
     name: str
@@ -41,6 +44,7 @@ class ViolatedBetween:
     unit: str
     knot: int
     excess: float
+    margin: float = 0.0
 
     @property
     def title(self) -> str:
@@ -49,8 +53,11 @@ class ViolatedBetween:
 
     @property
     def size(self) -> str:
-        """The violation with its unit."""
-        return f"{self.excess:.2g} {self.unit}".rstrip()
+        """The violation with its unit, and with the margin that it takes up."""
+        size = f"{self.excess:.2g} {self.unit}".rstrip()
+        if not self.margin > 0.0:
+            return size
+        return f"{size} {'of' if self.excess < self.margin else 'beyond'} its margin of {self.margin:.3g} m"
 
 
 def violated_between(solution: Solution, problem: ShootingProblem) -> tuple[ViolatedBetween, ...]:
@@ -82,9 +89,17 @@ def violated_between(solution: Solution, problem: ShootingProblem) -> tuple[Viol
         row = int(excess[knot].argmax())
         if most[share][knot] > LEAST:
             name = bodies[knot][row] if bodies else rows.rows[row] if len(rows.rows) > 1 else ""
-            worst = float(excess[knot, row])
-            found.append(ViolatedBetween(name=rows.name, row=name, unit=rows.units[row], knot=knot, excess=worst))
+            least = float(rows.lower[knot, row]) if _apart(problem, rows.name) else 0.0
+            size, own = {"excess": float(excess[knot, row]), "margin": max(least, 0.0)}, rows.units[row]
+            found.append(ViolatedBetween(name=rows.name, row=name, unit=own, knot=knot, **size))
     return tuple(sorted(found, key=lambda each: -each.excess))
+
+
+def _apart(problem: ShootingProblem, name: str) -> bool:
+    """Whether the rows of a constraint are distances between bodies."""
+    constraint = constraint_of(name)
+    residuals = [kind.model.constraints[constraint].residual for kind, _ in places_of(problem, name)]
+    return all(isinstance(each, _DISTANCES) for each in residuals)
 
 
 def _steps(rows: ConstraintRows, problem: ShootingProblem) -> Reals:

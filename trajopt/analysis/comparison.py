@@ -12,8 +12,9 @@ import numpy as np
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.constraints import HELD
 from trajopt.analysis.limits import largest_shares, limit_uses, nearest
+from trajopt.analysis.penalties import penalised_lengths
 from trajopt.checks import check_texts
-from trajopt.errors import InvalidArgumentError, TrajoptError, shown_numbers
+from trajopt.errors import SHORT, InvalidArgumentError, TrajoptError, shown_numbers
 from trajopt.objects.lazy import above
 from trajopt.types import Reals
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
+_NAMED = 3  # largest number of listed terms with parameters that other solutions lack [-]
 _SAME = 1e-9  # difference of initial states that is not listed [unit of the coordinate]
 
 
@@ -59,7 +61,10 @@ class Comparison:
 def compare(*solutions: Solution, labels: Sequence[str] | None = None) -> Comparison:
     """Compares two solutions or more: status, times, cost by term, limits, violations, and what differs in the problem.
 
-    Coordinates of x0 and parameters have a row if they differ between the solutions.
+    Violations are those of constraints, and of quadratic barriers on lengths [m].
+
+    Coordinates of x0 and parameters have a row if they differ between the solutions; terms whose parameters another
+    solution lacks have one together.
 
         print(trajopt.compare(before, after, labels=["before", "after"]))
 
@@ -90,20 +95,22 @@ def differences(solutions: Sequence[Solution]) -> list[dict[str, str]]:
         for i in np.flatnonzero(np.ptp(starts, axis=0) > _SAME):
             for column, start in zip(columns, starts):
                 column[f"x0 {solutions[0].coordinate_names[i]}"] = f"{start[i]:.6g}"
-    for name in dict.fromkeys(name for solution in solutions for name in solution.parameters):
-        values = [solution.parameters.get(name) for solution in solutions]
-        if name.endswith("_slots") or all(_same(value, values[0]) for value in values):
-            continue  # slots of collisions follow the motion
-        for column, value in zip(columns, values):
-            if value is not None:
-                column[name] = _words(np.asarray(value))
+    every = dict.fromkeys(name for solution in solutions for name in solution.parameters)
+    shared = [name for name in every if all(name in solution.parameters for solution in solutions)]
+    for name in shared:
+        values = [np.asarray(solution.parameters[name]) for solution in solutions]
+        if not name.endswith("_slots") and not all(_same(value, values[0]) for value in values):
+            for column, value in zip(columns, values):  # slots of collisions follow the motion
+                column[name] = _words(value, values[0])
+    for column, solution in zip(columns, solutions):
+        own = list(dict.fromkeys(name.rpartition(".")[0] or name for name in solution.parameters if name not in shared))
+        if own:
+            more = f" and {len(own) - _NAMED} more" if len(own) > _NAMED else ""
+            column["parameters of its own"] = f"of {', '.join(own[:_NAMED])}{more}"
     return columns
 
 
-def _same(first: Reals | None, second: Reals | None) -> bool:
-    if first is None or second is None:
-        return first is second
-    a, b = np.asarray(first), np.asarray(second)
+def _same(a: Reals, b: Reals) -> bool:
     if a.shape[1:] != b.shape[1:]:
         return False
     if a.shape != b.shape:  # of other horizons
@@ -111,10 +118,17 @@ def _same(first: Reals | None, second: Reals | None) -> bool:
     return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=True))
 
 
-def _words(values: Reals) -> str:
-    """Text for the values of a parameter: those of the first knot, and of the last one if they differ."""
-    first, last = (shown_numbers(np.ravel(values[i])).strip("[]") for i in (0, -1))
-    return first if first == last else f"{first} to {last}"
+def _words(values: Reals, first: Reals) -> str:
+    """Text for the values of a parameter: those of the first knot, and of the last one if they differ.
+
+    Of a long array it is the largest difference from that of the first solution.
+    """
+    if values[0].size > SHORT and values.shape == first.shape:
+        with np.errstate(invalid="ignore"):
+            away = np.where(values == first, 0.0, np.abs(values - first))
+        return f"{values[0].size} numbers" + (f", up to {away.max():.3g} away" if away.any() else "")
+    begin, end = (shown_numbers(np.ravel(values[i])).strip("[]") for i in (0, -1))
+    return begin if begin == end else f"{begin} to {end}"
 
 
 def _column(solution: Solution) -> dict[str, str]:
@@ -137,9 +151,9 @@ def _column(solution: Solution) -> dict[str, str]:
         for use in nearest([use for use in uses if use.single]):
             away = abs(use.value - use.limit) * (-1.0 if use.knots else 1.0)
             column[f"{use.quantity} nearest to its limit [{use.unit or '-'}]"] = f"{away:.3g}"
-        for name, values in solution.violations().items():
-            worst = float(np.nanmax(values, initial=0.0))
-            column[f"violation of {name}"] = f"{worst:.2g}" if worst > HELD else "none"
+        worst = {name: float(np.nanmax(values, initial=0.0)) for name, values in solution.violations().items()}
+        for name, size in {**worst, **penalised_lengths(solution)}.items():
+            column[f"violation of {name}"] = f"{size:.2g}" if size > HELD else "none"
     except TrajoptError:  # a solution from a file of an early version has no problem
         pass
     return column

@@ -27,6 +27,7 @@ from trajopt.shooting.values import ProblemDerivatives
 from trajopt.types import Reals
 
 STEP = 6e-6  # of differences, the cube root of the rounding of doubles
+APART = 1e-2  # difference from which an entry within the tolerance is too small to tell, relative to it [-]
 FAR = 0.3  # deviation of random points from the start [tangent coordinates, and 1 for controls]
 
 
@@ -49,6 +50,11 @@ class DerivativeRow:
     entry: str
     found: float
     expected: float
+
+    @property
+    def small(self) -> bool:
+        """Whether a right entry is more than 1 % off: it is too small to tell, as the tolerance is for entries of 1."""
+        return self.verdict == "right" and abs(self.found - self.expected) > APART * abs(self.expected)
 
 
 @dataclass(frozen=True)
@@ -73,9 +79,14 @@ class DerivativeCheck:
 
     def __str__(self) -> str:
         table = [("block", "of", "", "worst entry", "found", "by differences")]
-        table += [(r.block, r.where, r.verdict, r.entry, f"{r.found:.6g}", f"{r.expected:.6g}") for r in self.rows]
+        table += [
+            (r.block, r.where, r.verdict + "*" * r.small, r.entry, f"{r.found:.6g}", f"{r.expected:.6g}")
+            for r in self.rows
+        ]
         widths = [max(len(line[i]) for line in table) for i in range(6)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in table]
+        if any(row.small for row in self.rows):
+            lines.append("*: too small to tell, beside the tolerance for entries of 1 and more")
         if any(row.verdict == "unlike" for row in self.rows):
             lines.append("unlike: not the Hessian of the value, which is right for Gauss-Newton's of a curved residual")
         return "\n".join(lines)

@@ -22,7 +22,7 @@ ROUNDING = 1e-6
 PERCENTAGES = ("control", "force", "torque", "velocity")
 """Quantities that are reported as a percentage of their limit; the others are reported by the distance from it."""
 
-_UNUSED = 0.05  # largest use of placeholders [-]
+_UNUSED, _HALF = 0.05, 0.5  # largest use of placeholders, and of those of angles [-]
 _ROUND = {10.0**n for n in range(2, 10)}  # values of placeholders
 
 
@@ -164,9 +164,14 @@ def largest_shares(uses: Sequence[LimitUse]) -> dict[str, float]:
 def placeholders(uses: Sequence[LimitUse]) -> list[str]:
     """Returns words such as "torque limits of 1000 N m" for limits that look like placeholders of a robot's file.
 
-    They are the same power of ten from 100 on for all joints, and the motion uses less than a twentieth.
+    They are the same power of ten from 100 on for all joints, and the motion uses less than a twentieth. Of angles it
+    is the same for all joints from 10 rad on, more than a turn and a half, and the motion uses less than a half.
     """
     words = []
+    turns = [use for use in uses if use.quantity == "angle"]
+    sizes = {abs(use.limit) for use in turns}
+    if len(sizes) == 1 and sizes <= _ROUND | {10.0} and not any(use.single or use.use >= _HALF for use in turns):
+        words.append(f"angle limits of {abs(turns[0].limit):g} rad")
     for quantity in ("force", "torque", "velocity"):
         own = [use for use in uses if use.quantity == quantity]
         sizes = {abs(use.limit) for use in own}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from trajopt.analysis.basics import check_solution, problem_of
 from trajopt.analysis.feedback import Feedback, usual_kind
+from trajopt.analysis.feet import Foot
 from trajopt.analysis.legs import legged_motion
 from trajopt.analysis.plant_forces import with_forces_of
 from trajopt.analysis.references import knot_values
@@ -24,6 +26,8 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.simulator import ActionModelSimulator, Rollout
     from trajopt.solution import Solution
+
+_EVEN = 0.02  # largest difference between the heights of feet that stand on one floor [m]
 
 
 @overload
@@ -67,10 +71,11 @@ def replay(
     Args:
         solution: The solution.
         substeps: Number of steps per knot, >= 1 [-]; a plant with a usual step takes at least as small steps.
-        plant: "mujoco" for the robot in MuJoCo, with the contacts of the solution; a MuJoCoPlant, a Simulator, another
-            action model, or a function (x, u, dt) -> x_next.
+        plant: "mujoco" for the robot in MuJoCo, with the contacts and the terrain of the solution; a MuJoCoPlant, a
+            Simulator, another action model, or a function (x, u, dt) -> x_next.
         feedback: Kind of feedback: "gains" of the solver, "springs", "gains+springs" or "open"; or a Feedback. By
-            default that of a gait in a plant is "gains+springs" if its motors have limits, all others are "gains".
+            default that of a gait in a plant is "gains+springs" if its motors have limits, on terrain "springs"; all
+            others are "gains".
         x0: Initial state (nx,); by default the first state of the solution.
         clip: Whether to clip controls to the limits of models, motors, and hard constraints on single controls.
 
@@ -97,9 +102,14 @@ def replay(
 def in_mujoco(solution: Solution) -> MuJoCoPlant:
     """Returns the robot of a solution in MuJoCo; its feet, or the contacts of its simulator, touch the ground.
 
-    Feet are points at their frames, or the corners of their soles, on a floor at the height of the lowest one. Soles
-    have the size of the robot's collision shapes; without any, that of the cones in costs and constraints.
-    Friction is that with which contacts were constructed, 0.7 for feet.
+    Feet are points at their frames, or the corners of their soles, on a floor at the height of the lowest one. On the
+    terrain of a schedule they are balls that touch it at the start. Soles have the size of the robot's collision
+    shapes; without any, that of the cones in costs and constraints. Friction is that with which contacts were
+    constructed, 0.7 for feet.
+
+    Raises:
+        InvalidArgumentError: The solution has no robot, or no terrain below footholds of different heights.
+        UnsupportedOperationError: The terrain has hills, which MuJoCo does not have.
     """
     robot, problem = solution.robot, solution.problem
     if robot is None or problem is None:
@@ -112,18 +122,35 @@ def in_mujoco(solution: Solution) -> MuJoCoPlant:
 
 
 def _feet(solution: Solution) -> list[MDPContact]:
-    feet, robot = legged_motion(solution).feet, solution.robot
+    feet, robot, schedule = legged_motion(solution).feet, solution.robot, problem_of(solution).schedule
     assert robot is not None
-    q = solution.xs[0, : robot.nq]
-    floor = Plane((0.0, 0.0, 1.0, -min(foot.positions[0, 2] for foot in feet)))
-    contacts = []
+    terrain = None if schedule is None else schedule.terrain
+    q, contacts = solution.xs[0, : robot.nq], list[MDPContact]()
+    floor = Plane((0.0, 0.0, 1.0, -_level(feet))) if terrain is None else terrain.surface
     for foot in feet:
         offsets = foot.outline[0] @ robot.placement(q, foot.frame)[:3, :3]
         if len(offsets) > 1 and robot.source is not None:
             sole = corners_of_sole(robot, robot.source, foot.frame)
             offsets = sole if len(sole) else offsets
-        contacts += [MDPContact(foot.frame, o, surface=floor, name=f"{foot.frame}_{i}") for i, o in enumerate(offsets)]
+        points = offsets @ robot.placement(q, foot.frame)[:3, :3].T + foot.positions[0]
+        radii = np.zeros(len(points)) if terrain is None else np.maximum(terrain.distances(points), 0.0)
+        contacts += [
+            MDPContact(foot.frame, offset, radius, floor, name=f"{foot.frame}_{i}")
+            for i, (offset, radius) in enumerate(zip(offsets, radii.tolist()))
+        ]
     return contacts
+
+
+def _level(feet: Sequence[Foot]) -> float:
+    """Height of the floor below the lowest foot at the start [m]."""
+    heights = np.concatenate([foot.positions[:-1, 2][foot.stands] for foot in feet])
+    if len(heights) and np.ptp(heights) > _EVEN:
+        raise InvalidArgumentError(
+            f"solution: expected feet that stand on one floor, got heights that differ by {np.ptp(heights):.3g} m, "
+            "without terrain; put the gait on it, schedule.on(gaits.Terrain(...)), or pass plant=MuJoCoPlant(robot, "
+            "contacts)"
+        )
+    return min(float(foot.positions[0, 2]) for foot in feet)
 
 
 def _policy(solution: Solution, feedback: str | Feedback, clip: bool) -> Feedback:

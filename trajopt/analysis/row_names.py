@@ -16,10 +16,15 @@ from trajopt.residuals import (
     ResidualModelContactWrenchCone,
     ResidualModelControl,
     ResidualModelControlGrav,
+    ResidualModelFramePlacement,
+    ResidualModelFrameRotation,
     ResidualModelFrameTranslation,
+    ResidualModelFrameVelocity,
     ResidualModelJointAcceleration,
     ResidualModelJointEffort,
     ResidualModelObstacleDistance,
+    ResidualModelRelativePlacement,
+    ResidualModelRelativeTranslation,
 )
 
 Names = list[tuple[str, str]]
@@ -69,6 +74,19 @@ def _axes(residual: Any) -> Names:
     return [(axis, residual.unit) for axis in "xyz"]
 
 
+def _placement(residual: Any) -> Names:
+    """Translation along the axes of the frame, then the rotation vector."""
+    return [*((axis, "m") for axis in "xyz"), *_rotation(residual)]
+
+
+def _rotation(residual: Any) -> Names:
+    return [(f"rotation {axis}", "rad") for axis in "xyz"]
+
+
+def _velocity(residual: Any) -> Names:
+    return [*((axis, "m/s") for axis in "xyz"), *((f"rotation {axis}", "rad/s") for axis in "xyz")]
+
+
 def _efforts(residual: Any) -> Names:
     """Joints, and N for those that slide."""
     state = residual.state
@@ -96,7 +114,12 @@ def _wrench(residual: Any) -> Names:
 _OF_CONTROLS = (ResidualModelControl, ResidualModelControlGrav, ResidualModelContactControlGrav)
 
 _NAMES: dict[type, Callable[[Any], Names]] = {
+    ResidualModelFramePlacement: _placement,
+    ResidualModelFrameRotation: _rotation,
     ResidualModelFrameTranslation: _axes,
+    ResidualModelFrameVelocity: _velocity,
+    ResidualModelRelativePlacement: _placement,
+    ResidualModelRelativeTranslation: _axes,
     ResidualModelJointAcceleration: _accelerations,
     ResidualModelJointEffort: _efforts,
     ResidualModelCoMPosition: _axes,

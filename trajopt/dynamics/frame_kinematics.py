@@ -12,8 +12,8 @@ from casadi import SX
 from trajopt.dynamics.motion import Accelerations, Velocities
 from trajopt.dynamics.spatial import Placement, Spatial, cross_force, dot, spatial, zero
 from trajopt.dynamics.tree import Tree, constant_placement
-from trajopt.errors import InvalidArgumentError
 from trajopt.lie.scalars import plus, times
+from trajopt.robots.placements import check_reference_frame
 
 
 def world_placements(tree: Tree) -> list[Placement]:
@@ -42,18 +42,12 @@ def frame_classical(accelerations: Accelerations, gravity: list[SX], link: int, 
     return Spatial(ca.mtimes(rt, linear), ca.mtimes(rt, accelerations.angular[link]))
 
 
-def check_reference(reference: object) -> None:
-    """Raises InvalidArgumentError unless `reference` is a pinocchio.ReferenceFrame."""
-    if not isinstance(reference, pin.ReferenceFrame):
-        raise InvalidArgumentError(f"reference: expected a pinocchio.ReferenceFrame, got {reference!r}")
-
-
-def seen_as(motion: Spatial, world: Callable[[], Placement], reference: pin.ReferenceFrame) -> SX:
+def seen_as(motion: Spatial, world: Callable[[], Placement], reference: pin.ReferenceFrame | str) -> SX:
     """Converts a motion from the frame's own axes to a reference frame of Pinocchio, SX (6,).
 
     LOCAL: unchanged. LOCAL_WORLD_ALIGNED: rotated to the world's axes. WORLD: also moved to the world's origin.
     """
-    check_reference(reference)
+    reference = check_reference_frame("reference", reference)
     if reference == pin.ReferenceFrame.LOCAL:
         return motion.vector()
     if reference == pin.ReferenceFrame.LOCAL_WORLD_ALIGNED:

@@ -22,6 +22,7 @@ from trajopt.dynamics.tree_dynamics import TreeDynamics
 from trajopt.dynamics.variable_bodies import Parameters, joint_numbers
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.robots.masses import check_masses
+from trajopt.robots.placements import check_reference_frame
 
 
 class RobotExpressions:
@@ -97,12 +98,12 @@ class RobotExpressions:
         placement = self._placement(*self.attachment(frame_id))
         return placement.rotation, placement.translation
 
-    def frame_velocity(self, frame_id: int | str, reference: pin.ReferenceFrame) -> SX:
+    def frame_velocity(self, frame_id: int | str, reference: pin.ReferenceFrame | str) -> SX:
         """Spatial velocity (6,) [m/s, rad/s] of a frame, as pin.getFrameVelocity."""
         local = self.local_velocity(frame_id)
         return frame_kinematics.seen_as(local, lambda: self._placement(*self.attachment(frame_id)), reference)
 
-    def frame_acceleration(self, frame_id: int | str, reference: pin.ReferenceFrame, a: SX) -> SX:
+    def frame_acceleration(self, frame_id: int | str, reference: pin.ReferenceFrame | str, a: SX) -> SX:
         """Spatial acceleration (6,) [m/s², rad/s²] of a frame for joint accelerations a (nv,), without gravity.
 
         As pin.getFrameAcceleration. It is the classical acceleration minus (ω × v, 0); the classical one is cheaper.
@@ -111,28 +112,27 @@ class RobotExpressions:
         local = Spatial(classical.linear - ca.cross(velocity.angular, velocity.linear), classical.angular)
         return frame_kinematics.seen_as(local, lambda: self._placement(*self.attachment(frame_id)), reference)
 
-    def frame_classical_acceleration(self, frame_id: int | str, reference: pin.ReferenceFrame, a: SX) -> SX:
+    def frame_classical_acceleration(self, frame_id: int | str, reference: pin.ReferenceFrame | str, a: SX) -> SX:
         """Classical acceleration (6,) of a frame: spatial + (ω × v, 0), as pin.getFrameClassicalAcceleration."""
-        if reference == pin.ReferenceFrame.WORLD:  # ω × v of the twist at the world's origin
+        if reference in (pin.ReferenceFrame.WORLD, "world"):  # ω × v of the twist at the world's origin
             velocity = self.frame_velocity(frame_id, reference)
             acceleration = self.frame_acceleration(frame_id, reference, a)
             return acceleration + ca.vertcat(ca.cross(velocity[3:], velocity[:3]), SX(np.zeros(3)))
         local = self._local_classical(frame_id, a)
         return frame_kinematics.seen_as(local, lambda: self._placement(*self.attachment(frame_id)), reference)
 
-    def frame_jacobian(self, frame_id: int | str, reference: pin.ReferenceFrame) -> SX:
-        """Jacobian (6, nv) of a frame's spatial velocity, as pin.getFrameJacobian."""
+    def frame_jacobian(self, frame_id: int | str, reference: pin.ReferenceFrame | str) -> SX:
+        """Jacobian (6, nv) of a frame's velocity, as pin.getFrameJacobian: "local", "world", "local_world_aligned"."""
+        axes = check_reference_frame("reference", reference)
 
         def build() -> SX:
             link, offset = self.attachment(frame_id)
-            frame_kinematics.check_reference(reference)
-            if reference == pin.ReferenceFrame.LOCAL:
+            if axes == pin.ReferenceFrame.LOCAL:
                 return frame_kinematics.local_jacobian(self.tree, link, offset, self.model.nv)
-            world = reference == pin.ReferenceFrame.WORLD
-            origin = SX(np.zeros(3)) if world else self._placement(link, offset).translation
+            origin = SX(np.zeros(3)) if axes == pin.ReferenceFrame.WORLD else self._placement(link, offset).translation
             return frame_kinematics.world_jacobian(self.tree, link, self._worlds(), origin, self.model.nv)
 
-        return self._cache.once(("frame_jacobian", frame_id, str(reference)), build)
+        return self._cache.once(("frame_jacobian", frame_id, str(axes)), build)
 
     # Dynamics
 

@@ -18,6 +18,7 @@ from trajopt.objects.immutable import Immutable
 from trajopt.robots import Box
 from trajopt.simulator import HeightField, Plane
 from trajopt.simulator.box_surface import BoxSurface
+from trajopt.simulator.union_surface import UnionSurface
 from trajopt.types import Reals
 
 Ground = Plane | HeightField | BoxSurface
@@ -32,7 +33,7 @@ _FAR, _STEP = 0.3, 0.01  # largest shift of a foothold, and distance between the
 class Terrain(Immutable):
     """Ground of a gait, the highest of its surfaces at each point of the plane.
 
-    `ContactSchedule.on(terrain)` puts a gait on it.
+    `ContactSchedule.on(terrain)` puts a gait on it, and `MDPContact(foot, surface=terrain)` is a contact with it.
 
     Args:
         *surfaces: Planes with normals that point up, height fields, and a trajopt.Box along the axes of the world.
@@ -80,6 +81,11 @@ class Terrain(Immutable):
         end = first + (number - 1) * depth + check_positive("landing", landing, unit="m")
         boxes = [BoxSurface((first + i * depth, -half, 0.0), (end, half, (i + 1) * rise)) for i in range(number)]
         return cls(Plane((0.0, 0.0, 1.0, 0.0)), *boxes)
+
+    @property
+    def surface(self) -> UnionSurface:
+        """The ground as one surface of contacts, φ(p) = `distances(p)` [m]."""
+        return UnionSurface(self.surfaces)
 
     @property
     def boxes(self) -> Reals:

@@ -50,7 +50,7 @@ class ResidualModelTerrainDistance(ResidualModelMultibody):
         if not chosen:
             raise InvalidArgumentError("bodies: expected at least one body, got none; omit the residual")
         kinds = [type(surface).__name__.removesuffix("Surface").lower() for surface in terrain.surfaces]
-        names = [f"{body.frame}, {kind} {j}" for body in chosen for j, kind in enumerate(kinds)]
+        names = [f"{name}, {kind} {j}" for name in _numbered(chosen) for j, kind in enumerate(kinds)]
         super().__init__(state, len(names), unit="m", names=names)
         self.bodies = tuple(chosen)
         self.frame_ids = [self.state.robot.frame_id(str(body.frame)) for body in chosen]
@@ -89,3 +89,9 @@ class ResidualModelTerrainDistance(ResidualModelMultibody):
             parts = [surface.nearest(start, ends[-1]) if len(ends) > 1 else SX(0) for surface in self.surfaces]
             every.append([start + part * along for part in parts])
         return every
+
+
+def _numbered(bodies: Sequence[Sphere | Capsule]) -> list[str]:
+    """Name of each body's frame, with a number where a frame carries several."""
+    frames = [str(body.frame) for body in bodies]
+    return [f"{f} {frames[:i].count(f)}" if frames.count(f) > 1 else f for i, f in enumerate(frames)]

@@ -144,7 +144,7 @@ class IKResult:
             words["distance"] = f"{self.distance:.6g}"
             words["failed"] = ", ".join(self.failed)
             if self.causes:
-                words["cause"] = _cause_words(self.causes, self.failed)[0]
+                words["cause"] = _cause_words(self.residuals, self.causes, self.failed)[0]
         if self.active_limits:
             words["at limits"] = ", ".join(self.active_limits)
         return {**words, "iterations": f"{self.iterations} from {self.starts} starts"}
@@ -340,7 +340,7 @@ def _reasons(
     residuals: Mapping[str, TaskResidual], causes: tuple[str, ...], failed: tuple[str, ...], limits: tuple[str, ...]
 ) -> list[str]:
     """Text for why a target failed: the constraints that have to give way, and joints at limits or the reach."""
-    words = _cause_words(causes, failed)
+    words = _cause_words(residuals, causes, failed)
     if limits:
         return [*words, f"at limits: {', '.join(limits)}"]
     collided = any(residuals[name].bodies for name in causes or failed)
@@ -352,8 +352,11 @@ def _unchecked(residuals: Mapping[str, TaskResidual]) -> list[str]:
     return [f"not checked by {name}: {each.unchecked}" for name, each in residuals.items() if each.unchecked]
 
 
-def _cause_words(causes: tuple[str, ...], failed: tuple[str, ...]) -> list[str]:
+def _cause_words(residuals: Mapping[str, TaskResidual], causes: tuple[str, ...], failed: tuple[str, ...]) -> list[str]:
     """Text for the causes of a target out of reach; empty if a single constraint fails, which says it already."""
+    collided = [name for name in causes if residuals[name].bodies]
+    if collided:
+        return [f"reachable only in collision: all others hold without {' or without '.join(collided)}"]
     if causes:
         return [f"all others hold without {' or without '.join(causes)}"]
     return ["more than one has to give way"] if len(failed) > 1 else []

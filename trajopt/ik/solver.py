@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_count, check_flag, check_mapping, check_positive
 from trajopt.errors import InvalidArgumentError
-from trajopt.ik.causes import CausesOfBatch
+from trajopt.ik.causes import CausesOfBatch, causes_of
 from trajopt.ik.collisions import with_collisions
 from trajopt.ik.coordinates import coordinates
 from trajopt.ik.fixed import fixed_joints, hold
@@ -312,20 +312,7 @@ class IKSolver(Immutable):
             q: The nearest configuration (nq,), from which each search starts.
             seed: Seed of the random starts.
         """
-        names = [c.name for c in self._model.constraints.constraints if c.soft is None]
-        if len(names) == 1:
-            return ()
-        rows = np.tile(p, (len(names), 1))
-        for i, name in enumerate(names):
-            for key, bound in (("lower", -np.inf), ("upper", np.inf)):
-                rows[i, self._model.layout.slices[f"{name}.{key}"]] = bound
-        candidates = self._starts.candidates(rows, 0, AT_ONCE, seed)
-        candidates = np.concatenate([np.broadcast_to(q, (len(names), 1, len(q))), candidates], axis=1)
-        ends = self._search.attempt(rows, candidates, AT_ONCE, with_start=True)
-        order = np.lexsort((ends.merit, ends.target))
-        nearest = ends.where(order[np.unique(ends.target[order], return_index=True)[1]])
-        ends = self._search.polished(rows, nearest, 0.0)
-        return tuple(names[i] for i in ends.target[ends.violation <= self.tolerance])
+        return causes_of(self._model, self._starts, self._search, self.tolerance, p, q, seed)
 
     def _order(self, ends: DescentEnds) -> npt.NDArray[np.int64]:
         """Order of final points by target, the best of each first.

@@ -52,7 +52,7 @@ def write(path: str | Path, log: ClosedLoop) -> Path:
     facts["pushes"] = [_plain_push(push) for push in log.pushes]
     facts["tracked"] = []
     for i, tracked in enumerate(log.tracked):
-        facts["tracked"].append({"name": tracked.name, "labels": tracked.labels, "unit": tracked.unit})
+        facts["tracked"].append({name: getattr(tracked, name) for name in ("name", "labels", "unit", "frame")})
         arrays |= {f"actual/{i}": tracked.actual, f"reference/{i}": tracked.reference}
     described = ""
     if log.motion is not None:
@@ -83,7 +83,7 @@ def read(path: str | Path) -> dict[str, Any]:
         attributes["pushes"] = tuple(_push(push) for push in facts["pushes"])
         attributes["kept"] = tuple(
             Tracked(name=t["name"], labels=tuple(t["labels"]), unit=t["unit"], actual=arrays.pop(f"actual/{i}"),
-                    reference=arrays.pop(f"reference/{i}"))
+                    reference=arrays.pop(f"reference/{i}"), frame=t.get("frame", ""))
             for i, t in enumerate(facts["tracked"])
         )  # fmt: skip
         attributes["motion"] = _motion(arrays)

@@ -24,6 +24,7 @@ PERCENTILE = 99.0
 _SLOW = 90.0
 """Percentile of times that advice is about [%]; other programs on the machine delay single steps of any loop."""
 
+_AFTER = 0.5  # time after a push in which an error is said to be due to it, and longest push that is a moment [s]
 _MOST = 4  # constraints, and reasons, that a report lists [-]
 
 
@@ -46,7 +47,7 @@ def report(log: ClosedLoop) -> dict[str, str]:
         words["pushes"] = ", ".join(map(str, pushes[:3])) + (", ..." if len(pushes) > 3 else "")
     for tracked in log.tracked[:_MOST]:
         key = tracked.name if tracked.name not in words else f"{tracked.name} [{tracked.unit}]"
-        words[key] = _tracking(tracked)
+        words[key] = _tracking(tracked, log)
     words["controls"] = _controls(log)
     words["constraints"] = _constraints(log)
     if bounds := _bounds(log):
@@ -55,14 +56,18 @@ def report(log: ClosedLoop) -> dict[str, str]:
     return words
 
 
-def _tracking(tracked: Tracked) -> str:
-    errors = tracked.errors[np.isfinite(tracked.errors)]
+def _tracking(tracked: Tracked, log: ClosedLoop) -> str:
+    there = np.isfinite(tracked.errors)
+    errors = tracked.errors[there]
     if not errors.size:
         return "no reference"
     unit = f" {tracked.unit}" if tracked.unit else ""
     rms = float(np.sqrt(np.mean(errors**2)))
     what = "error" if tracked.moves else "from a constant reference"
-    return f"{what} {rms:.3g}{unit} rms, {errors.max():.3g}{unit} at most, {errors[-1]:.3g}{unit} at the end"
+    worst = float(log.sample_times[: len(there)][there][errors.argmax()])
+    pushed = [push for push in log.pushes if push.time <= worst <= push.end + _AFTER and push.duration < _AFTER]
+    after = f" after the push at {pushed[-1].time:g} s" if pushed else ""
+    return f"{what} {rms:.3g}{unit} rms, {errors.max():.3g}{unit} at most{after}, {errors[-1]:.3g}{unit} at the end"
 
 
 def _controls(log: ClosedLoop) -> str:

@@ -87,13 +87,13 @@ class Sensing:
         return "; ".join(parts)
 
     def error_words(self, xs: Reals, estimates: Reals) -> str:
-        """Root mean square errors of estimates (n, nx) of states (n, nx), by unit; empty without an estimator."""
+        """Root mean square distances of estimates (n, nx) from states (n, nx), by unit; empty without an estimator."""
         if self._estimator is None or not len(xs):
             return ""
         errors = np.array([self._state.difference(x, estimate) for x, estimate in zip(xs, estimates)])
         units = self._state.tangent_units
         sizes = {unit: errors[:, [u == unit for u in units]] for unit in dict.fromkeys(units)}
-        words = [f"{np.sqrt(np.mean(e**2)):.2g} {unit}".removesuffix(" -") for unit, e in sizes.items()]
+        words = [f"{np.sqrt(np.mean(np.sum(e**2, axis=1))):.2g} {unit}".removesuffix(" -") for unit, e in sizes.items()]
         return f", off by {', '.join(words)} rms"
 
     def _noise_words(self, noise: Any) -> str:

@@ -14,7 +14,12 @@ from casadi import SX
 
 from trajopt.analysis.lines import state_lines
 from trajopt.errors import TrajoptError
-from trajopt.residuals import ResidualModelAbstract, ResidualModelFramePlacement, ResidualModelState
+from trajopt.residuals import (
+    ResidualModelAbstract,
+    ResidualModelFramePlacement,
+    ResidualModelFrameTranslation,
+    ResidualModelState,
+)
 from trajopt.shooting.kinds import Kind
 from trajopt.solution import Solution
 from trajopt.types import Reals
@@ -33,6 +38,7 @@ class Tracked:
         unit: Unit of the elements; empty if it is unknown.
         actual: Actual values (samples, n) [unit].
         reference: Reference values (samples, n) [unit]; NaN where there is none.
+        frame: Name of the robot's frame whose position it is; empty for other quantities.
     """
 
     name: str
@@ -40,6 +46,7 @@ class Tracked:
     unit: str
     actual: Reals
     reference: Reals
+    frame: str = ""
 
     @property
     def moves(self) -> bool:
@@ -115,7 +122,8 @@ def _of_residual(motion: Solution, kind: Kind, term: Any, knots: list[int], rows
     elif isinstance(residual, ResidualModelFramePlacement):
         reference = rows[:, kind.layout.slices[f"{term.name}.reference"]].reshape(len(rows), 4, 3)[:, 3]
         position = _values(kind, instant, instant.robot.frame_placement(residual.frame_id)[1], motion.xs[knots], rows)
-        yield Tracked(name=term.name, labels=_AXES, unit="m", actual=position, reference=reference)
+        frame = str(residual.frame)
+        yield Tracked(name=term.name, labels=_AXES, unit="m", actual=position, reference=reference, frame=frame)
     else:
         r = residual.expression(instant)
         weighed = _weighed(kind, term, rows, r.numel())
@@ -130,6 +138,7 @@ def _of_residual(motion: Solution, kind: Kind, term: Any, knots: list[int], rows
                     unit="" if residual.unit == "-" else residual.unit,
                     actual=(values + reference)[:, weighed],
                     reference=reference[:, weighed],
+                    frame=str(residual.frame) if isinstance(residual, ResidualModelFrameTranslation) else "",
                 )
 
 

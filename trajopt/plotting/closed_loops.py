@@ -300,22 +300,22 @@ def plot_closed_loop(
 
 
 def _draw_motion(log: ClosedLoop, figure: SubFigure, **around: Any) -> None:
-    motion, reference = motion_of(log), _asked_path(log)
+    motion, (reference, frame) = motion_of(log), _asked_path(log)
     if has_motion(motion):
-        plot_motion(motion, 8, reference=reference, figure=figure, **around)
+        plot_motion(motion, 8, frame=frame or None, reference=reference, figure=figure, **around)
     else:
         plot_path(motion, 12, reference=reference, figure=figure, **around)
 
 
-def _asked_path(log: ClosedLoop) -> Reals:
-    """Points (n, 3) [m] of the first reference that is a path of positions; empty if there is none."""
+def _asked_path(log: ClosedLoop) -> tuple[Reals, str]:
+    """Points (n, 3) [m] of the first reference that is a path of positions, and its frame; empty if there is none."""
     for each in log.tracked:
         if each.unit == "m" and each.labels in (("x", "y"), ("x", "z"), ("x", "y", "z")):
             points = np.zeros((len(each.reference), 3))
             points[:, ["xyz".index(axis) for axis in each.labels]] = each.reference
             points[np.isnan(each.reference).any(axis=1)] = np.nan
-            return points
-    return np.zeros((0, 3))
+            return points, each.frame
+    return np.zeros((0, 3)), ""
 
 
 def _mark_pushes(log: ClosedLoop, drawn: list[Axes]) -> None:

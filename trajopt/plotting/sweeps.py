@@ -11,6 +11,7 @@ import numpy as np
 
 from trajopt.checks import check_known
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.plotting.failed_rows import draw_reasons
 from trajopt.plotting.style import (
     BLUE,
     GREY,
@@ -124,7 +125,8 @@ def plot_success_map(
     """Draws where solves converged, over two components of parameters: by colour their cost, red for failures.
 
     A grid is drawn as cells, and up to 2000 random rows as points. With more rows, or several per cell, it draws the
-    share of converged rows, or if all converged their median cost.
+    share of converged rows, or if all converged their median cost. Cells and points that failed for several reasons
+    have a marker for each.
 
     Args:
         sweep: The sweep.
@@ -187,7 +189,9 @@ def _draw_cells(axes: Axes, sweep: Sweep, xs: Reals, ys: Reals, columns: Any, ro
     colors, norm = _cost_colors(sweep)
     drawn = axes.pcolormesh(*edges, values, cmap=colors, norm=norm)
     axes.pcolormesh(*edges, failed, cmap=color_ramp(RED, RED), vmin=0.0, vmax=1.0)
-    _finish(axes, sweep, drawn, "s")
+    _finish(axes, sweep, drawn)
+    size = float(np.clip(6e3 / values.size, 6.0, 36.0))
+    draw_reasons(axes, sweep, xs[columns], ys[rows], size, cells=True)
 
 
 def _draw_points(axes: Axes, sweep: Sweep, xs: Reals, ys: Reals) -> None:
@@ -195,19 +199,16 @@ def _draw_points(axes: Axes, sweep: Sweep, xs: Reals, ys: Reals) -> None:
     colors, norm = _cost_colors(sweep)
     size = float(np.clip(6000.0 / len(sweep), 6.0, 36.0))
     drawn = axes.scatter(xs[good], ys[good], size, sweep.cost[good], cmap=colors, norm=norm, linewidths=0.0)
-    axes.scatter(xs[~good], ys[~good], size, RED, marker="x", linewidths=1.0, zorder=3)
-    _finish(axes, sweep, drawn, "x")
+    _finish(axes, sweep, drawn)
+    draw_reasons(axes, sweep, xs, ys, size)
 
 
-def _finish(axes: Axes, sweep: Sweep, drawn: Any, marker: str) -> None:
-    """Adds a colour bar of the costs, and a legend entry for failed rows."""
+def _finish(axes: Axes, sweep: Sweep, drawn: Any) -> None:
+    """Adds a colour bar of the costs, and the number of rows that converged."""
     if np.any(sweep.converged):
         _draw_bar(axes, drawn, "cost", extend="both" if len(sweep) > 1 else "neither")
     failed = int(np.count_nonzero(~sweep.converged))
     axes.set_title(f"{len(sweep) - failed} of {len(sweep)} converged", fontweight="normal")
-    if failed:
-        axes.plot([], [], linestyle="", marker=marker, color=RED, label=f"{failed} did not converge")
-        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
 
 
 def _draw_bar(axes: Axes, drawn: Any, label: str, **look: Any) -> None:

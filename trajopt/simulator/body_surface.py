@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import casadi as ca
 import numpy as np
@@ -17,6 +17,14 @@ from trajopt.simulator.box_surface import ROUND_OFF, BoxSurface
 from trajopt.simulator.surfaces import Plane, Surface, SurfaceAbstract
 
 Body = Sphere | Capsule | Box
+
+
+class HasSurface(Protocol):
+    """Anything with a surface, such as a `trajopt.gaits.Terrain`."""
+
+    @property
+    def surface(self) -> SurfaceAbstract:
+        """The surface."""
 
 
 class BodySurface(SurfaceAbstract):
@@ -70,9 +78,13 @@ class BodySurface(SurfaceAbstract):
 
 
 def check_surface(surface: Any) -> SurfaceAbstract:
-    """Converts a body to a `BodySurface`, a function p -> φ(p) to a `Surface`, and four numbers to a `Plane`."""
-    if isinstance(surface, SurfaceAbstract):
-        return surface
+    """Converts a body to a `BodySurface`, a function p -> φ(p) to a `Surface`, and four numbers to a `Plane`.
+
+    Of an object with a surface, such as a `trajopt.gaits.Terrain`, it is that surface.
+    """
+    own = getattr(surface, "surface", surface)
+    if isinstance(own, SurfaceAbstract):
+        return own
     if isinstance(surface, Body):
         return BodySurface(surface)
     if callable(surface) and not isinstance(surface, type):
@@ -80,6 +92,6 @@ def check_surface(surface: Any) -> SurfaceAbstract:
     if isinstance(surface, Sequence | np.ndarray) and not isinstance(surface, str | bytes):
         return Plane(surface)
     raise InvalidArgumentError(
-        "surface: expected Plane((a, b, c, d)), HeightField(h), a Sphere, Capsule or Box, or a function of a point, "
-        f"got {surface!r}"
+        "surface: expected Plane((a, b, c, d)), HeightField(h), a Sphere, Capsule or Box, a gaits.Terrain, or a "
+        f"function of a point, got {surface!r}"
     )

@@ -25,7 +25,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.model.base import Model
 from trajopt.model.parameters import non_negative
 from trajopt.robots import Robot
-from trajopt.simulator.body_surface import Body, check_surface
+from trajopt.simulator.body_surface import Body, HasSurface, check_surface
 from trajopt.simulator.laws import LawAbstract, PyramidLaw
 from trajopt.simulator.surfaces import SurfaceAbstract
 from trajopt.types import Reals
@@ -106,8 +106,8 @@ class MDPContact(SimulatorContactAbstract):
         frame: Name of the frame that carries the sphere.
         offset: Centre of the sphere in the frame (3,) [m].
         radius: Radius r, >= 0 [m].
-        surface: Plane, HeightField, a trajopt.Sphere, Capsule or Box, or a function that maps a point p (3,) to its
-            signed distance φ(p) as an expression; the floor z = 0 by default.
+        surface: Plane, HeightField, a trajopt.Sphere, Capsule or Box, a trajopt.gaits.Terrain, or a function that maps
+            a point p (3,) to its signed distance φ(p) as an expression; the floor z = 0 by default.
         friction: Friction coefficient, >= 0 [-]. Run-time parameter `friction`.
         rays: Number n of rays, >= 3 [-], the first along t₁, for a level floor the x axis. They span a pyramid inside
             the friction cone: along a ray the friction coefficient is `friction`, and halfway between two it is
@@ -136,7 +136,7 @@ class MDPContact(SimulatorContactAbstract):
         frame: str,
         offset: npt.ArrayLike = (0.0, 0.0, 0.0),
         radius: float = 0.0,
-        surface: SurfaceAbstract | Body | Callable[[SX], SX] | npt.ArrayLike = (0.0, 0.0, 1.0, 0.0),
+        surface: SurfaceAbstract | Body | HasSurface | Callable[[SX], SX] | npt.ArrayLike = (0.0, 0.0, 1.0, 0.0),
         *,
         friction: float = 0.7,
         rays: int = 6,

@@ -44,7 +44,8 @@ class SolutionBatch(ExplainsAttributes):
         xs: States (B, T + 1, nx).
         us: Controls (B, T, nu).
         cost: Total costs (B,) [cost].
-        status: Name of the solver's status of each row (B,), such as "CONVERGED"; "ERROR" if the solve raised one.
+        status: Name of the solver's status of each row (B,), such as "CONVERGED", equal to SolverStatus.CONVERGED;
+            "ERROR" if the solve raised one.
         iterations: Number of iterations of each row (B,) [-].
         seconds: Wall time of each solve (B,) [s]; of rows that are solved side by side, its part of their time.
         error: Message of the error that ended each solve (B,); empty without an error.

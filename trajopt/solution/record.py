@@ -15,7 +15,10 @@ from trajopt.types import Reals
 
 
 class SolverStatus(Enum):
-    """Why a solver stopped. The value is a short message for the user; `Solution.explain` says more."""
+    """Why a solver stopped. The value is a short message for the user; `Solution.explain` says more.
+
+    A status equals its name, so `batch.status == SolverStatus.CONVERGED` selects rows of a `SolutionBatch`.
+    """
 
     CONVERGED = "converged"
     MAX_ITERATIONS = "stopped at max_iterations"
@@ -40,6 +43,12 @@ class SolverStatus(Enum):
 
     def __str__(self) -> str:
         return self.value
+
+    def __eq__(self, other: object) -> bool:
+        return other == self.name if isinstance(other, str) else NotImplemented  # then members are compared by identity
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pinocchio as pin
@@ -41,7 +42,8 @@ class JointSpace:
     """Configuration space of a joint, with the indices of its coordinates.
 
     Attributes:
-        label: Name of the joint; "NAME.INDEX" for a part of a composite joint.
+        label: Name of the joint; for a part of a composite joint with its axis, such as
+            "NAME.x" of a sliding and "NAME.ry" of a turning part, or with its index along other axes.
         space: The configuration space.
         q: Indices of its coordinates in a configuration (nq,).
         v: Indices of its coordinates in a tangent vector (nv,).
@@ -65,14 +67,25 @@ def joint_spaces(model: pin.Model) -> tuple[JointSpace, ...]:
     return tuple(result)
 
 
+def _part_names(kinds: Sequence[str]) -> list[str]:
+    """Names of the parts of a composite joint: their axes if all differ, otherwise their indices."""
+    names = [_PARTS.get(kind, str(i)) for i, kind in enumerate(kinds)]
+    return names if len(set(names)) == len(names) else [str(i) for i in range(len(kinds))]
+
+
+_PARTS = {f"JointModel{kind}{axis.upper()}": f"{word}{axis}" for kind, word in (("P", ""), ("R", "r"), ("RUB", "r"))
+          for axis in "xyz"}  # fmt: skip
+"""Name of a part of a composite joint by its type."""
+
+
 def _append(result: list[JointSpace], joint: pin.JointModel, label: str) -> None:
     kind = joint.shortname()
     if joint.nq == 0:
         return
     if kind == "JointModelComposite":
         composite = joint.extract() if hasattr(joint, "extract") else joint
-        for i, part in enumerate(composite.joints):
-            _append(result, part, f"{label}.{i}")
+        for part, name in zip(composite.joints, _part_names([part.shortname() for part in composite.joints])):
+            _append(result, part, f"{label}.{name}")
         return
     if kind not in SPACES:
         raise UnsupportedOperationError(

@@ -129,7 +129,22 @@ def test_advice_is_about_the_motion_that_is_returned_and_not_about_the_last_step
     assert "solver.solve(starts=8) tries several" in text
     problem.set_parameter("goal.reference", [3.5], "all")  # within reach
     missed = left(problem, SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
-    assert "-> constraints are still violated: if they cannot be satisfied, relax 'goal" in missed.explain()
+    assert "-> constraints are still violated, 'goal' may contradict the dynamics or other bounds: relax 'goal" in (
+        missed.explain()
+    )
+
+
+def test_a_solve_that_ends_at_violations_names_rows_that_may_exclude_each_other() -> None:
+    """And says nothing of a cost that is not smooth, or of a minimum."""
+    problem = move()
+    problem.set_parameter("goal.reference", [3.5], "all")
+    failed = left(problem, SolverStatus.LINE_SEARCH_FAILED, "SolverSQP", gap=0.0)
+    text = failed.explain()
+    assert text.startswith("SolverSQP: no step length decreased the violations at max_regularization.\n")
+    assert "-> no step lowered the violations any further: 'goal" in text
+    assert "solver.solve(starts=8) tries other guesses" in text
+    assert "smooth" not in text
+    assert "minimum" not in text
 
 
 def test_a_stationary_motion_is_no_case_for_more_iterations() -> None:

@@ -78,6 +78,16 @@ def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str
     return words
 
 
+def opposed(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
+    """Names the violated rows, which may exclude each other, and what to relax; empty if none is violated."""
+    relaxed = relaxation(solution, constraints)
+    if not relaxed:
+        return ""
+    names = [repr(rows.title(rows.largest(_enforced(rows))[1])) for rows in _by_violation(constraints)[:MOST]]
+    alone = "may contradict the dynamics or other bounds"
+    return f"{' and '.join(names)} {'may exclude each other' if len(names) > 1 else alone}: {relaxed}"
+
+
 def smaller_steps(solution: Solution) -> list[str]:
     """Advice for each constraint that is violated between knots."""
     free = any(name.rpartition(".")[2] == "dt" for name in solution.unknowns)

@@ -19,7 +19,7 @@ from trajopt.analysis.advice.clamped_controls import clamped_controls, clamped_w
 from trajopt.analysis.advice.constraints import (
     constraint_lines,
     moving_the_start,
-    relaxation,
+    opposed,
     smaller_steps,
     softening,
     time_may_help,
@@ -41,6 +41,7 @@ from trajopt.analysis.advice.one_knot import one_knot
 from trajopt.analysis.advice.progress import going_on, last_records
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
+from trajopt.analysis.advice.untouched import untouched
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.contradictions import FROM_START
@@ -72,7 +73,7 @@ def explain(solution: Solution) -> str:
     if solution.status is SolverStatus.UNSOLVED:
         return _explain_motion(solution)
     nothing = no_motion(solution)
-    lines = [f"{solution.solver}: {solution.status}."]
+    lines = [f"{solution.solver}: {_headline(solution)}."]
     lines += [f"{nothing}: the states do not follow from the controls"] if nothing else []
     lines += [_numbers(solution), *_methods(solution), *_optima(solution)]
     lines += [*unknown_lines(solution), *_terms(solution)]
@@ -87,6 +88,13 @@ def explain(solution: Solution) -> str:
     if solution.problem is None:
         lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
     return "\n".join(lines)
+
+
+def _headline(solution: Solution) -> str:
+    """Text for why the solver stopped; where constraints are violated the cost is not to blame."""
+    failed = solution.status is SolverStatus.LINE_SEARCH_FAILED
+    met = not failed or not opposed(solution, named_rows(solution))
+    return str(solution.status) if met else str(solution.status).partition(":")[0].replace("cost", "violations")
 
 
 def _explain_motion(solution: Solution) -> str:
@@ -270,7 +278,7 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     """
     proofs, converged = solution.description.contradictions, solution.status is SolverStatus.CONVERGED
     start = "" if converged else moving_the_start(solution, constraints)
-    first = _cures_of_limits(solution, over)
+    first = [*untouched(solution), *_cures_of_limits(solution, over)]
     first += [start] if start and all(FROM_START in proof for proof in proofs) else []
     if proofs:
         return [*first, *proofs]
@@ -305,11 +313,11 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
     grown = "" if outside else grown_derivatives(solution)
     advice, far = [each for each in (outside, grown) if each], out_of_reach(solution)
     recent = last_records(solution)
-    relaxed = relaxation(solution, constraints)
+    relaxed = opposed(solution, constraints)
     if relaxed:
         time = more_time(solution, ", or ", "") if time_may_help(constraints) else ""
         more = "" if far else f"{time}; otherwise start closer to a motion that meets them"
-        advice.append(f"constraints are still violated: if they cannot be satisfied, {relaxed}{more}")
+        advice.append(f"constraints are still violated, {relaxed}{more}")
     elif status is SolverStatus.MAX_ITERATIONS and (stays := _stationary(solution)):
         return [*advice, stays]
     if len(recent) > 1:
@@ -352,6 +360,8 @@ def _no_decrease(solution: Solution, constraints: Sequence[ConstraintRows]) -> s
             f"{gap}: there may be no motion that satisfies all constraints; relax them, {more_time(solution)}"
             f"start closer to one{f', or use {others}, which names the constraint to relax' if others else ''}"
         )
+    if against := opposed(solution, constraints):
+        return f"no step lowered the violations any further: {against}; solver.solve(starts=8) tries other guesses"
     boxes = ", or check a black box with ActionModelNumDiff" if has_black_boxes(solution) else ""
     return (
         "the cost does not decrease as the model predicts: look for a term that is not smooth where its cost is "

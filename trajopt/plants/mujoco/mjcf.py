@@ -11,14 +11,21 @@ import pinocchio as pin
 from trajopt.errors import UnsupportedOperationError
 from trajopt.plants.mujoco.joints import WXYZ, JointPlan, plan_of
 from trajopt.plants.mujoco.states import joint_names
-from trajopt.robots import Robot
+from trajopt.robots import Box, Robot
 from trajopt.robots.shapes import Shape
-from trajopt.simulator import MDPContact, Plane
+from trajopt.simulator import BodySurface, MDPContact, Plane, SurfaceAbstract
+from trajopt.simulator.box_surface import BoxSurface
+from trajopt.simulator.union_surface import UnionSurface
 from trajopt.types import Reals
+
+Solid = tuple[str, str, str, str]
+"""A geom of the ground: type, size, position and quaternion."""
+SIDE = "50 50 1"  # half sides and thickness of planes in pictures [m]
+FLOOR: Solid = ("plane", SIDE, "0 0 0", "1 0 0 0")  # z = 0
 
 LEAST = "1e-14"  # mass and moments of bodies without any, of which MuJoCo refuses moving ones [kg, kg m²]
 POINT = 1e-4  # radius of contact points [m]
-PLANES = 31  # largest number of planes: MuJoCo has that many groups of what may touch
+GROUNDS = 31  # largest number of surfaces: MuJoCo has that many groups of what may touch
 
 
 def mjcf_of(
@@ -35,7 +42,8 @@ def mjcf_of(
 
     Args:
         robot: The robot.
-        contacts: Spheres with their planes, or solids on links, which touch the floor z = 0.
+        contacts: Spheres with their surfaces (planes, boxes, and a terrain of them), or solids on links, which touch
+            the floor z = 0.
         armature: Inertia of each motor at its joint (nv,) [kg m², kg].
         damping: Damping of each joint (nv,) [N m s/rad, N s/m].
         limits: Whether joints stop at their limits.
@@ -43,8 +51,8 @@ def mjcf_of(
         dt: Time step [s].
 
     Raises:
-        UnsupportedOperationError: MuJoCo has no such joint, a surface is not a plane that is fixed to the world, or
-            there are more than 31 planes.
+        UnsupportedOperationError: MuJoCo has no such joint, a surface is none of planes and boxes of the world, or
+            there are more than 31 surfaces.
     """
     model = robot.model
     root = ET.Element("mujoco", model=robot.name)
@@ -59,13 +67,13 @@ def mjcf_of(
         bodies[i] = _add(bodies[model.parents[i]], "body", name=model.names[i], **place)
         _add_joints(bodies[i], model, i, plan, armature, damping, limits)
         _add_inertia(bodies[i], model.inertias[i])
-    planes = {numbers: str(1 << i) for i, numbers in enumerate(dict.fromkeys(map(_plane, contacts)))}
-    if len(planes) > PLANES:
-        raise UnsupportedOperationError(f"contacts: expected at most {PLANES} planes, got {len(planes)}")
+    grounds = {solids: str(1 << i) for i, solids in enumerate(dict.fromkeys(map(_ground, contacts)))}
+    if len(grounds) > GROUNDS:
+        raise UnsupportedOperationError(f"contacts: expected at most {GROUNDS} surfaces, got {len(grounds)}")
     for i, contact in enumerate(contacts):
-        _add_geometry(bodies, robot, contact, friction, planes[_plane(contact)], geom_name(i))
-    for numbers, group in planes.items():
-        _add_ground(world, np.array(numbers), group)
+        _add_geometry(bodies, robot, contact, friction, grounds[_ground(contact)], geom_name(i))
+    for solids, group in grounds.items():
+        _add_ground(world, solids, group)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode")
 
@@ -102,7 +110,7 @@ def _add_inertia(body: ET.Element, inertia: pin.Inertia) -> None:
 def _add_geometry(
     bodies: dict[int, ET.Element], robot: Robot, contact: MDPContact | Shape, friction: float, group: str, name: str
 ) -> None:
-    """Adds a sphere or a solid that touches its own plane, of this group, and nothing else."""
+    """Adds a sphere or a solid that touches its own ground, of this group, and nothing else."""
     frame = robot.model.frames[robot.frame_id(contact.link if isinstance(contact, Shape) else contact.frame)]
     if isinstance(contact, Shape):
         place = frame.placement * pin.SE3(np.asarray(contact.placement))
@@ -122,24 +130,40 @@ def geom_name(i: int) -> str:
     return f"contact{i}"
 
 
-def _plane(contact: MDPContact | Shape) -> tuple[float, ...]:
-    """Coefficients of the plane that a sphere or solid may touch."""
+def _ground(contact: MDPContact | Shape) -> tuple[Solid, ...]:
+    """Solids of the world that a sphere or solid may touch."""
     if isinstance(contact, Shape):
-        return (0.0, 0.0, 1.0, 0.0)
+        return (FLOOR,)
     surface = contact.surface
-    if not isinstance(surface, Plane) or surface.body is not None:
+    solids = [_solid(part) for part in (surface.parts if isinstance(surface, UnionSurface) else (surface,))]
+    if None in solids:
         raise UnsupportedOperationError(
-            f"contacts: expected planes fixed to the world, got a {type(surface).__name__} for {contact.name!r}; pass "
-            "an MJCF file with this ground: MuJoCoPlant('model.xml')"
+            f"contacts: expected planes and boxes fixed to the world, got {surface!r} for {contact.name!r}; pass an "
+            "MJCF file with this ground, MuJoCoPlant('model.xml'), or take a Simulator, which has all surfaces"
         )
-    return tuple(surface.coefficients.tolist())
+    return tuple(solid for solid in solids if solid is not None)
 
 
-def _add_ground(world: ET.Element, plane: Reals, group: str) -> None:
-    """Adds a plane a x + b y + c z + d >= 0 without friction of its own: MuJoCo takes the larger one of a pair."""
-    turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), plane[:3]).matrix()
-    at = {"pos": _text(-plane[3] * plane[:3]), "quat": _quaternion(turn)}
-    _add(world, "geom", type="plane", size="50 50 1", friction="0", **at, contype="0", conaffinity=group)
+def _solid(surface: SurfaceAbstract) -> Solid | None:
+    """Geom of a surface that is fixed to the world; None if MuJoCo has none."""
+    if surface.body is None and isinstance(surface, Plane):  # a x + b y + c z + d >= 0
+        normal, d = surface.coefficients[:3], float(surface.coefficients[3])
+        turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), normal).matrix()
+        return "plane", SIDE, _text(-d * normal), _quaternion(turn)
+    if surface.body is None and isinstance(surface, BoxSurface):
+        half, middle = (surface.high - surface.low) / 2.0, (surface.high + surface.low) / 2.0
+        return "box", _text(half), _text(middle), _quaternion(np.eye(3))
+    if surface.body is None and isinstance(surface, BodySurface) and isinstance(surface.shape, Box):
+        place = np.asarray(surface.shape.placement)
+        return "box", _text(np.asarray(surface.shape.size) / 2.0), _text(place[:, 3]), _quaternion(place[:, :3])
+    return None
+
+
+def _add_ground(world: ET.Element, solids: tuple[Solid, ...], group: str) -> None:
+    """Adds solids without friction of their own: MuJoCo takes the larger one of a pair."""
+    for kind, size, position, quaternion in solids:
+        at = {"pos": position, "quat": quaternion}
+        _add(world, "geom", type=kind, size=size, friction="0", **at, contype="0", conaffinity=group)
 
 
 def _add(parent: ET.Element, tag: str, **attributes: str) -> ET.Element:

@@ -39,7 +39,8 @@ class MuJoCoPlant(Immutable, PlantAbstract):
 
     Args:
         robot: The robot, or an MJCF file (.xml).
-        contacts: Spheres (MDPContact, as for a Simulator) and solids (Shape, on the floor z = 0) that touch the ground.
+        contacts: Spheres (MDPContact, as for a Simulator, on planes and boxes) and solids (Shape, on the floor z = 0)
+            that touch the ground.
             By default, the ends of the legs of a robot with a floating base, on z = 0; none for a fixed base.
         dt: Time step [s].
         actuation: Motors that the controls drive; by default one at each joint except the base.
@@ -61,7 +62,7 @@ class MuJoCoPlant(Immutable, PlantAbstract):
 
     Raises:
         MissingDependencyError: The package mujoco is not installed.
-        UnsupportedOperationError: MuJoCo has no such joint, or a surface is not a plane that is fixed to the world.
+        UnsupportedOperationError: MuJoCo has no such joint, or a surface is no plane, box or terrain of them.
         InvalidArgumentError: An argument has the wrong type or size, or MuJoCo refuses the file.
     """
 
