@@ -78,17 +78,6 @@ def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str
     return words
 
 
-def smaller_steps(solution: Solution) -> list[str]:
-    """Advice for each constraint that is violated between knots."""
-    free = any(name.rpartition(".")[2] == "dt" for name in solution.unknowns)
-    steps = "bound the free dt from above" if free else "take shorter steps"
-    return [
-        f"between knots {each.knot} and {each.knot + 1}{time_words(solution, each.knot)} {each.title!r} is violated by "
-        f"{each.size}: {steps}, or a larger margin; for a thin wall, constrain the place of one knot"
-        for each in solution.description.between
-    ]
-
-
 def moving_the_start(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
     """Advises to move an initial state that is beyond a bound; empty if it is within."""
     violated = violated_at_start(constraints)
