@@ -28,11 +28,12 @@ class WithinSteps:
         us: Controls (T, nu).
 
     Attributes:
+        xs: States (T + 1, nx).
         timed: Mask (T,) of the knots that take a time step > 0, a parameter `dt` of their model.
     """
 
     def __init__(self, problem: ShootingProblem, xs: Reals, us: Reals) -> None:
-        self._problem, self._xs, self._us = problem, xs, us
+        self._problem, self.xs, self._us = problem, xs, us
         steps = steps_of(problem.kinds, problem.table, problem.T)
         self.timed = np.zeros(problem.T, dtype=np.bool_)
         for kind in problem.kinds[:-1]:
@@ -42,7 +43,7 @@ class WithinSteps:
     @cached_property
     def at_knots(self) -> ProblemDerivatives:
         """Values and derivatives at the knots."""
-        return self._problem.calc_diff(self._xs, self._us)
+        return self._problem.calc_diff(self.xs, self._us)
 
     def after(self, xs: Reals, begin: float, part: float) -> Reals:
         """States (T, nx) after a part of each step; knots without a time step take their whole step.
@@ -58,7 +59,7 @@ class WithinSteps:
             for kind in self._problem.kinds[:-1]:
                 if "dt" in kind.layout.slices:
                     table[list(kind.knots), kind.layout.slices["dt"]] *= part
-            states = np.concatenate([xs, self._xs[-1:]])
+            states = np.concatenate([xs, self.xs[-1:]])
             return self._problem.calc(states, self.controls(begin, part)).xnext
         finally:
             table[:] = whole
@@ -75,15 +76,32 @@ class WithinSteps:
 
         They are those of the model where its step leads to the next state, otherwise on the geodesic to the next state.
         """
-        state, xs = self._problem.state, self._xs
+        state, xs = self._problem.state, self.xs
         pairs = itertools.pairwise(xs)
         straight = [state.integrate_unchecked(a, share * state.difference_unchecked(a, b)) for a, b in pairs]
         return np.where(self._moved[:, None], self.after(xs[:-1], 0.0, share), np.array(straight))
 
+    def auxiliary_controls(self) -> npt.NDArray[np.bool_]:
+        """Mask (T, nu) of the controls that continue at the next knot and move nothing.
+
+        Neither the next state nor an equation depends on them. They are held by no motor: a line that separates two
+        bodies may turn within a step.
+        """
+        d, mask = self.at_knots, np.zeros(self._us.shape, dtype=np.bool_)
+        equations = np.isfinite(d.lower) & (d.lower == d.upper)
+        moving = (d.Fu != 0.0).any(axis=1) | ((d.Cu != 0.0) & equations[:-1, :, None]).any(axis=1)
+        for kind in self._problem.kinds[:-1]:
+            knots, model = np.array(kind.knots), kind.model
+            held = isinstance(model, IntegratedActionModelAbstract) and not model.control.is_constant
+            if not held and model.stage_nu == model.nu:
+                mask[knots, : model.nu] = ~moving[knots, : model.nu].any(axis=0)
+                mask[knots] &= np.isin(knots + 1, knots)[:, None]
+        return mask
+
     @cached_property
     def _moved(self) -> npt.NDArray[np.bool_]:
         """Mask (T,) of the steps that lead to the next state in time."""
-        sizes = np.maximum(1.0, np.abs(self._xs[1:]).max(axis=1, initial=0.0))
+        sizes = np.maximum(1.0, np.abs(self.xs[1:]).max(axis=1, initial=0.0))
         return np.asarray(self.timed & (np.abs(self.at_knots.gaps[1:]).max(axis=1, initial=0.0) <= CLOSED * sizes))
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from trajopt.analysis.basics import time_words
+from trajopt.analysis.between_knots import ViolatedBetween
 from trajopt.solution.solution import Solution
 
 
 def smaller_steps(solution: Solution) -> list[str]:
     """Advice for each constraint that is violated between knots."""
     steps = "bound the free dt from above" if _chosen(solution) else "take shorter steps"
+    stages, wall = ', or rows="stages" of the integrator', "; for a thin wall, constrain the place of one knot"
     return [
         f"between knots {each.knot} and {each.knot + 1}{time_words(solution, each.knot)} {each.title!r} is violated by "
-        f"{each.size}: {steps}, or a larger margin; for a thin wall, constrain the place of one knot"
+        f"{each.size}: {steps}, or a larger margin{stages * each.stages}{wall * _is_wall(each)}"
         for each in solution.description.between
     ]
 
@@ -37,6 +39,11 @@ def inaccurate_steps(solution: Solution) -> list[str]:
         f"{error.knot + 1}{time_words(solution, error.knot)}, by {error.error:.2g}{unit} in {error.name!r}: take {cure}"
         f"{', or IntegratedActionModelRK4' if error.euler else ''}"
     ]
+
+
+def _is_wall(violated: ViolatedBetween) -> bool:
+    """Whether a row may be a distance from an obstacle."""
+    return violated.unit in ("m", "m²", "") and not violated.coordinate
 
 
 def _chosen(solution: Solution) -> bool:
