@@ -113,7 +113,7 @@ def _found(
                     knot=knot,
                     excess=float(excesses[share][knot, row]),
                     coordinate=rows.coordinates[row] >= 0,
-                    stages=_may_have_stages(problem, knot),
+                    stages=may_have_stages(problem.running[knot]),
                 )
             )
     return tuple(sorted(found, key=lambda each: -each.excess))
@@ -137,11 +137,11 @@ def _negligible(rows: ConstraintRows) -> Reals:
     return np.asarray(np.maximum(PART * np.where((size == 0.0) & forces, largest, size), LEAST))
 
 
-def _may_have_stages(problem: ShootingProblem, knot: int) -> bool:
-    """Whether the integrator of a knot has stages at which rows may hold as well, and does not have them there yet."""
-    model = problem.running[knot]
-    staged = isinstance(model, IntegratedActionModelAbstract) and model.rows == "knot"
-    return staged and len(model.stage_times) > 1 and model.stage_nu == model.nu
+def may_have_stages(model: object) -> bool:
+    """Whether a model is an integrator with stages at which rows may hold as well, and does not have them there yet."""
+    if not isinstance(model, IntegratedActionModelAbstract) or model.rows == "stages":
+        return False
+    return len(model.stage_times) > 1 and model.stage_nu == model.nu
 
 
 def _steps(

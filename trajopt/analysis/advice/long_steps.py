@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from trajopt.analysis.advice.constraints import by_violation
 from trajopt.analysis.basics import time_words
-from trajopt.analysis.between_knots import ViolatedBetween
+from trajopt.analysis.between_knots import ViolatedBetween, may_have_stages
+from trajopt.analysis.constraints import ConstraintRows
 from trajopt.solution.solution import Solution
+
+STAGES = ', or rows="stages" of the integrator'
 
 
 def smaller_steps(solution: Solution) -> list[str]:
     """Advice for each constraint that is violated between knots."""
-    steps = "bound the free dt from above" if _chosen(solution) else "take shorter steps"
-    stages, wall = ', or rows="stages" of the integrator', "; for a thin wall, constrain the place of one knot"
+    wall = "; for a thin wall, constrain the place of one knot"
     return [
         f"between knots {each.knot} and {each.knot + 1}{time_words(solution, each.knot)} {each.title!r} is violated by "
-        f"{each.size}: {steps}, or a larger margin{stages * each.stages}{wall * _is_wall(each)}"
+        f"{each.size}: {_shorter(solution)}, or a larger margin{STAGES * each.stages}{wall * _is_wall(each)}"
         for each in solution.description.between
     ]
+
+
+def violated_after_the_solve(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+    """Advice if the knots of a solve were divided and constraints are violated at those that were added."""
+    if "constraints" in solution.multipliers or not by_violation(constraints):
+        return []
+    model = solution.description.models[0] if solution.description.models else None
+    stages = STAGES if may_have_stages(model) else ""
+    return [f"constraints hold at the knots of the solve only: {_shorter(solution)}, or a larger margin{stages} there"]
 
 
 def inaccurate_steps(solution: Solution) -> list[str]:
@@ -44,6 +58,10 @@ def inaccurate_steps(solution: Solution) -> list[str]:
 def _is_wall(violated: ViolatedBetween) -> bool:
     """Whether a row may be a distance from an obstacle."""
     return violated.unit in ("m", "m²", "") and not violated.coordinate
+
+
+def _shorter(solution: Solution) -> str:
+    return "bound the free dt from above" if _chosen(solution) else "take shorter steps"
 
 
 def _chosen(solution: Solution) -> bool:
