@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from scipy.integrate import solve_ivp
 import trajopt
 from tests.support.unsolved import solution_of, solved
 from trajopt.analysis import replay
+from trajopt.errors import ModelEvaluationError
 from trajopt.types import Reals
 
 STATE = trajopt.StateVector(2, names=["q", "v"], units=["rad", "rad/s"])
@@ -72,3 +75,31 @@ def test_gains_act_in_every_step() -> None:
     ends = [replay(swing, 10, feedback=kind, x0=start).xs[-1] - swing.xs[-1] for kind in ("open", "gains")]
     assert np.abs(ends[1]).max() < 0.2 * np.abs(ends[0]).max()
     assert np.abs(replay(swing, 10, feedback="gains").xs[0] - swing.xs[0]).max() == 0.0
+
+
+def test_the_usual_feedback_is_the_one_that_ends_nearer_to_the_plan() -> None:
+    """Gains of contacts that the motion has left drive it away, as those with the wrong sign do here."""
+    swing = solved("pendulum")
+    wrong = dataclasses.replace(swing, K=-5.0 * swing.K)
+    away, still = (replay(wrong, 10, feedback=kind) for kind in ("gains", "open"))
+    assert np.abs(away.xs[-1] - swing.xs[-1]).max() > 1.0
+    np.testing.assert_array_equal(replay(wrong, 10).xs, still.xs)
+    start = swing.xs[0] + [0.1, 0.0]
+    np.testing.assert_array_equal(replay(swing, 10, x0=start).xs, replay(swing, 10, feedback="gains", x0=start).xs)
+
+
+class Slow(trajopt.DifferentialActionModelSymbolic):
+    """A motor that has no torque above 1 rad/s."""
+
+    def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
+        return u * ca.sqrt(1.0 - x[1] ** 2)
+
+
+def test_a_motion_that_fails_is_not_chosen() -> None:
+    model = trajopt.IntegratedActionModelRK4(Slow(STATE, 1, trajopt.CostStack(STATE)), dt=0.1)
+    problem = trajopt.ShootingProblem([0.0, 0.0], [model] * 5, trajopt.CostStack(STATE))
+    still = solution_of(problem, np.zeros((6, 2)), np.zeros((5, 1)))
+    wild, start = dataclasses.replace(still, K=np.tile([[-1e3, 0.0]], (5, 1, 1))), np.array([0.1, 0.0])
+    with pytest.raises(ModelEvaluationError, match="plant: the replay"):
+        replay(wild, 10, feedback="gains", x0=start)
+    np.testing.assert_array_equal(replay(wild, 10, x0=start).xs, np.tile(start, (6, 1)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -11,6 +13,7 @@ from trajopt.analysis.feedback import Feedback, usual_kind
 from trajopt.analysis.legs import legged_motion
 from trajopt.analysis.plant_forces import with_forces_of
 from trajopt.analysis.references import knot_values
+from trajopt.analysis.step_errors import shared_scales
 from trajopt.analysis.within_steps import set_part_of_controls
 from trajopt.checks import check_count, check_flag, check_known
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError
@@ -75,7 +78,9 @@ def replay(
         plant: "mujoco" for the robot in MuJoCo, with the contacts of the solution; a MuJoCoPlant, a Simulator, another
             action model, or a function (x, u, dt) -> x_next.
         feedback: Kind of feedback: "gains" of the solver, "springs", "gains+springs" or "open"; or a Feedback. By
-            default that of a gait in a plant is "gains+springs" if its motors have limits, all others are "gains".
+            default that of a gait in a plant is "gains+springs" if its motors have limits, that of others in a plant is
+            "gains". Without a plant it is "gains" or "open", whichever ends nearer to the plan: where contacts begin,
+            gains of the plan may be those without contact, and drive the motion away.
         x0: Initial state (nx,); by default the first state of the solution.
         clip: Whether to clip controls to the limits of models, motors, and hard constraints on single controls.
 
@@ -93,9 +98,14 @@ def replay(
     problem_of(solution)
     if plant is None:
         model = _simulated(solution)
-        if model is None:
-            return _in_plant(solution, None, _policy(solution, feedback or "gains", clip), count, x0)
-        return _in_simulator(solution, model, _policy(solution, feedback or "gains", clip), count, x0)
+
+        def moved(kind: str | Feedback) -> Rollout | Solution:
+            policy = _policy(solution, kind, clip)
+            if model is None:
+                return _in_plant(solution, None, policy, count, x0)
+            return _in_simulator(solution, model, policy, count, x0)
+
+        return _nearest(solution, moved) if feedback is None else moved(feedback)
     feedback = usual_kind(solution) if feedback is None else feedback
     if isinstance(plant, str):
         plant = {"mujoco": in_mujoco}[check_known("plant", plant, ["mujoco"])](solution)
@@ -132,6 +142,28 @@ def _feet(solution: Solution) -> list[MDPContact]:
             offsets = sole if len(sole) else offsets
         contacts += [MDPContact(foot.frame, o, surface=floor, name=f"{foot.frame}_{i}") for i, o in enumerate(offsets)]
     return contacts
+
+
+def _nearest(solution: Solution, moved: Callable[[str], Rollout | Solution]) -> Rollout | Solution:
+    """The motion by gains or without feedback that ends nearer to the plan, relative to the ranges of coordinates."""
+    state, xs = problem_of(solution).state, solution.xs
+    steps = np.array([state.difference_unchecked(*pair) for pair in itertools.pairwise(xs)])
+    path = np.concatenate([np.zeros((1, state.ndx)), np.cumsum(steps, axis=0)])
+    scale = shared_scales(np.ptp(path, axis=0), state.tangent_units)
+
+    def missed(motion: Rollout | Solution) -> float:
+        return float(np.max(np.abs(state.difference_unchecked(xs[-1], motion.xs[-1])) / scale))
+
+    motions: list[Rollout | Solution] = []
+    failures: list[ModelEvaluationError] = []
+    for kind in ("gains", "open"):
+        try:
+            motions.append(moved(kind))
+        except ModelEvaluationError as error:  # the motion diverged
+            failures.append(error)
+    if not motions:
+        raise failures[0]
+    return min(motions, key=missed)
 
 
 def _policy(solution: Solution, feedback: str | Feedback, clip: bool) -> Feedback:

@@ -94,7 +94,7 @@ def step_error(solution: Solution, problem: ShootingProblem) -> StepError | None
     else:
         path = np.concatenate([np.zeros((1, state.ndx)), np.cumsum(moves, axis=0)])
         deviation, scale, least = _propagated(within.at_knots.Fx, errors), np.ptp(path, axis=0), MISSED
-    scale = _shared(scale, state.tangent_units)
+    scale = shared_scales(scale, state.tangent_units)
     part = deviation / scale
     end, (knot, row) = int(part.argmax()), np.unravel_index((sizes / scale).argmax(), sizes.shape)
     if ratio < CONSISTENT or not (part[end] > least and deviation[end] > SMALL):
@@ -123,7 +123,12 @@ def _propagated(Fx: Reals, errors: Reals) -> Reals:
     return np.nan_to_num(np.abs(dx), nan=np.inf)
 
 
-def _shared(scale: Reals, units: list[str]) -> Reals:
-    """Largest scale of the coordinates of the same unit (ndx,); its own one for a coordinate without unit."""
+def shared_scales(scale: Reals, units: list[str]) -> Reals:
+    """Returns the largest scale of the coordinates of the same unit (ndx,), > 0; its own for one without unit.
+
+    Args:
+        scale: A size of each coordinate, such as its range (ndx,) [unit].
+        units: Unit of each coordinate; "-" if there is none.
+    """
     same = np.array([[i == j or (a == b != "-") for j, b in enumerate(units)] for i, a in enumerate(units)])
     return np.maximum(np.max(np.where(same, scale, 0.0), axis=1), 1e-300)
