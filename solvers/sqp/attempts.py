@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from trajopt.solvers.sqp.method import MethodAbstract
     from trajopt.solvers.sqp.progress import SQPProgress
     from trajopt.solvers.sqp.rows import RowBounds
+    from trajopt.solvers.sqp.units import Units
 
 LESS = 0.5  # part that is left of the largest error after progress
-SAME, ENDS = 1e-2, 10  # relative difference of Σ w v² that count as equal; ends that must be: after nine came solutions
+SAME, ENDS = 2e-2, 8  # relative difference of Σ w v² that count as equal; ends that must be, with attempts between them
 MOST = 0.8  # part of the dead ends that must be the lowest: a few get stuck above
 SIZES = (0.1, 1.0, 1.0, 0.5, *20 * (1.0,))  # of random changes: a small one leaves a saddle, large ones a valley
 WAVES = 6  # of which a random change consists: of 60 pendulums 49 swing up, 45 with 4 waves
+EVERY = 3  # random attempt with units of its own, without which 52 of 60 pendulums swing up, with which 53
 GROWS, LARGEST = 3.0, 1e3  # of random changes of controls without limits, whose size is unknown where ends are dead
 INTERIOR = ("line", "rollouts")
 HASTY = ("linear", "close")  # which converge in few iterations or not at all
@@ -62,10 +64,11 @@ class Left:
 class Attempts:
     """Attempts of a solve that are still to be made, and the results of those that have ended.
 
-    "anew" begins from the rollout of the guess's controls, "random" from that of other ones. Others interrupt an
-    attempt, which goes on after interior-point steps without a solution: "close", linear steps from where it ends near
-    one, and from the guess "linear" ones and interior-point steps, "line" and "rollouts". "guess" are rollouts from
-    there, where the first attempt went along lines.
+    "rest" begins from the initial state at rest or, where that was the guess, "anew" from the rollout of its controls
+    if that is another motion, "random" from that of other controls. Others interrupt an attempt, which goes on after
+    interior-point steps without a solution: "close", linear steps from where it ends near one, and from the guess
+    "linear" ones and interior-point steps, "line" and "rollouts". "guess" are rollouts from there, where the first
+    attempt went along lines.
 
     Attributes:
         pending: Names of the attempts still to be made, in this order.
@@ -76,6 +79,8 @@ class Attempts:
         mark: Iteration at which the largest error was last halved, and its value then.
         kind: Kind of the present attempt; empty for the first one.
         number: Its number, from 1 [-].
+        units: Units at the guess.
+        rolled: Whether the guess is a rollout of its controls.
     """
 
     pending: list[str]
@@ -86,6 +91,8 @@ class Attempts:
     mark: tuple[int, float] = (0, math.inf)
     kind: str = ""
     number: int = 1
+    units: Units | None = None
+    rolled: bool = False
 
     @staticmethod
     def after(*, rolled: bool, interior: bool, feasibility: float) -> Attempts:
@@ -96,11 +103,21 @@ class Attempts:
             interior: Whether interior-point steps are possible.
             feasibility: Largest infeasibility that counts as none.
         """
-        others = ["anew"]
+        others = ["rest"]
         if interior:
-            others = ["rollouts", "line"] if rolled else ["line", "anew", "rollouts"]
+            others = ["rollouts", "line"] if rolled else ["line", "rest", "rollouts"]
             others += ["random"] * len(SIZES)
         return Attempts(["linear", *others], feasibility)
+
+    @property
+    def own_units(self) -> bool:
+        """Whether the present attempt has units of its own start, whose penalties lead elsewhere."""
+        return self.kind == "rest" or (self.kind == "random" and self._draws % EVERY == 1)
+
+    @property
+    def _draws(self) -> int:
+        """Number of random attempts before the present one [-]."""
+        return len(SIZES) - 1 - self.pending.count("random")
 
     @property
     def lined(self) -> bool:
@@ -131,7 +148,7 @@ class Attempts:
         Their height is half the width of the limits, or `sizes` (nu,), which grow, for a control without limits.
         """
         half = 0.5 * (rows.u_upper - rows.u_lower)
-        number = len(SIZES) - 1 - self.pending.count("random")
+        number = self._draws
         size = SIZES[number] * np.where(np.isfinite(half), half, sizes * min(GROWS**number, LARGEST))
         t = np.linspace(0.0, np.pi, len(us))[:, None]
         heights = np.random.default_rng(number).normal(size=(WAVES, us.shape[1]))
@@ -142,7 +159,7 @@ class Attempts:
 
         None if another attempt follows: after the first one steps along lines, then other controls.
         """
-        if self.kind not in HASTY:  # a short attempt says little
+        if self.kind not in HASTY and not self.own_units:  # short attempts say little, others weigh rows otherwise
             self.dead_ends.append(left)
         if len(self.dead_ends) == 1:
             self.pending.sort(key=lambda attempt: {"linear": 0, "line": 0, "rollouts": 2}.get(attempt, 1))

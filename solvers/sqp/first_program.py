@@ -20,7 +20,9 @@ ROUNDING = 1e-12  # part of a size that may be rounding; eigenvalue of correlati
 SAMPLES = 8  # states whose coordinates say how large these are, about
 FAR = 100.0  # times its largest coordinate: where a program says that a state moves further, it says nothing
 LEAST = 1e-3  # part of a row's distance from its bound that it moves at least
+TURNS = 50  # of an angle beyond which it moves by one turn at most: torques alone turn a light wrist 100 times
 BEYOND = 1e3  # times half the width of a row's bounds, likewise: arms at rest with a cost of torques alone move by 4e4
+TURN = 2.0 * np.pi
 EARLY, NOISE = 0.1, 1e-6  # part of the knots that are early; coordinate, relative to moves there, that may be rounding
 
 
@@ -31,12 +33,14 @@ class FirstProgram:
         e: The evaluator, with derivatives.
         rows: Bounds of its rows.
         riccati: Recursion on the evaluator's arrays.
-        within: Cost E by which rows with two bounds move by half their width at most [cost]; None without such a limit.
+        within: Cost E by which rows with two bounds move by half their width at most, and angles by a turn [cost]; None
+            without such limits.
 
     Attributes:
         solved: Whether it has a solution; if not, the methods have no meaning.
         limited: Whether controls have limits.
         start_sizes: Sizes of a chosen start (ndx,), 0 of a fixed one.
+        angles: Which directions of the states are angles (ndx,).
         coordinates: Coordinates of some of the states, the first and the last one among them (number, ndx).
     """
 
@@ -46,7 +50,9 @@ class FirstProgram:
         self._e, self._rows, self._half = e, rows, np.where(width > 0.0, 0.5 * width, np.inf)
         self.limited = bool(np.isfinite(self._half).any())
         lq = _with_curvature(riccati.lq, e, self._half)
-        lq = lq if within is None else _within_bounds(lq, e, within / _half_widths(rows) ** 2)
+        self.angles = np.array([unit == "rad" for unit in e.state.tangent_units])
+        if within is not None:
+            lq = _within_bounds(lq, e, within / _half_widths(rows) ** 2, within / TURN**2 * self.angles)
         riccati = riccati if lq is riccati.lq else Riccati(lq)
         self.solved = bool(e.nu) and riccati.factor().failure is None
         if not self.solved:
@@ -128,6 +134,10 @@ class FirstProgram:
         """Whether a row with two bounds moves far BEYOND them for the cost E, with `variances` P and S."""
         return bool((np.sqrt(E * self.row_variances(P, S)) > BEYOND * _half_widths(self._rows)).any())
 
+    def spins(self, P: Reals, E: float) -> bool:
+        """Whether an angle moves by many TURNS for the cost E, with `variances` P: light wrists under torques alone."""
+        return bool((np.sqrt(E * np.einsum("tii->ti", P))[:, self.angles] > TURNS * TURN).any())
+
     def within_reach(self, P: Reals, E: float) -> Reals:
         """Variances of the states (T + 1, ndx, ndx) where none moves FAR from its coordinates for the cost E."""
         moves, size = np.sqrt(E * np.einsum("tii->ti", P)), np.abs(self.coordinates).max(axis=0)
@@ -192,10 +202,12 @@ def _half_widths(rows: RowBounds) -> Reals:
     return np.where(rows.general & (half > 0.0), half, np.inf)
 
 
-def _within_bounds(lq: LinearQuadratic, e: Evaluator, curvature: Reals) -> LinearQuadratic:
-    """The program, with a curvature (T + 1, nc) along each row."""
+def _within_bounds(lq: LinearQuadratic, e: Evaluator, curvature: Reals, angles: Reals) -> LinearQuadratic:
+    """The program, with a curvature (T + 1, nc) along each row, and (ndx,) along each direction of the states."""
     C = np.sqrt(curvature[:-1, :, None]) * e.C, np.sqrt(curvature[-1, :, None]) * e.terminal_C
     H, terminal_H = lq.H + C[0].swapaxes(1, 2) @ C[0], lq.terminal_H + C[1].T @ C[1]
+    np.einsum("tii->ti", H)[:, : angles.size] += angles
+    np.einsum("ii->i", terminal_H)[:] += angles
     return replace(lq, H=H, terminal_H=terminal_H)
 
 

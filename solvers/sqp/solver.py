@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from trajopt.analysis.contradictions import contradictions
 from trajopt.callbacks import Callback
 from trajopt.errors import ModelEvaluationError
@@ -26,6 +28,7 @@ from trajopt.solvers.sqp.workspace import Workspace
 
 MANY = 12  # searches without a step, one after the other, that end the last attempt
 CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
+PARTS = (1.0, 0.1, 0.01, 1e-3)  # of a random change: an arm with strong motors diverges by all of it
 WARM = 2  # times that the penalty has been raised where multipliers are known
 
 
@@ -47,7 +50,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     - A step of an interior-point method, if the others stall or end at a stationary point of the violation, see
       `trajopt.solvers.sqp.interior`.
 
-    If an attempt fails, the next one starts from the rollout of the guess's controls or of random ones, see
+    If an attempt fails, the next one starts from the rollout of the guess's controls or of random ones, or at rest, see
     `trajopt.solvers.sqp.attempts`. The solution is the best result of all attempts.
 
     The arguments are those of SolverAbstract.
@@ -78,8 +81,10 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         rolled, options, e = work.repair(run), self.options, work.evaluator
         interior = e.nc > 0 and not work.rows.any_soft and options.qp_iterations is None
         run.attempts = Attempts.after(rolled=rolled, interior=interior, feasibility=options.feasibility)
+        run.attempts.units = run.units
         near = not rolled and is_nearly_a_motion(e.xs, e.f, options.feasibility)
         work.begin(run, rolled=rolled)
+        run.attempts.rolled = run.gap < ROUNDED
         if work.rows.excluded:
             self._take_rollouts(run, work, rolled=rolled)
             run.status = SolverStatus.INFEASIBLE
@@ -208,6 +213,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     def _begins(self, run: SQPProgress, work: Workspace, kind: str) -> bool:
         """Begins an attempt of a kind; whether it can."""
         attempts, us = run.attempts, run.guess[1]
+        assert attempts.units is not None
+        work.relate(run, attempts.units)
         if kind in INTERIOR:
             attempts.interrupt(run)
             with self._unclocked(run):
@@ -223,13 +230,21 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             else:
                 self._take_rollouts(run, work, rolled=False)
             return True
-        attempts.paused = None
+        attempts.paused, xs, own = None, None, attempts.own_units
         if kind == "random":
-            us = attempts.random_controls(us, run.units.controls, work.rows)
-        if not work.begin_anew(run, us):
-            return False
-        self._take_rollouts(run, work, rolled=True)
-        return True
+            change = attempts.random_controls(us, run.units.controls, work.rows) - us
+            begun = any(work.begin_anew(run, us + part * change, own_units=own) for part in PARTS)
+        else:
+            with self._unclocked(run):
+                xs, us = work.at_rest(run)
+            if np.array_equal(xs, run.guess[0]) and np.array_equal(us, run.guess[1]):
+                if attempts.rolled:
+                    return False
+                attempts.kind, xs = "anew", None
+            begun = work.begin_anew(run, us, xs, own_units=attempts.own_units)
+        if begun:
+            self._take_rollouts(run, work, rolled=xs is None)
+        return begun
 
     def _resume(self, run: SQPProgress, work: Workspace) -> None:
         """The interrupted attempt goes on; where it had ended the next one begins."""

@@ -76,10 +76,11 @@ class Units:
             return Units.plain(e)
         P, S = first.variances(np.zeros(e.state.ndx), 0.0)
         E = cost or max(first.cost(P, S), LEAST_COST * abs(e.cost)) or 1.0
-        if first.leaves_bounds(P, S, E) and (held := FirstProgram(e, rows, riccati, within=E)).solved:
+        spins = first.spins(P, E)
+        if (spins or first.leaves_bounds(P, S, E)) and (held := FirstProgram(e, rows, riccati, within=E)).solved:
             inside = held.variances(np.zeros(e.state.ndx), 0.0)
             before, after = (np.einsum("tii->i", each) for each in (P, inside[0]))
-            if np.all(after <= HELD * before):
+            if spins or np.all(after <= HELD * before):
                 first, (P, S) = held, inside
         together = E * first.row_variances(first.within_reach(P, E), S, together=True)
         if first.limited or first.start_sizes.any():

@@ -89,10 +89,14 @@ class Workspace:
         if expanded is None or not all(map(np.array_equal, expanded, (e.xs, e.us))):
             e.expand(self.x0(run))
         e.check_finite()
-        run.units = self.units()
-        rows.relate(run.units)
-        self.model.relate(run.units)
+        self.relate(run, self.units())
         return rolled
+
+    def relate(self, run: SQPProgress, units: Units) -> None:
+        """Makes all sizes of the solve relative to these units."""
+        run.units = units
+        self.rows.relate(units)
+        self.model.relate(units)
 
     def begin(self, run: SQPProgress, *, rolled: bool) -> None:
         """Begins an attempt from the evaluator's trajectory, with the multipliers that came with the guess."""
@@ -107,18 +111,30 @@ class Workspace:
         run.trajectory, run.feasible = (e.xs.copy(), e.us.copy()), rolled
         self.judge(run)
 
-    def begin_anew(self, run: SQPProgress, us: Reals) -> bool:
-        """Begins an attempt at the rollout of controls (T, nu); whether that does not diverge.
+    def at_rest(self, run: SQPProgress) -> tuple[Reals, Reals]:
+        """States (T + 1, nx) and controls (T, nu) of the initial state at rest, the guess of a solve without one."""
+        xs = np.broadcast_to(run.guess[0][0], run.guess[0].shape)
+        return xs, np.clip(self._problem.quasi_static(xs[:-1]), self.rows.u_lower, self.rows.u_upper)
+
+    def begin_anew(self, run: SQPProgress, us: Reals, xs: Reals | None = None, *, own_units: bool) -> bool:
+        """Begins an attempt at the rollout of controls (T, nu), or at states (T + 1, nx); whether that is possible.
+
+        `own_units` says whether it has the units of its start.
 
         Raises:
             ModelEvaluationError: A model has no finite values there; the state of the solve is as before.
         """
-        if not self.rollouts.roll_out(run.guess[0][0], us):
+        e = self.evaluator
+        if xs is not None:
+            e.xs[:], e.us[:] = xs, us
+        elif not self.rollouts.roll_out(run.guess[0][0], us):
             return False
-        self.evaluator.expand(self.x0(run))
-        self.evaluator.check_finite()
+        e.expand(self.x0(run))
+        e.check_finite()
+        if own_units:
+            self.relate(run, self.units())
         run.multipliers = {}
-        self.begin(run, rolled=True)
+        self.begin(run, rolled=xs is None)
         return True
 
     def move(self, run: SQPProgress, xs: Reals, us: Reals) -> None:

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.support.constraints_that_hold import pendulum_problem
-from tests.support.hard_problems import aside, double_integrator, hopper, load, rocket, trailer
+from tests.support.hard_problems import (
+    aside,
+    double_integrator,
+    hopper,
+    load,
+    reach_by_torque,
+    rocket,
+    slot,
+    trailer,
+)
+from trajopt.analysis.advice import explanation
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers import SolverIpopt, SolverSQP, SQPOptions
 from trajopt.solvers.sqp.attempts import ENDS, SIZES, Attempts, Left
+from trajopt.solvers.sqp.progress import SQPProgress
+from trajopt.solvers.sqp.workspace import Workspace
 
 
 def methods(solution: Solution) -> list[str]:
@@ -66,6 +79,54 @@ def test_a_car_that_can_not_go_aside_from_its_guess_to_first_order() -> None:
     assert solution.converged
     assert solution.iterations <= 60
     assert solution.cost == pytest.approx(0.84252516, rel=1e-6)
+
+
+def test_a_guess_that_leads_nowhere_does_not_keep_the_solver_from_what_it_finds_alone() -> None:
+    problem, guess = slot()
+    solution, alone = SolverSQP(problem).solve(*guess), SolverSQP(problem).solve()
+    assert solution.converged
+    assert alone.converged
+    assert solution.cost <= (1.0 + 1e-6) * alone.cost
+
+
+@pytest.mark.parametrize(("robot", "dt"), [("ur5", 0.02), ("ur5", 0.05), ("panda", 0.02), ("panda", 0.05)])
+def test_arms_that_pay_for_torque_alone_reach_their_goal(robot: str, dt: float) -> None:
+    problem = reach_by_torque(robot, dt, 1e-3)
+    solution = SolverSQP(problem).solve()
+    assert solution.converged
+    assert worst(solution) < 1e-6
+
+
+def test_many_turns_of_methods_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explanation, "MOST_METHODS", 2)
+    problem, guess = trailer()
+    solution = SolverSQP(problem).solve(*guess)
+    (line,) = [line for line in solution.explain().splitlines() if line.startswith("  steps: ")]
+    taken = [record.method for record in solution.history]
+    assert line == (
+        f"  steps: 3 attempts, with {taken.count('policy')} rollouts, {taken.count('linear')} along lines, "
+        f"{taken.count('interior')} by interior points in all"
+    )
+
+
+@pytest.mark.parametrize(("v", "anew"), [(0.0, False), (1e-3, True)])
+def test_no_start_is_tried_twice(monkeypatch: pytest.MonkeyPatch, v: float, anew: bool) -> None:
+    """A pendulum that hangs at rest is there again by a rollout of its controls; one that moves is not."""
+    kinds: list[str] = []
+    begin = Workspace.begin_anew
+
+    def recorded(work: Workspace, run: SQPProgress, *arguments: Any, **others: Any) -> bool:
+        kinds.append(run.attempts.kind)
+        return begin(work, run, *arguments, **others)
+
+    monkeypatch.setattr(Workspace, "begin_anew", recorded)
+    problem = pendulum_problem()
+    problem.x0 = [0.0, v]
+    problem.set_parameter("motor.lower", -0.3)
+    problem.set_parameter("motor.upper", 0.3)
+    assert SolverSQP(problem).solve().status is SolverStatus.INFEASIBLE
+    assert ("anew" in kinds) is anew
+    assert "random" in kinds
 
 
 def test_contact_by_complementarity() -> None:
@@ -122,7 +183,7 @@ def test_swing_ups_from_other_states() -> None:
 
 def test_rows_that_are_soft_leave_one_method() -> None:
     attempts = Attempts.after(rolled=False, interior=False, feasibility=1e-7)
-    assert attempts.pending == ["linear", "anew"]
+    assert attempts.pending == ["linear", "rest"]
 
 
 def test_random_controls_are_the_same_again_and_of_the_size_of_limits() -> None:

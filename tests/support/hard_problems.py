@@ -7,12 +7,16 @@ import numpy as np
 from casadi import SX
 
 from trajopt.actions import ActionModelDiscrete, ActionModelTerminal
+from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
+from trajopt.actions.integrated import IntegratedActionModelEuler
+from trajopt.actuation import ActuationModelFull
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.problems.runge_kutta import ActionModelRungeKutta, ends_at
 from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
+from trajopt.robots import load_robot
 from trajopt.shooting import ShootingProblem
-from trajopt.states import StateVector
+from trajopt.states import StateMultibody, StateVector
 from trajopt.types import Reals
 
 INF = np.inf
@@ -146,6 +150,49 @@ def aside() -> tuple[ShootingProblem, Guess]:
     return ShootingProblem(start, [model] * 120, ends_at(state, goal)), (xs, np.zeros((120, 2)))
 
 
+class CarAmongCars(Car):
+    """A car of 4.5 x 1.8 m, whose further controls are two lines (angle of the normal, distance) that separate it."""
+
+    def rate(self, x: SX, u: SX) -> SX:
+        return super().rate(x, u[:2])
+
+    def running_cost(self, x: SX, u: SX) -> SX:
+        """Effort, and a little that keeps the lines along the street."""
+        lines = u[2:] - ca.DM([np.pi / 2, 0.0, np.pi / 2, 0.0])
+        return SX(self.dt * 5.0 * (ca.sumsqr(u[:2]) + 9e-4 * ca.sumsqr(lines)))
+
+
+def slot() -> tuple[ShootingProblem, Guess]:
+    """A car parks between two others in a street; the guess goes through one of them, straight to the goal."""
+    state, start, goal = StateVector(5), np.array([4.15, 2.3, 0.0, 0.0, 0.0]), np.array([-1.25, 0.0, 0.0, 0.0, 0.0])
+    motors = ConstraintStack(state).add(
+        "motors", ResidualModelSymbolic(state, lambda x, u: u[:2]), lower=[-1.5, -0.8], upper=[1.5, 0.8]
+    )
+    rows = motors.add("range", ResidualModelState(state, elements=[3, 4]), lower=[-2.0, -0.6], upper=[2.0, 0.6])
+
+    def corners(x: SX) -> list[SX]:
+        c, s = ca.cos(x[2]), ca.sin(x[2])
+        body = [(-1.0, -0.9), (3.5, -0.9), (3.5, 0.9), (-1.0, 0.9)]
+        return [x[:2] + ca.vertcat(c * a - s * b, s * a + c * b) for a, b in body]
+
+    def apart(x: SX, u: SX) -> SX:
+        sides = []
+        for angle, distance, middle in ((u[2], u[3], 5.4), (u[4], u[5], -5.4)):
+            normal, center = ca.vertcat(ca.cos(angle), ca.sin(angle)), ca.DM([middle, 0.0])
+            others = [ca.DM([middle + a, b]) for a in (-2.25, 2.25) for b in (-0.9, 0.9)]
+            sides += [ca.dot(normal, corner - center) - distance for corner in corners(x)]
+            sides += [distance - ca.dot(normal, corner - center) for corner in others]
+        return ca.vertcat(*sides)
+
+    rows.add(
+        "street", ResidualModelSymbolic(state, lambda x: ca.vertcat(*(c[1] for c in corners(x)))), lower=-1.3, upper=5.0
+    )
+    rows.add("cars", ResidualModelSymbolic(state, apart), lower=0.025)
+    model = CarAmongCars(6, rows, dt=0.1, goal=goal, weight=0.0, effort=1.0)
+    xs, us = np.linspace(start, goal, 101), np.tile([0.0, 0.0, np.pi / 2, 1.1, np.pi / 2, 1.1], (100, 1))
+    return ShootingProblem(start, [model] * 100, ends_at(state, goal)), (xs, us)
+
+
 class Load(ActionModelRungeKutta):
     """A planar quadrotor of 1 kg with .3 kg on a cable of .7 m: x = (place, pitch, cable, rates), u = forces [N]."""
 
@@ -173,3 +220,18 @@ def load() -> tuple[ShootingProblem, Guess]:
     model = Load(2, rows, dt=0.03, goal=goal, weight=0.0, effort=0.1)
     xs = np.linspace(np.zeros(8), goal, 101)
     return ShootingProblem(np.zeros(8), [model] * 100, ends_at(state, goal)), (xs, np.full((100, 2), 6.3765))
+
+
+def reach_by_torque(robot_name: str, dt: float, weight: float) -> ShootingProblem:
+    """An arm goes to a configuration in 50 steps at the cost of torque alone: the motors could spin its wrist."""
+    robot = load_robot(robot_name)
+    state = StateMultibody(robot)
+    actuation, model, n = ActuationModelFull(state), robot.model, state.nv
+    q0, q1 = np.random.default_rng(0).uniform(-1.5, 1.5, (2, n))
+    costs = CostStack(state).add("torque", ResidualModelControl(state), weight=weight)
+    rows = ConstraintStack(state)
+    rows.add("motors", ResidualModelControl(state), lower=-model.effortLimit, upper=model.effortLimit)
+    goal = ConstraintStack(state).add("goal", ResidualModelState(state, [*q1, *np.zeros(n)]), equals=0.0)
+    arm = DifferentialActionModelFreeFwdDynamics(state, actuation, costs, constraints=rows)
+    end = ActionModelTerminal(CostStack(state), constraints=goal)
+    return ShootingProblem([*q0, *np.zeros(n)], [IntegratedActionModelEuler(arm, dt=dt)] * 50, end)

@@ -97,7 +97,7 @@ def bay(gap: float) -> tuple[ShootingProblem, Guess]:
     return problem, line(start, goal, T, np.array([-0.3, 0.0]))
 
 
-@kind((0.05,), (0.15, 0.2), ("goal",), 120, hard=(0.08,))
+@kind((0.05,), (0.15, 0.2), ("goal",), 130, hard=(0.08,))
 def lane(dt: float) -> tuple[ShootingProblem, Guess]:
     """The ready problem `parking` with 20 knots of `dt`: it turns by pi/2, drives 1.5 m, and turns back."""
     case = parking.build(T=20, dt=dt)
@@ -118,7 +118,7 @@ def tool(x: SX) -> SX:
     return ca.vertcat(ca.cos(x[0]) + ca.cos(x[0] + x[1]), ca.sin(x[0]) + ca.sin(x[0] + x[1]))
 
 
-@kind((2.05, 3.0), (1.99, 1.5), ("tool",), 180)
+@kind((2.05, 3.0), (1.99, 1.5), ("tool",), 210)
 def reach(distance: float) -> tuple[ShootingProblem, Guess]:
     """The tool of an arm of two links, 2 m together, has to be at a distance from the base at the end."""
     state, T = StateVector(4), 30
@@ -163,7 +163,7 @@ class Dragged(Mass):
         return SX(ca.vertcat(x[1], u - 0.01 * x[1] * ca.sqrt(x[1] ** 2 + 0.01)))
 
 
-@kind((15.0, 19.5), (21.5, 25.0), ("path",), 100)
+@kind((15.0, 19.5), (21.5, 25.0), ("path",), 115)
 def brakes_with_drag(wall: float) -> tuple[ShootingProblem, Guess]:
     """A car at 20 m/s stops before a wall, with at most 8 m/s² and air drag: within 20.3 m."""
     state = StateVector(2, names=["x", "v"], units=["m", "m/s"])
@@ -182,7 +182,7 @@ def start_outside(x: float) -> tuple[ShootingProblem, Guess]:
     return mass(np.array([x, 0.0]), 40, 0.1, 2.0, nothing, upper=np.array([1.0, INF])), ()
 
 
-@kind((1.3,), (0.6, 0.8, 0.95), ("walls", "rock"), 260, hard=(1.05,))
+@kind((1.3,), (0.6, 0.8, 0.95), ("walls", "rock"), 290, hard=(1.05,))
 def corridor(radius: float) -> tuple[ShootingProblem, Guess]:
     """A car in a corridor, 1 m to each side, passes a round rock in its middle."""
     state, T = StateVector(3, names=["x", "y", "heading"], units=["m", "m", "rad"]), 40
@@ -195,7 +195,7 @@ def corridor(radius: float) -> tuple[ShootingProblem, Guess]:
     return ShootingProblem(start, [model] * T, ends_at(state, goal)), line(start, goal, T, np.array([1.0, 0.0]))
 
 
-@kind((1.2, 2.0), (0.9, 0.3), ("disk", "east"), 120)
+@kind((1.2, 2.0), (0.9, 0.3), ("disk", "east"), 145)
 def two_rows(east: float) -> tuple[ShootingProblem, Guess]:
     """From a knot on a car must stay within a disk of 1 m, and in the east."""
     state, T = StateVector(3, names=["x", "y", "heading"], units=["m", "m", "rad"]), 20
@@ -241,7 +241,7 @@ class Cart(DifferentialActionModelSymbolic):
         return u
 
 
-@kind((1.0, 1.9), (2.05, 3.0), ("end", "motor"), 100)
+@kind((1.0, 1.9), (2.05, 3.0), ("end", "motor"), 115)
 def little_time(longest: float) -> tuple[ShootingProblem, Guess]:
     """A mass with 1 m/s² moves by 1 m, from rest to rest, in a time to be chosen: at least 2 s."""
     state, T = StateVector(2, names=["x", "v"], units=["m", "m/s"]), 20
@@ -261,7 +261,7 @@ class Rocket(ActionModelRungeKutta):
         return SX(ca.vertcat(x[1], u / x[2] - 0.0162, -u / 25.0))
 
 
-@kind((1.97, 1.93), (1.9, 1.7), ("tank", "landed"), 115)
+@kind((1.97, 1.93), (1.9, 1.7), ("tank", "landed"), 130)
 def fuel(dry: float) -> tuple[ShootingProblem, Guess]:
     """A rocket of 2 t, 10 units high, that falls at 0.5, lands at rest; its mass without fuel is `dry`."""
     state, T = StateVector(3, names=["height", "speed", "mass"]), 40

@@ -61,6 +61,8 @@ CONVEX = 1e-9
 """Least curvature of a cost that is convex in its controls, relative to the largest one or 1 [-]."""
 STATIONARY = 1e-6
 """Largest decrease of the cost by changing a control by its size or 1, relative to the cost or 1, at an optimum [-]."""
+MOST_METHODS = 4
+"""Largest number of listed turns of methods."""
 MOST_OPTIMA = 6
 """Largest number of listed optima."""
 
@@ -108,10 +110,16 @@ def _numbers(solution: Solution) -> str:
 
 
 def _methods(solution: Solution) -> list[str]:
-    """Methods of SolverSQP that took the steps, one after the other; nothing for a solve by one method."""
-    runs = [(method, len(list(run))) for method, run in groupby(record.method for record in solution.history)]
-    steps = [f"{count} {_METHODS[method]}" for method, count in runs if method in _METHODS]
-    return [f"  steps: {', then '.join(steps)}"] if len(steps) > 1 else []
+    """Methods of SolverSQP that took the steps, one after the other or, if many, together; nothing for one method."""
+    taken = [record.method for record in solution.history if record.method in _METHODS]
+    runs = [(method, len(list(run))) for method, run in groupby(taken)]
+    if len(runs) > MOST_METHODS:
+        attempts = len({record.attempt for record in solution.history})
+        words = [f"{taken.count(method)} {name}" for method, name in _METHODS.items() if method in taken]
+        return [f"  steps: {attempts} attempts, with {', '.join(words)} in all"]
+    return (
+        [f"  steps: {', then '.join(f'{count} {_METHODS[method]}' for method, count in runs)}"] if len(runs) > 1 else []
+    )
 
 
 def _optima(solution: Solution) -> list[str]:
