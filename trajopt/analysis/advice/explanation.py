@@ -35,7 +35,7 @@ from trajopt.analysis.advice.facts import (
     more_time,
     other_solvers,
 )
-from trajopt.analysis.advice.long_steps import inaccurate_steps, smaller_steps, violated_after_the_solve
+from trajopt.analysis.advice.long_steps import advice_on_steps, smaller_steps
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
 from trajopt.analysis.advice.one_knot import one_knot
 from trajopt.analysis.advice.progress import going_on, last_records
@@ -278,12 +278,7 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     first = [*unheld, *first]
     missed, crowded = misses(solution), crowded_slots(solution)
     if converged:
-        steps = [
-            *smaller_steps(solution),
-            *violated_after_the_solve(solution, constraints),
-            *inaccurate_steps(solution),
-        ]
-        return [*first, *steps, *missed, *crowded]
+        return [*first, *advice_on_steps(solution, constraints), *missed, *crowded]
     far = out_of_reach(solution)
     if not far and (conflict := one_knot(solution)):
         return [*first, conflict, softening(constraints), *crowded]

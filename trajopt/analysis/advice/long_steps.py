@@ -13,6 +13,16 @@ from trajopt.solution.solution import Solution
 STAGES = ', or rows="stages" of the integrator'
 
 
+def advice_on_steps(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+    """All advice on the steps of a converged solution.
+
+    Args:
+        solution: The solution.
+        constraints: Its constraints, see `constraint_rows`.
+    """
+    return [*smaller_steps(solution), *_violated_after_the_solve(solution, constraints), *_inaccurate_steps(solution)]
+
+
 def smaller_steps(solution: Solution) -> list[str]:
     """Advice for each constraint that is violated between knots."""
     wall = "; for a thin wall, constrain the place of one knot"
@@ -23,7 +33,7 @@ def smaller_steps(solution: Solution) -> list[str]:
     ]
 
 
-def violated_after_the_solve(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+def _violated_after_the_solve(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
     """Advice if the knots of a solve were divided and constraints are violated at those that were added."""
     if "constraints" in solution.multipliers or not by_violation(constraints):
         return []
@@ -32,7 +42,7 @@ def violated_after_the_solve(solution: Solution, constraints: Sequence[Constrain
     return [f"constraints hold at the knots of the solve only: {_shorter(solution)}, or a larger margin{stages} there"]
 
 
-def inaccurate_steps(solution: Solution) -> list[str]:
+def _inaccurate_steps(solution: Solution) -> list[str]:
     """Advice if errors of the integrator matter for the motion; otherwise empty."""
     error = solution.description.step_error
     if error is None:
