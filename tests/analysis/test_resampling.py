@@ -142,7 +142,9 @@ def test_limits_that_are_constraints_at_the_knots_of_the_solve_need_shorter_step
         rows = trajopt.ConstraintStack(state).add("torques", effort, lower=-limit, upper=limit)
         model = trajopt.DifferentialActionModelFreeInvDynamics(state, motors, costs, constraints=rows)
         knot = trajopt.IntegratedActionModelRK4(model, dt=0.1)
-        return trajopt.ShootingProblem(state.at_rest([0.0, -1.0, 1.5, -1.5, -1.5, 0.0]), [knot] * 5, trajopt.CostStack(state))
+        return trajopt.ShootingProblem(
+            state.at_rest([0.0, -1.0, 1.5, -1.5, -1.5, 0.0]), [knot] * 5, trajopt.CostStack(state)
+        )
 
     us = np.tile([2.0, 3.0, 1.0, 0.0, 0.0, 0.0], (5, 1))
     free = problem(1e3)
