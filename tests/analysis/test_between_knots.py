@@ -13,6 +13,7 @@ from tests.analysis.test_swept import SCENE, motion
 from tests.support.unsolved import solution_of
 from trajopt.analysis import clearance, constraints_report
 from trajopt.articulations import ArticulationBuilder
+from trajopt.solution import SolverStatus
 from trajopt.solvers import SolverSQP
 
 STATE = trajopt.StateVector(2, names=["x", "v"], units=["m", "m/s"])
@@ -142,3 +143,87 @@ def test_a_violation_within_the_margin_of_a_distance_says_so() -> None:
         assert found.margin == 0.05
         texts.append(found.size)
     assert texts == ["0.02 m of its margin of 0.05 m", "0.11 m beyond its margin of 0.05 m"]
+
+
+class Swing(trajopt.DifferentialActionModelSymbolic):
+    """dv/dt = u₀ - x; other controls move nothing."""
+
+    def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
+        return u[0] - x[0]
+
+
+def swing(rows: trajopt.ConstraintStack, us: list[list[float]], x0: tuple[float, float]) -> trajopt.Solution:
+    """A motion of RK4 steps of 0.5 s that solves nothing."""
+    controls = np.array(us)
+    model = Swing(STATE, controls.shape[1], trajopt.CostStack(STATE), constraints=rows)
+    knot = trajopt.IntegratedActionModelRK4(model, dt=0.5)
+    problem = trajopt.ShootingProblem(x0, [knot] * len(us), trajopt.CostStack(STATE))
+    return solution_of(problem, problem.rollout(controls), controls, SolverStatus.CONVERGED)
+
+
+def test_a_coordinate_beyond_its_bound_within_a_step() -> None:
+    """v(t) = cos(t - 0.25) is 1 in the middle of the step and cos(0.25) at its ends."""
+    start, bound = (-np.sin(0.25), np.cos(0.25)), np.cos(0.25) + 1e-4
+    limit = {"lower": [-np.inf, -np.inf], "upper": [np.inf, bound]}
+    rows = trajopt.ConstraintStack(STATE).add("speed", trajopt.ResidualModelState(STATE), **limit)
+    solution = swing(rows, [[0.0]] * 3, start)
+    (found,) = solution.description.between
+    assert (found.name, found.row, found.unit, found.knot, found.coordinate) == ("speed", "v", "m/s", 0, True)
+    assert found.excess == pytest.approx(1.0 - bound, abs=1e-5)
+    assert "by 0.031 m/s: take shorter steps, or a larger margin, or rows=" in solution.explain()
+    assert "thin wall" not in solution.explain()
+    wide = trajopt.ConstraintStack(STATE)
+    wide.add("speed", trajopt.ResidualModelState(STATE), lower=[-np.inf, -4.0], upper=limit["upper"])
+    assert swing(wide, [[0.0]] * 3, start).description.between == ()  # 0.6 % of the width
+
+
+def test_a_place_beyond_its_bound_where_a_step_of_euler_turns_back() -> None:
+    """x = 0.5 m at both ends of the step, and v dt / 8 = 6 mm further a quarter and three quarters of it in between."""
+    problem = walled()
+    bound = trajopt.ConstraintStack(STATE).add(
+        "place", trajopt.ResidualModelState(STATE), lower=-np.inf, upper=[0.5, np.inf]
+    )
+    model = Mass(STATE, 1, trajopt.CostStack(STATE), constraints=bound)
+    problem = trajopt.ShootingProblem(
+        [0.5, 0.5], [trajopt.IntegratedActionModelEuler(model, dt=0.1)] * 2, problem.terminal
+    )
+    us = np.array([[-5.0], [0.0]])
+    (found,) = solution_of(problem, problem.rollout(us), us).description.between
+    assert (found.row, found.knot) == ("x", 0)
+    assert found.excess == pytest.approx(0.5 * 0.1 / 4, rel=1e-6)
+
+
+def test_rows_on_held_controls_count_up_to_the_end_of_the_step() -> None:
+    """The power u v rises with v; at the next knot the control is smaller."""
+    power = trajopt.ResidualModelSymbolic(STATE, lambda x, u: x[1] * u[0], unit="W")
+    rows = trajopt.ConstraintStack(STATE).add("power", power, upper=1.0)
+    solution = swing(rows, [[1.0], [0.5]], (0.0, 0.9))
+    (found,) = solution.description.between
+    assert (found.knot, found.coordinate) == (0, False)
+    assert found.excess == pytest.approx(solution.xs[1, 1] - 1.0, abs=1e-9)
+    assert "'power' is violated by 0.27 W" in solution.explain()
+
+
+def test_controls_that_move_nothing_change_linearly() -> None:
+    """As those of lines between two bodies: x stays below the line if its height rises with x."""
+    below = trajopt.ResidualModelSymbolic(STATE, lambda x, u: u[1] - x[0], unit="m")
+    rows = trajopt.ConstraintStack(STATE).add("line", below, lower=0.0)
+    steady = [[0.0, 0.0]] * 4
+    xs = swing(rows, steady, (0.0, 1.0)).xs
+    held = [[0.0, height] for height in xs[:-1, 0]]
+    (found,) = swing(rows, held, (0.0, 1.0)).description.between
+    chord = np.sin(0.25) - np.sin(0.5) / 2  # x = sin t is above its chords while it slows down
+    others = [np.sin(t + 0.25) - (np.sin(t) + np.sin(t + 0.5)) / 2 for t in (0.5, 1.0)]
+    assert found.excess == pytest.approx(max(chord, *others), abs=1e-3)
+    assert found.knot == 2
+    high = [[0.0, height + 0.04] for height in xs[:-1, 0]]
+    assert [each.knot for each in swing(rows, high, (0.0, 1.0)).description.between] == []
+
+
+def test_forces_count_relative_to_the_largest_one() -> None:
+    """A pull of 0.03 N within a step counts where the largest force is 0.7 N, but not where it is 60 N."""
+    push = trajopt.ResidualModelSymbolic(STATE, lambda x, u: u[0] - x[0], unit="N")
+    rows = trajopt.ConstraintStack(STATE).add("push", push, lower=0.0)
+    (found,) = swing(rows, [[0.3], [1.0]], (0.28, 0.1)).description.between
+    assert found.excess == pytest.approx(0.1 * np.sin(0.5) - 0.02 * np.cos(0.5), abs=1e-4)
+    assert swing(rows, [[0.3], [60.0]], (0.28, 0.1)).description.between == ()

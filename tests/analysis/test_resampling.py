@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import trajopt
 from tests.support.model_list import VanDerPol
+from tests.support.unsolved import solution_of
 from trajopt import analysis, problems
 from trajopt.errors import InvalidArgumentError
+from trajopt.shooting import inspection
+from trajopt.solution import SolverStatus
 from trajopt.solvers import SolverFDDP
+from trajopt.types import Reals
+
+
+class Pushed(trajopt.DifferentialActionModelSymbolic):
+    """dv/dt = u."""
+
+    def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
+        return u
 
 
 def oscillator(tableau: trajopt.Tableau, dt: float = 0.1) -> trajopt.Solution:
@@ -116,3 +128,45 @@ def test_a_uniform_rate_passes_touch_downs() -> None:
     at = np.flatnonzero(np.isclose(fine.times, solution.times[hit], atol=1e-9))
     assert len(at)
     np.testing.assert_array_equal(fine.xs[at[0]], solution.xs[hit + 1])
+
+
+def test_limits_that_are_constraints_at_the_knots_of_the_solve_need_shorter_steps() -> None:
+    """Torques of inverse dynamics, whose accelerations hold, exceed their bounds within steps."""
+    robot = trajopt.load_robot("ur5")
+    state = trajopt.StateMultibody(robot)
+    motors = trajopt.ActuationModelFull(state)
+    effort = trajopt.ResidualModelJointEffort(state, motors)
+    costs = trajopt.CostStack(state).add("a", trajopt.ResidualModelJointAcceleration(state), weight=1.0)
+
+    def problem(limit: float | Reals) -> trajopt.ShootingProblem:
+        rows = trajopt.ConstraintStack(state).add("torques", effort, lower=-limit, upper=limit)
+        model = trajopt.DifferentialActionModelFreeInvDynamics(state, motors, costs, constraints=rows)
+        knot = trajopt.IntegratedActionModelRK4(model, dt=0.1)
+        return trajopt.ShootingProblem(
+            state.at_rest([0.0, -1.0, 1.5, -1.5, -1.5, 0.0]), [knot] * 5, trajopt.CostStack(state)
+        )
+
+    us = np.tile([2.0, 3.0, 1.0, 0.0, 0.0, 0.0], (5, 1))
+    free = problem(1e3)
+    held = problem(np.abs(list(inspection.torques(free, free.rollout(us), us).values())).max(axis=1))
+    solution = solution_of(held, held.rollout(us), us, SolverStatus.CONVERGED)
+    assert [use.constrained for use in analysis.limit_uses(solution) if use.quantity == "torque"] == [True] * 6
+    fine = analysis.resample(solution, 0.01)
+    assert fine.violations()["torques"].max() > 1e-3
+    text = fine.explain()
+    assert "limits are enforced only as constraints" not in text
+    assert "constraints hold at the knots of the solve only: take shorter steps, or a larger margin, or rows=" in text
+
+
+@pytest.mark.parametrize("uniform", [False, True])
+def test_controls_that_change_within_a_step_do_so_on_the_finer_grid(uniform: bool) -> None:
+    """A linear system is exact in RK4 steps, so that there are no gaps."""
+    state = trajopt.StateVector(2)
+    control = trajopt.ControlParametrizationPolyOne(1)
+    model = Pushed(state, 1, trajopt.CostStack(state))
+    knot = trajopt.IntegratedActionModelRK4(model, dt=0.2, control=control)
+    problem = trajopt.ShootingProblem([0.0, 0.0], [knot] * 3, trajopt.CostStack(state))
+    us = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, -1.0]])
+    fine = analysis.resample(solution_of(problem, problem.rollout(us), us), 0.05, uniform=uniform)
+    np.testing.assert_allclose(fine.us[:3], [[0.0, 0.25], [0.25, 0.5], [0.5, 0.75]], atol=1e-12)
+    assert np.abs(fine.gaps()).max() < 1e-12

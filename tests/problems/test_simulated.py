@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import re
@@ -328,9 +329,13 @@ def test_misuse(name: str, options: dict[str, Any], message: str) -> None:
         problems.load(name, **options)
 
 
-def test_a_replay_needs_gains_and_the_simulator() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"plant: expected one .*pass plant=Simulator\(...\) or "):
-        replay(solution_of("pendulum"))
+def test_a_replay_needs_gains_and_one_simulator() -> None:
+    puck = solution_of("puck")
+    first, *others = puck.problem.running
+    other = copy.copy(first)
+    two = ShootingProblem(puck.problem.x0, [other, *others], puck.problem.terminal)
+    with pytest.raises(InvalidArgumentError, match="solution: expected a problem with one model at all knots"):
+        replay(dataclasses.replace(puck, problem=two))
     found = dataclasses.replace(solution_of("puck"), K=None)
     with pytest.raises(InvalidArgumentError, match="solution: expected one with gains K"):
         replay(found)

@@ -20,7 +20,7 @@ from tests.support.hard_problems import (
     slot,
     trailer,
 )
-from trajopt.analysis.advice import explanation
+from trajopt.analysis.advice import progress
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers import SolverIpopt, SolverSQP, SQPOptions
 from trajopt.solvers.sqp.attempts import ENDS, SIZES, Attempts, Left
@@ -96,7 +96,7 @@ def test_arms_that_pay_for_torque_alone_reach_their_goal(robot: str, dt: float) 
 
 
 def test_many_turns_of_methods_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explanation, "MOST_METHODS", 2)
+    monkeypatch.setattr(progress, "MOST_METHODS", 2)
     problem, guess = trailer()
     solution = SolverSQP(problem).solve(*guess)
     (line,) = [line for line in solution.explain().splitlines() if line.startswith("  steps: ")]

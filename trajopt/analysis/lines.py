@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,9 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.shooting import ShootingProblem
     from trajopt.solution import Solution
+
+SAME = 1e-9
+"""Largest difference of a constraint row from a torque that it bounds, relative to the torque or 1 [-]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,28 +78,36 @@ def panels_of(solution: Solution) -> list[list[Line]]:
 
 def lines_of(solution: Solution, problem: ShootingProblem) -> tuple[Line, ...]:
     """Returns the lines of a solution: coordinates of the states, then controls, then torques, each in their order."""
-    constraints = constraint_rows(solution)
+    rows = [(each, row) for each in constraint_rows(solution) for row in range(len(each.rows))]
+
+    def of(kind: str, number: int | None) -> list[tuple[ConstraintRows, int]]:
+        return [(each, row) for each, row in rows if number is not None and getattr(each, kind)[row] == number]
+
+    controls, torques = _control_lines(problem, solution.us), _torque_lines(solution, problem)
     return (
-        *(_bounded(line, constraints, line.tangent, "coordinates") for line in state_lines(problem, solution.xs)),
-        *(_bounded(line, constraints, i, "controls") for i, line in enumerate(_control_lines(problem, solution.us))),
-        *_torque_lines(solution, problem),
+        *(_bounded(line, of("coordinates", line.tangent)) for line in state_lines(problem, solution.xs)),
+        *(_bounded(line, of("controls", i)) for i, line in enumerate(controls)),
+        *(_bounded(line, [each for each in rows if _is_torque(line, *each)]) for line in torques),
     )
 
 
-def _bounded(line: Line, constraints: tuple[ConstraintRows, ...], number: int | None, kind: str) -> Line:
-    """Adds the bounds of those constraint rows that equal the line up to a constant."""
+def _bounded(line: Line, rows: Sequence[tuple[ConstraintRows, int]]) -> Line:
+    """Adds the bounds of constraint rows that equal the line up to a constant."""
     least, most = np.full(line.values.shape, -np.inf), np.full(line.values.shape, np.inf)
-    bounded, T = False, len(line.values)
-    for constraint in constraints:
-        for row, other in enumerate(getattr(constraint, kind)):
-            if number is None or other != number:
-                continue
-            bounded = True
-            shift = line.values - constraint.values[:T, row]
-            here = np.isfinite(shift)
-            least[here] = np.maximum(least, constraint.lower[:T, row] + shift)[here]
-            most[here] = np.minimum(most, constraint.upper[:T, row] + shift)[here]
-    return dataclasses.replace(line, least=least, most=most) if bounded else line
+    T = len(line.values)
+    for constraint, row in rows:
+        shift = line.values - constraint.values[:T, row]
+        here = np.isfinite(shift)
+        least[here] = np.maximum(least, constraint.lower[:T, row] + shift)[here]
+        most[here] = np.minimum(most, constraint.upper[:T, row] + shift)[here]
+    return dataclasses.replace(line, least=least, most=most) if rows else line
+
+
+def _is_torque(line: Line, constraint: ConstraintRows, row: int) -> bool:
+    """Whether a row has the name and the values of a torque, as that of ResidualModelJointEffort."""
+    values = constraint.values[: len(line.values), row]
+    near = np.abs(values - line.values) <= SAME * np.max(np.abs(line.values), initial=1.0)
+    return constraint.rows[row] == line.name and bool(np.all(near | np.isnan(values)) and near.any())
 
 
 def coordinate_units(state: StateAbstract) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -13,12 +14,14 @@ from trajopt.analysis.feet import Foot
 from trajopt.analysis.legs import legged_motion
 from trajopt.analysis.plant_forces import with_forces_of
 from trajopt.analysis.references import knot_values
+from trajopt.analysis.step_errors import shared_scales
+from trajopt.analysis.within_steps import set_part_of_controls
 from trajopt.checks import check_count, check_flag, check_known
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError
 from trajopt.objects.lazy import above
 from trajopt.plants import MuJoCoPlant
 from trajopt.plants.argument import plant_of
-from trajopt.plants.base import check_next
+from trajopt.plants.base import PlantAbstract, check_next
 from trajopt.simulator import MDPContact, Plane
 from trajopt.simulator.end_spheres import corners_of_sole
 from trajopt.types import Reals
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 _EVEN = 0.02  # largest difference between the heights of feet that stand on one floor [m]
+FIRST = np.zeros(1, dtype=np.int64)
+"""Number of the only knot of an array of controls."""
 
 
 @overload
@@ -39,7 +44,7 @@ def replay(
     feedback: str | Feedback | None = ...,
     x0: Reals | None = ...,
     clip: bool = ...,
-) -> Rollout: ...
+) -> Rollout | Solution: ...
 
 
 @overload
@@ -66,7 +71,8 @@ def replay(
     """Moves a plant along a solution, with feedback u(t, x) around it.
 
     Without a plant, it is the simulator of the problem's ActionModelSimulator, with the parameters of the solve. Its
-    barrier weight is per time, so that the barriers of smaller steps shrink with the step.
+    barrier weight is per time, so that the barriers of smaller steps shrink with the step. A problem with other models
+    moves by theirs, in shorter steps of the same integrator; those without a time step take their whole step.
 
     Args:
         solution: The solution.
@@ -74,15 +80,17 @@ def replay(
         plant: "mujoco" for the robot in MuJoCo, with the contacts and the terrain of the solution; a MuJoCoPlant, a
             Simulator, another action model, or a function (x, u, dt) -> x_next.
         feedback: Kind of feedback: "gains" of the solver, "springs", "gains+springs" or "open"; or a Feedback. By
-            default that of a gait in a plant is "gains+springs" if its motors have limits, on terrain "springs"; all
-            others are "gains".
+            default that of a gait in a plant is "gains+springs" if its motors have limits, on terrain "springs"; others
+            in a plant have "gains". Without a plant it is "gains" or "open", whichever ends nearer to the plan: where
+            contacts begin, gains of the plan may be those without contact, and drive the motion away.
         x0: Initial state (nx,); by default the first state of the solution.
         clip: Whether to clip controls to the limits of models, motors, and hard constraints on single controls.
 
     Returns:
-        With a plant, its motion at the knots as a Solution, which pictures, views and reports take; it has gaps, as the
-        plant is another one. Its contact forces are those of a simulator or of MuJoCo, the mean between two knots; a
-        function does not tell its forces, so its motion has none. Without a plant, a Rollout.
+        With a plant, or by models other than the simulator's, the motion at the knots as a Solution, which pictures,
+        views and reports take; it has gaps, as the plant or its steps are others. Its contact forces are those of a
+        simulator or of MuJoCo, the mean between two knots; a function does not tell its forces, so its motion has
+        none. In the problem's simulator a Rollout.
 
     Raises:
         InvalidArgumentError: The problem has other models, or the solver has no gains.
@@ -91,8 +99,15 @@ def replay(
     count, clip = check_count("substeps", substeps, least=1), check_flag("clip", clip)
     problem_of(solution)
     if plant is None:
-        model = _model_of(solution)
-        return _in_simulator(solution, model, _policy(solution, feedback or "gains", clip), count, x0)
+        model = _simulated(solution)
+
+        def moved(kind: str | Feedback) -> Rollout | Solution:
+            policy = _policy(solution, kind, clip)
+            if model is None:
+                return _in_plant(solution, None, policy, count, x0)
+            return _in_simulator(solution, model, policy, count, x0)
+
+        return _nearest(solution, moved) if feedback is None else moved(feedback)
     feedback = usual_kind(solution) if feedback is None else feedback
     if isinstance(plant, str):
         plant = {"mujoco": in_mujoco}[check_known("plant", plant, ["mujoco"])](solution)
@@ -153,6 +168,28 @@ def _level(feet: Sequence[Foot]) -> float:
     return min(float(foot.positions[0, 2]) for foot in feet)
 
 
+def _nearest(solution: Solution, moved: Callable[[str], Rollout | Solution]) -> Rollout | Solution:
+    """The motion by gains or without feedback that ends nearer to the plan, relative to the ranges of coordinates."""
+    state, xs = problem_of(solution).state, solution.xs
+    steps = np.array([state.difference_unchecked(*pair) for pair in itertools.pairwise(xs)])
+    path = np.concatenate([np.zeros((1, state.ndx)), np.cumsum(steps, axis=0)])
+    scale = shared_scales(np.ptp(path, axis=0), state.tangent_units)
+
+    def missed(motion: Rollout | Solution) -> float:
+        return float(np.max(np.abs(state.difference_unchecked(xs[-1], motion.xs[-1])) / scale))
+
+    motions: list[Rollout | Solution] = []
+    failures: list[ModelEvaluationError] = []
+    for kind in ("gains", "open"):
+        try:
+            motions.append(moved(kind))
+        except ModelEvaluationError as error:  # the motion diverged
+            failures.append(error)
+    if not motions:
+        raise failures[0]
+    return min(motions, key=missed)
+
+
 def _policy(solution: Solution, feedback: str | Feedback, clip: bool) -> Feedback:
     if isinstance(feedback, Feedback):
         return feedback
@@ -176,19 +213,27 @@ def _in_simulator(
 
 
 def _in_plant(solution: Solution, plant: Any, policy: Feedback, count: int, x0: Reals | None) -> Solution:
-    problem, times = problem_of(solution), policy.times
+    """Motion of a plant, or of the problem's own models, at the knots."""
+    problem, times, own = problem_of(solution), policy.times, plant is None
     moved = plant_of(plant, problem, None, float(np.diff(times).max()))
     x = problem.state.check(solution.xs[0] if x0 is None else x0, "x0")
     xs, us = [x], np.zeros_like(solution.us)
     forces = {each.name: np.zeros((len(us), 3)) for each in moved.spheres or ()}
+    with solution.as_solved() as solved:
+        rows = solved.table.values.copy()
     for t, (begin, duration) in enumerate(zip(times, np.diff(times))):
-        if duration > 0.0:
-            us[t] = policy(begin, x)
-            steps = max(count, int(np.ceil(duration / (moved.usual_step or duration) - 1e-6)))
+        if own or duration > 0.0:
+            model = problem.running[t]
+            moved.follow(model, rows[t])
+            us[t, : model.nu] = policy(begin, x)[: model.nu]
+            steps = _steps(moved, count, duration, divided=not own or "dt" in model.parameters())
             for i in range(steps):
                 now = begin + duration * i / steps
+                u = policy(now, x)[None]
+                if own:
+                    set_part_of_controls(u, FIRST, model, i / steps, 1.0 / steps)
                 try:
-                    x = check_next(moved.step(x, policy(now, x), duration / steps, None), problem.state)
+                    x = check_next(moved.step(x, u[0], duration / steps, None), problem.state)
                 except ModelEvaluationError as error:
                     raise _diverged(solution, t, now, error) from error
                 for name, force in moved.sphere_forces().items():
@@ -199,23 +244,27 @@ def _in_plant(solution: Solution, plant: Any, policy: Feedback, count: int, x0: 
         return with_forces_of(moved, moved_along, forces)
 
 
+def _steps(plant: PlantAbstract, count: int, duration: float, *, divided: bool) -> int:
+    """Number of steps of a plant in a knot [-]; an impulse or a model without a time step takes one."""
+    if not divided or duration == 0.0:
+        return 1
+    return max(count, int(np.ceil(duration / (plant.usual_step or duration) - 1e-6)))
+
+
 def _diverged(solution: Solution, knot: int, time: float, error: ModelEvaluationError) -> ModelEvaluationError:
     """Error of a step that failed at a time [s]; it says so if the solution is no motion itself."""
     poor = "" if solution.converged else " of a solution that did not converge"
     return ModelEvaluationError(f"plant: the replay{poor} failed at knot {knot} ({time:.3g} s): {error}")
 
 
-def _model_of(solution: Solution) -> ActionModelSimulator:
-    """Returns the model that all knots share."""
+def _simulated(solution: Solution) -> ActionModelSimulator | None:
+    """Returns the model of the simulator that all knots share; None if no knot has one."""
     from trajopt.simulator import ActionModelSimulator
 
     running = check_solution(solution).description.models[:-1]
-    if not running or not isinstance(running[0], ActionModelSimulator):
-        got = type(running[0]).__name__ if running else "no running knot"
-        raise InvalidArgumentError(
-            f"plant: expected one for a problem without an ActionModelSimulator ({got}); pass plant=Simulator(...) or "
-            'plant="mujoco"'
-        )
-    if any(model is not running[0] for model in running):
+    if not any(isinstance(model, ActionModelSimulator) for model in running):
+        return None
+    first = running[0]
+    if not isinstance(first, ActionModelSimulator) or any(model is not first for model in running):
         raise InvalidArgumentError("solution: expected a problem with one model at all knots, such as [model] * T")
-    return running[0]
+    return first

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.basics import problem_of
+from trajopt.analysis.within_steps import set_part_of_controls
 from trajopt.checks import check_flag, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Ints, Reals
@@ -27,7 +28,8 @@ ROUNDING = 1e-6
 def resample(solution: Solution, dt: float, *, uniform: bool = False) -> Solution:
     """Returns a solution with more knots: each step is divided into equal parts of at most dt, or at a uniform rate.
 
-    A state within a step is f(x_t, u_t) with the part of the step so far as time step, and controls stay as they are.
+    A state within a step is f(x_t, u_t) with the part of the step so far as time step, and controls stay as they are,
+    or change as their parametrization does within the step.
     The result is a Solution as any other: `torques`, `contact_forces`, `violations`, `to_csv` and `plot` are those
     between the knots, too. Gains are those of the step. Its gaps are the error of one long step instead of several
     short ones.
@@ -53,16 +55,26 @@ def resample(solution: Solution, dt: float, *, uniform: bool = False) -> Solutio
     knots, since, steps = (_uniform if check_flag("uniform", uniform) else _refined)(times, longest)
     with solution.as_solved() as problem:
         fine = _divided(problem, knots)
-        us = [solution.us[t][: problem.running[t].nu] for t in knots]
+        whole = np.where(np.diff(times) > 0.0, np.diff(times), 1.0)[knots]
+        us = _parts_of_controls(problem, solution.us, knots, np.zeros(len(knots)), since / whole)
         later = np.flatnonzero(since > 0.0)
         xs = np.concatenate([solution.xs[knots], solution.xs[-1:]])
         _set_steps(fine, since, later)
         xs[later] = fine.calc(solution.xs[np.append(knots, -1)], us).xnext[later]
         _set_steps(fine, steps, np.arange(len(knots)))
+        us = _parts_of_controls(problem, solution.us, knots, since / whole, steps / whole)
         values: dict[str, Any] = {"problem": fine, "x0": fine.x0, "parameters": fine.parameter_values()}
         cost = fine.calc(xs, us).cost
         K = None if solution.K is None else solution.K[knots]
-        return replace(solution, xs=xs, us=solution.us[knots], cost=cost, K=K, **values, **NOT_KNOWN)
+        return replace(solution, xs=xs, us=us, cost=cost, K=K, **values, **NOT_KNOWN)
+
+
+def _parts_of_controls(problem: ShootingProblem, us: Reals, knots: Ints, begins: Reals, parts: Reals) -> Reals:
+    """Controls of parts of the steps of these knots, which begin at these fractions and have these lengths [-]."""
+    own = us[knots]
+    for i, (t, begin, part) in enumerate(zip(knots, begins, parts)):
+        set_part_of_controls(own, np.array([i]), problem.running[t], begin, part)
+    return own
 
 
 def _refined(times: Reals, longest: float) -> tuple[Ints, Reals, Reals]:

@@ -23,6 +23,7 @@ from trajopt.analysis.reached import Reached, gait_reached
 from trajopt.analysis.references import Item, items_of, items_of_all, knot_values
 from trajopt.analysis.skeleton import model_skeleton
 from trajopt.analysis.spheres import simulated_contacts
+from trajopt.analysis.step_errors import StepError, step_error
 from trajopt.errors import TrajoptError
 from trajopt.robots import Robot
 from trajopt.robots.skeleton import Skeleton
@@ -56,6 +57,7 @@ _KEPT = (
         "reached",
         "constraints",
         "between",
+        "step_error",
         "contradictions",
         "gaps",
         "obstacles",
@@ -98,6 +100,7 @@ class Description:
         prices: See `Solution.prices`.
         constraints: Constraints with values, bounds and multipliers; empty for problems without constraints.
         between: Constraints that are violated between knots, the worst first.
+        step_error: Error of the integrator, if it matters for the motion; otherwise None.
         contradictions: Sentences on linear rows of a knot that exclude each other; empty if there are none.
         gaps: Largest element of the gap before each knot (T + 1,) [-]; None if it is unknown.
         constraint_names: Names of the constraints.
@@ -155,6 +158,7 @@ class Description:
     prices: Lazy[Arrays | None] = Lazy(lambda d: d._solved(lambda problem: _prices(problem, d._solution.multipliers)))
     constraints: Lazy[tuple[ConstraintRows, ...]] = Lazy(lambda d: solved_rows(d._solution, d._problem))
     between: Lazy[tuple[ViolatedBetween, ...]] = Lazy(lambda d: d._solved(lambda p: violated_between(d._solution, p)))
+    step_error: Lazy[StepError | None] = Lazy(lambda d: d._solved(lambda p: step_error(d._solution, p)))
     contradictions: Lazy[Names] = Lazy(lambda d: contradictions(d._solution))
     gaps: Lazy[Reals | None] = Lazy(lambda d: d._along(sizes_of_gaps))
     constraint_names: Lazy[Names] = Lazy(lambda d: d._problem.constraint_names)
@@ -232,6 +236,7 @@ def completed(fields: Mapping[str, Any]) -> dict[str, Any]:
         **{name: value for name, value in fields.items() if name in _KEPT},
         "known": True,
         "between": fields.get("between", ()),
+        "step_error": fields.get("step_error"),
         "gaps": fields.get("gaps"),
         "torques": {line.name: line.values for line in efforts},
         "violations": {rows.name: rows.violations for rows in constraints},

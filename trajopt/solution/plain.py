@@ -17,11 +17,15 @@ from trajopt.analysis.lines import Line
 from trajopt.analysis.obstacles import Obstacle
 from trajopt.analysis.reached import Reached
 from trajopt.analysis.relief import Relief
+from trajopt.analysis.step_errors import StepError
 from trajopt.robots import Robot, Shape
 from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.types import Reals
 
-_KINDS = (ConstraintRows, Foot, LeggedMotion, Line, Obstacle, Reached, Relief, Shape, Skeleton, Solid, ViolatedBetween)
+_KINDS = (
+    *(ConstraintRows, Foot, LeggedMotion, Line, Obstacle, Reached, Relief, Shape, Skeleton, Solid),
+    *(StepError, ViolatedBetween),
+)
 _CLASSES = {cls.__name__: cls for cls in _KINDS}
 _LOG = logging.getLogger(__name__)
 

@@ -65,6 +65,17 @@ class ControlParametrizationAbstract(Immutable):
         """Parameters (nw,) of the control that is u (nu,) during the whole step, or of bounds on u."""
         return np.tile(check_shape("u", u, (self.nu,)), len(self.nodes))
 
+    def within(self, w: Reals, begin: float, part: float) -> Reals:
+        """Parameters (..., nw) of the same control in a part of the step.
+
+        Args:
+            w: Parameters (..., nw) of the whole step [unit of the controls].
+            begin: Where the part begins, 0 to 1 of the step [-].
+            part: Its length, 0 to 1 of the step [-].
+        """
+        weights = np.array([self._weights(begin + part * c) for c in self.nodes], dtype=np.float64)
+        return np.asarray(weights @ w.reshape(*w.shape[:-1], len(self.nodes), self.nu)).reshape(w.shape)
+
     @property
     def is_constant(self) -> bool:
         """Whether the control is constant during a step."""

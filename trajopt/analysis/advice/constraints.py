@@ -39,7 +39,7 @@ def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) 
     moves = not no_motion(solution)
     lines = _violated(solution, constraints, moves=moves)
     listed = sorted(constraints, key=lambda rows: -held_knots(rows))[:MOST]
-    priced = moves and not _by_violation(constraints)  # otherwise multipliers come from a growing penalty
+    priced = moves and not by_violation(constraints)  # otherwise multipliers come from a growing penalty
     least = _least(constraints)
     lines += [f"    {_use(solution, rows, least, priced=priced)}" for rows in listed if len(rows.knots)]
     if len(constraints) > MOST:
@@ -54,7 +54,7 @@ def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str
     change of the controls reduces them. They need not be the least ones, as the point may be a saddle. Violations
     of states that are no motion tell nothing of what to relax.
     """
-    ordered = _by_violation(constraints)
+    ordered = by_violation(constraints)
     if not ordered or no_motion(solution):
         return ""
     first = ordered[0]
@@ -83,20 +83,9 @@ def opposed(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
     relaxed = relaxation(solution, constraints)
     if not relaxed:
         return ""
-    names = [repr(rows.title(rows.largest(_enforced(rows))[1])) for rows in _by_violation(constraints)[:MOST]]
+    names = [repr(rows.title(rows.largest(_enforced(rows))[1])) for rows in by_violation(constraints)[:MOST]]
     alone = "may contradict the dynamics or other bounds"
     return f"{' and '.join(names)} {'may exclude each other' if len(names) > 1 else alone}: {relaxed}"
-
-
-def smaller_steps(solution: Solution) -> list[str]:
-    """Advice for each constraint that is violated between knots."""
-    free = any(name.rpartition(".")[2] == "dt" for name in solution.unknowns)
-    steps = "bound the free dt from above" if free else "take shorter steps"
-    return [
-        f"between knots {each.knot} and {each.knot + 1}{time_words(solution, each.knot)} {each.title!r} is violated by "
-        f"{each.size}: {steps}, or a larger margin; for a thin wall, constrain the place of one knot"
-        for each in solution.description.between
-    ]
 
 
 def moving_the_start(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
@@ -119,7 +108,7 @@ def time_may_help(constraints: Sequence[ConstraintRows]) -> bool:
     A goal at the end may, and limits of velocities and forces. A place that a motion passes on its way stays where it
     is, and so does a bound that x0 violates.
     """
-    ordered = _by_violation(constraints)
+    ordered = by_violation(constraints)
     if not ordered:
         return True
     first = ordered[0]
@@ -131,7 +120,7 @@ def time_may_help(constraints: Sequence[ConstraintRows]) -> bool:
 
 def softening(constraints: Sequence[ConstraintRows]) -> str:
     """Advises to soften the most violated constraint, with code; empty if none is violated."""
-    ordered = _by_violation(constraints)
+    ordered = by_violation(constraints)
     name = constraint_of(ordered[0].name) if ordered else ""
     return f'soften it with a slack: add("{name}", ..., soft=(linear, quadratic))' if ordered else ""
 
@@ -167,8 +156,8 @@ def held_knots(rows: ConstraintRows) -> int:
     return int(_beyond_or_at(rows).any(axis=1).sum())
 
 
-def _by_violation(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
-    """Violated hard constraints, the worst first, without those with negligible violations."""
+def by_violation(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
+    """Hard constraints that are violated, the worst first, without those with negligible violations."""
     least = _least(constraints)
     violated = [rows for rows in constraints if not rows.soft and _enforced(rows).max(initial=0.0) > least]
     return sorted(violated, key=lambda rows: -_enforced(rows).max())
@@ -190,7 +179,7 @@ def _violated(solution: Solution, constraints: Sequence[ConstraintRows], *, move
     hold = "hold at the knots" if solution.description.between else "hold"
     held = f"  all{kind} constraints {hold}{but} (largest violation {worst:.1g})"
     lines = [held] if worst <= HELD and hard and moves else []
-    ordered = _by_violation(constraints)
+    ordered = by_violation(constraints)
     for rows in ordered[:MOST]:
         _, row, words = _worst(solution, rows)
         named = "" if len(rows.rows) == 1 or rows.rows[row] == str(row) else f"{rows.rows[row]} "
@@ -323,7 +312,7 @@ def _loaded(solution: Solution, rows: ConstraintRows) -> npt.NDArray[np.float64]
 def _dearest(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
     """Line about the bound with the largest multiplier; empty if constraints are violated."""
     active = [rows for rows in constraints if rows.multipliers is not None and rows.active.any()]
-    if not active or _by_violation(constraints):
+    if not active or by_violation(constraints):
         return []
     largest = [(rows, *rows.largest(_loaded(solution, rows))) for rows in active]
     rows, knot, row, size = max(largest, key=lambda item: item[3])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from trajopt.analysis.advice.constraints import (
     constraint_lines,
     moving_the_start,
     opposed,
-    smaller_steps,
     softening,
     time_may_help,
 )
@@ -36,9 +34,10 @@ from trajopt.analysis.advice.facts import (
     more_time,
     other_solvers,
 )
+from trajopt.analysis.advice.long_steps import advice_on_steps, smaller_steps
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
 from trajopt.analysis.advice.one_knot import one_knot
-from trajopt.analysis.advice.progress import going_on, last_records
+from trajopt.analysis.advice.progress import going_on, last_records, method_lines
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.advice.untouched import untouched
@@ -55,15 +54,12 @@ from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
 from trajopt.solution.solution import Solution
 
-_METHODS = {"policy": "rollouts", "linear": "along lines", "interior": "by interior points"}
 MOST_LIMITS = 8
 """Largest number of listed limits."""
 CONVEX = 1e-9
 """Least curvature of a cost that is convex in its controls, relative to the largest one or 1 [-]."""
 STATIONARY = 1e-6
 """Largest decrease of the cost by changing a control by its size or 1, relative to the cost or 1, at an optimum [-]."""
-MOST_METHODS = 4
-"""Largest number of listed turns of methods."""
 MOST_OPTIMA = 6
 """Largest number of listed optima."""
 
@@ -75,7 +71,7 @@ def explain(solution: Solution) -> str:
     nothing = no_motion(solution)
     lines = [f"{solution.solver}: {_headline(solution)}."]
     lines += [f"{nothing}: the states do not follow from the controls"] if nothing else []
-    lines += [_numbers(solution), *_methods(solution), *_optima(solution)]
+    lines += [_numbers(solution), *method_lines(solution), *_optima(solution)]
     lines += [*unknown_lines(solution), *_terms(solution)]
     constraints = named_rows(solution)
     lines += constraint_lines(solution, constraints)
@@ -115,19 +111,6 @@ def _numbers(solution: Solution) -> str:
     last = f", last step length {solution.history[-1].step_length:g}" if solution.history else ""
     plural = "" if solution.iterations == 1 else "s"
     return f"cost {solution.cost:.7g} after {solution.iterations} iteration{plural} in {time_words(solution)}{last}"
-
-
-def _methods(solution: Solution) -> list[str]:
-    """Methods of SolverSQP that took the steps, one after the other or, if many, together; nothing for one method."""
-    taken = [record.method for record in solution.history if record.method in _METHODS]
-    runs = [(method, len(list(run))) for method, run in groupby(taken)]
-    if len(runs) > MOST_METHODS:
-        attempts = len({record.attempt for record in solution.history})
-        words = [f"{taken.count(method)} {name}" for method, name in _METHODS.items() if method in taken]
-        return [f"  steps: {attempts} attempts, with {', '.join(words)} in all"]
-    return (
-        [f"  steps: {', then '.join(f'{count} {_METHODS[method]}' for method, count in runs)}"] if len(runs) > 1 else []
-    )
 
 
 def _optima(solution: Solution) -> list[str]:
@@ -286,7 +269,7 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     first = [*unheld, *first]
     missed, crowded = misses(solution), crowded_slots(solution)
     if converged:
-        return [*first, *smaller_steps(solution), *missed, *crowded]
+        return [*first, *advice_on_steps(solution, constraints), *missed, *crowded]
     far = out_of_reach(solution)
     if not far and (conflict := one_knot(solution)):
         return [*first, conflict, softening(constraints), *crowded]

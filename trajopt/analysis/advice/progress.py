@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 
 from trajopt.analysis.constraints import HELD
 from trajopt.analysis.gaps import no_motion
@@ -14,6 +15,9 @@ RECENT = 10
 """Number of last iterations that count [-]."""
 FALL, SHRINKAGE = 1e-3, 0.1
 """Falls of the cost, and of the largest violation, over these iterations that are worth more of them [-]."""
+MOST_METHODS = 4
+"""Largest number of listed turns of methods."""
+_METHODS = {"policy": "rollouts", "linear": "along lines", "interior": "by interior points"}
 _SAME = 1e-9  # relative difference of equal costs [-]
 
 
@@ -54,3 +58,15 @@ def _infeasibility(record: IterationRecord, *, gaps: bool) -> float:
     """Largest violation after an iteration, and, with `gaps`, largest gap before it."""
     sizes = [record.constraint_violation, *([record.gap_norm] if gaps else [])]
     return max((size for size in sizes if math.isfinite(size)), default=0.0)
+
+
+def method_lines(solution: Solution) -> list[str]:
+    """Methods of SolverSQP that took the steps, one after the other or, if many, together; nothing for one method."""
+    taken = [record.method for record in solution.history if record.method in _METHODS]
+    runs = [(method, len(list(run))) for method, run in groupby(taken)]
+    if len(runs) > MOST_METHODS:
+        attempts = len({record.attempt for record in solution.history})
+        words = [f"{taken.count(method)} {name}" for method, name in _METHODS.items() if method in taken]
+        return [f"  steps: {attempts} attempts, with {', '.join(words)} in all"]
+    steps = [f"{count} {_METHODS[method]}" for method, count in runs]
+    return [f"  steps: {', then '.join(steps)}"] if len(steps) > 1 else []

@@ -1,0 +1,143 @@
+"""Errors of the integrator, against closed forms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+import trajopt
+from tests.support.unsolved import solution_of, solved
+from trajopt.solution import SolverStatus
+from trajopt.types import Reals
+
+STATE = trajopt.StateVector(2, names=["q", "v"], units=["rad", "rad/s"])
+RATE = 4.0  # of the growth away from the upright position [1/s]
+TIME = 2.0  # [s]
+
+
+class Falling(trajopt.DifferentialActionModelSymbolic):
+    """dv/dt = RATE² q + u, a pendulum near its upright position."""
+
+    def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
+        return RATE**2 * x[0] + u
+
+
+class Marked(trajopt.ActionModelDiscrete):
+    """x_next = x / 2 + u, whose `dt` only says how much time passes."""
+
+    def __init__(self) -> None:
+        super().__init__(trajopt.StateVector(1), 1)
+        self.dt = self.parameter("dt", 0.1, unit="s")
+
+    def next_state(self, x: ca.SX, u: ca.SX) -> ca.SX:
+        return x / 2.0 + u
+
+    def running_cost(self, x: ca.SX, u: ca.SX) -> ca.SX:
+        return self.dt * ca.sumsqr(u)
+
+    def terminal_cost(self, x: ca.SX) -> ca.SX:
+        return ca.sumsqr(x)
+
+
+def motion(
+    knots: int, integrator: type = trajopt.IntegratedActionModelRK4, us: Reals | None = None, **options: object
+) -> trajopt.Solution:
+    """A motion over TIME that counts as converged; its control pushes back by half of what makes it fall."""
+    model = integrator(Falling(STATE, 1, trajopt.CostStack(STATE)), dt=TIME / knots, **options)
+    problem = trajopt.ShootingProblem([0.01, 0.0], [model] * knots, trajopt.CostStack(STATE))
+    controls = np.full((knots, model.nu), -0.5 * RATE**2 * 0.01) if us is None else us
+    return solution_of(problem, problem.rollout(controls), controls, SolverStatus.CONVERGED)
+
+
+def true_end(u: float) -> Reals:
+    A = np.array([[0.0, 1.0, 0.0], [RATE**2, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    return np.asarray((expm(TIME * A) @ [0.01, 0.0, u])[:2])
+
+
+def test_the_deviation_is_that_of_an_exact_integration() -> None:
+    """To first order, and less by the errors of half steps, 1/16."""
+    solution = motion(6)
+    error = solution.description.step_error
+    assert error is not None
+    assert not error.first_order
+    deviation = np.abs(solution.xs[-1] - true_end(solution.us[0, 0]))
+    assert error.deviation == pytest.approx(deviation[["q", "v"].index(error.end_name)], rel=0.15)
+    assert (error.knot, error.name, error.unit) == (5, "q", "rad")
+    text = solution.explain().splitlines()[-1]
+    assert text == (
+        f"-> steps are too long for this motion: in shorter steps the same controls miss the end by "
+        f"{error.deviation:.2g} {error.end_unit} in {error.end_name!r}; a single step errs most between knots 5 and 6 "
+        f"(1.67 s), by {error.error:.2g} rad in 'q': take shorter steps (dt), with more knots"
+    )
+
+
+def test_an_end_that_is_missed_by_more_than_the_range_is_no_number() -> None:
+    """Controls that stop the fall keep the motion small; the errors of the steps grow by e^(RATE TIME)."""
+    fall = motion(8)
+    A = np.array([[0.0, 1.0], [RATE**2, 0.0]]) * TIME / 8
+    step = sum(np.linalg.matrix_power(A, k) / math.factorial(k) for k in range(5))
+    push = (fall.problem.calc_diff(fall.xs, fall.us).Fu)[0]
+    stop = np.linalg.solve(np.hstack([step @ push, push]), -step @ step @ fall.xs[0])  # at rest at 0 after two steps
+    us = np.concatenate([stop, np.zeros(6)])[:, None]
+    solution = motion(8, us=us)
+    assert np.abs(solution.xs[-1]).max() < 1e-9
+    assert "in 'q' by more than its whole range (0.01 rad)" in solution.explain()
+
+
+def test_short_steps_are_not_reported() -> None:
+    assert motion(40).description.step_error is None
+    assert "too long" not in motion(40).explain()
+    assert solved("pendulum").description.step_error is None  # Euler, with errors of a few percent of its way
+
+
+def test_long_steps_of_first_order_are_reported_by_their_sum() -> None:
+    """Euler's step errs by dt² (RATE² v, RATE² a) / 2 or less, half of a step by a fourth."""
+    solution = motion(6, trajopt.IntegratedActionModelEuler)
+    error = solution.description.step_error
+    assert error is not None
+    assert error.first_order
+    moves = np.abs(np.diff(solution.xs, axis=0)).sum(axis=0)
+    assert error.scale == pytest.approx(moves[["q", "v"].index(error.end_name)])
+    assert error.deviation > 0.25 * error.scale
+    assert "errors of all steps add up to" in solution.explain()
+    assert solution.explain().endswith("or IntegratedActionModelRK4")
+    assert motion(60, trajopt.IntegratedActionModelEuler).description.step_error is None
+
+
+def test_a_control_that_changes_within_the_step_changes_within_half_of_it() -> None:
+    ramp = trajopt.ControlParametrizationPolyOne(1)
+    us = np.stack([np.linspace(0.0, 0.1, 41)[:-1], np.linspace(0.0, 0.1, 41)[1:]], axis=1)
+    assert motion(40, us=us, control=ramp).description.step_error is None
+    parabola = trajopt.ControlParametrizationPolyTwoRK(2, trajopt.Tableau.CLASSICAL)
+    w = np.random.default_rng(0).normal(size=(3, 6))
+    part = parabola.within(w, 0.25, 0.5)
+    for whole, cut in zip(w, part):
+        for c in (0.0, 0.3, 1.0):
+            np.testing.assert_allclose(parabola.at(cut, c), parabola.at(whole, 0.25 + 0.5 * c), atol=1e-12)
+
+
+def test_only_converged_motions_in_time_are_judged() -> None:
+    assert motion(6).description.step_error is not None
+    solution = motion(6)
+    unfinished = solution_of(solution.problem, solution.xs, solution.us)
+    assert unfinished.description.step_error is None
+    model = Marked()
+    problem = trajopt.ShootingProblem([1.0], [model] * 5, trajopt.CostStack(model.state))
+    us = np.zeros((5, 1))
+    assert solution_of(problem, problem.rollout(us), us, SolverStatus.CONVERGED).description.step_error is None
+
+
+def test_a_file_and_a_free_time_step_keep_the_advice(tmp_path: Path) -> None:
+    solution = motion(6, trajopt.IntegratedActionModelEuler)
+    solution.save(tmp_path / "motion.npz")
+    loaded = trajopt.Solution.load(tmp_path / "motion.npz")
+    assert loaded.explain().splitlines()[-2] == solution.explain().splitlines()[-1]
+    assert loaded.description.step_error == solution.description.step_error
+    assert "take shorter steps (dt), with more knots" in loaded.explain()
+    assert "take more knots, with a smaller dt" in replace(solution, unknowns={"dt": np.array(0.25)}).explain()

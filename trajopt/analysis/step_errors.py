@@ -1,0 +1,134 @@
+"""Error of the integrator: steps that are too long for a motion."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.actions.integrated import IntegratedActionModelEuler
+from trajopt.analysis.within_steps import WithinSteps
+from trajopt.errors import TrajoptError
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting.problem import ShootingProblem
+    from trajopt.solution import Solution
+
+MISSED = 0.05
+"""Least deviation at the end that is reported, relative to the range of the coordinate [-]."""
+ADDED = 0.25
+"""Least sum of the errors of first-order steps that is reported, relative to the way of the coordinate [-]."""
+FIRST_ORDER = 2.0**2.5
+"""Steps of order p have errors 2^(p + 1) times those of half the step; a smaller ratio counts as first order [-]."""
+CONSISTENT = 1.5
+"""Least such ratio of a step in time [-]; other models use `dt` for something else."""
+SMALL = 1e-6
+"""Deviation below which nothing is reported [unit of the coordinate]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepError:
+    """Error of the steps of the integrator: the difference of one step from two of half the length.
+
+    Attributes:
+        knot: Knot whose step has the largest error [-].
+        name: Coordinate with that error.
+        unit: Its unit.
+        error: That error [unit].
+        first_order: Whether errors fall in proportion to the square of the step, as those of Euler's method.
+        euler: Whether a model uses Euler's method, which IntegratedActionModelRK4 can replace.
+        end_name: Coordinate of the deviation.
+        end_unit: Its unit.
+        deviation: At the end, to first order, under the same controls in shorter steps; of steps of first order the sum
+            of all errors [end_unit].
+        scale: Largest range of the coordinates of this unit; for steps of first order the length of their way
+            [end_unit].
+    """
+
+    knot: int
+    name: str
+    unit: str
+    error: float
+    first_order: bool
+    euler: bool
+    end_name: str
+    end_unit: str
+    deviation: float
+    scale: float
+
+
+def step_error(solution: Solution, problem: ShootingProblem) -> StepError | None:
+    """Error of the steps of a converged solution; None if it is small, or if knots have no time steps.
+
+    Errors e_t = f(x_t, u_t, dt) ⊖ f(f(x_t, u_t, dt/2), u_t, dt/2) add up to the deviation Σ Φ(T, t + 1) e_t at the end,
+    with Φ the product of the derivatives of the steps between. Steps of first order have errors of several percent in
+    any usual motion, which feedback makes up for; for them |e_t| is compared with |x_t+1 ⊖ x_t|, in sums over the
+    steps. Coordinates count relative to the largest one of their unit.
+
+    Args:
+        solution: The solution.
+        problem: Its problem, with the parameters of the solve.
+    """
+    xs, state, within = solution.xs, problem.state, WithinSteps(problem, solution.xs, solution.us)
+    if not (solution.converged and within.timed.any()):
+        return None
+
+    def apart(a: Reals, b: Reals) -> Reals:
+        pairs = [state.difference_unchecked(*pair) for pair in zip(a, b)]
+        return np.where(within.timed[:, None], pairs, 0.0)
+
+    try:
+        half, quarter = within.after(xs[:-1], 0.0, 0.5), within.after(xs[:-1], 0.0, 0.25)
+        errors = apart(within.at_knots.xnext, within.after(half, 0.5, 0.5))
+        finer = apart(half, within.after(quarter, 0.25, 0.25))
+    except TrajoptError:  # a model has no value at a state between knots
+        return None
+    sizes = np.abs(errors)
+    ratio = float(sizes.sum() / max(np.abs(finer).sum(), 1e-300))
+    moves = np.array([state.difference_unchecked(*pair) for pair in itertools.pairwise(xs)])
+    if ratio < FIRST_ORDER:
+        deviation, scale, least = sizes.sum(axis=0), np.abs(moves).sum(axis=0), ADDED
+    else:
+        path = np.concatenate([np.zeros((1, state.ndx)), np.cumsum(moves, axis=0)])
+        deviation, scale, least = _propagated(within.at_knots.Fx, errors), np.ptp(path, axis=0), MISSED
+    scale = shared_scales(scale, state.tangent_units)
+    part = deviation / scale
+    end, (knot, row) = int(part.argmax()), np.unravel_index((sizes / scale).argmax(), sizes.shape)
+    if ratio < CONSISTENT or not (part[end] > least and deviation[end] > SMALL):
+        return None
+    names, units = state.tangent_names, [unit.replace("-", "") for unit in state.tangent_units]
+    return StepError(
+        knot=int(knot),
+        name=names[row],
+        unit=units[row],
+        error=float(sizes[knot, row]),
+        first_order=ratio < FIRST_ORDER,
+        euler=any(isinstance(model, IntegratedActionModelEuler) for model in problem.running),
+        end_name=names[end],
+        end_unit=units[end],
+        deviation=float(deviation[end]),
+        scale=float(scale[end]),
+    )
+
+
+def _propagated(Fx: Reals, errors: Reals) -> Reals:
+    """Size of the deviation at the end (ndx,), to first order."""
+    dx = np.zeros(errors.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for F, error in zip(Fx, errors):
+            dx = F @ dx + error
+    return np.nan_to_num(np.abs(dx), nan=np.inf)
+
+
+def shared_scales(scale: Reals, units: list[str]) -> Reals:
+    """Returns the largest scale of the coordinates of the same unit (ndx,), > 0; its own for one without unit.
+
+    Args:
+        scale: A size of each coordinate, such as its range (ndx,) [unit].
+        units: Unit of each coordinate; "-" if there is none.
+    """
+    same = np.array([[i == j or (a == b != "-") for j, b in enumerate(units)] for i, a in enumerate(units)])
+    return np.maximum(np.max(np.where(same, scale, 0.0), axis=1), 1e-300)
