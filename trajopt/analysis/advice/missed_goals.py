@@ -10,6 +10,7 @@ import numpy as np
 from trajopt.analysis.advice.facts import more_time
 from trajopt.costs.cost_stack import CostTerm
 from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.robots.frame_index import frame_index
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals
 
@@ -72,7 +73,7 @@ def farthest(model: Any, frame: str) -> tuple[Reals, float] | None:
         model: A Pinocchio model.
         frame: Name of a frame.
     """
-    place = model.frames[model.getFrameId(frame)]
+    place = model.frames[frame_index(model, frame)]
     joint, length = place.parentJoint, float(np.linalg.norm(place.placement.translation))
     while joint and model.parents[joint]:
         length += float(np.linalg.norm(model.jointPlacements[joint].translation))
