@@ -151,7 +151,7 @@ class Disturbance:
     def _generalized(self, push: Push, x: Reals) -> Reals:
         model = self._robot.model  # type: ignore[union-attr]
         axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        J = pin.computeFrameJacobian(model, self._data, x[: model.nq], frame_index(model, push.frame), axes)
+        J = pin.computeFrameJacobian(model, self._data, x[: model.nq], frame_index(model, str(push.frame)), axes)
         force = cast(Reals, push.value)
         torque: Reals = J[: len(force)].T @ force
         return torque

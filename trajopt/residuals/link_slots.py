@@ -134,7 +134,7 @@ class LinkSlots:
 
 def in_joints(model: pin.Model, shapes: CollisionShapes) -> tuple[Ints, Reals]:
     """Joint (n,) that carries each body, and the ends (n, 2, 3) of its axis in the joint's frame [m]."""
-    frames = [model.frames[frame_index(model, body.frame)] for body in shapes.bodies]
+    frames = [model.frames[frame_index(model, str(body.frame))] for body in shapes.bodies]
     ends = [np.broadcast_to(body.points, (2, 3)) for body in shapes.bodies]
     points = [each @ frame.placement.rotation.T + frame.placement.translation for each, frame in zip(ends, frames)]
     return np.array([frame.parentJoint for frame in frames]), np.array(points).reshape(-1, 2, 3)
