@@ -90,13 +90,7 @@ def identify(
     R, Q = np.minimum(sx, UNMEASURED) ** 2, su**2
     for iteration in range(1, MAX_ITERATIONS + 1):
         try:
-            slope = coordinates.slope(eta)
-            smoothers = [Smoother(p.linear(coordinates.theta(eta), slope), R, Q) for p in problems]
-            information = np.sum([s.information for s in smoothers], axis=0)
-            gradient = np.sum([s.gradient for s in smoothers], axis=0)
-            scales = coordinates.scales(eta)
-            null = null_space(information, scales, RANK)
-            step = _step(information, gradient, scales, null)
+            smoothers, information, null, step = _normal_equations(problems, coordinates, eta, R, Q)
         except np.linalg.LinAlgError:  # numbers beyond those of doubles
             raise ModelEvaluationError(lost(unmoved, iteration)) from None
         factor = coordinates.largest_step(eta, step)
@@ -125,7 +119,7 @@ def identify(
         coordinates=coordinates,
         estimate=eta,
         information=information,
-        null_space=null * scales[:, None],
+        null_space=null,
         chi2=chi2,
         dof=count - (len(eta) - null.shape[1]),
         iterations=iteration,
@@ -232,6 +226,18 @@ def _deviations(argument: str, value: npt.ArrayLike, size: int, *, zero: bool) -
             f"{argument}: expected standard deviations {'>= 0' if zero else '> 0'}, got {numbers.min()}"
         )
     return np.array(np.broadcast_to(numbers, (size,)))
+
+
+def _normal_equations(
+    problems: Sequence[LogProblem], coordinates: Coordinates, eta: Reals, R: Reals, Q: Reals
+) -> tuple[list[Smoother], Reals, Reals, Reals]:
+    """Smoothers of the logs, information (k, k), directions that the logs do not tell (k, m), and the step of η."""
+    slope, scales = coordinates.slope(eta), coordinates.scales(eta)
+    smoothers = [Smoother(p.linear(coordinates.theta(eta), slope), R, Q) for p in problems]
+    information = np.asarray(np.sum([s.information for s in smoothers], axis=0))
+    gradient = np.asarray(np.sum([s.gradient for s in smoothers], axis=0))
+    null = null_space(information, scales, RANK)
+    return smoothers, information, null * scales[:, None], _step(information, gradient, scales, null)
 
 
 def _step(information: Reals, gradient: Reals, scales: Reals, null: Reals) -> Reals:

@@ -54,6 +54,7 @@ from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
 from trajopt.solution.solution import Solution
 
+_MISSING = (SolverStatus.INFEASIBLE, SolverStatus.STALLED, SolverStatus.MAX_ITERATIONS)
 _METHODS = {"policy": "rollouts", "linear": "along lines", "interior": "by interior points"}
 MOST_LIMITS = 8
 """Largest number of listed limits."""
@@ -70,7 +71,7 @@ def explain(solution: Solution) -> str:
     if solution.status is SolverStatus.UNSOLVED:
         return _explain_motion(solution)
     nothing = no_motion(solution)
-    lines = [f"{solution.solver}: {solution.status}."]
+    lines = [f"{solution.solver}: {_headline(solution)}."]
     lines += [f"{nothing}: the states do not follow from the controls"] if nothing else []
     lines += [_numbers(solution), *_methods(solution), *_optima(solution)]
     lines += [*unknown_lines(solution), *_terms(solution)]
@@ -85,6 +86,15 @@ def explain(solution: Solution) -> str:
     if solution.problem is None:
         lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
     return "\n".join(lines)
+
+
+def _headline(solution: Solution) -> str:
+    """The status; without advice of its own if a goal is out of reach, whatever the guess."""
+    hard = [rows for rows in solution.description.constraints if not rows.soft]
+    missed = any((rows.violated & rows.enforced).any() for rows in hard)
+    if solution.status not in _MISSING or not missed or not out_of_reach(solution):
+        return str(solution.status)
+    return f"{str(solution.status).partition(':')[0]}: a goal is out of reach (below)"
 
 
 def _explain_motion(solution: Solution) -> str:

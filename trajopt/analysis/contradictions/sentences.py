@@ -11,6 +11,7 @@ from trajopt.analysis.basics import runs
 from trajopt.analysis.constraints import ConstraintRows, Flags
 from trajopt.analysis.contradictions.along_dynamics import along_dynamics
 from trajopt.analysis.contradictions.linear_rows import LinearRows
+from trajopt.analysis.contradictions.one_quantity import of_one_quantity
 from trajopt.analysis.contradictions.proofs import EXCLUDE, where_equations_hold
 from trajopt.errors import TrajoptError
 from trajopt.types import Ints
@@ -41,6 +42,7 @@ def contradictions(solution: Solution, *, cures: bool = True) -> tuple[str, ...]
         with solution.as_solved() as problem:
             linear = LinearRows.of(problem, solution.xs, solution.us, hard)
             sentences = _of_knots(solution, linear) or where_equations_hold(problem, linear)
+            sentences = sentences or of_one_quantity(problem, linear)
             if not sentences and not problem.unknowns:  # which move, other than in these dynamics
                 sentences = along_dynamics(problem, linear, cures=cures)
     except TrajoptError:  # a black box fails on the trajectory, or next to it
