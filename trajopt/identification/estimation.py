@@ -94,7 +94,7 @@ def identify(
         except np.linalg.LinAlgError:  # numbers beyond those of doubles
             raise ModelEvaluationError(lost(unmoved, iteration)) from None
         factor = coordinates.largest_step(eta, step)
-        size = float(np.sqrt(max(step @ information @ step, 0.0)))
+        size = float(np.sqrt(max(float(step @ information @ step), 0.0)))
         for problem, smoother in zip(problems, smoothers):
             problem.move(*smoother.changes(factor * step))
         eta = eta + factor * step
