@@ -12,7 +12,7 @@ from trajopt.residuals import ResidualModelControl, ResidualModelFrameTranslatio
 from trajopt.robots import load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import SolverStatus
-from trajopt.solvers import SolverSQP
+from trajopt.solvers import SolverSQP, SQPOptions
 
 INF = np.inf
 
@@ -43,6 +43,16 @@ def test_the_headline_of_a_goal_out_of_reach_says_so() -> None:
     lines = solution.explain().splitlines()
     assert lines[0].endswith(": a goal is out of reach (below).")
     assert "it is out of reach, 3 m from the first joint" in next(line for line in lines if line.startswith("->"))
+
+
+@pytest.mark.parametrize(("elbow", "singular"), [(0.0, True), (0.3, False)])
+def test_a_goal_at_full_reach_is_called_singular(elbow: float, singular: bool) -> None:
+    """The violation is less than 1e-6 m, and would never get much less."""
+    goal = load_robot("planar-2r").placement([0.6, elbow], "tool")[:3, 3].tolist()
+    solution = SolverSQP(reach(goal), SQPOptions(max_iterations=40)).solve()
+    words = "-> the derivative of 'goal' is singular at the end"
+    assert solution.converged or singular
+    assert (words in solution.explain()) == singular
 
 
 def test_two_bounds_of_one_quantity() -> None:

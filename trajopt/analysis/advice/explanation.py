@@ -36,10 +36,11 @@ from trajopt.analysis.advice.facts import (
     more_time,
     other_solvers,
 )
-from trajopt.analysis.advice.missed_goals import misses, out_of_reach
+from trajopt.analysis.advice.missed_goals import headline, misses, out_of_reach
 from trajopt.analysis.advice.one_knot import one_knot
 from trajopt.analysis.advice.progress import going_on, last_records
 from trajopt.analysis.advice.resting import cannot_rest
+from trajopt.analysis.advice.singular_goals import singular_goals
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
@@ -54,7 +55,6 @@ from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
 from trajopt.solution.solution import Solution
 
-_MISSING = (SolverStatus.INFEASIBLE, SolverStatus.STALLED, SolverStatus.MAX_ITERATIONS)
 _METHODS = {"policy": "rollouts", "linear": "along lines", "interior": "by interior points"}
 MOST_LIMITS = 8
 """Largest number of listed limits."""
@@ -71,7 +71,7 @@ def explain(solution: Solution) -> str:
     if solution.status is SolverStatus.UNSOLVED:
         return _explain_motion(solution)
     nothing = no_motion(solution)
-    lines = [f"{solution.solver}: {_headline(solution)}."]
+    lines = [f"{solution.solver}: {headline(solution)}."]
     lines += [f"{nothing}: the states do not follow from the controls"] if nothing else []
     lines += [_numbers(solution), *_methods(solution), *_optima(solution)]
     lines += [*unknown_lines(solution), *_terms(solution)]
@@ -86,15 +86,6 @@ def explain(solution: Solution) -> str:
     if solution.problem is None:
         lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
     return "\n".join(lines)
-
-
-def _headline(solution: Solution) -> str:
-    """The status; without advice of its own if a goal is out of reach, whatever the guess."""
-    hard = [rows for rows in solution.description.constraints if not rows.soft]
-    missed = any((rows.violated & rows.enforced).any() for rows in hard)
-    if solution.status not in _MISSING or not missed or not out_of_reach(solution):
-        return str(solution.status)
-    return f"{str(solution.status).partition(':')[0]}: a goal is out of reach (below)"
 
 
 def _explain_motion(solution: Solution) -> str:
@@ -284,7 +275,12 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     far = out_of_reach(solution)
     if not far and (conflict := one_knot(solution)):
         return [*first, conflict, softening(constraints), *crowded]
-    others = [*first, *bounds_of_failure(solution), *_advice_by_status(solution, constraints)]
+    others = [
+        *first,
+        *singular_goals(solution),
+        *bounds_of_failure(solution),
+        *_advice_by_status(solution, constraints),
+    ]
     if far:
         return [*missed, *others, *crowded]
     return [*others, *([] if unheld else looser_first(solution, constraints)), *missed, *crowded]
