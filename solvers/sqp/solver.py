@@ -138,7 +138,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 self._next(run, work)
         elif outcome is Outcome.STUCK:
             end = motion_solution(self.whole, *run.trajectory, solver="SolverSQP")
-            proved = not attempts.dead_ends and contradictions(end)
+            proved = not attempts.dead_ends and contradictions(end, cures=False)
             run.status = SolverStatus.INFEASIBLE if proved else attempts.end(Left.by(run))
             if run.status is None:
                 self._next(run, work, or_end=True)

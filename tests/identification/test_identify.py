@@ -17,7 +17,7 @@ from casadi import SX
 
 import trajopt
 from trajopt.dynamics import SmoothFriction
-from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownNameError
 from trajopt.identification import Identification, Log, identify
 from trajopt.robots import Robot, load_robot
 
@@ -360,3 +360,24 @@ def test_messages() -> None:
     for call, error, message in wrong:
         with pytest.raises(error, match=message):
             call()
+
+
+def test_a_log_in_other_units_ends_in_an_error_that_says_so() -> None:
+    """Torques in mN m, with which matrices become singular; angles in mrad."""
+    robot, xs, us = arm()
+    names, noise = ["link_1.mass", "link_2.mass"], {"q": 2e-3, "v": 2e-2, "u": 0.02}
+    for log, words in (
+        (Log(xs, 1e3 * us, DT), r"its controls are [0-9.e+]+ times those with which the model moves like its states"),
+        (Log(1e3 * xs, us, DT), "has no finite estimate"),
+    ):
+        with pytest.raises(ModelEvaluationError, match=f"log: iteration .*{words}.*expected torques in N m"):
+            identify(robot, log, names, noise=noise)
+
+
+def test_a_log_tells_no_parameter_that_is_uncertain() -> None:
+    """A swing of 1e-4 rad without torque, which does not tell the inertia and the mass from one another."""
+    robot, _, us = arm()
+    log = with_noise(1e-2 * simulated(robot, 0.02 * us, None), 0.0 * us, 0)
+    text = identify(robot, log, ["link_1.mass", "link_2.mass"], noise=NOISE).explain()
+    assert "did not converge" in text or "Uncertain" in text
+    assert "The log tells each parameter." not in text

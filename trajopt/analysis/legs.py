@@ -18,6 +18,7 @@ from trajopt.checks import check_array
 from trajopt.contacts.stack import parameter_name
 from trajopt.contacts.supports import Support
 from trajopt.errors import InvalidArgumentError
+from trajopt.robots.frame_index import frame_index
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _moved(model: Any, xs: Reals, frames: Iterable[str]) -> tuple[float, Reals, 
     """Weight of a robot [N], its centre of mass (n, 3) [m], and placements of frames (frames, n, 3, 4)."""
     import pinocchio as pin
 
-    data, ids = model.createData(), [model.getFrameId(frame) for frame in frames]
+    data, ids = model.createData(), [frame_index(model, frame) for frame in frames]
     com, places = np.empty((len(xs), 3)), np.empty((len(ids), len(xs), 3, 4))
     for t, x in enumerate(xs):
         pin.framesForwardKinematics(model, data, x[: model.nq])

@@ -10,6 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, pass_on_signal
+from trajopt.robots.frame_index import frame_index
 from trajopt.robots.payload import payload_shapes
 from trajopt.robots.shapes import Shape
 from trajopt.robots.skeleton import Skeleton, Solid
@@ -33,7 +34,7 @@ def skeleton_of(
     """
     data = model.createData()
     slides = _slides(model)
-    ends, shown = ends_of(model), {model.frames[model.getFrameId(shape.link)].parentJoint for shape in shapes}
+    ends, shown = ends_of(model), {model.frames[frame_index(model, shape.link)].parentJoint for shape in shapes}
     lone = [j for j in _lone_bodies(model, {joint for joint, _, name in ends if name}) if j not in shown]
     boxes = {j: _box(model.inertias[j]) for j in (*_loose_bodies(model, slides), *lone)}
     ends = [end for end in ends if end[0] not in boxes]
@@ -41,7 +42,7 @@ def skeleton_of(
     points = np.empty((len(configurations), model.njoints + len(fixed_points), 3))
     paths = np.empty((len(tracked), len(configurations), 3))
     shapes = [*shapes, *payload_shapes(model)]
-    on_links = [(model.getFrameId(shape.link), shape.points()) for shape in shapes]
+    on_links = [(frame_index(model, shape.link), shape.points()) for shape in shapes]
     hulls = [np.empty((len(configurations), *hull.shape)) for _, hull in on_links]
     for t, q in enumerate(configurations):
         pin.framesForwardKinematics(model, data, q)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.analysis.feet import Foot, LeggedMotion
+from trajopt.robots.frame_index import frame_index
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -59,9 +60,9 @@ def sphere_motion(
         pin.framesForwardKinematics(model, data, x[: model.nq])
         com[t] = pin.centerOfMass(model, data, x[: model.nq])
         for c in contacts:
-            centres[c.name][t] = seen[c.name][t] = data.oMf[model.getFrameId(c.frame)].act(c.offset)
+            centres[c.name][t] = seen[c.name][t] = data.oMf[frame_index(model, c.frame)].act(c.offset)
             if c.surface.body is not None:
-                body = data.oMf[model.getFrameId(c.surface.body)]
+                body = data.oMf[frame_index(model, c.surface.body)]
                 turns[c.name][t], seen[c.name][t] = body.rotation, body.actInv(centres[c.name][t])
     weight = float(pin.computeTotalMass(model) * np.linalg.norm(model.gravity.linear))
     feet = []

@@ -20,6 +20,7 @@ from trajopt.errors import TrajoptError
 from trajopt.robots import Robot
 from trajopt.robots.builtin import BUILTIN_GEOMETRIES, BUILTIN_ROBOTS
 from trajopt.robots.example import example_robot_files
+from trajopt.robots.frame_index import frame_index
 from trajopt.robots.payload import payload_shapes
 from trajopt.types import Reals
 
@@ -89,7 +90,7 @@ def _placed_meshes(robot: Robot) -> tuple[list[tuple[int, Mesh]], set[int]]:
 
 
 def _of_shape(model: pin.Model, shape: Any) -> tuple[int, Mesh]:
-    frame = model.frames[model.getFrameId(shape.link)]
+    frame = model.frames[frame_index(model, shape.link)]
     placement = frame.placement.homogeneous @ np.asarray(shape.placement)
     return frame.parentJoint, solid(
         shape.kind, shape.size, rgb(shape.color) if shape.color else eight_bit(0.25, 0.45, 0.7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from trajopt.errors import InvalidArgumentError, ModelEvaluationError, unknown_n
 from trajopt.identification.combinations import null_space
 from trajopt.identification.coordinates import Coordinates
 from trajopt.identification.log import Log
+from trajopt.identification.lost import lost
 from trajopt.identification.result import Identification
 from trajopt.identification.smoother import Smoother
 from trajopt.identification.trajectory import LogProblem
@@ -67,7 +69,8 @@ def identify(
     Raises:
         InvalidArgumentError: An argument has the wrong type or size, or nothing depends on an unknown.
         UnknownNameError: A parameter does not exist.
-        ModelEvaluationError: The model has no finite values at the measurements.
+        ModelEvaluationError: The model has no finite values at the measurements, or cannot follow them, as in other
+            units.
     """
     names = list(dict.fromkeys(check_texts("unknown", unknown)))
     if not names:
@@ -81,24 +84,22 @@ def identify(
     continuous = action.model_parts.differential
     mechanical = "v" in noise or (continuous is not None and continuous.second_order)
     problems = [LogProblem(action, each, names, sx >= UNMEASURED, mechanical=mechanical) for each in logs]
+    unmoved = [copy.copy(problem) for problem in problems]
     coordinates = Coordinates(problems[0].unknowns)
     eta = first = coordinates.of(problems[0].theta)
     R, Q = np.minimum(sx, UNMEASURED) ** 2, su**2
-    for iteration in range(1, MAX_ITERATIONS + 1):  # noqa: B007 - read behind the loop
-        slope = coordinates.slope(eta)
-        smoothers = [Smoother(p.linear(coordinates.theta(eta), slope), R, Q) for p in problems]
-        information = np.sum([s.information for s in smoothers], axis=0)
-        gradient = np.sum([s.gradient for s in smoothers], axis=0)
-        scales = coordinates.scales(eta)
-        null = null_space(information, scales, RANK)
-        step = _step(information, gradient, scales, null)
+    for iteration in range(1, MAX_ITERATIONS + 1):
+        try:
+            smoothers, information, null, step = _normal_equations(problems, coordinates, eta, R, Q)
+        except np.linalg.LinAlgError:  # numbers beyond those of doubles
+            raise ModelEvaluationError(lost(unmoved, iteration)) from None
         factor = coordinates.largest_step(eta, step)
-        size = float(np.sqrt(max(step @ information @ step, 0.0)))
+        size = float(np.sqrt(max(float(step @ information @ step), 0.0)))
         for problem, smoother in zip(problems, smoothers):
             problem.move(*smoother.changes(factor * step))
         eta = eta + factor * step
         if not np.all(np.isfinite(eta)):
-            raise ModelEvaluationError("identify: the estimate is not finite; check units and noise of the log")
+            raise ModelEvaluationError(lost(unmoved, iteration))
         diverged = coordinates.has_diverged(eta, first)
         if diverged or (size < STEP and factor == 1.0):
             break
@@ -118,7 +119,7 @@ def identify(
         coordinates=coordinates,
         estimate=eta,
         information=information,
-        null_space=null * scales[:, None],
+        null_space=null,
         chi2=chi2,
         dof=count - (len(eta) - null.shape[1]),
         iterations=iteration,
@@ -225,6 +226,18 @@ def _deviations(argument: str, value: npt.ArrayLike, size: int, *, zero: bool) -
             f"{argument}: expected standard deviations {'>= 0' if zero else '> 0'}, got {numbers.min()}"
         )
     return np.array(np.broadcast_to(numbers, (size,)))
+
+
+def _normal_equations(
+    problems: Sequence[LogProblem], coordinates: Coordinates, eta: Reals, R: Reals, Q: Reals
+) -> tuple[list[Smoother], Reals, Reals, Reals]:
+    """Smoothers of the logs, information (k, k), directions that the logs do not tell (k, m), and the step of η."""
+    slope, scales = coordinates.slope(eta), coordinates.scales(eta)
+    smoothers = [Smoother(p.linear(coordinates.theta(eta), slope), R, Q) for p in problems]
+    information = np.asarray(np.sum([s.information for s in smoothers], axis=0))
+    gradient = np.asarray(np.sum([s.gradient for s in smoothers], axis=0))
+    null = null_space(information, scales, RANK)
+    return smoothers, information, null * scales[:, None], _step(information, gradient, scales, null)
 
 
 def _step(information: Reals, gradient: Reals, scales: Reals, null: Reals) -> Reals:

@@ -22,9 +22,9 @@ def explained(result: Identification) -> str:
         lines += [f"  {c.name}" for c in together]
     if result.without_effect:
         lines.append(f"No effect on the log: {_by_owner(result.without_effect)}.")
-    if not result.null_space.shape[1]:
-        lines.append("The log tells each parameter.")
     poor = [c for c in result.combinations if c.deviation > _POOR * abs(c.value)]
+    if result.converged and not (poor or result.null_space.shape[1]):
+        lines.append("The log tells each parameter.")
     if poor:
         lines.append(f"Uncertain, with a standard deviation above {_POOR:.0%} of the value:")
         lines += [f"  {c}" for c in poor]

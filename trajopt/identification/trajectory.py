@@ -91,13 +91,18 @@ class LogProblem:
         self.xs = np.array([self._state.integrate_unchecked(x, dx) for x, dx in zip(self.xs, dxs)])
         self.us = self.us + dus
 
-    def controls_for(self, theta: Reals) -> Reals:
-        """Controls (N, nu) with which a model of other parameters would move as this trajectory, to first order."""
-        n, state = self._state.ndx, self._state
-        d = self._whole.calc_diff(self._with(theta), self.us)
+    def controls_for(self, theta: Reals, us: Reals | None = None) -> Reals:
+        """Controls (N, nu) with which a model of other parameters would move as this trajectory, to first order.
+
+        Args:
+            theta: The parameters.
+            us: Controls around which the model is linear (N, nu); None for those of this trajectory.
+        """
+        n, state, us = self._state.ndx, self._state, self.us if us is None else us
+        d = self._whole.calc_diff(self._with(theta), us)
         pairs = zip(d.xnext[:, : state.nx], self.xs[1:])
         gaps = np.array([state.difference_unchecked(f, x) for f, x in pairs])
-        return np.asarray(self.us + np.einsum("tij,tj->ti", np.linalg.pinv(d.Fu[:, :n]), gaps))
+        return np.asarray(us + np.einsum("tij,tj->ti", np.linalg.pinv(d.Fu[:, :n]), gaps))
 
     def _with(self, theta: Reals) -> Reals:
         return np.hstack([self.xs, np.tile(theta, (len(self.xs), 1))])

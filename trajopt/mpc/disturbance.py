@@ -12,6 +12,7 @@ import pinocchio as pin
 
 from trajopt.checks import as_numbers, check_array, check_known, check_non_negative, check_text
 from trajopt.errors import InvalidArgumentError, function_raised, shown
+from trajopt.robots.frame_index import frame_index
 from trajopt.states import StateAbstract
 from trajopt.types import Reals
 
@@ -150,7 +151,7 @@ class Disturbance:
     def _generalized(self, push: Push, x: Reals) -> Reals:
         model = self._robot.model  # type: ignore[union-attr]
         axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        J = pin.computeFrameJacobian(model, self._data, x[: model.nq], model.getFrameId(push.frame), axes)
+        J = pin.computeFrameJacobian(model, self._data, x[: model.nq], frame_index(model, str(push.frame)), axes)
         force = cast(Reals, push.value)
         torque: Reals = J[: len(force)].T @ force
         return torque

@@ -36,6 +36,7 @@ from trajopt.plotting.scene import SceneLines, hidden_axis
 from trajopt.plotting.style import SCREEN, canvas, check_picture_path, house_style, split, whole_figure
 from trajopt.plotting.trajectory import has_limbs, plot_solution
 from trajopt.plotting.window import write
+from trajopt.robots.frame_index import frame_index
 from trajopt.robots.scene import ObstaclesLike
 from trajopt.solution.record import SolverStatus
 from trajopt.states.place_names import NAMES_OF_PLACES
@@ -232,7 +233,7 @@ def _goals(solution: Solution) -> list[str]:
     if solution.robot is None:
         return []
     goals, model = shown_goals(solution)[1], robot_of(solution)
-    _, paths = skeleton_of(model, solution.xs[-1:, : model.nq], [model.getFrameId(name) for name, _ in goals])
+    _, paths = skeleton_of(model, solution.xs[-1:, : model.nq], [frame_index(model, name) for name, _ in goals])
     ends = [float(np.linalg.norm(path[-1] - goal)) for path, (_, goal) in zip(paths, goals)]
     return [f"{name} ends {_millimetres(far)} mm from its target" for far, (name, _) in zip(ends, goals)]
 

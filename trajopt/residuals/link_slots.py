@@ -19,6 +19,7 @@ from trajopt.residuals.nearest import in_place, nearest
 from trajopt.robots import Robot
 from trajopt.robots.closest_points import axis_gap, closest_points, length_and_direction
 from trajopt.robots.collisions.collision_shapes import CollisionShapes
+from trajopt.robots.frame_index import frame_index
 from trajopt.types import Ints, Reals
 
 FAR = 1e3  # distance of a slot without bodies [m]
@@ -133,7 +134,7 @@ class LinkSlots:
 
 def in_joints(model: pin.Model, shapes: CollisionShapes) -> tuple[Ints, Reals]:
     """Joint (n,) that carries each body, and the ends (n, 2, 3) of its axis in the joint's frame [m]."""
-    frames = [model.frames[model.getFrameId(body.frame)] for body in shapes.bodies]
+    frames = [model.frames[frame_index(model, str(body.frame))] for body in shapes.bodies]
     ends = [np.broadcast_to(body.points, (2, 3)) for body in shapes.bodies]
     points = [each @ frame.placement.rotation.T + frame.placement.translation for each, frame in zip(ends, frames)]
     return np.array([frame.parentJoint for frame in frames]), np.array(points).reshape(-1, 2, 3)

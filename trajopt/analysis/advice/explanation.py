@@ -35,10 +35,11 @@ from trajopt.analysis.advice.facts import (
     other_solvers,
 )
 from trajopt.analysis.advice.long_steps import advice_on_steps, smaller_steps
-from trajopt.analysis.advice.missed_goals import misses, out_of_reach
+from trajopt.analysis.advice.missed_goals import headline, misses, out_of_reach
 from trajopt.analysis.advice.one_knot import one_knot
 from trajopt.analysis.advice.progress import going_on, last_records, method_lines
 from trajopt.analysis.advice.resting import cannot_rest
+from trajopt.analysis.advice.singular_goals import singular_goals
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.advice.untouched import untouched
 from trajopt.analysis.basics import time_words as knot_time
@@ -90,7 +91,7 @@ def _headline(solution: Solution) -> str:
     """Text for why the solver stopped; where constraints are violated the cost is not to blame."""
     failed = solution.status is SolverStatus.LINE_SEARCH_FAILED
     met = not failed or not opposed(solution, named_rows(solution))
-    return str(solution.status) if met else str(solution.status).partition(":")[0].replace("cost", "violations")
+    return headline(solution) if met else str(solution.status).partition(":")[0].replace("cost", "violations")
 
 
 def _explain_motion(solution: Solution) -> str:
@@ -273,7 +274,12 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     far = out_of_reach(solution)
     if not far and (conflict := one_knot(solution)):
         return [*first, conflict, softening(constraints), *crowded]
-    others = [*first, *bounds_of_failure(solution), *_advice_by_status(solution, constraints)]
+    others = [
+        *first,
+        *singular_goals(solution),
+        *bounds_of_failure(solution),
+        *_advice_by_status(solution, constraints),
+    ]
     if far:
         return [*missed, *others, *crowded]
     return [*others, *([] if unheld else looser_first(solution, constraints)), *missed, *crowded]

@@ -10,6 +10,8 @@ import numpy as np
 from trajopt.analysis.advice.facts import more_time
 from trajopt.costs.cost_stack import CostTerm
 from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.robots.frame_index import frame_index
+from trajopt.solution.record import SolverStatus
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals
 
@@ -17,6 +19,17 @@ LEFT = 0.1  # fraction of the initial distance from which a goal counts as misse
 LEAST = 0.02  # distance from which a goal counts as missed [m]
 OTHER_UNIT = 10.0  # multiple of the reach from which the unit of a goal is in doubt [-]
 REPLAY, GAINS = "replay", '"gains") or "springs"'
+
+_MISSING = (SolverStatus.INFEASIBLE, SolverStatus.STALLED, SolverStatus.MAX_ITERATIONS)
+
+
+def headline(solution: Solution) -> str:
+    """Returns the status; without advice of its own if a goal is out of reach, whatever the guess."""
+    hard = [rows for rows in solution.description.constraints if not rows.soft]
+    missed = any((rows.violated & rows.enforced).any() for rows in hard)
+    if solution.status not in _MISSING or not missed or not out_of_reach(solution):
+        return str(solution.status)
+    return f"{str(solution.status).partition(':')[0]}: a goal is out of reach (below)"
 
 
 def misses(solution: Solution) -> list[str]:
@@ -78,7 +91,7 @@ def farthest(model: Any, frame: str) -> tuple[Reals, float] | None:
         model: A Pinocchio model.
         frame: Name of a frame.
     """
-    place = model.frames[model.getFrameId(frame)]
+    place = model.frames[frame_index(model, frame)]
     joint, length = place.parentJoint, float(np.linalg.norm(place.placement.translation))
     while joint and model.parents[joint]:
         length += float(np.linalg.norm(model.jointPlacements[joint].translation))

@@ -32,6 +32,7 @@ class LinearRows:
         rows: Constraint and number of each row (m,).
         usable: Whether a row is linear and enforced (T + 1, m).
         curved: Whether a row is enforced and violated, but not linear (T + 1, m).
+        complete: Whether all enforced rows and all dynamics are linear.
         violated: Whether a knot violates a usable row (T + 1,).
         G: Gradients by state and control (T + 1, m, ndx + nu).
         sizes: Length of the gradients before (T + 1, m).
@@ -46,6 +47,7 @@ class LinearRows:
     rows: Sequence[tuple[ConstraintRows, int]]
     usable: Flags
     curved: Flags
+    complete: bool
     violated: Flags
     G: Reals
     sizes: Reals
@@ -79,6 +81,7 @@ class LinearRows:
             rows=[(each, row) for each in hard for row in range(len(each.rows))],
             usable=usable,
             curved=enforced & violated & ~linear,
+            complete=bool(np.all(linear | ~enforced) and np.all(follows)),
             violated=(violated & usable).any(axis=1),
             G=G / sizes[:, :, None],
             sizes=sizes,

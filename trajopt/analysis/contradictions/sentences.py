@@ -9,8 +9,10 @@ import numpy as np
 
 from trajopt.analysis.basics import runs
 from trajopt.analysis.constraints import ConstraintRows, Flags
+from trajopt.analysis.contradictions.along_dynamics import along_dynamics
 from trajopt.analysis.contradictions.linear_rows import LinearRows
-from trajopt.analysis.contradictions.proofs import EXCLUDE, along_dynamics, where_equations_hold
+from trajopt.analysis.contradictions.one_quantity import of_one_quantity
+from trajopt.analysis.contradictions.proofs import EXCLUDE, where_equations_hold
 from trajopt.errors import TrajoptError
 from trajopt.types import Ints
 
@@ -21,7 +23,7 @@ MOST = 3
 """Largest number of contradictions that are reported [-]."""
 
 
-def contradictions(solution: Solution) -> tuple[str, ...]:
+def contradictions(solution: Solution, *, cures: bool = True) -> tuple[str, ...]:
     """Returns a sentence for each proof that hard rows exclude each other; empty if there is none.
 
     The linear rows a + G (dx, du) of a knot exclude each other if multipliers y >= 0 of their bounds exist with
@@ -31,6 +33,7 @@ def contradictions(solution: Solution) -> tuple[str, ...]:
 
     Args:
         solution: The solution, with its problem.
+        cures: Whether a sentence on dynamics says which bounds are enough, which takes further linear programs.
     """
     hard = [rows for rows in solution.description.constraints if not rows.soft]
     if not any((rows.violated & rows.enforced).any() for rows in hard):
@@ -39,8 +42,9 @@ def contradictions(solution: Solution) -> tuple[str, ...]:
         with solution.as_solved() as problem:
             linear = LinearRows.of(problem, solution.xs, solution.us, hard)
             sentences = _of_knots(solution, linear) or where_equations_hold(problem, linear)
+            sentences = sentences or of_one_quantity(problem, linear)
             if not sentences and not problem.unknowns:  # which move, other than in these dynamics
-                sentences = along_dynamics(problem, linear)
+                sentences = along_dynamics(problem, linear, cures=cures)
     except TrajoptError:  # a black box fails on the trajectory, or next to it
         return ()
     return tuple(sentences[:MOST])

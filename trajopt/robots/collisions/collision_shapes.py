@@ -34,8 +34,10 @@ class CollisionShapes:
             prints the names of their links. The reasons are "neighbours" (one joint moves the other, or the robot's
             SRDF says Adjacent), "disabled" (by the SRDF for another reason), "always" (they overlap in at
             least 95 % of random configurations, or the SRDF says Always), "reference" (a reference configuration brings
-            them closer than 1 cm) and "never" (no random configuration brings them closer than 5 cm, or the SRDF says
-            Never). Links with the SRDF's reason Default or none count as one pair, and as "always" if closer than 2 cm.
+            them closer than 1 cm), "never" (no random configuration brings them closer than 5 cm, or the SRDF says
+            Never) and "coarse" (links of a robot without reference configurations, one link apart, whose shapes come
+            closer than 1 cm mostly where the meshes do not). Links with the SRDF's reason Default or none count as one
+            pair, and as "always" if closer than 2 cm.
     """
 
     bodies: tuple[Sphere | Capsule, ...]

@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt.robots.closest_points import NO_LENGTH, PARALLEL
+from trajopt.robots.frame_index import frame_index
 from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.types import Reals
 
@@ -50,7 +51,7 @@ def axis_distances(first: Reals, second: Reals) -> Reals:
 def _in_world(model: pin.Model, bodies: Sequence[Sphere | Capsule], configurations: Reals) -> Reals:
     """Ends (n, bodies, 2, 3) of the axis of each body in the world, equal for a sphere [m]."""
     data = model.createData()
-    frames = [None if body.frame is None else model.getFrameId(body.frame) for body in bodies]
+    frames = [None if body.frame is None else frame_index(model, body.frame) for body in bodies]
     ends = [np.broadcast_to(body.points, (2, 3)) for body in bodies]
     points = np.empty((len(configurations), len(bodies), 2, 3))
     for row, q in enumerate(configurations):

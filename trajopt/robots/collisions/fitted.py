@@ -11,11 +11,12 @@ import numpy as np
 from trajopt import cache, source
 from trajopt.checks import check_instance, check_path, check_positive
 from trajopt.errors import InvalidArgumentError
+from trajopt.robots.collisions.coarse import without_coarse_pairs
 from trajopt.robots.collisions.collision_shapes import CollisionShapes
 from trajopt.robots.collisions.cover import cover
 from trajopt.robots.collisions.fit import Fit
 from trajopt.robots.collisions.pairs import disabled_pairs, with_pairs
-from trajopt.robots.collisions.surfaces import Surface, srdf_path, surfaces
+from trajopt.robots.collisions.surfaces import Surface, collision_geometry, srdf_path, surfaces
 from trajopt.robots.robot import Robot
 from trajopt.robots.round_bodies import Capsule, Sphere
 
@@ -60,7 +61,7 @@ def fit_collision_shapes(
     meshes = {link: np.concatenate(surface.triangles) for link, surface in links.items() if surface.triangles}
     fits = dict(zip(meshes, cover(list(meshes.values()), waste), strict=True))
     bodies = [body for link, surface in links.items() for body in _bodies(link, surface, fits.get(link, []))]
-    shapes = with_pairs(robot.model, bodies, disabled)
+    shapes = without_coarse_pairs(robot.model, collision_geometry(robot), with_pairs(robot.model, bodies, disabled))
     cache.store(entry, shapes.to_json().encode(), f"collision shapes of {robot.name}")
     return shapes
 

@@ -12,6 +12,7 @@ WHY = {
     "always": "shapes always touch, or nearly",
     "reference": "shapes touch in a reference configuration",
     "never": "never near",
+    "coarse": "shapes near mostly where the links are not",
 }
 """What each reason means, in words."""
 CANNOT_TOUCH = ("neighbours", "never")

@@ -14,6 +14,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.robots.collisions.collision_shapes import CollisionShapes
 from trajopt.robots.collisions.distances import body_distances
 from trajopt.robots.collisions.samples import random_configurations
+from trajopt.robots.frame_index import frame_index
 from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.types import Reals
 
@@ -43,7 +44,7 @@ def with_pairs(
         disabled: Reasons why an SRDF disables pairs, by the names of two frames; none by default.
     """
     disabled = {} if disabled is None else disabled
-    joints = [0 if body.frame is None else model.frames[model.getFrameId(body.frame)].parentJoint for body in bodies]
+    joints = [0 if body.frame is None else model.frames[frame_index(model, body.frame)].parentJoint for body in bodies]
     left: dict[str, list[tuple[int, int]]] = {reason: [] for reason in REASONS}
     candidates, touched = [], dict[frozenset[str], list[tuple[int, int]]]()
     for i, j in itertools.combinations(range(len(bodies)), 2):
