@@ -260,7 +260,9 @@ def test_reports_and_files(tmp_path: Path) -> None:
 def test_violated_rows_of_stages_are_named() -> None:
     solution = solved("stages", force=5.0)
     assert not solution.converged
-    assert "the upper bound of room[q] at dt/2 by 0.138 m" in solution.explain()
+    words = solution.explain()
+    assert "'room at dt/2', row 0, is violated most: q by 0.138 m at knot 1" in words
+    assert "constraints force at knot 0 and room[q] at dt/2 at knot 1 and x0: they exclude each other" in words
     assert 'add("room", ..., soft=(linear, quadratic))' in softening(named_rows(solution))
 
 
