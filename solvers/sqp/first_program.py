@@ -22,7 +22,7 @@ FAR = 100.0  # times its largest coordinate: where a program says that a state m
 LEAST = 1e-3  # part of a row's distance from its bound that it moves at least
 TURNS = 50  # of an angle beyond which it moves by one turn at most: torques alone turn a light wrist 100 times
 BEYOND = 1e3  # times half the width of a row's bounds, likewise: arms at rest with a cost of torques alone move by 4e4
-TURN = 2.0 * np.pi
+TURN = 2.0 * np.pi  # [rad]
 EARLY, NOISE = 0.1, 1e-6  # part of the knots that are early; coordinate, relative to moves there, that may be rounding
 
 

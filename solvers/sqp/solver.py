@@ -230,9 +230,11 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             return True
         attempts.paused, xs, own = None, None, attempts.own_units
         if kind == "rest":
+            if not work.evaluator.nc:
+                return False
             with self._unclocked(run):
                 xs, us = work.at_rest(run)
-            if not work.evaluator.nc or (np.array_equal(xs, run.guess[0]) and np.array_equal(us, run.guess[1])):
+            if np.array_equal(xs, run.guess[0]) and np.array_equal(us, run.guess[1]):
                 return False
             begun = work.begin_anew(run, us, xs, own_units=own)
         else:

@@ -24,6 +24,7 @@ from trajopt.analysis.advice import progress
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers import SolverIpopt, SolverSQP, SQPOptions
 from trajopt.solvers.sqp.attempts import ENDS, SIZES, Attempts, Left
+from trajopt.solvers.sqp.progress import SQPProgress
 
 
 def methods(solution: Solution) -> list[str]:
@@ -114,6 +115,29 @@ def test_two_ends_where_hanging_links_begin_are_no_verdict() -> None:
     assert attempts.verdict() is SolverStatus.STALLED
     attempts.dead_ends = [dead_end(1.8)] * 2
     assert attempts.verdict() is SolverStatus.INFEASIBLE
+
+
+@pytest.mark.parametrize("change", [0.0, 1e-9])
+def test_a_result_says_whether_an_attempt_left_the_guess(change: float) -> None:
+    """Also if it is not the guess itself, but a copy."""
+    xs, us, nothing = np.zeros((3, 2)), np.ones((2, 1)), np.zeros(0)
+    run = SQPProgress(x0=xs[0], trajectory=(xs, us + change), feasible=True, multipliers={}, called=0.0)
+    run.guess, run.violation, run.lam, run.y, run.start_y = (xs, us), 0.5, nothing, nothing, nothing
+    assert Left.by(run).moved is (change > 0.0)
+
+
+def test_ends_of_attempts_with_sizes_of_their_own_are_not_compared() -> None:
+    attempts, own = Attempts([]), []
+    for number in range(6):
+        attempts.pending = ["random"] * (len(SIZES) - 1 - number)
+        attempts.kind = "random"
+        own.append(attempts.own_units)
+        attempts.end(dead_end(0.5 + number))
+    assert own == [False, True, False, False, True, False]
+    assert [each.squares for each in attempts.dead_ends] == [0.5, 2.5, 3.5, 5.5]
+    attempts.kind = "rest"
+    attempts.end(dead_end(0.1))
+    assert len(attempts.dead_ends) == 4
 
 
 def test_contact_by_complementarity() -> None:
