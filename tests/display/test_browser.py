@@ -162,8 +162,9 @@ def press_keys(page: Any, knots: Reals, first: np.ndarray) -> None:
     def now() -> float:
         return float(page.evaluate("document.querySelector('[role=slider]').ariaValueNow"))
 
-    before = now()
-    near = int(np.searchsorted(knots, before + 1e-5))
+    while now() > knots[-3]:  # two more knots follow
+        page.keyboard.press("ArrowLeft")
+    near = int(np.searchsorted(knots, now() + 1e-5))
     for key, knot in (("ArrowRight", near), ("ArrowRight", near + 1), ("ArrowLeft", near), ("ArrowLeft", near - 1)):
         page.keyboard.press(key)
         wait_for(page, lambda knot=knot: abs(now() - knots[knot]) < 1e-5)
