@@ -132,7 +132,7 @@ def test_steps_of_first_order_whose_errors_little_control_takes_off_are_not_repo
     model = trajopt.IntegratedActionModelEuler(Lift(state, 1, trajopt.CostStack(state)), dt=0.1)
     problem = trajopt.ShootingProblem([0.0, 0.0], [model] * 40, trajopt.CostStack(state))
     for push, reported in ((1.0, False), (100.0, True)):
-        us = 9.81 + push * np.sin(np.linspace(0, 6, 40))[:, None]
+        us = 9.81 + push * np.sin(np.linspace(0, 30, 40))[:, None]
         solution = solution_of(problem, problem.rollout(us), us, SolverStatus.CONVERGED)
         assert (solution.description.step_error is not None) is reported
 
