@@ -16,8 +16,8 @@ from tests.support.hard_problems import (
     hopper,
     load,
     reach_by_torque,
-    scara,
     rocket,
+    scara,
     slot,
     trailer,
 )
