@@ -192,8 +192,8 @@ def sunk_words(rows: Iterable[Reached]) -> list[str]:
     if deepest is None or deepest.reached > -_SUNK:
         return []
     return [
-        f"-> {deepest.of} is {-1e3 * deepest.reached:.3g} mm below the ground at knot {deepest.knot}: feet follow their "
-        "swings at a cost, whose weight is gaits.GaitOptions(foot=2e6) by default; take ten times that"
+        f"-> {deepest.of} is {-1e3 * deepest.reached:.3g} mm below the ground at knot {deepest.knot}: feet follow "
+        "their swings at a cost, whose weight is gaits.GaitOptions(foot=2e6) by default; take ten times that"
     ]
 
 
