@@ -273,7 +273,10 @@ def _rows_of(rows: ConstraintRows, flags: npt.NDArray[np.bool_]) -> str:
 
 
 def _closest(solution: Solution, rows: ConstraintRows) -> str:
-    """Text about the smallest distance from a bound: in percent for symmetric bounds of rates and forces."""
+    """Text about the smallest distance from a bound: in percent for symmetric bounds of rates and forces.
+
+    The unit of the value behind a percentage tells torques from accelerations.
+    """
     free = rows.enforced & ~rows.equations
     if not free.any():
         return ""
@@ -285,7 +288,8 @@ def _closest(solution: Solution, rows: ConstraintRows) -> str:
     named = "" if len(rows.rows) == 1 else f"{rows.rows[row]}, "
     unit = _unit(solution, rows, knot, row)
     near = f"{100 * (1 - measure[knot, row]):.0f} % of" if equal else f"{distances[knot, row]:.3g}{unit} from"
-    return f"; closest: {near} its bound ({named}knot {knot}{time_words(solution, knot)})"
+    value = f": {rows.values[knot, row]:.3g}{unit}" if equal else ""
+    return f"; closest: {near} its bound ({named}knot {knot}{time_words(solution, knot)}{value})"
 
 
 def _loaded(solution: Solution, rows: ConstraintRows) -> npt.NDArray[np.float64]:
