@@ -17,6 +17,7 @@ from tests.support.hard_problems import (
     load,
     reach_by_torque,
     rocket,
+    scara,
     slot,
     trailer,
 )
@@ -94,6 +95,14 @@ def test_arms_that_pay_for_torque_alone_reach_their_goal(robot: str, dt: float) 
     solution = SolverSQP(problem).solve()
     assert solution.converged
     assert worst(solution) < 1e-6
+
+
+def test_a_flat_saddle_is_left_with_less_and_less_regularisation() -> None:
+    """IPOPT takes 24 iterations to the same cost; with the same δ after each failure it took 300 and ended above."""
+    solution = SolverSQP(scara()).solve()
+    assert solution.converged
+    assert solution.iterations <= 25
+    assert solution.cost == pytest.approx(33.714441, rel=1e-6)
 
 
 def test_many_turns_of_methods_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
