@@ -54,6 +54,7 @@ def test_a_file_keeps_the_log(log, tmp_path):
     assert np.array_equal(found.tracked[0].reference, log.tracked[0].reference)
     assert found.motion.coordinate_names == ("q", "v")
     assert np.array_equal(found.motion.xs, log.motion.xs)
+    assert found.motion.status is log.motion.status is trajopt.SolverStatus.UNSOLVED
 
 
 def test_other_files_are_refused_by_load(log, tmp_path):
