@@ -121,7 +121,8 @@ def test_the_unit_tells_limits_of_torques_from_those_of_accelerations() -> None:
     units = {each.name: set(each.units) for each in constraint_rows(solution)}
     assert units == {"of_control": {"N m"}, "of_joints": {"rad/s²"}}
     lines = {name: line for name in units for line in solution.explain().splitlines() if f"{name}'" in line}
-    assert lines["of_control"].endswith(" N m)") and lines["of_joints"].endswith(" rad/s²)")
+    assert lines["of_control"].endswith(" N m)")
+    assert lines["of_joints"].endswith(" rad/s²)")
     for model in (type(arm), trajopt.DifferentialActionModelContactInvDynamics, trajopt.ResidualModelControl):
         assert "ResidualModelJointAcceleration" in (model.__doc__ or "")
 

@@ -47,8 +47,8 @@ class MuJoCoPlant(Immutable, PlantAbstract):
         armature: Inertia of each motor at its joint, a number or (nv,) [kg m², kg]; by default that of the model.
         damping: Damping of each joint, a number or (nv,) [N m s/rad, N s/m]. The damping in a robot's file is not used,
             since Pinocchio does not use it either.
-        dry_friction: Dry friction of each joint, MuJoCo's frictionloss, a number or (nv,) [N m, N]. As for damping, that
-            of a robot's file is not used.
+        dry_friction: Dry friction of each joint, MuJoCo's frictionloss, a number or (nv,) [N m, N]. That of a robot's
+            file is not used either.
         friction: Friction coefficient of the default contacts and of solids, >= 0 [-].
         torque_limits: Whether controls and torques are clipped to the limits of the motors.
         joint_limits: Whether joints stop at their limits.
