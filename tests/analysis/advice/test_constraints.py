@@ -11,7 +11,7 @@ import numpy as np
 from casadi import SX
 
 import trajopt
-from tests.support.constrained import MOTOR, Mass, pendulum, torn_mass, weak_pendulum
+from tests.support.constrained import Mass, pendulum, torn_mass, weak_pendulum
 from trajopt import gaits
 from trajopt.analysis import ConstraintRows, constraint_rows, constraints_report, limit_uses
 from trajopt.analysis.advice.constraints import _rows_of, relaxation, time_may_help
@@ -242,8 +242,8 @@ def test_rows_that_are_violated_by_little_are_not_said_to_exclude_each_other() -
         return next(line for line in nearly(excess).explain().splitlines() if "still violated" in line)
 
     assert words(3e-4) == (
-        "-> constraints are still violated, 'motor', but by 0.0003 N m at most, little beside its size: more iterations "
-        "may meet them"
+        "-> constraints are still violated, 'motor', but by 0.0003 N m at most, little beside its size: more "
+        "iterations may meet them"
     )
     assert "may contradict the dynamics or other bounds: relax 'motor'" in words(0.25)
 

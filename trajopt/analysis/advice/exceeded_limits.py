@@ -41,7 +41,7 @@ def placeholder_advice(solution: Solution) -> list[str]:
 
 
 def cures_of_limits(solution: Solution, over: Sequence[LimitUse]) -> list[str]:
-    """Returns advice for limits that are not constraints, or not at their knot, and for those whose bounds are wider."""
+    """Returns advice for limits that are not constraints, or not at their knot, or whose constraints are wider."""
     idle, wide = {use.quantity for use in over if not (use.bounded or use.partly)}, [use for use in over if use.bounded]
     cures = [_constraints_instead(solution, idle)] if idle else []
     partly = [use for use in over if use.partly]
