@@ -38,7 +38,7 @@ from trajopt.analysis.advice.facts import (
 from trajopt.analysis.advice.long_steps import advice_on_steps, smaller_steps
 from trajopt.analysis.advice.missed_goals import headline, misses, out_of_reach
 from trajopt.analysis.advice.one_knot import one_knot
-from trajopt.analysis.advice.progress import going_on, last_records, method_lines
+from trajopt.analysis.advice.progress import going_on, infeasibility, last_records, method_lines
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.singular_goals import singular_goals
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
@@ -118,7 +118,15 @@ def _optima(solution: Solution) -> list[str]:
     more = len(solution.optima) - len(words)
     optima = [f"  optima: {', '.join(words)}{f' and {more} more' if more > 0 else ''}"] if words else []
     ends = [f"{count} {_end(name)}{_lowest(name, cost)}" for name, count, cost in solution.ends]
-    return [*([f"  of {sum(end[1] for end in solution.ends)} starts: {', '.join(ends)}"] if ends else []), *optima]
+    total, kept = sum(end[1] for end in solution.ends), any(np.isfinite(end[2]) for end in solution.ends)
+    least = "" if kept or not solution.history else _least_violation(solution)
+    return [*([f"  of {total} starts: {', '.join(ends)}{least}"] if ends else []), *optima]
+
+
+def _least_violation(solution: Solution) -> str:
+    """Text for the violation of the best of several starts, where none keeps dynamics and constraints."""
+    left = infeasibility(last_records(solution)[-1], gaps=True)
+    return f"; none keeps dynamics and constraints, the least violation is {left:.3g}"
 
 
 def _end(name: str) -> str:
