@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.analysis.advice.progress import infeasibility, last_records
-from trajopt.analysis.constraints import HELD
 from trajopt.errors import TrajoptError, UnsupportedOperationError
 from trajopt.shooting.at_rest_lanes import controls_at_rest_of
 from trajopt.solution import Solution, SolutionBatch
@@ -108,7 +106,7 @@ def _ends(solutions: SolutionBatch, begun: npt.NDArray[np.intp]) -> tuple[tuple[
     """
     names = np.array([status if i in begun or status == ERROR else "" for i, status in enumerate(solutions.status)])
     left = [i for i in begun.tolist() if not solutions.converged[i]]
-    torn = [i for i in left if infeasibility(last_records(solutions[i])[-1], gaps=True) > HELD]
+    torn = [i for i in left if _rank(solutions[i])[0] > SAME]
     costs = np.where(np.isfinite(solutions.cost), solutions.cost, np.inf)
     costs[torn] = np.inf
     found = [(name, count, float(costs[names == name].min())) for name, count in Counter(names.tolist()).most_common()]
@@ -116,9 +114,9 @@ def _ends(solutions: SolutionBatch, begun: npt.NDArray[np.intp]) -> tuple[tuple[
 
 
 def _rank(solution: Solution) -> tuple[float, float]:
-    """Largest gap or violation of the last iteration, or `SAME` if it is smaller, and the cost."""
-    last = solution.history[-1]
-    return float(np.nanmax([SAME, last.gap_norm, last.constraint_violation])), solution.cost
+    """Largest gap or violation, or `SAME` if it is smaller, and the cost."""
+    sizes = [np.abs(solution.gaps()), *solution.violations().values()]
+    return float(np.nanmax([SAME, *(size.max(initial=0.0) for size in sizes)])), solution.cost
 
 
 def _optima(costs: Reals) -> tuple[tuple[float, int], ...]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.hard_problems import slot
 from trajopt import SolutionLibrary, problems
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.solvers import DDPOptions, SolverDDP, SolverFDDP, SolverSQP, SQPOptions
@@ -60,7 +61,7 @@ def test_several_starts_find_an_optimum_that_one_misses() -> None:
 
 def test_starts_that_do_not_converge_are_counted_with_their_lowest_cost() -> None:
     problem = pendulum()
-    solver = SolverDDP(problem, DDPOptions(max_iterations=2))
+    solver = SolverDDP(problem, DDPOptions(max_iterations=1))
     xs, us, _ = solver._guess(None, None, False)
     alone = [solver.solve(*guess) for guess in zip(*guesses(problem, xs, us, 4, seed=0))]
     assert not any(one.converged for one in alone)
@@ -205,3 +206,13 @@ def test_without_convergence_the_least_violation_is_best() -> None:
     worst = [max(row.history[-1].gap_norm, row.history[-1].constraint_violation) for row in batch]
     assert int(np.argmin(batch.cost)) != int(np.argmin(worst))  # cost alone would choose another one
     np.testing.assert_array_equal(best_of(batch).us, batch.us[int(np.argmin(worst))])
+
+
+def test_unsolved_starts_are_ranked_by_the_motions_that_they_return() -> None:
+    """The last iterations of each start belong to other attempts, which violate more."""
+    problem, guess = slot()
+    solver = SolverSQP(problem, SQPOptions(max_iterations=40))
+    alone, best = solver.solve(*guess), solver.solve(*guess, starts=2)
+    left = [max(float(rows.max()) for rows in each.violations().values()) for each in (alone, best)]
+    assert not best.converged
+    assert left[1] < 0.5 * left[0]

@@ -66,9 +66,9 @@ def step_error(solution: Solution, problem: ShootingProblem) -> StepError | None
 
     Errors e_t = f(x_t, u_t, dt) ⊖ f(f(x_t, u_t, dt/2), u_t, dt/2) add up to the deviation Σ Φ(T, t + 1) e_t at the end,
     with Φ the product of the derivatives of the steps between. Coordinates count relative to the largest one of their
-    unit. Steps of first order have errors in any usual motion, which feedback makes up for; what counts is how much.
-    The least squares |Fu δu_t + e_t| of all coordinates, or of the velocities of a robot, give the corrections δu_t,
-    which are compared with the controls.
+    unit. Steps of first order have errors in any usual motion, which feedback makes up for. What counts is how much:
+    corrections δu_t of the controls, with the least |Fu δu_t + e_t| of all coordinates or of the velocities of a robot,
+    are compared with the controls.
 
     Args:
         solution: The solution.

@@ -38,7 +38,7 @@ from trajopt.analysis.advice.facts import (
 from trajopt.analysis.advice.long_steps import advice_on_steps, smaller_steps
 from trajopt.analysis.advice.missed_goals import headline, misses, out_of_reach
 from trajopt.analysis.advice.one_knot import one_knot
-from trajopt.analysis.advice.progress import going_on, infeasibility, last_records, method_lines
+from trajopt.analysis.advice.progress import going_on, last_records, method_lines
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.singular_goals import singular_goals
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
@@ -48,7 +48,7 @@ from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.contradictions import FROM_START
 from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.moved import moved_words
-from trajopt.analysis.reached import friction_words
+from trajopt.analysis.reached import friction_words, sunk_words
 from trajopt.analysis.report import tipping_words, tips
 from trajopt.solution.batch import ERROR
 from trajopt.solution.record import SolverStatus
@@ -119,13 +119,14 @@ def _optima(solution: Solution) -> list[str]:
     optima = [f"  optima: {', '.join(words)}{f' and {more} more' if more > 0 else ''}"] if words else []
     ends = [f"{count} {_end(name)}{_lowest(name, cost)}" for name, count, cost in solution.ends]
     total, kept = sum(end[1] for end in solution.ends), any(np.isfinite(end[2]) for end in solution.ends)
-    least = "" if kept or not solution.history else _least_violation(solution)
+    least = "" if kept or solution.problem is None else _least_violation(solution)
     return [*([f"  of {total} starts: {', '.join(ends)}{least}"] if ends else []), *optima]
 
 
 def _least_violation(solution: Solution) -> str:
     """Text for the violation of the best of several starts, where none keeps dynamics and constraints."""
-    left = infeasibility(last_records(solution)[-1], gaps=True)
+    sizes = [np.abs(solution.gaps()), *solution.violations().values()]
+    left = max(float(np.nanmax(size, initial=0.0)) for size in sizes)
     return f"; none keeps dynamics and constraints, the least violation is {left:.3g}"
 
 
@@ -186,6 +187,7 @@ def _gait(solution: Solution) -> list[str]:
     limit = f" (mu = {coefficients.min():g})" if len(coefficients) else ""
     lines.append(f"  friction: {friction_words(motion)}{limit}")
     lines += [f"  {name}: {text}" for name, text in tipping_words(solution, motion).items()]
+    lines += sunk_words(rows)
     if tips(motion):
         lines.append("-> to keep the forces within the soles: gait_problem(..., limits=True), with SolverSQP")
     return lines

@@ -35,7 +35,7 @@ def going_on(solution: Solution) -> list[str]:
     if len(recent) < 2:
         return []
     gaps = bool(no_motion(solution))
-    first, last = (infeasibility(record, gaps=gaps) for record in (recent[0], recent[-1]))
+    first, last = (_infeasibility(record, gaps=gaps) for record in (recent[0], recent[-1]))
     latest, end = recent[-1] is history[-1], recent[-1].iteration
     count = f"in the last {len(recent)} iterations{'' if latest else f' up to {end}, which led to this motion'}"
     cure = "raise max_iterations, or start from a better guess" if latest else "solver.solve(solution) goes on from it"
@@ -43,7 +43,7 @@ def going_on(solution: Solution) -> list[str]:
         fell = last < (1.0 - SHRINKAGE) * first
         what = "gaps and violations" if gaps else "violations"
         return [f"{what} still fell by {100.0 * (1.0 - last / first):.0f} % {count}: {cure}"] if fell else []
-    held = [record.cost for record in recent if infeasibility(record, gaps=gaps) <= HELD]
+    held = [record.cost for record in recent if _infeasibility(record, gaps=gaps) <= HELD]
     fall = held[0] - held[-1]
     if fall > FALL * abs(held[-1]):
         return [f"the cost still fell by {fall:.2g} {count}: {cure}"]
@@ -55,13 +55,8 @@ def going_on(solution: Solution) -> list[str]:
     ]
 
 
-def infeasibility(record: IterationRecord, *, gaps: bool) -> float:
-    """Returns the largest violation after an iteration, and, with `gaps`, largest gap before it.
-
-    Args:
-        record: Record of the iteration.
-        gaps: Whether gaps count.
-    """
+def _infeasibility(record: IterationRecord, *, gaps: bool) -> float:
+    """Largest violation after an iteration, and, with `gaps`, largest gap before it."""
     sizes = [record.constraint_violation, *([record.gap_norm] if gaps else [])]
     return max((size for size in sizes if math.isfinite(size)), default=0.0)
 
