@@ -24,7 +24,6 @@ from trajopt.plants.argument import plant_of
 from trajopt.plants.base import PlantAbstract, check_next
 from trajopt.simulator import MDPContact, Plane
 from trajopt.simulator.end_spheres import corners_of_sole
-from trajopt.solution.record import SolverStatus
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -254,8 +253,7 @@ def _steps(plant: PlantAbstract, count: int, duration: float, *, divided: bool) 
 
 def _diverged(solution: Solution, knot: int, time: float, error: ModelEvaluationError) -> ModelEvaluationError:
     """Error of a step that failed at a time [s]; it says so if a solver has not converged."""
-    solved = solution.converged or solution.status is SolverStatus.UNSOLVED
-    poor = "" if solved else " of a solution that did not converge"
+    poor = "" if solution.status.name in ("CONVERGED", "UNSOLVED") else " of a solution that did not converge"
     return ModelEvaluationError(f"plant: the replay{poor} failed at knot {knot} ({time:.3g} s): {error}")
 
 
