@@ -46,6 +46,7 @@ from trajopt.analysis.advice.untouched import untouched
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.contradictions import FROM_START
+from trajopt.analysis.flight import flight_words
 from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.moved import moved_words
 from trajopt.analysis.reached import friction_words, sunk_words
@@ -182,7 +183,8 @@ def _gait(solution: Solution) -> list[str]:
         return []
     motion = legged_motion(solution)
     lines = [f"  moved: {moved_words(solution, motion)}"]
-    lines += [f"  {name}: {text}" for name, text in reached_words(rows).items()]
+    words = {**reached_words(rows), **flight_words(solution, motion)}
+    lines += [f"  {name}: {text}" for name, text in words.items()]
     coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
     limit = f" (mu = {coefficients.min():g})" if len(coefficients) else ""
     lines.append(f"  friction: {friction_words(motion)}{limit}")
