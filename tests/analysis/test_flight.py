@@ -19,7 +19,7 @@ GRAVITY = 9.81
 
 @functools.cache
 def thrown(*, euler: bool) -> tuple[Solution, float]:
-    """A quadruped that flies in one posture, on a parabola or by steps of Euler's method; and its time of flight [s]."""
+    """A quadruped that flies in one posture, on a parabola or by steps of Euler's method, and its time of flight."""
     problem = problems.load("quadruped-jump", "small-quadruped").problem
     xs, us = np.tile(problem.x0, (problem.T + 1, 1)), np.zeros((problem.T, problem.nu))
     (flight,) = [phase for phase in legged_motion(solution_of(problem, xs, us)).phases if not phase.feet]

@@ -37,8 +37,8 @@ def flight_words(solution: Solution, motion: LeggedMotion) -> dict[str, str]:
 def off_parabola(solution: Solution, motion: LeggedMotion) -> float | None:
     """Returns the largest distance of the centre of mass from its parabola in all flights [m].
 
-    In a flight that begins at time s it is c(t) = c(s) + ċ(s) (t - s) + ½ g (t - s)². Steps of Euler's method leave it by
-    ½ g dt (t - s). The result is None without flights, without times, or for a state that is not that of the robot.
+    In a flight that begins at time s it is c(t) = c(s) + ċ(s) (t - s) + ½ g (t - s)². Steps of Euler's method leave it
+    by ½ g dt (t - s). The result is None without flights, without times, or for a state that is not that of the robot.
 
     Args:
         solution: The solution.
