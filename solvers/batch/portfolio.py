@@ -100,9 +100,15 @@ def best_of(solutions: SolutionBatch) -> Solution:
 
 
 def _ends(solutions: SolutionBatch, begun: npt.NDArray[np.intp]) -> tuple[tuple[str, int, float], ...]:
-    """Outcomes of the starts, the most frequent first: status, number of starts, lowest cost."""
+    """Outcomes of the starts, the most frequent first: status, number of starts, lowest cost of a feasible motion.
+
+    The cost of states and controls that violate dynamics or constraints is none of a motion.
+    """
     names = np.array([status if i in begun or status == ERROR else "" for i, status in enumerate(solutions.status)])
+    left = [i for i in begun.tolist() if not solutions.converged[i]]
+    torn = [i for i in left if _rank(solutions[i])[0] > SAME]
     costs = np.where(np.isfinite(solutions.cost), solutions.cost, np.inf)
+    costs[torn] = np.inf
     found = [(name, count, float(costs[names == name].min())) for name, count in Counter(names.tolist()).most_common()]
     return tuple((name, count, cost if np.isfinite(cost) else np.nan) for name, count, cost in found)
 

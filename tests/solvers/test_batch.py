@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +280,23 @@ def test_rows_that_do_not_converge_are_solved_from_other_guesses() -> None:
     problem.x0 = [0.0, 0.0]
     with pytest.raises(InvalidArgumentError, match=r"starts"):
         solver.solve_batch(x0, starts=0)
+
+
+def test_converged_rows_that_cost_much_more_than_the_median_are_counted() -> None:
+    solver = SolverSQP(problems.load("pendulum-limits", T=40).problem)
+    few = solver.solve_batch(x0=np.linspace(0.0, 0.1, 5)[:, None] * [1.0, 0.0])
+    assert few.converged.all()
+    assert "dear" not in few.report()
+    dear = replace(few, cost=np.array([1.0, 1.1, 250.0, 0.9, 101.0]))
+    lines = [line for line in repr(dear).splitlines() if line.startswith("  dear")]
+    assert lines == [f"  dear        {dear.report()['dear']}"]
+    assert lines[0].partition("dear        ")[2] == (
+        "1 converged row above 100 times the median, maybe poor optima; problem.x0 = solutions.x0[2] and "
+        "solver.solve(starts=8) try other guesses of row 2"
+    )
+    status = few.status.copy()
+    status[2] = "MAX_ITERATIONS"
+    assert "dear" not in replace(dear, status=status).report()
 
 
 def test_a_table_and_a_picture(tmp_path: Path) -> None:

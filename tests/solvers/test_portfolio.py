@@ -60,8 +60,8 @@ def test_several_starts_find_an_optimum_that_one_misses() -> None:
 
 
 def test_starts_that_do_not_converge_are_counted_with_their_lowest_cost() -> None:
-    problem = problems.load("pendulum-limits", T=40).problem
-    solver = SolverSQP(problem, SQPOptions(max_iterations=2))
+    problem = pendulum()
+    solver = SolverDDP(problem, DDPOptions(max_iterations=1))
     xs, us, _ = solver._guess(None, None, False)
     alone = [solver.solve(*guess) for guess in zip(*guesses(problem, xs, us, 4, seed=0))]
     assert not any(one.converged for one in alone)
@@ -69,6 +69,22 @@ def test_starts_that_do_not_converge_are_counted_with_their_lowest_cost() -> Non
     assert best.optima == ()
     assert best.ends == (("MAX_ITERATIONS", 4, lowest),)
     assert f"  of 4 starts: 4 stopped at max_iterations (lowest cost {lowest:.7g})" in best.explain().splitlines()
+
+
+def test_starts_that_violate_constraints_have_no_cost() -> None:
+    """The cost of a motion that does not reach its goal may be 0."""
+    problem = problems.load("pendulum-limits", T=40).problem
+    solver = SolverSQP(problem, SQPOptions(max_iterations=4))
+    xs, us, _ = solver._guess(None, None, False)
+    alone = [solver.solve(*guess) for guess in zip(*guesses(problem, xs, us, 4, seed=0))]
+    least = min(max(rows.max() for rows in one.violations().values()) for one in alone)
+    assert least > 1e-3
+    best = solver.solve(starts=4)
+    ((name, count, cost),) = best.ends
+    assert (name, count) == ("MAX_ITERATIONS", 4)
+    assert np.isnan(cost)
+    words = f"4 stopped at max_iterations; none keeps dynamics and constraints, the least violation is {least:.3g}"
+    assert f"  of 4 starts: {words}" in best.explain().splitlines()
 
 
 def test_a_race_ends_each_solve_as_if_alone() -> None:
