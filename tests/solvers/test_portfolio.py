@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trajopt import SolutionLibrary, problems
+from trajopt import Solution, SolutionLibrary, problems
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.solvers import DDPOptions, SolverDDP, SolverFDDP, SolverSQP, SQPOptions
 from trajopt.solvers.batch.portfolio import best_of, guesses
@@ -68,6 +68,19 @@ def test_starts_that_do_not_converge_are_counted_with_their_lowest_cost() -> Non
     assert best.optima == ()
     assert best.ends == (("MAX_ITERATIONS", 4, lowest),)
     assert f"  of 4 starts: 4 stopped at max_iterations (lowest cost {lowest:.7g})" in best.explain().splitlines()
+
+
+@pytest.mark.parametrize("most", [100, 2])
+def test_a_file_keeps_optima_and_ends(most: int, tmp_path: Path) -> None:
+    """Also of starts that were given up, whose cost is NaN, and of those that did not converge."""
+    problem = pendulum(60)
+    problem.x0 = [0.8, -1.0]
+    best = SolverDDP(problem, DDPOptions(max_iterations=most)).solve(starts=6, seed=1)
+    loaded = Solution.load(best.save(tmp_path / "best.npz"), problem)
+    assert loaded.optima == best.optima
+    np.testing.assert_equal(loaded.ends, best.ends)
+    assert loaded.explain() == best.explain()
+    assert any(line.startswith("  of 6 starts: ") for line in loaded.explain().splitlines())
 
 
 def test_a_race_ends_each_solve_as_if_alone() -> None:
