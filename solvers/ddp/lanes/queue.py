@@ -104,7 +104,9 @@ class Queue:
             except TrajoptError:
                 fine[i] = False
         arrays = {"x0": x0[:, None], "xs": states, "us": controls, "p": p}
-        return Portion(chosen[fine], xs is None and us is not None, {n: a[fine] for n, a in arrays.items()})
+        if not fine.all():  # else there is nothing to leave out, and parameters of all rows stay one array
+            chosen, arrays = chosen[fine], {name: array[fine] for name, array in arrays.items()}
+        return Portion(chosen, xs is None and us is not None, arrays)
 
     def _one_control(self, controls: Reals, x: Reals, p: Reals) -> bool:
         """Fills controls (T, nu) that hold one state (nx,) at rest; False if parameters differ between knots."""
