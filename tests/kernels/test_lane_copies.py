@@ -14,7 +14,6 @@ from trajopt.kernels import (
     Program,
     Stage,
     copy_vectors,
-    group_calls,
     kernel,
     lane_count,
     rows,
@@ -43,10 +42,8 @@ def test_chosen_lanes_are_copied() -> None:
     np.testing.assert_array_equal(target, expected)
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_groups_repeat_their_calls_until_no_lane_is_left(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_repeat_their_calls_until_no_lane_is_left() -> None:
     """Lanes count down from their numbers; a group makes as many passes as its largest number."""
-    monkeypatch.setattr(group_calls, "SMALL_WORK", 0)
     left, after = (padded((5, 1, 2, W)) for _ in range(2))
     left[:, 0, 0] = np.random.default_rng(0).integers(1, 9, (5, W))
     most = left[:, 0, 0].max(axis=1)
@@ -58,7 +55,7 @@ def test_groups_repeat_their_calls_until_no_lane_is_left(parts: int, monkeypatch
         there, back = (kernel(Program.of(f.name(), f), W) for f in (down, same))
         first = KernelCall([there], [0], [[0]], [rows(left[g]), rows(after[g])], packed=True)
         calls.append([first, KernelCall([back], [0], [[0]], [rows(after[g]), rows(left[g])], packed=True)])
-    GroupCalls(Stage(calls, left[:, 0, 0]), parts=parts)(np.array([0, 1, 2, 4]))
+    GroupCalls(Stage(calls, left[:, 0, 0]))(np.array([0, 1, 2, 4]))
     np.testing.assert_array_equal(left[[0, 1, 2, 4], 0, 1], np.tile(most[[0, 1, 2, 4], None], W))
     assert not left[3, 0, 1].any()
     assert not left[[0, 1, 2, 4], 0, 0].any()

@@ -1,4 +1,4 @@
-"""Calls of machine code for many groups of lanes, on several threads."""
+"""Calls of machine code for many groups of lanes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from trajopt.kernels import compiler
 from trajopt.kernels.builder import Builder
 from trajopt.kernels.driver import KernelCall
 from trajopt.kernels.lane_copies import LaneChoice
-from trajopt.kernels.parallel import SMALL_WORK, Job
 from trajopt.kernels.rows import Ints, Reals
 
 PASSES = 2**40
@@ -24,13 +23,13 @@ HEADER = 3
 
 
 def group_calls_text() -> str:
-    """LLVM text of `void trajopt_group_calls(i64 *job, long, double *)`, a unit of the thread pool.
+    """LLVM text of `void trajopt_group_calls(i64 *job)`.
 
     A job is the number of groups, the number of stages, the size of a row, and a row for each group: for each stage an
     address, a number of doubles there, a number of units of `call_sequence_text`, and the units. Groups run one after
     the other; the units of a stage run again as long as any of its doubles is not 0.
     """
-    b = Builder("define void @trajopt_group_calls(ptr %job, i64 %block, ptr %scratch)")
+    b = Builder("define void @trajopt_group_calls(ptr %job)")
     groups, stages, size = (b.field("%job", number) for number in range(HEADER))
     with b.loop(0, groups, only_if=b.op(f"icmp sgt i64 {groups}, 0")) as group:
         first = b.op(f"mul i64 {group.index}, {size}")
@@ -54,11 +53,10 @@ def group_calls_text() -> str:
 
 
 @functools.cache
-def _native() -> tuple[Any, int]:
-    """The function, and its address."""
+def _native() -> Any:
     name = "trajopt_group_calls"
     address = compiler.load([compiler.object_code(group_calls_text, "group calls")], [name], {})[name]
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(address), address
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,22 +86,21 @@ class Stage:
 class GroupCalls:
     """Stages of machine code for many groups of lanes; the chosen groups run in one call from Python.
 
+    Groups run one after the other and may share memory. Other threads of Python run meanwhile.
+
     Args:
         stages: The stages, which each group runs in order.
-        parts: Number n of threads. Groups g with the same g mod n run one after the other and may share memory.
     """
 
-    def __init__(self, *stages: Stage, parts: int = 1) -> None:
-        self._stages, self._settled, self._parts = stages, False, parts
+    def __init__(self, *stages: Stage) -> None:
+        self._stages, self._settled = stages, False
         self._calls = [call for stage in stages for some in stage.calls for call in some]
-        self._run, run = _native()
+        self._run = _native()
         size = sum(HEADER + 5 * len(stage.calls[0]) for stage in stages)
         self._rows = np.zeros((len(stages[0].calls), size), dtype=np.int64)
-        self._jobs = np.zeros((parts, HEADER + self._rows.size), dtype=np.int64)
-        self._jobs[:, 1:HEADER] = len(stages), size
-        self._addresses = [int(job.ctypes.data) for job in self._jobs]
-        self._shared = Job([(run, address, 0) for address in self._addresses])
-        self._work = sum(call.work for stage in stages for call in stage.calls[0])
+        self._job = np.zeros(HEADER + self._rows.size, dtype=np.int64)
+        self._job[1:HEADER] = len(stages), size
+        self._address = int(self._job.ctypes.data)
 
     def __call__(self, chosen: Ints) -> None:
         """Runs the stages of chosen groups (m,)."""
@@ -111,19 +108,10 @@ class GroupCalls:
             return
         if not self._settled:
             self._prepare()
-        if self._parts == 1 or len(chosen) == 1 or self._work * len(chosen) < SMALL_WORK:
-            self._fill(0, chosen)
-            self._run(self._addresses[0], 0, None)
-            return
-        for part in range(self._parts):
-            self._fill(part, chosen[chosen % self._parts == part])
-        self._shared.share(self._parts, 0)
-
-    def _fill(self, part: int, chosen: Ints) -> None:
-        """Writes the rows of chosen groups to a job."""
         rows = self._rows[chosen]
-        self._jobs[part, 0] = len(rows)
-        self._jobs[part, HEADER : HEADER + rows.size] = rows.ravel()
+        self._job[0] = len(rows)
+        self._job[HEADER : HEADER + rows.size] = rows.ravel()
+        self._run(self._address)
 
     def _prepare(self) -> None:
         for call in self._calls:

@@ -46,8 +46,8 @@ def sweep(
 ) -> Sweep:
     """Solves a problem for many values of its parameters, initial states and guesses, and stores results on disk.
 
-    Repeat the same call to continue an interrupted sweep, with any executor. Each worker solves its rows as `solve_batch`
-    does; results are bit-identical to those of one such call for all rows.
+    Repeat the same call to continue an interrupted sweep, with any executor. Workers call `solve_batch`; results are
+    bit-identical to those of one such call with all rows.
 
     Args:
         case_or_recipe: A ready problem, its name, a `Recipe`, or a function in a module that returns a ProblemCase or

@@ -39,7 +39,6 @@ class LaneLoop:
         gaps: Whether a step of length α closes the part α of gaps, as in FDDP.
         exact: Whether the models have exact Hessians, to which solves may turn.
         varied: Whether parameters differ between rows.
-        threads: Number of threads that share the groups [-].
 
     Attributes:
         left: Rows that the solver solves alone, from their beginning.
@@ -55,21 +54,19 @@ class LaneLoop:
         gaps: bool,
         exact: bool,
         varied: bool,
-        threads: int,
     ) -> None:
         self._problem, self._options, self._gaps, self._exact = problem, options, gaps, exact
-        self._memory = LaneMemory(
-            problem, 2 * groups, gaps=gaps, varied=varied, lengths=options.step_lengths, threads=threads
-        )  # half of the groups are extra ones
+        lengths = options.step_lengths
+        self._memory = LaneMemory(problem, 2 * groups, gaps=gaps, varied=varied, lengths=lengths)  # half are extra ones
         self._memory.rules[0] = np.reshape(rule_numbers(options, exact=exact), (-1, 1))
         self._main, self._W = groups * self._memory.W, self._memory.W
         self._staged = np.arange(self._main, 2 * self._main)
         self._values, self._varied = problem.table.values, varied
         self._directions_exact: ExactLanes | None = None
 
-    def fits(self, problem: ShootingProblem, groups: int, *, varied: bool, threads: int) -> bool:
+    def fits(self, problem: ShootingProblem, groups: int, *, varied: bool) -> bool:
         """True if these are lanes of the problem's models, with enough groups and room for such parameters."""
-        enough = self._main >= groups * self._W and self._memory.threads == threads
+        enough = self._main >= groups * self._W
         return self._values is problem.table.values and varied == self._varied and enough
 
     def run(self, queue: Queue, results: BatchResults, watch: Watch) -> None:
@@ -97,6 +94,7 @@ class LaneLoop:
                 return
             self._fill(queue)
             watch.tell(int(self._results.done.sum()))
+            queue.check()
 
     def _stop(self, status: SolverStatus) -> None:
         """Ends all rows that have begun."""

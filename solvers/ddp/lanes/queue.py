@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ class Portion:
 
 
 class Queue:
-    """Rows in order, handed out in portions.
+    """Rows in order, handed out in portions, also to several threads.
 
     A row whose values are refused is left out: it is solved alone, which raises the error.
 
@@ -54,6 +55,7 @@ class Queue:
     def __init__(self, problem: ShootingProblem, rows: BatchRows) -> None:
         self._problem, self._rows, self._next = problem, rows, 0
         self._kept: dict[bytes, Reals] = {}
+        self._lock, self._stopped = threading.Lock(), False
         self._ahead = Portion(np.zeros(0, dtype=np.int64), False, {})
 
     @property
@@ -63,12 +65,22 @@ class Queue:
 
     def take(self, count: int) -> Portion:
         """Returns the next rows, at most `count`."""
-        if not len(self._ahead.rows):
-            first, self._next = self._next, min(self._next + max(count, AHEAD), self._rows.n)
-            chosen, p = self._parameters(np.arange(first, self._next))
-            self._ahead = self._guesses(chosen, p)
-        portion, self._ahead = self._ahead.split(count)
-        return portion
+        with self._lock:
+            if not len(self._ahead.rows):
+                first, self._next = self._next, min(self._next + max(count, AHEAD), self._rows.n)
+                chosen, p = self._parameters(np.arange(first, self._next))
+                self._ahead = self._guesses(chosen, p)
+            portion, self._ahead = self._ahead.split(count)
+            return portion
+
+    def stop(self) -> None:
+        """Interrupts all that take rows, at their next `check`."""
+        self._stopped = True
+
+    def check(self) -> None:
+        """Raises KeyboardInterrupt after `stop`."""
+        if self._stopped:
+            raise KeyboardInterrupt
 
     def _parameters(self, chosen: Ints) -> tuple[Ints, Reals]:
         """Rows that are fine (m,), and the parameters of their knots (m, T + 1, size)."""
