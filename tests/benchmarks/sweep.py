@@ -33,8 +33,8 @@ KILLS = 6  # workers that are killed, evenly as the sweep goes on
 MOST_OVERHEAD, LEAST_GAIN = 0.1, 1.6  # parts of the solving time; times as fast [-]
 RECIPE = Recipe(problem="arm-reach", options={"target": (0.4, 0.3, 0.5)})
 BOX = ((0.3, -0.4, 0.2), (0.6, 0.4, 0.7))  # corners of goals [m]
-TITLE = """{count} reaches of a UR5 to random points, {chunk} a chunk. Overhead: what one process takes beyond one call of
-`solve_batch`, without start-up, which is a sweep of one row; and the processor time of the main process alone, which
+TITLE = """{count} reaches of a UR5 to random points, {chunk} a chunk. Overhead: what one process takes beyond one call
+of `solve_batch`, without start-up, which is a sweep of one row; and the processor time of the main process alone, which
 hands out rows and writes files, in parts of the call's. Differ: rows that are not the same bits as in the call."""
 
 

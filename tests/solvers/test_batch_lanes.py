@@ -261,11 +261,13 @@ def test_ctrl_c_ends_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_error_in_a_thread_ends_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    note = LaneLoop._note
+    note, failed = LaneLoop._note, threading.Event()
 
     def fails(loop: LaneLoop, groups: Any) -> None:
         if threading.current_thread() is not threading.main_thread():
+            failed.set()
             raise ZeroDivisionError("a bug")
+        failed.wait(60.0)
         note(loop, groups)
 
     monkeypatch.setattr(LaneLoop, "_note", fails)

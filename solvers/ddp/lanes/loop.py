@@ -180,25 +180,35 @@ class LaneLoop:
 
     def _iterate(self, groups: Ints) -> None:
         """One iteration of all rows in some groups; Python sees to what is rare."""
-        s, m = self.state, self._memory
-        m.directions(groups)
-        if self._flagged("failed", groups).size:
-            self._leave(self._flagged("failed", groups))
-        exact = self._exact_lanes(groups)
-        if exact is not None:
-            exact.directions(s, self._engaged(groups))
-        m.search(groups)
-        if exact is not None:
-            self._choose_directions(exact, groups)
-        m.step(groups)
-        lost = self._flagged("lost", groups)
+        s, m, plain = self.state, self._memory, groups
+        engaged = self._engaged(groups) if self._exact else groups[:0]
+        if engaged.size:
+            apart = m.groups_of(engaged)
+            self._iterate_exactly(apart, engaged)
+            plain = np.setdiff1d(groups, apart)
+        m.iterate(plain)
+        failed, lost = self._flagged("failed", groups), self._flagged("lost", groups)
+        if failed.size:
+            self._leave(failed)
         if lost.size:
             self._roll_guess(lost)
-        m.end(groups)
+            m.end(m.groups_of(lost))
         self._note(groups)
         ended = self._flagged("code", groups)
         if ended.size:
             self._finish(ended, np.array(STATUSES, dtype=object)[s["code"][ended].astype(np.int64)])
+
+    def _iterate_exactly(self, groups: Ints, engaged: Ints) -> None:
+        """The iteration of groups in which some lanes (m,) turn to exact Hessians."""
+        m = self._memory
+        if self._directions_exact is None:  # compiled when the first lane turns to them
+            first = self._main // self._W
+            self._directions_exact = ExactLanes(self._problem, m, self._options, first)
+        m.directions(groups)
+        self._directions_exact.directions(self.state, engaged[self.state["failed"][engaged] == 0.0])
+        m.search(groups)
+        self._choose_directions(self._directions_exact, groups)
+        m.finish(groups)
 
     def _flagged(self, name: str, groups: Ints) -> Ints:
         """Lanes that solve a row and have a number other than 0, in some groups."""
@@ -215,15 +225,6 @@ class LaneLoop:
         flags = (s["crawled"].array[groups] >= curvature.ENOUGH) & (s["feasible"].array[groups] != 0.0)
         where, lane = np.nonzero(flags & (s["active"].array[groups] != 0.0))
         return groups[where] * self._W + lane
-
-    def _exact_lanes(self, groups: Ints) -> ExactLanes | None:
-        """Exact directions, compiled when the first lane turns to them; None if no lane does."""
-        if not self._exact or not len(self._engaged(groups)):
-            return None
-        if self._directions_exact is None:
-            first = self._main // self._W
-            self._directions_exact = ExactLanes(self._problem, self._memory, self._options, first)
-        return self._directions_exact
 
     def _choose_directions(self, exact: ExactLanes, groups: Ints) -> None:
         """Tries Gauss-Newton's direction too where the step along the exact one is short, and takes the cheaper one."""

@@ -65,7 +65,11 @@ class LaneMemory:
         kinds: Number of the kind of each running knot (T,).
         backward: Expansion and backward pass.
         roll_out: Rollout with the step lengths `alpha`.
+        iterate: An iteration: directions, search, finish.
+        directions: Backward passes until each lane has a direction.
         search: Rollouts until each lane has found its step, see `trials.judgement`.
+        finish: The step, and the end of the iteration, but in groups with a lane that is lost.
+        end: The end of the iteration, with its record.
         measure: Expansion for scales alone.
         scales: Results of `measure` (G, T + 1, s + 2, W), see `lanes.scale_step`.
     """
@@ -136,11 +140,12 @@ class LaneMemory:
         self.backward, self.roll_out = GroupCalls(Stage(backward)), GroupCalls(Stage(rolled))
         self.measure = GroupCalls(Stage([self._measure(g) for g in every]))
         left = self._part("left", "state")[:, 0, 0], self._part("left", "search")[:, 0, 0]
-        self.directions = GroupCalls(Stage(begin), Stage(_joined(backward, directed), left[0]))
-        self.promise = GroupCalls(Stage(promised))
-        self.search = GroupCalls(Stage(promised), Stage(begun), Stage(_joined(rolled, judged), left[1]))
-        self.step = GroupCalls(Stage(stepped), Stage(moved))
-        self.end = GroupCalls(Stage(noted), Stage(ended))
+        directions = Stage(begin), Stage(_joined(backward, directed), left[0])
+        search = Stage(promised), Stage(begun), Stage(_joined(rolled, judged), left[1])
+        finish = Stage(stepped), Stage(moved, halts=self._part("lost", "state")[:, 0, 0]), Stage(noted), Stage(ended)
+        self.directions, self.search, self.finish = (GroupCalls(*each) for each in (directions, search, finish))
+        self.iterate = GroupCalls(*directions, *search, *finish)
+        self.promise, self.end = GroupCalls(Stage(promised)), GroupCalls(*finish[2:])
 
     def _part(self, name: str, whole: str) -> Reals:
         """Array (G, 1, 1, W) of one of the numbers of a lane."""
