@@ -61,7 +61,8 @@ class Queue:
     @property
     def empty(self) -> bool:
         """Whether all rows are handed out."""
-        return self._next >= self._rows.n and not len(self._ahead.rows)
+        with self._lock:
+            return self._next >= self._rows.n and not len(self._ahead.rows)
 
     def take(self, count: int) -> Portion:
         """Returns the next rows, at most `count`."""
