@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.errors import TrajoptError, pass_on_signal
-from trajopt.shooting.at_rest_lanes import controls_at_rest_of
+from trajopt.shooting.at_rest_lanes import controls_of_rows
 from trajopt.types import Ints, Reals
 
 AHEAD = 512
@@ -136,16 +136,10 @@ class Queue:
         Rows whose model raises an error are not `fine` (m,).
         """
         problem, m = self._problem, len(states)
-        controls, whole = np.zeros((m, problem.T, problem.nu)), True
-        for kind in problem.kinds[:-1]:
-            knots, nx = list(kind.knots), problem.state.nx
-            wanted: Any = states[:, knots[:1]] if same else states[:, knots]
-            found = controls_at_rest_of(kind.model, wanted.reshape(-1, nx)) if kind.model.nu else wanted[..., :0]
-            whole = whole and found is not None
-            if found is not None:
-                controls[:, knots, : kind.model.nu] = found.reshape(*wanted.shape[:2], kind.model.nu)
-        if whole:
-            return controls
+        found = controls_of_rows(problem, states[:, : 1 if same else -1])
+        if found is not None:
+            return found
+        controls = np.zeros((m, problem.T, problem.nu))
         before = problem.table.values.copy()
         for i in range(m):
             problem.table.values[:] = p[i]
