@@ -148,10 +148,9 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         """Solves rows of small problems in lanes, see `trajopt.solvers.ddp.lanes`."""
         from trajopt.solvers.ddp.lanes import solve
 
-        if not solve.fits_lanes(self):
-            return
-        self._loops = solve.loops_for(self, rows, self._loops)
-        solve.solve_in_lanes(self._loops, self.problem, rows, results, watch)
+        if solve.fits_lanes(self):
+            self._loops = solve.loops_for(self, rows, self._loops)
+            solve.solve_in_lanes(self._loops, self.problem, rows, results, watch)
 
     # The loop
 
