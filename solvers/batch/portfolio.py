@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.errors import TrajoptError, UnsupportedOperationError
-from trajopt.shooting.at_rest_lanes import controls_at_rest_of
+from trajopt.shooting.at_rest_lanes import controls_of_rows
 from trajopt.solution import Solution, SolutionBatch
 from trajopt.solution.batch import ERROR
 from trajopt.types import Reals
@@ -60,15 +60,9 @@ def _rolled(problem: ShootingProblem, us: Reals) -> tuple[Reals, Reals] | None:
 
 def _held(problem: ShootingProblem, states: Reals) -> tuple[Reals, Reals] | None:
     """States and the controls that hold them, in lanes where the models allow it."""
-    controls = np.zeros((problem.T, problem.nu))
-    for kind in problem.kinds[:-1]:
-        knots = list(kind.knots)
-        found = controls_at_rest_of(kind.model, states[knots]) if kind.model.nu else np.zeros((len(knots), 0))
-        if found is None:
-            break
-        controls[knots, : kind.model.nu] = found
-    else:
-        return states, controls
+    controls = controls_of_rows(problem, states[None, :-1])
+    if controls is not None:
+        return states, controls[0]
     try:
         return states, problem.quasi_static(states[:-1])
     except TrajoptError:

@@ -73,6 +73,25 @@ def test_rows_are_the_solves_of_a_loop(kind: Any) -> None:
         assert np.abs(row.gaps()).max() < 1e-8
 
 
+@pytest.mark.parametrize("passed", [False, True], ids=["at rest", "states"])
+def test_guesses_of_rows_that_are_solved_one_by_one_are_computed_together(
+    passed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the controls of `quasi_static`, which takes longer than a solve."""
+    problem, X = problems.load("pendulum-limits", T=30).problem, starts(4)
+    X[2] = np.nan
+    xs = X[:, None] + np.linspace(0.0, 1.0, 31)[:, None] * [0.5, 0.0] if passed else None
+    seen, solve = list[Any](), SolverSQP._solve
+    monkeypatch.setattr(SolverSQP, "_solve", lambda self, *guess: seen.append(guess) or solve(self, *guess))
+    with monkeypatch.context() as patch:
+        patch.setattr(type(problem), "quasi_static", lambda *_: pytest.fail("one after the other"))
+        solutions = SolverSQP(problem).solve_batch(x0=X, xs=xs)
+    assert solutions.status.tolist() == ["CONVERGED", "CONVERGED", "ERROR", "CONVERGED"]
+    for i, (states, controls, *_) in zip((0, 1, 3), seen):
+        np.testing.assert_array_equal(states, np.tile(X[i], (31, 1)) if xs is None else xs[i])
+        np.testing.assert_allclose(controls, problem.quasi_static(states[:-1]), atol=1e-12)
+
+
 def test_parameters_and_guesses_have_rows_and_the_problem_keeps_its_own() -> None:
     problem = problems.load("pendulum", T=30).problem
     solver = SolverDDP(problem)
