@@ -125,6 +125,32 @@ def test_a_track_stretches_towards_targets_out_of_reach_and_rests_there() -> Non
     assert "out of reach" in str(track)
 
 
+def around_the_base(pan: float, T: float) -> ik.IKPath:
+    """A UR5 turns once about its base, tool ahead, from a place of the first joint [rad] that has limits of ±2 pi."""
+    state = trajopt.StateMultibody(trajopt.load_robot("ur5"))
+    arm = np.array([-1.5, 1.5, -1.5, -1.5, 0.0])
+    angles = pan + np.linspace(0.0, 2.0 * np.pi, 201)
+    targets = placements(state, "tool0", np.column_stack([angles, np.tile(arm, (201, 1))]))
+    task = placement_task(state, "tool0")
+    return ik.track(state.robot, task, targets, T / 200, q0=np.r_[pan, arm], velocity=1.0)
+
+
+@pytest.mark.parametrize(
+    ("pan", "T", "status", "why"),
+    [
+        (-3.0, 10.0, IKPathStatus.FOLLOWED, ""),
+        (5.4, 10.0, IKPathStatus.OTHER_START, "only other configurations reach the targets"),
+        (-3.0, 4.0, IKPathStatus.LIMITED, ": limits, "),
+    ],
+)
+def test_poses_in_reach_are_not_said_to_be_out_of_reach(pan: float, T: float, status: IKPathStatus, why: str) -> None:
+    """The joint ends at its limit, or is too slow; from another start and slowly enough the tool follows."""
+    track = around_the_base(pan, T)
+    assert track.status is status
+    assert all(each.reachable and why in str(each) for each in track.departures)
+    assert any("q:shoulder_pan_joint" in each.limits for each in track.departures) == (pan > 0.0)
+
+
 def test_the_posture_is_held_where_the_hand_leaves_room() -> None:
     """At the end it is that of the least cost under the constraint, found from there."""
     state = panda()

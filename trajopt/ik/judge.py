@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
+
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +28,20 @@ AT_LIMIT = 1e-6
 """Relative distance to a limit at which it counts as reached [-]."""
 NEAREST = 0.02
 """Largest slope of the distance at the nearest configuration, relative to |J| [-]."""
+TARGETS = 9
+"""Number of targets of a departure for which other configurations are looked for [-]."""
 
 Truth = npt.NDArray[np.bool_]
 
 
-def judged(following: Following, p: Reals, qs: Reals, vs: Reals, solution: Solution | None = None) -> IKPath:
+def judged(
+    following: Following,
+    p: Reals,
+    qs: Reals,
+    vs: Reals,
+    reached: Callable[[Reals], Truth],
+    solution: Solution | None = None,
+) -> IKPath:
     """Builds the result of following a path from the motion that was found.
 
     Args:
@@ -37,14 +49,16 @@ def judged(following: Following, p: Reals, qs: Reals, vs: Reals, solution: Solut
         p: Parameters at each time (T + 1, np).
         qs: Configurations (T + 1, nq).
         vs: Velocities (T + 1, nv).
+        reached: Whether some configuration reaches the targets of each row of parameters (n, np).
         solution: Solution of the optimal-control problem, if there is one.
     """
     model = following.model
-    p = filled(model, qs, p)
+    targets, p = p, filled(model, qs, p)
     off, slopes, residuals = _evaluated(following, p, qs)
     distance = np.linalg.norm(off, axis=1)
     pressed = _pressed(following, qs, vs)
     departures = _departures(following, np.abs(off).max(axis=1, initial=0.0), distance, slopes, pressed)
+    departures = tuple(each if each.reachable else _confirmed(each, targets, reached) for each in departures)
     wanted = _wanted(model, p)
     return IKPath(
         robot=following.robot,
@@ -67,8 +81,19 @@ def _status(departures: tuple[Departure, ...], *, collisions: bool) -> IKPathSta
         return IKPathStatus.FOLLOWED
     if not all(each.reachable for each in departures):
         return IKPathStatus.UNREACHABLE
+    if any(each.elsewhere for each in departures):
+        return IKPathStatus.OTHER_START
     limited = collisions or any(each.limits for each in departures)
     return IKPathStatus.LIMITED if limited else IKPathStatus.COARSE
+
+
+def _confirmed(departure: Departure, targets: Reals, reached: Callable[[Reals], Truth]) -> Departure:
+    """A departure that rests as near as it gets, which is out of reach only if no configuration reaches its targets."""
+    knots = np.linspace(departure.first, departure.last, TARGETS).round().astype(int)
+    if not reached(targets[np.unique([*knots, departure.worst])]).all():
+        return departure
+    motion_only = bool(departure.limits) and not any(name.startswith("q:") for name in departure.limits)
+    return dataclasses.replace(departure, reachable=True, elsewhere=not motion_only)
 
 
 def _evaluated(following: Following, p: Reals, qs: Reals) -> tuple[Reals, Reals, dict[str, TaskResidual]]:

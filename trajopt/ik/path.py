@@ -28,6 +28,10 @@ class IKPathStatus(Enum):
     FOLLOWED = "every constraint holds at all times, within tolerance"
     LIMITED = "limits made the robot leave the path: see departures; go slower, or start on the path"
     COARSE = 'steps are too long for this path, no limit is near: pass a smaller dt, or method="optimal"'
+    OTHER_START = (
+        "this motion ends short of targets that other configurations reach: see departures; pass another q0, or go "
+        "slower"
+    )
     UNREACHABLE = "the path leaves the robot's reach: see departures; there the robot is as near as it gets"
 
     def __str__(self) -> str:
@@ -43,10 +47,12 @@ class Departure:
         last: Last knot with a violated constraint [-].
         worst: Knot with the largest violation [-].
         distance: Norm of the violations at that knot [units of their rows].
-        reachable: True if motion limits, links that come near, or too long steps were the reason; False if the target
-            was out of reach.
+        reachable: True if motion limits, links that come near, the start or too long steps were the reason; False if
+            the target was out of reach.
         limits: Limits that were reached: "q:JOINT" for positions, "v:JOINT" for velocities, "a:JOINT" for
             accelerations.
+        elsewhere: Whether the motion stopped as near as it gets to targets that the robot reaches in another
+            configuration, such as one turned the other way.
     """
 
     first: int
@@ -55,9 +61,11 @@ class Departure:
     distance: float
     reachable: bool
     limits: tuple[str, ...]
+    elsewhere: bool = False
 
     def __str__(self) -> str:
         why = "out of reach" if not self.reachable else "limits" if self.limits else "no limit is near"
+        why = "only other configurations reach the targets" if self.elsewhere else why
         at = f", at limits {', '.join(self.limits)}" if self.limits else ""
         return f"knots {self.first} to {self.last}: {why}, {self.distance:.3g} away at knot {self.worst}{at}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from trajopt.checks import check_count, check_known
 from trajopt.ik.judge import judged
 from trajopt.ik.optimal import optimal
 from trajopt.ik.path import IKPath
+from trajopt.ik.solver import IKSolver
 from trajopt.ik.solver_cache import kept_solver
 from trajopt.ik.target_path import course
 from trajopt.ik.tracker import Following
@@ -105,17 +107,28 @@ def track(
     stepper = following.stepper(len(p) - 1)
     stepper.q[0], stepper.p[:] = start, p
     stepper.run()
+    reached = functools.partial(_reached, following, limits)
     if method == "differential":
-        return judged(following, p, stepper.q, stepper.v)
+        return judged(following, p, stepper.q, stepper.v, reached)
     solution = optimal(following, p, stepper.q, stepper.v, max_iterations)
     nq = robot.nq
-    return judged(following, p, solution.xs[:, :nq].copy(), solution.xs[:, nq:].copy(), solution)
+    return judged(following, p, solution.xs[:, :nq].copy(), solution.xs[:, nq:].copy(), reached, solution)
 
 
 def _start(following: Following, p: Reals, limits: bool) -> Reals:
     """Configuration (nq,) for the first targets."""
     layout = following.model.layout
-    tolerance, fixed = 1e-2 * following.tolerance, following.fixed
-    solver, _ = kept_solver(following.robot, following.tasks, limits=limits, tolerance=tolerance, fixed=fixed)
     values = {name: each.shaped(p[layout.slices[name]]) for name, each in layout.parameters.items()}
-    return np.array(solver.solve(values).q)
+    return np.array(_poses(following, limits).solve(values).q)
+
+
+def _reached(following: Following, limits: bool, p: Reals) -> npt.NDArray[np.bool_]:
+    """Whether a configuration reaches the targets of each row of parameters (n, np), wherever the motion is."""
+    layout = following.model.layout
+    values = {name: [each.shaped(row) for row in p[:, layout.slices[name]]] for name, each in layout.parameters.items()}
+    return _poses(following, limits).solve_batch(values).solved
+
+
+def _poses(following: Following, limits: bool) -> IKSolver:
+    tolerance, fixed = 1e-2 * following.tolerance, following.fixed
+    return kept_solver(following.robot, following.tasks, limits=limits, tolerance=tolerance, fixed=fixed)[0]
