@@ -58,6 +58,15 @@ def test_one_step_of_a_quadratic_problem_is_its_solution(mode: str) -> None:
     assert step.cost == pytest.approx(solution.cost, rel=1e-6)
 
 
+def test_a_step_prints_in_one_line() -> None:
+    c = mpc.MPCController(pendulum(), options=MPCOptions(dt=0.01))
+    step = c.reset()
+    text = repr(step)
+    assert text.startswith(f"MPCStep(t=0, solved, u=[-3.], cost={step.cost:.6g}, ")
+    assert text.endswith(f"{len(step.xs)} knots over {step.times[-1]:g} s)")
+    assert "\n" not in text
+
+
 @pytest.mark.parametrize("mode", ["real-time", "converged"])
 def test_a_problem_without_rows(mode: str) -> None:
     problem = problems.load("lqr").problem

@@ -14,7 +14,7 @@ import trajopt
 from tests.mpc import slider
 from trajopt import mpc
 from trajopt.errors import InvalidArgumentError
-from trajopt.mpc.promises import missed_goals
+from trajopt.mpc.promises import biased, missed_goals
 from trajopt.problems import mpc as loops
 from trajopt.problems.mpc import arm
 from trajopt.problems.mpc.cart_pole import ERRORS, NEAR
@@ -84,6 +84,26 @@ def test_a_constant_force_on_a_slider_is_subtracted() -> None:
     np.testing.assert_allclose(log.xs[-1], [1.0, 0.0], atol=1e-3)
     plain = mpc.simulate(slider.controller(), lambda x, u, dt: slider.moved(x, u + 0.7, dt), [0.0, 0.2], 8.0)
     assert abs(plain.xs[-1, 0] - 1.0) > 1e-2
+
+
+def test_the_log_has_what_the_controller_estimates(tmp_path: Path) -> None:
+    """A mass of 1.5 kg that the model believes to be 1 kg, and a force of 0.7 N; files keep both."""
+    options = mpc.MPCOptions(estimate={"mass": 0.5}, offset_free=True)
+    controller = mpc.MPCController(slider.controller().problem, options=options)
+    log = mpc.simulate(controller, lambda x, u, dt: slider.moved(x, u + 0.7, dt, 1.5), [0.0, 0.2], 8.0)
+    assert list(log.estimated) == ["mass", "disturbance of f"]
+    mass, force = log.estimated.values()
+    assert mass.shape == force.shape == (len(log), 2)
+    np.testing.assert_allclose(mass[0], [1.0, 0.5])
+    assert mass[-1, 0] == float(controller.problem.table.at(0)["mass"])
+    assert abs(mass[-1, 0] - 1.5) < 3.0 * mass[-1, 1]
+    assert abs(force[-1, 0] - 0.7) < 3.0 * force[-1, 1]
+    words = log.report()["estimates"]
+    assert words.startswith(f"mass {mass[-1, 0]:.4g} ± {mass[-1, 1]:.2g} at the end, 1 at first; disturbance of f 0.7")
+    loaded = mpc.ClosedLoop.load(log.save(tmp_path / "log.npz"))
+    assert loaded.report()["estimates"] == words
+    np.testing.assert_array_equal(loaded.estimated["mass"], mass)
+    assert "estimates" not in mpc.simulate(slider.controller(), None, [0.0, 0.0], 0.5).report()
 
 
 def test_a_reset_returns_to_the_first_values() -> None:
@@ -156,6 +176,41 @@ def test_plans_after_a_compensated_delay_end_later() -> None:
     xs[21:, 0] = ends[:, 0] = 1.0
     assert missed_goals(slider.STATE, xs, ends, 2, late=16) == ""
     assert missed_goals(slider.STATE, xs, ends, 2) == "q by 1 m"
+
+
+@pytest.mark.parametrize(("force", "offset_free"), [(0.7, False), (0.0, False), (0.7, True)])
+def test_a_failed_step_does_not_hide_a_constant_disturbance(
+    force: float, offset_free: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mass of 2 kg changes its speed by force / 2 in 1 s that the model lacks; with offset_free nothing is advised."""
+    feedback = mpc.MPCController.feedback
+
+    def failing(self: mpc.MPCController, x: Any, t: float | None = None) -> mpc.MPCStep:
+        step = feedback(self, x, t)
+        failed = dataclasses.replace(step, status=mpc.MPCStatus.FAILED, reason="no way")
+        return failed if step.t == pytest.approx(1.0) else step
+
+    monkeypatch.setattr(mpc.MPCController, "feedback", failing)
+    problem = slider.controller().problem
+    problem.set_parameter("mass", 2.0)
+    controller = mpc.MPCController(problem, options=mpc.MPCOptions(offset_free=offset_free))
+    log = mpc.simulate(controller, lambda x, u, dt: slider.moved(x, u + force, dt, 2.0), [0.0, 0.2], 4.0)
+    assert log.outcome == "39 solved, 1 failed"
+    advice = [line for line in log.explain().splitlines() if line.startswith("-> ") and "control period" not in line]
+    said = bool(force) and not offset_free
+    assert log.biased == ("v by 0.35 m/s" if said else "")
+    assert advice[-1].startswith("-> steps fail: ")
+    first = "-> the plant has a constant disturbance that the controller's model lacks: in each second it changes v by"
+    assert any(line.startswith(first) and "offset_free=True" in line for line in advice[:-1]) == said
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_differences_that_change_their_sign_are_no_constant_disturbance(constant: bool) -> None:
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
+    xs = np.random.default_rng(0).normal(size=(40, 4))
+    expected, came = xs + 0.01, xs + 0.01
+    came[:, 3] += 0.01 * np.where(np.arange(40) % 2 == 0, 1.0, 1.0 if constant else -1.0)
+    assert biased(state, xs, expected, came, 0.1) == (f"{state.tangent_names[3]} by 0.1 rad/s" if constant else "")
 
 
 def test_explain_tells_errors_of_a_reference_that_moves_and_not_where_plans_end() -> None:

@@ -58,6 +58,7 @@ class MPCController(Immutable):
         problem: The controller's own copy of the problem.
         options: The options.
         dt: Time from one measurement to the next [s].
+        estimator: Kalman filter of `estimate` and `offset_free`; None without them.
 
     Raises:
         InvalidArgumentError: An argument has the wrong type, or does not fit the others.
@@ -95,9 +96,8 @@ class MPCController(Immutable):
             iteration = RealTimeIteration(e, judge, limits, iterations=self.options.iterations, exact=exact)
             self._engine = RealTime(iteration, budget)
         self._derivatives = PlanDerivatives(self.problem, kind.__name__)
-        self._estimator: Estimator | None = None
-        if self.options.estimate or self.options.offset_free:
-            self._estimator = Estimator(self.problem, self.options.estimate, self.options.offset_free)
+        o = self.options
+        self.estimator = Estimator(self.problem, o.estimate, o.offset_free) if o.estimate or o.offset_free else None
         self._plan, self._shift = Plan.zeros(self.problem), Shift(self.problem, self._window.offsets)
         self._t: float | None = None  # of the last step
         self._next = 0.0  # when the next measurement is expected
@@ -126,8 +126,8 @@ class MPCController(Immutable):
         x = self._x0.copy() if x0 is None else self.problem.state.check(x0, "x0")
         now = check_finite("t", t)
         started = time.perf_counter()
-        if self._estimator is not None:
-            self._estimator.begin(np.ones(self.problem.nu))
+        if self.estimator is not None:
+            self.estimator.begin(np.ones(self.problem.nu))
         self._window.see(now, x)
         self._seen = None
         self._window.move(now)
@@ -138,9 +138,9 @@ class MPCController(Immutable):
             array.fill(0.0)
         plan.t = now
         outcome = self._first(plan, x, guess)
-        if self._estimator is not None:
+        if self.estimator is not None:
             span = self._limits.upper[0] - self._limits.lower[0]
-            self._estimator.begin(np.where(np.isfinite(span), span, np.abs(plan.us).max(axis=0, initial=1e-6)))
+            self.estimator.begin(np.where(np.isfinite(span), span, np.abs(plan.us).max(axis=0, initial=1e-6)))
         if isinstance(self._engine, RealTime):
             self._engine.begin()
         if not self._plans_within and (names := controls_without_rows(self._evaluator, self._limits)):
@@ -232,8 +232,8 @@ class MPCController(Immutable):
         outcome = self._planned(measured)
         self._t, self._next, self._prepared = now, now + self.dt, False
         step = self._step(now, outcome, started)
-        if self._estimator is not None:
-            self._estimator.see(now, measured, step.u)
+        if self.estimator is not None:
+            self.estimator.see(now, measured, step.u)
         return step
 
     def _planned(self, x: Reals) -> PlanOutcome:
@@ -264,8 +264,8 @@ class MPCController(Immutable):
         if self._seen is not None:
             self._window.see(*self._seen)
             self._seen = None
-        if self._estimator is not None:
-            self._estimator.update()
+        if self.estimator is not None:
+            self.estimator.update()
         self._window.move(t)
         self._shift(self._plan, t)
         self._engine.prepare(self._plan)
@@ -292,7 +292,7 @@ class MPCController(Immutable):
     def _step(self, t: float, outcome: PlanOutcome, started: float) -> MPCStep:
         plan, judge, limits = self._plan, self._judge, self._limits
         self._derivatives.remember(plan, failed=outcome.status is MPCStatus.FAILED)
-        violated, d = judge.violated, 0.0 if self._estimator is None else self._estimator.disturbance
+        violated, d = judge.violated, 0.0 if self.estimator is None else self.estimator.disturbance
         reasons = [outcome.reason, f"{violated}: violated by {judge.violation:.3g}" if violated else ""]
         return MPCStep(
             t=t,

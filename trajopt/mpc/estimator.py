@@ -9,7 +9,7 @@ import numpy as np
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.plants.one_knot import OneKnot
-from trajopt.shooting import ShootingProblem
+from trajopt.shooting import ShootingProblem, controls
 from trajopt.types import Reals
 
 NOISE = 0.1  # deviation of a measured change of a state, as a part of the largest change so far [-]
@@ -33,6 +33,7 @@ class Estimator:
 
     Attributes:
         disturbance: d (nu,).
+        names: Names of the elements of θ, such as "mass" and "disturbance of force".
 
     Raises:
         InvalidArgumentError: A parameter has several elements, none in the first knot, or other values at the end.
@@ -52,6 +53,7 @@ class Estimator:
                 )
             problem.set_parameter(name, problem.table.at(0)[name])  # raises if knots have different values
         self._own = problem.nu if offset else 0
+        self.names = (*deviations, *(f"disturbance of {name}" for name in controls(problem).names[: self._own]))
         self._first = np.array([*(problem.table.at(0)[name] for name in self._names), *np.zeros(self._own)])
         self._of_names = np.array(list(deviations.values()))
         self.begin(np.ones(problem.nu))
@@ -73,6 +75,10 @@ class Estimator:
     def see(self, t: float, x: Reals, u: Reals) -> None:
         """Keeps a measurement (nx,) at a time t [s], and the control (nu,) that acts from then on, for `update`."""
         self._seen = [*self._seen[-1:], (t, x, u)]
+
+    def estimates(self) -> Reals:
+        """Returns value and standard deviation of each element of θ (n, 2) [its unit]."""
+        return np.stack([self._theta, np.sqrt(np.diag(self._covariance))], axis=1)
 
     def update(self) -> None:
         """Takes the last measurement into account, once."""

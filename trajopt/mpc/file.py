@@ -25,6 +25,7 @@ _LATER: dict[str, Any] = {
     "missed": "",
     "delay_compensated": False,
     "sensing": "",
+    "biased": "",
 }  # fields that files of earlier versions lack
 _FACTS = (
     "dt",
@@ -39,7 +40,7 @@ _FACTS = (
     "soft",
     "every",
 )
-_OTHERS = ("violations", "reasons", "pushes", "motion", "kept")
+_OTHERS = ("violations", "reasons", "pushes", "motion", "kept", "estimated")
 
 
 def write(path: str | Path, log: ClosedLoop) -> Path:
@@ -47,8 +48,10 @@ def write(path: str | Path, log: ClosedLoop) -> Path:
     path = check_npz(path)
     arrays = {f.name: getattr(log, f.name) for f in fields(log) if f.name not in (*_FACTS, *_OTHERS, *_LATER)}
     arrays |= {f"violation/{name}": values for name, values in log.violations.items()}
+    arrays |= {f"estimated/{name}": values for name, values in log.estimated.items()}
     facts: dict[str, Any] = {"format": FORMAT, **{name: getattr(log, name) for name in (*_FACTS, *_LATER)}}
     facts["violations"], facts["reasons"] = list(log.violations), {str(k): text for k, text in log.reasons.items()}
+    facts["estimated"] = list(log.estimated)
     facts["pushes"] = [_plain_push(push) for push in log.pushes]
     facts["tracked"] = []
     for i, tracked in enumerate(log.tracked):
@@ -79,6 +82,7 @@ def read(path: str | Path) -> dict[str, Any]:
         attributes = {name: facts[name] for name in _FACTS} | {n: facts.get(n, old) for n, old in _LATER.items()}
         attributes |= {name: tuple(attributes[name]) for name in ("coordinate_names", "control_names", "soft")}
         attributes["violations"] = {name: arrays.pop(f"violation/{name}") for name in facts["violations"]}
+        attributes["estimated"] = {name: arrays.pop(f"estimated/{name}") for name in facts.get("estimated", [])}
         attributes["reasons"] = {int(k): text for k, text in facts["reasons"].items()}
         attributes["pushes"] = tuple(_push(push) for push in facts["pushes"])
         attributes["kept"] = tuple(

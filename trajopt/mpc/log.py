@@ -68,6 +68,10 @@ class ClosedLoop(ExplainsAttributes):
         kept: Value of `tracked` in a log from a file.
         missed: Coordinates whose planned ends do not come, and by how much; empty if plans come true.
         delay_compensated: Whether plans started from the state predicted for the end of the delay.
+        biased: Coordinates that change by more than the controller's model predicts, by the same amount all the time;
+            only of a loop with failed steps.
+        estimated: Value and standard deviation (n, 2) of what the controller estimates at each step, by name: the
+            parameters of `MPCOptions(estimate=...)`, and with `offset_free` the disturbance of each control [its unit].
         sensing: Description of noise, sensors and estimator, with the errors of estimates; empty if the controller
             received the true states.
     """
@@ -106,6 +110,8 @@ class ClosedLoop(ExplainsAttributes):
     missed: str = ""
     delay_compensated: bool = False
     sensing: str = ""
+    biased: str = ""
+    estimated: Mapping[str, Reals] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         steps = f"{len(self)} steps of {self.dt:g} s"

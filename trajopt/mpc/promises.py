@@ -1,4 +1,4 @@
-"""Comparison of the ends of plans with the states that came: a goal that all plans reach, and the plant never does."""
+"""Comparison of what plans and models promise with the states that came: goals never reached, constant disturbances."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from trajopt.types import Reals
 OF_WAY = 0.5  # part of a plan's way by which its end is missed, that counts [-]
 OF_SPREAD = 1.5  # standard deviations of the motion, likewise: healthy loops have at most 1.04, a hanging pole 2.5 [-]
 OF_ENDS = 0.25  # part of a miss by which the ends of plans may differ [-]
+STEADY = 5.0  # median deviations from its median that a difference exceeds, if it is constant [-]
+OF_CHANGE = 0.1  # part of the median change of a coordinate, likewise [-]
+SLOW = 1e-2  # differences below this are not told [rad/s, m/s², ...]
 SLIGHT = 1e-2  # misses below this are not told [rad, m, ...]
 
 
@@ -44,3 +47,27 @@ def missed_goals(state: StateAbstract, xs: Reals, ends: Reals, periods: int, lat
     bad = np.flatnonzero(missed[:places])
     worst = sorted(bad, key=lambda i: -misses[i])[:3]
     return ", ".join(f"{state.tangent_names[i]} by {misses[i]:.3g} {state.tangent_units[i]}" for i in worst)
+
+
+def biased(state: StateAbstract, xs: Reals, expected: Reals, came: Reals, dt: float) -> str:
+    """Coordinates that differ from the model's by the same amount after each period, as text; empty if none does.
+
+    The differences of a model with other masses change their signs with the motion; those of a constant force do not.
+    Their median counts if it is more than five times their median deviation from it.
+
+    Args:
+        state: The state.
+        xs: States at some periods (n, nx).
+        expected: States of the model after one period (n, nx).
+        came: States after one period (n, nx).
+        dt: Control period [s].
+    """
+    errors = np.array([state.difference(x, y) for x, y in zip(expected, came)]) / dt
+    changes = np.array([state.difference(x, y) for x, y in zip(xs, came)]) / dt
+    middle = np.median(errors, axis=0)
+    spread, change = np.median(np.abs(errors - middle), axis=0), np.median(np.abs(changes), axis=0)
+    steady = (np.abs(middle) > STEADY * spread) & (np.abs(middle) > OF_CHANGE * change) & (np.abs(middle) > SLOW)
+    first = state.ndx // 2 if state.has_velocities else 0
+    places = [i for i in np.flatnonzero(steady) if i >= first]
+    worst = sorted(places, key=lambda i: -abs(middle[i]))[:3]
+    return ", ".join(f"{state.tangent_names[i]} by {middle[i]:.3g} {state.tangent_units[i]}" for i in worst)

@@ -12,7 +12,7 @@ from trajopt.mpc.controller import MPCController
 from trajopt.mpc.disturbance import Push
 from trajopt.mpc.log import ClosedLoop
 from trajopt.mpc.motion import motion_of
-from trajopt.mpc.promises import missed_goals
+from trajopt.mpc.promises import biased, missed_goals
 from trajopt.mpc.step import MPCStatus, MPCStep
 from trajopt.plants.one_knot import OneKnot
 from trajopt.shooting import controls
@@ -58,6 +58,10 @@ class Recorder:
         self._columns: dict[str, Any] = {name: np.zeros((periods, size)) for name, size in rows.items()}
         self._columns |= {name: np.zeros(periods) for name in _NUMBERS}
         self._columns |= {"iterations": np.zeros(periods, np.int64), "statuses": np.zeros(periods, "U8")}
+        self._estimator = controller.estimator
+        self._estimated = (
+            np.zeros((periods, len(self._estimator.names), 2)) if self._estimator is not None else np.zeros(0)
+        )
         self._applied, self._parts = np.zeros((periods, nu)), list[tuple[float, Reals]]()
         self._violations = {name: np.zeros(periods) for name in problem.constraint_names}
         self._reasons: dict[int, str] = {}
@@ -111,6 +115,8 @@ class Recorder:
         column["preparation_times"][k] = step.preparation_time if k else 0.0  # the first one was the reset
         column["feedback_times"][k] = step.feedback_time
         column["iterations"][k], column["statuses"][k] = step.iterations, step.status.value
+        if self._estimator is not None:
+            self._estimated[k] = self._estimator.estimates()
         if step.status is not MPCStatus.SOLVED and len(self._reasons) < REASONS:
             self._reasons[k] = step.reason
         if k % self._every == 0:
@@ -165,9 +171,27 @@ class Recorder:
             coordinate_names=tuple(problem.state.coordinate_names),
             every=self._every,
             missed=missed_goals(problem.state, self._xs[: n + 1], self._ends[:n], self._horizon, self._late),
+            biased=self._biased(samples),
+            estimated={}
+            if self._estimator is None
+            else dict(zip(self._estimator.names, self._estimated[:n].swapaxes(0, 1))),
             motion=self._motion(samples) if n else None,
             **(self._facts | {"sensing": sensing}),
         )
+
+    def _biased(self, samples: Ints) -> str:
+        """See `ClosedLoop.biased`."""
+        if self._controller.options.offset_free or not np.any(
+            self._columns["statuses"][: self._n] == MPCStatus.FAILED.value
+        ):
+            return ""
+        expected = []
+        for i, k in enumerate(samples):
+            knot = self.knot_of(self._models[self._model_of_sample[i]])
+            knot.parameters[:] = self._rows[i, : len(knot.parameters)]
+            knot.set_time_step(self._dt)
+            expected.append(knot.next_state(self._xs[k], self._applied[k][: knot.model.nu]))
+        return biased(self._problem.state, self._xs[samples], np.array(expected), self._xs[samples + 1], self._dt)
 
     def _motion(self, samples: Ints) -> Solution:
         """The closed loop as a trajectory of samples."""

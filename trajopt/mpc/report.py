@@ -48,6 +48,8 @@ def report(log: ClosedLoop) -> dict[str, str]:
     for tracked in log.tracked[:_MOST]:
         key = tracked.name if tracked.name not in words else f"{tracked.name} [{tracked.unit}]"
         words[key] = _tracking(tracked, log)
+    if log.estimated:
+        words["estimates"] = _estimates(log)
     words["controls"] = _controls(log)
     words["constraints"] = _constraints(log)
     if bounds := _bounds(log):
@@ -68,6 +70,15 @@ def _tracking(tracked: Tracked, log: ClosedLoop) -> str:
     pushed = [push for push in log.pushes if push.time <= worst <= push.end + _AFTER and push.duration < _AFTER]
     after = f" after the push at {pushed[-1].time:g} s" if pushed else ""
     return f"{what} {rms:.3g}{unit} rms, {errors.max():.3g}{unit} at most{after}, {errors[-1]:.3g}{unit} at the end"
+
+
+def _estimates(log: ClosedLoop) -> str:
+    parts = [
+        f"{name} {value:.4g} ± {deviation:.2g} at the end, {values[0, 0]:.4g} at first"
+        for name, values in log.estimated.items()
+        for value, deviation in values[-1:]
+    ]
+    return "; ".join(parts[:_MOST]) + (f"; and {len(parts) - _MOST} more" if len(parts) > _MOST else "")
 
 
 def _controls(log: ClosedLoop) -> str:
@@ -210,6 +221,12 @@ def _cures(log: ClosedLoop) -> list[str]:
     if failed:
         hard = [name for name in log.violations if name not in log.soft and any(map(_named(name), failed))]
         soften = f"soften {', '.join(hard)} (soft=(linear, quadratic)), " if hard else ""
+        if log.biased:
+            cures.append(
+                f"the plant has a constant disturbance that the controller's model lacks: in each second it changes "
+                f"{log.biased} more than predicted. Steps may fail for this reason: MPCOptions(offset_free=True) "
+                "estimates and subtracts it"
+            )
         cures.append(f"steps fail: {soften}start closer to a feasible motion, or allow more iterations")
     if set(log.violated) - set(log.soft) and not np.any(log.statuses == "failed"):
         cures.append(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+
 from trajopt.types import Reals
 
 
@@ -19,7 +21,7 @@ class MPCStatus(Enum):
         return self.value
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class MPCStep:
     """Result of a controller step: the control for a measured state, and the plan.
 
@@ -57,6 +59,11 @@ class MPCStep:
     iterations: int
     preparation_time: float
     feedback_time: float
+
+    def __repr__(self) -> str:
+        u = np.array2string(self.u, precision=4, separator=", ", threshold=12)
+        plan = f"{len(self.times)} knots over {self.times[-1] - self.times[0]:g} s"
+        return f"MPCStep(t={self.t:g}, {self.status}, u={u}, cost={self.cost:.6g}, {plan})"
 
     @property
     def failed(self) -> bool:
