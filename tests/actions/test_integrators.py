@@ -267,6 +267,10 @@ def test_a_time_step_of_a_robot_beyond_a_second_is_warned_of(caplog: pytest.LogC
     model.parameters()["dt"].check("dt", 30.0)
     assert "dt: 30 s is long" in caplog.text
     caplog.clear()
+    end = trajopt.CostStack(model.state)
+    trajopt.ShootingProblem(model.state.zero(), [model] * 2, end).set_parameter("dt", 40.0)
+    assert [text.partition(" is long")[0] for text in caplog.messages] == ["dt: 40 s"]  # trials of the value are silent
+    caplog.clear()
     Euler(Pendulum(trajopt.CostStack(trajopt.StateVector(2))), dt=20.0)  # of no robot: its unit of time may be any
     assert not caplog.records
 

@@ -73,6 +73,16 @@ def identified(seed: int) -> Identification:
     return identify(robot, with_noise(xs, us, seed), UNKNOWN, noise=NOISE, friction=FRICTION)
 
 
+def test_times_in_milliseconds_are_named_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    robot, xs, us = arm()
+    log = with_noise(xs, us, 0)
+    with pytest.raises(ModelEvaluationError, match="times in s, got other units"):
+        identify(robot, Log(log.states, log.controls, 1e3 * DT), UNKNOWN, noise=NOISE, friction=FRICTION)
+    assert caplog.messages == [
+        "log: time steps of 10 s are long for a robot; if times are in milliseconds, pass times / 1000 [s]"
+    ]
+
+
 def linear(robot: Robot, frames: list[str]) -> Reals:
     """(m, m c, I) of bodies in their frames, upper triangles row by row."""
     numbers = []

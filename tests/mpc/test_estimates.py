@@ -182,7 +182,7 @@ def test_plans_after_a_compensated_delay_end_later() -> None:
 def test_a_failed_step_does_not_hide_a_constant_disturbance(
     force: float, offset_free: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A mass of 2 kg changes its speed by force / 2 in 1 s that the model lacks; with offset_free nothing is advised."""
+    """A mass of 2 kg changes its speed by force / 2 in 1 s that the model lacks; offset_free ends the advice."""
     feedback = mpc.MPCController.feedback
 
     def failing(self: mpc.MPCController, x: Any, t: float | None = None) -> mpc.MPCStep:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,7 +30,9 @@ from trajopt.robots.parameters import PREFIX, with_numbers
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
+_LOG = logging.getLogger(__name__)
 MAX_ITERATIONS = 30
+LONG = 1.0  # a longer time step of a robot is probably a mistake in the unit [s]
 STEP = 1e-2  # largest last change, in standard deviations [-]
 RANK = 1e-13  # relative eigenvalue of the scaled information of directions that a log does not tell [-]
 UNMEASURED = 1e3  # standard deviation of states that are not measured [their unit]
@@ -80,6 +83,7 @@ def identify(
     logs = [check_instance("log", each, Log) for each in ([log] if single else check_items("log", log, "logs"))]
     if not logs:
         raise InvalidArgumentError("log: expected at least one Log, got none")
+    _doubt_times(action, logs)
     sx, su = _noise(action, noise)
     continuous = action.model_parts.differential
     mechanical = "v" in noise or (continuous is not None and continuous.second_order)
@@ -156,6 +160,15 @@ def _action(model: Any, names: list[str], friction: Any) -> tuple[ActionModelExp
     motors, costs = ActuationModelFull(state), CostStack(state)
     dynamics = DifferentialActionModelFreeFwdDynamics(state, motors, costs, friction=friction)
     return IntegratedActionModelRK4(dynamics, dt=1e-3), [PREFIX + name for name in names]
+
+
+def _doubt_times(action: ActionModelExpression, logs: Sequence[Log]) -> None:
+    """Warns of steps of robots that are as long as if their times were in milliseconds."""
+    step = max(float(np.median(np.diff(each.times))) for each in logs)
+    if step > LONG and isinstance(action.state, StateMultibody):
+        _LOG.warning(
+            "log: time steps of %g s are long for a robot; if times are in milliseconds, pass times / 1000 [s]", step
+        )
 
 
 def _control_units(model: Any, action: ActionModelExpression) -> tuple[str, ...]:

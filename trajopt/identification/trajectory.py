@@ -54,7 +54,8 @@ class LogProblem:
         self._measured = _first_states(state, log, rates)
         problem = ShootingProblem(self._measured[0], [model] * N, ActionModelTerminal(CostStack(state)))
         if "dt" in model.parameters():
-            problem.set_parameter("dt", np.diff(log.times).tolist())
+            for knots, place in problem.table.places("dt"):
+                problem.table.values[knots, place] = np.diff(log.times)[knots, None]
         for name in names:
             problem.free(name, -np.inf, np.inf, knots=None)
         freed = problem.freed()

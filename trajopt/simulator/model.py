@@ -192,6 +192,6 @@ class SimulatorModel(Model):
 
 def _time_step(argument: str, value: Any) -> Reals:
     step = check_positive(argument, value, unit="s")
-    if step > _LONG:
+    if step > _LONG and argument:  # without a name the value is only tried
         _LOG.warning("%s: %g s is long for a time step of a robot; the unit is seconds, so try 0.001", argument, step)
     return np.array(step)

@@ -45,7 +45,7 @@ def _time_step(argument: str, value: Any) -> Reals:
 
 def _time_step_of_robot(argument: str, value: Any) -> Reals:
     step = _time_step(argument, value)
-    if step > _LONG:
+    if step > _LONG and argument:  # without a name the value is only tried
         _LOG.warning("%s: %g s is long for a time step of a robot; the unit is seconds, so try 0.01", argument, step)
     return step
 
