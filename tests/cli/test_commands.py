@@ -285,6 +285,23 @@ def test_the_summary_reports_a_goal_out_of_reach():
     assert "raise max_iterations" not in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("target", "status"), [("0.3,0,0.2", "converged"), ("5,0,0", "converged, the target is out of reach")]
+)
+def test_the_status_says_that_a_target_is_out_of_reach(target, status):
+    result = run("solve", "arm-reach", "--robot", "planar-2r", "--set", f"target={target}", "-q")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[0] == f"status      {status}"
+
+
+def test_check_takes_ready_problems():
+    result = run("check", "pendulum")
+    assert result.exit_code == 0
+    assert "DifferentialActionModelPendulum" in result.stdout
+    assert result.stdout.splitlines()[-1] == "all right"
+    assert "or a problem of `trajopt list`, got 'pendulu'" in one_error_line(run("check", "pendulu"))
+
+
 def test_a_folder_is_no_picture(case, tmp_path):
     (tmp_path / "lq.png").mkdir()
     assert "expected a file, got the folder" in one_error_line(run("solve", "lq", "--plot", tmp_path / "lq.png"))

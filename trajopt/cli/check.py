@@ -15,7 +15,10 @@ from trajopt.errors import InvalidArgumentError, pass_on_signal
 def check_model(
     name: Annotated[
         str,
-        typer.Argument(metavar="MODULE:NAME", help="Model, problem, or function without arguments that returns one."),
+        typer.Argument(
+            metavar="MODULE:NAME",
+            help="Model, problem, or function without arguments that returns one; or a problem of `trajopt list`.",
+        ),
     ],
     points: Annotated[int, typer.Option(help="Number of random points.")] = 3,
     seed: Annotated[int, typer.Option(help="Seed of the points.")] = 0,
@@ -33,10 +36,17 @@ def check_model(
 
 
 def _subject(name: str) -> Any:
-    """The object that a name stands for; classes and functions are called."""
+    """The object that a name stands for; classes and functions are called, ready problems loaded."""
+    from trajopt import problems
+
+    if name in problems.names():
+        return problems.load(name).problem
     module, colon, attribute = name.partition(":")
     if not module or not colon or not attribute:
-        raise InvalidArgumentError(f"MODULE:NAME: expected a module and a name, such as models:problem, got {name!r}")
+        raise InvalidArgumentError(
+            "MODULE:NAME: expected a module and a name, such as models:problem, or a problem of `trajopt list`, got "
+            f"{name!r}"
+        )
     sys.path.insert(0, "")  # modules of the working folder, as `python -m` has them
     try:
         loaded = importlib.import_module(module)

@@ -149,9 +149,11 @@ def _solver_and_options(case: ProblemCase, name: str | None, values: dict[str, A
 def _report(screen: Screen, case: ProblemCase, solution: Solution, building: float) -> None:
     """Prints the result in a few lines."""
     from trajopt.analysis import constraints_report, limits_report
-    from trajopt.analysis.advice.missed_goals import misses
+    from trajopt.analysis.advice.missed_goals import misses, out_of_reach
 
-    screen.row("status", str(solution.status), "bold green" if solution.converged else "bold yellow")
+    far = solution.converged and out_of_reach(solution)
+    words = f"{solution.status}, the target is out of reach" if far else str(solution.status)
+    screen.row("status", words, "bold green" if solution.converged and not far else "bold yellow")
     screen.row("cost", f"{solution.cost:.8g}")
     if case.reference_cost is not None:
         difference = solution.cost - case.reference_cost
@@ -162,5 +164,5 @@ def _report(screen: Screen, case: ProblemCase, solution: Solution, building: flo
     screen.row("time", f"{building:.2f} s to build the problem, {solving}")
     for key, value in (case.report(solution) | limits_report(solution) | constraints_report(solution)).items():
         screen.row(key, value)
-    for words in misses(solution):
-        screen.row("goal", words)
+    for miss in misses(solution):
+        screen.row("goal", miss)
