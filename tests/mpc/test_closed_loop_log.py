@@ -367,3 +367,19 @@ def test_only_the_elements_of_a_cost_are_tracked() -> None:
     )
     (only,) = tracked_quantities(SolverFDDP(problem).solve())
     assert (only.labels, only.unit) == (("rate",), "rad/s")
+
+
+def test_places_that_an_estimator_believed_are_drawn_with_the_motion(tmp_path):
+    """An estimator believes x to be 30 cm larger; a file has the same points, and a loop without noise has none."""
+    knots = [trajopt.ActionModelUnicycle(dt=0.1)] * 10
+    own = mpc.MPCController(trajopt.ShootingProblem([-1.0, 0.2, 0.0], knots, trajopt.ActionModelUnicycle()))
+    log = mpc.simulate(own, None, [-1.0, 0.2, 0.0], 1.0, estimator=lambda t, y, u: y + np.array([0.3, 0.0, 0.0]))
+
+    def believed(each):
+        (motion,) = [axes for axes in each.plot().axes if axes.get_xlabel() == "x [m]"]
+        return [line.get_xydata() for line in motion.lines if line.get_label() == "estimates"]
+
+    for each in (log, mpc.ClosedLoop.load(log.save(tmp_path / "log.npz"))):
+        (points,) = believed(each)
+        np.testing.assert_allclose(points, log.xs[:-1, :2] + np.array([0.3, 0.0]))
+    assert not believed(mpc.simulate(own, None, [-1.0, 0.2, 0.0], 1.0))

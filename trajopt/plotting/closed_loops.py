@@ -304,7 +304,19 @@ def _draw_motion(log: ClosedLoop, figure: SubFigure, **around: Any) -> None:
     if has_motion(motion):
         plot_motion(motion, 8, frame=frame or None, reference=reference, figure=figure, **around)
     else:
-        plot_path(motion, 12, reference=reference, figure=figure, **around)
+        plot_path(motion, 12, reference=reference, estimates=_estimated_places(log), figure=figure, **around)
+
+
+def _estimated_places(log: ClosedLoop) -> Reals:
+    """Points (n, 3) of the states that the controller received, of coordinates x, y and z; empty if all were true."""
+    names, true = log.coordinate_names, log.xs[:-1]
+    axes = [(i, names.index(name)) for i, name in enumerate("xyz") if name in names]
+    if np.array_equal(log.estimates, true) or not axes:
+        return np.zeros((0, 3))
+    points = np.zeros((len(true), 3))
+    for i, column in axes:
+        points[:, i] = log.estimates[:, column]
+    return points[np.isfinite(points).all(axis=1)]
 
 
 def _asked_path(log: ClosedLoop) -> tuple[Reals, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 
 AXIS = 0.09  # length of the body's axes, relative to the size of the plot [-]
+ESTIMATES: dict[str, Any] = {"color": PALETTE[3], "marker": ".", "linestyle": "", "markersize": 2.5, "zorder": 3.2}
 BODY_AXES = ((RED, "x"), (PALETTE[2], "y"), (PALETTE[0], "z"))
 
 
@@ -58,6 +59,7 @@ def plot_path(
     reference: npt.ArrayLike = (),
     grid: OccupancyGrid | None = None,
     scans: Scan | Sequence[Scan] = (),
+    estimates: npt.ArrayLike = (),
     view: tuple[float, float] | None = None,
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
@@ -78,6 +80,7 @@ def plot_path(
         reference: Points (n, 2) or (n, 3) of the reference path, drawn dashed, with gaps at NaN [m].
         grid: Map of the plane to draw, its occupied cells in grey.
         scans: LIDAR scan, or one for each knot, whose readings are drawn as points.
+        estimates: Points (n, 3) at which an estimator believed the body to be, drawn as dots [m].
         view: Elevation and azimuth of the camera [deg]; by default it looks across the main direction of the path.
         figure: Figure or subfigure to draw into; by default a new one.
 
@@ -96,6 +99,7 @@ def plot_path(
     check_count("frames", frames, least=1)
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
+    believed = check_points("estimates", estimates)
     marks = check_points("targets", solution.description.pose_goals if targets is None else targets)
     drawn = obstacles_to_draw(solution, obstacles)
     bodies, hulls = obstacles_around(drawn), solids_around(drawn)
@@ -104,7 +108,14 @@ def plot_path(
     points, sensed = poses[:, :3, 3], Sensed(grid, scans, len(poses) - 1)
     with drawing(figure, 7.2, 6.0) as target:
         walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
-        more = [corners(bodies, points), around.points, wall_points(walls, points), sensed.points(points), *hulls]
+        more = [
+            corners(bodies, points),
+            around.points,
+            wall_points(walls, points),
+            sensed.points(points),
+            believed,
+            *hulls,
+        ]
         more += [place for _, place in moving]
         everything, outlines = np.concatenate([points, marks, *more]), _outlines(solution, points, frames)
         axes = axes_at(poses[spread(points, frames)], axis_length(everything, outlines))
@@ -117,6 +128,8 @@ def plot_path(
         sensed.draw(scene)
         around.draw(scene)
         scene.draw(points, color=GREY, linewidth=1.2, zorder=2, label="path")
+        if len(believed):
+            scene.draw(believed, label="estimates", **ESTIMATES)
         shade = time_ramp()(np.linspace(0.0, 1.0, len(points)) if len(points) > 1 else np.ones(1))
         for t, point in enumerate(points):
             scene.draw(point[None], color=shade[t], marker="o", markersize=4, linestyle="", zorder=3, label="_knot")
