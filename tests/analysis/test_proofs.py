@@ -120,6 +120,11 @@ def test_a_goal_within_an_obstacle() -> None:
         "constraints goal and disk at knot 10: they exclude each other, disk is 0.25 m² wherever goal holds there, and "
         "should be >= 1 m²; move one of them with problem.set_parameter",
     )
+    first = solution.explain().splitlines()[0]
+    assert (
+        first
+        == "SolverSQP: no small step reduces the constraint violation: constraints exclude each other (proof below)."
+    )
     assert SolverSQP(end([0.8, 0.7], range(2), within)).solve().converged
 
 

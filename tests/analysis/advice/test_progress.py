@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.analysis.advice.test_constraints import walled
 from tests.support.constrained import arm, pendulum, weak_pendulum
 from trajopt.analysis.advice.progress import going_on, last_records
 from trajopt.solution import IterationRecord, Solution, SolverStatus
@@ -67,6 +68,33 @@ def test_an_attempt_that_others_followed_is_to_be_gone_on_with() -> None:
         "violations still fell by 23 % in the last 10 iterations up to 11, which led to this motion: "
         "solver.solve(solution) goes on from it"
     )
+
+
+def advice(solution: Solution) -> list[str]:
+    return [line for line in solution.explain().splitlines() if line.startswith("->")]
+
+
+def test_going_on_and_wider_limits_come_before_what_is_to_be_relaxed() -> None:
+    solution = weak_pendulum()
+    costs = np.append(np.linspace(3.0, 2.0, 11) * solution.cost, solution.cost)
+    falling = stopped(solution, costs, constraint_violation=np.linspace(4.1, 3.0, 12))
+    starts = ("-> violations still fell by 23 %", "-> 'motor' is at its bounds", "-> constraints are still violated, ")
+    assert [line for line in advice(falling) if line.startswith(starts)] == advice(falling)[:3]
+    assert all(line.startswith(begin) for line, begin in zip(advice(falling), starts))
+    stalled = dataclasses.replace(falling, status=SolverStatus.STALLED)
+    assert advice(stalled)[0].startswith(starts[1])
+    assert any("relax 'upright" in line or "relax 'motor" in line for line in advice(stalled)[1:])
+
+
+def test_iterations_are_no_cure_for_a_start_beyond_a_bound() -> None:
+    """Violations may fall from one attempt to the next, and limits may be met, but x0 stays where it is."""
+    solution = walled(2.0)
+    costs = np.append(np.linspace(3.0, 2.0, 11), solution.cost)
+    falling = stopped(solution, costs, constraint_violation=np.linspace(4.1, 3.0, 12), step_length=[0.01] * 12)
+    assert going_on(falling)
+    assert advice(falling)[0].startswith("-> move x0, which is 1.5 m above 0.5 of 'wall[p]'")
+    for words in ("raise max_iterations", "goes on from it", "begin with wider ones", "starts=8"):
+        assert words not in falling.explain()
 
 
 def test_gaps_count_while_there_is_no_motion() -> None:

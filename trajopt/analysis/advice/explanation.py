@@ -56,6 +56,13 @@ from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
 from trajopt.solution.solution import Solution
 
+CUT_SHORT = (
+    SolverStatus.MAX_ITERATIONS,
+    SolverStatus.TIME_LIMIT,
+    SolverStatus.INTERRUPTED,
+    SolverStatus.STOPPED_BY_CALLBACK,
+)
+"""Statuses of solves that might have gone on."""
 CONVEX = 1e-9
 """Least curvature of a cost that is convex in its controls, relative to the largest one or 1 [-]."""
 STATIONARY = 1e-6
@@ -214,56 +221,79 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     far = out_of_reach(solution)
     if not far and (conflict := one_knot(solution)):
         return [*first, conflict, softening(constraints), *crowded]
-    others = [
-        *first,
-        *singular_goals(solution),
-        *bounds_of_failure(solution),
-        *_advice_by_status(solution, constraints),
-    ]
-    if far:
-        return [*missed, *others, *crowded]
-    return [*others, *([] if unheld else looser_first(solution, constraints)), *missed, *crowded]
+    known = bool(far or unheld or start)
+    by_status = _advice_by_status(solution, constraints, known)
+    others = [*first, *singular_goals(solution), *bounds_of_failure(solution), *by_status]
+    return [*missed, *others, *crowded] if far else [*others, *missed, *crowded]
 
 
-def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
-    """Advice on a solve that has not converged."""
-    status, outside = solution.status, left_domain(solution)
+def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows], known: bool) -> list[str]:
+    """Advice on a solve that has not converged, what has helped most often first.
+
+    Args:
+        solution: The solution.
+        constraints: Its constraints.
+        known: Whether other advice names the cause, which neither more iterations nor other guesses mend.
+    """
+    looser = [] if known else looser_first(solution, constraints)
+    if solution.status is SolverStatus.STALLED:
+        return [*looser, *dead_end(solution, constraints)]
+    if solution.status in CUT_SHORT:
+        return _cut_short(solution, constraints, looser, known)
+    return [*_at_an_end(solution, constraints), *looser]
+
+
+def _at_an_end(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+    """Advice on a solver that could not go on from its last iterate."""
+    status = solution.status
     if status is SolverStatus.INDEFINITE_QUU:
         return [_indefinite(solution)]
     if status is SolverStatus.LINE_SEARCH_FAILED:
-        return [outside or grown_derivatives(solution) or _no_decrease(solution, constraints)]
-    if status in (SolverStatus.INFEASIBLE, SolverStatus.STALLED):
+        return [left_domain(solution) or grown_derivatives(solution) or _no_decrease(solution, constraints)]
+    if status is SolverStatus.INFEASIBLE:
         return dead_end(solution, constraints)
-    if status is SolverStatus.DIVERGED:
-        where = f" (first at {_at(solution, solution.failed_knot)})" if solution.failed_knot is not None else ""
-        return [f"the value function grew without bound{where}: shorten dt, scale the weights down, or start closer"]
     if status is SolverStatus.UNBOUNDED:
         return [_unbounded(solution)]
+    where = f" (first at {_at(solution, solution.failed_knot)})" if solution.failed_knot is not None else ""
+    return [f"the value function grew without bound{where}: shorten dt, scale the weights down, or start closer"]
+
+
+def _cut_short(solution: Solution, constraints: Sequence[ConstraintRows], looser: list[str], known: bool) -> list[str]:
+    """Advice on a solver that might have gone on: to do that, before what is to be relaxed."""
+    status, outside = solution.status, left_domain(solution)
     grown = "" if outside else grown_derivatives(solution)
     advice, far = [each for each in (outside, grown) if each], out_of_reach(solution)
-    recent = last_records(solution)
+    more = [] if known else going_on(solution)
     relaxed = opposed(solution, constraints)
-    if relaxed:
+    if relaxed and nearly_met(constraints) and not known:
+        advice += [f"constraints are still violated, {relaxed}: more iterations may meet them", *more, *looser]
+    elif relaxed:
         time = more_time(solution, ", or ", "") if time_may_help(constraints) else ""
-        more = "" if far else f"{time}; otherwise start closer to a motion that meets them"
-        more = ": more iterations may meet them" if nearly_met(constraints) else more
-        advice.append(f"constraints are still violated, {relaxed}{more}")
+        rest = "" if far else f"{time}; otherwise start closer to a motion that meets them"
+        advice += [*more, *looser, f"constraints are still violated, {relaxed}{rest}"]
     elif status is SolverStatus.MAX_ITERATIONS and (stays := _stationary(solution)):
-        return [*advice, stays]
-    if len(recent) > 1:
-        advice += [] if far else going_on(solution)
-        lost = guess_lost(solution)
-        advice += [lost] if lost else []
-        curved = outside or curvature_left_out(solution)
-        advice += [curved] if curved and not outside else []
-        if not curved and np.median([r.step_length for r in recent]) < 0.1:
-            others = f"{other_solvers(solution)}, or " if other_solvers(solution) else ""
-            advice.append(
-                f"the last steps were short: try {others}a guess closer to the goal; solver.solve(starts=8) tries "
-                "several guesses"
-            )
-    if status is SolverStatus.MAX_ITERATIONS and not advice and not far:
+        return [*advice, stays, *looser]
+    else:
+        advice += [*more, *looser]
+    advice += _slow_steps(solution, outside, known)
+    if status is SolverStatus.MAX_ITERATIONS and not (advice or known):
         advice.append("raise max_iterations, or start from a better guess; solver.solve(starts=8) tries several")
+    return advice
+
+
+def _slow_steps(solution: Solution, outside: str, known: bool) -> list[str]:
+    """Advice on steps that lost the guess, whose Hessian lacked curvature, or that were short."""
+    recent = last_records(solution)
+    if len(recent) < 2:
+        return []
+    curved = "" if outside else curvature_left_out(solution)
+    advice = [each for each in (guess_lost(solution), curved) if each]
+    if np.median([r.step_length for r in recent]) < 0.1 and not (outside or curved or known):
+        others = f"{other_solvers(solution)}, or " if other_solvers(solution) else ""
+        advice.append(
+            f"the last steps were short: try {others}a guess closer to the goal; solver.solve(starts=8) tries several "
+            "guesses"
+        )
     return advice
 
 
