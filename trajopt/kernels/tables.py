@@ -45,6 +45,9 @@ class Table:
         self.number = int.from_bytes(hashlib.sha256(own.tobytes()).digest()[:6], "big")
         _tables.setdefault(self.number, self)
 
+    def __reduce__(self) -> tuple[type[Table], tuple[Reals]]:
+        return Table, (self.values,)
+
     @property
     def values(self) -> Reals:
         """The numbers (n,)."""
