@@ -1,4 +1,4 @@
-"""Tables that expressions read at run time: the bits of CasADi, derivatives, pickles, other processes, wrong indices."""
+"""Tables that expressions read at run time: bits of CasADi, derivatives, pickles, other processes, wrong indices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 from casadi import SX
 
-from tests.support.kernel_runner import ALL_WIDTHS, LEVELS, assert_same_bits, evaluate, kernel_at, program_of, run_kernel
+from tests.support.kernel_runner import (
+    ALL_WIDTHS,
+    LEVELS,
+    assert_same_bits,
+    evaluate,
+    kernel_at,
+    program_of,
+    run_kernel,
+)
 from trajopt.errors import UnsupportedOperationError
 from trajopt.kernels import Program, with_vector_sines
 from trajopt.kernels.expression import Expression

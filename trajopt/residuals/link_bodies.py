@@ -30,7 +30,9 @@ class LinkBodies:
     @classmethod
     def whole(cls, ends: Reals, radii: Reals) -> LinkBodies:
         """The capsules and spheres themselves, from the ends (n, 2, 3) of their axes and their radii (n,) [m]."""
-        return cls(np.arange(len(ends)), np.tile([0.0, 1.0], (len(ends), 1)), np.column_stack([ends.reshape(-1, 6), radii]))
+        return cls(
+            np.arange(len(ends)), np.tile([0.0, 1.0], (len(ends), 1)), np.column_stack([ends.reshape(-1, 6), radii])
+        )
 
     @classmethod
     def balls(cls, ends: Reals, radii: Reals) -> LinkBodies:

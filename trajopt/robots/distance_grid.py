@@ -19,7 +19,7 @@ from trajopt.files import MALFORMED
 from trajopt.kernels.tables import Table
 from trajopt.types import Reals
 
-AROUND = 6  # cells between the box around a mesh and the end of its grid [-]
+REACH = 0.1  # least distance between the box around a mesh and the end of its grid [m]
 MOST = 4_000_000  # points of a grid [-]
 SHIFT = np.array([0.31830989, 0.14142136, 0.27182818])  # part of a cell by which points avoid corners in round numbers
 WIDTH = 20  # numbers of a grid at a placement, see `DistanceGrid.numbers` [-]
@@ -55,7 +55,7 @@ class DistanceGrid:
         digest = hashlib.sha256(source.digest(Path(__file__).parent / "collisions"))
         digest.update(triangles.tobytes())
         entry = cache.key("distances of a mesh", digest.hexdigest(), repr(cell))
-        origin = low - cell * (AROUND + SHIFT)
+        origin = low - cell * (_around(cell) + SHIFT)
         stored = cache.load(entry)
         if stored is not None:
             try:
@@ -94,19 +94,24 @@ def check_grid(triangles: Reals, cell: float) -> None:
     check_closed(triangles)
 
 
+def _around(cell: float) -> float:
+    """Cells between the box around a mesh and the last points of its grid, of which the splines need one [-]."""
+    return float(np.ceil(REACH / cell) + 2.0)
+
+
 def _shape(extent: Reals, cell: float) -> tuple[int, int, int]:
     """Points along each axis of the grid of a mesh with these sides (3,) [m]."""
     if cell > extent.max():
         raise InvalidArgumentError(
             f"cell: expected one smaller than the mesh, whose largest side is {extent.max():.3g} m, got {cell:g} m"
         )
-    counts = np.ceil(extent / cell + 1.0) + 2.0 * AROUND
+    counts = np.ceil(extent / cell + 1.0) + 2.0 * _around(cell)
     points = float(np.prod(counts))
     if points > MOST:
         fits = cell * (points / MOST) ** (1.0 / 3.0)
         raise InvalidArgumentError(
-            f"cell: expected at most {MOST:,} points in the grid, got {points:,.0f}, which take {8e-6 * points:,.0f} MB "
-            f"for a mesh of {extent.max():.3g} m; pass about {1.1 * fits:.2g} m, or scale=0.001 for millimetres"
+            f"cell: expected at most {MOST:,} points in the grid, got {points:,.0f}, which take "
+            f"{8e-6 * points:,.0f} MB, for a mesh of {extent.max():.3g} m; pass about {1.1 * fits:.2g} m, or scale=0.001 for millimetres"
         )
     nx, ny, nz = counts.astype(int).tolist()
     return nx, ny, nz

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from types import MappingProxyType
 from typing import Any, Self
@@ -40,7 +40,8 @@ class Scene(Immutable):
     """
 
     def __init__(self, obstacles: Mapping[str, Body]) -> None:
-        checked = _with_bodies(check_mapping("obstacles", obstacles, 'write {"table": Box([1.0, 0.6, 0.05])}'))
+        given = check_mapping("obstacles", obstacles, 'write {"table": Box([1.0, 0.6, 0.05])}')
+        checked = bodies_of(given, lambda each: isinstance(each, TriangleMesh) and each.cell is None)
         if not checked:
             raise InvalidArgumentError(
                 "obstacles: expected at least one obstacle, got none; pass collisions=True for the robot alone"
@@ -64,8 +65,7 @@ class Scene(Immutable):
 
     def solids(self) -> tuple[Shape, ...]:
         """The obstacles as solids on the frame "universe"; those of a mesh are its bodies."""
-        bodies = (each.bodies if isinstance(each, TriangleMesh) else [each] for each in self._obstacles.values())
-        return tuple(solid(body) for own in bodies for body in own)
+        return tuple(solid(body) for body in bodies_of(self._obstacles).values())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -116,12 +116,17 @@ def solid(obstacle: Sphere | Capsule | Box) -> Shape:
     return round_solid(obstacle, link)
 
 
-def _with_bodies(obstacles: Mapping[Any, Any]) -> dict[Any, Any]:
-    """The obstacles, with the bodies of each mesh in its place."""
+def bodies_of(obstacles: Mapping[Any, Any], replaced: Callable[[Any], bool] | None = None) -> dict[Any, Any]:
+    """The obstacles, with the bodies of each mesh in its place.
+
+    Args:
+        obstacles: The obstacles by name.
+        replaced: Whether an obstacle is a mesh to replace; all meshes by default.
+    """
     found = dict[Any, Any]()
     for name, obstacle in obstacles.items():
         bodies = {name: obstacle}
-        if isinstance(obstacle, TriangleMesh) and obstacle.cell is None:
+        if isinstance(obstacle, TriangleMesh) if replaced is None else replaced(obstacle):
             bodies = {f"{name}_{i}": body for i, body in enumerate(obstacle.bodies)}
         twice = sorted(set(found) & set(bodies))
         if twice:

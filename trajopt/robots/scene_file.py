@@ -47,7 +47,7 @@ def read_obstacles(path: Any) -> dict[str, Any]:
 
 def obstacles_as_text(obstacles: Mapping[str, Box | Sphere | Capsule | TriangleMesh]) -> str:
     """Text in JSON, which is YAML as well, that `read_obstacles` reads."""
-    entries = {name: _mesh(each) if isinstance(each, TriangleMesh) else entry_of(each) for name, each in obstacles.items()}
+    entries = {name: _mesh(it) if isinstance(it, TriangleMesh) else entry_of(it) for name, it in obstacles.items()}
     lines = [f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

@@ -34,8 +34,8 @@ class TriangleMesh(Immutable):
     They contain the whole surface, so distances are never larger than those of the mesh.
 
     With `cell`, a closed mesh keeps its shape: its signed distances at the points of a grid, between which cubic
-    B-splines interpolate, are exact within a cell (measured: 0.3 cells at edges, 0.1 elsewhere) up to six cells outside
-    the box around the mesh. Beyond, distances are at most a tenth larger. Bodies and grids are kept in the disk cache.
+    B-splines interpolate, are exact within a cell (measured: 0.3 cells at edges, 0.1 elsewhere) up to 10 cm from the
+    box around the mesh. Beyond, distances are at most a tenth larger. Bodies and grids are kept in the disk cache.
 
     Args:
         surface: A file that Coal reads, such as .stl, .obj or .dae; or corners of triangles (m, 3, 3), m >= 1, in the
@@ -89,7 +89,9 @@ class TriangleMesh(Immutable):
             InvalidArgumentError: The mesh has no `cell`, or a part of it is inside out.
         """
         if self.cell is None:
-            raise InvalidArgumentError("cell: expected the cell of a grid [m], got None; pass TriangleMesh(..., cell=0.01)")
+            raise InvalidArgumentError(
+                "cell: expected a number > 0 for a grid, got None; pass TriangleMesh(..., cell=0.01)"
+            )
         return DistanceGrid.of(self.triangles, self.cell)
 
     @functools.cached_property

@@ -81,8 +81,9 @@ def _windings(triangles: Reals, axes: Sequence[Reals]) -> Indices:
         area = sides.sum(axis=0)
         hit = np.all(sides > 0.0, axis=0) | np.all(sides < 0.0, axis=0)
         heights = np.einsum("kxy,k->xy", sides, corners[:, 2])[hit] / area[hit]
-        columns = np.argwhere(hit) + [i.start, j.start]
-        np.add.at(changes, (*columns.T, np.searchsorted(z, heights)), np.sign(area[hit]).astype(np.intp))
+        columns = np.nonzero(hit)
+        places = (columns[0] + i.start, columns[1] + j.start, np.searchsorted(z, heights))
+        np.add.at(changes, places, np.sign(area[hit]).astype(np.intp))
     return np.asarray(np.cumsum(changes[..., :0:-1], axis=2)[..., ::-1])
 
 
