@@ -52,6 +52,16 @@ def test_code_has_the_bits_of_casadi(width: int, level: str) -> None:
     assert table.number == Table(VALUES).number != Table(2 * VALUES).number
 
 
+@pytest.mark.parametrize("width", [1, 8])
+def test_code_in_several_parts_reads_inputs_and_kept_values(width: int) -> None:
+    x, table = SX.sym("x", 2), Table(VALUES)
+    first = table.at(x[0])
+    terms = [table.at(10 * ca.fabs(ca.sin(k * x[1]))) * first for k in range(1, 1000)]
+    f = ca.Function("long", [x], [ca.vertcat(*terms), table.at(x[1])])
+    points = np.random.default_rng(1).uniform(0.0, 49.0, (24, 2))
+    assert_same_bits(run_kernel(kernel_at(program_of(f), width, 1), [points]), evaluate(f, [points]))
+
+
 def test_the_derivative_by_the_index_is_zero() -> None:
     x, f = np.array(7.3), smooth(Table(VALUES))
     expected = VALUES[7] * 0.3**2 + np.sin(7.3) * VALUES[8]

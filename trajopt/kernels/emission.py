@@ -184,8 +184,9 @@ class _PartWriter:
         elif op == ca.OP_IF_ELSE_ZERO:
             self._reals[k] = self._select(a, b)
         elif op == ca.OP_CALL:
+            table, index = self._table(a), self.real(b)
             self._reals[k] = self._next()
-            self.lines += tables.read(self._lanes, self._reals[k], self._table(a), self.real(b))
+            self.lines += tables.read(self._lanes, self._reals[k], table, index)
         else:
             left, right = self.real(a), self.real(b) if b >= 0 else ""
             self._reals[k] = self._next()
