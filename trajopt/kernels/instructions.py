@@ -12,7 +12,13 @@ import casadi as ca
 
 from trajopt.errors import UnsupportedOperationError
 from trajopt.kernels import patterns
-from trajopt.kernels.instruction_list import BOOLEAN, COMMUTATIVE, InstructionList, InstructionWriter, drop_unused
+from trajopt.kernels.instruction_list import (
+    BOOLEAN,
+    COMMUTATIVE,
+    InstructionList,
+    InstructionWriter,
+    drop_unused,
+)
 from trajopt.kernels.instruction_table import CALL, REFUSED, InstructionTable, instruction_table, serialised
 from trajopt.kernels.switches import guard
 from trajopt.kernels.tables import calls_tables_only

@@ -30,8 +30,10 @@ _tables: weakref.WeakValueDictionary[int, Table] = weakref.WeakValueDictionary()
 class Table:
     """Numbers that expressions read by their index.
 
+    CasADi has them as a piecewise linear function, which does not copy them at each call, as a constant matrix would.
+
     Args:
-        values: The numbers, finite, n >= 1.
+        values: The numbers, finite, n >= 2.
 
     Attributes:
         memory: The number n, then the values (n + 1,), as compiled code reads them.
@@ -66,16 +68,20 @@ class Table:
     @functools.cached_property
     def _function(self) -> ca.Function:
         number, index = MX.sym("number"), MX.sym("index")  # the number tells tables apart in lists of instructions
-        value = MX(ca.DM(self.values)).nz[index]
-        return ca.Function(self.symbol, [number, index], [value], {"never_inline": True})
+        grid, name = np.arange(len(self.values), dtype=np.float64), f"values_{len(self.values)}"
+        values = ca.interpolant(name, "linear", [grid], self.values, {"lookup_mode": ["exact"]})
+        return ca.Function(self.symbol, [number, index], [values(index)], {"never_inline": True})
 
     def at(self, index: SX) -> SX:
-        """The number (1,) at an index (1,), rounded towards zero, with derivative 0; NaN outside of the table."""
+        """The number (1,) at an index (1,), an integer such as the result of `casadi.floor`, whose derivative is 0.
+
+        Outside of the table compiled code returns NaN; CasADi extrapolates.
+        """
         return SX(self._function(SX(self.number), index))
 
     def __getitem__(self, index: float) -> float:
-        """As `at`, from a number."""
-        return float(self.values[int(index)]) if -1.0 < index < len(self.values) else float("nan")
+        """As compiled code, from a number."""
+        return float(self.values[int(index)]) if 0.0 <= index < len(self.values) else float("nan")
 
 
 def symbol_of(number: int) -> str:
@@ -84,7 +90,10 @@ def symbol_of(number: int) -> str:
 
 
 def calls_tables_only(function: ca.Function) -> bool:
-    """Whether all functions that an SX function calls are tables or their derivatives, which are 0."""
+    """Whether all functions that an SX function calls are tables or their derivatives.
+
+    These are 0, since an index is an integer.
+    """
     return all(re.match(f"((fwd|adj)[0-9]+_)*{PREFIX}", name) for name in function.get_function())
 
 
@@ -100,8 +109,9 @@ def addresses(tables: Mapping[int, Table]) -> dict[str, int]:
 
 def _from_function(function: ca.Function, number: int) -> Table:
     own = function.get_function(symbol_of(number))
-    constants = (k for k in range(own.n_instructions()) if own.instruction_id(k) == ca.OP_CONST)
-    return Table(own.instruction_MX(next(constants)).to_DM().full())
+    (name,) = own.get_function()
+    indices = np.arange(int(name.rpartition("_")[2]), dtype=np.float64)
+    return Table(own(0.0, indices[None]).full())
 
 
 def declared(lanes: LaneType, symbols: Iterable[str]) -> str:
@@ -115,41 +125,45 @@ def declared(lanes: LaneType, symbols: Iterable[str]) -> str:
 
 def begun(lanes: LaneType, symbol: str) -> list[str]:
     """LLVM text that loads the address of a table's values, %SYMBOL, and their number in all lanes, %SYMBOL.n."""
-    name = f"%{symbol}"
-    first = f"{name} = getelementptr double, ptr @{symbol}, i64 1"
+    name, integers = f"%{symbol}", f"<{lanes.width} x i32>"
+    lines = [
+        f"{name} = getelementptr double, ptr @{symbol}, i64 1",
+        f"{name}.d = load double, ptr @{symbol}",
+    ]
     if lanes.width == 1:
-        return [first, f"{name}.n = load double, ptr @{symbol}"]
+        return [*lines, f"{name}.n = fptosi double {name}.d to i32"]
     return [
-        first,
-        f"{name}.s = load double, ptr @{symbol}",
-        f"{name}.i = insertelement {lanes.real} poison, double {name}.s, i32 0",
-        f"{name}.n = shufflevector {lanes.real} {name}.i, {lanes.real} poison, <{lanes.width} x i32> zeroinitializer",
+        *lines,
+        f"{name}.s = fptosi double {name}.d to i32",
+        f"{name}.i = insertelement {integers} poison, i32 {name}.s, i32 0",
+        f"{name}.n = shufflevector {integers} {name}.i, {integers} poison, {integers} zeroinitializer",
     ]
 
 
 def read(lanes: LaneType, result: str, symbol: str, index: str) -> list[str]:
-    """LLVM text that reads a table at an index in each lane; lanes whose index is outside have NaN."""
-    real, part = lanes.real, part_name(result)
-    nothing = lanes.constant(float("nan"))
+    """LLVM text that reads a table at an index in each lane; lanes whose index is outside have NaN.
+
+    An index beyond 32 bits becomes an arbitrary one.
+    """
+    real, part, nothing = lanes.real, part_name(result), lanes.constant(float("nan"))
+    integers = "i32" if lanes.width == 1 else f"<{lanes.width} x i32>"
     lines = [
-        f"{part}.l = fcmp ogt {real} {index}, {lanes.constant(-1.0)}",
-        f"{part}.h = fcmp olt {real} {index}, %{symbol}.n",
-        f"{part}.k = and {lanes.mask} {part}.l, {part}.h",
-        f"{part}.d = select {lanes.mask} {part}.k, {real} {index}, {real} {lanes.constant(0.0)}",
+        f"{part}.f = fptosi {real} {index} to {integers}",
+        f"{part}.i = freeze {integers} {part}.f",
+        f"{part}.k = icmp ult {integers} {part}.i, %{symbol}.n",
     ]
     if lanes.width == 1:
         return [
             *lines,
-            f"{part}.i = fptosi double {part}.d to i64",
-            f"{part}.p = getelementptr double, ptr %{symbol}, i64 {part}.i",
+            f"{part}.s = select i1 {part}.k, i32 {part}.i, i32 0",
+            f"{part}.p = getelementptr double, ptr %{symbol}, i32 {part}.s",
             f"{part}.v = load double, ptr {part}.p",
             f"{result} = select i1 {part}.k, double {part}.v, double {nothing}",
         ]
     many = f"<{lanes.width} x ptr> {part}.p, i32 8, {lanes.mask} {part}.k, {real} {nothing}"
     return [
         *lines,
-        f"{part}.i = fptosi {real} {part}.d to <{lanes.width} x i32>",
-        f"{part}.p = getelementptr double, ptr %{symbol}, <{lanes.width} x i32> {part}.i",
+        f"{part}.p = getelementptr double, ptr %{symbol}, {integers} {part}.i",
         f"{result} = call {real} @{_gather(lanes)}({many})",
     ]
 

@@ -205,7 +205,7 @@ class SceneSlots:
 def mesh_gap(table: Table) -> ca.Function:
     """(ends (6,) of the axis of a ball, which are equal, and radius, numbers of a mesh) -> distance of the two [m]."""
     body, mesh = SX.sym("body", 7), SX.sym("mesh", GRID_WIDTH)
-    return ca.Function("mesh_gap", [body, mesh], [grid_distance(body[:3], mesh, table) - body[6]])
+    return ca.Function("mesh_gap", [body, mesh], [grid_distance(body[:3], mesh, table, derivatives=False) - body[6]])
 
 
 def _ball_gap(table: Table) -> ca.Function:

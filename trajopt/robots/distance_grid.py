@@ -17,11 +17,13 @@ from trajopt import cache, source
 from trajopt.errors import InvalidArgumentError
 from trajopt.files import MALFORMED
 from trajopt.kernels.tables import Table
+from trajopt.robots.closest_points import NO_LENGTH
 from trajopt.types import Reals
 
 REACH = 0.1  # least distance between the box around a mesh and the end of its grid [m]
 MOST = 4_000_000  # points of a grid [-]
 SHIFT = np.array([0.31830989, 0.14142136, 0.27182818])  # part of a cell by which points avoid corners in round numbers
+FINE = 2.0**30  # points per cell about which the distance is expanded [-]
 WIDTH = 20  # numbers of a grid at a placement, see `DistanceGrid.numbers` [-]
 
 
@@ -123,7 +125,7 @@ def off() -> Reals:
     return np.concatenate([np.zeros(15), [1.0], np.full(3, 4.0), [0.0]])
 
 
-def grid_distance(point: SX, numbers: SX, table: Table) -> SX:
+def grid_distance(point: SX, numbers: SX, table: Table, *, derivatives: bool = True) -> SX:
     """Signed distance (1,) of a point of the world (3,) from a mesh by its grid [m].
 
     Within the grid φ is the spline. Beyond it, it is the distance from the mesh's point that is nearest to the next
@@ -133,33 +135,61 @@ def grid_distance(point: SX, numbers: SX, table: Table) -> SX:
         point: The point.
         numbers: Placement of the mesh, rotation (column by column) and position, and the grid's numbers (20,).
         table: Coefficients of all grids.
+        derivatives: Whether the expression has derivatives. They are those of the Taylor polynomial of second order
+            about a point at most 2⁻³⁰ cells away, so that their code is short; beyond the grid, second derivatives lack
+            the third ones of φ.
     """
     rotation, position, origin, cell, counts, offset = ca.vertsplit(numbers, [0, 9, 12, 15, 16, 19, 20])
     place = (ca.reshape(rotation, 3, 3).T @ (point - position) - origin) / cell
     near = ca.fmin(ca.fmax(place, 1.0), counts - 2.0)
-    first = ca.fmin(ca.floor(near), counts - 3.0) - 1.0
+    about = ca.floor(near * FINE) / FINE if derivatives else near  # constant for derivatives
+    first = ca.fmin(ca.floor(about), counts - 3.0) - 1.0
+    distance, slope, bend = _spline(about - first - 1.0, _coefficients(first, counts, offset, table))
+    if derivatives:
+        step = near - about
+        distance, slope = distance + ca.dot(slope, step) + ca.dot(step, bend @ step) / 2.0, slope + bend @ step
     gap = (place - near) * cell
-    start = offset + (first[0] * counts[1] + first[1]) * counts[2] + first[2]
-    values = [
-        table.at(start + (i * counts[1] + j) * counts[2] + k) for i, j, k in itertools.product(range(4), repeat=3)
-    ]
-    weights, slopes = zip(*(_weights(near[axis] - first[axis] - 1.0) for axis in range(3)))
-    across, rising = _sums(values, weights[2]), _sums(values, slopes[2])  # along z, then y, then x
-    along, plain = _sums(across, slopes[1]), _sums(across, weights[1])
-    slope = ca.vertcat(
-        *_sums(plain, slopes[0]), *_sums(along, weights[0]), *_sums(_sums(rising, weights[1]), weights[0])
-    )
-    (distance,) = _sums(plain, weights[0])
     square = ca.dot(gap, gap)
-    beyond = ca.sqrt(ca.fmax(square + 2.0 * distance * ca.dot(gap, slope) / cell + distance**2, 1e-30))
+    beyond = ca.sqrt(ca.fmax(square + 2.0 * distance * ca.dot(gap, slope) / cell + distance**2, NO_LENGTH))
     return SX(ca.if_else(square > 0.0, beyond, distance))
 
 
-def _weights(share: SX) -> tuple[list[SX], list[SX]]:
-    """Values and slopes of the four cubic B-splines at a share, 0 to 1, of a cell."""
-    t, s = share, 1.0 - share
+def _coefficients(first: SX, counts: SX, offset: SX, table: Table) -> list[SX]:
+    """The 4 x 4 x 4 coefficients from a point of the grid on, those along z one after the other."""
+    lines = [
+        offset + ((first[0] + float(i)) * counts[1] + (first[1] + float(j))) * counts[2] + first[2]
+        for i, j in itertools.product(range(4), repeat=2)
+    ]
+    return [table.at(line + float(k)) for line in lines for k in range(4)]
+
+
+def _spline(share: SX, coefficients: list[SX]) -> tuple[SX, SX, SX]:
+    """Value, gradient (3,) and Hessian (3, 3) of a tensor product of splines at a place (3,), 0 to 1, in its cell.
+
+    Derivatives are by the place in cells.
+    """
+    x, y, z = (_splines(share[axis]) for axis in range(3))
+    sums = {k: _sums(coefficients, z[k]) for k in range(3)}  # by order of the derivative along z, y and x
+    sums_yz = {(j, k): _sums(sums[k], y[j]) for k in range(3) for j in range(3 - k)}
+
+    def at(i: int, j: int, k: int) -> SX:
+        return _sums(sums_yz[j, k], x[i])[0]
+
+    mixed = at(1, 1, 0), at(1, 0, 1), at(0, 1, 1)
+    rows = (
+        ca.horzcat(at(2, 0, 0), mixed[0], mixed[1]),
+        ca.horzcat(mixed[0], at(0, 2, 0), mixed[2]),
+        ca.horzcat(mixed[1], mixed[2], at(0, 0, 2)),
+    )
+    return at(0, 0, 0), SX(ca.vertcat(at(1, 0, 0), at(0, 1, 0), at(0, 0, 1))), SX(ca.vertcat(*rows))
+
+
+def _splines(t: SX) -> tuple[list[SX], list[SX], list[SX]]:
+    """The four cubic B-splines at a place, 0 to 1, in a cell, and their first and second derivatives."""
+    s = 1.0 - t
     values = [s**3 / 6.0, (3.0 * t**3 - 6.0 * t**2 + 4.0) / 6.0, (3.0 * s**3 - 6.0 * s**2 + 4.0) / 6.0, t**3 / 6.0]
-    return values, [-(s**2) / 2.0, 1.5 * t**2 - 2.0 * t, 2.0 * s - 1.5 * s**2, t**2 / 2.0]
+    slopes = [-(s**2) / 2.0, 1.5 * t**2 - 2.0 * t, 2.0 * s - 1.5 * s**2, t**2 / 2.0]
+    return values, slopes, [s, 3.0 * t - 2.0, 3.0 * s - 2.0, t]
 
 
 def _sums(values: list[SX], weights: list[SX]) -> list[SX]:
