@@ -110,10 +110,11 @@ def _shape(extent: Reals, cell: float) -> tuple[int, int, int]:
     counts = np.ceil(extent / cell + 1.0) + 2.0 * _around(cell)
     points = float(np.prod(counts))
     if points > MOST:
-        fits = cell * (points / MOST) ** (1.0 / 3.0)
+        fits = 1.1 * cell * (points / MOST) ** (1.0 / 3.0)
         raise InvalidArgumentError(
             f"cell: expected at most {MOST:,} points in the grid, got {points:,.0f}, which take "
-            f"{8e-6 * points:,.0f} MB, for a mesh of {extent.max():.3g} m; pass about {1.1 * fits:.2g} m, or scale=0.001 for millimetres"
+            f"{8e-6 * points:,.0f} MB, for a mesh of {extent.max():.3g} m; pass about {fits:.2g} m, or scale=0.001 for "
+            "millimetres"
         )
     nx, ny, nz = counts.astype(int).tolist()
     return nx, ny, nz

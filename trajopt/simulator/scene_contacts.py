@@ -17,8 +17,9 @@ from trajopt.simulator.contact import MDPContact
 def scene_contacts(robot: Robot, scene: Scene, frames: Sequence[str], **options: Any) -> list[MDPContact]:
     """Contacts of the collision shapes on frames of a robot with each obstacle of a scene.
 
-    A sphere of `robot.collision_shapes`, and a ball at either end of a capsule, touches each obstacle as a surface, and
-    the bodies of a mesh. So the robot and the scene of `ConstraintStack.of_robot(..., collisions=scene)` also serve a `Simulator`.
+    A sphere of `robot.collision_shapes`, and a ball at either end of a capsule, touches each obstacle as a surface; of
+    a mesh it touches the bodies around its parts. So the robot and the scene of `ConstraintStack.of_robot(...,
+    collisions=scene)` also serve a `Simulator`.
 
     ```python
     contacts = scene_contacts(robot, scene, ["panda_hand"], friction=0.5)
