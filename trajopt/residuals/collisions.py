@@ -16,12 +16,12 @@ from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels import Program
-from trajopt.kernels.tables import Table
 from trajopt.residuals.link_bodies import LinkBodies
 from trajopt.residuals.link_slots import LinkSlots, in_joints
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.residuals.scene_slots import SceneSlots
 from trajopt.robots.box import Box, check_size
+from trajopt.robots.distance_grid import in_one_table
 from trajopt.robots.placements import check_placement
 from trajopt.robots.round_bodies import Capsule, Sphere, check_ends
 from trajopt.robots.scene import Body, Scene
@@ -98,15 +98,15 @@ class ResidualModelCollisions(ResidualModelMultibody):
         meshes = [each.grid for each in obstacles.values() if isinstance(each, TriangleMesh)]
         bodies = (LinkBodies.balls if meshes else LinkBodies.whole)(self._ends, self._radii)
         carriers = self._carriers[bodies.owners]
-        starts = np.cumsum([0, *(grid.coefficients.size for grid in meshes)]).tolist()
+        grids, table = in_one_table(meshes) if meshes else (None, None)
         return SceneSlots(
             names=tuple(obstacles),
             points=tuple(map(_points_of, obstacles.values())),
             links={joint: np.flatnonzero(carriers == joint) for joint in joints},
             bodies=bodies,
             count=count,
-            grids=np.array([grid.numbers(start) for grid, start in zip(meshes, starts)]) if meshes else None,
-            table=Table(np.concatenate([grid.coefficients.ravel() for grid in meshes])) if meshes else None,
+            grids=grids,
+            table=table,
         )
 
     def _declare(self, name: str, obstacle: Body) -> None:

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import io
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,12 +77,23 @@ class DistanceGrid:
         return cls(origin, cell, coefficients)
 
     def numbers(self, offset: int) -> Reals:
-        """Numbers of the grid in slots, after its placement (8,): first point, cell, points along each axis, offset.
+        """Numbers of the grid in slots (8,), after its placement: first point, cell, points along each axis, offset.
 
         Args:
             offset: Index of its first coefficient in the table.
         """
         return np.array([*self.origin, self.cell, *self.coefficients.shape, offset], dtype=np.float64)
+
+
+def in_one_table(grids: Sequence[DistanceGrid]) -> tuple[Reals, Table]:
+    """Numbers of each grid (n, 8), and a table with the coefficients of all; equal ones are in it once."""
+    starts, size, numbers = dict[bytes, int](), 0, []
+    for grid in grids:
+        key = grid.coefficients.tobytes()
+        if key not in starts:
+            starts[key], size = size, size + grid.coefficients.size
+        numbers.append(grid.numbers(starts[key]))
+    return np.array(numbers), Table(np.frombuffer(b"".join(starts)))
 
 
 def check_grid(triangles: Reals, cell: float) -> None:
