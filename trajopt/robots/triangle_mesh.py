@@ -35,7 +35,7 @@ class TriangleMesh(Immutable):
 
     With `cell`, a closed mesh keeps its shape: its signed distances at the points of a grid, between which cubic
     B-splines interpolate, are exact within a cell (measured: 0.3 cells at edges, 0.1 elsewhere) up to 10 cm from the
-    box around the mesh. Beyond, distances are at most a tenth larger. Bodies and grids are kept in the disk cache.
+    box around the mesh. Beyond, distances are up to an eighth larger. Bodies and grids are kept in the disk cache.
 
     Args:
         surface: A file that Coal reads, such as .stl, .obj or .dae; or corners of triangles (m, 3, 3), m >= 1, in the
