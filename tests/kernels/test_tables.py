@@ -73,17 +73,19 @@ def test_the_derivative_by_the_index_is_zero() -> None:
 
 def test_two_tables_in_joined_code_and_with_sines_as_arithmetic() -> None:
     first, second = Table(VALUES), Table(-3.0 * VALUES)
+    x, y = SX.sym("x"), SX.sym("y")
+    times = ca.Function("times", [x, y], [second.at(ca.floor(x)) * y * ca.cos(x)])
     program = Program("joined")
-    x = program.input(1)
-    (y,) = program.call(smooth(first), x)[:1]
-    (z,) = program.call(smooth(second), y, joins=True)[:1]
-    program.output(y, z)
+    place = program.input(1)
+    (value,) = program.call(smooth(first), place)[:1]
+    (product,) = program.call(times, place, value, joins=True)
+    program.output(value, product)
     inside = np.linspace(0.0, 48.9, 64)[:, None]
-    expected = evaluate(smooth(first), [inside])[0]
+    values = evaluate(smooth(first), [inside])[0]
     for wanted in (program, with_vector_sines(program)):
         got = run_kernel(kernel(wanted, 8), [inside])
-        np.testing.assert_allclose(got[0], expected, rtol=1e-12)
-        np.testing.assert_allclose(got[1], evaluate(smooth(second), [expected])[0], rtol=1e-9)
+        np.testing.assert_allclose(got[0], values, rtol=1e-12)
+        np.testing.assert_allclose(got[1], evaluate(times, [inside, values])[0], rtol=1e-12)
 
 
 def test_higher_precision_reads_the_same_numbers() -> None:
