@@ -44,12 +44,13 @@ class ResidualModelCollisions(ResidualModelMultibody):
         state: State of a robot with collision geometry.
         scene: Obstacles in the world; none by default. The run-time parameters of an obstacle "table" are, in a
             constraint "collisions", "collisions.table", the centre (3,) of a sphere, the ends (2, 3) of a capsule or
-            the placement (3, 4) of a box in the world, and "collisions.table_radius" or, of a box, its sides
-            "collisions.table_size" (3,) [m]. An obstacle that is not there is far away.
+            the placement (3, 4) of a box or mesh in the world, and "collisions.table_radius" or, of a box, its sides
+            "collisions.table_size" (3,) [m]. An obstacle that is not there is far away. Near a mesh with a grid, a
+            capsule is a row of balls that contains it and is at most 3.1 % thicker.
         pairs: Largest number of pairs of links that have a row at a knot, >= 1 [-]. More than two pairs of the same two
             joints have one only if all others have.
-        obstacles: Largest number of rows at a knot for each link and the balls and capsules near it, and again for the
-            boxes near it, >= 1 [-]. Bodies count as one link if one joint carries them.
+        obstacles: Largest number of rows at a knot for each link and the balls and capsules near it, again for the
+            boxes and for the meshes near it, >= 1 [-]. Bodies count as one link if one joint carries them.
 
     Attributes:
         scene: The obstacles where they were at the construction; None without any.

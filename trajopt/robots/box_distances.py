@@ -38,7 +38,7 @@ def segment_box(start: SX, end: SX, half: SX) -> Contact:
     along = end - start
     gap, share = _nearest_of_segment(start, along, half)
     length = ca.norm_2(gap)
-    outside = length, gap / ca.fmax(length, TOUCHING), share
+    outside = length, gap * (1.0 / ca.fmax(length, TOUCHING)), share
     inside = _overlap_of_segment(start, along, half)
     distance, normal, share = (ca.if_else(length > TOUCHING, *both) for both in zip(outside, inside))
     return distance, normal, start + share * along
@@ -112,8 +112,8 @@ def _overlap_of_segment(start: SX, along: SX, half: SX) -> Contact:
 
     Instead of a point, it returns the share of the segment at which this is.
     """
-    middle, reach = start + along / 2.0, ca.fabs(along)
-    lengths = ca.vertsplit(ca.fabs(middle) - reach / 2.0 - half)
+    middle, reach = start + 0.5 * along, ca.fabs(along)
+    lengths = ca.vertsplit(ca.fabs(middle) - 0.5 * reach - half)
     for i, j in ((1, 2), (2, 0), (0, 1)):  # edges along x, y and z
         square = along[i] ** 2 + along[j] ** 2
         apart = ca.fabs(along[j] * middle[i] - along[i] * middle[j]) - reach[j] * half[i] - reach[i] * half[j]
@@ -123,7 +123,7 @@ def _overlap_of_segment(start: SX, along: SX, half: SX) -> Contact:
         best, index = ca.fmax(best, length), ca.if_else(length > best, float(k), index)
     face, edge = (ca.vertcat(*(index == float(first + k) for k in range(3))) for first in (0, 3))
     normal = face + ca.cross(along, edge)
-    normal = normal * _sign(ca.dot(normal, middle)) / ca.sqrt(ca.fmax(ca.dot(normal, normal), NO_LENGTH))
+    normal = normal * (_sign(ca.dot(normal, middle)) / ca.sqrt(ca.fmax(ca.dot(normal, normal), NO_LENGTH)))
     flat, offset = along * (1 - edge), (_sign(normal) * half - start) * (1 - edge)
     share = ca.dot(flat, offset) / ca.fmax(ca.dot(flat, flat), NO_LENGTH)
     deeper = ca.dot(normal, along) < 0.0  # of a face: the end
@@ -194,7 +194,7 @@ def _if_axis(normal: SX, length: SX) -> SX:
 
 def _sign(value: SX) -> SX:
     """1 or -1, also at 0."""
-    return SX(ca.if_else(value >= 0.0, 1.0, -1.0))
+    return SX(2.0 * (value >= 0.0) - 1.0)
 
 
 def _signs(n: int) -> list[tuple[float, ...]]:
