@@ -62,8 +62,8 @@ class Hull:
         else:
             self._artist.set_verts(points[self._faces])
 
-    def _triangles(self, points: Reals) -> Reals:
-        return np.asarray(points[..., list(self._shown)])
+    def _triangles(self, points: Reals) -> list[Reals]:
+        return list(points[..., list(self._shown)])
 
     def _outline(self, points: Reals) -> Reals:
         from scipy.spatial import ConvexHull
