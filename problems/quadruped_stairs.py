@@ -32,6 +32,7 @@ class Climb:
         step_knots: Number of knots of a swing [-].
         support_knots: Number of knots with all feet on the ground between steps [-].
         clearance: Distance of swinging feet from the stairs [m].
+        cost: That of the default options [cost].
         knee: Angle of the knees at the start [rad]; None for that of the robot's standing configuration.
     """
 
@@ -44,14 +45,15 @@ class Climb:
     step_knots: int
     support_knots: int
     clearance: float
+    cost: float
     knee: float | None = None
 
 
 ROBOTS = {
     "go2": Climb(rise=0.1, depth=0.28, foot=0.0235, ahead=0.09, strides=1, more=1, step_knots=30, support_knots=6,
-                 clearance=0.02),
+                 clearance=0.02, cost=2611.902086),
     "b1": Climb(rise=0.2, depth=0.35, foot=0.04, ahead=0.0875, strides=2, more=3, step_knots=26, support_knots=4,
-                clearance=0.03, knee=1.4),
+                clearance=0.03, cost=5002.891303, knee=1.4),
 }  # fmt: skip
 
 
@@ -102,6 +104,7 @@ def build(
         description=f"{robot} climbs {count} stairs of {high:g} m.",
         xs=xs,
         us=us,
+        reference_cost=climb.cost,
         report=functools.partial(report, terrain=terrain, foot=climb.foot, mu=mu),
     )
 
@@ -134,6 +137,6 @@ FAMILY = Family(
     build=build,
     robots=tuple(ROBOTS),
     usual={"rise": 0.1, "depth": 0.28},
-    reference_cost=2300.81319,
+    reference_cost=ROBOTS["go2"].cost,
     reference_source=TRAJOPT_SQP,
 )

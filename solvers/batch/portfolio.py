@@ -108,9 +108,9 @@ def _ends(solutions: SolutionBatch, begun: npt.NDArray[np.intp]) -> tuple[tuple[
 
 
 def _rank(solution: Solution) -> tuple[float, float]:
-    """Largest gap or violation of the last iteration, or `SAME` if it is smaller, and the cost."""
-    last = solution.history[-1]
-    return float(np.nanmax([SAME, last.gap_norm, last.constraint_violation])), solution.cost
+    """Largest gap or violation, or `SAME` if it is smaller, and the cost."""
+    sizes = [np.abs(solution.gaps()), *solution.violations().values()]
+    return float(np.nanmax([SAME, *(size.max(initial=0.0) for size in sizes)])), solution.cost
 
 
 def _optima(costs: Reals) -> tuple[tuple[float, int], ...]:

@@ -25,6 +25,7 @@ WAVES = 6  # of which a random change consists: of 60 pendulums 49 swing up, 45 
 EVERY = 3  # random attempt with units of its own, without which 52 of 60 pendulums swing up, with which 53
 GROWS, LARGEST = 3.0, 1e3  # of random changes of controls without limits, whose size is unknown where ends are dead
 INTERIOR = ("line", "rollouts")
+MUCH = 0.1  # relative difference of costs: where a feasible result is that much cheaper, a solution is none
 HASTY = ("linear", "close")  # which converge in few iterations or not at all
 
 
@@ -190,6 +191,12 @@ class Attempts:
     def leave(self, run: SQPProgress) -> None:
         """Stores the result of an attempt in `best` if it is the best so far."""
         self.best = self._better(self.best, Left.by(run))
+
+    def knows_better(self, run: SQPProgress) -> bool:
+        """Whether an earlier attempt has left a feasible result that is much cheaper than the present solution."""
+        kept = [each for each in (self.best, self.paused and self.paused[0]) if each is not None]
+        costs = [each.cost for each in kept if each.infeasibility <= self.feasibility]
+        return any(run.cost - cost > MUCH * max(abs(run.cost), abs(cost)) for cost in costs)
 
     def keep_best(self, run: SQPProgress) -> bool:
         """Goes back to the best result, or dead end of an infeasible problem; whether it is not the last one."""

@@ -53,7 +53,7 @@ class LinearSteps(ProgramSteps):
         taken = self._search(run, descent)
         if taken is None:
             self.failures += 1
-            self._regularize(8.0)
+            self._raise_ridge()
         else:
             self._accept(run, taken)
         promised = -descent.slope if kept else math.inf  # else it had to make up for gaps and violations
@@ -111,7 +111,7 @@ class LinearSteps(ProgramSteps):
     def _accept(self, run: SQPProgress, taken: Taken) -> None:
         """Moves to the end of the step, and takes its multipliers."""
         self._take(run, taken.step, taken.length)
-        self._regularize(2.0 if taken.length < CUT else 0.0)
+        self._relax_ridge(short=taken.length < CUT)
         self.failures = 0
         self._shorts = self._shorts + 1 if taken.length < SHORT else 0
         run.trajectory, run.feasible = (taken.xs, taken.us), False

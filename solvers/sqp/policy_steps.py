@@ -159,12 +159,12 @@ class PolicySteps(ProgramSteps):
         """A larger δ after a failed search or a very short step; without rows first Gauss-Newton's Hessian."""
         if taken is None and not (descent.is_flat(FLAT) and self._work.evaluator.nc):
             self.failures, self._trusted = self.failures + 1, False
-            self._regularize(8.0)
+            self._raise_ridge()
             return
         cut = taken is not None and taken.length < CUT and self._rolled
         self._plain = cut and descent.exact and not self._work.evaluator.nc
         self.failures = 0
-        self._regularize(2.0 if cut and not self._plain else 0.0)
+        self._relax_ridge(short=cut and not self._plain)
         full = taken is not None and taken.length == 1.0
         came = (descent.before - taken.merit) / (-0.5 * descent.slope) if taken and descent.slope < 0.0 else 0.0
         self._trusted = full and abs(came - 1.0) < AGREES

@@ -128,7 +128,10 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     def _react(self, run: SQPProgress, work: Workspace, outcome: Outcome | None) -> None:
         """Ends the solve, changes the method, or begins another attempt, as the last iteration demands."""
         attempts, method = run.attempts, run.method
-        if outcome is Outcome.SOLVED:
+        if outcome is Outcome.SOLVED and attempts.knows_better(run):
+            if not self._next(run, work):
+                run.status = SolverStatus.STALLED
+        elif outcome is Outcome.SOLVED:
             run.status = SolverStatus.CONVERGED
             if isinstance(method, InteriorSteps):
                 work.judge(run)

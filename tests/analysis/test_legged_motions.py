@@ -14,7 +14,7 @@ import trajopt
 from trajopt import gaits, problems
 from trajopt.analysis import legged_motion
 from trajopt.robots.builtin_legged import SMALL_BIPED_SOLE
-from trajopt.robots.legged import LEGGED_ROBOTS
+from trajopt.robots.legged import LEGGED_ROBOTS, legged_robot
 from trajopt.solution import Solution
 from trajopt.solvers import SolverFDDP
 
@@ -217,3 +217,18 @@ def test_the_biped_walks() -> None:
     assert [len(knots) for knots in alone] == [25, 25]
     for foot, moved in ((right, 0.1), (left, 0.2)):
         np.testing.assert_allclose(foot.corners[-1] - foot.corners[0], np.tile([moved, 0.0, 0.0], (4, 1)), atol=3e-3)
+
+
+def test_a_foot_below_the_ground_is_told() -> None:
+    """Swings without weight cut through the ground while the base moves."""
+    robot = trajopt.load_robot("small-quadruped")
+    trot = gaits.quadruped_trot(gaits.Stance.of(robot, legged_robot("small-quadruped").feet), step_length=0.1, cycles=1)
+    for weight in (1.0, 2e6):
+        problem = gaits.gait_problem(robot, trot, options=gaits.GaitOptions(foot=weight))
+        solution = SolverFDDP(problem).solve(*gaits.gait_guess(problem, trot))
+        deepest = 1e3 * min(foot.positions[:, 2].min() for foot in legged_motion(solution).feet)
+        told = [line for line in solution.explain().splitlines() if "below the ground" in line]
+        assert bool(told) is (weight == 1.0)
+        if told:
+            assert f"{-deepest:.3g} mm below the ground" in told[0]
+            assert "GaitOptions(foot=" in told[0]

@@ -96,18 +96,45 @@ def test_short_steps_are_not_reported() -> None:
     assert solved("pendulum").description.step_error is None  # Euler, with errors of a few percent of its way
 
 
-def test_long_steps_of_first_order_are_reported_by_their_sum() -> None:
-    """Euler's step errs by dt² (RATE² v, RATE² a) / 2 or less, half of a step by a fourth."""
-    solution = motion(6, trajopt.IntegratedActionModelEuler)
+def test_long_steps_of_first_order_are_reported_by_what_corrects_them() -> None:
+    """The control of least squares that takes off the difference of a step from two halves, relative to the ranges."""
+    knots = 6
+    solution = motion(knots, trajopt.IntegratedActionModelEuler)
     error = solution.description.step_error
     assert error is not None
     assert error.first_order
-    moves = np.abs(np.diff(solution.xs, axis=0)).sum(axis=0)
-    assert error.scale == pytest.approx(moves[["q", "v"].index(error.end_name)])
-    assert error.deviation > 0.25 * error.scale
-    assert "errors of all steps add up to" in solution.explain()
+
+    def step(x: Reals, dt: float) -> Reals:
+        v = x[:, 1] + dt * (RATE**2 * x[:, 0] + solution.us[:, 0])
+        return np.stack([x[:, 0] + dt * v, v], axis=1)
+
+    dt, before, ranges = TIME / knots, solution.xs[:-1], np.ptp(solution.xs, axis=0)
+    errors = (step(before, dt) - step(step(before, dt / 2), dt / 2)) / ranges
+    by_control = np.array([dt**2, dt]) / ranges
+    corrections = np.abs(errors @ by_control) / (by_control @ by_control)
+    assert error.deviation == pytest.approx(corrections.mean())
+    assert error.scale == pytest.approx(np.abs(solution.us).mean())
+    share = 100 * error.deviation / error.scale
+    assert f"the controls must change by {share:.2g} % in the mean, {solution.control_names[0]!r} most" in (
+        solution.explain()
+    )
     assert solution.explain().endswith("or IntegratedActionModelRK4")
-    assert motion(60, trajopt.IntegratedActionModelEuler).description.step_error is None
+
+
+def test_steps_of_first_order_whose_errors_little_control_takes_off_are_not_reported() -> None:
+    """Gravity loads the motor; the errors of the steps are those of what the motion adds."""
+    state = trajopt.StateVector(2)
+
+    class Lift(trajopt.DifferentialActionModelSymbolic):
+        def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
+            return u - 9.81 - 4.0 * x[1]
+
+    model = trajopt.IntegratedActionModelEuler(Lift(state, 1, trajopt.CostStack(state)), dt=0.1)
+    problem = trajopt.ShootingProblem([0.0, 0.0], [model] * 40, trajopt.CostStack(state))
+    for push, reported in ((1.0, False), (100.0, True)):
+        us = 9.81 + push * np.sin(np.linspace(0, 30, 40))[:, None]
+        solution = solution_of(problem, problem.rollout(us), us, SolverStatus.CONVERGED)
+        assert (solution.description.step_error is not None) is reported
 
 
 def test_a_control_that_changes_within_the_step_changes_within_half_of_it() -> None:

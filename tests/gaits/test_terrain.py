@@ -188,6 +188,12 @@ def test_the_climb_keeps_its_limits() -> None:
         trajopt.gaits.GaitModels(problem.state.robot, problem.schedule.start, limits=True).problem(problem.schedule)
 
 
+@pytest.mark.parametrize("robot", ["go2", "b1"])
+def test_three_stairs_end_at_the_reference_cost_of_the_robot(robot: str) -> None:
+    case = problems.load("quadruped-stairs", robot=robot)
+    assert case.solve().cost == pytest.approx(case.reference_cost, rel=1e-6)
+
+
 def test_nothing_of_the_robot_touches_the_stairs_but_its_feet() -> None:
     """Distances of its meshes by another library, at the knots and between them."""
     solution = climbed()

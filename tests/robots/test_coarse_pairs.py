@@ -9,7 +9,7 @@ from tests.support.link_distances import link_distances
 from trajopt import StateMultibody, ik
 from trajopt.constraints import ConstraintStack
 from trajopt.residuals import ResidualModelFramePlacement
-from trajopt.robots import load_robot
+from trajopt.robots import Sphere, load_robot
 from trajopt.robots.collisions.samples import random_configurations
 
 OF_A_UR = {
@@ -67,3 +67,17 @@ def test_a_link_with_the_name_of_its_fixed_joint() -> None:
     result = ik.solve(robot, tasks, {"tool.reference": goal}, collisions=True)
     assert not result.failed
     assert "collisions" in str(result)
+
+
+def test_a_carried_body_leaves_the_pairs_of_the_robot_as_they_are() -> None:
+    robot = load_robot("ur10").with_payload("tool0", 3.0, com=[0.0, 0.0, 0.1])
+    own = robot.collision_shapes
+    ball = Sphere(0.08, center=[0.0, 0.0, 0.1], frame="tool0")
+    carrying = robot.with_collision_shapes([*own.bodies, ball]).collision_shapes
+    number = len(own.bodies)
+    assert carrying.bodies[:number] == own.bodies
+    assert {pair for pair in carrying.pairs if number not in pair} == set(own.pairs)
+    assert any(number in pair for pair in carrying.pairs)
+    assert carrying.left_out["coarse"] == own.left_out["coarse"] != ()
+    alone = robot.with_collision_shapes([ball, *own.bodies]).collision_shapes  # judged anew
+    assert not alone.left_out.get("coarse")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.hard_problems import slot
 from trajopt import SolutionLibrary, problems
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.solvers import DDPOptions, SolverDDP, SolverFDDP, SolverSQP, SQPOptions
@@ -189,3 +190,13 @@ def test_without_convergence_the_least_violation_is_best() -> None:
     worst = [max(row.history[-1].gap_norm, row.history[-1].constraint_violation) for row in batch]
     assert int(np.argmin(batch.cost)) != int(np.argmin(worst))  # cost alone would choose another one
     np.testing.assert_array_equal(best_of(batch).us, batch.us[int(np.argmin(worst))])
+
+
+def test_unsolved_starts_are_ranked_by_the_motions_that_they_return() -> None:
+    """The last iterations of each start belong to other attempts, which violate more."""
+    problem, guess = slot()
+    solver = SolverSQP(problem, SQPOptions(max_iterations=40))
+    alone, best = solver.solve(*guess), solver.solve(*guess, starts=2)
+    left = [max(float(rows.max()) for rows in each.violations().values()) for each in (alone, best)]
+    assert not best.converged
+    assert left[1] < 0.5 * left[0]

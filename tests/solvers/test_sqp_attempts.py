@@ -17,6 +17,7 @@ from tests.support.hard_problems import (
     load,
     reach_by_torque,
     rocket,
+    scara,
     slot,
     trailer,
 )
@@ -96,6 +97,14 @@ def test_arms_that_pay_for_torque_alone_reach_their_goal(robot: str, dt: float) 
     assert worst(solution) < 1e-6
 
 
+def test_a_flat_saddle_is_left_with_less_and_less_regularisation() -> None:
+    """IPOPT takes 24 iterations to the same cost; with the same δ after each failure it took 300 and ended above."""
+    solution = SolverSQP(scara()).solve()
+    assert solution.converged
+    assert solution.iterations <= 25
+    assert solution.cost == pytest.approx(33.714441, rel=1e-6)
+
+
 def test_many_turns_of_methods_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "MOST_METHODS", 2)
     problem, guess = trailer()
@@ -124,6 +133,31 @@ def test_a_result_says_whether_an_attempt_left_the_guess(change: float) -> None:
     run = SQPProgress(x0=xs[0], trajectory=(xs, us + change), feasible=True, multipliers={}, called=0.0)
     run.guess, run.violation, run.lam, run.y, run.start_y = (xs, us), 0.5, nothing, nothing, nothing
     assert Left.by(run).moved is (change > 0.0)
+
+
+@pytest.mark.parametrize(
+    ("cost", "infeasibility", "better"), [(0.02, 0.0, True), (0.02, 1e-3, False), (1.95, 0.0, False)]
+)
+def test_a_solution_is_none_where_a_feasible_result_is_much_cheaper(
+    cost: float, infeasibility: float, better: bool
+) -> None:
+    """A finger that lets a block lie is a local optimum; the attempt before it had pushed it to its place."""
+    xs, us, nothing = np.zeros((3, 2)), np.ones((2, 1)), np.zeros(0)
+    run = SQPProgress(x0=xs[0], trajectory=(xs, us), feasible=True, multipliers={}, called=0.0)
+    run.cost, attempts = 2.0, Attempts([], feasibility=1e-6)
+    assert not attempts.knows_better(run)
+    attempts.best = Left((xs, us), cost, infeasibility, True, (nothing, nothing, nothing))
+    assert attempts.knows_better(run) is better
+
+
+def test_the_solver_goes_on_where_a_better_result_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, alone = double_integrator(1.0), SolverSQP(double_integrator(1.0)).solve()
+    monkeypatch.setattr(Attempts, "knows_better", lambda self, run: True)
+    solution = SolverSQP(problem).solve()
+    assert alone.converged
+    assert solution.iterations > alone.iterations
+    assert solution.status is SolverStatus.STALLED
+    assert solution.cost == pytest.approx(alone.cost, rel=1e-6)
 
 
 def test_ends_of_attempts_with_sizes_of_their_own_are_not_compared() -> None:

@@ -7,13 +7,23 @@ import numpy as np
 from casadi import SX
 
 from trajopt.actions import ActionModelDiscrete, ActionModelTerminal
-from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
-from trajopt.actions.integrated import IntegratedActionModelEuler
+from trajopt.actions.differential import (
+    DifferentialActionModelFreeFwdDynamics,
+    DifferentialActionModelFreeInvDynamics,
+)
+from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
 from trajopt.actuation import ActuationModelFull
+from trajopt.articulations import ArticulationBuilder
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.problems.runge_kutta import ActionModelRungeKutta, ends_at
-from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
+from trajopt.residuals import (
+    ResidualModelControl,
+    ResidualModelJointAcceleration,
+    ResidualModelJointEffort,
+    ResidualModelState,
+    ResidualModelSymbolic,
+)
 from trajopt.robots import load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.states import StateMultibody, StateVector
@@ -235,3 +245,30 @@ def reach_by_torque(robot_name: str, dt: float, weight: float) -> ShootingProble
     arm = DifferentialActionModelFreeFwdDynamics(state, actuation, costs, constraints=rows)
     end = ActionModelTerminal(CostStack(state), constraints=goal)
     return ShootingProblem([*q0, *np.zeros(n)], [IntegratedActionModelEuler(arm, dt=dt)] * 50, end)
+
+
+def scara() -> ShootingProblem:
+    """A SCARA with a tool in its quill moves at the least squares of torques, within limits, near a flat saddle."""
+    builder, parent, length = ArticulationBuilder(), "world", 0.0
+    links = [(4.0, 0.15, (0.01, 0.04, 0.04), 0.3), (2.5, 0.12, (0.006, 0.02, 0.02), 0.25)]
+    for mass, com, inertia, reach in [*links, (0.5, 0.0, (0.0006, 0.0006, 0.0008), 0.0)]:
+        name = f"link_{mass:g}"
+        builder.add_link(name, mass=mass, com=[com, 0.0, 0.0], inertia=np.diag(inertia))
+        builder.add_revolute(parent, name, X_p=[length, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+        parent, length = name, reach
+    builder.add_link("quill", mass=0.8, com=[0.01, 0.0, -0.1], inertia=np.diag([0.004, 0.004, 0.0005]))
+    builder.add_prismatic(parent, "quill")
+    state = StateMultibody(builder.build("scara"))
+    actuation, motion = ActuationModelFull(state), ResidualModelState(state)
+    torques, acceleration = ResidualModelJointEffort(state, actuation), ResidualModelJointAcceleration(state)
+    costs = CostStack(state).add("energy", torques, weight=1.0).add("effort", acceleration, weight=1e-6)
+    q, v = np.array([2.3, 2.5, 3.1, 0.2]), np.array([5.0, 7.0, 12.0, 0.8])
+    motors, most = np.array([40.0, 18.0, 1.5, 25.0]), np.array([25.0, 40.0, 60.0, 6.0])
+    rows = ConstraintStack(state).add("motors", torques, lower=-motors, upper=motors)
+    rows.add("motion", motion, lower=[*(-q), *(-v)], upper=[*q[:3], 0.0, *v])
+    rows.add("acceleration", acceleration, lower=-most, upper=most)
+    goal = ConstraintStack(state)
+    goal.add("goal", ResidualModelState(state, [0.9, -0.6, 1.5, -0.15, 0, 0, 0, 0]), equals=0.0)
+    model = DifferentialActionModelFreeInvDynamics(state, actuation, costs, constraints=rows)
+    end = ActionModelTerminal(CostStack(state), constraints=goal)
+    return ShootingProblem([-0.8, 1.2, 0, -0.02, 0, 0, 0, 0], [IntegratedActionModelRK4(model, dt=0.8 / 60)] * 60, end)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 JUMPS = ("onto", "off")
 """Profiles of swings whose heights are above the higher foothold."""
 
+_SUNK = 3e-3  # depth of a foot below the ground that is worth advice; ready gaits have less than 1 mm [m]
 _GRAVITY = 9.81  # [m/s²]
 _MOTION = "legged_motion(solution) returns one"
 
@@ -183,6 +184,17 @@ def _flight_end(schedule: ContactSchedule, phase: int, first: int) -> int:
             break
         last += other.total_knots
     return min(last, schedule.T)
+
+
+def sunk_words(rows: Iterable[Reached]) -> list[str]:
+    """Advice for the foot that is deepest below the ground, which costs alone keep above it; empty if none is."""
+    deepest = min((row for row in rows if row.what == "lowest"), key=lambda row: row.reached, default=None)
+    if deepest is None or deepest.reached > -_SUNK:
+        return []
+    return [
+        f"-> {deepest.of} is {-1e3 * deepest.reached:.3g} mm below the ground at knot {deepest.knot}: feet follow "
+        "their swings at a cost, whose weight is gaits.GaitOptions(foot=2e6) by default; take ten times that"
+    ]
 
 
 def _lowest(schedule: ContactSchedule, places: dict[str, Reals]) -> Iterator[Reached]:

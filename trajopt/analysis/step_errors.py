@@ -11,6 +11,7 @@ import numpy as np
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.analysis.within_steps import WithinSteps
 from trajopt.errors import TrajoptError
+from trajopt.shooting.inspection import controls
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 MISSED = 0.05
 """Least deviation at the end that is reported, relative to the range of the coordinate [-]."""
-ADDED = 0.25
-"""Least sum of the errors of first-order steps that is reported, relative to the way of the coordinate [-]."""
+ADDED = 0.05
+"""Least correction of the controls for first-order steps that is reported, relative to the controls [-]."""
 FIRST_ORDER = 2.0**2.5
 """Steps of order p have errors 2^(p + 1) times those of half the step; a smaller ratio counts as first order [-]."""
 CONSISTENT = 1.5
@@ -40,11 +41,11 @@ class StepError:
         error: That error [unit].
         first_order: Whether errors fall in proportion to the square of the step, as those of Euler's method.
         euler: Whether a model uses Euler's method, which IntegratedActionModelRK4 can replace.
-        end_name: Coordinate of the deviation.
+        end_name: Coordinate of the deviation; for steps of first order the control that is corrected most.
         end_unit: Its unit.
-        deviation: At the end, to first order, under the same controls in shorter steps; of steps of first order the sum
-            of all errors [end_unit].
-        scale: Largest range of the coordinates of this unit; for steps of first order the length of their way
+        deviation: At the end, to first order, under the same controls in shorter steps; for steps of first order the
+            mean size of what corrects the controls of this unit, so that the errors vanish [end_unit].
+        scale: Largest range of the coordinates of this unit; for steps of first order the mean size of the controls
             [end_unit].
     """
 
@@ -64,15 +65,16 @@ def step_error(solution: Solution, problem: ShootingProblem) -> StepError | None
     """Error of the steps of a converged solution; None if it is small, or if knots have no time steps.
 
     Errors e_t = f(x_t, u_t, dt) ⊖ f(f(x_t, u_t, dt/2), u_t, dt/2) add up to the deviation Σ Φ(T, t + 1) e_t at the end,
-    with Φ the product of the derivatives of the steps between. Steps of first order have errors of several percent in
-    any usual motion, which feedback makes up for; for them |e_t| is compared with |x_t+1 ⊖ x_t|, in sums over the
-    steps. Coordinates count relative to the largest one of their unit.
+    with Φ the product of the derivatives of the steps between. Coordinates count relative to the largest one of their
+    unit. Steps of first order have errors in any usual motion, which feedback makes up for. What counts is how much:
+    corrections δu_t of the controls, with the least |Fu δu_t + e_t| of all coordinates or of the velocities of a robot,
+    are compared with the controls.
 
     Args:
         solution: The solution.
         problem: Its problem, with the parameters of the solve.
     """
-    xs, state, within = solution.xs, problem.state, WithinSteps(problem, solution.xs, solution.us)
+    xs, us, state, within = solution.xs, solution.us, problem.state, WithinSteps(problem, solution.xs, solution.us)
     if not (solution.converged and within.timed.any()):
         return None
 
@@ -89,29 +91,50 @@ def step_error(solution: Solution, problem: ShootingProblem) -> StepError | None
     sizes = np.abs(errors)
     ratio = float(sizes.sum() / max(np.abs(finer).sum(), 1e-300))
     moves = np.array([state.difference_unchecked(*pair) for pair in itertools.pairwise(xs)])
+    path = np.concatenate([np.zeros((1, state.ndx)), np.cumsum(moves, axis=0)])
+    scales = shared_scales(np.ptp(path, axis=0), state.tangent_units)
     if ratio < FIRST_ORDER:
-        deviation, scale, least = sizes.sum(axis=0), np.abs(moves).sum(axis=0), ADDED
+        name, unit, deviation, scale = _corrected(problem, within.at_knots.Fu / scales[:, None], errors / scales, us)
+        matters = deviation > ADDED * scale
     else:
-        path = np.concatenate([np.zeros((1, state.ndx)), np.cumsum(moves, axis=0)])
-        deviation, scale, least = _propagated(within.at_knots.Fx, errors), np.ptp(path, axis=0), MISSED
-    scale = shared_scales(scale, state.tangent_units)
-    part = deviation / scale
-    end, (knot, row) = int(part.argmax()), np.unravel_index((sizes / scale).argmax(), sizes.shape)
-    if ratio < CONSISTENT or not (part[end] > least and deviation[end] > SMALL):
+        missed = _propagated(within.at_knots.Fx, errors)
+        end = int((missed / scales).argmax())
+        name, unit = state.tangent_names[end], state.tangent_units[end]
+        deviation, scale = float(missed[end]), float(scales[end])
+        matters = deviation > max(MISSED * scale, SMALL)
+    if ratio < CONSISTENT or not matters:
         return None
-    names, units = state.tangent_names, [unit.replace("-", "") for unit in state.tangent_units]
+    knot, row = np.unravel_index((sizes / scales).argmax(), sizes.shape)
     return StepError(
         knot=int(knot),
-        name=names[row],
-        unit=units[row],
+        name=state.tangent_names[row],
+        unit=state.tangent_units[row].replace("-", ""),
         error=float(sizes[knot, row]),
         first_order=ratio < FIRST_ORDER,
         euler=any(isinstance(model, IntegratedActionModelEuler) for model in problem.running),
-        end_name=names[end],
-        end_unit=units[end],
-        deviation=float(deviation[end]),
-        scale=float(scale[end]),
+        end_name=name,
+        end_unit=unit.replace("-", ""),
+        deviation=deviation,
+        scale=scale,
     )
+
+
+def _corrected(problem: ShootingProblem, Fu: Reals, errors: Reals, us: Reals) -> tuple[str, str, float, float]:
+    """Corrections of the controls that take off errors (T, ndx), by relative derivatives Fu (T, ndx, nu).
+
+    Returns the control that changes most and its unit, and the mean size of the corrections of this unit and of the
+    controls.
+    """
+    rows, found = slice(-getattr(problem.state, "nv", problem.state.ndx), None), controls(problem)
+    du = np.abs(np.linalg.pinv(Fu[:, rows], rcond=1e-6) @ errors[:, rows, None])[..., 0]
+    if not found.names:
+        return "", "", 0.0, 0.0
+    units = np.array(found.units)
+    sums = {unit: (du[:, units == unit].sum(), np.abs(us[:, units == unit]).sum()) for unit in found.units}
+    unit = max(sums, key=lambda each: sums[each][0] / max(sums[each][1], 1e-300))
+    most = int(np.where(units == unit, du.sum(axis=0), -1.0).argmax())
+    deviation, scale = (float(total) / us[:, units == unit].size for total in sums[unit])
+    return found.names[most], unit, deviation, scale
 
 
 def _propagated(Fx: Reals, errors: Reals) -> Reals:

@@ -162,14 +162,17 @@ class Robot(Immutable):
 
         Args:
             shapes: Collision shapes, a file of `CollisionShapes.save`, or spheres and capsules on frames of the robot,
-                whose pairs are found as in `robots.fit_collision_shapes`, without an SRDF.
+                whose pairs are found as in `robots.fit_collision_shapes`, without an SRDF. Pairs of the robot's own
+                shapes stay, if these come first: `[*robot.collision_shapes.bodies, Sphere(0.1, frame="tool0")]`.
 
         Raises:
             InvalidArgumentError: A shape is of another type or on no frame, or a file cannot be read.
             UnknownNameError: The robot has no such frame.
         """
         robot = _rebuild(*self.__reduce__()[1])
-        robot._collision_shapes = above("robots.collisions.declared.declared_shapes")(self, shapes)
+        robot._collision_shapes = above("robots.collisions.declared.declared_shapes")(
+            self, shapes, self._collision_shapes
+        )
         robot._declared = True
         return robot
 

@@ -48,7 +48,7 @@ from trajopt.analysis.contradictions import FROM_START
 from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.limits import placeholders
 from trajopt.analysis.moved import moved_words
-from trajopt.analysis.reached import friction_words
+from trajopt.analysis.reached import friction_words, sunk_words
 from trajopt.analysis.report import tipping_words, tips
 from trajopt.solution.batch import ERROR
 from trajopt.solution.record import SolverStatus
@@ -250,6 +250,7 @@ def _gait(solution: Solution) -> list[str]:
     limit = f" (mu = {coefficients.min():g})" if len(coefficients) else ""
     lines.append(f"  friction: {friction_words(motion)}{limit}")
     lines += [f"  {name}: {text}" for name, text in tipping_words(solution, motion).items()]
+    lines += sunk_words(rows)
     if tips(motion):
         lines.append("-> to keep the forces within the soles: gait_problem(..., limits=True), with SolverSQP")
     return lines

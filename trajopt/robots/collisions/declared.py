@@ -15,9 +15,11 @@ from trajopt.robots.shapes import Shape
 
 
 def declared_shapes(
-    robot: Robot, shapes: CollisionShapes | str | PathLike[str] | Iterable[Sphere | Capsule | Shape]
+    robot: Robot,
+    shapes: CollisionShapes | str | PathLike[str] | Iterable[Sphere | Capsule | Shape],
+    own: CollisionShapes | None = None,
 ) -> CollisionShapes:
-    """Checked collision shapes of a robot; arguments and errors as in `Robot.with_collision_shapes`."""
+    """Checked collision shapes of a robot, which may begin with its own; otherwise as `Robot.with_collision_shapes`."""
     if isinstance(shapes, (str, PathLike)):
         shapes = CollisionShapes.load(shapes)
     if isinstance(shapes, CollisionShapes):
@@ -25,7 +27,22 @@ def declared_shapes(
         return shapes
     bodies = [as_round(shape) for shape in check_items("shapes", shapes, "spheres and capsules")]
     _check(robot, bodies)
-    return with_pairs(robot.model, bodies)
+    found = with_pairs(robot.model, bodies)
+    if own is None or len(own.bodies) > len(bodies) or any(a is not b for a, b in zip(own.bodies, bodies)):
+        return found
+    return _added(own, found)
+
+
+def _added(own: CollisionShapes, found: CollisionShapes) -> CollisionShapes:
+    """Shapes that begin with a robot's own: pairs of these are judged as before."""
+    first = len(own.bodies)
+
+    def joined(before: Iterable[tuple[int, int]], pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+        return (*before, *(pair for pair in pairs if pair[1] >= first))
+
+    reasons = dict.fromkeys([*own.left_out, *found.left_out])
+    left_out = {reason: joined(own.left_out.get(reason, ()), found.left_out.get(reason, ())) for reason in reasons}
+    return CollisionShapes(bodies=found.bodies, pairs=joined(own.pairs, found.pairs), left_out=left_out)
 
 
 def moving_apart(robot: Robot, shapes: CollisionShapes) -> CollisionShapes:
