@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import pickle
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -16,7 +17,9 @@ from tests.support.meshes import RING, coal_distances, cube, ring
 from trajopt.residuals import ResidualModelCollisions
 from trajopt.residuals.link_bodies import LinkBodies
 from trajopt.robots.collisions.collision_shapes import CollisionShapes
+from trajopt.robots.collisions.samples import random_configurations
 from trajopt.shooting.collision_slots import BodyDistances
+from trajopt.solvers import SolverIpopt, SolverSQP
 
 CELL = 0.01
 PLACED = pin.SE3(pin.rpy.rpyToMatrix(0.3, -0.5, 1.1), np.array([0.2, 0.1, 0.1]))
@@ -99,6 +102,23 @@ def test_derivatives_of_rows_of_meshes() -> None:
     assert residual.nr == 12 + 3 * (2 + 2 + 3)  # of one ball and one box each link has two bodies
     for x in states(3, 12):
         assert np.abs(check_derivatives(residual, x)[-9:]).max() > 0.01
+
+
+@pytest.mark.parametrize("solver", [SolverSQP, SolverIpopt])
+def test_solvers_keep_the_margin_from_a_mesh(solver: Any) -> None:
+    """A posture with the gripper in the middle of the crate: as near as the margin allows, by Coal."""
+    middle = ROBOT.placement(random_configurations(ROBOT.model, 40, 8)[11], "gripper_left_joint")[:3, 3]
+    at = pin.SE3(AT.rotation, middle)
+    crate = trajopt.TriangleMesh(MESHES["crate"], placement=at, cell=CELL)
+    goal = trajopt.ResidualModelFrameTranslation(STATE, "gripper_left_joint", middle)
+    end = trajopt.CostStack(STATE).add("goal", goal, weight=100.0)
+    end.add("motion", trajopt.ResidualModelState(STATE), weight=1e-2)
+    limits = trajopt.ConstraintStack.of_robot(STATE, collisions=trajopt.Scene({"crate": crate}), margin=0.02)
+    terminal = trajopt.ActionModelTerminal(end, constraints=limits)
+    solution = solver(trajopt.ShootingProblem(STATE.zero(), [], terminal, start="free")).solve()
+    assert solution.converged
+    nearest = min(expected(solution.xs[0], link, {"crate": at}).min() for link in (1, 2, 3))
+    assert nearest == pytest.approx(0.02, abs=0.5 * CELL)
 
 
 def test_balls_contain_their_capsules() -> None:
