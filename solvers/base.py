@@ -245,7 +245,8 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
 
         Pass at least one array with a row for each solve. What has no row in front is the same for all of them. The
         problem keeps its own x0 and parameters. SolverDDP and SolverFDDP solve small problems side by side, one in each
-        lane of a vector register; results then differ from those of `solve` by rounding. All else is solved row by row.
+        lane of a vector register; results then differ from those of `solve` by rounding. All else is solved row by row,
+        from guesses that are computed together.
 
         Args:
             x0: Initial states (B, nx), or one (nx,); by default that of the problem.

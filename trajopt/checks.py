@@ -11,7 +11,7 @@ import math
 import numbers
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +21,8 @@ from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.types import Reals
 
 T = TypeVar("T")
+Cure = str | Callable[[], str]
+"""Advice that ends a message, or a function that returns it, for words that take time."""
 
 MANY = 1_000_000
 """Largest count that is accepted unless an argument has a limit of its own; more would exhaust the memory [-]."""
@@ -33,7 +35,7 @@ _KINDS = {
 }
 
 
-def as_numbers(argument: str, value: Any, expected: str = "numbers", *, cure: str = "") -> Reals:
+def as_numbers(argument: str, value: Any, expected: str = "numbers", *, cure: Cure = "") -> Reals:
     """Returns `value` as a new float array; NaN and ±inf are allowed.
 
     Args:
@@ -98,7 +100,7 @@ def check_number(argument: str, value: Any) -> float:
     return float(array)
 
 
-def check_array(argument: str, value: Any, shape: tuple[int, ...], *, cure: str = "") -> Reals:
+def check_array(argument: str, value: Any, shape: tuple[int, ...], *, cure: Cure = "") -> Reals:
     """Returns `value` as a new finite float array of `shape`; raises InvalidArgumentError if it is not one."""
     array = check_shape(argument, value, shape, cure=cure)
     if not all_finite(array):
@@ -123,7 +125,7 @@ def check_vector(argument: str, value: Any) -> Reals:
     return check_array(argument, array, array.shape)
 
 
-def check_shape(argument: str, value: Any, shape: tuple[int, ...], *, cure: str = "") -> Reals:
+def check_shape(argument: str, value: Any, shape: tuple[int, ...], *, cure: Cure = "") -> Reals:
     """Returns `value` as a new float array of `shape`, NaN and ±inf allowed; raises InvalidArgumentError otherwise."""
     array = as_numbers(argument, value, f"numbers of shape {shape}", cure=cure)
     if array.shape != shape:
@@ -245,9 +247,10 @@ def _check_number(argument: str, value: Any, unit: str, *, strict: bool) -> floa
     return number
 
 
-def _tail(cure: str) -> str:
+def _tail(cure: Cure) -> str:
     """End of a message that says what to do; empty without advice."""
-    return f"; {cure}" if cure else ""
+    words = cure() if callable(cure) else cure
+    return f"; {words}" if words else ""
 
 
 def is_loopback(host: str) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.errors import TrajoptError, UnsupportedOperationError
-from trajopt.shooting.at_rest_lanes import controls_at_rest_of
+from trajopt.shooting.at_rest_lanes import controls_of_rows
 from trajopt.solution import Solution, SolutionBatch
 from trajopt.solution.batch import ERROR
 from trajopt.types import Reals
@@ -60,15 +60,9 @@ def _rolled(problem: ShootingProblem, us: Reals) -> tuple[Reals, Reals] | None:
 
 def _held(problem: ShootingProblem, states: Reals) -> tuple[Reals, Reals] | None:
     """States and the controls that hold them, in lanes where the models allow it."""
-    controls = np.zeros((problem.T, problem.nu))
-    for kind in problem.kinds[:-1]:
-        knots = list(kind.knots)
-        found = controls_at_rest_of(kind.model, states[knots]) if kind.model.nu else np.zeros((len(knots), 0))
-        if found is None:
-            break
-        controls[knots, : kind.model.nu] = found
-    else:
-        return states, controls
+    controls = controls_of_rows(problem, states[None, :-1])
+    if controls is not None:
+        return states, controls[0]
     try:
         return states, problem.quasi_static(states[:-1])
     except TrajoptError:
@@ -100,9 +94,15 @@ def best_of(solutions: SolutionBatch) -> Solution:
 
 
 def _ends(solutions: SolutionBatch, begun: npt.NDArray[np.intp]) -> tuple[tuple[str, int, float], ...]:
-    """Outcomes of the starts, the most frequent first: status, number of starts, lowest cost."""
+    """Outcomes of the starts, the most frequent first: status, number of starts, lowest cost of a feasible motion.
+
+    The cost of states and controls that violate dynamics or constraints is none of a motion.
+    """
     names = np.array([status if i in begun or status == ERROR else "" for i, status in enumerate(solutions.status)])
+    left = [i for i in begun.tolist() if not solutions.converged[i]]
+    torn = [i for i in left if _rank(solutions[i])[0] > SAME]
     costs = np.where(np.isfinite(solutions.cost), solutions.cost, np.inf)
+    costs[torn] = np.inf
     found = [(name, count, float(costs[names == name].min())) for name, count in Counter(names.tolist()).most_common()]
     return tuple((name, count, cost if np.isfinite(cost) else np.nan) for name, count, cost in found)
 

@@ -19,6 +19,8 @@ FIRST = 10
 """Iterations of each guess before they are compared. With 5, 92 of 108 reaches end near the best, with 12 98."""
 BACK = 3
 """Iterations whose decrease a guess may repeat [-]."""
+ALIKE = 1e-4
+"""Difference of costs, relative to them, below which two guesses lead to the same optimum: one of them waits [-]."""
 BETTER = 1e-3
 """Part of the best cost by which a guess must promise to fall below it, to go on [-]."""
 
@@ -90,7 +92,8 @@ def race(solver: SolverAbstract[Any], states: Reals, controls: Reals, results: B
     """Solves a problem from several guesses, and fills the rows of those that have ended.
 
     Each guess has its first iterations; then always the guess that promises the lowest cost has one more. Once a guess
-    has converged, others go on only as long as they promise to fall below the lowest cost that was reached.
+    has converged, others go on only as long as they promise to fall below the lowest cost that was reached. A guess
+    with the cost of the one that goes on waits until that one has ended without a solution.
 
     Args:
         solver: Solver of the problem, with rollouts.
@@ -111,8 +114,9 @@ def race(solver: SolverAbstract[Any], states: Reals, controls: Reals, results: B
             pass_on_signal(error)
             results.fail(i, error)
             racers.pop(i, None)
+    leaders = dict[int, int]()
     try:
-        while (best := _next(racers)) is not None:
+        while (best := _next(racers, leaders)) is not None:
             try:
                 racers[best].go_on(1)
             except Exception as error:
@@ -129,11 +133,23 @@ def race(solver: SolverAbstract[Any], states: Reals, controls: Reals, results: B
             results.take(i, racer.solver._finish(racer.run))
 
 
-def _next(racers: dict[int, Racer]) -> int | None:
-    """Number of the guess that goes on; None if none does."""
+def _next(racers: dict[int, Racer], leaders: dict[int, int]) -> int | None:
+    """Number of the guess that goes on, which now leads those with its cost; None if none does."""
     ended = [racer.run.cost for racer in racers.values() if racer.run.status is SolverStatus.CONVERGED]
     lowest = min(ended, default=math.inf)
     bound = lowest - BETTER * abs(lowest) if ended else math.inf
     promises = {i: racer.promise for i, racer in racers.items() if not racer.over}
-    waiting = [i for i in promises if not ended or promises[i] < bound]
-    return min(waiting, key=lambda i: promises[i]) if waiting else None
+    waiting = [i for i in promises if (not ended or promises[i] < bound) and not _leads(racers.get(leaders.get(i, -1)))]
+    if not waiting:
+        return None
+    best = min(waiting, key=lambda i: promises[i])
+    cost = racers[best].run.cost
+    for i in waiting:
+        if i != best and promises[i] < math.inf and abs(racers[i].run.cost - cost) <= ALIKE * abs(cost):
+            leaders[i] = best
+    return best
+
+
+def _leads(racer: Racer | None) -> bool:
+    """Whether a guess still has or has found a solution for those that wait for it."""
+    return racer is not None and (not racer.over or racer.run.status is SolverStatus.CONVERGED)

@@ -10,8 +10,9 @@ import numpy as np
 
 from trajopt.checks import as_numbers, check_mapping, shape_of
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.shooting.at_rest_lanes import controls_of_rows
 from trajopt.solution import Solution, SolutionBatch
-from trajopt.types import Reals
+from trajopt.types import Ints, Reals
 
 if TYPE_CHECKING:
     from trajopt.shooting import ShootingProblem
@@ -42,7 +43,7 @@ class BatchRows:
     def __init__(self, problem: ShootingProblem, x0: Any, parameters: Any, xs: Any, us: Any) -> None:
         if isinstance(xs, (Solution, SolutionBatch)):
             xs, us = xs.xs, xs.us if us is None else us
-        self._problem, self._counts = problem, dict[str, int]()
+        self._problem, self._counts, self._held = problem, dict[str, int](), dict[int, Reals]()
         one = problem.x0 if x0 is None else self._array("x0", x0, (problem.state.nx,))
         self.xs = None if xs is None else self._array("xs", xs, (problem.T + 1, problem.state.nx), one=True)
         self.us = None if us is None else self._array("us", us, (problem.T, problem.nu), one=True)
@@ -103,9 +104,23 @@ class BatchRows:
             plain, _, knots = name.partition("@")
             self._problem.set_parameter(plain, values[i], knots or None)
 
+    def hold(self, chosen: Ints) -> None:
+        """Computes the controls that hold the guesses of rows (m,) together, where they have none and lanes can.
+
+        One after the other they take longer than a solve.
+        """
+        if self.us is None and len(chosen):
+            x0 = self.x0[chosen][:, None]
+            xs = x0 if self.xs is None else self.xs[chosen if len(self.xs) == self.n else chosen * 0, :-1]
+            found = controls_of_rows(self._problem, xs)
+            self._held = {} if found is None else dict(zip(chosen.tolist(), found))
+
     def guess(self, i: int) -> tuple[Reals | None, Reals | None]:
         """Guess of row i: states (T + 1, nx) and controls (T, nu), or None for the solver's own."""
-        return tuple(None if a is None else a[i if len(a) == self.n else 0] for a in (self.xs, self.us))  # type: ignore[return-value]
+        xs, us = (None if a is None else a[i if len(a) == self.n else 0] for a in (self.xs, self.us))
+        if us is None and i in self._held:
+            xs, us = np.tile(self.x0[i], (self._problem.T + 1, 1)) if xs is None else xs, self._held[i]
+        return xs, us
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[Mapping[str, Reals]]:

@@ -79,12 +79,12 @@ def solve_rows(
 
 def one_by_one(solver: SolverAbstract[Any], rows: BatchRows, results: BatchResults, watch: Watch) -> None:
     """Solves all rows that are not done, one after the other."""
-    for i in range(rows.n):
+    left = np.flatnonzero(~results.done)
+    rows.hold(left)
+    for i in map(int, left):
         if watch.over:
             results.unfinished = SolverStatus.TIME_LIMIT
             return
-        if results.done[i]:
-            continue
         try:
             rows.set(i)
             solution = solver._solve(*rows.guess(i), False, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -96,7 +97,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     _prepared = False
     _limits: ControlLimits | None = None
     _border: Border | None = None
-    _loop: LaneLoop | None = None
+    _loops: Sequence[LaneLoop] = ()
     closes_parts_of_gaps: ClassVar[bool] = False
 
     def _refuse(self, problem: ShootingProblem) -> None:
@@ -147,10 +148,9 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         """Solves rows of small problems in lanes, see `trajopt.solvers.ddp.lanes`."""
         from trajopt.solvers.ddp.lanes import solve
 
-        if not solve.fits_lanes(self):
-            return
-        self._loop = solve.loop_for(self, rows, self._loop)
-        solve.solve_in_lanes(self._loop, self.problem, rows, results, watch)
+        if solve.fits_lanes(self):
+            self._loops = solve.loops_for(self, rows, self._loops)
+            solve.solve_in_lanes(self._loops, self.problem, rows, results, watch)
 
     # The loop
 

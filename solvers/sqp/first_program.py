@@ -132,15 +132,15 @@ class FirstProgram:
 
     def leaves_bounds(self, P: Reals, S: Reals, E: float) -> bool:
         """Whether a row with two bounds moves far BEYOND them for the cost E, with `variances` P and S."""
-        return bool((np.sqrt(E * self.row_variances(P, S)) > BEYOND * _half_widths(self._rows)).any())
+        return bool((deviations(self.row_variances(P, S), E) > BEYOND * _half_widths(self._rows)).any())
 
     def spins(self, P: Reals, E: float) -> bool:
         """Whether an angle moves by many TURNS for the cost E, with `variances` P: light wrists under torques alone."""
-        return bool((np.sqrt(E * np.einsum("tii->ti", P))[:, self.angles] > TURNS * TURN).any())
+        return bool((deviations(np.einsum("tii->ti", P), E)[:, self.angles] > TURNS * TURN).any())
 
     def within_reach(self, P: Reals, E: float) -> Reals:
         """Variances of the states (T + 1, ndx, ndx) where none moves FAR from its coordinates for the cost E."""
-        moves, size = np.sqrt(E * np.einsum("tii->ti", P)), np.abs(self.coordinates).max(axis=0)
+        moves, size = deviations(np.einsum("tii->ti", P), E), np.abs(self.coordinates).max(axis=0)
         known = size > NOISE * np.quantile(moves[1:], EARLY, axis=0)
         part = np.where(known & (moves > FAR * size), FAR * size / np.where(moves > 0.0, moves, 1.0), 1.0)
         return P if (part == 1.0).all() else P * part[:, :, None] * part[:, None, :]
@@ -194,6 +194,11 @@ def _with_curvature(lq: LinearQuadratic, e: Evaluator, half: Reals) -> LinearQua
     lq = replace(lq, H=lq.H.copy())
     np.einsum("tii->ti", lq.H)[:, n:] += np.where(free, (abs(e.cost) / max(e.T, 1) or 1.0) / size**2, 0.0)
     return lq
+
+
+def deviations(variances: Reals, E: float) -> Reals:
+    """Deviations for the cost E; variances of coordinates that are almost fixed may be negative by rounding."""
+    return np.sqrt(E * np.maximum(variances, 0.0))
 
 
 def _half_widths(rows: RowBounds) -> Reals:

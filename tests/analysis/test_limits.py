@@ -103,7 +103,8 @@ def test_only_placeholders_that_are_constraints_are_advice() -> None:
         np.zeros(4), [trajopt.IntegratedActionModelEuler(dynamics, DT)] * T, trajopt.CostStack(state)
     )
     known = solution(problem, *motion(), problem.parameter_values())
-    assert "-> torque limits of 1000 N m look like placeholders of the robot's file: set true ones" in known.explain()
+    set_them = 'set true ones with problem.set_parameter("torques.lower", ...) and "torques.upper"'
+    assert f"-> torque limits of 1000 N m look like placeholders of the robot's file: {set_them}" in known.explain()
     free = solution(reach([-INF] * 4, [INF] * 4, torque=1000.0), *motion())
     assert "placeholders" not in free.explain()
 

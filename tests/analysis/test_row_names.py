@@ -105,6 +105,28 @@ def test_rows_on_torques_of_inverse_dynamics_are_those_of_joints() -> None:
         assert (each.rows, each.units) == (joints, ("N m", "N m")), each.name
 
 
+def test_the_unit_tells_limits_of_torques_from_those_of_accelerations() -> None:
+    """In inverse dynamics ResidualModelControl is a torque, whatever the name of the constraint."""
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
+    full = trajopt.ActuationModelFull(state)
+    rows = trajopt.ConstraintStack(state)
+    rows.add("of_control", trajopt.ResidualModelControl(state), lower=-90.0, upper=90.0)
+    rows.add("of_joints", trajopt.ResidualModelJointAcceleration(state), lower=-90.0, upper=90.0)
+    costs = trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), 1e-2)
+    arm = trajopt.DifferentialActionModelFreeInvDynamics(state, full, costs, constraints=rows)
+    problem = trajopt.ShootingProblem(
+        state.zero(), [trajopt.IntegratedActionModelEuler(arm, 0.05)] * 3, trajopt.CostStack(state)
+    )
+    solution = SolverSQP(problem).solve()
+    units = {each.name: set(each.units) for each in constraint_rows(solution)}
+    assert units == {"of_control": {"N m"}, "of_joints": {"rad/s²"}}
+    lines = {name: line for name in units for line in solution.explain().splitlines() if f"{name}'" in line}
+    assert lines["of_control"].endswith(" N m)")
+    assert lines["of_joints"].endswith(" rad/s²)")
+    for model in (type(arm), trajopt.DifferentialActionModelContactInvDynamics, trajopt.ResidualModelControl):
+        assert "ResidualModelJointAcceleration" in (model.__doc__ or "")
+
+
 def test_rows_on_accelerations_are_those_of_joints() -> None:
     state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
     names = [(name, "rad/s²") for name in state.robot.joint_names]

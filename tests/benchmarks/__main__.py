@@ -213,7 +213,7 @@ def _plain(options: argparse.Namespace) -> dict[str, tuple[Callable[[], Any], An
         "reduced": (reduced.measure, reduced),
         "server": (server.measure, server),
         "sweep": (lambda: sweep.measure(count=count), sweep),
-        "batch": (lambda: batch.measure(count=count), batch),
+        "batch": (lambda: batch.measure(options.peers, count=count), batch),
     }
 
 

@@ -1,6 +1,6 @@
 """A sweep of arm reaches: cost of handing out rows, a second process, workers and main processes that are killed.
 
-Results of every sweep are compared bit for bit with those of a plain loop in this process. `python -m
+Results of every sweep are compared bit for bit with those of one call of `solve_batch` in this process. `python -m
 tests.benchmarks.sweep FOLDER COUNT` is the main process that is killed.
 """
 
@@ -33,9 +33,9 @@ KILLS = 6  # workers that are killed, evenly as the sweep goes on
 MOST_OVERHEAD, LEAST_GAIN = 0.1, 1.6  # parts of the solving time; times as fast [-]
 RECIPE = Recipe(problem="arm-reach", options={"target": (0.4, 0.3, 0.5)})
 BOX = ((0.3, -0.4, 0.2), (0.6, 0.4, 0.7))  # corners of goals [m]
-TITLE = """{count} reaches of a UR5 to random points, {chunk} a chunk. Overhead: what one process takes beyond the plain
-loop, without start-up, which is a sweep of one row; and the processor time of the main process alone, which hands out
-rows and writes files, in parts of the loop's. Differ: rows that are not the same bits as in the plain loop."""
+TITLE = """{count} reaches of a UR5 to random points, {chunk} a chunk. Overhead: what one process takes beyond one call
+of `solve_batch`, without start-up, which is a sweep of one row; and the processor time of the main process alone, which
+hands out rows and writes files, in parts of the call's. Differ: rows that are not the same bits as in the call."""
 
 
 def measure(*, count: int | None = None) -> dict[str, Any]:
@@ -51,12 +51,13 @@ def measure(*, count: int | None = None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         tell(**_start_up(place / "start"))
-        loop, found = _plain_loop(count)
+        tell(**_plain_loop(count))
+        call, found = _one_call(count)
         tell(**found)
-        tell(**_alone(loop, place / "one", count, figures))
-        tell(**_together(loop, place / "two", count, figures))
-        tell(**_killed_workers(loop, place / "dask", count))
-        tell(**_killed_main(loop, place / "main", count))
+        tell(**_alone(call, place / "one", count, figures))
+        tell(**_together(call, place / "two", count, figures))
+        tell(**_killed_workers(call, place / "dask", count))
+        tell(**_killed_main(call, place / "main", count))
     return figures
 
 
@@ -68,30 +69,38 @@ def _sweep(folder: Path, count: int, **options: Any) -> Sweep:
     return trajopt.sweep(RECIPE, _design(count), chunk=CHUNK, store=folder, progress=False, **options)
 
 
-def _plain_loop(count: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Results of all rows, and times, by a loop that a user would write."""
+def _plain_loop(count: int) -> dict[str, float]:
+    """Times of all rows in a loop that a user would write [s]."""
     case = trajopt.problems.load("arm-reach", target=(0.4, 0.3, 0.5))
     solver, goals = case.solver(case.problem, case.options), _design(count).block(0, count)["goal.reference"]
     solver.solve(case.xs, case.us)
     wait_until_optimised()
-    kept: dict[str, list[Any]] = {"xs": [], "us": [], "cost": []}
     wall, cpu = time.perf_counter(), time.process_time()
     for goal in goals:
         case.problem.set_parameter("goal.reference", goal)
-        solution = solver.solve(case.xs, case.us)
-        for name, values in kept.items():
-            values.append(getattr(solution, name))
-    found = {"loop_wall": time.perf_counter() - wall, "loop_cpu": time.process_time() - cpu}
-    return {name: np.array(values) for name, values in kept.items()}, found
+        solver.solve(case.xs, case.us)
+    return {"loop_wall": time.perf_counter() - wall, "loop_cpu": time.process_time() - cpu}
 
 
-def _differ(sweep: Sweep, loop: dict[str, Any]) -> int:
+def _one_call(count: int) -> tuple[trajopt.SolutionBatch, dict[str, float]]:
+    """Results of all rows in one call, and times [s]."""
+    case = trajopt.problems.load("arm-reach", target=(0.4, 0.3, 0.5))
+    solver, goals = case.solver(case.problem, case.options), _design(count).block(0, count)
+    for _ in range(3):
+        solver.solve_batch(parameters={name: rows[:CHUNK] for name, rows in goals.items()}, xs=case.xs, us=case.us)
+        wait_until_optimised()
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = solver.solve_batch(parameters=goals, xs=case.xs, us=case.us, progress=False)
+    return found, {"call_wall": time.perf_counter() - wall, "call_cpu": time.process_time() - cpu}
+
+
+def _differ(sweep: Sweep, call: trajopt.SolutionBatch) -> int:
     """Rows that are missing, or not the same bits."""
-    same = np.zeros(len(loop["cost"]), dtype=bool)
+    same = np.zeros(len(call), dtype=bool)
     for rows, xs, us in sweep.trajectories():
         place = sweep.index[rows]
-        same[place] = (xs == loop["xs"][place]).all(axis=(1, 2)) & (us == loop["us"][place]).all(axis=(1, 2))
-    same[sweep.index] &= sweep.cost == loop["cost"][sweep.index]
+        same[place] = (xs == call.xs[place]).all(axis=(1, 2)) & (us == call.us[place]).all(axis=(1, 2))
+    same[sweep.index] &= sweep.cost == call.cost[sweep.index]
     return int(np.count_nonzero(~same))
 
 
@@ -115,32 +124,32 @@ def _start_up(folder: Path) -> dict[str, Any]:
     return _timed(lambda: _sweep(folder / "second", 1, workers=1), "start")[1]
 
 
-def _alone(loop: dict[str, Any], folder: Path, count: int, before: dict[str, Any]) -> dict[str, Any]:
+def _alone(call: trajopt.SolutionBatch, folder: Path, count: int, before: dict[str, Any]) -> dict[str, Any]:
     found, times = _timed(lambda: _sweep(folder, count, workers=1), "one")
     return times | {
-        "overhead_wall": (times["one_wall"] - before["start_wall"]) / before["loop_wall"] - 1.0,
-        "overhead_cpu": (times["one_cpu"] - before["start_cpu"]) / before["loop_cpu"] - 1.0,
-        "overhead_main": (times["one_main_cpu"] - before["start_main_cpu"]) / before["loop_cpu"],
+        "overhead_wall": (times["one_wall"] - before["start_wall"]) / before["call_wall"] - 1.0,
+        "overhead_cpu": (times["one_cpu"] - before["start_cpu"]) / before["call_cpu"] - 1.0,
+        "overhead_main": (times["one_main_cpu"] - before["start_main_cpu"]) / before["call_cpu"],
         "bytes_a_row": sum(file.stat().st_size for file in (folder / "chunks").iterdir()) / count,
         "table_bytes_a_row": (folder / "table.parquet").stat().st_size / count,
         "converged": int(np.count_nonzero(found.converged)),
-        "one_differ": _differ(found, loop),
+        "one_differ": _differ(found, call),
     }
 
 
-def _together(loop: dict[str, Any], folder: Path, count: int, before: dict[str, Any]) -> dict[str, Any]:
+def _together(call: trajopt.SolutionBatch, folder: Path, count: int, before: dict[str, Any]) -> dict[str, Any]:
     found, times = _timed(lambda: _sweep(folder, count, workers=2), "two")
     gain = (before["one_wall"] - before["start_wall"]) / (times["two_wall"] - before["start_wall"])
-    return times | {"gain": gain, "two_differ": _differ(found, loop)}
+    return times | {"gain": gain, "two_differ": _differ(found, call)}
 
 
-def _killed_workers(loop: dict[str, Any], folder: Path, count: int) -> dict[str, Any]:
+def _killed_workers(call: trajopt.SolutionBatch, folder: Path, count: int) -> dict[str, Any]:
     """Dask with two workers of one thread, one of which is killed again and again."""
     begin = time.perf_counter()
     with _dask() as (executor, cluster), _killing(cluster, folder, count) as killed:
         found = _sweep(folder, count, executor=executor)
     facts = {"dask_wall": time.perf_counter() - begin, "dask_kills": len(killed)}
-    return facts | {"dask_missing": count - len(found), "dask_differ": _differ(found, loop)}
+    return facts | {"dask_missing": count - len(found), "dask_differ": _differ(found, call)}
 
 
 @contextlib.contextmanager
@@ -189,7 +198,7 @@ def _killing(cluster: Any, folder: Path, count: int) -> Iterator[list[int]]:
         thread.join()
 
 
-def _killed_main(loop: dict[str, Any], folder: Path, count: int) -> dict[str, Any]:
+def _killed_main(call: trajopt.SolutionBatch, folder: Path, count: int) -> dict[str, Any]:
     """The main process is killed when a third of the chunks are there; then the same call goes on."""
     command = [sys.executable, "-m", "tests.benchmarks.sweep", str(folder), str(count)]
     wanted = -(-count // CHUNK) // 3
@@ -201,11 +210,11 @@ def _killed_main(loop: dict[str, Any], folder: Path, count: int) -> dict[str, An
     found = _sweep(folder, count, workers=2)
     again = sum((folder / "chunks" / name).stat().st_mtime_ns != when for name, when in kept.items())
     facts = {"main_killed_at_chunks": len(kept), "main_chunks_done_again": again}
-    return facts | {"main_missing": count - len(found), "main_differ": _differ(found, loop)}
+    return facts | {"main_missing": count - len(found), "main_differ": _differ(found, call)}
 
 
 def failures(figures: dict[str, Any]) -> bool:
-    """Whether a row was lost or differs from the plain loop, or no worker was killed."""
+    """Whether a row was lost or differs from the one call, or no worker was killed."""
     return figures["dask_kills"] == 0 or any(
         value for name, value in figures.items() if name.endswith(("_differ", "_missing"))
     )
@@ -214,9 +223,10 @@ def failures(figures: dict[str, Any]) -> bool:
 def report(figures: dict[str, Any]) -> str:
     """The tables."""
     f, none = figures, 0.0
-    rate = f["count"] / f["loop_cpu"]
+    rate = f["count"] / f["call_cpu"]
     rows = [
         ["plain loop", f"{number(f['loop_wall'])} s, {number(f['loop_cpu'])} s of processor", ""],
+        ["one call", f"{number(f['call_wall'])} s, {number(f['call_cpu'])} s of processor", ""],
         ["solves a second of processor", number(rate), ""],
         ["start-up", f"{number(f['start_wall'])} s, {number(f['start_cpu'])} s of processor", ""],
         ["overhead, wall", f"{100 * f['overhead_wall']:.1f} %", bar(f["overhead_wall"], MOST_OVERHEAD, at_least=False)],

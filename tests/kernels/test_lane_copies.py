@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -14,7 +16,6 @@ from trajopt.kernels import (
     Program,
     Stage,
     copy_vectors,
-    group_calls,
     kernel,
     lane_count,
     rows,
@@ -43,10 +44,8 @@ def test_chosen_lanes_are_copied() -> None:
     np.testing.assert_array_equal(target, expected)
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_groups_repeat_their_calls_until_no_lane_is_left(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_repeat_their_calls_until_no_lane_is_left() -> None:
     """Lanes count down from their numbers; a group makes as many passes as its largest number."""
-    monkeypatch.setattr(group_calls, "SMALL_WORK", 0)
     left, after = (padded((5, 1, 2, W)) for _ in range(2))
     left[:, 0, 0] = np.random.default_rng(0).integers(1, 9, (5, W))
     most = left[:, 0, 0].max(axis=1)
@@ -58,10 +57,24 @@ def test_groups_repeat_their_calls_until_no_lane_is_left(parts: int, monkeypatch
         there, back = (kernel(Program.of(f.name(), f), W) for f in (down, same))
         first = KernelCall([there], [0], [[0]], [rows(left[g]), rows(after[g])], packed=True)
         calls.append([first, KernelCall([back], [0], [[0]], [rows(after[g]), rows(left[g])], packed=True)])
-    GroupCalls(Stage(calls, left[:, 0, 0]), parts=parts)(np.array([0, 1, 2, 4]))
+    GroupCalls(Stage(calls, left[:, 0, 0]))(np.array([0, 1, 2, 4]))
     np.testing.assert_array_equal(left[[0, 1, 2, 4], 0, 1], np.tile(most[[0, 1, 2, 4], None], W))
     assert not left[3, 0, 1].any()
     assert not left[[0, 1, 2, 4], 0, 0].any()
+
+
+def test_a_group_that_halts_leaves_out_its_later_stages() -> None:
+    zero, first, second, halts = (padded((4, 1, 2, W)) for _ in range(4))
+    halts[2, 0, 1, W - 1] = -1.0
+    state = ca.SX.sym("s", 2)
+    one = kernel(Program.of("up", ca.Function("up", [state], [state + 1])), W)
+
+    def calls(target: Any) -> Any:
+        return [[KernelCall([one], [0], [[0]], [rows(zero[g]), rows(target[g])], packed=True)] for g in range(4)]
+
+    GroupCalls(Stage(calls(first), halts=halts[:, 0, 1]), Stage(calls(second)))(np.array([1, 2, 3]))
+    np.testing.assert_array_equal(first[:, 0, 0, 0], [0.0, 1.0, 1.0, 1.0])
+    np.testing.assert_array_equal(second[:, 0, 0, 0], [0.0, 1.0, 0.0, 1.0])
 
 
 def square() -> Program:

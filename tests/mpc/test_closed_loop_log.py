@@ -54,6 +54,7 @@ def test_a_file_keeps_the_log(log, tmp_path):
     assert np.array_equal(found.tracked[0].reference, log.tracked[0].reference)
     assert found.motion.coordinate_names == ("q", "v")
     assert np.array_equal(found.motion.xs, log.motion.xs)
+    assert found.motion.status is log.motion.status is trajopt.SolverStatus.UNSOLVED
 
 
 def test_other_files_are_refused_by_load(log, tmp_path):
@@ -87,7 +88,7 @@ def test_the_report_gives_steps_plant_cost_and_errors(log):
     words = log.report()
     assert words["loop"] == "2 s in 20 steps of 100 ms, real-time, 15 knots over 1.5 s"
     assert words["plant"] == "the controller's own model, delay 10 ms"
-    assert words["cost"] == f"{log.cost:.6g}"
+    assert words["cost"] == f"{log.cost:.6g}, of the plant's motion by the controller's running costs"
     error = np.abs(log.xs[:-1, 0] - 0.4 * log.times[:-1])
     assert words["goal: q"].startswith(f"error {np.sqrt(np.mean(error**2)):.3g} m rms, {error.max():.3g} m at most")
     gave_way = f"hold, except soft ones: speed by {log.violations['speed'].max():.3g} at 0 s"

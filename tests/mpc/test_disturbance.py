@@ -62,6 +62,14 @@ def test_a_rate_may_be_a_function_of_time_and_state(slider):
         mpc.simulate(slider, None, X0, 1.0, disturbance=lambda t, x: [1.0])
 
 
+def test_a_function_that_never_ends_is_named_without_a_duration():
+    def wind(t, x):
+        return [0.0, 0.1 * t]
+
+    assert [repr(push) for push in Disturbance(wind, STATE).pushes] == ["a function of time and state"]
+    assert repr(mpc.Push(time=0.5, duration=2.0, value=wind)) == "Push(time=0.5, duration=2, value=a function)"
+
+
 def test_a_force_on_a_frame_accelerates_a_free_robot():
     robot = load_robot("ur5")
     state, rng = StateMultibody(robot), np.random.default_rng(0)

@@ -158,6 +158,35 @@ def test_armature_and_damping_of_joints() -> None:
         assert x[1] == pytest.approx(np.exp(-0.05 / (moment + armature)), rel=5e-3)
 
 
+def test_dry_friction_stops_a_joint() -> None:
+    """Without gravity the speed of the pole falls by f t / I, and stays 0."""
+    robot, friction = pendulum(), 0.4
+    plant, x, speeds = MuJoCoPlant(robot, contacts=(), dry_friction=friction), np.array([0.0, 1.0]), []
+    plant.model.opt.gravity[:] = 0.0
+    moment = pin.crba(robot.model, robot.model.createData(), np.zeros(1))[0, 0]
+    stop = moment / friction
+    for _ in range(round(1.5 * stop / DT)):
+        x = plant.step(x, np.zeros(1), DT, None)
+        speeds.append(x[1])
+    half = round(0.5 * stop / DT)
+    assert speeds[half - 1] == pytest.approx(1.0 - friction * half * DT / moment, abs=5e-3)
+    assert speeds[-1] == pytest.approx(0.0, abs=1e-3)
+
+
+def test_losses_of_a_file_that_are_passed_are_not_left_out() -> None:
+    robot = load_robot("planar-2r")
+    robot.model.damping[:] = 0.5
+    robot.model.upperDryFrictionLimit[:] = 0.2
+    none, damped = MuJoCoPlant(robot), MuJoCoPlant(robot, damping=0.5)
+    both = MuJoCoPlant(robot, damping=0.5, dry_friction=0.2)
+    assert none.left_out == (
+        "damping of joints in the robot's file: pass damping=...",
+        "dry friction of joints in the robot's file: pass dry_friction=...",
+    )
+    assert damped.left_out == none.left_out[1:]
+    assert both.left_out == ()
+
+
 def test_solids_lie_on_the_floor() -> None:
     """A capsule, a box and a ball fall, and rest at their radius or half their height."""
     for add, height in (("capsule", 0.05), ("box", 0.1), ("sphere", 0.15)):
@@ -195,8 +224,10 @@ def test_a_file_is_taken_as_it_is(tmp_path: Path) -> None:
     np.testing.assert_allclose(x, y, rtol=0, atol=1e-12)
     with pytest.raises(InvalidArgumentError, match="save: expected a plant from a Robot"):
         plant.save(tmp_path / "again.xml")
-    with pytest.raises(InvalidArgumentError, match="contacts, armature, damping: expected none with a file"):
+    with pytest.raises(InvalidArgumentError, match="contacts, armature, damping, dry_friction: expected none"):
         MuJoCoPlant(path, damping=0.1)
+    with pytest.raises(InvalidArgumentError, match="expected none with a file, which has its own"):
+        MuJoCoPlant(path, dry_friction=0.1)
 
 
 def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

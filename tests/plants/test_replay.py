@@ -236,11 +236,10 @@ def test_the_ground_of_a_replay_is_below_the_spheres_of_the_feet() -> None:
             replay(replace(plan, problem=None), plant=wrong)
 
 
-@pytest.mark.parametrize("converged", [True, False])
-def test_a_replay_that_fails_says_where(converged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = planned("quadruped-trot")
-    if not converged:
-        plan = replace(plan, status=SolverStatus.DIVERGED)
+@pytest.mark.parametrize("status", [SolverStatus.CONVERGED, SolverStatus.UNSOLVED, SolverStatus.DIVERGED])
+def test_a_replay_that_fails_says_where(status: SolverStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A motion that no solver computed, such as that of a closed loop, has not failed to converge."""
+    plan = replace(planned("quadruped-trot"), status=status)
 
     def failed(x: Reals, state: object) -> Reals:
         if len(calls) == 2:
@@ -250,7 +249,7 @@ def test_a_replay_that_fails_says_where(converged: bool, monkeypatch: pytest.Mon
 
     calls: list[int] = []
     monkeypatch.setattr(replays, "check_next", failed)
-    whose = "" if converged else " of a solution that did not converge"
+    whose = "" if status is not SolverStatus.DIVERGED else " of a solution that did not converge"
     words = rf"^plant: the replay{whose} failed at knot 0 \(0\.002 s\): its step did not converge"
     with pytest.raises(ModelEvaluationError, match=words):
         replay(plan, plant=Simulator(plan.robot, [MDPContact(legged_motion(plan).feet[0].frame)]), feedback="springs")

@@ -646,6 +646,15 @@ def test_motion_finds_goals_in_the_terminal_costs(reach):
     assert not legend_texts(bare.figure)
 
 
+@pytest.mark.parametrize(
+    ("away", "words"), [(9e-6, "ends at its target"), (2e-4, "ends 0.2 mm from its target"), (0.3, "ends 300 mm from")]
+)
+def test_a_heading_has_no_distances_below_a_hundredth_of_a_millimetre(reach, away, words):
+    tip = reach.frame_path("tool")[-1] + [away, 0.0, 0.0]
+    near = dataclasses.replace(reach, parameters={**reach.parameters, "goal.reference": tip[None]})
+    assert f"tool {words}" in plot_summary(near).get_suptitle().replace("\N{NO-BREAK SPACE}", " ")
+
+
 def test_motion_without_goals_draws_the_path_of_a_single_end():
     axes = plot_motion(robot_solution(load_robot("planar-2r"))).axes[0]
     assert list(visible(axes)) == ["path of tool"]

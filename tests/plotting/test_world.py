@@ -59,6 +59,22 @@ def test_the_box_of_a_tool_is_that_of_its_constraint() -> None:
     np.testing.assert_allclose(box, [[-np.inf, 0.1, -np.inf], [1.0, 0.4, np.inf]], atol=1e-12)
 
 
+def test_a_bound_at_some_knots_is_no_wall() -> None:
+    """The tool stops within a small box at the last knots only."""
+    case = problems.load("arm-limits", T=20)
+    for bound, size in (("lower", -1e-2), ("upper", 1e-2)):
+        case.problem.set_parameter(f"box.{bound}", np.full(3, np.copysign(np.inf, size)), knots=range(15))
+        case.problem.set_parameter(f"box.{bound}", np.full(3, 0.4 + size), knots=range(15, 21))
+    assert walls_of(case.solve(max_iterations=1)).shape == (0, 2, 3)
+
+
+def test_walls_of_a_gap_thinner_than_a_line_are_left_out() -> None:
+    points = np.array([[0.0, 0.0, 0.0], [1.0, 0.5, 0.0]])
+    box = np.array([[[-1e-4, -0.1, -1e-4], [1e-4, 0.6, np.inf]]])
+    expected = [[[-np.inf, -0.1, -1e-4], [np.inf, 0.6, np.inf]]]
+    np.testing.assert_array_equal(near_walls(box, points), expected)
+
+
 def test_far_walls_are_left_out() -> None:
     points = np.array([[0.0, 0.0, 0.0], [1.0, 0.5, 0.0]])
     boxes = np.array([[[-0.5, -9.0, -np.inf], [1.5, np.inf, np.inf]]])

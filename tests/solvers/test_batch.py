@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,25 @@ def test_rows_are_the_solves_of_a_loop(kind: Any) -> None:
         }
         np.testing.assert_array_equal(row.xs[0], x0)
         assert np.abs(row.gaps()).max() < 1e-8
+
+
+@pytest.mark.parametrize("passed", [False, True], ids=["at rest", "states"])
+def test_guesses_of_rows_that_are_solved_one_by_one_are_computed_together(
+    passed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the controls of `quasi_static`, which takes longer than a solve."""
+    problem, X = problems.load("pendulum-limits", T=30).problem, starts(4)
+    X[2] = np.nan
+    xs = X[:, None] + np.linspace(0.0, 1.0, 31)[:, None] * [0.5, 0.0] if passed else None
+    seen, solve = list[Any](), SolverSQP._solve
+    monkeypatch.setattr(SolverSQP, "_solve", lambda self, *guess: seen.append(guess) or solve(self, *guess))
+    with monkeypatch.context() as patch:
+        patch.setattr(type(problem), "quasi_static", lambda *_: pytest.fail("one after the other"))
+        solutions = SolverSQP(problem).solve_batch(x0=X, xs=xs)
+    assert solutions.status.tolist() == ["CONVERGED", "CONVERGED", "ERROR", "CONVERGED"]
+    for i, (states, controls, *_) in zip((0, 1, 3), seen):
+        np.testing.assert_array_equal(states, np.tile(X[i], (31, 1)) if xs is None else xs[i])
+        np.testing.assert_allclose(controls, problem.quasi_static(states[:-1]), atol=1e-12)
 
 
 def test_parameters_and_guesses_have_rows_and_the_problem_keeps_its_own() -> None:
@@ -279,6 +299,23 @@ def test_rows_that_do_not_converge_are_solved_from_other_guesses() -> None:
     problem.x0 = [0.0, 0.0]
     with pytest.raises(InvalidArgumentError, match=r"starts"):
         solver.solve_batch(x0, starts=0)
+
+
+def test_converged_rows_that_cost_much_more_than_the_median_are_counted() -> None:
+    solver = SolverSQP(problems.load("pendulum-limits", T=40).problem)
+    few = solver.solve_batch(x0=np.linspace(0.0, 0.1, 5)[:, None] * [1.0, 0.0])
+    assert few.converged.all()
+    assert "dear" not in few.report()
+    dear = replace(few, cost=np.array([1.0, 1.1, 250.0, 0.9, 101.0]))
+    lines = [line for line in repr(dear).splitlines() if line.startswith("  dear")]
+    assert lines == [f"  dear        {dear.report()['dear']}"]
+    assert lines[0].partition("dear        ")[2] == (
+        "1 converged row above 100 times the median, maybe poor optima; problem.x0 = solutions.x0[2] and "
+        "solver.solve(starts=8) try other guesses of row 2"
+    )
+    status = few.status.copy()
+    status[2] = "MAX_ITERATIONS"
+    assert "dear" not in replace(dear, status=status).report()
 
 
 def test_a_table_and_a_picture(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,11 +13,11 @@ import pytest
 
 import trajopt
 from trajopt import SolutionBatch, problems
-from trajopt.kernels import get_num_threads, group_calls, set_num_threads
-from trajopt.kernels.parallel import Job
+from trajopt.kernels import get_num_threads, set_num_threads
 from trajopt.solvers import DDPOptions, FDDPOptions, SolverDDP, SolverFDDP
 from trajopt.solvers.batch.solve import Watch
 from trajopt.solvers.ddp.lanes import solve as lanes
+from trajopt.solvers.ddp.lanes.loop import LaneLoop
 
 BOTH: list[Any] = [SolverDDP, SolverFDDP]
 SMALL = [(name, T, kind) for name, T in (("pendulum", 50), ("unicycle", 20), ("cart-pole", 30)) for kind in BOTH]
@@ -24,6 +27,16 @@ SMALL += [("double-pendulum", 40, SolverDDP), ("arm-reach", 20, SolverDDP), ("ar
 def starts(problem: Any, n: int, spread: float = 0.5, seed: int = 0) -> Any:
     rng, state = np.random.default_rng(seed), problem.state
     return np.array([state.integrate(problem.x0, rng.uniform(-spread, spread, state.ndx)) for _ in range(n)])
+
+
+@contextlib.contextmanager
+def threads(n: int) -> Iterator[None]:
+    before = get_num_threads()
+    set_num_threads(n)
+    try:
+        yield
+    finally:
+        set_num_threads(before)
 
 
 def looped(solver: Any, X: Any, xs: Any = None, us: Any = None) -> list[Any]:
@@ -48,7 +61,7 @@ def assert_as_looped(solutions: SolutionBatch, single: list[Any]) -> None:
 
 
 def used_lanes(solver: Any) -> bool:
-    return solver._loop is not None
+    return len(solver._loops) > 0
 
 
 @pytest.mark.parametrize(("name", "T", "kind"), SMALL)
@@ -207,20 +220,61 @@ def test_threads_give_the_same_bits(kind: Any, monkeypatch: pytest.MonkeyPatch) 
     problem = problems.load("double-pendulum", T=20).problem
     X = starts(problem, 60, spread=1.0)
     solutions = kind(problem).solve_batch(X)
-    monkeypatch.setattr(group_calls, "SMALL_WORK", 0)
-    before, shared = get_num_threads(), list[int]()
-    share = Job.share
-    monkeypatch.setattr(Job, "share", lambda job, *counts: shared.append(counts[0]) or share(job, *counts))
-    try:
-        set_num_threads(3)
+    monkeypatch.setattr(lanes, "LEAST", 1)
+    ran, run = dict[Any, int](), LaneLoop.run
+    monkeypatch.setattr(LaneLoop, "run", lambda *own: ran.update({own[0]: threading.get_ident()}) or run(*own))
+    with threads(3):
         threaded = kind(problem).solve_batch(X)
-    finally:
-        set_num_threads(before)
-    assert set(shared) == {3}
+    assert len(ran) == 3
+    assert len(set(ran.values())) > 1
     for name in ("xs", "us", "K", "cost", "status", "iterations"):
         np.testing.assert_array_equal(getattr(threaded, name), getattr(solutions, name))
     for row, other in zip(threaded, solutions):
         assert [r.cost for r in row.history] == [r.cost for r in other.history]
+
+
+def test_ctrl_c_ends_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, calls = problems.load("pendulum", T=40).problem, []
+    X = starts(problem, 60)
+    clean = SolverDDP(problem).solve_batch(X)
+
+    interrupted = threading.Event()
+
+    def interrupt(watch: Watch, done: int) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            interrupted.wait(60.0)  # with rows that have begun
+            return
+        calls.append(done)
+        if len(calls) == 3:
+            interrupted.set()
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Watch, "tell", interrupt)
+    monkeypatch.setattr(lanes, "GROUPS", 1)
+    monkeypatch.setattr(lanes, "LEAST", 1)
+    with threads(3):
+        solutions = SolverDDP(problem).solve_batch(X)
+    ended = solutions.status == "CONVERGED"
+    assert set(solutions.status[~ended]) == {"INTERRUPTED"}
+    assert np.count_nonzero(ended) < 60
+    np.testing.assert_array_equal(solutions.xs[ended], clean.xs[ended])
+
+
+def test_an_error_in_a_thread_ends_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    note, failed = LaneLoop._note, threading.Event()
+
+    def fails(loop: LaneLoop, groups: Any) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            failed.set()
+            raise ZeroDivisionError("a bug")
+        failed.wait(60.0)
+        note(loop, groups)
+
+    monkeypatch.setattr(LaneLoop, "_note", fails)
+    monkeypatch.setattr(lanes, "LEAST", 1)
+    problem = problems.load("pendulum", T=40).problem
+    with threads(2), pytest.raises(ZeroDivisionError, match="a bug"):
+        SolverDDP(problem).solve_batch(starts(problem, 60))
 
 
 def test_predicted_decreases_are_those_of_a_loop() -> None:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tests.support.hard_problems import slot
-from trajopt import SolutionLibrary, problems
+from trajopt import Solution, SolutionLibrary, problems
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.solvers import DDPOptions, SolverDDP, SolverFDDP, SolverSQP, SQPOptions
 from trajopt.solvers.batch.portfolio import best_of, guesses
-from trajopt.solvers.batch.race import race
+from trajopt.solvers.batch.race import FIRST, Racer, race
 from trajopt.solvers.batch.results import BatchResults
 
 
@@ -60,8 +60,8 @@ def test_several_starts_find_an_optimum_that_one_misses() -> None:
 
 
 def test_starts_that_do_not_converge_are_counted_with_their_lowest_cost() -> None:
-    problem = problems.load("pendulum-limits", T=40).problem
-    solver = SolverSQP(problem, SQPOptions(max_iterations=2))
+    problem = pendulum()
+    solver = SolverDDP(problem, DDPOptions(max_iterations=1))
     xs, us, _ = solver._guess(None, None, False)
     alone = [solver.solve(*guess) for guess in zip(*guesses(problem, xs, us, 4, seed=0))]
     assert not any(one.converged for one in alone)
@@ -69,6 +69,35 @@ def test_starts_that_do_not_converge_are_counted_with_their_lowest_cost() -> Non
     assert best.optima == ()
     assert best.ends == (("MAX_ITERATIONS", 4, lowest),)
     assert f"  of 4 starts: 4 stopped at max_iterations (lowest cost {lowest:.7g})" in best.explain().splitlines()
+
+
+def test_starts_that_violate_constraints_have_no_cost() -> None:
+    """The cost of a motion that does not reach its goal may be 0."""
+    problem = problems.load("pendulum-limits", T=40).problem
+    solver = SolverSQP(problem, SQPOptions(max_iterations=4))
+    xs, us, _ = solver._guess(None, None, False)
+    alone = [solver.solve(*guess) for guess in zip(*guesses(problem, xs, us, 4, seed=0))]
+    least = min(max(rows.max() for rows in one.violations().values()) for one in alone)
+    assert least > 1e-3
+    best = solver.solve(starts=4)
+    ((name, count, cost),) = best.ends
+    assert (name, count) == ("MAX_ITERATIONS", 4)
+    assert np.isnan(cost)
+    words = f"4 stopped at max_iterations; none keeps dynamics and constraints, the least violation is {least:.3g}"
+    assert f"  of 4 starts: {words}" in best.explain().splitlines()
+
+
+@pytest.mark.parametrize("most", [100, 2])
+def test_a_file_keeps_optima_and_ends(most: int, tmp_path: Path) -> None:
+    """Also of starts that were given up, whose cost is NaN, and of those that did not converge."""
+    problem = pendulum(60)
+    problem.x0 = [0.8, -1.0]
+    best = SolverDDP(problem, DDPOptions(max_iterations=most)).solve(starts=6, seed=1)
+    loaded = Solution.load(best.save(tmp_path / "best.npz"), problem)
+    assert loaded.optima == best.optima
+    np.testing.assert_equal(loaded.ends, best.ends)
+    assert loaded.explain() == best.explain()
+    assert any(line.startswith("  of 6 starts: ") for line in loaded.explain().splitlines())
 
 
 def test_a_race_ends_each_solve_as_if_alone() -> None:
@@ -89,6 +118,30 @@ def test_a_race_ends_each_solve_as_if_alone() -> None:
             assert results.status[i] == alone[i].status.name
         lowest = min(one.cost for one in alone if one.converged)
         assert results.cost[ended].min() == pytest.approx(lowest, rel=1e-6)
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["converges", "fails"])
+def test_of_guesses_at_the_same_cost_one_goes_on(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one waits, and goes on only if the first one ends without a solution."""
+    problem = pendulum(60)
+    problem.x0 = [0.8, -1.0]
+    solver, took, go_on = SolverDDP(problem), dict[int, int](), Racer.go_on
+    xs, us, _ = solver._guess(None, None, False)
+    alone = solver.solve(xs, us)
+    assert alone.iterations > FIRST
+
+    def counted(racer: Racer, iterations: int) -> None:
+        go_on(racer, iterations)
+        took[id(racer)] = racer.run.iterations
+        if fails and sorted(took.values()) == [FIRST, FIRST + 1]:
+            raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(Racer, "go_on", counted)
+    results = BatchResults(problem, 2)
+    race(solver, np.array([xs, xs]), np.array([us, us]), results)
+    assert sorted(took.values()) == sorted([FIRST + 1 if fails else FIRST, alone.iterations])
+    assert np.count_nonzero(results.status == "CONVERGED") == 1
+    assert results.cost[results.status == "CONVERGED"] == alone.cost
 
 
 def test_a_guess_that_raises_leaves_the_others_alone(monkeypatch: pytest.MonkeyPatch) -> None:

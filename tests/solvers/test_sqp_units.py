@@ -19,6 +19,7 @@ from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solvers.sqp.first_program import deviations
 from trajopt.states import StateVector
 from trajopt.types import Reals
 
@@ -219,3 +220,7 @@ class Masses(trajopt.DifferentialActionModelSymbolic):
 
     def acceleration(self, x: SX, u: SX) -> SX:
         return u
+
+
+def test_variances_that_rounding_makes_negative_are_none() -> None:
+    np.testing.assert_allclose(deviations(np.array([4.0, -1e-18]), 9.0), [6.0, 0.0])  # and no warning

@@ -6,8 +6,10 @@ Longer than a file should be, because one battery runs over all states.
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -616,3 +618,14 @@ def test_momenta_and_single_coordinates_are_no_place() -> None:
     space = StateVector(3, names=["px", "py", "pz"]).body_poses(np.array([[1.0, 2.0, 3.0]]))
     assert space is not None
     np.testing.assert_allclose(space[0, :3, 3], [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("state", [StateVector(2), StateSE3(), StateProduct(StateVector(2), StateSO3())], ids=repr)
+def test_a_check_that_passes_writes_no_message(state: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each solve makes dozens of checks, and the words would take half of their time."""
+    x = state.zero()
+    with pytest.raises(InvalidArgumentError, match=re.escape(f"; {state._shape_hint()}")):
+        state.check(np.zeros(99))
+    monkeypatch.setattr(type(state), "_shape_hint", lambda self: pytest.fail("it is written"))
+    np.testing.assert_array_equal(state.check(x), x)
+    np.testing.assert_array_equal(state.normalize(x), x)

@@ -1,4 +1,4 @@
-"""Sweeps: the bits of a plain loop, going on after any end, workers that are killed, executors of others."""
+"""Sweeps: the bits of one call, going on after any end, workers that are killed, executors of others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,14 @@ def goals() -> Any:
     return goals_around(N)
 
 
-def plain_loop(goals: Any, solver: str = "SolverFDDP") -> list[Solution]:
+def one_call(goals: Any, solver: str = "SolverFDDP") -> list[Solution]:
+    """All rows in one call, the last one first."""
+    case = trajopt.problems.load("arm-reach", **ARM)
+    one = getattr(trajopt.solvers, solver)(case.problem)
+    return list(one.solve_batch(parameters={"goal.reference": goals[::-1]}, xs=case.xs, us=case.us))[::-1]
+
+
+def plain_loop(goals: Any, solver: str) -> list[Solution]:
     """As a user would write it, from the last row to the first."""
     case = trajopt.problems.load("arm-reach", **ARM)
     one = getattr(trajopt.solvers, solver)(case.problem)
@@ -59,10 +66,16 @@ def check(found: Sweep, loop: list[Solution]) -> None:
 
 
 @pytest.mark.parametrize("solver", ["SolverFDDP", "SolverSQP"])
-def test_results_are_those_of_a_plain_loop_in_any_order(goals: Any, tmp_path: Path, solver: str) -> None:
+def test_results_are_those_of_one_call_in_any_order_and_of_a_loop(goals: Any, tmp_path: Path, solver: str) -> None:
     recipe = Recipe(problem="arm-reach", options={"T": 20}, robot="planar-2r", solver=solver)
     found = trajopt.sweep(recipe, {"goal.reference": goals}, executor=Here(), chunk=7, store=tmp_path)
-    check(found, plain_loop(goals, solver))
+    check(found, one_call(goals, solver))
+    loop = plain_loop(goals, solver)
+    if solver == "SolverSQP":  # which solves row by row
+        check(found, loop)
+    assert found.status.tolist() == [one.status.name for one in loop]
+    np.testing.assert_allclose(found.cost, [one.cost for one in loop], rtol=1e-10)
+    np.testing.assert_allclose([row.xs for row in found], [one.xs for one in loop], atol=1e-7)
     assert (tmp_path / "table.parquet").exists()
 
 
@@ -106,7 +119,7 @@ def test_states_guesses_and_seeds_vary(tmp_path: Path) -> None:
     assert not np.array_equal(same[0].xs, same[2].xs)
     still = trajopt.sweep(REACH, {"seed": [5], "spread": [0.0]}, executor=Here(), store=tmp_path / "c")
     xs = np.tile(case.problem.x0, (21, 1))
-    np.testing.assert_array_equal(still[0].xs, case.solver(case.problem, case.options).solve(xs).xs)
+    np.testing.assert_array_equal(still[0].xs, case.solver(case.problem, case.options).solve_batch(xs=xs[None]).xs[0])
 
 
 def test_values_at_some_knots(tmp_path: Path) -> None:
@@ -130,7 +143,7 @@ def test_it_goes_on_where_it_was_cut_off(
     done = len(list((tmp_path / "chunks").glob("*.npz")))
     assert len(Sweep.read(tmp_path)) == 5 * done >= 5
     later = Here()
-    check(trajopt.sweep(REACH, values, executor=later, chunk=5, store=tmp_path), plain_loop(goals))
+    check(trajopt.sweep(REACH, values, executor=later, chunk=5, store=tmp_path), one_call(goals))
     assert len(later.calls) == 5 - done
     assert not list(tmp_path.rglob("*.tmp"))
 
@@ -165,7 +178,7 @@ def test_a_cluster_without_workers_warns_once_and_the_sweep_waits(
     monkeypatch.setattr(engine, "QUIET", 0.01)
     with caplog.at_level(logging.WARNING):
         found = trajopt.sweep(REACH, {"goal.reference": goals}, executor=Deserted(3), chunk=64, store=tmp_path)
-    check(found, plain_loop(goals))
+    check(found, one_call(goals))
     assert caplog.text.count("the cluster has no workers, and the sweep waits for them") == 1
     assert str(tmp_path) in caplog.text
 
@@ -240,23 +253,38 @@ def test_a_generator_is_consumed_as_the_sweep_goes_on(goals: Any, tmp_path: Path
             asked.append((i, len(executor.calls)))
             yield {"goal.reference": goals[i]}
 
-    check(trajopt.sweep(REACH, rows(), executor=executor, chunk=4, store=tmp_path, ahead=1), plain_loop(goals))
+    check(trajopt.sweep(REACH, rows(), executor=executor, chunk=4, store=tmp_path, ahead=1), one_call(goals))
     assert all(i // 4 <= calls for i, calls in asked), "a chunk is asked for when the one before is handed out"
 
 
 def test_threads_build_problems_of_their_own(goals: Any, tmp_path: Path) -> None:
     with ThreadPoolExecutor(3) as threads:
         found = trajopt.sweep(REACH, {"goal.reference": goals}, executor=threads, chunk=2, store=tmp_path)
-    check(found, plain_loop(goals))
+    check(found, one_call(goals))
+
+
+def one_chunk(goals: Any, **recipe: Any) -> work.Chunk:
+    reach = Recipe(problem="arm-reach", options={"T": 20}, robot="planar-2r", **recipe)
+    return work.Chunk(recipe=reach, start=0, values={"goal.reference": goals}, trajectories=True, owner=os.getpid())
 
 
 def test_a_solve_that_was_interrupted_is_no_result(goals: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    chunk = work.Chunk(recipe=REACH, start=0, values={"goal.reference": goals}, trajectories=True, owner=os.getpid())
     monkeypatch.setattr(
-        trajopt.solvers.SolverFDDP, "iterate", lambda self, run: setattr(run, "status", SolverStatus.INTERRUPTED)
+        trajopt.solvers.SolverSQP, "iterate", lambda self, run: setattr(run, "status", SolverStatus.INTERRUPTED)
     )
     with pytest.raises(KeyboardInterrupt):
-        work.solve_chunk(chunk)
+        work.solve_chunk(one_chunk(goals, solver="SolverSQP"))
+
+
+def test_rows_of_a_chunk_run_in_lanes(goals: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trajopt.solvers.SolverFDDP, "iterate", interrupted)  # which lanes do without
+    assert work.solve_chunk(one_chunk(goals))["converged"].all()
+    monkeypatch.setattr("trajopt.solvers.ddp.lanes.loop.LaneLoop._iterate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        work.solve_chunk(one_chunk(goals))
 
 
 def test_without_the_extra_nothing_is_begun(goals: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,7 +311,7 @@ def test_workers_that_are_killed_are_replaced(goals: Any, tmp_path: Path) -> Non
     recipe = Recipe(problem="tests.sweeps.builders:killed", options=options)
     found = trajopt.sweep(recipe, {"goal.reference": goals}, workers=1, chunk=12, store=tmp_path / "store")
     assert (tmp_path / "flag").read_text() == "xx"
-    check(found, plain_loop(goals))
+    check(found, one_call(goals))
 
 
 def test_calls_that_end_their_process_are_given_up() -> None:
@@ -346,7 +374,7 @@ def test_dask(goals: Any, tmp_path: Path) -> None:
         distributed.Client(cluster) as client,
     ):
         found = trajopt.sweep(REACH, {"goal.reference": goals}, executor=client.get_executor(), chunk=5, store=tmp_path)
-    check(found, plain_loop(goals))
+    check(found, one_call(goals))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -366,4 +394,4 @@ def test_workers_of_dask_that_are_killed_are_replaced(goals: Any, tmp_path: Path
             recipe, {"goal.reference": goals}, executor=executor, chunk=12, store=tmp_path / "store", progress=False
         )
     assert (tmp_path / "flag").read_text() == "xx"
-    check(found, plain_loop(goals))
+    check(found, one_call(goals))

@@ -64,18 +64,20 @@ def test_the_cluster_file_is_yaml() -> None:
 
 def test_the_arithmetic_holds() -> None:
     """What the page computes follows from what it says was measured."""
-    solve, row, bare = 2.6e-3, 14.6e3, 101.0  # [s], [bytes], [bytes]
-    assert "2,600 s: 43 core minutes" in PAGE
-    assert round(1e6 * solve / 60) == 43
-    assert "720 core hours" in PAGE
-    assert round(1e9 * solve / 3600, -1) == 720
-    assert "22 min / 26 s / 3 s" in PAGE
-    assert [round(1e6 * solve / 2 / 60), round(1e6 * solve / 100), round(1e6 * solve / 1000)] == [22, 26, 3]
-    assert "15 days / 7.2 h / 43 min" in PAGE
+    solve, row, bare = 0.93e-3, 14.6e3, 101.0  # [s], [bytes], [bytes]
+    assert "0.93 ms: 1,080 solves a second" in PAGE
+    assert round(1 / solve, -1) == 1080
+    assert "930 s: 16 core minutes" in PAGE
+    assert round(1e6 * solve / 60) == 16
+    assert "260 core hours" in PAGE
+    assert round(1e9 * solve / 3600, -1) == 260
+    assert "8 min / 9 s / 1 s" in PAGE
+    assert [round(1e6 * solve / 2 / 60), round(1e6 * solve / 100), round(1e6 * solve / 1000)] == [8, 9, 1]
+    assert "5.4 days / 2.6 h / 15.5 min" in PAGE
     assert [round(1e9 * solve / cores / unit, 1) for cores, unit in ((2, 86400), (100, 3600), (1000, 60))] == [
-        15.0,
-        7.2,
-        43.3,
+        5.4,
+        2.6,
+        15.5,
     ]
     assert "| 14.6 GB | 14.6 TB |" in PAGE
     assert 1e6 * row == 14.6e9

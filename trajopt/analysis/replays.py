@@ -252,8 +252,8 @@ def _steps(plant: PlantAbstract, count: int, duration: float, *, divided: bool) 
 
 
 def _diverged(solution: Solution, knot: int, time: float, error: ModelEvaluationError) -> ModelEvaluationError:
-    """Error of a step that failed at a time [s]; it says so if the solution is no motion itself."""
-    poor = "" if solution.converged else " of a solution that did not converge"
+    """Error of a step that failed at a time [s]; it says so if a solver has not converged."""
+    poor = "" if solution.status.name in ("CONVERGED", "UNSOLVED") else " of a solution that did not converge"
     return ModelEvaluationError(f"plant: the replay{poor} failed at knot {knot} ({time:.3g} s): {error}")
 
 

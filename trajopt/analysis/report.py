@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.basics import time_words
+from trajopt.analysis.flight import flight_words
 from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.legs import LeggedMotion, floats_with_contacts, is_free_body, legged_motion
 from trajopt.analysis.limits import limits_report
@@ -36,6 +37,7 @@ def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]
     words = {"motion": nothing} if nothing else {}
     words |= {"moved": moved_words(solution, motion)} if floats else {}
     words |= reached_words(reached(solution, motion))
+    words |= {} if nothing else flight_words(solution, motion)
     words |= {"base": f"{height.min():.3f} to {height.max():.3f} m high"} if floats else {}
     stance, support = ("contact", "contact") if is_free_body(solution) else ("stance", "foot")
     worst = max(motion.feet, key=motion.slip)

@@ -1,4 +1,4 @@
-"""Walls around a motion: constant bounds of constraints on the position of a body or of a frame."""
+"""Walls around a motion: constant bounds of constraints at all knots on the position of a body or of a frame."""
 
 from __future__ import annotations
 
@@ -70,6 +70,10 @@ def _open() -> Reals:
 
 
 def _constant(bounds: Reals, otherwise: float) -> float:
-    """The bound of several knots, if it is finite and does not change; NaN marks knots without one."""
+    """The bound (T + 1,), if it holds at all knots between the ends and does not change; NaN marks knots without one.
+
+    A bound at some knots is where the motion passes or stops, and no wall.
+    """
     finite = bounds[np.isfinite(bounds)]
-    return float(finite[0]) if len(finite) > 1 and np.ptp(finite) < _SAME else otherwise
+    wall = len(finite) > 1 and np.ptp(finite) < _SAME and np.isfinite(bounds[1:-1]).all()
+    return float(finite[0]) if wall else otherwise

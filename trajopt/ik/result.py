@@ -130,7 +130,8 @@ class IKResult:
         lines = [str(self.status)]
         lines += [f"  {words}" for words in _misses(self.residuals, self.failed)]
         if self.status is IKStatus.UNREACHABLE:
-            lines += [f"  {words}" for words in _reasons(self.residuals, self.causes, self.failed, self.active_limits)]
+            reasons = _reasons(self.residuals, self.causes, self.failed, self.active_limits, self.starts)
+            lines += [f"  {words}" for words in reasons]
             lines.append("-> move a target, or make a row soft: tasks.add(..., soft=(linear, quadratic))")
         return "\n".join([*lines, *_unchecked(self.residuals)])
 
@@ -144,7 +145,7 @@ class IKResult:
             words["distance"] = f"{self.distance:.6g}"
             words["failed"] = ", ".join(self.failed)
             if self.causes:
-                words["cause"] = _cause_words(self.residuals, self.causes, self.failed)[0]
+                words["cause"] = _cause_words(self.residuals, self.causes, self.failed, self.starts)[0]
         if self.active_limits:
             words["at limits"] = ", ".join(self.active_limits)
         return {**words, "iterations": f"{self.iterations} from {self.starts} starts"}
@@ -247,7 +248,7 @@ class IKBatch(ExplainsAttributes):
             words = _misses(self.residuals, failed[i], i)
             lines.append(f"  target {i}: {', '.join(words) or COSTLY}")
             if failed[i]:
-                reasons = _reasons(self.residuals, causes.get(i, ()), failed[i], self._pressed(i))
+                reasons = _reasons(self.residuals, causes.get(i, ()), failed[i], self._pressed(i), int(self.starts[i]))
                 lines += [f"    {words}" for words in reasons]
         if len(rows) > most:
             lines.append(f"  and {len(rows) - most} more")
@@ -337,10 +338,14 @@ def _miss(violation: Reals, unit: str) -> str:
 
 
 def _reasons(
-    residuals: Mapping[str, TaskResidual], causes: tuple[str, ...], failed: tuple[str, ...], limits: tuple[str, ...]
+    residuals: Mapping[str, TaskResidual],
+    causes: tuple[str, ...],
+    failed: tuple[str, ...],
+    limits: tuple[str, ...],
+    starts: int,
 ) -> list[str]:
     """Text for why a target failed: the constraints that have to give way, and joints at limits or the reach."""
-    words = _cause_words(residuals, causes, failed)
+    words = _cause_words(residuals, causes, failed, starts)
     if limits:
         return [*words, f"at limits: {', '.join(limits)}"]
     collided = any(residuals[name].bodies for name in causes or failed)
@@ -352,11 +357,17 @@ def _unchecked(residuals: Mapping[str, TaskResidual]) -> list[str]:
     return [f"not checked by {name}: {each.unchecked}" for name, each in residuals.items() if each.unchecked]
 
 
-def _cause_words(residuals: Mapping[str, TaskResidual], causes: tuple[str, ...], failed: tuple[str, ...]) -> list[str]:
-    """Text for the causes of a target out of reach; empty if a single constraint fails, which says it already."""
+def _cause_words(
+    residuals: Mapping[str, TaskResidual], causes: tuple[str, ...], failed: tuple[str, ...], starts: int
+) -> list[str]:
+    """Text for the causes of a target out of reach; empty if a single constraint fails, which says it already.
+
+    A search from some starts does not prove that every configuration at a target is in collision.
+    """
     collided = [name for name in causes if residuals[name].bodies]
     if collided:
-        return [f"reachable only in collision: all others hold without {' or without '.join(collided)}"]
+        search = f"no collision-free configuration was found from {starts} start{'s' * (starts != 1)}"
+        return [f"{search}, more starts may find one: all others hold without {' or without '.join(collided)}"]
     if causes:
         return [f"all others hold without {' or without '.join(causes)}"]
     return ["more than one has to give way"] if len(failed) > 1 else []

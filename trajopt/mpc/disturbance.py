@@ -19,6 +19,7 @@ from trajopt.types import Reals
 Rate = Callable[[float, Reals], Any]
 """Function from a time [s] and a state (nx,) to a rate of change of the state (ndx,) [1/s]."""
 
+ALWAYS = 1e9  # duration of a disturbance that never ends [s]
 ROUNDING = 1e-9  # times that differ by less count as equal [s]
 
 
@@ -77,6 +78,8 @@ class Push:
         value = "a function"
         if not callable(self.value):
             value = f"[{', '.join(f'{number:.4g}' for number in np.asarray(self.value))}]"
+        if callable(self.value) and self.duration == ALWAYS:
+            return "a function of time and state" + (f" from {self.time:g} s on" if self.time else "")
         more = (f", duration={self.duration:g}" if self.duration else "") + (
             f", frame={self.frame!r}" * bool(self.frame)
         )
@@ -171,7 +174,7 @@ def _pushes(disturbance: Any) -> tuple[Push, ...]:
     if isinstance(disturbance, Push):
         return (disturbance,)
     if callable(disturbance):
-        return (Push(time=0.0, duration=1e9, value=disturbance),)
+        return (Push(time=0.0, duration=ALWAYS, value=disturbance),)
     if isinstance(disturbance, Sequence) and all(isinstance(each, Push) for each in disturbance):
         return tuple(disturbance)
     raise InvalidArgumentError(

@@ -114,6 +114,6 @@ def _motion(arrays: dict[str, Any]) -> Solution | None:
     for name in [name for name in arrays if name.startswith("description/")]:
         del arrays[name]
     return Solution(
-        xs=xs, us=us, cost=float("nan"), status=SolverStatus.CONVERGED, iterations=0, history=(), solver="closed loop",
+        xs=xs, us=us, cost=float("nan"), status=SolverStatus.UNSOLVED, iterations=0, history=(), solver="closed loop",
         seconds=0.0, x0=xs[0], described=described,
     )  # fmt: skip

@@ -36,7 +36,7 @@ def report(log: ClosedLoop) -> dict[str, str]:
         + (f", delay {1e3 * log.delay:g} ms{', compensated' * log.delay_compensated}" if log.delay else ""),
         **({"sensors": log.sensing} if log.sensing else {}),
         "steps": log.outcome,
-        "cost": f"{log.cost:.6g}",
+        "cost": f"{log.cost:.6g}, of the plant's motion by the controller's running costs",
     }
     if log.stopped:
         words["stopped"] = log.stopped

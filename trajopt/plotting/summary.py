@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
+_THERE = 1e-5  # distance below which a frame is at its target [m]
 _LETTERS = 145  # characters on a line of the heading [-]
 _WIDE = 2.2  # ratio of width and height above which a motion is drawn above its curves [-]
 _ABOVE = (2.4, 4.2)  # smallest and largest height of such a motion [inch]
@@ -235,7 +236,10 @@ def _goals(solution: Solution) -> list[str]:
     goals, model = shown_goals(solution)[1], robot_of(solution)
     _, paths = skeleton_of(model, solution.xs[-1:, : model.nq], [frame_index(model, name) for name, _ in goals])
     ends = [float(np.linalg.norm(path[-1] - goal)) for path, (_, goal) in zip(paths, goals)]
-    return [f"{name} ends {_millimetres(far)} mm from its target" for far, (name, _) in zip(ends, goals)]
+    return [
+        f"{name} ends {'at' if far < _THERE else f'{_millimetres(far)} mm from'} its target"
+        for far, (name, _) in zip(ends, goals)
+    ]
 
 
 def _draw(figure: Figure, solution: Solution, picture: Callable[..., Any] | None) -> None:

@@ -11,13 +11,19 @@ from trajopt.plotting.style import GREY
 from trajopt.types import Reals
 
 _NEAR = 1.0  # distance from the motion up to which a wall is drawn, relative to the motion's size [-]
+_THIN = 0.02  # least width of a gap between walls, relative to the motion's size [-]
 
 
 def near_walls(boxes: Reals, points: Reals) -> Reals:
-    """Returns boxes (n, 2, 3) without the walls that are far from the points (m, 3) of a motion [m]."""
+    """Returns boxes (n, 2, 3) without walls far from the points (m, 3) of a motion, and without those of thin gaps [m].
+
+    Both walls of a gap thinner than a line are the place of the motion, such as a plane within a tolerance.
+    """
     low, high = points.min(axis=0), points.max(axis=0)
-    reach = _NEAR * float((high - low).max())
-    return np.where((boxes > low - reach) & (boxes < high + reach), boxes, [[[-np.inf] * 3, [np.inf] * 3]])
+    size = float((high - low).max())
+    near = (boxes > low - _NEAR * size) & (boxes < high + _NEAR * size)
+    apart = boxes[:, 1:] - boxes[:, :1] > _THIN * size
+    return np.where(near & apart, boxes, [[[-np.inf] * 3, [np.inf] * 3]])
 
 
 def wall_points(boxes: Reals, points: Reals) -> Reals:

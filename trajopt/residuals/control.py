@@ -20,6 +20,9 @@ from trajopt.types import Reals
 class ResidualModelControl(ResidualModelAbstract):
     """Control error r = u - u_ref, shape (nu,) [unit of the control: N m, N for a robot's joints].
 
+    In inverse dynamics u is the motor torques as well, although the solver's controls are accelerations; those are
+    ResidualModelJointAcceleration.
+
     Args:
         state: Manifold of the state.
         reference: Reference control u_ref (nu,); zero by default, for any nu. Run-time parameter `reference`.

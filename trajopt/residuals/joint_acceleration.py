@@ -15,7 +15,7 @@ from trajopt.states.base import StateAbstract, check_state
 class ResidualModelJointAcceleration(ResidualModelMultibody):
     """Joint acceleration error r = dv/dt - a_ref, shape (nv,) [rad/s², m/s²].
 
-    The model must solve for accelerations, as contact dynamics do, or have them as controls.
+    The model must solve for accelerations, as contact dynamics do, or have them as controls, as inverse dynamics do.
 
     Args:
         state: State of the robot.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
@@ -16,6 +18,9 @@ from trajopt.shooting.programs import padded_expansion
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
+if TYPE_CHECKING:
+    from trajopt.shooting.problem import ShootingProblem
+
 ITERATIONS, TOLERANCE = 20, 1e-9  # as in `ActionModelAbstract.quasi_static`
 
 
@@ -28,6 +33,21 @@ def iterates(model: ActionModelAbstract) -> bool:
         own = type(model).quasi_static is IntegratedActionModelAbstract.quasi_static
         return own and getattr(inner, "__wrapped__", inner) is getattr(plain, "__wrapped__", plain)
     return type(model).quasi_static is ActionModelAbstract.quasi_static
+
+
+def controls_of_rows(problem: ShootingProblem, states: Reals) -> Reals | None:
+    """Controls (m, T, nu) that hold states (m, T, nx), or (m, 1, nx) at all knots; None if lanes can't compute them."""
+    controls = np.zeros((len(states), problem.T, problem.nu))
+    for kind in problem.kinds[:-1]:
+        knots, nu = list(kind.knots), kind.model.nu
+        if nu == 0:
+            continue
+        wanted = states if states.shape[1] == 1 else states[:, knots]
+        found = controls_at_rest_of(kind.model, wanted.reshape(-1, states.shape[2]))
+        if found is None:
+            return None
+        controls[:, knots, :nu] = found.reshape(*wanted.shape[:2], nu)
+    return controls
 
 
 def controls_at_rest_of(model: ActionModelAbstract, states: Reals) -> Reals | None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 ERROR = "ERROR"
 """Status of a row whose solve raised an error."""
+DEAR = 100.0
+"""Multiple of the median cost above which a converged row may be a poor local optimum [-]."""
 _NAMED = ("parameters", "multipliers", "unknowns", "chosen")
 _PER_ROW = ("xs", "us", "cost", "status", "iterations", "seconds", "error", "x0", "failed_knot", "K", "k")
 
@@ -45,7 +47,7 @@ class SolutionBatch(ExplainsAttributes):
         us: Controls (B, T, nu).
         cost: Total costs (B,) [cost].
         status: Name of the solver's status of each row (B,), such as "CONVERGED", equal to SolverStatus.CONVERGED;
-            "ERROR" if the solve raised one.
+            "ERROR" if the solve raised one. They are texts; `solutions[i].status` is the SolverStatus of row i.
         iterations: Number of iterations of each row (B,) [-].
         seconds: Wall time of each solve (B,) [s]; of rows that are solved side by side, its part of their time.
         error: Message of the error that ended each solve (B,); empty without an error.
@@ -223,12 +225,22 @@ class SolutionBatch(ExplainsAttributes):
         if good:
             least, middle, most = np.quantile(self.cost[self.converged], (0.0, 0.5, 1.0))
             words["cost"] = f"{least:.6g} least, {middle:.6g} median, {most:.6g} most, of converged rows"
+            words |= self._dear(float(middle))
         begun = self.iterations[self.iterations > 0]
         if begun.size:
             middle, most = np.quantile(begun, (0.5, 1.0))
             words["iterations"] = f"{middle:.0f} median, {most:.0f} most"
             words["time"] = f"{np.nansum(self.seconds):.3g} s in all"
         return words
+
+    def _dear(self, median: float) -> dict[str, str]:
+        """Text about converged rows that cost much more than the median, which may be poor local optima."""
+        dear = np.flatnonzero(self.converged & (self.cost > DEAR * median)) if median > 0.0 else np.array([], dtype=int)
+        if not dear.size:
+            return {}
+        first, rows = int(dear[np.argmax(self.cost[dear])]), f"row{'s' * (dear.size > 1)}"
+        cure = f"problem.x0 = solutions.x0[{first}] and solver.solve(starts=8) try other guesses of row {first}"
+        return {"dear": f"{dear.size} converged {rows} above {DEAR:g} times the median, maybe poor optima; {cure}"}
 
     def __repr__(self) -> str:
         lines = (f"  {key:<10}  {words}" for key, words in self.report().items())

@@ -29,6 +29,7 @@ FORMAT = 3
 _ARRAYS = ("xs", "us", "x0")
 _OPTIONAL = ("K", "k", "Vx", "Vxx")
 _FACTS = ("cost", "iterations", "solver", "seconds", "failed_knot")
+_LATER = {"compile_seconds": 0.0, "optima": (), "ends": ()}  # files of earlier versions have none
 _KINDS = {f.name: {"int": int, "bool": bool, "str": str}.get(str(f.type), float) for f in fields(IterationRecord)}
 
 
@@ -45,7 +46,7 @@ def write(path: str | Path, solution: Solution) -> Path:
     arrays |= {f"history/{name}": np.array([getattr(r, name) for r in solution.history]) for name in COLUMNS}
     described = written(solution, arrays)
     facts = {"format": FORMAT, "status": solution.status.name, **{name: getattr(solution, name) for name in _FACTS}}
-    facts["compile_seconds"] = solution.compile_seconds
+    facts |= {name: getattr(solution, name) for name in _LATER}
     return write_arrays(path, facts, described, arrays)
 
 
@@ -96,7 +97,7 @@ def read(path: str | Path) -> dict[str, Any]:
             **{name: arrays[name] for name in _ARRAYS},
             **{name: arrays.get(name) for name in _OPTIONAL},
             **{name: facts[name] for name in _FACTS},
-            "compile_seconds": facts.get("compile_seconds", 0.0),  # files of earlier versions have none
+            **{name: _tuples(facts.get(name, default)) for name, default in _LATER.items()},
             "status": SolverStatus[facts["status"]],
             "history": _history(arrays),
             "described": description.read(str(arrays.pop("description", "null")), arrays),
@@ -126,6 +127,11 @@ def _arrays(path: Path) -> dict[str, Any]:
             f"path: expected a file that Solution.save wrote, got {path}, which has other arrays: {held}"
         )
     return arrays
+
+
+def _tuples(value: Any) -> Any:
+    """The value with tuples in place of lists, which JSON makes of them."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _history(arrays: dict[str, Reals]) -> tuple[IterationRecord, ...]:

@@ -61,7 +61,7 @@ class Solution(DescribedMotion):
         unknowns: Values of the parameters that the solver chose, by name; see `ShootingProblem.free`.
         optima: Distinct optima of a solve from several starts, the lowest first: cost [cost], and number of starts.
         ends: How all starts of such a solve ended: name of the status, "ERROR", or "" of a start that was given up;
-            number of starts, and their lowest cost [cost].
+            number of starts, and lowest cost of those that keep dynamics and constraints, NaN if none does [cost].
         problem: The problem; None after `load` without a problem.
         parameters: Values of the problem's parameters in the solve, by name: one row for each knot with the parameter.
         described: Attributes of `description` from a file, used if there is no problem.

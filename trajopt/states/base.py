@@ -172,7 +172,7 @@ class StateAbstract(ExplainsAttributes, ABC):
         Raises:
             InvalidArgumentError: A rotation has norm zero, or the size is wrong.
         """
-        checked = check_array("x", x, (self.nx,), cure=self._shape_hint())
+        checked = check_array("x", x, (self.nx,), cure=self._shape_hint)
         if self.nx == self.ndx:
             return checked
         zero = self.zero()
@@ -189,7 +189,7 @@ class StateAbstract(ExplainsAttributes, ABC):
         Raises:
             InvalidArgumentError: The size is wrong, a value is not finite, or a rotation is not normalised.
         """
-        checked = check_array(argument, x, (self.nx,), cure=self._shape_hint())
+        checked = check_array(argument, x, (self.nx,), cure=self._shape_hint)
         self._check_rotations(checked, argument)
         return checked
 

@@ -55,7 +55,7 @@ class StateLieGroup(StateOfPartsAbstract):
 
     def normalize(self, x: npt.ArrayLike) -> Reals:
         """Returns the state with its quaternion scaled to norm 1, shape (nx,); a new array."""
-        result = check_array("x", x, (self.nx,), cure=self._shape_hint())
+        result = check_array("x", x, (self.nx,), cure=self._shape_hint)
         norm = np.linalg.norm(result[self._quaternion])
         if norm == 0:
             raise InvalidArgumentError("x: expected a nonzero quaternion, got zeros; the identity is state.zero()")

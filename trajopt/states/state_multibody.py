@@ -121,7 +121,7 @@ class StateMultibody(StateOfPartsAbstract):
 
     def normalize(self, x: npt.ArrayLike) -> Reals:
         """Returns the state with quaternions and points on unit circles scaled to norm 1, shape (nx,); a new array."""
-        result = check_array("x", x, (self.nx,), cure=self._shape_hint())
+        result = check_array("x", x, (self.nx,), cure=self._shape_hint)
         for joint, where, norm in self._rotations(result):
             if norm == 0:
                 raise InvalidArgumentError(

@@ -106,7 +106,7 @@ class StateProduct(StateOfPartsAbstract):
 
     def normalize(self, x: npt.ArrayLike) -> Reals:
         """Returns the state with each part normalised, shape (nx,); a new array."""
-        checked = check_array("x", x, (self.nx,), cure=self._shape_hint())
+        checked = check_array("x", x, (self.nx,), cure=self._shape_hint)
         return np.concatenate([s.normalize(part) for s, part in zip(self.states, self.split(checked))])
 
     def are_states(self, xs: Reals) -> bool:

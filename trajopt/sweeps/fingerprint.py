@@ -15,6 +15,9 @@ from trajopt.shooting import ShootingProblem
 from trajopt.sweeps.recipe import Built
 from trajopt.types import Reals
 
+METHOD = "solve_batch"
+"""What solves the rows: those of earlier revisions, by `solve`, differ by rounding."""
+
 
 def fingerprint(built: Built) -> str:
     """Returns a hash of all that a solve depends on, except the parameters of its row.
@@ -23,7 +26,7 @@ def fingerprint(built: Built) -> str:
     effect on the hash.
     """
     problem, solver = built.solver.problem, built.solver
-    digest = hashlib.sha256(f"{trajopt.__version__} {type(solver).__name__} {solver.options}".encode())
+    digest = hashlib.sha256(f"{trajopt.__version__} {METHOD} {type(solver).__name__} {solver.options}".encode())
     for name, values in _values(problem, built.xs, built.us):
         digest.update(f"{name} {values.shape} ".encode() + values.tobytes())
     for number, model in enumerate(dict.fromkeys([*problem.running, problem.terminal])):

@@ -46,8 +46,8 @@ def sweep(
 ) -> Sweep:
     """Solves a problem for many values of its parameters, initial states and guesses, and stores results on disk.
 
-    Repeat the same call to continue an interrupted sweep, with any executor. Results are bit-identical to those of a
-    loop over `solve`.
+    Repeat the same call to continue an interrupted sweep, with any executor. Workers call `solve_batch`; results are
+    bit-identical to those of one such call with all rows.
 
     Args:
         case_or_recipe: A ready problem, its name, a `Recipe`, or a function in a module that returns a ProblemCase or
@@ -126,7 +126,9 @@ def _compile(setup: Built, chunk: Chunk) -> None:
     # an error in row 0 is an error of the call; an error in a later row is the result of that row
     with contextlib.suppress(TrajoptError if chunk.start else ModelEvaluationError):
         xs, us = set_row(setup, {name: values[0] for name, values in chunk.values.items()})
-        if type(solver)(solver.problem, options).solve(xs, us).status is SolverStatus.INTERRUPTED:
+        one = type(solver)(solver.problem, options)
+        alone, batch = one.solve(xs, us), one.solve_batch(solver.problem.x0[None], xs=xs, us=us, progress=False)
+        if SolverStatus.INTERRUPTED.name in (alone.status.name, *batch.status):
             raise KeyboardInterrupt
     for thread in threading.enumerate():  # otherwise each worker would optimise the same code
         if thread.name == "trajopt-optimise":

@@ -27,7 +27,7 @@ from trajopt.errors import InvalidArgumentError, shown
 from trajopt.files import UNFINISHED, DamagedFileError, arrays_of, replacing
 from trajopt.solution import Solution
 from trajopt.sweeps.recipe import Recipe
-from trajopt.sweeps.work import Arrays, Chunk, built, solve_row
+from trajopt.sweeps.work import Arrays, Chunk, built, guess_of, solve_rows
 
 FORMAT = 1
 
@@ -167,7 +167,10 @@ def solve_again(folder: Path, parameters: Mapping[str, Any]) -> Solution:
     Returns:
         The whole solution, bit-identical to the one in the store.
     """
-    return solve_row(built(Recipe(**read_facts(folder)["recipe"]), parameters), parameters)
+    setup = built(Recipe(**read_facts(folder)["recipe"]))
+    values = {name: np.asarray(value)[None] for name, value in parameters.items()}
+    solution: Solution = solve_rows(setup, values, [guess_of(setup, parameters)])[0]
+    return solution
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -1,19 +1,20 @@
-"""Solution of a chunk of rows in a worker: a loop over one problem."""
+"""Solution of a chunk of rows in a worker: one call for one problem."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from trajopt.checks import check_count, check_non_negative, check_number
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, TrajoptError
 from trajopt.kernels import get_num_threads, set_num_threads
-from trajopt.solution import Solution, SolverStatus
+from trajopt.solution import SolutionBatch, SolverStatus
+from trajopt.solution.batch import ERROR
 from trajopt.sweeps.designs import Block
 from trajopt.sweeps.recipe import Built, Recipe
 from trajopt.types import Reals
@@ -21,13 +22,14 @@ from trajopt.types import Reals
 Arrays = dict[str, np.ndarray[Any, Any]]
 """Arrays of a chunk by name."""
 
+_GUESS = ("xs", "us", "seed", "spread")  # values of a row that are no run-time parameters
 SPREAD = 0.3  # default standard deviation of random guesses, in tangent space [-]
 _kept = threading.local()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chunk:
-    """Rows that one worker solves, one after the other.
+    """Rows that one worker solves in one call.
 
     Attributes:
         recipe: Recipe of the problem.
@@ -49,14 +51,9 @@ class Chunk:
         return len(next(iter(self.values.values())))
 
 
-def built(recipe: Recipe, names: Iterable[str]) -> Built:
-    """Builds the problem of a recipe, once in each thread; the last one is cached.
-
-    Args:
-        recipe: The recipe.
-        names: Names of the values that rows set. Other names need a new problem, since values stay set.
-    """
-    key = recipe.text, sorted(names)
+def built(recipe: Recipe) -> Built:
+    """Builds the problem of a recipe, once in each thread; the last one is cached."""
+    key = recipe.text
     if getattr(_kept, "key", None) != key:
         _kept.built, _kept.key = recipe.build(), key
     cached: Built = _kept.built
@@ -72,76 +69,95 @@ def solve_chunk(chunk: Chunk) -> Arrays:
     """
     if os.getpid() != chunk.owner and get_num_threads() != 1:
         set_num_threads(1)
-    setup, n = built(chunk.recipe, chunk.values), chunk.n
+    setup, n = built(chunk.recipe), chunk.n
     problem = setup.solver.problem
-    status, error = ["ERROR"] * n, [""] * n
-    cost, seconds, iterations = np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, dtype=np.int64)
-    xs = np.full((n, problem.T + 1, problem.state.nx), np.nan)
-    us = np.full((n, problem.T, problem.nu), np.nan)
+    shapes = {"cost": (), "seconds": (), "xs": (problem.T + 1, problem.state.nx), "us": (problem.T, problem.nu)}
+    found = {name: np.full((n, *shape), np.nan) for name, shape in shapes.items()}
+    found |= {name: np.full(n, first, dtype=object) for name, first in (("status", ERROR), ("error", ""))}
+    found["iterations"] = np.zeros(n, dtype=np.int64)
+    guesses = dict[int, tuple[Any, Any]]()
     for i in range(n):
         try:
-            solution = solve_row(setup, {name: values[i] for name, values in chunk.values.items()})
-        except Exception as raised:
-            error[i] = f"{type(raised).__name__}: {raised}"
-            continue
-        if solution.status is SolverStatus.INTERRUPTED:
-            raise KeyboardInterrupt
-        status[i], cost[i], iterations[i] = solution.status.name, solution.cost, solution.iterations
-        seconds[i], xs[i], us[i] = solution.seconds, solution.xs, solution.us
+            guesses[i] = guess_of(setup, {name: values[i] for name, values in chunk.values.items()})
+        except Exception as error:
+            found["error"][i] = _words(error)
+    rows = list(guesses)
+    try:
+        values = {name: each[rows] for name, each in chunk.values.items()}
+        solutions = solve_rows(setup, values, list(guesses.values())) if rows else None
+    except TrajoptError as error:
+        found["error"][rows] = _words(error)
+    else:
+        for name in found if solutions is not None else ():
+            found[name][rows] = getattr(solutions, name)
+    if SolverStatus.INTERRUPTED.name in found["status"]:
+        raise KeyboardInterrupt
+    if not chunk.trajectories:
+        del found["xs"], found["us"]
     return {
         "index": np.arange(chunk.start, chunk.start + n, dtype=np.int64),
-        "status": np.array(status),
-        "converged": np.array([each == SolverStatus.CONVERGED.name for each in status]),
-        "cost": cost,
-        "iterations": iterations,
-        "seconds": seconds,
-        "error": np.array(error),
+        "converged": found["status"] == SolverStatus.CONVERGED.name,
+        **{name: each.astype(str) if each.dtype == object else each for name, each in found.items()},
         **{f"p:{name}": values for name, values in chunk.values.items()},
-        **({"xs": xs, "us": us} if chunk.trajectories else {}),
     }
 
 
-def solve_row(setup: Built, values: Mapping[str, Any]) -> Solution:
-    """Solves a problem with the values of a row by name; see `set_row`.
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def solve_rows(setup: Built, values: Block, guesses: Sequence[tuple[Any, Any]]) -> SolutionBatch:
+    """Solves a problem for rows of values by name, (n, ...), with a guess of `guess_of` for each.
 
     Raises:
-        TrajoptError: A value does not fit, or the solve raised an error.
+        TrajoptError: The shape of a value does not fit.
     """
-    return setup.solver.solve(*set_row(setup, values))
+    xs, us = (None if each[0] is None else np.array(each) for each in zip(*guesses))
+    parameters = {name: rows for name, rows in values.items() if name not in ("x0", *_GUESS)}
+    return setup.solver.solve_batch(values.get("x0"), parameters, xs, us, progress=False)
 
 
 def set_row(setup: Built, values: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Sets run-time parameters and `x0` of a problem, and returns the guess from `xs`, `us`, `seed` and `spread`.
+    """Sets run-time parameters and `x0` of a problem to the values of a row by name, and returns the row's guess.
 
     A name such as "state.weight@terminal" selects the knots of a parameter: "running", "terminal" or "all".
-
-    Returns:
-        Guess (xs, us) of states (T + 1, nx) and controls (T, nu); each is None for the solver's own guess.
 
     Raises:
         TrajoptError: There is no parameter of this name, or a value does not fit.
     """
-    problem, guess = setup.solver.problem, {"xs": setup.xs, "us": setup.us}
+    problem = setup.solver.problem
     for name, value in values.items():
-        if name in guess:
-            guess[name] = value
-        elif name == "x0":
+        if name == "x0":
             problem.x0 = value
-        elif name not in ("seed", "spread"):
+        elif name not in _GUESS:
             parameter, _, knots = name.partition("@")
             problem.set_parameter(parameter, value, knots or None)
+    return guess_of(setup, values)
+
+
+def guess_of(setup: Built, values: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Guess of a row from its values `xs`, `us`, `seed` and `spread`, and from `x0`.
+
+    Returns:
+        States (T + 1, nx) and controls (T, nu); each is None for the solver's own guess.
+
+    Raises:
+        TrajoptError: A value does not fit.
+    """
     if "spread" in values and "seed" not in values:
         raise InvalidArgumentError("spread: expected a seed with it, got none; add one, such as {'seed': range(100)}")
+    xs, us = values.get("xs", setup.xs), values.get("us", setup.us)
     if "seed" in values:
-        guess["xs"] = _random_states(setup, guess["xs"], values["seed"], values.get("spread", SPREAD))
-    return guess["xs"], guess["us"]
+        x0 = values.get("x0", setup.solver.problem.x0)
+        xs = _random_states(setup, x0, xs, values["seed"], values.get("spread", SPREAD))
+    return xs, us
 
 
-def _random_states(setup: Built, xs: Reals | None, seed: Any, spread: Any) -> Reals:
+def _random_states(setup: Built, x0: Reals, xs: Reals | None, seed: Any, spread: Any) -> Reals:
     """Returns xs[t] ⊕ s sin(π t / T) d with d ~ N(0, 1); if the state has velocities, only positions change."""
     problem = setup.solver.problem
     state, T = problem.state, problem.T
-    states = np.tile(problem.x0, (T + 1, 1)) if xs is None else np.asarray(xs)
+    states = np.tile(x0, (T + 1, 1)) if xs is None else np.asarray(xs)
     whole = check_number("seed", seed)
     number = check_count("seed", int(whole) if whole.is_integer() else whole, most=2**53)
     direction = np.random.default_rng(number).standard_normal(state.ndx)

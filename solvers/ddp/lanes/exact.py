@@ -49,25 +49,25 @@ class ExactLanes:
         self._step_kernels = [lane_kernel(lanes.exact_step(model, nu)) for model in models]  # type: ignore[arg-type]
         self._end_kernel = lane_kernel(lanes.exact_end(end))
         compile_together([*self._forward_kernels, *self._step_kernels, self._end_kernel])
-        groups, parts = range(first_extra, memory.groups), memory.threads
-        self._forward = GroupCalls(Stage([self._forward_calls(g) for g in groups]), parts=parts)
-        self._backward = GroupCalls(Stage([self._backward_calls(g) for g in groups]), parts=parts)
+        groups = range(first_extra, memory.groups)
+        self._forward = GroupCalls(Stage([self._forward_calls(g) for g in groups]))
+        self._backward = GroupCalls(Stage([self._backward_calls(g) for g in groups]))
 
     def _forward_calls(self, g: int) -> list[KernelCall]:
         m = self._memory
-        own = [*m.of(g, "xs", "us", "p", "xs+", "K", "k", "dx_linear"), *m.shared(g, "V+", "v+")]
+        own = [*m.of(g, "xs", "us", "p", "xs+", "K", "k", "dx_linear"), *m.shared("V+", "v+")]
         outputs = m.of(g, "dx_linear+", "lam+")
         steps = call_at_knots(self._forward_kernels, np.arange(self._T), [*own, *outputs], m.kinds)
         return [*m.backward_calls(g)[:2], steps]
 
     def _backward_calls(self, g: int) -> list[KernelCall]:
         m = self._memory
-        at_end = [*m.of(g, "xs", "p", "rho_on_value", "dx_linear", "theta"), *m.shared(g, "V", "v", "sums")]
+        at_end = [*m.of(g, "xs", "p", "rho_on_value", "dx_linear", "theta"), *m.shared("V", "v", "sums")]
         end = call_at_knots([self._end_kernel], [self._T], at_end)
         order = np.arange(self._T)[::-1]
-        inputs = [*m.of(g, "xs", "us", "p", "xs+"), *m.shared(g, "V+", "v+", "sums+")]
+        inputs = [*m.of(g, "xs", "us", "p", "xs+"), *m.shared("V+", "v+", "sums+")]
         inputs += m.of(g, "rho_now", "rho_on_value", "with_gaps", "lam+", "theta")
-        outputs = [*m.shared(g, "V", "v", "sums"), *m.of(g, "K", "k", "f+", "Vf+")]
+        outputs = [*m.shared("V", "v", "sums"), *m.of(g, "K", "k", "f+", "Vf+")]
         steps = call_at_knots(self._step_kernels, order, [*inputs, *outputs], m.kinds[order])
         return [end, steps, m.backward_calls(g)[2]]
 

@@ -39,7 +39,6 @@ class LaneLoop:
         gaps: Whether a step of length α closes the part α of gaps, as in FDDP.
         exact: Whether the models have exact Hessians, to which solves may turn.
         varied: Whether parameters differ between rows.
-        threads: Number of threads that share the groups [-].
 
     Attributes:
         left: Rows that the solver solves alone, from their beginning.
@@ -55,21 +54,19 @@ class LaneLoop:
         gaps: bool,
         exact: bool,
         varied: bool,
-        threads: int,
     ) -> None:
         self._problem, self._options, self._gaps, self._exact = problem, options, gaps, exact
-        self._memory = LaneMemory(
-            problem, 2 * groups, gaps=gaps, varied=varied, lengths=options.step_lengths, threads=threads
-        )  # half of the groups are extra ones
+        lengths = options.step_lengths
+        self._memory = LaneMemory(problem, 2 * groups, gaps=gaps, varied=varied, lengths=lengths)  # half are extra ones
         self._memory.rules[0] = np.reshape(rule_numbers(options, exact=exact), (-1, 1))
         self._main, self._W = groups * self._memory.W, self._memory.W
         self._staged = np.arange(self._main, 2 * self._main)
         self._values, self._varied = problem.table.values, varied
         self._directions_exact: ExactLanes | None = None
 
-    def fits(self, problem: ShootingProblem, groups: int, *, varied: bool, threads: int) -> bool:
+    def fits(self, problem: ShootingProblem, groups: int, *, varied: bool) -> bool:
         """True if these are lanes of the problem's models, with enough groups and room for such parameters."""
-        enough = self._main >= groups * self._W and self._memory.threads == threads
+        enough = self._main >= groups * self._W
         return self._values is problem.table.values and varied == self._varied and enough
 
     def run(self, queue: Queue, results: BatchResults, watch: Watch) -> None:
@@ -97,6 +94,7 @@ class LaneLoop:
                 return
             self._fill(queue)
             watch.tell(int(self._results.done.sum()))
+            queue.check()
 
     def _stop(self, status: SolverStatus) -> None:
         """Ends all rows that have begun."""
@@ -182,25 +180,35 @@ class LaneLoop:
 
     def _iterate(self, groups: Ints) -> None:
         """One iteration of all rows in some groups; Python sees to what is rare."""
-        s, m = self.state, self._memory
-        m.directions(groups)
-        if self._flagged("failed", groups).size:
-            self._leave(self._flagged("failed", groups))
-        exact = self._exact_lanes(groups)
-        if exact is not None:
-            exact.directions(s, self._engaged(groups))
-        m.search(groups)
-        if exact is not None:
-            self._choose_directions(exact, groups)
-        m.step(groups)
-        lost = self._flagged("lost", groups)
+        s, m, plain = self.state, self._memory, groups
+        engaged = self._engaged(groups) if self._exact else groups[:0]
+        if engaged.size:
+            apart = m.groups_of(engaged)
+            self._iterate_exactly(apart, engaged)
+            plain = np.setdiff1d(groups, apart)
+        m.iterate(plain)
+        failed, lost = self._flagged("failed", groups), self._flagged("lost", groups)
+        if failed.size:
+            self._leave(failed)
         if lost.size:
             self._roll_guess(lost)
-        m.end(groups)
+            m.end(m.groups_of(lost))
         self._note(groups)
         ended = self._flagged("code", groups)
         if ended.size:
             self._finish(ended, np.array(STATUSES, dtype=object)[s["code"][ended].astype(np.int64)])
+
+    def _iterate_exactly(self, groups: Ints, engaged: Ints) -> None:
+        """The iteration of groups in which some lanes (m,) turn to exact Hessians."""
+        m = self._memory
+        if self._directions_exact is None:  # compiled when the first lane turns to them
+            first = self._main // self._W
+            self._directions_exact = ExactLanes(self._problem, m, self._options, first)
+        m.directions(groups)
+        self._directions_exact.directions(self.state, engaged[self.state["failed"][engaged] == 0.0])
+        m.search(groups)
+        self._choose_directions(self._directions_exact, groups)
+        m.finish(groups)
 
     def _flagged(self, name: str, groups: Ints) -> Ints:
         """Lanes that solve a row and have a number other than 0, in some groups."""
@@ -217,15 +225,6 @@ class LaneLoop:
         flags = (s["crawled"].array[groups] >= curvature.ENOUGH) & (s["feasible"].array[groups] != 0.0)
         where, lane = np.nonzero(flags & (s["active"].array[groups] != 0.0))
         return groups[where] * self._W + lane
-
-    def _exact_lanes(self, groups: Ints) -> ExactLanes | None:
-        """Exact directions, compiled when the first lane turns to them; None if no lane does."""
-        if not self._exact or not len(self._engaged(groups)):
-            return None
-        if self._directions_exact is None:
-            first = self._main // self._W
-            self._directions_exact = ExactLanes(self._problem, self._memory, self._options, first)
-        return self._directions_exact
 
     def _choose_directions(self, exact: ExactLanes, groups: Ints) -> None:
         """Tries Gauss-Newton's direction too where the step along the exact one is short, and takes the cheaper one."""

@@ -55,19 +55,21 @@ class LaneMemory:
         gaps: Whether a step of length α closes the part α of gaps; if not, each step closes all of them.
         varied: Whether parameters differ between lanes; if not, all groups share them.
         lengths: Step lengths of a search [-].
-        threads: Number of threads that share the groups of a call [-].
 
     Attributes:
         W: Lanes of a group [-].
         groups: Number of groups G [-].
-        threads: Number of threads [-].
         arrays: Arrays by name: states and controls `xs`, `us`, initial states `x0`, parameters `p`, direction `K`, `k`,
             gaps `f` and V f `Vf`, trials `xs_try`, `us_try`, their sums `trial`, and numbers of a lane (G, 1, size, W),
             such as `search` and `promise`, see `lanes.trials`.
         kinds: Number of the kind of each running knot (T,).
         backward: Expansion and backward pass.
         roll_out: Rollout with the step lengths `alpha`.
+        iterate: An iteration: directions, search, finish.
+        directions: Backward passes until each lane has a direction.
         search: Rollouts until each lane has found its step, see `trials.judgement`.
+        finish: The step, and the end of the iteration, but in groups with a lane that is lost.
+        end: The end of the iteration, with its record.
         measure: Expansion for scales alone.
         scales: Results of `measure` (G, T + 1, s + 2, W), see `lanes.scale_step`.
     """
@@ -80,13 +82,12 @@ class LaneMemory:
         gaps: bool,
         varied: bool,
         lengths: Sequence[float] = (1.0,),
-        threads: int = 1,
     ) -> None:
-        self.W, self.groups, self.threads, self._T = lane_count(), groups, threads, problem.T
+        self.W, self.groups, self._T = lane_count(), groups, problem.T
         n, nx, nu, width = problem.state.ndx, problem.state.nx, problem.nu, problem.table.values.shape[1]
         self._numbers = {"xs": nx, "us": nu, "p": width, "K": nu * n, "k": nu, "f": n, "Vf": n}
         self._numbers |= {"xs_try": nx, "us_try": nu}
-        copies = {"p": groups if varied else 1} | ({} if gaps else dict.fromkeys(("f", "Vf"), threads))  # of no use
+        copies = {"p": groups if varied else 1} | ({} if gaps else dict.fromkeys(("f", "Vf"), 1))  # of no use
         self.arrays = {name: self._array(size, copies.get(name, groups)) for name, size in self._numbers.items()}
         self._common = {name for name in copies if name != "p" or not varied}  # groups have none of their own
         several = {"x0": nx, "theta": 1, **{name: len(names) for name, names in VECTORS.items()}}
@@ -102,7 +103,7 @@ class LaneMemory:
             "new_search": len(SEARCH),
         }
         vectors |= {"V": n * n, "v": n}
-        self._shared = {name: padded((threads, self._T + 1, size, self.W)) for name, size in vectors.items()}
+        self._shared = {name: padded((self._T + 1, size, self.W)) for name, size in vectors.items()}
         self.scales = self._array(n + nu + 2)
         self._address = {name: self._addresses(array) for name, array in self.arrays.items()}
         self._pairs: dict[tuple[tuple[str, str], ...], tuple[Ints, Ints, Ints]] = {}
@@ -116,11 +117,8 @@ class LaneMemory:
 
     def _bind(self) -> None:
         """Binds the kernels to the arrays of each group."""
-        every, k, threads = range(self.groups), self._kernels, self.threads
+        every, k = range(self.groups), self._kernels
         backward, rolled = [self.backward_calls(g) for g in every], [self._roll_out(g) for g in every]
-
-        def calls(*stages: Stage) -> GroupCalls:
-            return GroupCalls(*stages, parts=threads)
 
         def applied(kernel: list[Kernel], output: str, *inputs: str) -> list[list[KernelCall]]:
             return [self._rule(g, kernel, output, inputs) for g in every]
@@ -139,14 +137,15 @@ class LaneMemory:
         pairs = [[(self.arrays[a][g], self.arrays[b][g]) for a, b in ACCEPTED] for g in every]
         moved = [[LaneChoice(pairs[g], moves[g])] for g in every]
 
-        self.backward, self.roll_out = calls(Stage(backward)), calls(Stage(rolled))
-        self.measure = calls(Stage([self._measure(g) for g in every]))
+        self.backward, self.roll_out = GroupCalls(Stage(backward)), GroupCalls(Stage(rolled))
+        self.measure = GroupCalls(Stage([self._measure(g) for g in every]))
         left = self._part("left", "state")[:, 0, 0], self._part("left", "search")[:, 0, 0]
-        self.directions = calls(Stage(begin), Stage(_joined(backward, directed), left[0]))
-        self.promise = calls(Stage(promised))
-        self.search = calls(Stage(promised), Stage(begun), Stage(_joined(rolled, judged), left[1]))
-        self.step = calls(Stage(stepped), Stage(moved))
-        self.end = calls(Stage(noted), Stage(ended))
+        directions = Stage(begin), Stage(_joined(backward, directed), left[0])
+        search = Stage(promised), Stage(begun), Stage(_joined(rolled, judged), left[1])
+        finish = Stage(stepped), Stage(moved, halts=self._part("lost", "state")[:, 0, 0]), Stage(noted), Stage(ended)
+        self.directions, self.search, self.finish = (GroupCalls(*each) for each in (directions, search, finish))
+        self.iterate = GroupCalls(*directions, *search, *finish)
+        self.promise, self.end = GroupCalls(Stage(promised)), GroupCalls(*finish[2:])
 
     def _part(self, name: str, whole: str) -> Reals:
         """Array (G, 1, 1, W) of one of the numbers of a lane."""
@@ -159,7 +158,7 @@ class LaneMemory:
         arguments = [row for name in inputs for row in more.get(name, []) or self.of(g, name)]
         if output not in inputs:
             return [call_at_knots(kernel, [0], [*arguments, *self.of(g, output)])]
-        new = self.shared(g, f"new_{output}")
+        new = self.shared(f"new_{output}")
         replace = self._kernels.replace_state if output == "state" else self._kernels.replace_search
         return [
             call_at_knots(kernel, [0], [*arguments, *new]),
@@ -189,12 +188,12 @@ class LaneMemory:
         self.set("rho_now", places, rho)
         self.set("rho_on_value", places, rho if on_value else np.zeros(len(places)))
 
-    def shared(self, g: int, *names: str) -> list[Rows]:
-        """Rows of arrays that the groups of a thread share one after the other; `name+` begins at the next knot.
+    def shared(self, *names: str) -> list[Rows]:
+        """Rows of arrays that the groups share one after the other; `name+` begins at the next knot.
 
         They are the value function `V` and `v`, `sums` of the backward pass, `trial_sums`, and results of rules.
         """
-        arrays = {name: self._shared[name.removesuffix("+")][g % self.threads] for name in names}
+        arrays = {name: self._shared[name.removesuffix("+")] for name in names}
         return [rows(array, offset=int(name.endswith("+"))) for name, array in arrays.items()]
 
     def of(self, g: int, *names: str) -> list[Rows]:
@@ -211,22 +210,22 @@ class LaneMemory:
     def backward_calls(self, g: int) -> list[KernelCall]:
         """Backward pass of a group: its end, its steps, the gap before its first knot."""
         kernels, order = self._kernels, np.arange(self._T)[::-1]
-        at_end = [*self.of(g, "xs", "p", "rho_on_value"), *self.shared(g, "V", "v", "sums")]
+        at_end = [*self.of(g, "xs", "p", "rho_on_value"), *self.shared("V", "v", "sums")]
         end = call_at_knots(kernels.end, [self._T], at_end)
-        inputs = [*self.of(g, "xs", "us", "p", "xs+"), *self.shared(g, "V+", "v+", "sums+")]
+        inputs = [*self.of(g, "xs", "us", "p", "xs+"), *self.shared("V+", "v+", "sums+")]
         inputs += self.of(g, "rho_now", "rho_on_value", "with_gaps")
-        outputs = [*self.shared(g, "V", "v", "sums"), *self.of(g, "K", "k", "f+", "Vf+")]
+        outputs = [*self.shared("V", "v", "sums"), *self.of(g, "K", "k", "f+", "Vf+")]
         steps = call_at_knots(kernels.backward, order, [*inputs, *outputs], kernels.kinds[order])
-        inputs = [*self.of(g, "x0", "xs"), *self.shared(g, "V", "v", "sums"), *self.of(g, "with_gaps")]
+        inputs = [*self.of(g, "x0", "xs"), *self.shared("V", "v", "sums"), *self.of(g, "with_gaps")]
         begin = call_at_knots(kernels.begin, [0], [*inputs, Rows(self._totals[g], 0), *self.of(g, "f", "Vf")])
         return [end, steps, begin]
 
     def _roll_out(self, g: int) -> list[KernelCall]:
         gaps = self.of(g, "f", "f+") if self._gaps else [Rows(self._closed, 0)] * 2
         start = call_at_knots(self._kernels.start, [0], [*self.of(g, "x0"), gaps[0], *self.of(g, "alpha", "xs_try")])
-        sums = self.shared(g, "trial_sums")
+        sums = self.shared("trial_sums")
         inputs = [*self.of(g, "xs_try", "xs", "us", "k", "K"), gaps[1], *self.of(g, "alpha", "p", "Vf"), *sums]
-        outputs = [*self.of(g, "xs_try+", "us_try"), *self.shared(g, "trial_sums+")]
+        outputs = [*self.of(g, "xs_try+", "us_try"), *self.shared("trial_sums+")]
         steps = call_at_knots(self._kernels.step, np.arange(self._T), [*inputs, *outputs], self._kernels.kinds)
         at_end = [*self.of(g, "xs_try", "xs", "p", "Vf"), *sums, *self.of(g, "trial")]
         return [start, steps, call_at_knots(self._kernels.last, [self._T], at_end)]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trajopt.errors import TrajoptError, pass_on_signal
-from trajopt.shooting.at_rest_lanes import controls_at_rest_of
+from trajopt.shooting.at_rest_lanes import controls_of_rows
 from trajopt.types import Ints, Reals
 
 AHEAD = 512
@@ -42,7 +43,7 @@ class Portion:
 
 
 class Queue:
-    """Rows in order, handed out in portions.
+    """Rows in order, handed out in portions, also to several threads.
 
     A row whose values are refused is left out: it is solved alone, which raises the error.
 
@@ -54,21 +55,33 @@ class Queue:
     def __init__(self, problem: ShootingProblem, rows: BatchRows) -> None:
         self._problem, self._rows, self._next = problem, rows, 0
         self._kept: dict[bytes, Reals] = {}
+        self._lock, self._stopped = threading.Lock(), False
         self._ahead = Portion(np.zeros(0, dtype=np.int64), False, {})
 
     @property
     def empty(self) -> bool:
         """Whether all rows are handed out."""
-        return self._next >= self._rows.n and not len(self._ahead.rows)
+        with self._lock:
+            return self._next >= self._rows.n and not len(self._ahead.rows)
 
     def take(self, count: int) -> Portion:
         """Returns the next rows, at most `count`."""
-        if not len(self._ahead.rows):
-            first, self._next = self._next, min(self._next + max(count, AHEAD), self._rows.n)
-            chosen, p = self._parameters(np.arange(first, self._next))
-            self._ahead = self._guesses(chosen, p)
-        portion, self._ahead = self._ahead.split(count)
-        return portion
+        with self._lock:
+            if not len(self._ahead.rows):
+                first, self._next = self._next, min(self._next + max(count, AHEAD), self._rows.n)
+                chosen, p = self._parameters(np.arange(first, self._next))
+                self._ahead = self._guesses(chosen, p)
+            portion, self._ahead = self._ahead.split(count)
+            return portion
+
+    def stop(self) -> None:
+        """Interrupts all that take rows, at their next `check`."""
+        self._stopped = True
+
+    def check(self) -> None:
+        """Raises KeyboardInterrupt after `stop`."""
+        if self._stopped:
+            raise KeyboardInterrupt
 
     def _parameters(self, chosen: Ints) -> tuple[Ints, Reals]:
         """Rows that are fine (m,), and the parameters of their knots (m, T + 1, size)."""
@@ -104,7 +117,9 @@ class Queue:
             except TrajoptError:
                 fine[i] = False
         arrays = {"x0": x0[:, None], "xs": states, "us": controls, "p": p}
-        return Portion(chosen[fine], xs is None and us is not None, {n: a[fine] for n, a in arrays.items()})
+        if not fine.all():  # else there is nothing to leave out, and parameters of all rows stay one array
+            chosen, arrays = chosen[fine], {name: array[fine] for name, array in arrays.items()}
+        return Portion(chosen, xs is None and us is not None, arrays)
 
     def _one_control(self, controls: Reals, x: Reals, p: Reals) -> bool:
         """Fills controls (T, nu) that hold one state (nx,) at rest; False if parameters differ between knots."""
@@ -121,16 +136,10 @@ class Queue:
         Rows whose model raises an error are not `fine` (m,).
         """
         problem, m = self._problem, len(states)
-        controls, whole = np.zeros((m, problem.T, problem.nu)), True
-        for kind in problem.kinds[:-1]:
-            knots, nx = list(kind.knots), problem.state.nx
-            wanted: Any = states[:, knots[:1]] if same else states[:, knots]
-            found = controls_at_rest_of(kind.model, wanted.reshape(-1, nx)) if kind.model.nu else wanted[..., :0]
-            whole = whole and found is not None
-            if found is not None:
-                controls[:, knots, : kind.model.nu] = found.reshape(*wanted.shape[:2], kind.model.nu)
-        if whole:
-            return controls
+        found = controls_of_rows(problem, states[:, : 1 if same else -1])
+        if found is not None:
+            return found
+        controls = np.zeros((m, problem.T, problem.nu))
         before = problem.table.values.copy()
         for i in range(m):
             problem.table.values[:] = p[i]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,16 @@ class LaneRecords:
         self._rows.append(rows)
         self._numbers.append(numbers)
         self._seconds.append(seconds)
+
+    @classmethod
+    def of(cls, several: Sequence[LaneRecords]) -> LaneRecords:
+        """Returns the records of several, which have no rows in common."""
+        found = cls()
+        for each in several:
+            found._rows += each._rows
+            found._numbers += each._numbers
+            found._seconds += each._seconds
+        return found
 
     def by_row(self, n: int, *, without: Ints) -> Histories:
         """Records by row, for n rows, without those of some rows (m,)."""

@@ -15,6 +15,7 @@ from tests.support.constrained import Mass, pendulum, torn_mass, weak_pendulum
 from trajopt import gaits
 from trajopt.analysis import ConstraintRows, constraint_rows, constraints_report, limit_uses
 from trajopt.analysis.advice.constraints import _rows_of, relaxation, time_may_help
+from trajopt.analysis.advice.dead_ends import looser_first
 from trajopt.analysis.row_names import row_names
 from trajopt.residuals import (
     FrictionCone,
@@ -217,5 +218,50 @@ def test_bounds_that_are_wider_than_limits_are_to_be_narrowed() -> None:
     strong = dataclasses.replace(solution, us=np.tile(2.0 * effort, (5, 1)))
     assert any(use.bounded and use.knots for use in limit_uses(strong))
     text = strong.explain()
-    assert "bounds of constraints on torque are wider than these limits: narrow them with" in text
+    code = 'problem.set_parameter("torques.lower", ...) and "torques.upper"'
+    assert f"bounds of constraints on torque are wider than these limits: narrow them with {code}" in text
     assert "not enforced unless" not in text
+
+
+def nearly(excess: float) -> Solution:
+    """The pendulum, out of iterations, with a torque of 1.5 N m beyond its bound by an excess [N m]."""
+    parameters = dict(pendulum().parameters)
+    parameters["motor.upper"] = parameters["motor.upper"] - excess
+    return dataclasses.replace(pendulum(), parameters=parameters, status=SolverStatus.MAX_ITERATIONS)
+
+
+def test_a_small_violation_has_the_digits_that_tell_it_from_the_bound() -> None:
+    (line,) = [line for line in nearly(3e-4).explain().splitlines() if "is violated most" in line]
+    assert line.endswith(": 1.5 is above 1.4997")
+    (line,) = [line for line in nearly(0.25).explain().splitlines() if "is violated most" in line]
+    assert line.endswith(": 1.5 is above 1.25")
+
+
+def test_rows_that_are_violated_by_little_are_not_said_to_exclude_each_other() -> None:
+    def words(excess: float) -> str:
+        return next(line for line in nearly(excess).explain().splitlines() if "still violated" in line)
+
+    assert words(3e-4) == (
+        "-> constraints are still violated, 'motor', but by 0.0003 N m at most, little beside its size: more "
+        "iterations may meet them"
+    )
+    assert "may contradict the dynamics or other bounds: relax 'motor'" in words(0.25)
+
+
+def test_the_tolerance_of_a_goal_is_no_limit_to_widen() -> None:
+    """Rates of 8 rad/s, which end within 0.1 mrad/s; both constraints are at their bounds."""
+    rates = np.r_[np.full(8, 8.0), np.full(2, 1e-4)][:, None]
+
+    def bounded(name: str, size: float, knots: slice) -> ConstraintRows:
+        upper = np.full((10, 1), np.inf)
+        upper[knots] = size
+        holds = np.isfinite(upper)
+        return ConstraintRows(
+            name=name, rows=("v",), units=("rad/s",), values=rates + 1e-3 * holds, lower=-upper, upper=upper,
+            enforced=holds, multipliers=None, controls=(-1,), coordinates=(1,),
+        )  # fmt: skip
+
+    still, limit = bounded("still", 1e-4, slice(8, 10)), bounded("rates", 8.0, slice(0, 8))
+    assert looser_first(pendulum(), [still, bounded("free", 9.0, slice(0, 8))]) == []
+    (line,) = looser_first(pendulum(), [still, limit])
+    assert line.startswith("'rates' is at its bounds at 8 of 8 knots")

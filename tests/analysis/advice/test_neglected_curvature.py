@@ -11,6 +11,7 @@ import pytest
 from casadi import SX
 
 import trajopt
+from tests.support.hard_problems import trailer
 from trajopt import problems
 from trajopt.actions import ActionModelNumDiff
 from trajopt.actions.differential import DifferentialActionModelSymbolic
@@ -20,7 +21,7 @@ from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solution import IterationRecord, Solution, SolverStatus
-from trajopt.solvers import DDPOptions, SolverDDP
+from trajopt.solvers import DDPOptions, SolverDDP, SolverSQP, SQPOptions
 from trajopt.types import Reals
 
 T, DT, EFFORT, WEIGHT, OFFSET = 6, 0.5, 1e-3, 3.0, 3.0
@@ -143,3 +144,11 @@ def test_a_black_box_has_the_same_curvature_of_its_dynamics() -> None:
     same = dataclasses.replace(solution, problem=boxed, parameters=boxed.parameter_values())
     expected = found_in(solution).dynamics
     np.testing.assert_allclose(found_in(same).dynamics, expected, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(("hessian", "named"), [("gauss-newton", True), ("auto", False)])
+def test_many_programs_without_curvature_name_the_exact_hessian(hessian: str, named: bool) -> None:
+    problem, guess = trailer()
+    solution = SolverSQP(problem, SQPOptions(hessian=hessian, max_iterations=40)).solve(*guess)
+    assert not solution.converged
+    assert ('SQPOptions(hessian="exact")' in solution.explain()) is named

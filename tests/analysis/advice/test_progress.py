@@ -57,6 +57,18 @@ def test_violations_that_fall_are_told_instead_of_the_cost() -> None:
     assert going_on(stopped(solution, costs, constraint_violation=np.full(12, 3.0))) == []
 
 
+def test_an_attempt_that_others_followed_is_to_be_gone_on_with() -> None:
+    """Its violations still fell when it stopped; iterations after it belong to other attempts."""
+    solution = weak_pendulum()
+    costs = np.append(np.linspace(3.0, 2.0, 10) * solution.cost, [solution.cost, *[9.0 * solution.cost] * 5])
+    attempts, left = [1] * 11 + [2] * 5, np.r_[np.linspace(4.0, 3.0, 11), np.full(5, 9.0)]
+    (line,) = going_on(stopped(solution, costs, attempt=attempts, constraint_violation=left))
+    assert line == (
+        "violations still fell by 23 % in the last 10 iterations up to 11, which led to this motion: "
+        "solver.solve(solution) goes on from it"
+    )
+
+
 def test_gaps_count_while_there_is_no_motion() -> None:
     xs = arm().xs.copy()
     xs[20:, 0] += 0.5

@@ -32,7 +32,8 @@ class DifferentialActionModelContactInvDynamics(DifferentialActionModelInvDynami
     DifferentialActionModelContactFwdDynamics for an active contact, and f = 0 for an inactive one.
 
     Costs and constraints read τ as the control, a as the acceleration and f as the forces; so those of forward
-    dynamics can be used. Solve such problems with SolverSQP.
+    dynamics can be used: ResidualModelControl is τ, and ResidualModelJointAcceleration is a. Solve such problems with
+    SolverSQP.
 
     Args:
         state: State of a robot.

@@ -17,8 +17,9 @@ from trajopt.states.state_multibody import check_robot_state
 class DifferentialActionModelFreeInvDynamics(DifferentialActionModelInvDynamicsAbstract):
     """Inverse dynamics without contacts: dv/dt = u with accelerations (nv,) as controls; M(q) u + h(q, v) = B τ.
 
-    Costs and constraints read the motor torques τ as the control, so those of forward dynamics can be used.
-    ResidualModelJointAcceleration reads u. If there are fewer motors than velocities, the constraint "unactuated" sets
+    Costs and constraints read the motor torques τ as the control, so those of forward dynamics can be used:
+    ResidualModelControl is τ, and ResidualModelJointAcceleration is u. Limits of accelerations are constraints on the
+    latter. If there are fewer motors than velocities, the constraint "unactuated" sets
     the generalized forces that no motor provides to zero; solve such problems with SolverSQP.
 
     Args:

@@ -34,7 +34,8 @@ from trajopt.types import Reals
 class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract):
     """Inverse dynamics dv/dt = a: the control (a, f) holds accelerations and contact forces.
 
-    Costs and constraints read the motor torques as their control, so those of forward dynamics can be used. The first
+    Costs and constraints read the motor torques as their control, so those of forward dynamics can be used:
+    ResidualModelControl is the torques, ResidualModelJointAcceleration the accelerations. The first
     constraints are the equations of the dynamics: "unactuated", and "NAME_contact" for each contact.
 
     Args:

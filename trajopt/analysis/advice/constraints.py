@@ -20,6 +20,8 @@ MOST = 8
 """Largest number of listed constraints."""
 NOISE = 1e-3
 """Violations and forces below this fraction of the largest one are not reported [-]."""
+LITTLE = 1e-3
+"""Violations below this fraction of the sizes of their units may vanish in some more iterations [-]."""
 LENGTHS = ("m", "rad")
 """Units of rows that say where something is."""
 FORCES = ("N", "N m")
@@ -83,9 +85,35 @@ def opposed(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
     relaxed = relaxation(solution, constraints)
     if not relaxed:
         return ""
-    names = [repr(rows.title(rows.largest(_enforced(rows))[1])) for rows in by_violation(constraints)[:MOST]]
+    ordered = by_violation(constraints)
+    names = [repr(rows.title(rows.largest(_enforced(rows))[1])) for rows in ordered[:MOST]]
+    if nearly_met(constraints):
+        knot, row, excess = ordered[0].largest(_enforced(ordered[0]))
+        unit = _unit(solution, ordered[0], knot, row)
+        return f"{' and '.join(names)}, but by {excess:.2g}{unit} at most, little beside its size"
     alone = "may contradict the dynamics or other bounds"
     return f"{' and '.join(names)} {'may exclude each other' if len(names) > 1 else alone}: {relaxed}"
+
+
+def nearly_met(constraints: Sequence[ConstraintRows]) -> bool:
+    """Whether constraints are violated, but by little beside the values and bounds of their units."""
+    sizes = sizes_by_unit(constraints)
+    parts = [
+        _enforced(rows)[:, i].max(initial=0.0) / max(sizes[unit], 1e-300)
+        for rows in by_violation(constraints)
+        for i, unit in enumerate(rows.units)
+    ]
+    return bool(parts) and max(parts) <= LITTLE
+
+
+def sizes_by_unit(constraints: Sequence[ConstraintRows]) -> dict[str, float]:
+    """Largest absolute value or bound of all rows, by their unit."""
+    sizes: dict[str, float] = {}
+    for rows in constraints:
+        for i, unit in enumerate(rows.units):
+            numbers = np.abs([array[:, i] for array in (rows.values, rows.lower, rows.upper)])
+            sizes[unit] = max(sizes.get(unit, 0.0), float(np.max(numbers, where=np.isfinite(numbers), initial=0.0)))
+    return sizes
 
 
 def moving_the_start(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
@@ -210,7 +238,8 @@ def _worst(solution: Solution, rows: ConstraintRows) -> tuple[int, int, str]:
 def _beyond(rows: ConstraintRows, knot: int, row: int) -> str:
     value, low, high = (float(array[knot, row]) for array in (rows.values, rows.lower, rows.upper))
     side, bound = ("below", low) if value < low else ("above", high)
-    return f"{value:.4g} is {side} {bound:.4g}"
+    digits = next((n for n in range(4, 17) if f"{value:.{n}g}" != f"{bound:.{n}g}"), 17)
+    return f"{value:.{digits}g} is {side} {bound:.{digits}g}"
 
 
 def _use(solution: Solution, rows: ConstraintRows, least: float, *, priced: bool) -> str:
@@ -273,7 +302,10 @@ def _rows_of(rows: ConstraintRows, flags: npt.NDArray[np.bool_]) -> str:
 
 
 def _closest(solution: Solution, rows: ConstraintRows) -> str:
-    """Text about the smallest distance from a bound: in percent for symmetric bounds of rates and forces."""
+    """Text about the smallest distance from a bound: in percent for symmetric bounds of rates and forces.
+
+    The unit of the value behind a percentage tells torques from accelerations.
+    """
     free = rows.enforced & ~rows.equations
     if not free.any():
         return ""
@@ -285,7 +317,8 @@ def _closest(solution: Solution, rows: ConstraintRows) -> str:
     named = "" if len(rows.rows) == 1 else f"{rows.rows[row]}, "
     unit = _unit(solution, rows, knot, row)
     near = f"{100 * (1 - measure[knot, row]):.0f} % of" if equal else f"{distances[knot, row]:.3g}{unit} from"
-    return f"; closest: {near} its bound ({named}knot {knot}{time_words(solution, knot)})"
+    value = f": {rows.values[knot, row]:.3g}{unit}" if equal else ""
+    return f"; closest: {near} its bound ({named}knot {knot}{time_words(solution, knot)}{value})"
 
 
 def _loaded(solution: Solution, rows: ConstraintRows) -> npt.NDArray[np.float64]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from trajopt.analysis import ConstraintRows
-from trajopt.analysis.advice.constraints import held_knots, relaxation, softening, time_may_help
+from trajopt.analysis.advice.constraints import (
+    held_knots,
+    relaxation,
+    sizes_by_unit,
+    softening,
+    time_may_help,
+)
 from trajopt.analysis.advice.facts import gap_left, grown_derivatives, more_time
 from trajopt.analysis.advice.missed_goals import out_of_reach
 from trajopt.analysis.gaps import no_motion
@@ -19,6 +25,8 @@ ONE_GUESS = {"SolverIpopt": "IPOPT", "SolverFatrop": "fatrop"}
 """Solvers that try one guess, by name."""
 RATES = ("N m", "N", "rad/s", "m/s")
 """Units of limits of motors."""
+NARROW = 1e-2
+"""Bounds below this fraction of the sizes of their units are tolerances, and no limits of motors [-]."""
 OFTEN = 0.05
 """Part of the knots from which a constraint is often at its bounds [-]."""
 _NEITHER = "constraints and dynamics contradict one another"
@@ -45,7 +53,12 @@ def looser_first(solution: Solution, constraints: Sequence[ConstraintRows]) -> l
         constraints: Its constraints.
     """
     missed = any((rows.violated & rows.enforced).any() for rows in constraints if not rows.soft)
-    limits = [rows for rows in constraints if set(rows.units) & set(RATES) and not rows.soft and _widens(rows)]
+    sizes = sizes_by_unit(constraints)
+    limits = [
+        rows
+        for rows in constraints
+        if set(rows.units) & set(RATES) and not rows.soft and _widens(rows) and not _tolerance(rows, sizes)
+    ]
     most = max(limits, key=held_knots, default=None)
     count = 0 if most is None else held_knots(most)
     if most is None or not (missed or no_motion(solution)) or count < max(1.0, OFTEN * len(most.knots)):
@@ -66,6 +79,12 @@ def _widens(rows: ConstraintRows) -> bool:
     return bool(
         np.all((rows.lower < 0.0) | ~np.isfinite(rows.lower)) and np.all((rows.upper > 0.0) | ~np.isfinite(rows.upper))
     )
+
+
+def _tolerance(rows: ConstraintRows, sizes: Mapping[str, float]) -> bool:
+    """Whether bounds are the tolerance of a goal, narrow beside other rows of their unit, and not limits."""
+    ends = np.maximum(*(np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (rows.lower, rows.upper)))
+    return all(width <= NARROW * sizes[unit] for width, unit in zip(ends.max(axis=0), rows.units))
 
 
 def _doubt(solution: Solution) -> str:

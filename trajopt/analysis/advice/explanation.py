@@ -10,7 +10,6 @@ from trajopt.analysis import (
     ConstraintRows,
     LimitUse,
     legged_motion,
-    limit_uses,
     reached,
     reached_words,
 )
@@ -18,6 +17,7 @@ from trajopt.analysis.advice.clamped_controls import clamped_controls, clamped_w
 from trajopt.analysis.advice.constraints import (
     constraint_lines,
     moving_the_start,
+    nearly_met,
     opposed,
     softening,
     time_may_help,
@@ -25,6 +25,7 @@ from trajopt.analysis.advice.constraints import (
 from trajopt.analysis.advice.crowded_slots import crowded_slots
 from trajopt.analysis.advice.dead_ends import dead_end, looser_first
 from trajopt.analysis.advice.domain import left_domain
+from trajopt.analysis.advice.exceeded_limits import cures_of_limits, exceeded, limit_lines, placeholder_advice
 from trajopt.analysis.advice.facts import (
     curvature_left_out,
     gap_left,
@@ -45,8 +46,8 @@ from trajopt.analysis.advice.untouched import untouched
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.contradictions import FROM_START
+from trajopt.analysis.flight import flight_words
 from trajopt.analysis.gaps import no_motion
-from trajopt.analysis.limits import placeholders
 from trajopt.analysis.moved import moved_words
 from trajopt.analysis.reached import friction_words, sunk_words
 from trajopt.analysis.report import tipping_words, tips
@@ -55,8 +56,6 @@ from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
 from trajopt.solution.solution import Solution
 
-MOST_LIMITS = 8
-"""Largest number of listed limits."""
 CONVEX = 1e-9
 """Least curvature of a cost that is convex in its controls, relative to the largest one or 1 [-]."""
 STATIONARY = 1e-6
@@ -79,9 +78,9 @@ def explain(solution: Solution) -> str:
     if solution.problem is not None:
         lines += _optimality(solution)
     lines += [] if nothing else _gait(solution)
-    over = _exceeded(solution)
-    lines += _limits(over)
-    lines += [f"-> {advice}" for advice in [*_advice(solution, constraints, over), *_doubts(solution)]]
+    over = exceeded(solution)
+    lines += limit_lines(over)
+    lines += [f"-> {advice}" for advice in [*_advice(solution, constraints, over), *placeholder_advice(solution)]]
     if solution.problem is None:
         lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
     return "\n".join(lines)
@@ -99,9 +98,9 @@ def _explain_motion(solution: Solution) -> str:
     lines = [f"{solution.solver}: {solution.status}."]
     if np.isfinite(solution.cost):
         lines += [f"cost {solution.cost:.7g}", *_terms(solution)]
-    over = _exceeded(solution)
-    advice = [*_cures_of_limits(solution, over), *smaller_steps(solution), *misses(solution)]
-    lines += [*constraint_lines(solution, named_rows(solution)), *_gait(solution), *_limits(over)]
+    over = exceeded(solution)
+    advice = [*cures_of_limits(solution, over), *smaller_steps(solution), *misses(solution)]
+    lines += [*constraint_lines(solution, named_rows(solution)), *_gait(solution), *limit_lines(over)]
     if solution.measured:
         known = "are those of the plant" if solution.measured["legs"] else "are unknown: the plant does not tell them"
         lines.append(f"  contact forces {known}; constraints on forces are of the plan's model and are left out")
@@ -120,7 +119,16 @@ def _optima(solution: Solution) -> list[str]:
     more = len(solution.optima) - len(words)
     optima = [f"  optima: {', '.join(words)}{f' and {more} more' if more > 0 else ''}"] if words else []
     ends = [f"{count} {_end(name)}{_lowest(name, cost)}" for name, count, cost in solution.ends]
-    return [*([f"  of {sum(end[1] for end in solution.ends)} starts: {', '.join(ends)}"] if ends else []), *optima]
+    total, kept = sum(end[1] for end in solution.ends), any(np.isfinite(end[2]) for end in solution.ends)
+    least = "" if kept or solution.problem is None else _least_violation(solution)
+    return [*([f"  of {total} starts: {', '.join(ends)}{least}"] if ends else []), *optima]
+
+
+def _least_violation(solution: Solution) -> str:
+    """Text for the violation of the best of several starts, where none keeps dynamics and constraints."""
+    sizes = [np.abs(solution.gaps()), *solution.violations().values()]
+    left = max(float(np.nanmax(size, initial=0.0)) for size in sizes)
+    return f"; none keeps dynamics and constraints, the least violation is {left:.3g}"
 
 
 def _end(name: str) -> str:
@@ -168,76 +176,6 @@ def _optimality(solution: Solution) -> list[str]:
     return [steepest, *clamped_words(solution, clamped)]
 
 
-def _exceeded(solution: Solution) -> list[LimitUse]:
-    """Exceeded limits, the worst first, without bounds of constraints."""
-    return [use for use in limit_uses(solution) if use.knots and not use.constrained]
-
-
-def _limits(over: Sequence[LimitUse]) -> list[str]:
-    """Lines about exceeded limits; empty if all limits hold."""
-    if not over:
-        return []
-    more = [f"    and {len(over) - MOST_LIMITS} more"] if len(over) > MOST_LIMITS else []
-    return [
-        f"  limits exceeded ({len(over)}):",
-        *(f"    {use}" for use in over[:MOST_LIMITS]),
-        *more,
-    ]
-
-
-def _doubts(solution: Solution) -> list[str]:
-    """Advice about limits that are constraints and look like placeholders."""
-    words = placeholders([use for use in limit_uses(solution) if use.constrained])
-    cure = 'set true ones with problem.set_parameter("NAME.lower", ...) and "NAME.upper" of their constraint'
-    return [f"{each} look like placeholders of the robot's file: {cure}" for each in words]
-
-
-def _cures_of_limits(solution: Solution, over: Sequence[LimitUse]) -> list[str]:
-    """Advice for limits that are not constraints, or not at their knot, and for those whose bounds are wider."""
-    idle = {use.quantity for use in over if not (use.bounded or use.partly)}
-    wide = sorted({use.quantity for use in over if use.bounded})
-    cures = [_cure_of_limits(solution, idle)] if idle else []
-    partly = [use for use in over if use.partly]
-    if partly:
-        names, knots = ", ".join(sorted({use.quantity for use in partly})), sorted({use.knot for use in partly})
-        where = "at the end" if knots == [len(solution.us)] else f"at knot {knots[0]}"
-        cures.append(
-            f"limits of {names} are constraints at other knots, but not {where}: add them there too"
-            + (f", {_END_LIMITS if solution.robot else _END_ROWS}" if knots[-1] == len(solution.us) else "")
-        )
-    if wide:
-        cures.append(
-            f"bounds of constraints on {', '.join(wide)} are wider than these limits: narrow them with "
-            'problem.set_parameter("NAME.lower", ...) and "NAME.upper"'
-        )
-    return cures
-
-
-_END_LIMITS = "ActionModelTerminal(costs, constraints=ConstraintStack.of_robot(state))"
-_END_ROWS = "ActionModelTerminal(costs, constraints=...)"
-
-
-def _cure_of_limits(solution: Solution, quantities: set[str]) -> str:
-    """Code that turns limits of these quantities into constraints, or a solver that enforces them."""
-    controls = quantities <= {"control", "force", "torque"} and not any(
-        name.startswith("a:") for name in solution.control_names
-    )
-    if solution.description.schedule is not None:
-        code = "gait_problem(..., limits=True)"
-    elif solution.robot is not None:
-        code = "constraints=ConstraintStack.of_robot(state, actuation) of the dynamics"
-    elif controls:
-        code = 'ConstraintStack(state).add("limits", ResidualModelControl(state), lower=..., upper=...)'
-    else:
-        code = 'ConstraintStack(state).add("limits", ResidualModelState(state), lower=..., upper=...)'
-    box = ", or SolverBoxFDDP, which keeps lower and upper of the controls" if controls else ""
-    named = ", ".join(sorted(quantities))
-    return (
-        f"limits are enforced only as constraints: {code}, with SolverSQP{box}; otherwise give {named} more "
-        "weight in the cost, or more time for the motion"
-    )
-
-
 def _gait(solution: Solution) -> list[str]:
     """Lines about a gait: targets and reached values, and the largest use of friction; empty for other problems."""
     rows = reached(solution)
@@ -245,7 +183,8 @@ def _gait(solution: Solution) -> list[str]:
         return []
     motion = legged_motion(solution)
     lines = [f"  moved: {moved_words(solution, motion)}"]
-    lines += [f"  {name}: {text}" for name, text in reached_words(rows).items()]
+    words = {**reached_words(rows), **flight_words(solution, motion)}
+    lines += [f"  {name}: {text}" for name, text in words.items()]
     coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
     limit = f" (mu = {coefficients.min():g})" if len(coefficients) else ""
     lines.append(f"  friction: {friction_words(motion)}{limit}")
@@ -263,7 +202,7 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     """
     proofs, converged = solution.description.contradictions, solution.status is SolverStatus.CONVERGED
     start = "" if converged else moving_the_start(solution, constraints)
-    first = [*untouched(solution), *_cures_of_limits(solution, over)]
+    first = [*untouched(solution), *cures_of_limits(solution, over)]
     first += [start] if start and all(FROM_START in proof for proof in proofs) else []
     if proofs:
         return [*first, *proofs]
@@ -307,6 +246,7 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
     if relaxed:
         time = more_time(solution, ", or ", "") if time_may_help(constraints) else ""
         more = "" if far else f"{time}; otherwise start closer to a motion that meets them"
+        more = ": more iterations may meet them" if nearly_met(constraints) else more
         advice.append(f"constraints are still violated, {relaxed}{more}")
     elif status is SolverStatus.MAX_ITERATIONS and (stays := _stationary(solution)):
         return [*advice, stays]

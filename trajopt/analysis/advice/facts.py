@@ -20,6 +20,8 @@ SHORT = 0.4
 """Largest step length that counts as short [-]."""
 VISIBLE = 0.2
 """Smallest curvature missing in Gauss-Newton's Hessian, relative to that Hessian, whose source is named [-]."""
+MANY = 30
+"""Least number of iterations of SolverSQP after which an exact Hessian is proposed [-]."""
 LOST = 0.5
 """A rollout has lost the guess if the merit rises by more than this multiple of the predicted decrease [-]."""
 
@@ -59,6 +61,8 @@ def has_black_boxes(solution: Solution) -> bool:
 
 def curvature_left_out(solution: Solution) -> str:
     """Returns advice if steps were short because the Hessian lacks curvature of the cost; otherwise empty."""
+    if solution.solver == "SolverSQP":
+        return _crawls(solution)
     recent = solution.history[-10:]
     blends = solution.solver in ("SolverDDP", "SolverFDDP")
     if not (blends and recent) or any(math.isnan(record.blend) for record in recent):
@@ -79,6 +83,17 @@ def curvature_left_out(solution: Solution) -> str:
         f"steps were shortened to {length:.2g}: along them the cost has about {1.0 / length:.0f} times the curvature "
         f"of Gauss-Newton's Hessian, which leaves out second derivatives of residuals and dynamics{_source(solution)}; "
         f"{_ratio(recent)}{cure}"
+    )
+
+
+def _crawls(solution: Solution) -> str:
+    """Advice if all of many programs of SolverSQP had Gauss-Newton's Hessian, of models that have an exact one."""
+    known = not any(record.blend > 0.0 for record in solution.history) and _has_exact_hessians(solution)
+    if len(solution.history) < MANY or not known:
+        return ""
+    return (
+        "all steps were those of Gauss-Newton's Hessian, which leaves out second derivatives of residuals and "
+        'dynamics: SQPOptions(hessian="exact") takes fewer steps near a solution, and compiles for longer'
     )
 
 

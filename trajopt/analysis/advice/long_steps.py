@@ -49,8 +49,8 @@ def _inaccurate_steps(solution: Solution) -> list[str]:
         return []
     unit, end_unit = f" {error.unit}".rstrip(), f" {error.end_unit}".rstrip()
     if error.first_order:
-        part = f"{100 * error.deviation / error.scale:.2g} % in the mean"
-        sums = f"to follow it in shorter steps, the controls must change by {part}, {error.end_name!r} most"
+        part = f"{100 * error.deviation / error.scale:.2g} %" if error.scale else f"{error.deviation:.2g}{end_unit}"
+        sums = f"to follow it in shorter steps, the controls must change by {part} in the mean, {error.end_name!r} most"
     elif error.deviation > error.scale:
         sums = f"in shorter steps the same controls miss the end in {error.end_name!r} by more than its whole range"
         sums += f" ({error.scale:.2g}{end_unit})"

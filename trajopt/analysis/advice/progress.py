@@ -36,8 +36,9 @@ def going_on(solution: Solution) -> list[str]:
         return []
     gaps = bool(no_motion(solution))
     first, last = (_infeasibility(record, gaps=gaps) for record in (recent[0], recent[-1]))
-    count = f"in the last {len(recent)} iterations{'' if recent[-1] is history[-1] else ' before it was found'}"
-    cure = "raise max_iterations, or start from a better guess"
+    latest, end = recent[-1] is history[-1], recent[-1].iteration
+    count = f"in the last {len(recent)} iterations{'' if latest else f' up to {end}, which led to this motion'}"
+    cure = "raise max_iterations, or start from a better guess" if latest else "solver.solve(solution) goes on from it"
     if last > HELD:
         fell = last < (1.0 - SHRINKAGE) * first
         what = "gaps and violations" if gaps else "violations"

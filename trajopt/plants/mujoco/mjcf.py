@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -28,12 +29,31 @@ POINT = 1e-4  # radius of contact points [m]
 GROUNDS = 31  # largest number of surfaces: MuJoCo has that many groups of what may touch
 
 
+@dataclass(frozen=True)
+class Joints:
+    """Inertia and losses of joints, by velocity.
+
+    Attributes:
+        armature: Inertia of each motor at its joint (nv,) [kg m², kg].
+        damping: Damping (nv,) [N m s/rad, N s/m].
+        dry_friction: Dry friction (nv,) [N m, N].
+    """
+
+    armature: Reals
+    damping: Reals
+    dry_friction: Reals
+
+    def attributes(self, i: int) -> dict[str, str]:
+        """Attributes of the joint of velocity i in the file."""
+        numbers = {"armature": self.armature, "damping": self.damping, "frictionloss": self.dry_friction}
+        return {name: _text(values[i]) for name, values in numbers.items()}
+
+
 def mjcf_of(
     robot: Robot,
     contacts: Sequence[MDPContact | Shape],
+    joints: Joints,
     *,
-    armature: Reals,
-    damping: Reals,
     limits: bool,
     friction: float,
     dt: float,
@@ -44,8 +64,7 @@ def mjcf_of(
         robot: The robot.
         contacts: Spheres with their surfaces (planes, boxes, and a terrain of them), or solids on links, which touch
             the floor z = 0.
-        armature: Inertia of each motor at its joint (nv,) [kg m², kg].
-        damping: Damping of each joint (nv,) [N m s/rad, N s/m].
+        joints: Armature, damping and dry friction of the joints.
         limits: Whether joints stop at their limits.
         friction: Friction coefficient of the solids [-].
         dt: Time step [s].
@@ -65,7 +84,7 @@ def mjcf_of(
         plan = plan_of(model, i)
         place = {"pos": _text(plan.placement.translation), "quat": _quaternion(plan.placement.rotation)}
         bodies[i] = _add(bodies[model.parents[i]], "body", name=model.names[i], **place)
-        _add_joints(bodies[i], model, i, plan, armature, damping, limits)
+        _add_joints(bodies[i], model, i, plan, joints, limits)
         _add_inertia(bodies[i], model.inertias[i])
     grounds = {solids: str(1 << i) for i, solids in enumerate(dict.fromkeys(map(_ground, contacts)))}
     if len(grounds) > GROUNDS:
@@ -78,19 +97,16 @@ def mjcf_of(
     return ET.tostring(root, encoding="unicode")
 
 
-def _add_joints(
-    body: ET.Element, model: pin.Model, i: int, plan: JointPlan, armature: Reals, damping: Reals, limits: bool
-) -> None:
+def _add_joints(body: ET.Element, model: pin.Model, i: int, plan: JointPlan, joints: Joints, limits: bool) -> None:
     name, first = model.names[i], model.idx_vs[i]
     if plan.kind == "free":
         _add(body, "freejoint", name=name)
         return
     if plan.kind == "ball":
-        own = {"armature": _text(armature[first]), "damping": _text(damping[first])}
-        _add(body, "joint", name=name, type="ball", **own)
+        _add(body, "joint", name=name, type="ball", **joints.attributes(first))
         return
     for k, (screw, own_name) in enumerate(zip(plan.screws, joint_names(name, len(plan.screws)))):
-        own = {"armature": _text(armature[first + k]), "damping": _text(damping[first + k])}
+        own = joints.attributes(first + k)
         if limits and model.nqs[i] == len(plan.screws):
             ends = [bound[model.idx_qs[i] + k] for bound in (model.lowerPositionLimit, model.upperPositionLimit)]
             if np.all(np.abs(ends) < 1e10) and ends[0] < ends[1]:

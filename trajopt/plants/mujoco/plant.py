@@ -17,7 +17,7 @@ from trajopt.files import output_file
 from trajopt.objects.extras import Extra
 from trajopt.objects.immutable import Immutable
 from trajopt.plants.base import PlantAbstract
-from trajopt.plants.mujoco.mjcf import geom_name, mjcf_of
+from trajopt.plants.mujoco.mjcf import Joints, geom_name, mjcf_of
 from trajopt.plants.mujoco.states import StateMap
 from trajopt.robots import Robot, load_robot
 from trajopt.robots.shapes import Shape
@@ -47,6 +47,8 @@ class MuJoCoPlant(Immutable, PlantAbstract):
         armature: Inertia of each motor at its joint, a number or (nv,) [kg m², kg]; by default that of the model.
         damping: Damping of each joint, a number or (nv,) [N m s/rad, N s/m]. The damping in a robot's file is not used,
             since Pinocchio does not use it either.
+        dry_friction: Dry friction of each joint, MuJoCo's frictionloss, a number or (nv,) [N m, N]. That of a robot's
+            file is not used either.
         friction: Friction coefficient of the default contacts and of solids, >= 0 [-].
         torque_limits: Whether controls and torques are clipped to the limits of the motors.
         joint_limits: Whether joints stop at their limits.
@@ -77,12 +79,14 @@ class MuJoCoPlant(Immutable, PlantAbstract):
         actuation: Any = None,
         armature: npt.ArrayLike | None = None,
         damping: npt.ArrayLike = 0.0,
+        dry_friction: npt.ArrayLike = 0.0,
         friction: float = 0.7,
         torque_limits: bool = True,
         joint_limits: bool = True,
     ) -> None:
-        options = {"actuation": actuation, "armature": armature, "damping": damping, "friction": friction}
-        self._given = (robot, contacts, dt, options | {"torque_limits": torque_limits, "joint_limits": joint_limits})
+        options = {"actuation": actuation, "armature": armature, "damping": damping, "dry_friction": dry_friction}
+        options |= {"friction": friction, "torque_limits": torque_limits, "joint_limits": joint_limits}
+        self._given = (robot, contacts, dt, options)
         self._mujoco = MUJOCO.load("mujoco")
         if self._mujoco.get_mju_user_warning() is None:  # it writes a file into the working folder otherwise
             self._mujoco.set_mju_user_warning(lambda _: None)
@@ -94,16 +98,18 @@ class MuJoCoPlant(Immutable, PlantAbstract):
         model, stops = self.robot.model, check_flag("joint_limits", joint_limits)
         if path is None:
             motors = model.armature if armature is None else self._at_joints("armature", armature)
-            losses, mu = self._at_joints("damping", damping), check_non_negative("friction", friction)
+            mu = check_non_negative("friction", friction)
+            joints = Joints(motors, self._at_joints("damping", damping), self._at_joints("dry_friction", dry_friction))
             touching = _contacts(self.robot, contacts, mu)
-            self.xml = mjcf_of(
-                self.robot, touching, armature=motors, damping=losses, limits=stops, friction=mu, dt=self.usual_step
+            self.xml = mjcf_of(self.robot, touching, joints, limits=stops, friction=mu, dt=self.usual_step)
+            self.left_out = tuple([*_left_out(self.robot, touching, stops), *_losses_left_out(self.robot, joints)])
+        elif not (contacts is armature is None) or any(np.any(np.asarray(each)) for each in (damping, dry_friction)):
+            raise InvalidArgumentError(
+                "contacts, armature, damping, dry_friction: expected none with a file, which has its own"
             )
-        elif contacts is not None or armature is not None or np.any(np.asarray(damping)):
-            raise InvalidArgumentError("contacts, armature, damping: expected none with a file, which has its own")
         else:
             self.xml, touching = "", ()
-        self.left_out = tuple(_left_out(self.robot, touching, stops))
+            self.left_out = tuple(_left_out(self.robot, touching, stops))
         self.model = self._compiled(path)
         self.data, self._map = self._mujoco.MjData(self.model), StateMap(model, self.model)
         own = default_actuation(self.state) if actuation is None else check_actuation(actuation, self.state)
@@ -238,9 +244,20 @@ def _left_out(robot: Robot, contacts: Sequence[MDPContact | Shape], stops: bool)
         sentences.append(f"bounds of distances of {', '.join(robot.distances)}")
     if any(isinstance(each, MDPContact) for each in contacts):
         sentences.append("strength, exponent and rays of contacts: MuJoCo's contacts have its own softness and cones")
-    if np.any(model.upperDryFrictionLimit > 0.0) or np.any(model.damping > 0.0):
-        sentences.append("friction and damping of joints in the robot's file: pass damping=...")
     angles = [model.names[i] for i in range(1, model.njoints) if model.nqs[i] != model.nvs[i] and model.nvs[i] != 6]
     if stops and angles:
         sentences.append(f"limits of {', '.join(angles)}, whose coordinates are not angles")
     return sentences
+
+
+def _losses_left_out(robot: Robot, joints: Joints) -> list[str]:
+    """Damping and dry friction of a robot's file for which none was passed, in sentences."""
+    own = {
+        "damping": (robot.model.damping, joints.damping, "damping"),
+        "dry friction": (robot.model.upperDryFrictionLimit, joints.dry_friction, "dry_friction"),
+    }
+    return [
+        f"{what} of joints in the robot's file: pass {argument}=..."
+        for what, (in_file, passed, argument) in own.items()
+        if np.any(in_file > 0.0) and not np.any(passed > 0.0)
+    ]
