@@ -120,14 +120,14 @@ def _optima(solution: Solution) -> list[str]:
     optima = [f"  optima: {', '.join(words)}{f' and {more} more' if more > 0 else ''}"] if words else []
     ends = [f"{count} {_end(name)}{_lowest(name, cost)}" for name, count, cost in solution.ends]
     total, kept = sum(end[1] for end in solution.ends), any(np.isfinite(end[2]) for end in solution.ends)
-    least = "" if kept or solution.problem is None else _least_violation(solution)
+    least = "" if kept or not ends or solution.problem is None else _least_violation(solution)
     return [*([f"  of {total} starts: {', '.join(ends)}{least}"] if ends else []), *optima]
 
 
 def _least_violation(solution: Solution) -> str:
     """Text for the violation of the best of several starts, where none keeps dynamics and constraints."""
-    sizes = [np.abs(solution.gaps()), *solution.violations().values()]
-    left = max(float(np.nanmax(size, initial=0.0)) for size in sizes)
+    rows = [np.where(each.enforced, each.violations, 0.0) for each in solution.description.constraints if not each.soft]
+    left = max(float(np.nanmax(np.abs(size), initial=0.0)) for size in [solution.gaps(), *rows])
     return f"; none keeps dynamics and constraints, the least violation is {left:.3g}"
 
 
