@@ -28,7 +28,10 @@ class IKPathStatus(Enum):
     FOLLOWED = "every constraint holds at all times, within tolerance"
     LIMITED = "limits made the robot leave the path: see departures; go slower, or start on the path"
     COARSE = 'steps are too long for this path, no limit is near: pass a smaller dt, or method="optimal"'
-    UNREACHABLE = "the path leaves the robot's reach: see departures; there the robot is as near as it gets"
+    UNREACHABLE = (
+        "the path is out of reach from this q0: see departures; there the robot is as near as it gets without another "
+        "posture"
+    )
 
     def __str__(self) -> str:
         return self.value
@@ -57,7 +60,9 @@ class Departure:
     limits: tuple[str, ...]
 
     def __str__(self) -> str:
-        why = "out of reach" if not self.reachable else "limits" if self.limits else "no limit is near"
+        stopped = any(limit.startswith("q:") for limit in self.limits)
+        far = f"out of reach{' from this q0' * stopped}"  # other configurations may have room
+        why = far if not self.reachable else "limits" if self.limits else "no limit is near"
         at = f", at limits {', '.join(self.limits)}" if self.limits else ""
         return f"knots {self.first} to {self.last}: {why}, {self.distance:.3g} away at knot {self.worst}{at}"
 

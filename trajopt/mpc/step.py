@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from trajopt.types import Reals
@@ -45,10 +45,10 @@ class MPCStep:
 
     t: float
     u: Reals
-    K: Reals
-    xs: Reals
-    us: Reals
-    times: Reals
+    K: Reals = field(repr=False)
+    xs: Reals = field(repr=False)
+    us: Reals = field(repr=False)
+    times: Reals = field(repr=False)
     status: MPCStatus
     reason: str
     cost: float
